@@ -1,0 +1,48 @@
+# The product: one library made of every room, with its CMake package and its pkg-config file.
+include(CMakePackageConfigHelpers)
+
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTENT [[
+// Which optional parts this build of rdmabench has. Written by CMake.
+#pragma once
+
+#define RDMABENCH_VERSION "@PROJECT_VERSION@"
+#define RDMABENCH_HAVE_VERBS @RDMABENCH_HAVE_VERBS@
+#define RDMABENCH_HAVE_OFI @RDMABENCH_HAVE_OFI@
+#define RDMABENCH_HAVE_HWLOC @RDMABENCH_HAVE_HWLOC@
+]] @ONLY)
+
+get_property(rooms GLOBAL PROPERTY RDMABENCH_ROOMS)
+get_property(optional_targets GLOBAL PROPERTY RDMABENCH_OPTIONAL_TARGETS)
+get_property(RDMABENCH_MODULES GLOBAL PROPERTY RDMABENCH_OPTIONAL_MODULES)
+
+add_library(rdmabench)
+add_library(rdmabench::rdmabench ALIAS rdmabench)
+foreach(room IN LISTS rooms)
+  target_sources(rdmabench PRIVATE $<TARGET_OBJECTS:${room}>)
+endforeach()
+set_target_properties(rdmabench PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR} EXPORT_NAME rdmabench)
+target_compile_features(rdmabench PUBLIC cxx_std_20)
+target_include_directories(rdmabench PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(rdmabench PUBLIC Threads::Threads ${optional_targets})
+
+install(TARGETS rdmabench EXPORT rdmabench-targets)
+install(DIRECTORY include/rdmabench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES "${PROJECT_BINARY_DIR}/include/rdmabench/features.h"
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rdmabench)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rdmabench)
+install(EXPORT rdmabench-targets NAMESPACE rdmabench:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/rdmabench-config.cmake.in
+  "${PROJECT_BINARY_DIR}/rdmabench-config.cmake" INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/rdmabench-config-version.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/rdmabench-config.cmake"
+        "${PROJECT_BINARY_DIR}/rdmabench-config-version.cmake" DESTINATION ${package_dir})
+
+list(JOIN RDMABENCH_MODULES " " RDMABENCH_MODULES_TEXT)
+configure_file(cmake/rdmabench.pc.in "${PROJECT_BINARY_DIR}/rdmabench.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/rdmabench.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,37 @@
+# Required header-only libraries, then the optional parts: each is AUTO (used where found), ON or OFF.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_path(RDMABENCH_ASIO_INCLUDE asio.hpp REQUIRED)
+
+# rdmabench_optional(VERBS libibverbs librdmacm) sets RDMABENCH_HAVE_VERBS and, when found, makes the
+# imported target PkgConfig::RDMABENCH_VERBS. Its headers count as system headers: libfabric 2.x does
+# not compile under -Wpedantic.
+function(rdmabench_optional name)
+  set(RDMABENCH_${name} AUTO CACHE STRING "Use ${ARGN}: AUTO, ON or OFF")
+  set_property(CACHE RDMABENCH_${name} PROPERTY STRINGS AUTO ON OFF)
+  set(have 0)
+  if(NOT RDMABENCH_${name} STREQUAL "OFF")
+    set(required "")
+    if(RDMABENCH_${name} STREQUAL "ON")
+      set(required REQUIRED)
+    endif()
+    pkg_check_modules(RDMABENCH_${name} ${required} QUIET IMPORTED_TARGET GLOBAL ${ARGN})
+    if(RDMABENCH_${name}_FOUND)
+      set(have 1)
+    endif()
+  endif()
+  set(RDMABENCH_HAVE_${name} ${have} PARENT_SCOPE)
+  if(have)
+    set_property(GLOBAL APPEND PROPERTY RDMABENCH_OPTIONAL_MODULES ${ARGN})
+    set_property(GLOBAL APPEND PROPERTY RDMABENCH_OPTIONAL_TARGETS PkgConfig::RDMABENCH_${name})
+    message(STATUS "rdmabench: ${name} yes (${ARGN} ${RDMABENCH_${name}_VERSION})")
+  else()
+    message(STATUS "rdmabench: ${name} no")
+  endif()
+endfunction()
+
+rdmabench_optional(VERBS libibverbs librdmacm)
+rdmabench_optional(OFI libfabric)
+rdmabench_optional(HWLOC hwloc)

@@ -1,0 +1,30 @@
+# Language level, warnings, sanitizers and the switches a packager sets.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+option(RDMABENCH_TOOLS "Build the rdmabench command" ON)
+option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
+option(RDMABENCH_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+set(RDMABENCH_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")
+
+add_library(rdmabench_flags INTERFACE)
+target_compile_options(rdmabench_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                       -Wno-sign-conversion -Wnon-virtual-dtor $<$<BOOL:${RDMABENCH_WERROR}>:-Werror>)
+if(RDMABENCH_SANITIZE)
+  add_compile_options(-fsanitize=${RDMABENCH_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${RDMABENCH_SANITIZE})
+endif()
+
+find_program(RDMABENCH_CCACHE ccache)
+if(RDMABENCH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${RDMABENCH_CCACHE}")
+endif()

@@ -1,0 +1,34 @@
+# A room is one folder of lib/ with its headers in include/rdmabench/<room>. It is compiled once, as an
+# object library; the product and the tests pick the rooms they need, so a forbidden dependency does
+# not even link.
+
+# rdmabench_room(measure SOURCES clock.cc ... LINK PkgConfig::X)
+function(rdmabench_room room)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  set(target rdmabench_room_${room})
+  add_library(${target} OBJECT ${arg_SOURCES})
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include"
+                             "${PROJECT_BINARY_DIR}/include")
+  target_link_libraries(${target} PUBLIC Threads::Threads ${arg_LINK}
+                        PRIVATE rdmabench_flags fmt::fmt-header-only nlohmann_json::nlohmann_json)
+  set_property(GLOBAL APPEND PROPERTY RDMABENCH_ROOMS ${target})
+endfunction()
+
+# rdmabench_backend(loop) enters lib/transport/loop into the table of back ends: the one line a new
+# back end needs. Its folder defines the type named in include/rdmabench/transport/<name>/backend.h.
+function(rdmabench_backend name)
+  set_property(GLOBAL APPEND PROPERTY RDMABENCH_BACKENDS ${name})
+endfunction()
+
+# rdmabench_test(measure_test ROOMS base measure SOURCES a_test.cc LINK X)
+function(rdmabench_test name)
+  cmake_parse_arguments(arg "" "" "ROOMS;SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  foreach(room IN LISTS arg_ROOMS)
+    target_link_libraries(${name} PRIVATE rdmabench_room_${room})
+  endforeach()
+  target_link_libraries(${name} PRIVATE ${arg_LINK} rdmabench_flags fmt::fmt-header-only
+                        nlohmann_json::nlohmann_json GTest::gmock_main)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 60)
+endfunction()

@@ -1,0 +1,31 @@
+// A point in time that a wait may not pass.
+#pragma once
+
+#include <chrono>
+
+namespace rdmabench {
+
+/// Set once and handed down through every call that waits, so that a chain of waits has one limit.
+/// Source of time: CLOCK_MONOTONIC (std::chrono::steady_clock). Thread rule: a value; share freely.
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static Deadline after(std::chrono::nanoseconds wait) {
+    return Deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(wait));
+  }
+
+  bool passed() const { return Clock::now() >= at_; }
+
+  /// What is left, never negative.
+  std::chrono::nanoseconds left() const {
+    const auto now = Clock::now();
+    return now >= at_ ? std::chrono::nanoseconds(0) : std::chrono::nanoseconds(at_ - now);
+  }
+
+ private:
+  explicit Deadline(Clock::time_point at) : at_(at) {}
+  Clock::time_point at_;
+};
+
+}  // namespace rdmabench

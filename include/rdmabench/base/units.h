@@ -1,0 +1,29 @@
+// Sizes and times as people type and read them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench {
+
+/// "8", "64K", "4KiB", "1M", "1G": bytes, by powers of 1024.
+/// Throws Error(usage) that names the text and the nearest right form: "3Q", "-1", "", "99999999G".
+std::uint64_t parse_size(std::string_view text);
+
+/// "8,64,4K" as written, or "1:8M" for every doubling from the first up to the last (which is included
+/// even when it is no doubling). Throws Error(usage) for an empty list, a size of 0, or a range that falls.
+std::vector<std::uint64_t> parse_size_list(std::string_view text);
+
+/// A count: "1000", "5k", "2M" by powers of 1000. Throws Error(usage).
+std::uint64_t parse_count(std::string_view text);
+
+/// "10" and "10s" are seconds; "250ms", "5us", "2m" (minutes). Throws Error(usage).
+std::chrono::nanoseconds parse_duration(std::string_view text);
+
+/// 8 -> "8", 65536 -> "64K", 1000 -> "1000": the shortest exact form that parse_size() takes back.
+std::string format_size(std::uint64_t bytes);
+
+}  // namespace rdmabench

@@ -1,0 +1,132 @@
+#include "rdmabench/base/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench {
+namespace {
+
+using Unit = std::pair<std::string_view, std::uint64_t>;
+
+constexpr std::uint64_t kKibi = 1024;
+constexpr std::array<Unit, 13> kSizeUnits{{{"", 1},
+                                           {"B", 1},
+                                           {"K", kKibi},
+                                           {"KB", kKibi},
+                                           {"KIB", kKibi},
+                                           {"M", kKibi * kKibi},
+                                           {"MB", kKibi* kKibi},
+                                           {"MIB", kKibi* kKibi},
+                                           {"G", kKibi* kKibi* kKibi},
+                                           {"GB", kKibi* kKibi* kKibi},
+                                           {"GIB", kKibi* kKibi* kKibi},
+                                           {"T", kKibi* kKibi* kKibi* kKibi},
+                                           {"TIB", kKibi* kKibi* kKibi* kKibi}}};
+constexpr std::array<Unit, 4> kCountUnits{{{"", 1}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}}};
+constexpr std::array<Unit, 7> kTimeUnits{{{"", 1000000000},
+                                          {"S", 1000000000},
+                                          {"MS", 1000000},
+                                          {"US", 1000},
+                                          {"NS", 1},
+                                          {"M", 60000000000},
+                                          {"H", 3600000000000}}};
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+/// A whole number followed by one of `units`, times that unit.
+std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
+                           std::string_view noun, std::string_view example,
+                           std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) {
+  std::uint64_t number = 0;
+  const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status == std::errc::invalid_argument) {
+    throw Error(Fault::usage, fmt::format("'{}' is not a {}", text, noun),
+                fmt::format("Write a number such as {}.", example));
+  }
+  const std::string suffix =
+      upper(text.substr(static_cast<std::size_t>(tail - text.data())));
+  for (const auto& [name, factor] : units) {
+    if (suffix != name) continue;
+    if (status == std::errc::result_out_of_range || number > limit / factor) {
+      throw Error(Fault::usage, fmt::format("the {} '{}' is too large", noun, text),
+                  fmt::format("The limit is {}.", limit));
+    }
+    return number * factor;
+  }
+  throw Error(Fault::usage, fmt::format("the {} '{}' has the unknown unit '{}'", noun, text, suffix),
+              fmt::format("Write a number such as {}.", example));
+}
+
+void append_doublings(std::vector<std::uint64_t>& sizes, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t size = first; size < last; size *= 2) {
+    sizes.push_back(size);
+    if (size > last / 2) break;  // the next doubling would pass the last size, or 64 bits
+  }
+  sizes.push_back(last);
+}
+
+}  // namespace
+
+std::uint64_t parse_size(std::string_view text) {
+  return parse_number(text, kSizeUnits, "size", "8, 64K or 1M");
+}
+
+std::uint64_t parse_count(std::string_view text) {
+  return parse_number(text, kCountUnits, "count", "1000 or 5k");
+}
+
+std::chrono::nanoseconds parse_duration(std::string_view text) {
+  constexpr auto kLimit = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(
+      parse_number(text, kTimeUnits, "duration", "10s, 250ms or 2m", kLimit)));
+}
+
+std::vector<std::uint64_t> parse_size_list(std::string_view text) {
+  std::vector<std::uint64_t> sizes;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view item = text.substr(begin, end - begin);
+    const std::size_t colon = item.find(':');
+    const std::uint64_t first = parse_size(item.substr(0, colon));
+    const std::uint64_t last =
+        colon == std::string_view::npos ? first : parse_size(item.substr(colon + 1));
+    if (first == 0) {
+      throw Error(Fault::usage, fmt::format("the size list '{}' holds a size of 0", text),
+                  "The smallest message is 1 byte.");
+    }
+    if (first > last) {
+      throw Error(Fault::usage, fmt::format("the size range '{}' falls", item),
+                  fmt::format("Write '{}:{}'.", format_size(last), format_size(first)));
+    }
+    append_doublings(sizes, first, last);
+    begin = end + 1;
+  }
+  return sizes;
+}
+
+std::string format_size(std::uint64_t bytes) {
+  constexpr std::array<char, 4> kSuffixes{'K', 'M', 'G', 'T'};
+  std::string suffix;
+  for (const char next : kSuffixes) {
+    if (bytes == 0 || bytes % kKibi != 0) break;
+    bytes /= kKibi;
+    suffix = next;
+  }
+  return fmt::format("{}{}", bytes, suffix);
+}
+
+}  // namespace rdmabench

@@ -1,0 +1,28 @@
+#include "rdmabench/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace rdmabench {
+namespace {
+
+TEST(Error, SaysWhatWasCalledWhyItFailedAndWhatToTry) {
+  const Error error(Fault::failed, "ibv_reg_mr(1048576 bytes)", "Raise 'ulimit -l'.", ENOMEM);
+  EXPECT_STREQ(error.what(),
+               "ibv_reg_mr(1048576 bytes): Cannot allocate memory (ENOMEM). Raise 'ulimit -l'.");
+  EXPECT_EQ(error.fault(), Fault::failed);
+  EXPECT_EQ(error.code(), ENOMEM);
+  EXPECT_EQ(error.remedy(), "Raise 'ulimit -l'.");
+}
+
+TEST(Error, LeavesOutWhatItWasNotGiven) {
+  EXPECT_STREQ(Error(Fault::usage, "'3Q' is not a size").what(), "'3Q' is not a size");
+}
+
+TEST(Error, NamesAnUnknownErrnoByItsNumber) {
+  EXPECT_NE(errno_text(99999).find("99999"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rdmabench
