@@ -10,7 +10,7 @@ function(rdmabench_room room)
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include"
                              "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${target} PUBLIC Threads::Threads ${arg_LINK}
-                        PRIVATE rdmabench_flags fmt::fmt-header-only nlohmann_json::nlohmann_json)
+                        PRIVATE rdmabench_flags fmt::fmt nlohmann_json::nlohmann_json)
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_ROOMS ${target})
 endfunction()
 
@@ -27,7 +27,7 @@ function(rdmabench_test name)
   foreach(room IN LISTS arg_ROOMS)
     target_link_libraries(${name} PRIVATE rdmabench_room_${room})
   endforeach()
-  target_link_libraries(${name} PRIVATE ${arg_LINK} rdmabench_flags fmt::fmt-header-only
+  target_link_libraries(${name} PRIVATE ${arg_LINK} rdmabench_flags fmt::fmt
                         nlohmann_json::nlohmann_json GTest::gmock_main)
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 60)

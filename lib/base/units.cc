@@ -21,7 +21,7 @@ constexpr std::array<Unit, 13> kSizeUnits{{{"", 1},
                                            {"K", kKibi},
                                            {"KB", kKibi},
                                            {"KIB", kKibi},
-                                           {"M", kKibi * kKibi},
+                                           {"M", kKibi* kKibi},
                                            {"MB", kKibi* kKibi},
                                            {"MIB", kKibi* kKibi},
                                            {"G", kKibi* kKibi* kKibi},
@@ -29,7 +29,8 @@ constexpr std::array<Unit, 13> kSizeUnits{{{"", 1},
                                            {"GIB", kKibi* kKibi* kKibi},
                                            {"T", kKibi* kKibi* kKibi* kKibi},
                                            {"TIB", kKibi* kKibi* kKibi* kKibi}}};
-constexpr std::array<Unit, 4> kCountUnits{{{"", 1}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}}};
+constexpr std::array<Unit, 4> kCountUnits{
+    {{"", 1}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}}};
 constexpr std::array<Unit, 7> kTimeUnits{{{"", 1000000000},
                                           {"S", 1000000000},
                                           {"MS", 1000000},
@@ -56,8 +57,7 @@ std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
     throw Error(Fault::usage, fmt::format("'{}' is not a {}", text, noun),
                 fmt::format("Write a number such as {}.", example));
   }
-  const std::string suffix =
-      upper(text.substr(static_cast<std::size_t>(tail - text.data())));
+  const std::string suffix = upper(text.substr(static_cast<std::size_t>(tail - text.data())));
   for (const auto& [name, factor] : units) {
     if (suffix != name) continue;
     if (status == std::errc::result_out_of_range || number > limit / factor) {
@@ -66,7 +66,8 @@ std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
     }
     return number * factor;
   }
-  throw Error(Fault::usage, fmt::format("the {} '{}' has the unknown unit '{}'", noun, text, suffix),
+  throw Error(Fault::usage,
+              fmt::format("the {} '{}' has the unknown unit '{}'", noun, text, suffix),
               fmt::format("Write a number such as {}.", example));
 }
 

@@ -7,7 +7,8 @@ namespace rdmabench::memory {
 namespace {
 
 /// Eight pattern bytes for the word at `index`: the SplitMix64 finalizer (Steele, Lea, Flood, "Fast
-/// splittable pseudorandom number generators", OOPSLA 2014), so that neighbours have nothing in common.
+/// splittable pseudorandom number generators", OOPSLA 2014), so that neighbours have nothing in
+/// common.
 std::uint64_t pattern_word(std::uint64_t index, std::uint8_t tag) noexcept {
   std::uint64_t z = (index << 8 | tag) + 0x9e3779b97f4a7c15U;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;

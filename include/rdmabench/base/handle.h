@@ -16,8 +16,8 @@ struct Destroyer {
 
 /// `Handle<ibv_pd, ibv_dealloc_pd>`: the size of a pointer, destroyed by the library's own call.
 ///
-/// Declare children after their parents, so that they are destroyed first. A struct of several handles
-/// must delete its move assignment: the defaulted one would destroy the parents first.
+/// Declare children after their parents, so that they are destroyed first. A struct of several
+/// handles must delete its move assignment: the defaulted one would destroy the parents first.
 template <class T, auto Destroy>
 using Handle = std::unique_ptr<T, Destroyer<Destroy>>;
 

@@ -13,8 +13,9 @@ namespace rdmabench {
 /// Throws Error(usage) that names the text and the nearest right form: "3Q", "-1", "", "99999999G".
 std::uint64_t parse_size(std::string_view text);
 
-/// "8,64,4K" as written, or "1:8M" for every doubling from the first up to the last (which is included
-/// even when it is no doubling). Throws Error(usage) for an empty list, a size of 0, or a range that falls.
+/// "8,64,4K" as written, or "1:8M" for every doubling from the first up to the last (which is
+/// included even when it is no doubling). Throws Error(usage) for an empty list, a size of 0, or a
+/// range that falls.
 std::vector<std::uint64_t> parse_size_list(std::string_view text);
 
 /// A count: "1000", "5k", "2M" by powers of 1000. Throws Error(usage).

@@ -32,6 +32,8 @@ class Buffer {
 };
 
 /// Bytes from one message slot to the next: `size` rounded up to whole cache lines of 64 bytes.
-constexpr std::uint64_t slot_stride(std::uint64_t size) { return (size + 63) / 64 * 64; }
+constexpr std::uint64_t slot_stride(std::uint64_t size) {
+  return (size + 63) / 64 * 64;
+}
 
 }  // namespace rdmabench::memory

@@ -8,9 +8,9 @@
 
 namespace rdmabench::memory {
 
-/// Fills a message: every byte depends on `tag` and on its own position, so that a byte that is missing,
-/// stale, moved within the message or from another message is seen. The last byte is `tag` itself; two
-/// messages of different tags differ in it.
+/// Fills a message: every byte depends on `tag` and on its own position, so that a byte that is
+/// missing, stale, moved within the message or from another message is seen. The last byte is `tag`
+/// itself; two messages of different tags differ in it.
 void fill_pattern(std::span<std::byte> message, std::uint8_t tag) noexcept;
 
 /// Where the first wrong byte of a message is, or nothing when all are right.

@@ -1,8 +1,8 @@
 // transport: how one endpoint posts work to its peer and polls for completions.
 //
-// A back end is a folder here: loop/, verbs/, ofi/. It sets up with exceptions and then posts and polls
-// without: no allocation, lock, virtual call or test of an option. It never reads a clock, and never
-// prints. This file names the operations.
+// A back end is a folder here: loop/, verbs/, ofi/. It sets up with exceptions and then posts and
+// polls without: no allocation, lock, virtual call or test of an option. It never reads a clock,
+// and never prints. This file names the operations.
 #pragma once
 
 #include <array>
@@ -42,7 +42,8 @@ struct Read {
                         kFromTarget = true;
 };
 
-inline constexpr std::array kOperationNames{Send::kName, Write::kName, WriteImm::kName, Read::kName};
+inline constexpr std::array kOperationNames{Send::kName, Write::kName, WriteImm::kName,
+                                            Read::kName};
 
 constexpr std::string_view name(OperationCode code) {
   return kOperationNames[static_cast<std::size_t>(code)];

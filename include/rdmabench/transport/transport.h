@@ -18,42 +18,46 @@ enum class PostStatus : std::uint8_t {
   failed,  ///< for good; Endpoint::failure() says why
 };
 
-/// Whether a completion of this very post is wanted. Most posts complete at the endpoint's own interval
-/// (selective signalling); the last one of a run must say `now`, or its completion never comes.
+/// Whether a completion of this very post is wanted. Most posts complete at the endpoint's own
+/// interval (selective signalling); the last one of a run must say `now`, or its completion never
+/// comes.
 enum class Signal : bool { by_interval, now };
+
+/// In place of a receive slot: the message took none.
+inline constexpr std::uint32_t kNoSlot = ~0U;
 
 /// A receive that completed: a message, or a write with immediate.
 struct Received {
-  std::uint32_t slot;       ///< the receive slot that was consumed; meaningless if none was (ofi write-imm)
+  std::uint32_t slot;       ///< the receive slot it took; kNoSlot where none (ofi write-imm)
   std::uint32_t immediate;  ///< host byte order; 0 where the message carried none
   std::uint64_t bytes;      ///< payload length; 0 where the provider does not tell
 };
 
 /// What one side of a run needs from an endpoint. Both sides give the same values, except `role`.
 struct EndpointRequest {
-  bool client = true;                   ///< this side initiates
+  bool client = true;  ///< this side initiates
   OperationCode operation = OperationCode::send;
-  bool latency = true;                  ///< ping-pong or read latency; else a stream
-  std::uint64_t max_size = 8;           ///< bytes; the largest message of the session, >= 1
-  std::uint32_t depth = 1;              ///< posts that may be outstanding, >= 1
-  std::uint32_t receives = 1;           ///< receives kept posted, >= 1
-  std::uint32_t send_slots = 1;         ///< message buffers to send from, and of the window; >= 1
-  std::uint32_t receive_slots = 1;      ///< distinct receive buffers; receive r uses r % receive_slots
-  std::uint32_t signal_every = 1;       ///< ask for one completion in so many posts, 1..depth
-  std::int32_t inline_limit = -1;       ///< bytes sent inline or injected: -1 = the back end's choice, 0 = off
-  std::string device;                   ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
-  std::string provider;                 ///< ofi only; "" = choose
-  std::int32_t gid_index = -1;          ///< verbs on RoCE only; -1 = choose
-  std::int32_t mtu = 0;                 ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
-  std::string local_ip;                 ///< this side's address of the control connection; "" if none
-  std::string peer_ip;                  ///< the other side's address of it; "" if none
+  bool latency = true;              ///< ping-pong or read latency; else a stream
+  std::uint64_t max_size = 8;       ///< bytes; the largest message of the session, >= 1
+  std::uint32_t depth = 1;          ///< posts that may be outstanding, >= 1
+  std::uint32_t receives = 1;       ///< receives kept posted, >= 1
+  std::uint32_t send_slots = 1;     ///< message buffers to send from, and of the window; >= 1
+  std::uint32_t receive_slots = 1;  ///< distinct receive buffers; receive r uses r % receive_slots
+  std::uint32_t signal_every = 1;   ///< ask for one completion in so many posts, 1..depth
+  std::int32_t inline_limit = -1;   ///< bytes sent inline or injected: -1 = by back end, 0 = off
+  std::string device;               ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
+  std::string provider;             ///< ofi only; "" = choose
+  std::int32_t gid_index = -1;      ///< verbs on RoCE only; -1 = choose
+  std::int32_t mtu = 0;  ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
+  std::string local_ip;  ///< this side's address of the control connection; "" if none
+  std::string peer_ip;   ///< the other side's address of it; "" if none
 };
 
 /// One way in which a transport can reach its peer, chosen by the client for both sides.
 struct Choice {
   std::string client;  ///< opaque to all but the back end that wrote it
   std::string server;
-  std::string reason;  ///< one line for the report: "RoCE v2 GID 1 10.0.0.1: on the route to 10.0.0.2"
+  std::string reason;  ///< one line for the report: "RoCE v2 GID 1: on the route to 10.0.0.2"
 };
 
 /// Facts about an open endpoint, for the report.
@@ -63,19 +67,20 @@ struct Description {
   std::string device;      ///< resolved: "rxe0:1", "lo"
   std::string transport;   ///< "rc", "rdm"
   std::string completion;  ///< level of a local completion: "inject", "transmit", "delivery"
-  std::vector<std::pair<std::string, std::string>> details;  ///< named facts: mtu, gid, inline, api, ...
+  std::vector<std::pair<std::string, std::string>> details;  ///< mtu, gid, inline, api, ...
 };
 
 /// One line of `rdmabench devices`.
 struct DeviceInfo {
   std::string backend;
-  std::string name;                                            ///< "rxe0:1", or the provider's domain
-  std::string provider;                                        ///< "rxe", "mlx5", "tcp;ofi_rxm"
-  std::string state;                                           ///< "active", "down", ...
-  std::vector<std::pair<std::string, std::string>> details;    ///< named facts
+  std::string name;                                          ///< "rxe0:1", or the provider's domain
+  std::string provider;                                      ///< "rxe", "mlx5", "tcp;ofi_rxm"
+  std::string state;                                         ///< "active", "down", ...
+  std::vector<std::pair<std::string, std::string>> details;  ///< named facts
 };
 
-/// Where messages lie. Slot i of a region starts at i * stride; the loops walk slots by adding `stride`.
+/// Where messages lie. Slot i of a region starts at i * stride; the loops walk slots by adding
+/// `stride`.
 struct Region {
   std::byte* data = nullptr;
   std::uint64_t stride = 0;  ///< bytes from one slot to the next, a multiple of 64
@@ -85,6 +90,7 @@ struct Region {
 template <class Op, class T>
 concept SupportedBy = T::template supports<Op>;
 
+// clang-format off
 /// What an Endpoint must offer. Set-up may throw Error; everything marked noexcept is the data path.
 /// One thread drives an endpoint at a time.
 ///
@@ -131,5 +137,6 @@ concept Transport = requires(T& t, const T& c, std::string_view text, OperationC
   { c.receive_region() } noexcept -> std::same_as<Region>;
   { c.window() } noexcept -> std::same_as<Region>;
 };
+// clang-format on
 
 }  // namespace rdmabench::transport

@@ -71,7 +71,8 @@ TEST(ParseDuration, TakesUnitsAndDefaultsToSeconds) {
 }
 
 TEST(FormatSize, IsTakenBackByParseSize) {
-  for (const std::uint64_t size : {0ULL, 1ULL, 1000ULL, 1024ULL, 65536ULL, 3145728ULL, 1ULL << 40}) {
+  for (const std::uint64_t size :
+       {0ULL, 1ULL, 1000ULL, 1024ULL, 65536ULL, 3145728ULL, 1ULL << 40}) {
     EXPECT_EQ(parse_size(format_size(size)), size) << format_size(size);
   }
   EXPECT_EQ(format_size(65536), "64K");

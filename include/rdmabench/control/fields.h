@@ -1,0 +1,58 @@
+// Reading the fields of a message in JSON from a peer that is not trusted: presence, kind and
+// bounds.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace rdmabench::control {
+
+/// Objects and lists within one another; a message needs three or four.
+inline constexpr int kMaxNesting = 16;
+
+// Every function throws Error(failed) that names the field, its value and what would do. A name or
+// a text that the peer wrote is shown cut short and with '?' for what a terminal could choke on.
+
+/// The object that `text` holds. `what` names the message for the error text: "request".
+nlohmann::json parse_object(std::string_view text, std::string_view what);
+
+std::uint64_t get_uint(const nlohmann::json& object, std::string_view key, std::uint64_t min,
+                       std::uint64_t max);
+
+/// `get_uint<std::uint32_t>(request, "depth", 1, 65536)`: no cast at the caller, and no bound that
+/// the type cannot hold.
+template <std::unsigned_integral T>
+T get_uint(const nlohmann::json& object, std::string_view key, std::type_identity_t<T> min = 0,
+           std::type_identity_t<T> max = std::numeric_limits<T>::max()) {
+  return static_cast<T>(get_uint(object, key, std::uint64_t{min}, std::uint64_t{max}));
+}
+
+std::int64_t get_int(const nlohmann::json& object, std::string_view key, std::int64_t min,
+                     std::int64_t max);
+
+/// Takes whole numbers too. JSON has no infinity and no NaN.
+double get_double(const nlohmann::json& object, std::string_view key, double min, double max);
+
+bool get_bool(const nlohmann::json& object, std::string_view key);
+
+/// Valid UTF-8 of at most `max_bytes`; may hold any character, so show it through printable().
+std::string get_string(const nlohmann::json& object, std::string_view key, std::size_t max_bytes);
+
+std::vector<std::uint64_t> get_uint_list(const nlohmann::json& object, std::string_view key,
+                                         std::size_t max_count, std::uint64_t min,
+                                         std::uint64_t max);
+
+/// A list to walk; the kind of its items is the caller's to check.
+const nlohmann::json& get_list(const nlohmann::json& object, std::string_view key,
+                               std::size_t max_count);
+
+const nlohmann::json& get_object(const nlohmann::json& object, std::string_view key);
+
+}  // namespace rdmabench::control

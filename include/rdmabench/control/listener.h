@@ -1,0 +1,46 @@
+// Where a server takes connections.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/control/channel.h"
+
+namespace rdmabench::control {
+
+/// Thread rule: one thread at a time, but stop() may run beside any other call.
+class Listener {
+ public:
+  /// Listens on `address`, a numeric address or a name of this machine; "" is every address, of
+  /// IPv6 and IPv4 alike (IPv4 alone where IPv6 is off). Port 0 takes a free one. Throws Error: the
+  /// port is in use or not permitted, the address is not of this machine.
+  Listener(const std::string& address, std::uint16_t port);
+  ~Listener();
+  Listener(Listener&& other) noexcept;
+  Listener& operator=(Listener&& other) noexcept;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  std::uint16_t port() const noexcept;
+
+  /// The next connection, or nothing when the deadline passes or stop() was called.
+  ///
+  /// Throws Error(failed) when this process or machine has no room for it (EMFILE, ENFILE, ENOBUFS,
+  /// ENOMEM). The listener stays good and the connection stays queued, so another call made at once
+  /// fails at once too: report it, then pause.
+  std::optional<Channel> accept(Deadline deadline);
+
+  /// Makes the accept() in progress and every later one return nothing. It only writes to an
+  /// eventfd, so another thread or a signal handler may call it.
+  void stop() noexcept;
+  bool stopped() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rdmabench::control

@@ -1,0 +1,70 @@
+// Any number of values in 58 KiB, with percentiles of a stated error.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rdmabench/measure/moments.h"
+
+namespace rdmabench::measure {
+
+/// A log-linear histogram: 128 buckets of equal width in every octave, over all 64-bit values.
+/// Values below 256 have a bucket each. Count, minimum, maximum, mean and deviation do not go
+/// through the buckets and are those of Moments. Source: Tene, HdrHistogram (the layout). Thread
+/// rule: one thread records at a time; merge() the parts.
+class Histogram {
+ public:
+  /// Half a bucket's width over its smallest value: how far a percentile may be from the true
+  /// sample.
+  static constexpr double kRelativeError = 1.0 / 256;
+
+  Histogram() : counts_(kBuckets) {}
+
+  void record(std::uint64_t value) noexcept {
+    ++counts_[bucket_of(value)];
+    moments_.add(value);
+  }
+
+  /// Leaves this histogram as if it had recorded what the other did, too.
+  void merge(const Histogram& other) noexcept;
+
+  std::uint64_t count() const noexcept { return moments_.count(); }
+  std::uint64_t min() const noexcept { return moments_.min(); }
+  std::uint64_t max() const noexcept { return moments_.max(); }
+  double mean() const noexcept { return moments_.mean(); }
+  double stddev() const noexcept { return moments_.stddev(); }
+  const Moments& moments() const noexcept { return moments_; }
+
+  /// The value at `index` (from 0) of the sorted values, within kRelativeError; the first and the
+  /// last are exact. An index past the last means the last; 0 if nothing was recorded.
+  std::uint64_t value_at(std::uint64_t index) const noexcept;
+
+  /// The nearest-rank percentile, 0 < p <= 100, as value_at() gives it.
+  std::uint64_t percentile(double p) const noexcept;
+
+  /// The median distance from the median, off by at most kRelativeError * (2 * median + itself). It
+  /// cannot see a spread narrower than the bucket that holds the median.
+  std::uint64_t median_absolute_deviation() const;
+
+ private:
+  static constexpr unsigned kSubBits = 7;
+  static constexpr std::size_t kSubBuckets = std::size_t{1} << kSubBits;
+  static constexpr std::size_t kBuckets = (64 - kSubBits + 1) * kSubBuckets;
+
+  /// How many low bits of `value` its bucket leaves out.
+  static unsigned shift_of(std::uint64_t value) noexcept {
+    return static_cast<unsigned>(std::bit_width(value | kSubBuckets)) - kSubBits - 1;
+  }
+  static std::size_t bucket_of(std::uint64_t value) noexcept {
+    const unsigned shift = shift_of(value);
+    return shift * kSubBuckets + static_cast<std::size_t>(value >> shift);
+  }
+  static std::uint64_t middle_of(std::size_t bucket) noexcept;
+
+  std::vector<std::uint64_t> counts_;
+  Moments moments_;
+};
+
+}  // namespace rdmabench::measure

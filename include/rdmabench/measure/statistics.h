@@ -1,0 +1,72 @@
+// Robust statistics, and the summary of a latency run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace rdmabench::measure {
+
+/// The index (from 0) of the nearest-rank percentile among `count` sorted samples: ceil(p/100 *
+/// count) - 1, computed in whole numbers so that p99.9 of 1000 is index 998 and not 999. 0 < p <=
+/// 100, taken to six decimal places. 0 if `count` is 0.
+std::uint64_t nearest_rank(std::uint64_t count, double p) noexcept;
+
+/// Whether at least 10 of `count` samples lie beyond the percentile; with fewer it is a matter of
+/// luck, and a report leaves it out or marks it.
+bool percentile_supported(std::uint64_t count, double p) noexcept;
+
+/// Indices (from 0, both included) among sorted samples.
+struct RankInterval {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+};
+
+/// Which order statistics enclose the median of the population with at least 95 % confidence. It
+/// holds for every distribution, provided that the samples are independent; samples of one run
+/// never quite are. Below 6 samples no pair does: then it is the whole range. Source: Conover,
+/// Practical Nonparametric Statistics, 3.2; the binomial by its normal approximation with
+/// continuity correction.
+RankInterval median_interval(std::uint64_t count) noexcept;
+
+// The statistics below take samples in any order; those that must sort copy them first. Of no
+// samples they are 0. Percentiles and medians are by nearest rank, so they are always a sample that
+// occurred.
+
+double percentile(std::span<const double> samples, double p);
+std::uint64_t percentile(std::span<const std::uint64_t> samples, double p);
+
+double median(std::span<const double> samples);
+std::uint64_t median(std::span<const std::uint64_t> samples);
+
+/// The median distance from the median.
+double median_absolute_deviation(std::span<const double> samples);
+std::uint64_t median_absolute_deviation(std::span<const std::uint64_t> samples);
+
+double mean(std::span<const double> samples);
+double mean(std::span<const std::uint64_t> samples);
+
+/// Of the sample: divided by count - 1; 0 for fewer than two.
+double stddev(std::span<const double> samples);
+double stddev(std::span<const std::uint64_t> samples);
+
+/// A latency run in nanoseconds, over all of its samples.
+struct LatencySummary {
+  std::uint64_t count = 0;
+  double min_ns = 0;
+  double p50_ns = 0;  ///< a percentile holds its nearest-rank value even where supports() denies it
+  double p90_ns = 0;
+  double p99_ns = 0;
+  double p999_ns = 0;
+  double p9999_ns = 0;
+  double max_ns = 0;
+  double mean_ns = 0;
+  double stddev_ns = 0;
+  double mad_ns = 0;         ///< median absolute deviation
+  double median_low_ns = 0;  ///< the median's 95 % confidence interval, see median_interval()
+  double median_high_ns = 0;
+  double percentile_error = 0;  ///< relative bound: 0 if exact, else Histogram::kRelativeError
+
+  bool supports(double p) const noexcept { return percentile_supported(count, p); }
+};
+
+}  // namespace rdmabench::measure

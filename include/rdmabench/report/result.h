@@ -1,0 +1,86 @@
+// report: turns what a run found into text: a table, JSON or CSV, and collects the facts of the
+// machine.
+//
+// It measures nothing and prints nothing. Plain values, times in nanoseconds and rates in bits and
+// messages per second; the writers are the only place where units are scaled.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/fact.h"
+
+namespace rdmabench::report {
+
+/// Latency of one operation at one size.
+struct LatencyResult {
+  std::uint64_t size_bytes = 0;  ///< payload of one message
+  std::uint64_t iterations = 0;  ///< timed ones
+  std::uint64_t warmup_iterations = 0;
+  std::string operation;            ///< as on the command line: "write-imm"
+  std::string kind;                 ///< what one sample spans: "half_round_trip" or "completion"
+  std::string signal;               ///< "memory-poll", "remote-cq-data", "receive" or "completion"
+  std::string completion;           ///< "inject", "transmit", "delivery" or "receiver_confirmed"
+  measure::LatencySummary latency;  ///< over all samples; halved already where `kind` says so
+  bool validated = false;           ///< every message's bytes were checked
+  bool stable = true;               ///< false: the epochs still differed when the run ended
+  double spread = 0;                ///< of the epochs' medians about their median; a ratio, >= 0
+  std::vector<std::string> notes;   ///< what a reader must know of this row; whole sentences
+};
+
+/// Throughput of one operation at one size.
+struct BandwidthResult {
+  std::uint64_t size_bytes = 0;
+  std::uint64_t iterations = 0;  ///< timed messages
+  std::uint64_t warmup_iterations = 0;
+  std::uint64_t depth = 0;  ///< messages that could be outstanding
+  std::string operation;
+  std::string direction = "one_way";  ///< which bytes count: "one_way" or "both_ways"
+  std::string completion;             ///< where the clock stopped: "receiver_confirmed", ...
+  double bits_per_s = 0;              ///< payload only
+  double bits_per_s_low = 0;          ///< interval of bits_per_s over the epochs; both 0 if unknown
+  double bits_per_s_high = 0;
+  double messages_per_s = 0;
+  double elapsed_ns = 0;
+  bool validated = false;
+  bool stable = true;
+  double spread = 0;  ///< of the epochs' rates about their median; a ratio, >= 0
+  std::vector<std::string> notes;
+};
+
+/// What the client's choice came to.
+struct Resolved {
+  std::string backend;    ///< "verbs"
+  std::string provider;   ///< "rxe", "tcp;ofi_rxm"
+  std::string device;     ///< "rxe0:1"
+  std::string transport;  ///< "rc", "rdm"
+  std::string reason;     ///< one line: why this one
+  Facts details;          ///< mtu, gid, inline, ...
+};
+
+/// How far the times can be trusted.
+struct Clock {
+  std::string source;         ///< "tsc", "CLOCK_MONOTONIC_RAW"
+  std::string reason;         ///< one line: why this one
+  double ns_per_tick = 0;     ///< over the run itself
+  double relative_error = 0;  ///< bound of the error of ns_per_tick, a ratio
+  double stamp_overhead_ns = 0;
+  double resolution_ns = 0;  ///< the smallest step of two stamps; 0 if unknown
+};
+
+/// Everything one run has to say. A run that failed half way still has its finished results.
+struct Report {
+  Facts config;  ///< what was asked: op, backend, size, iterations, depth, ...
+  Resolved resolved;
+  Environment environment;
+  std::optional<Clock> clock;
+  std::variant<std::vector<LatencyResult>, std::vector<BandwidthResult>> results;
+  std::vector<std::string> notes;    ///< about the whole run
+  std::optional<std::string> error;  ///< why the run ended early
+};
+
+}  // namespace rdmabench::report

@@ -1,0 +1,24 @@
+// The initiator's side of a run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rdmabench/report/result.h"
+#include "rdmabench/run/config.h"
+
+namespace rdmabench::run {
+
+/// Measures against the server at host:port.
+///
+/// Set-up that fails throws Error. Once measuring has begun, a failure ends the run and becomes the
+/// report's `error`; the sizes that were finished are in it. Bad configuration throws Error(usage)
+/// before anything is opened. Blocks its thread, which should be pinned; see config.timeout for the
+/// longest single wait.
+report::Report run(const Config& config, const std::string& host, std::uint16_t port,
+                   const OnProgress& on_progress = {});
+
+/// Measures against a server in a thread of this process: the loop back end needs no other host.
+report::Report run_in_process(const Config& config, const OnProgress& on_progress = {});
+
+}  // namespace rdmabench::run

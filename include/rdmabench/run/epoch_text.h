@@ -1,0 +1,18 @@
+// What went wrong in an epoch, in words.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/workload/epoch.h"
+
+namespace rdmabench::run {
+
+/// "no completion for 10 s: waiting for message 812 of 1000 (64 bytes) from 10.0.0.2. Is ...?"
+/// `failure` is the endpoint's own account; `peer` names the other side.
+std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
+                       std::chrono::nanoseconds timeout, std::string_view peer,
+                       std::string_view failure);
+
+}  // namespace rdmabench::run

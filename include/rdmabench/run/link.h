@@ -1,0 +1,67 @@
+// run: composes the rooms below it into "measure this against that host", and into the server that
+// answers.
+//
+// Link is the one place where a transport's type is erased: once per session, outside of every
+// loop.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/transport/transport.h"
+#include "rdmabench/workload/table.h"
+
+namespace rdmabench::run {
+
+/// An open endpoint of some back end, with the loops that run over it. See transport/transport.h.
+/// Thread rule: one thread at a time.
+class Link {
+ public:
+  virtual ~Link() = default;
+  Link() = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  virtual std::string address() const = 0;
+  virtual void connect(std::string_view peer_address) = 0;
+  virtual transport::Description describe() const = 0;
+  virtual std::string failure() const = 0;
+
+  /// Readies endpoint and memory for an epoch. Throws Error(usage) where the transport lacks the
+  /// operation.
+  virtual void stage(const workload::LoopKey& key, const workload::EpochPlan& plan) = 0;
+
+  /// Runs the epoch that was staged.
+  virtual workload::EpochResult run(const workload::LoopKey& key, const workload::EpochPlan& plan,
+                                    workload::Watch& watch,
+                                    std::span<measure::Ticks> intervals) = 0;
+
+  /// One poll between epochs: providers with manual progress may still owe the peer something.
+  virtual void progress() noexcept = 0;
+
+  /// How the target of a latency test sees a message arrive: "receive", "memory-poll",
+  /// "remote-cq-data", or "completion" where the initiator's own completion is what is measured.
+  virtual std::string_view signal(transport::OperationCode operation) const = 0;
+};
+
+/// A row of the table of back ends; the functions are those of transport/<name>/backend.h.
+struct Backend {
+  std::string_view name;
+  std::string (*offer)(const transport::EndpointRequest&);
+  transport::Choice (*choose)(const transport::EndpointRequest&, std::string_view client_offer,
+                              std::string_view server_offer);
+  std::vector<transport::DeviceInfo> (*devices)();
+  std::unique_ptr<Link> (*open)(const transport::EndpointRequest&, std::string_view choice);
+};
+
+/// The back ends of this build, in order of preference: verbs, ofi, loop.
+std::span<const Backend> backends();
+
+/// Throws Error(usage) that lists what there is, or Error(unavailable) for one left out of this
+/// build.
+const Backend& find_backend(std::string_view name);
+
+}  // namespace rdmabench::run

@@ -1,0 +1,57 @@
+// The Link over one transport: instantiated once per back end, in a file that CMake writes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/run/link.h"
+
+namespace rdmabench::run {
+
+template <transport::Transport T>
+class LinkOf final : public Link {
+ public:
+  LinkOf(const transport::EndpointRequest& request, std::string_view choice)
+      : endpoint_(request, choice) {}
+
+  std::string address() const override { return endpoint_.address(); }
+  void connect(std::string_view peer_address) override { endpoint_.connect(peer_address); }
+  transport::Description describe() const override { return endpoint_.describe(); }
+  std::string failure() const override { return endpoint_.failure(); }
+
+  void stage(const workload::LoopKey& key, const workload::EpochPlan& plan) override {
+    entry(key).stage(endpoint_, key, plan);
+  }
+
+  workload::EpochResult run(const workload::LoopKey& key, const workload::EpochPlan& plan,
+                            workload::Watch& watch, std::span<measure::Ticks> intervals) override {
+    return entry(key).loop(endpoint_, plan, watch, intervals);
+  }
+
+  void progress() noexcept override {
+    endpoint_.poll([this](const transport::Received& received) noexcept {
+      if (received.slot != transport::kNoSlot) endpoint_.post_receive(received.slot);
+    });
+  }
+
+  std::string_view signal(transport::OperationCode operation) const override {
+    using transport::OperationCode;
+    if (operation == OperationCode::read) return "completion";
+    if (operation == OperationCode::send) return "receive";
+    return operation == OperationCode::write && T::kOrdersWrites ? "memory-poll" : "remote-cq-data";
+  }
+
+ private:
+  static workload::Entry<T> entry(const workload::LoopKey& key) {
+    const workload::Entry<T> found = workload::find_loop<T>(key);
+    if (found.loop == nullptr) {
+      throw Error(Fault::usage,
+                  fmt::format("--op {} is not in this back end", transport::name(key.operation)));
+    }
+    return found;
+  }
+
+  T endpoint_;
+};
+
+}  // namespace rdmabench::run

@@ -1,0 +1,66 @@
+// The target's side: stays up, and takes every parameter from its clients.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "rdmabench/control/listener.h"
+
+namespace rdmabench::run {
+
+struct ServerConfig {
+  std::string address{};             ///< to listen on; "" = every address of this machine
+  std::uint16_t port = 18515;      ///< 0 = a free one
+  std::uint32_t max_clients = 64;  ///< at once; one more is told so
+  std::uint64_t max_memory = std::uint64_t{4}
+                             << 30;  ///< bytes that all sessions may register at once
+  std::chrono::nanoseconds timeout =
+      std::chrono::seconds(10);  ///< for a client to say what it wants
+};
+
+/// One line about a client, for a log: "10.0.0.1:4242: latency of write over verbs: done".
+/// Called from the threads of the server, one at a time.
+using OnEvent = std::function<void(const std::string& line)>;
+
+/// Serves clients, each in a thread of its own, until stop(). Whatever a client does or sends ends
+/// that client's session alone; its endpoint and memory are gone before its line is reported.
+class Server {
+ public:
+  /// Throws Error when the port cannot be had.
+  Server(const ServerConfig& config, OnEvent on_event);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  std::uint16_t port() const { return listener_.port(); }
+
+  /// Returns after stop(), when every session has ended.
+  void run();
+
+  /// From any thread, or a signal handler.
+  void stop() noexcept { listener_.stop(); }
+
+ private:
+  struct Client;
+
+  void admit(control::Channel channel);
+  void serve(control::Channel channel);
+  void reap(bool all);
+  void event(const std::string& line);
+
+  ServerConfig config_;
+  OnEvent on_event_;
+  control::Listener listener_;
+  std::list<std::unique_ptr<Client>> clients_;
+  std::atomic<std::uint64_t> memory_{0};
+  std::mutex event_mutex_;
+};
+
+}  // namespace rdmabench::run

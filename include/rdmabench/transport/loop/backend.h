@@ -1,0 +1,24 @@
+// How run/ finds the loop back end: see transport/transport.h for what each function is for.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/transport/loop/endpoint.h"
+#include "rdmabench/transport/transport.h"
+
+namespace rdmabench::transport::loop {
+
+inline constexpr std::string_view kName = "loop";
+
+/// The identity of this process: two offers match only when both sides are the same process.
+std::string offer(const EndpointRequest& request);
+
+/// Throws Error(unavailable) when the two sides are different processes.
+Choice choose(const EndpointRequest& request, std::string_view client_offer,
+              std::string_view server_offer);
+
+std::vector<DeviceInfo> devices();
+
+}  // namespace rdmabench::transport::loop

@@ -1,0 +1,61 @@
+// The choice of device, port and GID on both sides of a connection.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "rdmabench/verbs/device.h"
+#include "rdmabench/verbs/gid.h"
+
+namespace rdmabench::verbs {
+
+/// One address at which one side can be reached: an entry of the GID table of an active port.
+struct Candidate {
+  std::string device;
+  std::uint8_t port = 1;
+  LinkLayer link_layer = LinkLayer::unknown;
+  std::uint32_t mtu = 0;  ///< bytes, active
+  std::uint32_t lid = 0;
+  bool needs_grh = false;
+  double gbps = 0;
+  GidEntry gid{};
+};
+
+/// "mlx5_0:1 RoCE v2 GID 3 10.0.0.1/24 (eth0)".
+std::string to_text(const Candidate& candidate);
+
+/// The ends of the control connection, in the form a GID holds them.
+struct ControlAddresses {
+  std::optional<Gid> client;
+  std::optional<Gid> server;
+};
+
+/// The source address that the client's kernel gives to packets for a destination; nothing if there
+/// is no route.
+using RouteSource = std::function<std::optional<Gid>(const Gid& destination)>;
+
+/// Asks the kernel's routing table, by connecting a UDP socket that sends nothing. Source: udp(7).
+std::optional<Gid> route_source(const Gid& destination);
+
+struct Path {
+  const Candidate* client;
+  const Candidate* server;
+  bool global;         ///< packets carry the global header: always on RoCE
+  std::string reason;  ///< one line
+};
+
+/// The best pair of candidates. Both are InfiniBand ports of one subnet (reached by LID), or RoCE
+/// GIDs of the same type, of the same address family, and link-local both or neither. Among those,
+/// in this order: InfiniBand; not link-local; RoCE v2; on the client's route to the server; on the
+/// same subnet; the ends of the control connection; the faster link; the same device and port on
+/// both sides; the first.
+///
+/// Runs on the client. Throws Error(unavailable) that lists both sides' candidates when no pair can
+/// talk. Source: RoCE v2 annex A17 of the InfiniBand Architecture Specification.
+Path choose_path(std::span<const Candidate> client, std::span<const Candidate> server,
+                 const ControlAddresses& control, const RouteSource& route);
+
+}  // namespace rdmabench::verbs

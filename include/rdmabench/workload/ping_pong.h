@@ -1,0 +1,167 @@
+// Ping-pong: one message there, one back, and again. Measures round trips.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "rdmabench/measure/clock.h"
+#include "rdmabench/memory/pattern.h"
+#include "rdmabench/workload/inbox.h"
+
+namespace rdmabench::workload {
+
+/// What a ping-pong of Op posts. A target that is to see a write by polling memory needs a
+/// transport that makes the last byte visible last; elsewhere the write carries an immediate, whose
+/// completion is the signal.
+template <class T, class Op>
+using PingPongOperation =
+    std::conditional_t<std::is_same_v<Op, transport::Write> && !T::kOrdersWrites,
+                       transport::WriteImm, Op>;
+
+/// One side of a ping-pong: writes, posts, waits for and checks message i.
+template <transport::Transport T, class Op, bool kValidate>
+class PingPong {
+ public:
+  static constexpr bool kByMemory = !Op::kNotifies;
+
+  PingPong(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result)
+      : endpoint_(endpoint),
+        inbox_(endpoint, plan, watch, result),
+        result_(result),
+        outgoing_(endpoint.send_region().data, plan.size),
+        window_(endpoint.window().data, plan.size),
+        half_depth_(plan.depth / 2),
+        last_(plan.iterations - 1) {}
+
+  /// Message i is written before it is posted; with validation that takes a while.
+  void write(std::uint64_t i) noexcept {
+    if constexpr (kValidate) {
+      memory::fill_pattern(outgoing_, tag_of(i));
+    } else if constexpr (kByMemory) {
+      outgoing_.back() = std::byte{tag_of(i)};
+    }
+  }
+
+  bool post(std::uint64_t i) noexcept {
+    result_.message = i;
+    return inbox_.template post<Op>(
+        0, static_cast<std::uint32_t>(i),
+        i == last_ ? transport::Signal::now : transport::Signal::by_interval);
+  }
+
+  /// Housekeeping while the message is under way, so that it is in nobody's round trip: the receive
+  /// that the last message took goes back, and completions are reaped before the send queue fills
+  /// up.
+  bool tidy() noexcept {
+    if constexpr (!kByMemory) {
+      if (arrived_) inbox_.give_back(slot_);
+      arrived_ = false;
+    } else if (endpoint_.posted() - endpoint_.completed() > half_depth_) {
+      return inbox_.poll(Wait::completion);
+    }
+    return true;
+  }
+
+  bool wait(std::uint64_t i) noexcept {
+    if constexpr (kByMemory) {
+      const std::atomic_ref last_byte(window_.back());
+      while (last_byte.load(std::memory_order_acquire) != std::byte{tag_of(i)}) {
+        if (!inbox_.idle(Wait::message)) return false;
+      }
+    } else {
+      while (!arrived_) {
+        if (!inbox_.poll(Wait::message, [this](const transport::Received& received) noexcept {
+              arrived_ = true;
+              slot_ = received.slot;
+              immediate_ = received.immediate;
+            })) {
+          return false;
+        }
+      }
+      if constexpr (Op::kImmediate) {
+        if (immediate_ != static_cast<std::uint32_t>(i)) {
+          return inbox_.end(Outcome::wrong_immediate, Wait::nothing);
+        }
+      }
+    }
+    return true;
+  }
+
+  bool check(std::uint64_t i) noexcept {
+    if constexpr (kValidate) {
+      const auto wrong = memory::find_mismatch(incoming(), tag_of(i));
+      if (wrong) {
+        result_.byte = *wrong;
+        return inbox_.end(Outcome::wrong_data, Wait::nothing);
+      }
+      ++result_.checked;
+    }
+    return true;
+  }
+
+  bool finish() noexcept { return tidy() && inbox_.drain(); }
+
+ private:
+  std::span<const std::byte> incoming() const noexcept {
+    if constexpr (!Op::kTwoSided) return window_;
+    const transport::Region region = endpoint_.receive_region();
+    return {region.data + slot_ % region.slots * region.stride, outgoing_.size()};
+  }
+
+  T& endpoint_;
+  Inbox<T> inbox_;
+  EpochResult& result_;
+  std::span<std::byte> outgoing_;
+  std::span<std::byte> window_;
+  std::uint64_t half_depth_;
+  std::uint64_t last_;
+  std::uint32_t slot_ = 0;
+  std::uint32_t immediate_ = 0;
+  bool arrived_ = false;
+};
+
+/// The initiator: interval i is one round trip, from before the post to after the reply was seen.
+///
+/// Without validation one stamp ends a round trip and begins the next, so nothing the initiator
+/// does is left out. With validation, writing and checking its own buffers happens between two
+/// stamps; the target's writing and checking is inside the round trip, and the result says that it
+/// was validated.
+template <transport::Transport T, class WantedOp, class Clock, bool kValidate>
+EpochResult ping_pong_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
+                                std::span<measure::Ticks> intervals) noexcept {
+  using Op = PingPongOperation<T, WantedOp>;
+  EpochResult result;
+  PingPong<T, Op, kValidate> side(endpoint, plan, watch, result);
+  measure::Ticks last = Clock::stamp();
+  for (std::uint64_t i = 0; i < plan.iterations; ++i) {
+    side.write(i);
+    if constexpr (kValidate) last = Clock::stamp();
+    if (!side.post(i) || !side.tidy() || !side.wait(i)) return result;
+    const measure::Ticks now = Clock::stamp();
+    intervals[i] = now - last;
+    last = now;
+    if (!side.check(i)) return result;
+  }
+  side.finish();
+  return result;
+}
+
+/// The target: waits first, then answers.
+template <transport::Transport T, class WantedOp, class Clock, bool kValidate>
+EpochResult ping_pong_target(T& endpoint, const EpochPlan& plan, Watch& watch,
+                             std::span<measure::Ticks> /*intervals*/) noexcept {
+  using Op = PingPongOperation<T, WantedOp>;
+  EpochResult result;
+  PingPong<T, Op, kValidate> side(endpoint, plan, watch, result);
+  for (std::uint64_t i = 0; i < plan.iterations; ++i) {
+    if (!side.wait(i) || !side.check(i)) return result;
+    side.write(i);
+    if (!side.post(i) || !side.tidy()) return result;
+  }
+  side.finish();
+  return result;
+}
+
+}  // namespace rdmabench::workload

@@ -1,0 +1,212 @@
+#include "rdmabench/control/channel.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "connection.h"
+#include "rdmabench/control/printable.h"
+#include "wait.h"
+
+namespace rdmabench::control {
+namespace {
+
+constexpr std::chrono::milliseconds kAbortLimit{200};
+constexpr std::size_t kMaxReason = 1000;  // bytes of an abort's payload
+constexpr std::string_view kSeePeer = "Look at what it printed.";
+
+bool wait_until(int handle, short events, Deadline deadline) {
+  pollfd entry{handle, events, 0};
+  return wait_for({&entry, 1}, deadline);
+}
+
+/// Whether a call is to be made again, later: nothing is wrong.
+bool is_transient(int code) noexcept {
+  return code == EAGAIN || code == EWOULDBLOCK || code == EINTR;
+}
+
+/// What recv(2) would find next.
+enum class Next : std::uint8_t { nothing, message, abort, end };
+
+Next peek(int handle) noexcept {
+  std::array<char, kHeaderBytes> bytes{};
+  const ssize_t got = recv(handle, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (got == 0) return Next::end;
+  if (got < 0) return is_transient(errno) ? Next::nothing : Next::end;
+  const DecodedHeader decoded = decode_header({bytes.data(), static_cast<std::size_t>(got)});
+  if (decoded.fault == HeaderFault::incomplete) {
+    // The rest of a header follows at once, or never: when the peer has shut down its side.
+    pollfd entry{handle, POLLRDHUP, 0};
+    return poll(&entry, 1, 0) > 0 ? Next::end : Next::nothing;
+  }
+  const bool abort =
+      decoded.fault == HeaderFault::none && decoded.header.type == MessageType::abort;
+  return abort ? Next::abort : Next::message;
+}
+
+[[noreturn]] void throw_gave_up(const std::string& peer, std::string_view reason) {
+  throw Error(Fault::failed,
+              fmt::format("the peer {} gave up: {}", peer, printable(reason, kMaxReason)));
+}
+
+/// One message to wait for: its deadline, and how to complain about it.
+class Arrival {
+ public:
+  Arrival(Connection& connection, Deadline deadline, std::string_view what)
+      : connection_(connection), deadline_(deadline), given_(deadline.left()), what_(what) {}
+
+  /// Takes at least one byte, so that at most `wanted` bytes of the frame are there.
+  void read_towards(std::size_t wanted) {
+    Connection& c = connection_;
+    c.frame.resize(wanted);
+    for (;;) {
+      const ssize_t got = recv(c.socket, c.frame.data() + c.have, wanted - c.have, 0);
+      if (got > 0) {
+        c.have += static_cast<std::size_t>(got);
+        return;
+      }
+      if (got == 0) throw_closed(wanted);
+      if (!is_transient(errno)) throw_lost(errno, wanted);
+      if (!wait_until(c.socket, POLLIN, deadline_)) throw_late(wanted);
+    }
+  }
+
+ private:
+  [[noreturn]] void throw_closed(std::size_t wanted) const {
+    throw Error(Fault::failed,
+                fmt::format("the peer {} closed the connection while waiting for {}{}",
+                            connection_.peer, what_, part(wanted)),
+                kSeePeer);
+  }
+
+  [[noreturn]] void throw_lost(int code, std::size_t wanted) const {
+    throw Error(Fault::failed,
+                fmt::format("lost the peer {} while waiting for {}{}", connection_.peer, what_,
+                            part(wanted)),
+                kSeePeer, code);
+  }
+
+  [[noreturn]] void throw_late(std::size_t wanted) const {
+    throw Error(Fault::failed, fmt::format("no {} from the peer {} within {}{}", what_,
+                                           connection_.peer, duration_text(given_), part(wanted)));
+  }
+
+  std::string part(std::size_t wanted) const {
+    const std::size_t have = connection_.have;
+    return have == 0 ? "" : fmt::format(" ({} of {} bytes came)", have, wanted);
+  }
+
+  Connection& connection_;
+  Deadline deadline_;
+  std::chrono::nanoseconds given_;
+  std::string_view what_;
+};
+
+}  // namespace
+
+Channel::Channel(std::unique_ptr<Connection> connection) noexcept
+    : connection_(std::move(connection)) {}
+Channel::~Channel() = default;
+Channel::Channel(Channel&& other) noexcept = default;
+Channel& Channel::operator=(Channel&& other) noexcept = default;
+
+const std::string& Channel::local_ip() const noexcept {
+  return connection_->local_ip;
+}
+const std::string& Channel::peer_ip() const noexcept {
+  return connection_->peer_ip;
+}
+const std::string& Channel::peer() const noexcept {
+  return connection_->peer;
+}
+
+void Channel::send(MessageType type, std::string_view payload, Deadline deadline) {
+  if (payload.size() > kMaxPayload) {
+    throw Error(Fault::usage,
+                fmt::format("a '{}' message of {} bytes", name_of(type), payload.size()),
+                fmt::format("The limit is {} bytes.", kMaxPayload));
+  }
+  const auto given = deadline.left();
+  const auto header = encode_header({type, static_cast<std::uint32_t>(payload.size())});
+  std::string bytes(header.data(), header.size());
+  bytes += payload;
+
+  const int socket = connection_->socket;
+  int code = 0;
+  bool late = false;
+  for (std::size_t sent = 0; sent < bytes.size() && code == 0 && !late;) {
+    const ssize_t taken = ::send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (taken >= 0) {
+      sent += static_cast<std::size_t>(taken);
+    } else if (is_transient(errno)) {
+      late = !wait_until(socket, POLLOUT, deadline);
+    } else {
+      code = errno;
+    }
+  }
+  if (code == 0 && !late) return;
+
+  // Half a frame may be out: what came after it would be read as its payload.
+  shutdown(socket, SHUT_WR);
+  if (peek(socket) == Next::abort) throw_gave_up(peer(), receive(deadline, "reason").payload);
+  if (late) {
+    throw Error(Fault::failed, fmt::format("the peer {} did not take the '{}' message within {}",
+                                           peer(), name_of(type), duration_text(given)));
+  }
+  throw Error(Fault::failed,
+              fmt::format("lost the peer {} while sending '{}'", peer(), name_of(type)), kSeePeer,
+              code);
+}
+
+Message Channel::receive(Deadline deadline, std::string_view waiting_for) {
+  Arrival arrival(*connection_, deadline, waiting_for);
+  DecodedHeader decoded = decode_header(connection_->arrived());
+  while (decoded.fault == HeaderFault::incomplete) {
+    arrival.read_towards(kHeaderBytes);
+    decoded = decode_header(connection_->arrived());
+  }
+  if (decoded.fault != HeaderFault::none) throw header_error(decoded, peer());
+
+  const std::size_t total = kHeaderBytes + decoded.header.length;
+  while (connection_->have < total) arrival.read_towards(total);
+  connection_->have = 0;
+  Message message{decoded.header.type, std::exchange(connection_->frame, {})};
+  message.payload.erase(0, kHeaderBytes);
+  return message;
+}
+
+std::string Channel::receive(MessageType expected, Deadline deadline,
+                             std::string_view waiting_for) {
+  Message message = receive(deadline, waiting_for);
+  if (message.type == MessageType::abort) throw_gave_up(peer(), message.payload);
+  if (message.type != expected) {
+    throw Error(Fault::failed,
+                fmt::format("the peer {} sent '{}' where '{}' was due", peer(),
+                            name_of(message.type), name_of(expected)),
+                "Install the same rdmabench on both sides.");
+  }
+  return std::move(message.payload);
+}
+
+void Channel::abort(std::string_view reason) noexcept {
+  try {
+    send(MessageType::abort, reason.substr(0, kMaxReason), Deadline::after(kAbortLimit));
+  } catch (const std::exception&) {
+    // The peer may be gone already, which is fine.
+  }
+}
+
+bool Channel::readable(std::chrono::milliseconds wait) const {
+  pollfd entry{.fd = connection_->socket, .events = POLLIN, .revents = 0};
+  return wait_for({&entry, 1}, Deadline::after(wait));
+}
+
+bool Channel::interrupted() const noexcept {
+  const Next next = peek(connection_->socket);
+  return next == Next::abort || next == Next::end;
+}
+
+}  // namespace rdmabench::control

@@ -1,0 +1,113 @@
+// Channel::connect(): from a host's name to a connection.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
+#include "tcp.h"
+#include "wait.h"
+
+namespace rdmabench::control {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr std::chrono::milliseconds kRetryPause{20};
+
+std::vector<tcp::endpoint> resolve(const std::string& host, std::uint16_t port) {
+  if (host.empty()) throw Error(Fault::usage, "an empty host name", "Name the server's host.");
+  asio::io_context context{1};
+  std::error_code error;
+  const auto results = tcp::resolver(context).resolve(host, std::to_string(port),
+                                                      tcp::resolver::numeric_service, error);
+  if (error) {
+    throw Error(Fault::failed, fmt::format("unknown host '{}' ({})", host, error.message()),
+                "Check the spelling, or give its IP address.");
+  }
+  std::vector<tcp::endpoint> endpoints;
+  for (const auto& result : results) endpoints.push_back(result.endpoint());
+  return endpoints;
+}
+
+/// A connection within `deadline`, or why not.
+std::error_code try_connect(asio::io_context& context, tcp::socket& socket,
+                            const tcp::endpoint& endpoint, Deadline deadline) {
+  std::error_code outcome = asio::error::timed_out;
+  socket.async_connect(endpoint, [&](const std::error_code& error) { outcome = error; });
+  context.restart();
+  context.run_for(deadline.left());
+  if (!context.stopped()) {
+    std::error_code ignored;
+    socket.close(ignored);
+    context.run();
+    return asio::error::timed_out;
+  }
+  // Dialling a free port of the ephemeral range on this host can get that very port as the source,
+  // and TCP then joins the socket to itself (RFC 9293, simultaneous open).
+  if (!outcome && socket.local_endpoint(outcome) == endpoint) {
+    outcome = asio::error::connection_refused;
+  }
+  if (outcome) {
+    std::error_code ignored;
+    socket.close(ignored);
+  }
+  return outcome;
+}
+
+[[noreturn]] void throw_unreached(const std::string& host, std::uint16_t port,
+                                  const std::vector<tcp::endpoint>& tried, std::error_code error,
+                                  std::chrono::nanoseconds given) {
+  std::string addresses;
+  for (const tcp::endpoint& endpoint : tried) {
+    const std::string text = address_text(endpoint.address());
+    if (text != host) addresses += (addresses.empty() ? " (" : ", ") + text;
+  }
+  if (!addresses.empty()) addresses += ")";
+  std::string what = fmt::format("connect to {}{}", host_and_port(host, port), addresses);
+  std::string remedy;
+  if (error == asio::error::connection_refused) {
+    remedy = fmt::format("Start 'rdmabench serve' on {}, or check --port.", host);
+  } else if (error == asio::error::timed_out) {
+    what += fmt::format(" within {}", duration_text(given));
+    remedy = fmt::format("Is {} up, and does its firewall let TCP port {} in?", host, port);
+  } else if (error == asio::error::network_unreachable || error == asio::error::host_unreachable) {
+    remedy = fmt::format("Check the route to {}.", host);
+  }
+  throw Error(Fault::failed, what, remedy, error.value());
+}
+
+}  // namespace
+
+Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline deadline,
+                         std::chrono::milliseconds retry) {
+  const auto given = deadline.left();
+  const Deadline patience = Deadline::after(retry);
+  const std::vector<tcp::endpoint> endpoints = resolve(host, port);
+  try {
+    for (;;) {
+      std::error_code failure;  // the first, unless some address refused: then the host is up
+      for (std::size_t i = 0; i < endpoints.size(); ++i) {
+        asio::io_context context{1};
+        tcp::socket socket(context);
+        const auto share = deadline.left() / static_cast<std::int64_t>(endpoints.size() - i);
+        const std::error_code error =
+            try_connect(context, socket, endpoints[i], Deadline::after(share));
+        if (!error) return Channel(adopt(socket.release(), endpoints[i], host));
+        if (!failure || error == asio::error::connection_refused) failure = error;
+      }
+      const bool again = failure == asio::error::connection_refused && !patience.passed();
+      if (!again || deadline.passed()) throw_unreached(host, port, endpoints, failure, given);
+      std::this_thread::sleep_for(
+          std::min<std::chrono::nanoseconds>({kRetryPause, patience.left(), deadline.left()}));
+    }
+  } catch (const std::system_error& error) {  // no room for one more socket
+    throw Error(Fault::failed, fmt::format("connect to {}", host_and_port(host, port)),
+                "Raise 'ulimit -n' if it is too low.", error.code().value());
+  }
+}
+
+}  // namespace rdmabench::control

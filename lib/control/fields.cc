@@ -1,0 +1,147 @@
+#include "rdmabench/control/fields.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/printable.h"
+
+namespace rdmabench::control {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kShown = 60;  // characters of the peer's text in an error
+constexpr std::string_view kSameBuild = "Install the same rdmabench on both sides.";
+
+std::string shown(const Json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return fmt::format("a list of {}", value.size());
+  return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace), kShown);
+}
+
+[[noreturn]] void throw_wrong(std::string_view key, const Json& value, const std::string& wanted) {
+  throw Error(Fault::failed,
+              fmt::format("the field '{}' of the message is {}, not {}", key, shown(value), wanted),
+              kSameBuild);
+}
+
+const Json& field(const Json& object, std::string_view key, const std::string& wanted) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end()) {
+    throw Error(Fault::failed,
+                fmt::format("the message has no field '{}', which is {}", key, wanted), kSameBuild);
+  }
+  return *found;
+}
+
+/// Whether `value` is a whole number of the range, whichever of its two forms JSON's reader chose.
+bool is_uint(const Json& value, std::uint64_t min, std::uint64_t max) {
+  if (!value.is_number_unsigned()) return false;
+  const auto number = value.get<std::uint64_t>();
+  return number >= min && number <= max;
+}
+
+bool is_int(const Json& value, std::int64_t min, std::int64_t max) {
+  if (!value.is_number_integer()) return false;
+  if (value.is_number_unsigned()) {
+    return max >= 0 && value.get<std::uint64_t>() <= static_cast<std::uint64_t>(max) &&
+           value.get<std::int64_t>() >= min;
+  }
+  const auto number = value.get<std::int64_t>();
+  return number >= min && number <= max;
+}
+
+}  // namespace
+
+Json parse_object(std::string_view text, std::string_view what) {
+  // The reader itself does not recurse, but each level costs memory, and what walks the result
+  // might.
+  const auto bounded = [what](int depth, Json::parse_event_t event, const Json& /*parsed*/) {
+    const bool opens =
+        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (opens && depth >= kMaxNesting) {
+      throw Error(Fault::failed,
+                  fmt::format("the '{}' message nests more than {} deep", what, kMaxNesting),
+                  kSameBuild);
+    }
+    return true;
+  };
+  try {
+    Json object = Json::parse(text.begin(), text.end(), bounded);
+    if (object.is_object()) return object;
+  } catch (const Json::exception&) {  // told below
+  }
+  throw Error(
+      Fault::failed,
+      fmt::format("the '{}' message is not a JSON object: {}", what, printable(text, kShown)),
+      kSameBuild);
+}
+
+std::uint64_t get_uint(const Json& object, std::string_view key, std::uint64_t min,
+                       std::uint64_t max) {
+  const std::string wanted = fmt::format("a whole number from {} to {}", min, max);
+  const Json& value = field(object, key, wanted);
+  if (!is_uint(value, min, max)) throw_wrong(key, value, wanted);
+  return value.get<std::uint64_t>();
+}
+
+std::int64_t get_int(const Json& object, std::string_view key, std::int64_t min, std::int64_t max) {
+  const std::string wanted = fmt::format("a whole number from {} to {}", min, max);
+  const Json& value = field(object, key, wanted);
+  if (!is_int(value, min, max)) throw_wrong(key, value, wanted);
+  return value.get<std::int64_t>();
+}
+
+double get_double(const Json& object, std::string_view key, double min, double max) {
+  const std::string wanted = fmt::format("a number from {} to {}", min, max);
+  const Json& value = field(object, key, wanted);
+  const bool fits = value.is_number() && value.get<double>() >= min && value.get<double>() <= max;
+  if (!fits) throw_wrong(key, value, wanted);
+  return value.get<double>();
+}
+
+bool get_bool(const Json& object, std::string_view key) {
+  const Json& value = field(object, key, "true or false");
+  if (!value.is_boolean()) throw_wrong(key, value, "true or false");
+  return value.get<bool>();
+}
+
+std::string get_string(const Json& object, std::string_view key, std::size_t max_bytes) {
+  const std::string wanted = fmt::format("a text of at most {} bytes", max_bytes);
+  const Json& value = field(object, key, wanted);
+  if (!value.is_string() || value.get_ref<const std::string&>().size() > max_bytes) {
+    throw_wrong(key, value, wanted);
+  }
+  return value.get<std::string>();
+}
+
+const Json& get_list(const Json& object, std::string_view key, std::size_t max_count) {
+  const std::string wanted = fmt::format("a list of at most {}", max_count);
+  const Json& value = field(object, key, wanted);
+  if (!value.is_array() || value.size() > max_count) throw_wrong(key, value, wanted);
+  return value;
+}
+
+std::vector<std::uint64_t> get_uint_list(const Json& object, std::string_view key,
+                                         std::size_t max_count, std::uint64_t min,
+                                         std::uint64_t max) {
+  std::vector<std::uint64_t> numbers;
+  for (const Json& item : get_list(object, key, max_count)) {
+    if (!is_uint(item, min, max)) {
+      throw_wrong(fmt::format("{}[{}]", key, numbers.size()), item,
+                  fmt::format("a whole number from {} to {}", min, max));
+    }
+    numbers.push_back(item.get<std::uint64_t>());
+  }
+  return numbers;
+}
+
+const Json& get_object(const Json& object, std::string_view key) {
+  const Json& value = field(object, key, "an object");
+  if (!value.is_object()) throw_wrong(key, value, "an object");
+  return value;
+}
+
+}  // namespace rdmabench::control

@@ -1,0 +1,15 @@
+#include "rdmabench/control/printable.h"
+
+#include <algorithm>
+
+namespace rdmabench::control {
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string out(text.substr(0, limit));
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  if (text.size() > limit) out += "...";
+  return out;
+}
+
+}  // namespace rdmabench::control

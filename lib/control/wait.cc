@@ -1,0 +1,32 @@
+#include "wait.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <ctime>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::control {
+
+bool wait_for(std::span<pollfd> entries, Deadline deadline) {
+  for (;;) {
+    const std::chrono::nanoseconds left = deadline.left();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec timeout{seconds.count(), (left - seconds).count()};
+    const int ready = ppoll(entries.data(), entries.size(), &timeout, nullptr);
+    if (ready > 0) return true;
+    if (ready == 0 && left.count() == 0) return false;
+    if (ready < 0 && errno != EINTR) {
+      throw Error(Fault::failed, "ppoll()", "", errno);
+    }
+  }
+}
+
+std::string duration_text(std::chrono::nanoseconds duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  return seconds < 0.9995 ? fmt::format("{:.3g} ms", seconds * 1e3)
+                          : fmt::format("{:.3g} s", seconds);
+}
+
+}  // namespace rdmabench::control

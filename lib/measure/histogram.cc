@@ -1,0 +1,53 @@
+#include "rdmabench/measure/histogram.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rdmabench/measure/statistics.h"
+
+namespace rdmabench::measure {
+
+std::uint64_t Histogram::middle_of(std::size_t bucket) noexcept {
+  if (bucket < 2 * kSubBuckets) return bucket;
+  const std::size_t shift = bucket / kSubBuckets - 1;
+  const std::uint64_t first = static_cast<std::uint64_t>(bucket - shift * kSubBuckets) << shift;
+  return first + ((std::uint64_t{1} << shift) - 1) / 2;
+}
+
+void Histogram::merge(const Histogram& other) noexcept {
+  for (std::size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
+  moments_.merge(other.moments_);
+}
+
+std::uint64_t Histogram::value_at(std::uint64_t index) const noexcept {
+  if (index == 0) return min();
+  if (index + 1 >= count()) return max();
+  std::uint64_t seen = 0;
+  std::size_t bucket = 0;
+  while ((seen += counts_[bucket]) <= index) ++bucket;
+  return std::clamp(middle_of(bucket), min(), max());
+}
+
+std::uint64_t Histogram::percentile(double p) const noexcept {
+  return value_at(nearest_rank(count(), p));
+}
+
+std::uint64_t Histogram::median_absolute_deviation() const {
+  const std::uint64_t median = percentile(50);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> distances;  // and how many values lie there
+  for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
+    if (counts_[bucket] == 0) continue;
+    const std::uint64_t value = std::clamp(middle_of(bucket), min(), max());
+    distances.emplace_back(value < median ? median - value : value - median, counts_[bucket]);
+  }
+  std::sort(distances.begin(), distances.end());
+  const std::uint64_t index = nearest_rank(count(), 50);
+  std::uint64_t seen = 0;
+  for (const auto& [distance, values] : distances) {
+    seen += values;
+    if (seen > index) return distance;
+  }
+  return 0;
+}
+
+}  // namespace rdmabench::measure

@@ -1,0 +1,64 @@
+#include "rdmabench/measure/samples.h"
+
+#include <algorithm>
+
+namespace rdmabench::measure {
+namespace {
+
+/// `sample_at(i)` is the sample at index i of the sorted samples.
+template <class SampleAt>
+LatencySummary summarise(const Moments& moments, Ticks deviation, double percentile_error,
+                         double ns_per_tick, SampleAt sample_at) {
+  const std::uint64_t count = moments.count();
+  const auto ns = [=](auto ticks) { return static_cast<double>(ticks) * ns_per_tick; };
+  const auto percentile_ns = [&](double p) { return ns(sample_at(nearest_rank(count, p))); };
+  const RankInterval interval = median_interval(count);
+  LatencySummary summary;
+  summary.count = count;
+  summary.min_ns = ns(moments.min());
+  summary.p50_ns = percentile_ns(50);
+  summary.p90_ns = percentile_ns(90);
+  summary.p99_ns = percentile_ns(99);
+  summary.p999_ns = percentile_ns(99.9);
+  summary.p9999_ns = percentile_ns(99.99);
+  summary.max_ns = ns(moments.max());
+  summary.mean_ns = ns(moments.mean());
+  summary.stddev_ns = ns(moments.stddev());
+  summary.mad_ns = ns(deviation);
+  summary.median_low_ns = ns(sample_at(interval.low));
+  summary.median_high_ns = ns(sample_at(interval.high));
+  summary.percentile_error = percentile_error;
+  return summary;
+}
+
+}  // namespace
+
+void LatencyRecorder::add(std::span<const Ticks> intervals) {
+  if (!histogram_ && intervals.size() <= exact_limit_ - exact_.size()) {
+    exact_.insert(exact_.end(), intervals.begin(), intervals.end());
+    return;
+  }
+  if (!histogram_) {
+    histogram_.emplace();
+    for (const Ticks interval : exact_) histogram_->record(interval);
+    std::vector<Ticks>().swap(exact_);
+  }
+  for (const Ticks interval : intervals) histogram_->record(interval);
+}
+
+LatencySummary LatencyRecorder::summary(double ns_per_tick) const {
+  if (count() == 0) return {};
+  if (histogram_) {
+    return summarise(histogram_->moments(), histogram_->median_absolute_deviation(),
+                     Histogram::kRelativeError, ns_per_tick,
+                     [this](std::uint64_t index) { return histogram_->value_at(index); });
+  }
+  Moments moments;
+  for (const Ticks interval : exact_) moments.add(interval);
+  std::vector<Ticks> sorted = exact_;
+  std::sort(sorted.begin(), sorted.end());
+  return summarise(moments, median_absolute_deviation(std::span<const Ticks>(exact_)), 0.0,
+                   ns_per_tick, [&](std::uint64_t index) { return sorted[index]; });
+}
+
+}  // namespace rdmabench::measure

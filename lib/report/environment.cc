@@ -1,0 +1,170 @@
+#include "rdmabench/report/environment.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "rdmabench/features.h"
+
+namespace rdmabench::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first line that starts with `prefix`, without it; empty if there is none or no such file.
+std::string line_after(const fs::path& file, std::string_view prefix) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with(prefix)) return line.substr(prefix.size());
+  }
+  return {};
+}
+
+std::string first_line(const fs::path& file) {
+  return line_after(file, "");
+}
+
+/// "model name\t: X" of /proc/cpuinfo; that of the first CPU.
+std::string cpuinfo(const fs::path& root, std::string_view key) {
+  std::string rest = line_after(root / "proc/cpuinfo", key);
+  return rest.erase(0, std::min(rest.find_first_not_of("\t :"), rest.size()));
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// How many the kernel's list names: "0-3,8" are 5.
+std::optional<std::uint64_t> list_length(std::string_view list) {
+  std::uint64_t length = 0;
+  while (!list.empty()) {
+    const std::string_view range = list.substr(0, list.find(','));
+    const auto first = number(range.substr(0, range.find('-')));
+    const auto last = number(range.substr(range.find('-') + 1));  // npos + 1 is 0: all of it
+    if (!first || !last || *last < *first) return std::nullopt;
+    length += *last - *first + 1;
+    list.remove_prefix(std::min(range.size() + 1, list.size()));
+  }
+  return length == 0 ? std::nullopt : std::optional(length);
+}
+
+/// The governor of all CPUs; more than one are parted by commas.
+std::string governors(const fs::path& root) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator cpu(root / "sys/devices/system/cpu", error), end;
+       !error && cpu != end; cpu.increment(error)) {
+    const std::string name = first_line(cpu->path() / "cpufreq/scaling_governor");
+    if (!name.empty()) names.insert(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// The word in brackets of "always [madvise] never".
+std::string chosen(const std::string& choices) {
+  const std::size_t begin = choices.find('[');
+  const std::size_t end = choices.find(']');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
+  return choices.substr(begin + 1, end - begin - 1);
+}
+
+/// Collects those facts that have a value.
+class Collector {
+ public:
+  void add(std::string name, const std::string& text) {
+    if (!text.empty()) facts_.push_back({std::move(name), text});
+  }
+  void add(std::string name, std::optional<std::uint64_t> count) {
+    if (count) facts_.push_back({std::move(name), *count});
+  }
+  void add_bool(std::string name, bool value) { facts_.push_back({std::move(name), value}); }
+  /// The kernel's "1" or "0".
+  void add_switch(std::string name, const std::string& text, const std::string& on = "1") {
+    if (!text.empty()) add_bool(std::move(name), text == on);
+  }
+  Facts take() { return std::move(facts_); }
+
+ private:
+  Facts facts_;
+};
+
+void add_cpu(Collector& facts, const fs::path& root) {
+  const fs::path system = root / "sys/devices/system";
+  facts.add("cpu_model", cpuinfo(root, "model name"));
+  facts.add("cpus_online", list_length(first_line(system / "cpu/online")));
+  facts.add("numa_nodes", list_length(first_line(system / "node/online")));
+  facts.add_switch("smt_active", first_line(system / "cpu/smt/active"));
+  facts.add("cpu_governor", governors(root));
+  const std::string no_turbo = first_line(system / "cpu/intel_pstate/no_turbo");
+  facts.add_switch("turbo_enabled", no_turbo, "0");
+  if (no_turbo.empty()) {
+    facts.add_switch("turbo_enabled", first_line(system / "cpu/cpufreq/boost"));
+  }
+  const std::string flags = cpuinfo(root, "flags");
+  if (!flags.empty()) {
+    facts.add_bool("hypervisor", (" " + flags + " ").find(" hypervisor ") != std::string::npos);
+  }
+  facts.add("clocksource", first_line(system / "clocksource/clocksource0/current_clocksource"));
+}
+
+/// The soft limit, the first of the columns of /proc/self/limits.
+void add_memlock(Collector& facts, const fs::path& root) {
+  const std::string columns = line_after(root / "proc/self/limits", "Max locked memory");
+  const std::size_t begin = std::min(columns.find_first_not_of(' '), columns.size());
+  const std::string soft = columns.substr(begin, columns.find(' ', begin) - begin);
+  if (const auto bytes = number(soft)) {
+    facts.add("memlock_limit_bytes", bytes);
+  } else {
+    facts.add("memlock_limit_bytes", soft);
+  }
+}
+
+std::string utc_now() {
+  const time_t now = std::time(nullptr);
+  tm parts{};
+  gmtime_r(&now, &parts);
+  char text[sizeof "2026-01-01T00:00:00Z"];
+  return {text, strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+constexpr const char* kCompiler =
+#if defined(__clang__)
+    "clang " __clang_version__;
+#else
+    "GCC " __VERSION__;
+#endif
+
+}  // namespace
+
+Facts collect_environment(const std::string& root_name) {
+  const fs::path root(root_name);
+  Collector facts;
+  facts.add("hostname", first_line(root / "proc/sys/kernel/hostname"));
+  std::string os = line_after(root / "etc/os-release", "PRETTY_NAME=");
+  std::erase(os, '"');
+  facts.add("os", os);
+  facts.add("kernel", first_line(root / "proc/sys/kernel/osrelease"));
+  add_cpu(facts, root);
+  facts.add("transparent_huge_pages",
+            chosen(first_line(root / "sys/kernel/mm/transparent_hugepage/enabled")));
+  add_memlock(facts, root);
+  facts.add("rdmabench_version", RDMABENCH_VERSION);
+  facts.add("compiler", kCompiler);
+  facts.add("build_type", RDMABENCH_BUILD_TYPE);
+  facts.add("collected_utc", utc_now());
+  return facts.take();
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,229 @@
+#include "rdmabench/report/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "rdmabench/base/units.h"
+#include "rdmabench/report/text_table.h"
+#include "row.h"
+
+namespace rdmabench::report {
+namespace {
+
+constexpr double kNsPerUs = 1e3;
+constexpr double kBitsPerGigabit = 1e9;
+constexpr double kBitsPerMebibyte = 8.0 * 1024 * 1024;
+constexpr double kMessagesPerMillion = 1e6;
+constexpr double kNsPerS = 1e9;
+constexpr int kSignificantDigits = 6;
+
+/// Numbers under one heading. They share their decimals, so that the points stand in line: as many
+/// as leave the largest six significant digits, and not more than `limit`.
+class NumberColumn {
+ public:
+  NumberColumn(std::string heading, int limit) : heading_(std::move(heading)), limit_(limit) {}
+
+  const std::string& heading() const { return heading_; }
+
+  void add(double value) {
+    values_.push_back(value);
+    if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
+  }
+
+  /// "-" for what has no value.
+  void add_nothing() { values_.push_back(std::nan("")); }
+
+  std::string text(std::size_t row) const {
+    if (!std::isfinite(values_[row])) return "-";
+    return fmt::format("{:.{}f}", values_[row], decimals());
+  }
+
+ private:
+  int decimals() const {
+    const int before_point = largest_ < 10 ? 1 : 1 + static_cast<int>(std::log10(largest_));
+    return std::clamp(kSignificantDigits - before_point, 0, limit_);
+  }
+
+  std::string heading_;
+  int limit_;
+  std::vector<double> values_;
+  double largest_ = 0;
+};
+
+/// The size and the iterations of each result, then `columns`.
+template <class Result>
+std::string rows_text(std::span<const Result> results, std::span<const NumberColumn> columns) {
+  std::vector<TextTable::Column> headings{{"size"}, {"iterations"}};
+  for (const NumberColumn& column : columns) headings.push_back({column.heading()});
+  TextTable table(std::move(headings));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::vector<std::string> cells{format_size(results[i].size_bytes),
+                                   fmt::format("{}", results[i].iterations)};
+    for (const NumberColumn& column : columns) cells.push_back(column.text(i));
+    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
+/// How many decimals of a microsecond the clock can fill, at most three.
+int latency_decimals(const Report& report, const LatencyResult& first) {
+  constexpr int kMost = 3;
+  if (!report.clock || !(report.clock->resolution_ns > 0)) return kMost;
+  const double halves = first.kind == "half_round_trip" ? 2 : 1;
+  const double step_us = report.clock->resolution_ns / halves / kNsPerUs;
+  return static_cast<int>(std::clamp(-std::floor(std::log10(step_us)), 0.0, double{kMost}));
+}
+
+std::string section_rows(const Report& report, std::span<const LatencyResult> results) {
+  const int limit = latency_decimals(report, results.front());
+  bool unsupported = false;
+  std::vector<NumberColumn> columns;
+  const auto add_column = [&](std::string_view name, double measure::LatencySummary::*value) {
+    columns.emplace_back(fmt::format("{}[us]", name), limit);
+    for (const LatencyResult& result : results) {
+      columns.back().add(result.latency.*value / kNsPerUs);
+    }
+  };
+  add_column("min", &measure::LatencySummary::min_ns);
+  for (const Percentile& percentile : std::span(kPercentiles).first<4>()) {  // p99.99 is too wide
+    NumberColumn column(fmt::format("{}[us]", percentile.name), limit);
+    for (const LatencyResult& result : results) {
+      if (result.latency.supports(percentile.percent)) {
+        column.add(result.latency.*percentile.value / kNsPerUs);
+      } else {
+        column.add_nothing();
+        unsupported = true;
+      }
+    }
+    columns.push_back(std::move(column));
+  }
+  add_column("max", &measure::LatencySummary::max_ns);
+  add_column("mean", &measure::LatencySummary::mean_ns);
+  add_column("stddev", &measure::LatencySummary::stddev_ns);
+  return rows_text(results, std::span<const NumberColumn>(columns)) +
+         (unsupported ? "-: fewer than 10 samples lie beyond this percentile\n" : "");
+}
+
+std::string section_rows(const Report& /*report*/, std::span<const BandwidthResult> results) {
+  NumberColumn gigabits("Gb/s", 3);
+  NumberColumn interval("+/-%", 1);
+  NumberColumn mebibytes("MiB/s", 2);
+  NumberColumn messages("Mmsg/s", kSignificantDigits);
+  NumberColumn elapsed("elapsed[s]", 3);
+  for (const BandwidthResult& result : results) {
+    const double high = result.bits_per_s_high - result.bits_per_s;
+    const double low = result.bits_per_s - result.bits_per_s_low;
+    gigabits.add(result.bits_per_s / kBitsPerGigabit);
+    if (result.bits_per_s_high > 0) {
+      interval.add(std::max(high, low) / result.bits_per_s * 100);
+    } else {
+      interval.add_nothing();
+    }
+    mebibytes.add(result.bits_per_s / kBitsPerMebibyte);
+    messages.add(result.messages_per_s / kMessagesPerMillion);
+    elapsed.add(result.elapsed_ns / kNsPerS);
+  }
+  const std::vector columns{gigabits, interval, mebibytes, messages, elapsed};
+  return rows_text(results, std::span<const NumberColumn>(columns));
+}
+
+/// "half_round_trip" as words.
+std::string spaced(std::string text) {
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+/// "word value" of those that have a value, parted by commas.
+std::string joined(std::initializer_list<std::pair<std::string_view, std::string_view>> parts) {
+  std::vector<std::string> texts;
+  for (const auto& [word, value] : parts) {
+    if (!value.empty()) texts.push_back(fmt::format("{} {}", word, printable(value)));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// What every row of one table has in common.
+std::string heading(const LatencyResult& result) {
+  return fmt::format(
+      "{} latency, {} (service time of a closed loop)\n{}{}\n", printable(result.operation),
+      result.kind == "completion" ? "until completion" : spaced(result.kind),
+      joined({{"completion:", spaced(result.completion)}, {"arrival seen by:", result.signal}}),
+      result.validated ? ", data validated" : "");
+}
+
+std::string heading(const BandwidthResult& result) {
+  return fmt::format("{} bandwidth, {}, depth {}\n{}{}\n", printable(result.operation),
+                     spaced(result.direction), result.depth,
+                     joined({{"completion:", spaced(result.completion)}}),
+                     result.validated ? ", data validated" : "");
+}
+
+template <class Result>
+std::string sections(const Report& report, const std::vector<Result>& results) {
+  std::string text;
+  for (auto begin = results.begin(); begin != results.end();) {
+    const std::string common = heading(*begin);
+    const auto end = std::find_if(begin, results.end(),
+                                  [&](const Result& result) { return heading(result) != common; });
+    text += fmt::format("\n{}{}", common, section_rows(report, std::span(begin, end)));
+    begin = end;
+  }
+  return text;
+}
+
+/// Each note once, with the sizes it was made for unless it was made for all.
+template <class Result>
+std::string row_notes(const std::vector<Result>& results) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  std::vector<std::string> unstable;
+  for (const Result& result : results) {
+    const std::string size = format_size(result.size_bytes);
+    if (!result.stable) {
+      unstable.push_back(std::isfinite(result.spread)
+                             ? fmt::format("{} ({:.1f} %)", size, result.spread * 100)
+                             : size);
+    }
+    for (const std::string& note : result.notes) {
+      auto known = std::find_if(notes.begin(), notes.end(),
+                                [&](const auto& entry) { return entry.first == note; });
+      if (known == notes.end()) known = notes.insert(known, {note, {}});
+      if (known->second.empty() || known->second.back() != size) known->second.push_back(size);
+    }
+  }
+  std::string text;
+  if (!unstable.empty()) {
+    text +=
+        fmt::format("warning: not stable, spread of the epochs: {}\n", fmt::join(unstable, ", "));
+  }
+  for (const auto& [note, sizes] : notes) {
+    text += sizes.size() == results.size()
+                ? fmt::format("note: {}\n", printable(note))
+                : fmt::format("note: size {}: {}\n", fmt::join(sizes, ", "), printable(note));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_table(const Report& report) {
+  const Resolved& resolved = report.resolved;
+  std::string text = joined({{"back end", resolved.backend},
+                             {"provider", resolved.provider},
+                             {"device", resolved.device},
+                             {"transport", resolved.transport}});
+  if (!text.empty()) text += '\n';
+  if (!resolved.reason.empty()) text += fmt::format("chosen: {}\n", printable(resolved.reason));
+  text +=
+      std::visit([&](const auto& results) { return sections(report, results); }, report.results);
+  text += std::visit([](const auto& results) { return row_notes(results); }, report.results);
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", printable(note));
+  if (report.error) text += fmt::format("error: {}\n", printable(*report.error));
+  return text;
+}
+
+}  // namespace rdmabench::report

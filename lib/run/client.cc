@@ -1,0 +1,135 @@
+#include "rdmabench/run/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "measurement.h"
+#include "negotiate.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/report/environment.h"
+#include "rdmabench/run/server.h"
+
+namespace rdmabench::run {
+namespace {
+
+// A server that was started in the same moment may not listen yet.
+constexpr auto kConnectRetry = std::chrono::seconds(2);
+
+report::Facts config_facts(const Config& config, const SessionSpec& spec) {
+  using Kind = measure::StopRule::Kind;
+  std::string sizes;
+  for (const std::uint64_t size : config.sizes) {
+    sizes += (sizes.empty() ? "" : ",") + format_size(size);
+  }
+  report::Facts facts{{"operation", std::string(transport::name(config.operation))},
+                      {"sizes", sizes},
+                      {"depth", std::uint64_t{spec.depth}},
+                      {"signal_every", std::uint64_t{spec.signal_every}},
+                      {"validate", config.validate},
+                      {"timeout_s", std::chrono::duration<double>(config.timeout).count()}};
+  switch (config.stop.kind) {
+    case Kind::iterations:
+      facts.push_back({"iterations", config.stop.count});
+      break;
+    case Kind::duration:
+      facts.push_back({"duration_s", std::chrono::duration<double>(config.stop.time).count()});
+      break;
+    case Kind::stable:
+      facts.push_back({"max_noise", config.stop.stability.max_noise});
+      break;
+  }
+  facts.push_back({"backend", config.backend});
+  if (!config.device.empty()) facts.push_back({"device", config.device});
+  if (!config.provider.empty()) facts.push_back({"provider", config.provider});
+  return facts;
+}
+
+report::Resolved resolved(const transport::Description& link, const std::string& reason) {
+  report::Resolved facts{.backend = link.backend,
+                         .provider = link.provider,
+                         .device = link.device,
+                         .transport = link.transport,
+                         .reason = reason,
+                         .details = {}};
+  for (const auto& [name, value] : link.details) facts.details.push_back({name, value});
+  return facts;
+}
+
+report::Clock clock_facts(const measure::TickRate& rate) {
+  const measure::ClockSource source = measure::clock_choice().source;
+  return {.source = source == measure::ClockSource::tsc ? "tsc" : "CLOCK_MONOTONIC_RAW",
+          .reason = measure::clock_choice().reason,
+          .ns_per_tick = rate.ns_per_tick,
+          .relative_error = rate.relative_error,
+          .stamp_overhead_ns = measure::stamp_overhead_ns(source),
+          .resolution_ns = measure::resolution_ns(source)};
+}
+
+/// Every size in turn. What fails ends the run and is the report's error.
+void measure_all(Session& session, const Config& config, const OnProgress& on_progress,
+                 report::Report& report) {
+  const int cpu = measure::current_cpu();
+  Measurement measurement(session, config, on_progress);
+  try {
+    for (std::size_t i = 0; i < config.sizes.size(); ++i) measurement.run(i, report);
+    session.send(control::MessageType::bye);
+  } catch (const std::exception& error) {
+    report.error = error.what();
+    session.channel().abort(error.what());
+  }
+  report.clock = clock_facts(measurement.rate());
+  if (const int now = measure::current_cpu(); now != cpu) {
+    report.notes.push_back(
+        fmt::format("the measuring thread moved from CPU {} to {}; pin it with --cpu", cpu, now));
+  }
+}
+
+}  // namespace
+
+report::Report run(const Config& config, const std::string& host, std::uint16_t port,
+                   const OnProgress& on_progress) {
+  const SessionSpec spec = make_spec(config);
+  Session session(control::Channel::connect(
+                      host, port, Deadline::after(config.timeout),
+                      std::min<std::chrono::milliseconds>(kConnectRetry, spec.timeout / 2)),
+                  config.timeout);
+  report::Report report;
+  try {
+    Agreement agreement = negotiate(session, config);
+    report.environment.server = std::move(agreement.server_environment);
+    report.resolved = resolved(session.link().describe(), agreement.reason);
+  } catch (const std::exception& error) {
+    session.channel().abort(error.what());
+    throw;
+  }
+  report.config = config_facts(config, spec);
+  report.environment.client = report::collect_environment();
+  if (config.shape == workload::Shape::stream) {
+    report.results = std::vector<report::BandwidthResult>();
+  }
+  measure_all(session, config, on_progress, report);
+  return report;
+}
+
+report::Report run_in_process(const Config& config, const OnProgress& on_progress) {
+  Server server({.address = "127.0.0.1", .port = 0, .max_clients = 1, .timeout = config.timeout},
+                nullptr);
+  std::thread serving([&server] { server.run(); });
+  const auto finish = [&] {
+    server.stop();
+    serving.join();
+  };
+  try {
+    report::Report report = run(config, "127.0.0.1", server.port(), on_progress);
+    finish();
+    return report;
+  } catch (...) {
+    finish();
+    throw;
+  }
+}
+
+}  // namespace rdmabench::run

@@ -1,0 +1,59 @@
+#include "rdmabench/run/epoch_text.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+namespace rdmabench::run {
+namespace {
+
+using workload::Outcome;
+using workload::Wait;
+
+std::string_view wait_text(Wait wait) {
+  switch (wait) {
+    case Wait::message:
+      return "waiting for the peer's message";
+    case Wait::completion:
+      return "waiting for the completion of our own message";
+    case Wait::confirmation:
+      return "waiting for the peer to confirm that all messages arrived";
+    case Wait::room_to_post:
+      return "waiting for room in the send queue";
+    case Wait::nothing:
+      break;
+  }
+  return "posting";
+}
+
+}  // namespace
+
+std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
+                       std::chrono::nanoseconds timeout, std::string_view peer,
+                       std::string_view failure) {
+  const std::string where = fmt::format("message {} of {} ({} bytes) with {}", result.message,
+                                        plan.iterations, plan.size, peer);
+  switch (result.outcome) {
+    case Outcome::ok:
+      return "ok";
+    case Outcome::stalled:
+      return fmt::format(
+          "nothing completed for {}, {}: {}. The peer may have stopped, or the path between the "
+          "devices drops "
+          "packets; raise --timeout if it is only slow",
+          std::chrono::duration_cast<std::chrono::milliseconds>(timeout), wait_text(result.wait),
+          where);
+    case Outcome::interrupted:
+      return fmt::format("the peer left: {}", where);
+    case Outcome::post_failed:
+      return fmt::format("a post failed: {}: {}", where, failure);
+    case Outcome::completion_failed:
+      return fmt::format("a completion failed, {}: {}: {}", wait_text(result.wait), where, failure);
+    case Outcome::wrong_data:
+      return fmt::format("wrong data: byte {} of {} is not what was sent", result.byte, where);
+    case Outcome::wrong_immediate:
+      return fmt::format("wrong immediate: {} did not carry the value it was sent with", where);
+  }
+  return where;
+}
+
+}  // namespace rdmabench::run

@@ -1,0 +1,26 @@
+// The client's half of setting up a session.
+#pragma once
+
+#include <string>
+
+#include "rdmabench/report/fact.h"
+#include "rdmabench/run/config.h"
+#include "rdmabench/run/session.h"
+
+namespace rdmabench::run {
+
+struct Agreement {
+  std::string reason;                ///< why this back end and this path
+  report::Facts server_environment;  ///< in the server's own words
+};
+
+/// Throws Error(usage) for what cannot be run whoever the peer is, naming the value and the nearest
+/// right one.
+SessionSpec make_spec(const Config& config);
+
+/// Agrees with the server on a back end and a path, opens the link and connects it.
+/// Throws Error; with Fault::unavailable when no back end reaches the peer, saying why each one
+/// does not.
+Agreement negotiate(Session& session, const Config& config);
+
+}  // namespace rdmabench::run

@@ -1,0 +1,186 @@
+#include "rdmabench/run/server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/report/environment.h"
+#include "rdmabench/run/session.h"
+
+namespace rdmabench::run {
+namespace {
+
+using control::MessageType;
+
+/// A share of the memory that all sessions together may take.
+class MemoryShare {
+ public:
+  MemoryShare(std::atomic<std::uint64_t>& total, std::uint64_t bytes, std::uint64_t limit)
+      : total_(total), bytes_(bytes) {
+    if (total_.fetch_add(bytes_) + bytes_ <= limit) return;
+    total_ -= bytes_;
+    throw Error(Fault::failed,
+                fmt::format("{} bytes for this session would pass the server's limit of {} bytes",
+                            bytes, limit),
+                "Use a smaller --size or --depth, or try again when other clients are done.");
+  }
+  ~MemoryShare() { total_ -= bytes_; }
+  MemoryShare(const MemoryShare&) = delete;
+  MemoryShare& operator=(const MemoryShare&) = delete;
+
+ private:
+  std::atomic<std::uint64_t>& total_;
+  std::uint64_t bytes_;
+};
+
+std::string describe(const SessionSpec& spec, const transport::Description& link) {
+  return fmt::format("{} of {} over {} {}",
+                     spec.shape == workload::Shape::latency ? "latency" : "bandwidth",
+                     transport::name(spec.operation), link.backend, link.device);
+}
+
+/// Runs epochs for as long as the client orders them. Returns how many messages there were.
+std::uint64_t obey(Session& session, const control::Listener& listener) {
+  std::uint64_t messages = 0;
+  for (;;) {
+    if (listener.stopped()) throw Error(Fault::failed, "the server is shutting down");
+    const control::Message message = session.receive("order of the client");
+    if (message.type == MessageType::bye) return messages;
+    if (message.type == MessageType::abort) {
+      throw Error(Fault::failed,
+                  fmt::format("the client gave up: {}", control::printable(message.payload)));
+    }
+    if (message.type != MessageType::epoch) {
+      throw Error(Fault::failed, fmt::format("the client sent '{}' where an epoch was due",
+                                             control::name_of(message.type)));
+    }
+    const EpochOrder order = parse_epoch_order(message.payload, session.spec());
+    session.stage(workload::Side::target, order);
+    session.send(MessageType::ready);
+    session.run(workload::Side::target, order, {});
+    session.send(MessageType::result);
+    messages += order.iterations;
+  }
+}
+
+/// An offer of ours for each back end that the client can use.
+std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
+                                 const std::vector<Offer>& theirs) {
+  std::vector<Offer> ours;
+  for (const Backend& backend : backends()) {
+    const bool asked = std::any_of(theirs.begin(), theirs.end(), [&](const Offer& offer) {
+      return offer.backend == backend.name && offer.error.empty();
+    });
+    if (asked) ours.push_back(make_offer(backend, request));
+  }
+  return ours;
+}
+
+/// A whole session. Returns its line for the log.
+std::string converse(Session& session, const ServerConfig& config,
+                     const control::Listener& listener, std::atomic<std::uint64_t>& memory) {
+  const Request request = parse_request(session.receive(MessageType::request, "request"));
+  session.agree(request.spec);
+  transport::EndpointRequest wanted = endpoint_request(request.spec, false);
+  wanted.local_ip = session.channel().local_ip();
+  wanted.peer_ip = session.channel().peer_ip();
+  const MemoryShare share(memory, memory_of(wanted), config.max_memory);
+
+  session.send(MessageType::offer, to_text(answer_offers(wanted, request.offers)));
+
+  const Selection selection = parse_selection(session.receive(MessageType::choice, "choice"));
+  session.open(find_backend(selection.backend), wanted, selection.choice);
+  const Introduction own{.address = session.link().address(),
+                         .environment = report::collect_environment()};
+  session.send(MessageType::address, to_text(own));
+  const Introduction client = parse_introduction(session.receive(MessageType::address, "address"));
+  session.link().connect(client.address);
+  session.send(MessageType::ready);
+
+  const std::uint64_t messages = obey(session, listener);
+  return fmt::format("{}: {} messages", describe(request.spec, session.link().describe()),
+                     messages);
+}
+
+}  // namespace
+
+struct Server::Client {
+  std::thread thread;
+  std::atomic<bool> done{false};
+};
+
+Server::Server(const ServerConfig& config, OnEvent on_event)
+    : config_(config), on_event_(std::move(on_event)), listener_(config.address, config.port) {}
+
+Server::~Server() {
+  stop();
+  reap(true);
+}
+
+void Server::run() {
+  constexpr auto kBetweenReaps = std::chrono::seconds(1);
+  constexpr auto kBreather = std::chrono::milliseconds(100);
+  while (!listener_.stopped()) {
+    try {
+      std::optional<control::Channel> channel = listener_.accept(Deadline::after(kBetweenReaps));
+      reap(false);
+      if (channel) admit(std::move(*channel));
+    } catch (const std::exception& error) {
+      event(error.what());  // no room for one more client: those we have go on
+      std::this_thread::sleep_for(kBreather);
+    }
+  }
+  reap(true);
+}
+
+void Server::admit(control::Channel channel) {
+  if (clients_.size() >= config_.max_clients) {
+    const std::string reason = fmt::format("this server is busy with {} clients", clients_.size());
+    channel.abort(reason);
+    event(fmt::format("{}: refused: {}", channel.peer(), reason));
+    return;
+  }
+  auto client = std::make_unique<Client>();
+  Client* const slot = client.get();
+  client->thread = std::thread([this, slot, channel = std::move(channel)]() mutable {
+    serve(std::move(channel));
+    slot->done = true;
+  });
+  clients_.push_back(std::move(client));
+}
+
+void Server::serve(control::Channel channel) {
+  const std::string peer = channel.peer();
+  std::string line;
+  {
+    Session session(std::move(channel), config_.timeout);
+    try {
+      line = converse(session, config_, listener_, memory_);
+    } catch (const std::exception& error) {
+      line = error.what();
+      session.channel().abort(line);
+    }
+  }
+  event(fmt::format("{}: {}", peer, line));
+}
+
+void Server::reap(bool all) {
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    if (!all && !(*client)->done) {
+      ++client;
+      continue;
+    }
+    (*client)->thread.join();
+    client = clients_.erase(client);
+  }
+}
+
+void Server::event(const std::string& line) {
+  const std::lock_guard lock(event_mutex_);
+  if (on_event_) on_event_(line);
+}
+
+}  // namespace rdmabench::run

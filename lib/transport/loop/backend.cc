@@ -1,0 +1,35 @@
+#include "rdmabench/transport/loop/backend.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::transport::loop {
+
+std::string offer(const EndpointRequest& /*request*/) {
+  static const std::string identity = fmt::format("{}-{:08x}", getpid(), std::random_device{}());
+  return identity;
+}
+
+Choice choose(const EndpointRequest& /*request*/, std::string_view client_offer,
+              std::string_view server_offer) {
+  if (client_offer != server_offer) {
+    throw Error(
+        Fault::unavailable, "the loop back end cannot reach another process",
+        "Use --backend ofi or verbs, or leave out the host: 'rdmabench lat --backend loop'.");
+  }
+  return {.client = "", .server = "", .reason = "both ends in this process"};
+}
+
+std::vector<DeviceInfo> devices() {
+  return {{.backend = "loop",
+           .name = "memory",
+           .provider = "loop",
+           .state = "active",
+           .details = {{"reach", "this process"}}}};
+}
+
+}  // namespace rdmabench::transport::loop

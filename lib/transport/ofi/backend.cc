@@ -1,0 +1,162 @@
+#include "rdmabench/transport/ofi/backend.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rdma/fi_errno.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+#include <tuple>
+
+#include "explain.h"
+#include "fabric_error.h"
+#include "fits.h"
+#include "messages.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+/// Taken without being named, best first. The kernel's TCP comes last: `tcp` of
+/// libfabric 2 and `net` of 1.17 are the same code, a fifth faster here than
+/// the layered tcp;ofi_rxm. What is not listed is used only when named, because
+/// it is no network (shm), slow (udp;ofi_rxd), or may itself run over sockets
+/// (psm3, ucx).
+constexpr std::array<std::string_view, 8> kPreferred{"efa",  "verbs;ofi_rxm", "cxi", "opx",
+                                                     "psm2", "tcp",           "net", "tcp;ofi_rxm"};
+constexpr std::string_view kSharedMemory = "shm";
+
+std::string host_identity() {
+  std::string boot_id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return fmt::format("{} {}", name, boot_id);
+}
+
+/// Lower is better; nothing for a provider that must be named to be used.
+std::optional<std::size_t> rank(const Fit& fit, std::string_view wanted) {
+  if (!wanted.empty()) {
+    if (!is_provider(fit.provider, wanted)) return std::nullopt;
+    return fit.provider == wanted ? 0 : 1;
+  }
+  const auto found = std::find(kPreferred.begin(), kPreferred.end(), fit.provider);
+  if (found == kPreferred.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - kPreferred.begin());
+}
+
+bool reaches(const Fit& a, const Fit& b) {
+  if (a.provider != b.provider || a.protocol != b.protocol || a.addr_format != b.addr_format) {
+    return false;
+  }
+  // IP packets are routed between fabrics; for the rest the name is what tells
+  // efa from efa-direct, and one InfiniBand subnet from another.
+  return a.fabric == b.fabric || !a.source.empty();
+}
+
+std::string names_of(const Offer& offer) {
+  std::vector<std::string_view> names;
+  for (const Fit& fit : offer.fits) {
+    if (std::find(names.begin(), names.end(), fit.provider) == names.end()) {
+      names.push_back(fit.provider);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+struct Match {
+  const Fit* client = nullptr;
+  const Fit* server = nullptr;
+};
+
+/// The best pair: by rank, then in one fabric rather than across, then by the
+/// order of the offers.
+Match best_match(const Offer& client, const Offer& server, std::string_view wanted) {
+  Match best;
+  auto best_key = std::tuple(kPreferred.size(), true);
+  for (const Fit& a : client.fits) {
+    const auto place = rank(a, wanted);
+    if (!place.has_value()) continue;
+    for (const Fit& b : server.fits) {
+      const auto key = std::tuple(*place, a.fabric != b.fabric);
+      if (!reaches(a, b) || key >= best_key) continue;
+      best = {&a, &b};
+      best_key = key;
+    }
+  }
+  return best;
+}
+
+std::string reason(const Match& match, std::string_view wanted) {
+  const Fit& fit = *match.client;
+  return fmt::format(
+      "{} on {}{}{}: {}", fit.provider, fit.domain, fit.source.empty() ? "" : " ", fit.source,
+      wanted.empty() ? "first of efa, verbs, other RDMA and TCP that both sides have" : "as named");
+}
+
+}  // namespace
+
+std::string offer(const EndpointRequest& request) {
+  Offer offer{.api = api_version(), .host = host_identity(), .fits = {}};
+  for (Found& found : find_fits(request)) offer.fits.push_back(std::move(found.fit));
+  if (offer.fits.empty()) throw explain_no_fit(request);
+  return write_offer(offer);
+}
+
+Choice choose(const EndpointRequest& request, std::string_view client_offer,
+              std::string_view server_offer) {
+  const Offer client = read_offer(client_offer);
+  const Offer server = read_offer(server_offer);
+  if (client.api != server.api) {
+    throw Error(Fault::unavailable,
+                fmt::format("the client uses libfabric's interface {}, the server {}",
+                            version_text(client.api), version_text(server.api)),
+                "Use builds for the same libfabric, or --backend verbs.");
+  }
+  const Match match = best_match(client, server, request.provider);
+  if (match.client == nullptr) {
+    throw Error(Fault::unavailable,
+                fmt::format("no libfabric provider in common{}: the client has {}; the server "
+                            "has {}",
+                            request.provider.empty() ? "" : " named '" + request.provider + "'",
+                            names_of(client), names_of(server)),
+                "Name one that both have by --provider, or use --backend verbs.");
+  }
+  if (match.client->provider == kSharedMemory && client.host != server.host) {
+    throw Error(Fault::unavailable,
+                fmt::format("provider 'shm' reaches only processes of one "
+                            "host: the client is on '{}', "
+                            "the server on '{}'",
+                            client.host, server.host),
+                "Leave out --provider, or name a network's.");
+  }
+  return {.client = write_fit(*match.client),
+          .server = write_fit(*match.server),
+          .reason = reason(match, request.provider)};
+}
+
+std::vector<DeviceInfo> devices() {
+  std::vector<DeviceInfo> all;
+  for (const Found& found : find_fits({})) {
+    const Fit& fit = found.fit;
+    auto known = std::find_if(all.begin(), all.end(), [&](const DeviceInfo& device) {
+      return device.provider == fit.provider && device.name == fit.domain;
+    });
+    if (known == all.end()) {
+      const bool down = found.info->nic != nullptr && found.info->nic->link_attr != nullptr &&
+                        found.info->nic->link_attr->state == FI_LINK_DOWN;
+      all.push_back({.backend = std::string(kName),
+                     .name = fit.domain,
+                     .provider = fit.provider,
+                     .state = down ? "down" : "active",
+                     .details = {{"fabric", fit.fabric}, {"address", fit.source}}});
+    } else if (!fit.source.empty()) {
+      known->details.back().second += ", " + fit.source;
+    }
+  }
+  return all;
+}
+
+}  // namespace rdmabench::transport::ofi

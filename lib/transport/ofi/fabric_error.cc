@@ -1,0 +1,28 @@
+#include "fabric_error.h"
+
+#include <fmt/format.h>
+#include <rdma/fi_errno.h>
+
+#include <cstdlib>
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+constexpr int kFirstOwnCode = FI_ERRNO_OFFSET;
+
+}  // namespace
+
+std::string fabric_error_text(ssize_t code) {
+  const int positive = static_cast<int>(std::abs(code));
+  if (positive < kFirstOwnCode) return errno_text(positive);
+  return fmt::format("{} (libfabric error {})", fi_strerror(positive), positive);
+}
+
+void throw_fabric_error(Fault fault, std::string_view call, ssize_t result,
+                        std::string_view remedy) {
+  const int positive = static_cast<int>(std::abs(result));
+  if (positive < kFirstOwnCode) throw Error(fault, call, remedy, positive);
+  throw Error(fault, fmt::format("{}: {}", call, fabric_error_text(result)), remedy);
+}
+
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,174 @@
+#include "fits.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "fabric_error.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+// FI_CONTEXT and FI_CONTEXT2 only: efa's datagram endpoint would want
+// FI_MSG_PREFIX, and plain verbs wants FI_RX_CQ_DATA, receives for incoming
+// writes; neither is a reliable datagram.
+constexpr std::uint64_t kModes = FI_CONTEXT | FI_CONTEXT2;
+constexpr int kRegistrationModes =
+    FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+constexpr int kOtherRegistrationModes = FI_MR_RAW | FI_MR_MMU_NOTIFY | FI_MR_RMA_EVENT | FI_MR_HMEM;
+
+bool always(const EndpointRequest&) {
+  return true;
+}
+
+/// A ping-pong of writes is signalled by remote completion data here, because
+/// no order is promised.
+bool needs_remote_data(const EndpointRequest& request) {
+  return request.operation == OperationCode::write_imm ||
+         (request.operation == OperationCode::write && request.latency);
+}
+
+constexpr std::array kRequirements{
+    Requirement{"reliable-datagram endpoints (FI_EP_RDM)", always,
+                [](fi_info& hints) { hints.ep_attr->type = FI_EP_RDM; }},
+    Requirement{"messages and one-sided operations (FI_MSG, FI_RMA)", always,
+                [](fi_info& hints) { hints.caps = FI_MSG | FI_RMA; }},
+    Requirement{"no mode but FI_CONTEXT and FI_CONTEXT2", always,
+                [](fi_info& hints) { hints.mode = kModes; }},
+    Requirement{"memory registration by local, virtual-address, allocated, "
+                "provider-key or endpoint mode",
+                always, [](fi_info& hints) { hints.domain_attr->mr_mode = kRegistrationModes; }},
+    Requirement{"one thread for each domain (FI_THREAD_DOMAIN)", always,
+                [](fi_info& hints) { hints.domain_attr->threading = FI_THREAD_DOMAIN; }},
+    Requirement{"4 bytes of remote completion data (cq_data_size)", needs_remote_data,
+                [](fi_info& hints) { hints.domain_attr->cq_data_size = sizeof(std::uint32_t); }},
+};
+
+std::string_view text_or_empty(const char* text) {
+  return text == nullptr ? "" : text;
+}
+
+bool is_ip(std::uint32_t addr_format) {
+  return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6 ||
+         addr_format == FI_SOCKADDR;
+}
+
+/// The source address as text, "" where it is not an IP address.
+std::string source_text(const fi_info& info) {
+  if (!is_ip(info.addr_format) || info.src_addr == nullptr) return "";
+  const auto* address = static_cast<const sockaddr*>(info.src_addr);
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address->sa_family == AF_INET && info.src_addrlen >= sizeof(sockaddr_in)) {
+    inet_ntop(AF_INET, &static_cast<const sockaddr_in*>(info.src_addr)->sin_addr, text,
+              sizeof text);
+  } else if (address->sa_family == AF_INET6 && info.src_addrlen >= sizeof(sockaddr_in6)) {
+    inet_ntop(AF_INET6, &static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr, text,
+              sizeof text);
+  }
+  return text;
+}
+
+Fit fit_of(const fi_info& info) {
+  return {.provider = std::string(text_or_empty(info.fabric_attr->prov_name)),
+          .domain = std::string(text_or_empty(info.domain_attr->name)),
+          .fabric = std::string(text_or_empty(info.fabric_attr->name)),
+          .source = source_text(info),
+          .protocol = info.ep_attr->protocol,
+          .addr_format = info.addr_format};
+}
+
+/// Providers over the kernel's IP stack: on which of the machine's addresses
+/// they work is ours to say.
+bool is_kernel_ip(const Fit& fit) {
+  const std::string_view core = std::string_view(fit.provider).substr(0, fit.provider.find(';'));
+  return is_ip(fit.addr_format) && (core == "tcp" || core == "net" || core == "udp");
+}
+
+bool wanted(const Fit& fit, const EndpointRequest& request) {
+  return fit.provider != kRefusedProvider && is_provider(fit.provider, request.provider) &&
+         is_domain(fit.domain, request.device);
+}
+
+}  // namespace
+
+std::uint32_t api_version() {
+  return std::min<std::uint32_t>(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), fi_version());
+}
+
+std::string version_text(std::uint32_t version) {
+  return fmt::format("{}.{}", FI_MAJOR(version), FI_MINOR(version));
+}
+
+std::span<const Requirement> requirements() {
+  return kRequirements;
+}
+
+Info open_hints() {
+  Info hints(fi_allocinfo());
+  if (hints == nullptr) throw Error(Fault::failed, "fi_allocinfo", "Free memory.", ENOMEM);
+  hints->mode = kModes | FI_MSG_PREFIX | FI_ASYNC_IOV | FI_RX_CQ_DATA;
+  hints->domain_attr->mr_mode = kRegistrationModes | kOtherRegistrationModes;
+  return hints;
+}
+
+Info hints_for(const EndpointRequest& request) {
+  Info hints = open_hints();
+  for (const Requirement& requirement : kRequirements) {
+    if (requirement.applies(request)) requirement.add(*hints);
+  }
+  return hints;
+}
+
+Info get_info(const fi_info& hints, const char* node, std::uint64_t flags) {
+  fi_info* list = nullptr;
+  const int result = fi_getinfo(api_version(), node, nullptr, flags, &hints, &list);
+  if (result == -FI_ENODATA) return nullptr;
+  if (result != 0) {
+    throw_fabric_error(Fault::failed, fmt::format("fi_getinfo({})", node == nullptr ? "" : node),
+                       result, "FI_LOG_LEVEL=info in the environment shows why.");
+  }
+  return Info(list);
+}
+
+bool is_provider(std::string_view provider, std::string_view wanted) {
+  constexpr std::string_view kLayer = ";ofi_rxm";
+  return wanted.empty() || provider == wanted ||
+         (provider.size() == wanted.size() + kLayer.size() && provider.starts_with(wanted) &&
+          provider.ends_with(kLayer));
+}
+
+bool is_domain(std::string_view domain, std::string_view wanted) {
+  return wanted.empty() || domain == wanted || domain == fmt::format("{}-rdm", wanted);
+}
+
+std::vector<Found> find_fits(const EndpointRequest& request) {
+  const Info hints = hints_for(request);
+  std::vector<Found> found;
+  const auto keep = [&](const Info& list, auto&& belongs) {
+    for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
+      Fit fit = fit_of(*info);
+      const bool known = std::any_of(found.begin(), found.end(),
+                                     [&](const Found& other) { return other.fit == fit; });
+      if (known || !wanted(fit, request) || !belongs(fit)) continue;
+      Info copy(fi_dupinfo(info));
+      if (copy == nullptr) throw Error(Fault::failed, "fi_dupinfo", "Free memory.", ENOMEM);
+      found.push_back({std::move(fit), std::move(copy)});
+    }
+  };
+  const bool bound = !request.local_ip.empty();
+  if (bound) {
+    keep(get_info(*hints, request.local_ip.c_str(), FI_SOURCE),
+         [](const Fit& fit) { return is_ip(fit.addr_format); });
+  }
+  // An RDMA provider with IP addresses may have its own, on another network
+  // than the control connection.
+  keep(get_info(*hints), [&](const Fit& fit) { return !bound || !is_kernel_ip(fit); });
+  return found;
+}
+
+}  // namespace rdmabench::transport::ofi

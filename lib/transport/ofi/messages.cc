@@ -1,0 +1,154 @@
+#include "messages.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxText = 64 * 1024;
+constexpr std::size_t kMaxFits = 256;
+constexpr std::size_t kMaxString = 256;
+
+[[noreturn]] void refuse(std::string_view what) {
+  throw Error(Fault::failed, fmt::format("the peer's libfabric text: {}", what),
+              "Both sides must run the same version of rdmabench.");
+}
+
+Json parse(std::string_view text) {
+  if (text.size() > kMaxText) refuse(fmt::format("{} bytes, of at most {}", text.size(), kMaxText));
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) refuse("not a JSON object");
+  return json;
+}
+
+const Json& member(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end()) refuse(fmt::format("no '{}'", key));
+  return *found;
+}
+
+std::string string_of(const Json& json, const char* key, std::size_t limit = kMaxString) {
+  const Json& value = member(json, key);
+  if (!value.is_string()) refuse(fmt::format("'{}' is not a string", key));
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.size() > limit) {
+    refuse(fmt::format("'{}' has {} bytes, of at most {}", key, text.size(), limit));
+  }
+  return text;
+}
+
+template <class Integer>
+Integer number_of(const Json& json, const char* key) {
+  const Json& value = member(json, key);
+  if (!value.is_number_unsigned()) refuse(fmt::format("'{}' is not a whole number", key));
+  const auto number = value.get<std::uint64_t>();
+  if (number > std::numeric_limits<Integer>::max()) {
+    refuse(fmt::format("'{}' is {}, too large", key, number));
+  }
+  return static_cast<Integer>(number);
+}
+
+std::string to_hex(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+std::uint8_t nibble(char digit) {
+  if (digit >= '0' && digit <= '9') return static_cast<std::uint8_t>(digit - '0');
+  if (digit >= 'a' && digit <= 'f') return static_cast<std::uint8_t>(digit - 'a' + 10);
+  refuse("'name' is not hexadecimal");
+}
+
+std::string from_hex(std::string_view text) {
+  if (text.empty() || text.size() % 2 != 0) {
+    refuse(fmt::format("'name' has {} digits", text.size()));
+  }
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    bytes += static_cast<char>(nibble(text[i]) << 4 | nibble(text[i + 1]));
+  }
+  return bytes;
+}
+
+Json to_json(const Fit& fit) {
+  return {{"provider", fit.provider}, {"domain", fit.domain},     {"fabric", fit.fabric},
+          {"source", fit.source},     {"protocol", fit.protocol}, {"addr_format", fit.addr_format}};
+}
+
+Fit to_fit(const Json& json) {
+  if (!json.is_object()) refuse("a fit is not an object");
+  return {.provider = string_of(json, "provider"),
+          .domain = string_of(json, "domain"),
+          .fabric = string_of(json, "fabric"),
+          .source = string_of(json, "source"),
+          .protocol = number_of<std::uint32_t>(json, "protocol"),
+          .addr_format = number_of<std::uint32_t>(json, "addr_format")};
+}
+
+}  // namespace
+
+std::string write_offer(const Offer& offer) {
+  Json fits = Json::array();
+  for (const Fit& fit : offer.fits) {
+    if (fits.size() < kMaxFits) fits.push_back(to_json(fit));
+  }
+  return Json{{"api", offer.api}, {"host", offer.host}, {"fits", fits}}.dump();
+}
+
+Offer read_offer(std::string_view text) {
+  const Json json = parse(text);
+  Offer offer{
+      .api = number_of<std::uint32_t>(json, "api"), .host = string_of(json, "host"), .fits = {}};
+  const Json& fits = member(json, "fits");
+  if (!fits.is_array() || fits.size() > kMaxFits) {
+    refuse(fmt::format("'fits' is not a list of at most {}", kMaxFits));
+  }
+  for (const Json& fit : fits) offer.fits.push_back(to_fit(fit));
+  return offer;
+}
+
+std::string write_fit(const Fit& fit) {
+  return to_json(fit).dump();
+}
+
+Fit read_fit(std::string_view text) {
+  return to_fit(parse(text));
+}
+
+std::string write_address(const Address& address) {
+  return Json{{"api", address.api},
+              {"provider", address.provider},
+              {"protocol", address.protocol},
+              {"addr_format", address.addr_format},
+              {"name", to_hex(address.name)},
+              {"window_base", address.window_base},
+              {"window_bytes", address.window_bytes},
+              {"window_key", address.window_key}}
+      .dump();
+}
+
+Address read_address(std::string_view text) {
+  const Json json = parse(text);
+  Address address{.api = number_of<std::uint32_t>(json, "api"),
+                  .provider = string_of(json, "provider"),
+                  .protocol = number_of<std::uint32_t>(json, "protocol"),
+                  .addr_format = number_of<std::uint32_t>(json, "addr_format"),
+                  .name = from_hex(string_of(json, "name", 2 * kMaxEndpointName)),
+                  .window_base = number_of<std::uint64_t>(json, "window_base"),
+                  .window_bytes = number_of<std::uint64_t>(json, "window_bytes"),
+                  .window_key = number_of<std::uint64_t>(json, "window_key")};
+  if (address.window_bytes > std::numeric_limits<std::uint64_t>::max() - address.window_base) {
+    refuse(fmt::format("a window of {} bytes at {:#x}", address.window_bytes, address.window_base));
+  }
+  return address;
+}
+
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,178 @@
+#include "rdmabench/transport/verbs/backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/verbs/path.h"
+#include "wire.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+namespace mechanism = rdmabench::verbs;
+using mechanism::Candidate;
+using mechanism::DeviceInfo;
+using mechanism::GidEntry;
+using mechanism::LinkLayer;
+using mechanism::PortInfo;
+using mechanism::PortRef;
+
+constexpr std::uint32_t kMaxGidIndex = 255;  // ibv_global_route holds it in 8 bits
+
+/// Why RC cannot be run over a port; "" if it can.
+std::string_view obstacle(const DeviceInfo& device, const PortInfo& port) {
+  if (!device.reliable_connected) return "takes no RC queue pairs of ours";
+  if (!port.active) return port.state;
+  if (port.link_layer == LinkLayer::unknown) return "has an unknown link layer";
+  if (port.active_mtu == 0) return "has an unknown MTU";
+  return "";
+}
+
+/// An InfiniBand port is reached by its LID: one GID stands for all of them.
+bool offered(const PortInfo& port, const GidEntry& gid, std::int32_t wanted_index) {
+  if (gid.index > kMaxGidIndex) return false;
+  if (wanted_index >= 0) return gid.index == static_cast<std::uint32_t>(wanted_index);
+  return port.link_layer == LinkLayer::ethernet || gid.index == 0;
+}
+
+Candidate candidate(const PortRef& at, const GidEntry& gid) {
+  return {.device = at.device->name,
+          .port = at.port->number,
+          .link_layer = at.port->link_layer,
+          .mtu = at.port->active_mtu,
+          .lid = at.port->lid,
+          .needs_grh = at.port->needs_grh,
+          .gbps = at.port->gbps,
+          .gid = gid};
+}
+
+/// Why nothing can be offered: every device and port, and what is the matter with it.
+std::string obstacles(std::span<const DeviceInfo> devices, std::span<const PortRef> ports) {
+  std::string text;
+  const auto add = [&text](const std::string& line) { text += (text.empty() ? "" : "; ") + line; };
+  for (const PortRef& at : ports) {
+    const std::string_view why = obstacle(*at.device, *at.port);
+    std::string gids;
+    for (const GidEntry& gid : at.port->gids) gids += fmt::format(" {}", gid.index);
+    add(fmt::format("{}:{} {}", at.device->name, at.port->number,
+                    !why.empty()
+                        ? std::string(why)
+                        : fmt::format("has GIDs of index{}", gids.empty() ? " none" : gids)));
+  }
+  for (const DeviceInfo& device : devices) {
+    if (!device.fault.empty()) add(device.fault);
+  }
+  return text;
+}
+
+std::uint32_t path_mtu(const EndpointRequest& request, const mechanism::Path& path) {
+  const std::uint32_t limit = std::min(path.client->mtu, path.server->mtu);
+  if (request.mtu == 0) return limit;
+  const bool is_mtu = request.mtu == 256 || request.mtu == 512 || request.mtu == 1024 ||
+                      request.mtu == 2048 || request.mtu == 4096;
+  if (!is_mtu || static_cast<std::uint32_t>(request.mtu) > limit) {
+    throw Error(
+        Fault::usage,
+        fmt::format("a path MTU of {} between {}:{} (active MTU {}) and {}:{} (active MTU {})",
+                    request.mtu, path.client->device, path.client->port, path.client->mtu,
+                    path.server->device, path.server->port, path.server->mtu),
+        fmt::format("Take 256, 512, 1024, 2048 or 4096, and at most {}. An active MTU of 4096 on "
+                    "RoCE needs a network device MTU of 4200.",
+                    limit));
+  }
+  return static_cast<std::uint32_t>(request.mtu);
+}
+
+std::string place(const Candidate& at, bool global, std::uint32_t mtu, const std::string& reason) {
+  return write_placement({.device = at.device,
+                          .port = at.port,
+                          .gid_index = static_cast<std::uint8_t>(at.gid.index),
+                          .global = global,
+                          .mtu = mtu,
+                          .reason = reason});
+}
+
+/// One line of `rdmabench devices`.
+transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
+  transport::DeviceInfo info{.backend = std::string(kName),
+                             .name = fmt::format("{}:{}", device.name, port.number),
+                             .provider = device.driver,
+                             .state = port.state,
+                             .details = {}};
+  const auto add = [&info](std::string_view key, std::string value) {
+    info.details.emplace_back(key, std::move(value));
+  };
+  add("link_layer", std::string(name(port.link_layer)));
+  if (port.gbps > 0) add("rate", fmt::format("{} Gb/s", port.gbps));
+  add("active_mtu", std::to_string(port.active_mtu));
+  if (port.lid != 0) add("lid", std::to_string(port.lid));
+  if (!port.interface.empty()) add("interface", port.interface);
+  if (!device.firmware.empty()) add("firmware", device.firmware);
+  add("node_guid", fmt::format("{:016x}", device.node_guid));
+  if (!device.reliable_connected) add("rc", "no");
+  for (const GidEntry& gid : port.gids) add("gid", to_text(gid));
+  return info;
+}
+
+}  // namespace
+
+std::string offer(const EndpointRequest& request) {
+  const std::vector<DeviceInfo> devices = mechanism::list_devices();
+  if (devices.empty()) {
+    throw Error(
+        Fault::unavailable, "no RDMA device here",
+        "Load the NIC's RDMA driver, or try Soft-RoCE: 'rdma link add rxe0 type rxe netdev eth0'; "
+        "or use --backend ofi.");
+  }
+  const std::vector<PortRef> ports = mechanism::select_ports(devices, request.device);
+  std::vector<Candidate> candidates;
+  for (const PortRef& at : ports) {
+    if (!obstacle(*at.device, *at.port).empty()) continue;
+    for (const GidEntry& gid : at.port->gids) {
+      if (offered(*at.port, gid, request.gid_index)) candidates.push_back(candidate(at, gid));
+    }
+  }
+  if (candidates.empty()) {
+    const std::string wanted =
+        request.gid_index < 0 ? "" : fmt::format(" with GID index {}", request.gid_index);
+    throw Error(
+        Fault::unavailable,
+        fmt::format("no usable RDMA port{}: {}", wanted, obstacles(devices, ports)),
+        "Bring a port up and give its network device an address; 'rdmabench devices' lists all.");
+  }
+  return write_offer(candidates);
+}
+
+Choice choose(const EndpointRequest& request, std::string_view client_offer,
+              std::string_view server_offer) {
+  const std::vector<Candidate> client = read_offer(client_offer, "client");
+  const std::vector<Candidate> server = read_offer(server_offer, "server");
+  const mechanism::ControlAddresses control{.client = mechanism::parse_gid(request.local_ip),
+                                            .server = mechanism::parse_gid(request.peer_ip)};
+  const mechanism::Path path =
+      mechanism::choose_path(client, server, control, mechanism::route_source);
+  const std::uint32_t mtu = path_mtu(request, path);
+  return {.client = place(*path.client, path.global, mtu, path.reason),
+          .server = place(*path.server, path.global, mtu, path.reason),
+          .reason = path.reason};
+}
+
+std::vector<transport::DeviceInfo> devices() {
+  std::vector<transport::DeviceInfo> lines;
+  for (const DeviceInfo& device : mechanism::list_devices()) {
+    for (const PortInfo& port : device.ports) lines.push_back(line(device, port));
+    if (device.ports.empty()) {
+      lines.push_back({.backend = std::string(kName),
+                       .name = device.name,
+                       .provider = device.driver,
+                       .state = "unavailable",
+                       .details = {{"fault", device.fault}}});
+    }
+  }
+  return lines;
+}
+
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,177 @@
+#include "rdmabench/verbs/gid.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/handle.h"
+#include "rdmabench/verbs/device.h"
+
+namespace rdmabench::verbs {
+namespace {
+
+constexpr std::array<std::uint8_t, 12> kIpv4Mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+constexpr std::array kTypeNames{std::string_view("InfiniBand"), std::string_view("RoCE v1"),
+                                std::string_view("RoCE v2")};
+
+struct FreeAddresses {
+  void operator()(ifaddrs* list) const noexcept { freeifaddrs(list); }
+};
+using AddressList = std::unique_ptr<ifaddrs, FreeAddresses>;
+
+AddressList interface_addresses() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0)
+    return nullptr;  // then no prefix is known, and the choice does without
+  return AddressList(list);
+}
+
+Gid from_ipv4(const in_addr& address) noexcept {
+  Gid gid;
+  std::copy(kIpv4Mapped.begin(), kIpv4Mapped.end(), gid.raw.begin());
+  std::memcpy(gid.raw.data() + kIpv4Mapped.size(), &address, sizeof address);
+  return gid;
+}
+
+int prefix_bits(const Gid& mask) {
+  const std::size_t first = is_ipv4(mask) ? kIpv4Mapped.size() : 0;
+  int bits = 0;
+  for (std::size_t i = first; i < mask.raw.size(); ++i) bits += std::popcount(mask.raw[i]);
+  return bits;
+}
+
+int find_prefix_length(const ifaddrs* list, const Gid& gid, std::string_view interface) {
+  for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_netmask == nullptr || at->ifa_name != interface) continue;
+    if (at->ifa_addr != nullptr && from_socket_address(*at->ifa_addr) == gid) {
+      return prefix_bits(from_socket_address(*at->ifa_netmask));
+    }
+  }
+  return -1;
+}
+
+GidType gid_type(std::uint32_t type) {
+  if (type == IBV_GID_TYPE_ROCE_V2) return GidType::roce_v2;
+  return type == IBV_GID_TYPE_ROCE_V1 ? GidType::roce_v1 : GidType::ib;
+}
+
+std::string interface_name(std::uint32_t index) {
+  char text[IF_NAMESIZE];
+  return index != 0 && if_indextoname(index, text) != nullptr ? text : "";
+}
+
+/// How many GIDs all ports of the device can have.
+std::size_t gid_capacity(ibv_context& context) {
+  const ibv_device_attr device = query_device(context);
+  std::size_t capacity = 0;
+  for (int port = 1; port <= device.phys_port_cnt; ++port) {
+    capacity += static_cast<std::size_t>(
+        std::max(query_port(context, static_cast<std::uint8_t>(port)).gid_tbl_len, 0));
+  }
+  return capacity;
+}
+
+}  // namespace
+
+bool is_ipv4(const Gid& gid) noexcept {
+  return std::equal(kIpv4Mapped.begin(), kIpv4Mapped.end(), gid.raw.begin());
+}
+
+bool is_link_local(const Gid& gid) noexcept {
+  if (is_ipv4(gid)) return gid.raw[12] == 169 && gid.raw[13] == 254;
+  return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
+}
+
+std::uint64_t subnet_prefix(const Gid& gid) noexcept {
+  std::uint64_t prefix = 0;
+  for (std::size_t i = 0; i < sizeof prefix; ++i) prefix = prefix << 8 | gid.raw[i];
+  return prefix;
+}
+
+Gid from_socket_address(const sockaddr& address) noexcept {
+  Gid gid;
+  if (address.sa_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &address, sizeof in);
+    return from_ipv4(in.sin_addr);
+  }
+  if (address.sa_family == AF_INET6) {
+    sockaddr_in6 in6{};
+    std::memcpy(&in6, &address, sizeof in6);
+    std::memcpy(gid.raw.data(), &in6.sin6_addr, sizeof in6.sin6_addr);
+  }
+  return gid;
+}
+
+std::string to_text(const Gid& gid) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (is_ipv4(gid)) {
+    inet_ntop(AF_INET, gid.raw.data() + kIpv4Mapped.size(), text, sizeof text);
+  } else {
+    inet_ntop(AF_INET6, gid.raw.data(), text, sizeof text);
+  }
+  return text;
+}
+
+std::optional<Gid> parse_gid(std::string_view text) {
+  const std::string address(text.substr(0, text.find('%')));
+  in_addr ipv4{};
+  if (inet_pton(AF_INET, address.c_str(), &ipv4) == 1) return from_ipv4(ipv4);
+  Gid gid;
+  if (inet_pton(AF_INET6, address.c_str(), gid.raw.data()) == 1) return gid;
+  return std::nullopt;
+}
+
+std::string_view name(GidType type) noexcept {
+  return kTypeNames[static_cast<std::size_t>(type)];
+}
+
+std::optional<GidType> parse_gid_type(std::string_view text) noexcept {
+  const auto* found = std::find(kTypeNames.begin(), kTypeNames.end(), text);
+  if (found == kTypeNames.end()) return std::nullopt;
+  return static_cast<GidType>(found - kTypeNames.begin());
+}
+
+std::string to_text(const GidEntry& entry) {
+  std::string text = fmt::format("{} GID {} {}", name(entry.type), entry.index, to_text(entry.gid));
+  if (entry.prefix_length >= 0) text += fmt::format("/{}", entry.prefix_length);
+  if (!entry.interface.empty()) text += fmt::format(" ({})", entry.interface);
+  return text;
+}
+
+std::vector<GidEntry> read_gid_table(ibv_context& context, std::uint8_t port) {
+  std::vector<ibv_gid_entry> raw(gid_capacity(context));
+  if (raw.empty()) return {};
+  const ssize_t count = ibv_query_gid_table(&context, raw.data(), raw.size(), 0);
+  if (count < 0) {
+    throw Error(Fault::failed,
+                fmt::format("ibv_query_gid_table({})", ibv_get_device_name(context.device)), "",
+                static_cast<int>(-count));
+  }
+  raw.resize(static_cast<std::size_t>(count));
+
+  const AddressList addresses = interface_addresses();
+  std::vector<GidEntry> entries;
+  for (const ibv_gid_entry& from : raw) {
+    if (from.port_num != port) continue;
+    GidEntry& entry = entries.emplace_back();
+    entry.index = from.gid_index;
+    std::memcpy(entry.gid.raw.data(), from.gid.raw, sizeof from.gid.raw);
+    entry.type = gid_type(from.gid_type);
+    entry.interface = interface_name(from.ndev_ifindex);
+    entry.prefix_length = find_prefix_length(addresses.get(), entry.gid, entry.interface);
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const GidEntry& a, const GidEntry& b) { return a.index < b.index; });
+  return entries;
+}
+
+}  // namespace rdmabench::verbs

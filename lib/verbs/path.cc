@@ -1,0 +1,192 @@
+#include "rdmabench/verbs/path.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::verbs {
+namespace {
+
+constexpr std::size_t kListed = 8;  // candidates of a side named in an error
+
+/// A file descriptor, closed at the end.
+class Socket {
+ public:
+  explicit Socket(int family) : descriptor_(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
+  ~Socket() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+/// Writes `gid` and a port into `address`; returns the length of what it wrote.
+socklen_t to_socket_address(const Gid& gid, sockaddr_storage& address) {
+  constexpr std::uint16_t kPort = 4791;  // RoCE v2's, though nothing is sent
+  if (is_ipv4(gid)) {
+    sockaddr_in in{};
+    in.sin_family = AF_INET;
+    in.sin_port = htons(kPort);
+    std::memcpy(&in.sin_addr, gid.raw.data() + 12, sizeof in.sin_addr);
+    std::memcpy(&address, &in, sizeof in);
+    return sizeof in;
+  }
+  sockaddr_in6 in6{};
+  in6.sin6_family = AF_INET6;
+  in6.sin6_port = htons(kPort);
+  std::memcpy(&in6.sin6_addr, gid.raw.data(), gid.raw.size());
+  std::memcpy(&address, &in6, sizeof in6);
+  return sizeof in6;
+}
+
+/// Whether two addresses agree in their subnet, as far as either side knows its prefix.
+bool same_subnet(const GidEntry& a, const GidEntry& b) {
+  int bits = a.prefix_length >= 0 ? a.prefix_length : b.prefix_length;
+  if (is_link_local(a.gid) && is_link_local(b.gid)) bits = is_ipv4(a.gid) ? 16 : 64;
+  if (bits < 0) return false;
+  if (is_ipv4(a.gid)) bits += 96;
+  for (std::size_t i = 0; bits > 0 && i < a.gid.raw.size(); ++i, bits -= 8) {
+    const int mask = bits >= 8 ? 0xff : 0xff << (8 - bits) & 0xff;
+    if (((a.gid.raw[i] ^ b.gid.raw[i]) & mask) != 0) return false;
+  }
+  return true;
+}
+
+bool can_talk(const Candidate& a, const Candidate& b) {
+  if (a.link_layer != b.link_layer || a.gid.type != b.gid.type) return false;
+  if (a.link_layer == LinkLayer::infiniband) {
+    return a.lid != 0 && b.lid != 0 && subnet_prefix(a.gid.gid) == subnet_prefix(b.gid.gid);
+  }
+  return a.link_layer == LinkLayer::ethernet && is_ipv4(a.gid.gid) == is_ipv4(b.gid.gid) &&
+         is_link_local(a.gid.gid) == is_link_local(b.gid.gid);
+}
+
+/// What speaks for a pair, the weightiest first.
+struct Merit {
+  bool infiniband = false;
+  bool beyond_link = false;
+  bool roce_v2 = false;
+  bool on_route = false;
+  bool same_subnet = false;
+  int control_ends = 0;
+  double gbps = 0;
+  bool same_name = false;
+
+  auto weight() const {
+    return std::make_tuple(infiniband, beyond_link, roce_v2, on_route, same_subnet, control_ends,
+                           gbps, same_name);
+  }
+};
+
+Merit judge(const Candidate& client, const Candidate& server, const std::optional<Gid>& source,
+            const ControlAddresses& control) {
+  Merit merit;
+  merit.gbps = std::min(client.gbps, server.gbps);
+  merit.same_name = client.device == server.device && client.port == server.port;
+  if (client.link_layer == LinkLayer::infiniband) {
+    merit.infiniband = true;
+    return merit;
+  }
+  merit.beyond_link = !is_link_local(client.gid.gid);
+  merit.roce_v2 = client.gid.type == GidType::roce_v2;
+  merit.on_route = source == client.gid.gid;
+  merit.same_subnet = same_subnet(client.gid, server.gid);
+  merit.control_ends = (control.client == client.gid.gid) + (control.server == server.gid.gid);
+  return merit;
+}
+
+std::string describe(const Candidate& client, const Candidate& server, const Merit& merit,
+                     bool global) {
+  if (merit.infiniband) {
+    return fmt::format("InfiniBand {}:{} LID {} to LID {}, subnet {:016x}{}", client.device,
+                       client.port, client.lid, server.lid, subnet_prefix(client.gid.gid),
+                       global ? ", with the global header" : "");
+  }
+  std::string_view how = "no route and no common subnet known";
+  if (merit.on_route) {
+    how = merit.same_subnet ? "on the route, same subnet" : "on the route";
+  } else if (merit.same_subnet) {
+    how = "same subnet";
+  }
+  return fmt::format("{} GID {} {} ({}:{}) to {}: {}", name(client.gid.type), client.gid.index,
+                     to_text(client.gid.gid), client.device, client.port, to_text(server.gid.gid),
+                     how);
+}
+
+std::string list(std::span<const Candidate> candidates) {
+  std::string text;
+  for (const Candidate& candidate : candidates.first(std::min(candidates.size(), kListed))) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", to_text(candidate));
+  }
+  if (candidates.size() > kListed) {
+    text += fmt::format(" and {} more", candidates.size() - kListed);
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+std::string to_text(const Candidate& candidate) {
+  const std::string place = fmt::format("{}:{}", candidate.device, candidate.port);
+  if (candidate.link_layer == LinkLayer::infiniband) {
+    return fmt::format("{} InfiniBand LID {} subnet {:016x}", place, candidate.lid,
+                       subnet_prefix(candidate.gid.gid));
+  }
+  return fmt::format("{} {}", place, to_text(candidate.gid));
+}
+
+std::optional<Gid> route_source(const Gid& destination) {
+  if (is_link_local(destination) && !is_ipv4(destination)) return std::nullopt;  // needs a scope
+  sockaddr_storage address{};
+  socklen_t length = to_socket_address(destination, address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  const Socket socket(address.ss_family);
+  if (socket.get() < 0 || ::connect(socket.get(), generic, length) != 0) return std::nullopt;
+  length = sizeof address;
+  if (getsockname(socket.get(), generic, &length) != 0) return std::nullopt;
+  return from_socket_address(*generic);
+}
+
+Path choose_path(std::span<const Candidate> client, std::span<const Candidate> server,
+                 const ControlAddresses& control, const RouteSource& route) {
+  const Candidate* best_client = nullptr;
+  const Candidate* best_server = nullptr;
+  Merit best;
+  for (const Candidate& to : server) {
+    const std::optional<Gid> source =
+        to.link_layer == LinkLayer::ethernet ? route(to.gid.gid) : std::nullopt;
+    for (const Candidate& from : client) {
+      if (!can_talk(from, to)) continue;
+      const Merit merit = judge(from, to, source, control);
+      if (best_client != nullptr && merit.weight() <= best.weight()) continue;
+      best_client = &from;
+      best_server = &to;
+      best = merit;
+    }
+  }
+  if (best_client == nullptr) {
+    throw Error(
+        Fault::unavailable,
+        fmt::format("no common path. The client has: {}. The server has: {}", list(client),
+                    list(server)),
+        "Both sides need InfiniBand ports of one subnet, or GIDs of the same RoCE version and "
+        "address family: give both ports an address of one network, or choose with --device and "
+        "--gid-index.");
+  }
+  const bool global = !best.infiniband || best_client->needs_grh || best_server->needs_grh;
+  return {best_client, best_server, global, describe(*best_client, *best_server, best, global)};
+}
+
+}  // namespace rdmabench::verbs

@@ -1,0 +1,79 @@
+"""Runs the rdmabench command: shared by the tests of this folder."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+TOOL = ""  # set by main(): the command under test
+
+
+def run(*words: str, timeout: float = 60) -> subprocess.CompletedProcess:
+    return subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=timeout)
+
+
+class Server:
+    """`rdmabench serve` on a free port; its log lines are collected as they come."""
+
+    def __init__(self, *words: str):
+        self.process = subprocess.Popen([TOOL, "serve", "--port", "0", *words],
+                                        stderr=subprocess.PIPE, text=True)
+        first = self.process.stderr.readline()
+        match = re.search(r"listening on .*:(\d+)", first)
+        if match is None:
+            raise AssertionError(f"no port in {first!r}")
+        self.port = match.group(1)
+        self.lines: list[str] = []
+        self.arrived = threading.Condition()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stderr:
+            with self.arrived:
+                self.lines.append(line.rstrip())
+                self.arrived.notify_all()
+
+    def wait_lines(self, count: int, timeout: float = 30) -> list[str]:
+        with self.arrived:
+            if not self.arrived.wait_for(lambda: len(self.lines) >= count, timeout):
+                raise AssertionError(f"{count} lines were due, there are {self.lines}")
+            return list(self.lines)
+
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def threads(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
+    def resident_bytes(self) -> int:
+        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=30)
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()
+
+
+@contextlib.contextmanager
+def server(*words: str):
+    instance = Server(*words)
+    try:
+        yield instance
+    finally:
+        instance.kill()
+
+
+def take_tool() -> list[str]:
+    """Takes the command from the arguments, and leaves the rest to unittest."""
+    global TOOL
+    TOOL = sys.argv.pop(1)
+    return sys.argv

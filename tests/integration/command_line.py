@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The command line: help, errors, exit codes and output. Usage: command_line.py RDMABENCH"""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+import command
+from command import run
+
+
+class Usage(unittest.TestCase):
+    def refused(self, *words: str, code: int = 2) -> str:
+        result = run(*words)
+        self.assertEqual(result.returncode, code, result)
+        self.assertEqual(result.stdout, "", "an error is no data")
+        return result.stderr
+
+    def test_help_of_every_command_goes_to_standard_output(self):
+        for words in ([], ["lat"], ["bw"], ["serve"], ["devices"], ["demo"]):
+            result = run(*words, "--help")
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("rdmabench", result.stdout)
+
+    def test_version(self):
+        self.assertRegex(run("--version").stdout, r"rdmabench \d+\.\d+\.\d+")
+
+    def test_an_unknown_flag_names_the_nearest(self):
+        self.assertIn("--size", self.refused("lat", "host", "--sise", "8"))
+        self.assertIn("'latt'", self.refused("latt", "host"))
+
+    def test_a_number_with_a_tail_names_the_value(self):
+        self.assertIn("'3Q'", self.refused("lat", "host", "--size", "3Q"))
+        self.assertIn("'1e6'", self.refused("lat", "host", "-n", "1e6"))
+        self.assertIn("'fast'", self.refused("bw", "host", "-D", "fast"))
+
+    def test_impossible_pairs(self):
+        self.assertIn("--duration", self.refused("lat", "host", "-n", "5", "-D", "1s"))
+        self.assertIn("loop", self.refused("lat", "host", "--backend", "loop"))
+        self.assertIn("--backend verbs",
+                      self.refused("lat", "host", "--backend", "ofi", "--transport", "rc"))
+        self.assertIn("HOST", self.refused("lat"))
+        self.assertIn("--signal-every", self.refused("bw", "--backend", "loop", "-t", "4",
+                                                     "--signal-every", "8"))
+
+    def test_values_out_of_range(self):
+        self.assertIn("65536", self.refused("lat", "host", "--port", "65536"))
+        self.assertIn("16384", self.refused("bw", "--backend", "loop", "--depth", "20000"))
+        self.assertIn("256M", self.refused("lat", "--backend", "loop", "--size", "1G"))
+        self.assertIn("'pigeon'", self.refused("lat", "host", "--op", "pigeon"))
+
+    def test_nobody_listens(self):
+        self.assertIn("rdmabench serve",
+                      self.refused("lat", "127.0.0.1", "-p", "1", "--timeout", "1s", code=1))
+
+
+class Output(unittest.TestCase):
+    LOOP = ("lat", "--backend", "loop", "-n", "100", "--size", "8,64")
+
+    def test_json_is_one_document_on_standard_output_alone(self):
+        result = run(*self.LOOP, "--format", "json")
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(len(json.loads(result.stdout)["results"]), 2)
+        self.assertEqual(result.stderr, "")
+
+    def test_csv_has_a_line_for_each_size(self):
+        self.assertEqual(len(run(*self.LOOP, "--format", "csv").stdout.splitlines()), 3)
+
+    def test_the_table_shows_every_size(self):
+        self.assertIn("64", run(*self.LOOP).stdout)
+
+    def test_a_file_takes_what_standard_output_would(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "lat.json"
+            result = run(*self.LOOP, "--format", "json", "--output", str(path))
+            self.assertEqual((result.returncode, result.stdout), (0, ""))
+            self.assertEqual(len(json.loads(path.read_text())["results"]), 2)
+
+    def test_results_are_not_lost_with_the_file(self):
+        result = run(*self.LOOP, "--format", "json", "--output", "/no/such/folder/x.json")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(len(json.loads(result.stdout)["results"]), 2)
+        self.assertIn("/no/such/folder/x.json", result.stderr)
+
+    def test_devices_lists_the_in_process_transport(self):
+        self.assertIn("loop", run("devices").stdout)
+
+    def test_a_processor_that_is_not_there(self):
+        result = run(*self.LOOP, "--cpu", "1023")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(str(min(os.sched_getaffinity(0))), result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=command.take_tool())

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""A client and a server in two processes, over libfabric. Usage: two_processes.py RDMABENCH SCHEMA"""
+
+import concurrent.futures
+import json
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+import jsonschema
+
+import command
+from command import run, server
+
+SCHEMA: dict = {}
+OPERATIONS = ("send", "write", "write-imm", "read")
+
+
+def client(port: str, *words: str, host: str = "127.0.0.1") -> tuple[str, ...]:
+    return (*words[:1], host, "--port", port, "--backend", "ofi", "--format", "json", *words[1:])
+
+
+class Measuring(unittest.TestCase):
+    def measured(self, port: str, *words: str, host: str = "127.0.0.1") -> dict:
+        result = run(*client(port, *words, host=host))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(result.stdout)
+        jsonschema.validate(document, SCHEMA)
+        self.assertIsNone(document["error"])
+        return document
+
+    def test_every_operation_moves_right_data(self):
+        with server() as peer:
+            for test in ("lat", "bw"):
+                for operation in OPERATIONS:
+                    with self.subTest(test=test, operation=operation):
+                        document = self.measured(peer.port, test, "--op", operation, "--validate",
+                                                 "-s", "1,8,1000,64K,1M", "-n", "50")
+                        self.assertEqual([row["size_bytes"] for row in document["results"]],
+                                         [1, 8, 1000, 65536, 1048576])
+                        for row in document["results"]:
+                            self.assertEqual(row["iterations"], 50)
+                            self.assertTrue(row["validated"])
+
+    def test_every_provider_that_needs_no_device(self):
+        with server() as peer:
+            for provider in ("tcp", "shm"):
+                for operation in OPERATIONS:
+                    with self.subTest(provider=provider, operation=operation):
+                        document = self.measured(peer.port, "lat", "--op", operation, "-n", "200",
+                                                 "--provider", provider, "--validate")
+                        self.assertIn(provider, document["resolved"]["provider"])
+
+    def test_a_write_is_signalled_by_remote_completion_data(self):
+        with server() as peer:
+            row = self.measured(peer.port, "lat", "--op", "write", "-n", "10")["results"][0]
+            self.assertEqual(row["signal"], "remote-cq-data")
+
+    def test_over_ipv6(self):
+        with socket.socket(socket.AF_INET6) as probe:
+            try:
+                probe.bind(("::1", 0))
+            except OSError:
+                self.skipTest("this machine has no IPv6 loopback")
+        with server() as peer:
+            self.measured(peer.port, "lat", "-n", "10", "--provider", "tcp", host="::1")
+
+    def test_until_stable_and_for_a_time(self):
+        with server() as peer:
+            row = self.measured(peer.port, "bw", "-D", "300ms")["results"][0]
+            self.assertLess(abs(row["elapsed_ns"] - 3e8), 1e8)
+            self.measured(peer.port, "lat")
+
+    def test_an_unknown_provider_names_those_there_are(self):
+        with server() as peer:
+            result = run(*client(peer.port, "lat", "--provider", "pigeon"))
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertIn("pigeon", result.stderr)
+            self.assertIn("tcp", result.stderr)
+
+
+class Staying(unittest.TestCase):
+    """One server, many clients; nothing of them is left."""
+
+    def quick(self, port: str) -> int:
+        return run(*client(port, "lat", "-n", "20", "--warmup", "1")).returncode
+
+    def settle(self, peer, clients: int) -> None:
+        peer.wait_lines(clients)
+        deadline = time.monotonic() + 10
+        while peer.threads() > 1 and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def test_two_hundred_clients_in_a_row_and_eight_at_once(self):
+        with server() as peer:
+            for _ in range(20):
+                self.assertEqual(self.quick(peer.port), 0)
+            self.settle(peer, 20)
+            before = (peer.descriptors(), peer.threads(), peer.resident_bytes())
+            for _ in range(200):
+                self.assertEqual(self.quick(peer.port), 0)
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                self.assertEqual(list(pool.map(lambda _: self.quick(peer.port), range(8))), [0] * 8)
+            self.settle(peer, 228)
+            after = (peer.descriptors(), peer.threads(), peer.resident_bytes())
+            self.assertEqual(after[:2], before[:2])
+            print(f"resident memory: {before[2]} bytes after 20 clients, {after[2]} after 228",
+                  file=sys.stderr)
+            # A leak of one page a client would show; a heap that found its size does not.
+            self.assertLess(after[2] - before[2], 8 << 20)
+            self.assertEqual(peer.stop(), 0)
+
+
+class Hostile(unittest.TestCase):
+    """Whatever comes to the port costs the server one line."""
+
+    def dial(self, peer) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", int(peer.port)), timeout=10)
+
+    def still_serves(self, peer) -> None:
+        result = run(*client(peer.port, "lat", "-n", "20"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_random_bytes_get_one_line(self):
+        with server() as peer:
+            with self.dial(peer) as connection:
+                connection.sendall(bytes(range(7, 250)))
+                connection.recv(4096)
+            self.assertEqual(len(peer.wait_lines(1)), 1)
+            self.assertIn("does not speak", peer.lines[0])
+            self.still_serves(peer)
+
+    def test_a_frame_that_announces_4_gib_gets_one_line(self):
+        with server() as peer:
+            with self.dial(peer) as connection:
+                connection.sendall(b"RDMB" + struct.pack(">HHI", 1, 2, 0xFFFFFFFF))
+                connection.recv(4096)
+            self.assertIn("4294967295", peer.wait_lines(1)[0])
+            self.assertLess(peer.resident_bytes(), 256 << 20)
+            self.still_serves(peer)
+
+    def test_another_version_is_named_to_both(self):
+        with server() as peer:
+            with self.dial(peer) as connection:
+                connection.sendall(b"RDMB" + struct.pack(">HHI", 99, 2, 0))
+                self.assertIn(b"version 99", connection.recv(4096))
+            self.assertIn("version 99", peer.wait_lines(1)[0])
+            self.still_serves(peer)
+
+    def test_silence_ends_at_the_timeout(self):
+        with server("--timeout", "300ms") as peer:
+            with self.dial(peer) as connection:
+                self.assertIn("no request", peer.wait_lines(1)[0])
+                connection.recv(4096)
+            self.still_serves(peer)
+
+    def test_a_client_killed_in_the_middle(self):
+        with server() as peer:
+            for test in ("lat", "bw"):
+                victim = subprocess.Popen([command.TOOL, *client(peer.port, test, "-D", "60s")],
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(1)
+                self.assertIsNone(victim.poll(), "it was to be killed while it measured")
+                victim.kill()
+                victim.wait()
+            self.assertEqual(len(peer.wait_lines(2)), 2)
+            self.still_serves(peer)
+
+    def test_a_client_stopped_in_the_middle_ends_at_its_own_timeout(self):
+        with server() as peer:
+            victim = subprocess.Popen(
+                [command.TOOL, *client(peer.port, "lat", "-D", "60s", "--timeout", "1s")],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(1)
+            victim.send_signal(signal.SIGSTOP)
+            try:
+                self.assertEqual(len(peer.wait_lines(1, timeout=15)), 1)
+                self.still_serves(peer)
+            finally:
+                victim.kill()
+                victim.wait()
+
+
+class DeadServer(unittest.TestCase):
+    """The client's side: partial results and a reason, soon."""
+
+    def interrupted(self, test: str, blow: int, limit: float) -> dict:
+        with server() as peer:
+            victim = subprocess.Popen(
+                [command.TOOL, *client(peer.port, test, "-s", "8,64", "-D", "2s", "--timeout", "2s")],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(3)  # within the second size
+            peer.process.send_signal(blow)
+            begin = time.monotonic()
+            output, errors = victim.communicate(timeout=30)
+            self.assertLess(time.monotonic() - begin, limit)
+            self.assertEqual(victim.returncode, 1, errors)
+            self.assertIn("127.0.0.1", errors)
+            return json.loads(output)
+
+    def test_killed(self):
+        for test in ("lat", "bw"):
+            with self.subTest(test=test):
+                document = self.interrupted(test, signal.SIGKILL, limit=5)
+                jsonschema.validate(document, SCHEMA)
+                self.assertIsNotNone(document["error"])
+                self.assertEqual(document["results"][0]["size_bytes"], 8)
+
+    def test_stopped(self):
+        document = self.interrupted("lat", signal.SIGSTOP, limit=10)
+        self.assertIsNotNone(document["error"])
+        self.assertGreaterEqual(len(document["results"]), 1)
+
+
+if __name__ == "__main__":
+    arguments = command.take_tool()
+    SCHEMA = json.loads(pathlib.Path(arguments.pop(1)).read_text(encoding="utf-8"))
+    unittest.main(argv=arguments)

@@ -1,0 +1,103 @@
+# shellcheck shell=bash
+# What the test scripts share. They run wherever there is an RDMA device: in a guest of `vm`, or on
+# a machine that has one. Set by the guest, or by whoever runs the tests natively:
+#   RDMABENCH_ADDRESS      this machine's address on the device (natively: found when unset)
+#   RDMABENCH_ADDRESS6     its IPv6 address, tested too when set
+#   RDMABENCH_PEER_ADDRESS, RDMABENCH_PEER_ADDRESS6   the other guest's
+#   RDMABENCH_DEVICE       natively: the device to use, NAME or NAME:PORT
+here=$(dirname "${BASH_SOURCE[0]}")
+build_dir=${1:?usage: $0 BUILD_DIR}  # the script's own argument
+rdmabench=$build_dir/tools/rdmabench
+port=18515
+scratch=$(mktemp -d)
+server=
+cleanup() {
+  [[ -z $server ]] || kill "$server" 2>/dev/null || true
+  rm -rf "$scratch"
+}
+trap cleanup EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# The first IPv4 address of the network interface below the device.
+own_address() {
+  local netdev device=${RDMABENCH_DEVICE:-}
+  netdev=$(rdma link show | awk -v "device=${device%%:*}" \
+    '/state ACTIVE/ && (device == "" || index($2, device "/") == 1) {
+       for (i = 3; i < NF; ++i) if ($i == "netdev") { print $(i + 1); exit } }')
+  [[ -n $netdev ]] || fail "no active RDMA device with a network interface; set RDMABENCH_ADDRESS"
+  ip -4 -oneline address show dev "$netdev" | awk '{ sub("/.*", "", $4); print $4; exit }'
+}
+
+# One line for each verbs object that a process holds. The kernel's own objects have no process.
+user_objects() {
+  local kind
+  for kind in pd cq qp mr cm_id; do
+    echo "kind $kind"
+    rdma resource show "$kind" || exit
+  done | awk '$1 == "kind" { kind = $2; next }
+              match($0, / pid .*/) { print kind, "held by", substr($0, RSTART + 1) }' | sort
+}
+
+baseline=$(user_objects)
+
+# Fails when processes hold objects that were not there at the start. The other side of a run may
+# still be letting go of its own, so it gets 3 seconds.
+assert_no_resources() {
+  local now left deadline=$((SECONDS + 3))
+  while true; do
+    now=$(user_objects) || fail "rdma resource show"
+    left=$(comm -13 <(echo "$baseline") <(echo "$now"))
+    [[ -n $left ]] || return 0
+    ((SECONDS < deadline)) || break
+    sleep 0.1
+  done
+  fail "verbs objects left over after $1:"$'\n'"$left"
+}
+
+# Starts the server, on CPU 0 where there is more than one, and waits until it listens.
+start_server() {
+  [[ -x $rdmabench ]] || fail "$rdmabench is not there: build it first"
+  # Without --foreground, timeout would pass SIGTERM on twice.
+  taskset -c 0 timeout --foreground -k 5 250 \
+    "$rdmabench" serve --port $port 2>"$scratch/serve.log" &
+  server=$!
+  local tries
+  for ((tries = 0; tries < 100; ++tries)); do
+    grep -q 'listening on' "$scratch/serve.log" && return
+    kill -0 "$server" 2>/dev/null || break
+    sleep 0.1
+  done
+  cat "$scratch/serve.log" >&2
+  fail "the server does not listen"
+}
+
+stop_server() {
+  local status=0
+  kill -TERM "$server" 2>/dev/null || fail "the server had died: $(cat "$scratch/serve.log")"
+  wait "$server" || status=$?
+  server=
+  cat "$scratch/serve.log" >&2
+  [[ $status == 0 ]] || fail "the server ended with $status when asked to stop"
+  assert_no_resources "the server"
+}
+
+# measure HOST lat|bw OP SIZES ITERATIONS: one validated client run, whose JSON check_results reads.
+measure() {
+  local host=$1 kind=$2 op=$3 sizes=$4 iterations=$5 start=$SECONDS cpu=$(($(nproc) - 1))
+  local result="$scratch/$kind $op $sizes ${host//:/_}.json"
+  taskset -c $cpu timeout 60 "$rdmabench" "$kind" "$host" --port $port --backend verbs --op "$op" \
+    --size "$sizes" --iterations "$iterations" --validate --format json --output "$result" \
+    ${RDMABENCH_DEVICE:+--device "$RDMABENCH_DEVICE"} ||
+    fail "$kind $op $sizes to $host: exit status $?"
+  assert_no_resources "$kind $op $sizes"
+  echo "passed: $kind $op $sizes to $host, $((SECONDS - start)) s"
+}
+
+check_results() {
+  python3 "$here/check_results.py" "$scratch"/*.json ||
+    fail "the results are not what was asked for"
+}

@@ -1,0 +1,28 @@
+#!/bin/bash
+# one_guest.sh BUILD_DIR: every operation over verbs, both ends on this machine, one server.
+set -euo pipefail
+# shellcheck source=tests/softroce/common.sh
+. "$(dirname "$0")/common.sh"
+
+device_test=$build_dir/tests/softroce/verbs_device_test
+if [[ -x $device_test ]]; then
+  timeout 60 "$device_test" >"$scratch/device_test.log" 2>&1 || status=$?
+  cat "$scratch/device_test.log"
+  [[ ${status:-0} == 0 ]] || fail "verbs_device_test: exit status $status"
+  ! grep -q SKIPPED "$scratch/device_test.log" || fail "verbs_device_test found no device"
+  assert_no_resources verbs_device_test
+fi
+
+host=${RDMABENCH_ADDRESS:-$(own_address)}
+start_server
+for op in send write write-imm read; do
+  for kind in lat bw; do
+    measure "$host" "$kind" "$op" 1:4K 200
+    measure "$host" "$kind" "$op" 8K:1M 20  # emulated: 1 MiB takes 20 ms
+  done
+done
+if [[ -n ${RDMABENCH_ADDRESS6:-} ]]; then
+  measure "$RDMABENCH_ADDRESS6" lat write 8 200
+fi
+stop_server
+check_results

@@ -1,0 +1,76 @@
+#include "peers.h"
+
+namespace rdmabench::control {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+TEST(Connect, SaysHowToStartTheServerThatRefuses) {
+  const RawSocket socket;
+  const std::uint16_t port = socket.bind();
+  EXPECT_EQ(
+      complaint([&] { Channel::connect("127.0.0.1", port, plenty()); }),
+      "connect to 127.0.0.1:" + std::to_string(port) +
+          ": Connection refused (ECONNREFUSED). Start 'rdmabench serve' on 127.0.0.1, or check "
+          "--port.");
+}
+
+TEST(Connect, NamesTheAddressesThatItTried) {
+  const RawSocket socket;
+  const std::uint16_t port = socket.bind();
+  EXPECT_THAT(complaint([&] { Channel::connect("localhost", port, plenty()); }),
+              AllOf(StartsWith("connect to localhost:"), HasSubstr("127.0.0.1"),
+                    HasSubstr("(ECONNREFUSED)")));
+}
+
+TEST(Connect, TriesEveryAddressOfAName) {
+  Listener listener("127.0.0.1", 0);  // "localhost" is often ::1 first
+  const Channel client = Channel::connect("localhost", listener.port(), plenty());
+  EXPECT_EQ(client.peer_ip(), "127.0.0.1");
+  EXPECT_EQ(client.peer(), "localhost:" + std::to_string(listener.port()));
+}
+
+TEST(Connect, WaitsForAServerThatIsStillStarting) {
+  const RawSocket server;
+  const std::uint16_t port = server.bind();
+  std::thread starter([&] {
+    std::this_thread::sleep_for(30ms);
+    server.listen(1);
+  });
+  EXPECT_NO_THROW(Channel::connect("127.0.0.1", port, plenty(), 10s));
+  starter.join();
+}
+
+TEST(Connect, StopsAskingWhenItsPatienceEnds) {
+  const RawSocket socket;
+  const std::uint16_t port = socket.bind();
+  const auto start = Deadline::Clock::now();
+  EXPECT_THROW(Channel::connect("127.0.0.1", port, plenty(), 50ms), Error);
+  EXPECT_GE(Deadline::Clock::now() - start, 50ms);
+  EXPECT_THROW(Channel::connect("127.0.0.1", port, brief(), 1h), Error);
+  EXPECT_LT(Deadline::Clock::now() - start, 10s);
+}
+
+TEST(Connect, SaysThatNothingAnsweredInTime) {
+  // A backlog that is full makes the kernel drop what else comes, as a firewall would.
+  const RawSocket server;
+  const std::uint16_t port = server.bind();
+  server.listen(0);
+  const RawSocket first;
+  first.connect(port);
+  EXPECT_THAT(complaint([&] { Channel::connect("127.0.0.1", port, brief()); }),
+              AllOf(HasSubstr("connect to 127.0.0.1:" + std::to_string(port) + " within "),
+                    HasSubstr("ms: Connection timed out (ETIMEDOUT)"), HasSubstr("firewall")));
+}
+
+TEST(Connect, NamesAnUnknownHost) {
+  const std::string label(70, 'x');  // longer than DNS allows, so no name server is asked
+  EXPECT_THAT(complaint([&] { Channel::connect(label, 1, plenty()); }),
+              AllOf(StartsWith("unknown host '" + label + "'"), HasSubstr("Check the spelling")));
+  EXPECT_THAT(complaint([] { Channel::connect("", 1, plenty()); }), HasSubstr("empty host name"));
+}
+
+}  // namespace
+}  // namespace rdmabench::control

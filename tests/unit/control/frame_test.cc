@@ -1,0 +1,85 @@
+#include "rdmabench/control/frame.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rdmabench::control {
+namespace {
+
+using namespace std::string_literals;
+
+constexpr std::string_view kPeer = "127.0.0.1:1234";
+
+std::string text(const std::array<char, kHeaderBytes>& header) {
+  return {header.data(), header.size()};
+}
+
+TEST(Header, IsTwelveBytesInNetworkOrder) {
+  EXPECT_EQ(text(encode_header({MessageType::abort, 0x010203})), "RDMB\0\1\0\x9\0\1\2\3"s);
+}
+
+TEST(Header, OfEveryTypeIsReadBack) {
+  for (std::uint16_t type = 1; type <= 10; ++type) {
+    const Header header{static_cast<MessageType>(type), kMaxPayload - type};
+    const DecodedHeader decoded = decode_header(text(encode_header(header)) + "payload");
+    EXPECT_EQ(decoded.fault, HeaderFault::none);
+    EXPECT_EQ(decoded.header.type, header.type);
+    EXPECT_EQ(decoded.header.length, header.length);
+    EXPECT_NE(name_of(header.type), "unknown");
+  }
+  EXPECT_EQ(name_of(MessageType::hello), "hello");
+  EXPECT_EQ(name_of(MessageType::bye), "bye");
+  EXPECT_EQ(name_of(static_cast<MessageType>(0)), "unknown");
+  EXPECT_EQ(name_of(static_cast<MessageType>(11)), "unknown");
+}
+
+TEST(Header, IsIncompleteUntilItsTwelfthByte) {
+  const std::string whole = text(encode_header({MessageType::hello, 0}));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_EQ(decode_header(whole.substr(0, size)).fault, HeaderFault::incomplete) << size;
+  }
+}
+
+TEST(Header, OfAnotherProtocolIsToldFromItsFourthByte) {
+  EXPECT_EQ(decode_header("GET").fault, HeaderFault::incomplete);
+  const DecodedHeader decoded = decode_header("GET ");
+  EXPECT_EQ(decoded.fault, HeaderFault::foreign);
+  EXPECT_STREQ(
+      header_error(decoded, kPeer).what(),
+      "the peer at 127.0.0.1:1234 does not speak the rdmabench protocol (first bytes 47 45 "
+      "54 20). Is it 'rdmabench serve'?");
+}
+
+TEST(Header, OfAnotherVersionNamesBothVersions) {
+  // Type and length make no sense, which is another version's right.
+  const DecodedHeader decoded = decode_header("RDMB\0\2\xff\xff\xff\xff\xff\xff"s);
+  EXPECT_EQ(decoded.fault, HeaderFault::other_version);
+  EXPECT_STREQ(
+      header_error(decoded, kPeer).what(),
+      "the peer at 127.0.0.1:1234 speaks protocol version 2, this is version 1. Install the "
+      "same rdmabench on both sides.");
+}
+
+TEST(Header, OfAnUnknownTypeNamesIt) {
+  for (const std::string& bytes : {"RDMB\0\1\0\0\0\0\0\0"s, "RDMB\0\1\0\xb\0\0\0\0"s}) {
+    const DecodedHeader decoded = decode_header(bytes);
+    EXPECT_EQ(decoded.fault, HeaderFault::unknown_type);
+    EXPECT_THAT(header_error(decoded, kPeer).what(),
+                ::testing::HasSubstr("unknown type " + std::to_string(decoded.value)));
+  }
+}
+
+TEST(Header, OfTooLongAPayloadNamesTheLimit) {
+  EXPECT_EQ(decode_header("RDMB\0\1\0\1\0\x10\0\0"s).fault, HeaderFault::none);
+  EXPECT_EQ(decode_header("RDMB\0\1\0\1\0\x10\0\1"s).fault, HeaderFault::too_long);
+  const DecodedHeader decoded = decode_header("RDMB\0\1\0\1\xff\xff\xff\xff"s);
+  EXPECT_EQ(decoded.fault, HeaderFault::too_long);
+  EXPECT_THAT(
+      header_error(decoded, kPeer).what(),
+      ::testing::HasSubstr("announced a message of 4294967295 bytes; the limit is 1048576"));
+}
+
+}  // namespace
+}  // namespace rdmabench::control

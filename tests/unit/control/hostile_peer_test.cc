@@ -1,0 +1,103 @@
+// What a server says of clients that are broken, foreign or hostile.
+#include <random>
+
+#include "peers.h"
+
+namespace rdmabench::control {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using namespace std::string_literals;
+
+/// What receive() says after the peer wrote `bytes` and stays connected.
+std::string answer_to(std::string_view bytes) {
+  RawPair pair;
+  pair.client.write(bytes);
+  return complaint([&] { pair.server->receive(MessageType::hello, brief(), "greeting"); });
+}
+
+/// The same when the peer leaves after its bytes.
+std::string answer_to_last(std::string_view bytes) {
+  RawPair pair;
+  pair.client.write(bytes);
+  pair.client.close();
+  return complaint([&] { pair.server->receive(MessageType::hello, plenty(), "greeting"); });
+}
+
+TEST(HostilePeer, ThatSpeaksHttpIsRecognised) {
+  EXPECT_THAT(
+      answer_to("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+      MatchesRegex("the peer at 127\\.0\\.0\\.1:[0-9]+ does not speak the rdmabench protocol "
+                   "\\(first bytes 47 45 54 20\\)\\. Is it 'rdmabench serve'\\?"));
+}
+
+TEST(HostilePeer, ThatSpeaksAnotherVersionIsNamedWithIt) {
+  EXPECT_THAT(answer_to("RDMB\0\2\0\1\0\0\0\0"s),
+              HasSubstr("speaks protocol version 2, this is version 1"));
+}
+
+TEST(HostilePeer, ThatAnnouncesFourGigabytesIsRefused) {
+  EXPECT_THAT(answer_to("RDMB\0\1\0\1\xff\xff\xff\xff"s), HasSubstr("4294967295 bytes"));
+}
+
+TEST(HostilePeer, ThatAnnouncesOneByteTooManyIsRefused) {
+  EXPECT_THAT(answer_to("RDMB\0\1\0\1\0\x10\0\1"s), HasSubstr("1048577 bytes"));
+}
+
+TEST(HostilePeer, ThatSendsRandomBytesIsRefusedEveryTime) {
+  std::mt19937 random(18515);
+  for (int round = 0; round < 20; ++round) {
+    std::string bytes(4 + random() % 200, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    EXPECT_THAT(answer_to(bytes), HasSubstr("does not speak the rdmabench protocol"));
+  }
+}
+
+TEST(HostilePeer, ThatIsRefusedOnceStaysRefused) {
+  RawPair pair;
+  pair.client.write("GET / HTTP/1.1\r\n");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(complaint([&] { pair.server->receive(plenty(), "greeting"); }),
+                HasSubstr("47 45 54 20"));
+  }
+}
+
+TEST(HostilePeer, ThatSaysNothingIsGivenUp) {
+  EXPECT_THAT(answer_to(""), MatchesRegex("no greeting from .* within [0-9.]+ ms"));
+}
+
+TEST(HostilePeer, ThatStopsInTheHeaderIsGivenUp) {
+  EXPECT_THAT(answer_to("RDMB\0\1"s),
+              MatchesRegex("no greeting from .* within .* \\(6 of 12 bytes came\\)"));
+}
+
+TEST(HostilePeer, ThatLeavesInTheHeaderIsReported) {
+  EXPECT_THAT(answer_to_last("RDM"),
+              HasSubstr("closed the connection while waiting for greeting (3 of 12 bytes came)"));
+}
+
+TEST(HostilePeer, ThatLeavesInThePayloadIsReported) {
+  EXPECT_THAT(answer_to_last(frame(MessageType::hello, "payload").substr(0, 15)),
+              HasSubstr("closed the connection while waiting for greeting (15 of 19 bytes came)"));
+}
+
+TEST(HostilePeer, ThatResetsIsReportedWithTheErrno) {
+  RawPair pair;
+  pair.client.reset();
+  EXPECT_THAT(complaint([&] { pair.server->receive(plenty(), "greeting"); }),
+              HasSubstr("while waiting for greeting: Connection reset by peer (ECONNRESET)"));
+}
+
+TEST(HostilePeer, ThatIsOnlySlowIsReadToTheEnd) {
+  RawPair pair;
+  const std::string bytes = frame(MessageType::hello, "slow");
+  for (const char& byte : bytes) {
+    EXPECT_THROW(pair.server->receive(Deadline::after({}), "greeting"), Error);
+    pair.client.write({&byte, 1});
+  }
+  EXPECT_EQ(pair.server->receive(MessageType::hello, plenty(), "greeting"), "slow");
+}
+
+}  // namespace
+}  // namespace rdmabench::control

@@ -1,0 +1,141 @@
+#include "rdmabench/control/listener.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <iterator>
+#include <vector>
+
+#include "peers.h"
+
+namespace rdmabench::control {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+TEST(Listener, TakesBothFamiliesWithoutAnAddress) {
+  Listener listener("", 0);
+  int taken = 0;
+  for (const char* host : {"127.0.0.1", "::1"}) {
+    try {
+      const Channel client = Channel::connect(host, listener.port(), plenty());
+      const Channel server = listener.accept(plenty()).value();
+      EXPECT_EQ(server.peer_ip(), host);  // and not "::ffff:127.0.0.1"
+      EXPECT_EQ(server.local_ip(), host);
+      ++taken;
+    } catch (const Error& error) {
+      EXPECT_STREQ(host, "::1") << error.what();  // IPv6 may be off
+    }
+  }
+  EXPECT_GE(taken, 1);
+}
+
+TEST(Listener, TakesManyClientsInARow) {
+  Listener listener("127.0.0.1", 0);
+  std::vector<Channel> clients;
+  for (int i = 0; i < 50; ++i) {
+    clients.push_back(Channel::connect("127.0.0.1", listener.port(), plenty()));
+  }
+  for (Channel& client : clients) {
+    Channel server = listener.accept(plenty()).value();
+    server.send(MessageType::hello, "", plenty());
+    EXPECT_EQ(client.receive(MessageType::hello, plenty(), "greeting"), "");
+  }
+}
+
+TEST(Listener, LeavesNoFileDescriptorBehind) {
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator folder("/proc/self/fd");
+    return std::distance(begin(folder), end(folder));
+  };
+  const auto before = open_descriptors();
+  {
+    Listener listener("127.0.0.1", 0);
+    for (int i = 0; i < 20; ++i) {
+      const Channel client = Channel::connect("localhost", listener.port(), plenty());
+      const Channel server = listener.accept(plenty()).value();
+    }
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Listener, ReturnsNothingWhenNobodyComes) {
+  Listener listener("127.0.0.1", 0);
+  EXPECT_FALSE(listener.accept(brief()).has_value());
+  EXPECT_FALSE(listener.stopped());
+}
+
+TEST(Listener, NamesThePortThatIsInUse) {
+  const Listener first("127.0.0.1", 0);
+  const std::string port = std::to_string(first.port());
+  for (const char* address : {"127.0.0.1", ""}) {
+    EXPECT_THAT(complaint([&] { Listener(address, first.port()); }),
+                AllOf(HasSubstr("listen on port " + port), HasSubstr("(EADDRINUSE)"),
+                      HasSubstr("give another --port")));
+  }
+}
+
+TEST(Listener, TakesItsPortAgainAtOnce) {
+  std::uint16_t port = 0;
+  {
+    Pair pair;
+    port = pair.listener.port();
+    { const Channel first_to_close = std::move(pair.server); }  // leaves TIME_WAIT on this port
+    EXPECT_TRUE(eventually([&] { return pair.client.interrupted(); }));
+  }
+  EXPECT_NO_THROW(Listener("127.0.0.1", port));
+}
+
+TEST(Listener, NamesAnAddressThatIsNotHere) {
+  EXPECT_THAT(
+      complaint([] { Listener("192.0.2.1", 0); }),
+      AllOf(HasSubstr("of 192.0.2.1"), HasSubstr("(EADDRNOTAVAIL)"), HasSubstr("'ip addr")));
+  const std::string label(70, 'x');
+  EXPECT_THAT(complaint([&] { Listener(label, 0); }),
+              AllOf(HasSubstr(label), HasSubstr("'ip addr")));
+}
+
+TEST(Listener, StopWakesAnAcceptForGood) {
+  Listener listener("127.0.0.1", 0);
+  std::thread stopper([&] { listener.stop(); });
+  EXPECT_FALSE(listener.accept(Deadline::after(1h)).has_value());
+  stopper.join();
+  EXPECT_TRUE(listener.stopped());
+  EXPECT_FALSE(listener.accept(Deadline::after(1h)).has_value());
+}
+
+Listener* signalled = nullptr;
+
+TEST(Listener, StopMayBeCalledByASignalHandler) {
+  Listener listener("127.0.0.1", 0);
+  signalled = &listener;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = [](int) { signalled->stop(); };
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  std::thread killer([self = pthread_self()] { pthread_kill(self, SIGUSR1); });
+  EXPECT_FALSE(listener.accept(Deadline::after(1h)).has_value());
+  killer.join();
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(Listener, SurvivesRunningOutOfFileDescriptors) {
+  Listener listener("127.0.0.1", 0);
+  const Channel client = Channel::connect("127.0.0.1", listener.port(), plenty());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = dup(0);
+  ASSERT_EQ(close(lowest_free), 0);
+  const rlimit limit{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const std::string text = complaint([&] { listener.accept(plenty()); });
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(text, AllOf(HasSubstr("(EMFILE)"), HasSubstr("Raise 'ulimit -n'")));
+  EXPECT_EQ(listener.accept(plenty()).value().peer_ip(), "127.0.0.1");
+}
+
+}  // namespace
+}  // namespace rdmabench::control

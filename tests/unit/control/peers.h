@@ -1,0 +1,144 @@
+// The two ends that the tests of this room talk through.
+#pragma once
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
+#include "rdmabench/control/listener.h"
+
+namespace rdmabench::control {
+
+/// Long enough never to pass in a test that works.
+inline Deadline plenty() {
+  return Deadline::after(std::chrono::seconds(20));
+}
+
+/// For a test in which the deadline is to pass.
+inline Deadline brief() {
+  return Deadline::after(std::chrono::milliseconds(20));
+}
+
+/// What the Error says that `call` must throw.
+std::string complaint(auto&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+/// Whether `condition` comes true; for what another thread or the kernel does in its own time.
+bool eventually(auto&& condition) {
+  for (const Deadline deadline = plenty(); !deadline.passed(); std::this_thread::yield()) {
+    if (condition()) return true;
+  }
+  return false;
+}
+
+/// A client and the server's side of the same connection.
+struct Pair {
+  explicit Pair(const std::string& address = "127.0.0.1")
+      : listener(address, 0),
+        client(Channel::connect(address, listener.port(), plenty())),
+        server(listener.accept(plenty()).value()) {}
+
+  Listener listener;
+  Channel client;
+  Channel server;
+};
+
+/// A TCP socket on 127.0.0.1 that keeps to no protocol.
+class RawSocket {
+ public:
+  RawSocket() : fd_(socket(AF_INET, SOCK_STREAM, 0)) { EXPECT_GE(fd_, 0); }
+  ~RawSocket() { close(); }
+  RawSocket(const RawSocket&) = delete;
+  RawSocket& operator=(const RawSocket&) = delete;
+
+  /// Takes a free port without listening on it: connections to it are refused until listen().
+  std::uint16_t bind() const {
+    sockaddr_in address = local(0);
+    EXPECT_EQ(::bind(fd_, generic(address), sizeof address), 0);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(getsockname(fd_, generic(address), &size), 0);
+    return ntohs(address.sin_port);
+  }
+
+  void listen(int backlog) const { EXPECT_EQ(::listen(fd_, backlog), 0); }
+
+  void connect(std::uint16_t port) const {
+    sockaddr_in address = local(port);
+    EXPECT_EQ(::connect(fd_, generic(address), sizeof address), 0);
+  }
+
+  /// Returns when the peer's kernel has all of it.
+  void write(std::string_view bytes) const {
+    EXPECT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    EXPECT_TRUE(eventually([this] {
+      int unacknowledged = -1;
+      return ioctl(fd_, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged == 0;
+    }));
+  }
+
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+  /// Leaves with a reset in place of the usual end.
+  void reset() {
+    const linger now{1, 0};
+    EXPECT_EQ(setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
+    close();
+  }
+
+ private:
+  static sockaddr_in local(std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+  }
+  static sockaddr* generic(sockaddr_in& address) { return reinterpret_cast<sockaddr*>(&address); }
+
+  int fd_;
+};
+
+/// A server's channel whose client is a raw socket.
+struct RawPair {
+  RawPair() : listener("127.0.0.1", 0) {
+    client.connect(listener.port());
+    server.emplace(listener.accept(plenty()).value());
+  }
+
+  Listener listener;
+  RawSocket client;
+  std::optional<Channel> server;
+};
+
+/// A whole frame as it goes over the wire.
+inline std::string frame(MessageType type, std::string_view payload = {}) {
+  const auto header = encode_header({type, static_cast<std::uint32_t>(payload.size())});
+  return std::string(header.data(), header.size()).append(payload);
+}
+
+}  // namespace rdmabench::control

@@ -1,0 +1,99 @@
+#include "fake_verbs.h"
+
+#include <cerrno>
+#include <stdexcept>
+
+#include "state.h"
+
+namespace rdmabench::fake_verbs {
+
+State& state() {
+  static State instance;
+  return instance;
+}
+
+int count(Call call) {
+  State& now = state();
+  ++now.calls[call];
+  if (now.fail_after == 0 || call != now.fail_call || --now.fail_after != 0) return 0;
+  now.has_struck = true;
+  return now.fail_code;
+}
+
+bool refused(Call call) {
+  const int code = count(call);
+  if (code != 0) errno = code;
+  return code != 0;
+}
+
+Device soft_roce() {
+  return {.name = "rxe0",
+          .ports = {
+              {.gids = {{.index = 0, .address = "fe80::1"}, {.index = 1, .address = "10.0.0.1"}}}}};
+}
+
+void reset(std::vector<Device> devices) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  if (now.live != 0) throw std::logic_error("fake_verbs: reset with living objects");
+  now.devices = std::move(devices);
+  now.calls.clear();
+  now.fail_after = 0;
+  now.has_struck = false;
+  now.message_fault = IBV_WC_SUCCESS;
+  now.violations.clear();
+}
+
+void fail(Call call, int nth, int code) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  now.fail_call = call;
+  now.fail_after = nth;
+  now.fail_code = code;
+  now.has_struck = false;
+}
+
+bool struck() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.has_struck;
+}
+
+int calls(Call call) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.calls[call];
+}
+
+void fail_message(ibv_wc_status status, std::uint32_t vendor_error) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  now.message_fault = status;
+  now.message_vendor_error = vendor_error;
+}
+
+void break_queue_pair(std::uint32_t number) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  enter_error(*now.queue_pairs.at(number));
+}
+
+ibv_qp_attr attributes(std::uint32_t number) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.queue_pairs.at(number)->attributes;
+}
+
+int live() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.live;
+}
+
+std::vector<std::string> violations() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.violations;
+}
+
+}  // namespace rdmabench::fake_verbs

@@ -1,0 +1,92 @@
+// fake_verbs: a libibverbs for tests, with no device, no kernel and faults to order.
+//
+// It is linked instead of the real library. Two of its RC queue pairs, connected in one process,
+// really move bytes: a message is carried out when it is posted, or when the receive it waits for
+// is. What the real library leaves undefined in a completion is poisoned here. Thread rule: any
+// thread may call.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rdmabench::fake_verbs {
+
+struct Gid {
+  std::uint32_t index;
+  std::string address;  ///< "10.0.0.1" or IPv6
+  ibv_gid_type type = IBV_GID_TYPE_ROCE_V2;
+  std::uint32_t interface_index = 0;
+};
+
+struct Port {
+  ibv_port_state state = IBV_PORT_ACTIVE;
+  std::uint8_t link_layer = IBV_LINK_LAYER_ETHERNET;
+  ibv_mtu active_mtu = IBV_MTU_1024;
+  std::uint16_t lid = 0;
+  std::uint8_t flags = 0;
+  std::uint8_t width = 1;
+  std::uint8_t speed = 1;
+  std::uint32_t max_msg_sz = 1U << 23;
+  std::vector<Gid> gids = {};
+};
+
+struct Device {
+  std::string name;
+  ibv_transport_type transport = IBV_TRANSPORT_IB;
+  std::string sysfs = {};  ///< the folder that stands for /sys/class/infiniband/NAME
+  std::uint64_t guid = 0x0123456789abcdef;
+  int max_qp_wr = 1024;
+  int max_cqe = 4096;
+  int max_reads = 128;
+  std::uint32_t max_inline = 512;
+  std::vector<Port> ports = {};
+};
+
+/// The calls that can be made to fail.
+enum class Call {
+  get_device_list,
+  open_device,
+  query_device,
+  query_port,
+  query_gid,
+  query_gid_table,
+  alloc_pd,
+  reg_mr,
+  create_cq,
+  create_qp,
+  modify_qp,
+  post_send,
+  post_recv,
+  poll_cq,
+};
+
+/// One active Soft-RoCE-like device, "rxe0", GID 0 fe80::1 and GID 1 10.0.0.1.
+Device soft_roce();
+
+/// Forgets every fault, count and device, and then has `devices`. Objects must be gone by then.
+void reset(std::vector<Device> devices = {soft_roce()});
+
+/// The `nth` call of `call` from now on, from 1, fails with `code`; the ones around it do not.
+void fail(Call call, int nth, int code);
+/// Whether that fault has struck.
+bool struck();
+/// How often `call` was made since reset().
+int calls(Call call);
+
+/// The next message to be carried out completes with `status` instead.
+void fail_message(ibv_wc_status status, std::uint32_t vendor_error = 0);
+/// Moves a queue pair to the error state, as a lost link does: all that is posted is flushed.
+void break_queue_pair(std::uint32_t number);
+
+/// What the last ibv_modify_qp() calls gave a living queue pair, and its state.
+ibv_qp_attr attributes(std::uint32_t number);
+
+/// Objects that are alive: device lists, contexts, domains, regions, queues.
+int live();
+/// Wrong uses: a parent destroyed before its child, an overrun completion queue, ...
+std::vector<std::string> violations();
+
+}  // namespace rdmabench::fake_verbs

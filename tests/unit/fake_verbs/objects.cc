@@ -1,0 +1,374 @@
+// The calls of libibverbs that make, query, change and destroy objects.
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "state.h"
+
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_get_device_list
+
+namespace rdmabench::fake_verbs {
+namespace {
+
+ibv_gid parse(const std::string& address) {
+  ibv_gid gid{};
+  if (inet_pton(AF_INET6, address.c_str(), gid.raw) == 1) return gid;
+  gid.raw[10] = gid.raw[11] = 0xff;
+  inet_pton(AF_INET, address.c_str(), gid.raw + 12);
+  return gid;
+}
+
+const Port* find_port(ibv_context* context, std::uint32_t number) {
+  const Device& device = fake(*context).device->config;
+  return number >= 1 && number <= device.ports.size() ? &device.ports[number - 1] : nullptr;
+}
+
+const Gid* find_gid(const Port& port, std::uint32_t index) {
+  const auto found = std::find_if(port.gids.begin(), port.gids.end(),
+                                  [index](const Gid& gid) { return gid.index == index; });
+  return found == port.gids.end() ? nullptr : &*found;
+}
+
+int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attributes,
+               std::size_t size) {
+  const std::lock_guard lock(state().mutex);
+  if (const int code = count(Call::query_port); code != 0) return code;
+  const Port* port = find_port(context, number);
+  if (port == nullptr) return EINVAL;
+  std::memset(attributes, 0, size);
+  attributes->state = port->state;
+  attributes->max_mtu = IBV_MTU_4096;
+  attributes->active_mtu = port->active_mtu;
+  attributes->gid_tbl_len = 256;
+  attributes->max_msg_sz = port->max_msg_sz;
+  attributes->lid = port->lid;
+  attributes->active_width = port->width;
+  attributes->active_speed = port->speed;
+  attributes->link_layer = port->link_layer;
+  attributes->flags = port->flags;
+  return 0;
+}
+
+int request_notify(ibv_cq* /*queue*/, int /*solicited_only*/) {
+  return 0;
+}
+
+void violate(const char* what) {
+  state().violations.emplace_back(what);
+}
+
+/// Whether a parent may go; a parent with children is a violation, as for the kernel it is EBUSY.
+bool may_go(int children, const char* what) {
+  if (children != 0) violate(what);
+  return children == 0;
+}
+
+struct Step {
+  ibv_qp_state from;
+  ibv_qp_state to;
+  int mask;  ///< what ibv_modify_qp(3) requires for RC
+};
+constexpr Step kSteps[] = {
+    {IBV_QPS_RESET, IBV_QPS_INIT,
+     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+    {IBV_QPS_INIT, IBV_QPS_RTR,
+     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
+    {IBV_QPS_RTR, IBV_QPS_RTS,
+     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+         IBV_QP_RNR_RETRY},
+};
+
+/// The address a queue pair is given: complete, and from a GID that exists.
+bool is_valid(ibv_context* context, const ibv_ah_attr& vector) {
+  const Port* port = find_port(context, vector.port_num);
+  if (port == nullptr) return false;
+  const bool ethernet = port->link_layer == IBV_LINK_LAYER_ETHERNET;
+  if (vector.is_global == 0) return !ethernet && vector.dlid != 0;
+  return find_gid(*port, vector.grh.sgid_index) != nullptr;
+}
+
+void adopt(ibv_qp_attr& to, const ibv_qp_attr& from, ibv_qp_state state) {
+  to.qp_state = state;
+  if (state == IBV_QPS_INIT) {
+    to.port_num = from.port_num;
+    to.qp_access_flags = from.qp_access_flags;
+  } else if (state == IBV_QPS_RTR) {
+    to.ah_attr = from.ah_attr;
+    to.path_mtu = from.path_mtu;
+    to.dest_qp_num = from.dest_qp_num;
+    to.rq_psn = from.rq_psn;
+    to.max_dest_rd_atomic = from.max_dest_rd_atomic;
+    to.min_rnr_timer = from.min_rnr_timer;
+  } else {
+    to.sq_psn = from.sq_psn;
+    to.max_rd_atomic = from.max_rd_atomic;
+    to.timeout = from.timeout;
+    to.retry_cnt = from.retry_cnt;
+    to.rnr_retry = from.rnr_retry;
+  }
+}
+
+}  // namespace
+}  // namespace rdmabench::fake_verbs
+
+using namespace rdmabench::fake_verbs;
+
+extern "C" {
+
+ibv_device** ibv_get_device_list(int* number) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  if (refused(Call::get_device_list)) return nullptr;
+  auto** list = new ibv_device*[now.devices.size() + 1];
+  auto& owned = now.lists[list];
+  for (std::size_t i = 0; i < now.devices.size(); ++i) {
+    auto device = std::make_shared<FakeDevice>();
+    device->config = now.devices[i];
+    device->transport_type = device->config.transport;
+    device->config.name.copy(device->name, sizeof device->name - 1);
+    device->config.sysfs.copy(device->ibdev_path, sizeof device->ibdev_path - 1);
+    list[i] = device.get();
+    owned.push_back(std::move(device));
+  }
+  list[now.devices.size()] = nullptr;
+  if (number != nullptr) *number = static_cast<int>(now.devices.size());
+  ++now.live;
+  return list;
+}
+
+void ibv_free_device_list(ibv_device** list) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  now.lists.erase(list);
+  delete[] list;
+  --now.live;
+}
+
+const char* ibv_get_device_name(ibv_device* device) {
+  return device->name;
+}
+
+__be64 ibv_get_device_guid(ibv_device* device) {
+  return htobe64(static_cast<FakeDevice*>(device)->config.guid);
+}
+
+ibv_context* ibv_open_device(ibv_device* device) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  if (refused(Call::open_device)) return nullptr;
+  auto* opened = new FakeContext{};
+  for (const auto& [list, owned] : now.lists) {
+    for (const auto& candidate : owned) {
+      if (candidate.get() == device) opened->device = candidate;
+    }
+  }
+  opened->sz = sizeof(verbs_context);
+  opened->query_port = query_port;
+  opened->context.device = device;
+  opened->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+  opened->context.ops.post_send = post_send;
+  opened->context.ops.post_recv = post_receive;
+  opened->context.ops.poll_cq = poll;
+  opened->context.ops.req_notify_cq = request_notify;
+  ++now.live;
+  return &opened->context;
+}
+
+int ibv_close_device(ibv_context* context) {
+  const std::lock_guard lock(state().mutex);
+  if (!may_go(fake(*context).children, "device closed before its objects")) return EBUSY;
+  delete &fake(*context);
+  --state().live;
+  return 0;
+}
+
+int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
+  const std::lock_guard lock(state().mutex);
+  if (const int code = count(Call::query_device); code != 0) return code;
+  const Device& device = fake(*context).device->config;
+  std::memset(attributes, 0, sizeof *attributes);
+  std::strcpy(attributes->fw_ver, "1.2.3");
+  attributes->max_qp_wr = device.max_qp_wr;
+  attributes->max_cqe = device.max_cqe;
+  attributes->max_qp_rd_atom = device.max_reads;
+  attributes->max_qp_init_rd_atom = device.max_reads;
+  attributes->phys_port_cnt = static_cast<std::uint8_t>(device.ports.size());
+  return 0;
+}
+
+// Called only by a library older than its header; ours always has verbs_context::query_port.
+int ibv_query_port(ibv_context* /*context*/, std::uint8_t /*port*/,
+                   _compat_ibv_port_attr* /*attributes*/) {
+  return ENOSYS;
+}
+
+int ibv_query_gid(ibv_context* context, std::uint8_t number, int index, ibv_gid* gid) {
+  const std::lock_guard lock(state().mutex);
+  if (refused(Call::query_gid)) return -1;
+  const Port* port = find_port(context, number);
+  const Gid* found = port == nullptr ? nullptr : find_gid(*port, static_cast<std::uint32_t>(index));
+  if (found == nullptr) {
+    errno = EINVAL;
+    return -1;
+  }
+  *gid = parse(found->address);
+  return 0;
+}
+
+ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, size_t limit,
+                             uint32_t /*flags*/, size_t /*entry_size*/) {
+  const std::lock_guard lock(state().mutex);
+  if (const int code = count(Call::query_gid_table); code != 0) return -code;
+  std::size_t filled = 0;
+  const Device& device = fake(*context).device->config;
+  for (std::uint32_t number = 1; number <= device.ports.size(); ++number) {
+    for (const Gid& gid : device.ports[number - 1].gids) {
+      if (filled == limit) return -EINVAL;
+      entries[filled++] = {.gid = parse(gid.address),
+                           .gid_index = gid.index,
+                           .port_num = number,
+                           .gid_type = static_cast<std::uint32_t>(gid.type),
+                           .ndev_ifindex = gid.interface_index};
+    }
+  }
+  return static_cast<ssize_t>(filled);
+}
+
+ibv_pd* ibv_alloc_pd(ibv_context* context) {
+  const std::lock_guard lock(state().mutex);
+  if (refused(Call::alloc_pd)) return nullptr;
+  auto* domain = new FakeDomain{};
+  domain->context = context;
+  ++fake(*context).children;
+  ++state().live;
+  return domain;
+}
+
+int ibv_dealloc_pd(ibv_pd* domain) {
+  const std::lock_guard lock(state().mutex);
+  auto* mine = static_cast<FakeDomain*>(domain);
+  if (!may_go(mine->children, "protection domain freed before its objects")) return EBUSY;
+  --fake(*domain->context).children;
+  delete mine;
+  --state().live;
+  return 0;
+}
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t /*iova*/,
+                         unsigned int access) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  if (refused(Call::reg_mr)) return nullptr;
+  auto* region = new FakeRegion{};
+  region->context = domain->context;
+  region->pd = domain;
+  region->addr = address;
+  region->length = length;
+  region->access = static_cast<int>(access);
+  region->lkey = now.next_number++;
+  region->rkey = ~region->lkey;  // so that one taken for the other is found out
+  now.regions[region->lkey] = region;
+  ++static_cast<FakeDomain*>(domain)->children;
+  ++now.live;
+  return region;
+}
+
+ibv_mr* ibv_reg_mr(ibv_pd* domain, void* address, size_t length, int access) {
+  return ibv_reg_mr_iova2(domain, address, length, reinterpret_cast<std::uintptr_t>(address),
+                          static_cast<unsigned>(access));
+}
+
+int ibv_dereg_mr(ibv_mr* region) {
+  const std::lock_guard lock(state().mutex);
+  state().regions.erase(region->lkey);
+  --static_cast<FakeDomain*>(region->pd)->children;
+  delete static_cast<FakeRegion*>(region);
+  --state().live;
+  return 0;
+}
+
+ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* /*cq_context*/,
+                      ibv_comp_channel* channel, int /*vector*/) {
+  const std::lock_guard lock(state().mutex);
+  if (refused(Call::create_cq)) return nullptr;
+  auto* queue = new FakeCompletionQueue{};
+  queue->context = context;
+  queue->channel = channel;
+  queue->cqe = entries;
+  ++fake(*context).children;
+  ++state().live;
+  return queue;
+}
+
+int ibv_destroy_cq(ibv_cq* queue) {
+  const std::lock_guard lock(state().mutex);
+  auto* mine = static_cast<FakeCompletionQueue*>(queue);
+  if (!may_go(mine->users, "completion queue destroyed before its queue pair")) return EBUSY;
+  --fake(*queue->context).children;
+  delete mine;
+  --state().live;
+  return 0;
+}
+
+ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  if (refused(Call::create_qp)) return nullptr;
+  const Device& device = fake(*domain->context).device->config;
+  if (attributes->cap.max_inline_data > device.max_inline ||
+      attributes->cap.max_send_wr > static_cast<std::uint32_t>(device.max_qp_wr)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  auto* queue_pair = new FakeQueuePair{};
+  queue_pair->context = domain->context;
+  queue_pair->pd = domain;
+  queue_pair->send_cq = attributes->send_cq;
+  queue_pair->recv_cq = attributes->recv_cq;
+  queue_pair->state = IBV_QPS_RESET;
+  queue_pair->qp_type = attributes->qp_type;
+  queue_pair->qp_num = now.next_number++;
+  queue_pair->cap = attributes->cap;
+  queue_pair->signal_all = attributes->sq_sig_all != 0;
+  now.queue_pairs[queue_pair->qp_num] = queue_pair;
+  ++static_cast<FakeCompletionQueue*>(attributes->send_cq)->users;
+  ++static_cast<FakeCompletionQueue*>(attributes->recv_cq)->users;
+  ++static_cast<FakeDomain*>(domain)->children;
+  ++now.live;
+  return queue_pair;
+}
+
+int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
+  const std::lock_guard lock(state().mutex);
+  if (const int code = count(Call::modify_qp); code != 0) return code;
+  auto& mine = *static_cast<FakeQueuePair*>(queue_pair);
+  for (const Step& step : kSteps) {
+    if (queue_pair->state != step.from || attributes->qp_state != step.to) continue;
+    if ((mask & step.mask) != step.mask) return EINVAL;
+    if (step.to == IBV_QPS_RTR && !is_valid(queue_pair->context, attributes->ah_attr))
+      return EINVAL;
+    queue_pair->state = step.to;
+    adopt(mine.attributes, *attributes, step.to);
+    return 0;
+  }
+  return EINVAL;
+}
+
+int ibv_destroy_qp(ibv_qp* queue_pair) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  now.queue_pairs.erase(queue_pair->qp_num);
+  --static_cast<FakeCompletionQueue*>(queue_pair->send_cq)->users;
+  --static_cast<FakeCompletionQueue*>(queue_pair->recv_cq)->users;
+  --static_cast<FakeDomain*>(queue_pair->pd)->children;
+  delete static_cast<FakeQueuePair*>(queue_pair);
+  --now.live;
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,22 @@
+// Writes the JSON of every sample into the directory it is given, for schema_test.py.
+#include <array>
+#include <fstream>
+#include <string>
+
+#include "rdmabench/report/json.h"
+#include "samples.h"
+
+int main(int argc, char** argv) {
+  using namespace rdmabench::report;
+  if (argc != 2) return 2;
+  const auto save = [&](const char* name, const std::string& json) {
+    std::ofstream(std::string(argv[1]) + "/" + name) << json;
+  };
+  const std::array all{latency_sample(), bandwidth_sample(), hostile_sample(), failed_sample()};
+  save("latency.json", to_json(all[0]));
+  save("bandwidth.json", to_json(all[1]));
+  save("hostile.json", to_json(all[2]));
+  save("failed.json", to_json(all[3]));
+  save("several.json", to_json(all));
+  return 0;
+}

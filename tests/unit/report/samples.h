@@ -1,0 +1,20 @@
+// Reports made by hand, for the tests of every writer.
+#pragma once
+
+#include "rdmabench/report/result.h"
+
+namespace rdmabench::report {
+
+/// A write ping-pong over verbs: 8 B with 100 samples, 64 KiB with 100000.
+Report latency_sample();
+
+/// A send stream over libfabric's tcp at 64 B and 64 KiB, the second of one epoch.
+Report bandwidth_sample();
+
+/// A latency report whose every word and number is as bad as a peer can make it.
+Report hostile_sample();
+
+/// A run that failed before anything was measured.
+Report failed_sample();
+
+}  // namespace rdmabench::report

@@ -1,0 +1,84 @@
+"""Validates what report_samples writes, and checks that the schema refuses broken documents.
+
+schema_test.py SCHEMA REPORT_SAMPLES; exits with 77 where python3-jsonschema is not installed.
+"""
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    print("python3-jsonschema is not installed")
+    sys.exit(77)
+
+
+def refuse_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+def load_documents(program):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program, folder], check=True)
+        return {
+            path.stem: json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
+            for path in pathlib.Path(folder).glob("*.json")
+        }
+
+
+def find_object(document, path):
+    for step in path:
+        document = document[step]
+    return document
+
+
+def broken_copies(document):
+    """Each with what was done to it: a key left out, a key added, a value of the wrong type."""
+    paths = [(), ("environment",), ("resolved",), ("clock",), ("results", 0)]
+    for path in paths:
+        for key in find_object(document, path):
+            broken = copy.deepcopy(document)
+            del find_object(broken, path)[key]
+            yield f"without {path} {key}", broken
+            broken = copy.deepcopy(document)
+            find_object(broken, path)[key] = {"of": "no such type"}
+            # The facts are a free object, so that any other is as good.
+            if key not in ("config", "details"):
+                yield f"wrong type of {path} {key}", broken
+        broken = copy.deepcopy(document)
+        find_object(broken, path)["surplus"] = 1
+        yield f"surplus key in {path}", broken
+
+
+def main(schema_file, program):
+    schema = json.loads(pathlib.Path(schema_file).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    documents = load_documents(program)
+    failures = []
+
+    for name, document in documents.items():
+        for error in validator.iter_errors(document):
+            failures.append(f"{name}: {error.json_path}: {error.message}")
+
+    broken = [case for name in ("latency", "bandwidth") for case in broken_copies(documents[name])]
+    swapped = copy.deepcopy(documents["latency"])
+    swapped["test"] = "bandwidth"
+    broken.append(("latency results in a bandwidth document", swapped))
+    several = copy.deepcopy(documents["several"])
+    del several["documents"][1]["results"][0]["bits_per_s"]
+    broken.append(("a broken document among several", several))
+    for what, document in broken:
+        if validator.is_valid(document):
+            failures.append(f"accepted: {what}")
+
+    print(f"{len(documents)} documents, {len(broken)} broken copies, {len(failures)} failures")
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,119 @@
+#include "rdmabench/report/table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "samples.h"
+
+namespace rdmabench::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Le;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) out.push_back(line);
+  return out;
+}
+
+LatencyResult& latency_row(Report& report, std::size_t index) {
+  return std::get<std::vector<LatencyResult>>(report.results)[index];
+}
+
+TEST(Table, ShowsLatencyInMicroseconds) {
+  EXPECT_EQ(to_table(latency_sample()),
+            R"(back end verbs, provider rxe, device rxe0:1, transport rc
+chosen: RoCE v2 GID 1 10.0.0.1: on the route to 10.0.0.2
+
+write latency, half round trip (service time of a closed loop)
+completion: delivery, arrival seen by: memory-poll, data validated
+size  iterations  min[us]  p50[us]  p90[us]  p99[us]  p99.9[us]  max[us]  mean[us]  stddev[us]
+   8         100    1.000    1.250    1.500        -          -   12.500     1.300       0.250
+ 64K      100000   16.000   20.000   24.000   28.000     32.000  200.000    20.808       4.000
+-: fewer than 10 samples lie beyond this percentile
+warning: not stable, spread of the epochs: 64K (12.5 %)
+note: size 64K: 3 packets were sent again.
+)");
+}
+
+TEST(Table, ShowsBandwidthWithItsInterval) {
+  EXPECT_EQ(to_table(bandwidth_sample()),
+            R"(back end ofi, provider tcp;ofi_rxm, device lo, transport rdm
+
+send bandwidth, one way, depth 128
+completion: receiver confirmed
+size  iterations    Gb/s  +/-%    MiB/s   Mmsg/s  elapsed[s]
+  64     5000000   1.280   2.3   152.59  2.50000       2.000
+ 64K      100000  52.429     -  6250.00  0.10000       1.000
+note: The governor is powersave.
+note: Both sides share one CPU.
+)");
+}
+
+TEST(Table, FitsAHundredColumnsUpToSeconds) {
+  Report report = latency_sample();
+  LatencyResult& row = latency_row(report, 1);
+  for (double measure::LatencySummary::*time :
+       {&measure::LatencySummary::min_ns, &measure::LatencySummary::p50_ns,
+        &measure::LatencySummary::p90_ns, &measure::LatencySummary::p99_ns,
+        &measure::LatencySummary::p999_ns, &measure::LatencySummary::max_ns,
+        &measure::LatencySummary::mean_ns, &measure::LatencySummary::stddev_ns}) {
+    row.latency.*time = 9999999123.0;
+  }
+  row.iterations = 9999999999;
+  std::vector<std::size_t> widths;
+  for (const std::string& line : lines(to_table(report))) widths.push_back(line.size());
+  EXPECT_THAT(widths, Each(Le(100U)));
+}
+
+TEST(Table, ShowsNoDigitBelowTheClocksResolution) {
+  Report report = latency_sample();
+  report.clock->resolution_ns = 40;  // 20 ns of half a round trip
+  EXPECT_THAT(to_table(report), AllOf(HasSubstr("  1.25 "), Not(HasSubstr("1.250"))));
+  report.clock->resolution_ns = 1e9;
+  EXPECT_THAT(to_table(report), Not(HasSubstr("1.2")));
+}
+
+TEST(Table, PartsRowsThatMeanDifferentThings) {
+  Report report = latency_sample();
+  latency_row(report, 1).completion = "transmit";
+  const std::string text = to_table(report);
+  EXPECT_LT(text.find("completion: delivery"), text.find("\n   8 "));
+  EXPECT_LT(text.find("\n   8 "), text.find("completion: transmit"));
+  EXPECT_LT(text.find("completion: transmit"), text.find("\n 64K "));
+}
+
+TEST(Table, SaysThatAReadIsTimedUntilItsCompletion) {
+  Report report = latency_sample();
+  latency_row(report, 0).operation = "read";
+  latency_row(report, 0).kind = "completion";
+  EXPECT_THAT(to_table(report), HasSubstr("read latency, until completion"));
+}
+
+TEST(Table, TellsTheErrorBelowThePartialResults) {
+  Report report = latency_sample();
+  report.error = "the server died";
+  EXPECT_EQ(lines(to_table(report)).back(), "error: the server died");
+  EXPECT_THAT(to_table(report), HasSubstr("\n 64K "));
+  EXPECT_THAT(to_table(failed_sample()), StartsWith("error: the server at 10.0.0.2"));
+}
+
+TEST(Table, LetsNoPeerBreakALineOrCommandTheTerminal) {
+  const std::string text = to_table(hostile_sample());
+  EXPECT_EQ(text.find_first_of(std::string("\x1b\r\0", 3)), std::string::npos);
+  EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+  EXPECT_EQ(text.find("inf"), std::string::npos);
+  EXPECT_EQ(lines(text).size(), 12U) << text;
+}
+
+}  // namespace
+}  // namespace rdmabench::report

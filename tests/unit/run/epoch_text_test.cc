@@ -1,0 +1,41 @@
+#include "rdmabench/run/epoch_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rdmabench::run {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using workload::EpochPlan;
+using workload::EpochResult;
+using workload::Outcome;
+using workload::Wait;
+
+std::string text(const EpochResult& result) {
+  const EpochPlan plan{.iterations = 1000, .size = 64};
+  return epoch_text(result, plan, std::chrono::seconds(10), "node2:18515", "status 12");
+}
+
+TEST(EpochText, SaysWhatAStalledLoopWaitedForAndForWhom) {
+  const EpochResult result{.outcome = Outcome::stalled, .wait = Wait::message, .message = 812};
+  EXPECT_THAT(text(result), AllOf(HasSubstr("10000ms"), HasSubstr("waiting for the peer's message"),
+                                  HasSubstr("message 812 of 1000"), HasSubstr("64 bytes"),
+                                  HasSubstr("node2:18515"), HasSubstr("--timeout")));
+}
+
+TEST(EpochText, GivesTheEndpointsOwnAccountOfAFailure) {
+  EXPECT_THAT(text({.outcome = Outcome::completion_failed, .wait = Wait::completion}),
+              AllOf(HasSubstr("completion failed"), HasSubstr("status 12")));
+  EXPECT_THAT(text({.outcome = Outcome::post_failed}), HasSubstr("status 12"));
+}
+
+TEST(EpochText, PointsAtTheWrongByte) {
+  EXPECT_THAT(text({.outcome = Outcome::wrong_data, .message = 3, .byte = 17}),
+              AllOf(HasSubstr("byte 17"), HasSubstr("message 3")));
+  EXPECT_THAT(text({.outcome = Outcome::wrong_immediate, .message = 3}), HasSubstr("immediate"));
+}
+
+}  // namespace
+}  // namespace rdmabench::run

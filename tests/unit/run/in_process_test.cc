@@ -1,0 +1,112 @@
+// The whole stack in one process, over the loop back end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/run/client.h"
+
+namespace rdmabench::run {
+namespace {
+
+using ::testing::HasSubstr;
+using transport::OperationCode;
+using workload::Shape;
+
+Config config(Shape shape, OperationCode operation) {
+  Config c;
+  c.shape = shape;
+  c.operation = operation;
+  c.sizes = {1, 64, 4096};
+  c.stop = measure::StopRule::iterations(500);
+  c.backend = "loop";
+  c.validate = true;
+  return c;
+}
+
+const OperationCode kAll[] = {OperationCode::send, OperationCode::write, OperationCode::write_imm,
+                              OperationCode::read};
+
+TEST(InProcess, LatencyHasARowForEverySizeAndEverySampleInIt) {
+  for (const OperationCode operation : kAll) {
+    const report::Report report = run_in_process(config(Shape::latency, operation));
+    EXPECT_EQ(report.error, std::nullopt);
+    const auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
+    ASSERT_EQ(rows.size(), 3U);
+    for (const report::LatencyResult& row : rows) {
+      EXPECT_EQ(row.iterations, 500U);
+      EXPECT_EQ(row.latency.count, 500U);  // none dropped
+      EXPECT_TRUE(row.validated);
+      EXPECT_GT(row.latency.min_ns, 0);
+      EXPECT_LE(row.latency.p50_ns, row.latency.max_ns);
+      EXPECT_EQ(row.kind, operation == OperationCode::read ? "completion" : "half_round_trip");
+    }
+    EXPECT_EQ(rows[1].size_bytes, 64U);
+    EXPECT_EQ(report.resolved.backend, "loop");
+    ASSERT_TRUE(report.clock);
+    EXPECT_FALSE(report.environment.client.empty());
+    EXPECT_FALSE(report.environment.server.empty());
+  }
+}
+
+TEST(InProcess, BandwidthCountsThePayloadOnce) {
+  for (const OperationCode operation : kAll) {
+    const report::Report report = run_in_process(config(Shape::stream, operation));
+    EXPECT_EQ(report.error, std::nullopt);
+    const auto& rows = std::get<std::vector<report::BandwidthResult>>(report.results);
+    ASSERT_EQ(rows.size(), 3U);
+    for (const report::BandwidthResult& row : rows) {
+      EXPECT_EQ(row.iterations, 500U);
+      EXPECT_NEAR(row.messages_per_s * row.elapsed_ns, 500 * 1e9, 1);
+      EXPECT_NEAR(row.bits_per_s, row.messages_per_s * 8 * static_cast<double>(row.size_bytes), 1);
+    }
+  }
+}
+
+TEST(InProcess, AHalvedRoundTripIsHalfOfAWholeOne) {
+  Config c = config(Shape::latency, OperationCode::send);
+  c.sizes = {8};
+  c.warmup = 0;
+  const report::Report report = run_in_process(c);
+  const auto& row = std::get<std::vector<report::LatencyResult>>(report.results).at(0);
+  EXPECT_EQ(row.warmup_iterations, 0U);
+  EXPECT_NEAR(row.latency.mean_ns * 500 * 2, row.latency.mean_ns * 1000, 1e-6);
+}
+
+TEST(InProcess, RunsForTheTimeItWasGiven) {
+  Config c = config(Shape::latency, OperationCode::write);
+  c.sizes = {8};
+  c.stop = measure::StopRule::duration(std::chrono::milliseconds(100));
+  std::uint64_t told = 0;
+  const report::Report report = run_in_process(c, [&](const Progress& progress) {
+    EXPECT_EQ(progress.sizes, 1U);
+    told = progress.iterations;
+  });
+  const auto& row = std::get<std::vector<report::LatencyResult>>(report.results).at(0);
+  EXPECT_EQ(row.latency.count, row.iterations);
+  EXPECT_EQ(told, row.iterations);
+  EXPECT_GT(row.iterations, 10U);
+}
+
+TEST(InProcess, RefusesWhatCannotBeRun) {
+  const auto complaint = [](auto&& change) {
+    Config c = config(Shape::latency, OperationCode::send);
+    change(c);
+    try {
+      run_in_process(c);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::usage);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(complaint([](Config& c) { c.sizes.clear(); }), HasSubstr("--size"));
+  EXPECT_THAT(complaint([](Config& c) { c.sizes = {0}; }), HasSubstr("0 bytes"));
+  EXPECT_THAT(complaint([](Config& c) { c.sizes = {kMaxSize + 1}; }), HasSubstr("256M"));
+  EXPECT_THAT(complaint([](Config& c) { c.depth = kMaxDepth + 1; }), HasSubstr("16385"));
+  EXPECT_THAT(complaint([](Config& c) { c.signal_every = 99; }), HasSubstr("99"));
+  EXPECT_THAT(complaint([](Config& c) { c.backend = "carrier-pigeon"; }),
+              HasSubstr("carrier-pigeon"));
+}
+
+}  // namespace
+}  // namespace rdmabench::run

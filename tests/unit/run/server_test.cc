@@ -1,0 +1,168 @@
+// The server against clients that do not behave.
+#include "rdmabench/run/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/run/client.h"
+#include "rdmabench/run/link.h"
+#include "rdmabench/run/protocol.h"
+
+namespace rdmabench::run {
+namespace {
+
+using control::Channel;
+using control::MessageType;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ServerTest : public ::testing::Test {
+ protected:
+  void start(ServerConfig config) {
+    config.address = "127.0.0.1";
+    config.port = 0;
+    server_ = std::make_unique<Server>(config, [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(line);
+    });
+    thread_ = std::thread([this] { server_->run(); });
+  }
+
+  void TearDown() override {
+    if (thread_.joinable()) stop();
+  }
+
+  /// Ends the server; then every session has reported.
+  std::vector<std::string> stop() {
+    server_->stop();
+    thread_.join();
+    return lines_;
+  }
+
+  Channel dial() {
+    return Channel::connect("127.0.0.1", server_->port(), Deadline::after(std::chrono::seconds(5)));
+  }
+
+  void expect_service() {
+    Config config;
+    config.backend = "loop";
+    config.stop = measure::StopRule::iterations(10);
+    EXPECT_EQ(run(config, "127.0.0.1", server_->port()).error, std::nullopt);
+  }
+
+  static Deadline soon() { return Deadline::after(std::chrono::seconds(5)); }
+
+  std::unique_ptr<Server> server_;
+
+ private:
+  std::thread thread_;
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+TEST_F(ServerTest, ServesOneClientAfterAnother) {
+  start({});
+  for (int i = 0; i < 5; ++i) expect_service();
+  EXPECT_EQ(stop().size(), 5U);
+}
+
+TEST_F(ServerTest, AClientThatLeavesCostsOneLine) {
+  start({});
+  dial();
+  expect_service();
+  EXPECT_THAT(stop(), ::testing::Contains(HasSubstr("closed the connection")));
+}
+
+TEST_F(ServerTest, AClientThatSaysNothingIsLetGoAfterTheTimeout) {
+  start({.timeout = std::chrono::milliseconds(50)});
+  Channel silent = dial();
+  EXPECT_THROW(silent.receive(MessageType::offer, soon(), "offer"), Error);
+  expect_service();
+  EXPECT_THAT(stop(), ::testing::Contains(HasSubstr("no request")));
+}
+
+TEST_F(ServerTest, ARequestOutOfBoundsIsRefusedByName) {
+  start({});
+  Channel channel = dial();
+  channel.send(MessageType::request, R"({"test":"latency","operation":"send","max_size_bytes":0})",
+               soon());
+  try {
+    channel.receive(MessageType::offer, soon(), "offer");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("max_size_bytes"));
+  }
+  expect_service();
+}
+
+TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
+  start({.max_memory = 1 << 20});
+  Config big;
+  big.backend = "loop";
+  big.sizes = {8 << 20};
+  try {
+    run(big, "127.0.0.1", server_->port());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("server's limit of 1048576 bytes"));
+  }
+  expect_service();
+}
+
+TEST_F(ServerTest, OneClientTooManyIsToldSo) {
+  start({.max_clients = 1, .timeout = std::chrono::milliseconds(300)});
+  Channel first = dial();
+  Channel second = dial();
+  try {
+    second.receive(MessageType::offer, soon(), "offer");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("busy with 1 client"));
+  }
+}
+
+TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {
+  start({});
+  Channel channel = dial();
+  Request request;
+  request.offers = {{"loop", "x", ""}};
+  channel.send(MessageType::request, to_text(request), soon());
+  channel.receive(MessageType::offer, soon(), "offer");
+  channel.send(MessageType::choice, to_text(Selection{"no-such-back-end", ""}), soon());
+  EXPECT_THROW(channel.receive(MessageType::address, soon(), "address"), Error);
+  expect_service();
+}
+
+TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
+  start({});
+  Channel channel = dial();
+  Request request;
+  request.spec.timeout = std::chrono::milliseconds(100);
+  request.offers = {{"loop", "x", ""}};
+  channel.send(MessageType::request, to_text(request), soon());
+  channel.receive(MessageType::offer, soon(), "offer");
+  channel.send(MessageType::choice, to_text(Selection{"loop", ""}), soon());
+  const Introduction server =
+      parse_introduction(channel.receive(MessageType::address, soon(), "address"));
+  const auto link = find_backend("loop").open(endpoint_request(request.spec, true), "");
+  channel.send(MessageType::address, to_text(Introduction{link->address(), {}}), soon());
+  link->connect(server.address);
+  channel.receive(MessageType::ready, soon(), "readiness");
+  channel.send(MessageType::epoch, to_text(EpochOrder{8, 1000}), soon());
+  channel.receive(MessageType::ready, soon(), "readiness");
+  try {
+    channel.receive(MessageType::result, soon(), "result");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("nothing completed for 100ms"));
+  }
+  expect_service();
+}
+
+}  // namespace
+}  // namespace rdmabench::run

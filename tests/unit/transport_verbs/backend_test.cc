@@ -1,0 +1,162 @@
+#include "rdmabench/transport/verbs/backend.h"
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "pair.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+using fake_verbs::Call;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using Fact = std::pair<std::string, std::string>;
+
+class Backend : public OnFakeVerbs {};
+
+TEST_F(Backend, OffersTheGidsOfActivePorts) {
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  device.ports.push_back({.state = IBV_PORT_DOWN, .gids = {{0, "10.0.7.7"}}});
+  fake_verbs::reset({device});
+  const json text = json::parse(offer(small_request()));
+  ASSERT_EQ(text["candidates"].size(), 2U);
+  EXPECT_EQ(text["candidates"][1]["gid"], "10.0.0.1");
+  EXPECT_EQ(text["candidates"][1]["port"], 1);
+}
+
+TEST_F(Backend, OffersOneCandidateForAnInfiniBandPort) {
+  fake_verbs::reset(
+      {{.name = "mlx5_0",
+        .ports = {{.link_layer = IBV_LINK_LAYER_INFINIBAND,
+                   .lid = 7,
+                   .gids = {{0, "fe80::5", IBV_GID_TYPE_IB}, {1, "fe80::6", IBV_GID_TYPE_IB}}}}}});
+  EXPECT_EQ(json::parse(offer(small_request()))["candidates"].size(), 1U);
+}
+
+TEST_F(Backend, OffersOnlyWhatTheUserAsksFor) {
+  fake_verbs::Device second = fake_verbs::soft_roce();
+  second.name = "rxe1";
+  fake_verbs::reset({fake_verbs::soft_roce(), second});
+  EndpointRequest request = small_request();
+  request.device = "rxe1:1";
+  request.gid_index = 0;
+  const json text = json::parse(offer(request));
+  ASSERT_EQ(text["candidates"].size(), 1U);
+  EXPECT_EQ(text["candidates"][0]["device"], "rxe1");
+  EXPECT_EQ(text["candidates"][0]["index"], 0);
+  const Choice choice = choice_for(request);
+  EXPECT_EQ(json::parse(choice.client)["index"], 0);
+}
+
+TEST_F(Backend, HasNothingToOfferWithoutADevice) {
+  fake_verbs::reset({});
+  const Error error = complaint([] { offer(small_request()); });
+  EXPECT_EQ(error.fault(), Fault::unavailable);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("no RDMA device"), HasSubstr("rdma link add")));
+}
+
+TEST_F(Backend, SaysWhyNoPortCanBeUsed) {
+  fake_verbs::Device down = fake_verbs::soft_roce();
+  down.ports[0].state = IBV_PORT_DOWN;
+  fake_verbs::Device iwarp = fake_verbs::soft_roce();
+  iwarp.name = "iw0";
+  iwarp.transport = IBV_TRANSPORT_IWARP;
+  fake_verbs::reset({down, iwarp});
+  EXPECT_THAT(complaint([] { offer(small_request()); }).what(),
+              AllOf(HasSubstr("rxe0:1 down"), HasSubstr("iw0:1 takes no RC queue pairs")));
+  fake_verbs::reset();
+  EndpointRequest request = small_request();
+  request.gid_index = 5;
+  EXPECT_THAT(complaint([&] { offer(request); }).what(),
+              AllOf(HasSubstr("GID index 5"), HasSubstr("GIDs of index 0 1")));
+  fake_verbs::fail(Call::open_device, 1, EACCES);
+  EXPECT_THAT(complaint([] { offer(small_request()); }).what(), HasSubstr("ibv_open_device(rxe0)"));
+}
+
+TEST_F(Backend, TakesTheSmallerActiveMtuUnlessTold) {
+  fake_verbs::Device wide = fake_verbs::soft_roce();
+  wide.ports[0].active_mtu = IBV_MTU_4096;
+  fake_verbs::reset({wide});
+  const std::string wide_offer = offer(small_request());
+  fake_verbs::reset();
+  const std::string narrow_offer = offer(small_request());
+  EndpointRequest request = small_request();
+  Choice choice = choose(request, wide_offer, narrow_offer);
+  EXPECT_EQ(json::parse(choice.client)["mtu"], 1024);
+  EXPECT_EQ(json::parse(choice.server)["mtu"], 1024);
+  request.mtu = 256;
+  choice = choose(request, wide_offer, narrow_offer);
+  EXPECT_EQ(json::parse(choice.server)["mtu"], 256);
+  for (const int mtu : {2048, 1500, -1}) {
+    request.mtu = mtu;
+    const Error error = complaint([&] { choose(request, wide_offer, narrow_offer); });
+    EXPECT_EQ(error.fault(), Fault::usage);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(std::to_string(mtu)), HasSubstr("active MTU 4096"),
+                                    HasSubstr("at most 1024")));
+  }
+}
+
+TEST_F(Backend, RefusesOffersThatAreNone) {
+  const EndpointRequest request = small_request();
+  const std::string good = offer(request);
+  EXPECT_THAT(complaint([&] { choose(request, good, "{}"); }).what(),
+              AllOf(HasSubstr("server's verbs offer"), HasSubstr("'candidates'")));
+  EXPECT_THAT(complaint([&] { choose(request, "nonsense", good); }).what(),
+              HasSubstr("client's verbs offer"));
+  json many = json::parse(good);
+  many["candidates"] = json(std::vector<int>(5000));
+  EXPECT_THAT(complaint([&] { choose(request, good, many.dump()); }).what(), HasSubstr("5000"));
+  EXPECT_EQ(complaint([&] { choose(request, good, R"({"candidates":[]})"); }).fault(),
+            Fault::unavailable);
+  const auto refusal = [&](const char* key, const json& value) {
+    json bad = json::parse(good);
+    bad["candidates"][1][key] = value;
+    return std::string(complaint([&] { choose(request, good, bad.dump()); }).what());
+  };
+  EXPECT_THAT(refusal("device", std::string(64, 'x')), HasSubstr("'device'"));
+  EXPECT_THAT(refusal("device", "rxe\n0"), HasSubstr("'device'"));
+  EXPECT_THAT(refusal("port", 256), HasSubstr("'port' is 256"));
+  EXPECT_THAT(refusal("index", 256), HasSubstr("'index' is 256"));
+  EXPECT_THAT(refusal("mtu", 0), HasSubstr("'mtu'"));
+  EXPECT_THAT(refusal("lid", 65536), HasSubstr("'lid'"));
+  EXPECT_THAT(refusal("mbps", ~std::uint64_t{0}), HasSubstr("'mbps'"));
+  EXPECT_THAT(refusal("grh", 1), HasSubstr("'grh'"));
+  EXPECT_THAT(refusal("type", "RoCE v9"), HasSubstr("'type'"));
+  EXPECT_THAT(refusal("gid", 5), HasSubstr("'gid'"));
+  EXPECT_THAT(refusal("prefix", 256), HasSubstr("'prefix'"));
+  EXPECT_THAT(refusal("link", nullptr), HasSubstr("'link'"));
+}
+
+TEST_F(Backend, TakesNoPrefixLongerThanTheAddress) {
+  json offered = json::parse(offer(small_request()));
+  for (const int bits : {33, 255}) {
+    offered["candidates"][1]["prefix"] = bits;
+    EXPECT_THAT(choose(small_request(), offered.dump(), offered.dump()).reason,
+                HasSubstr("10.0.0.1"));
+  }
+}
+
+TEST_F(Backend, ListsEveryPortWithItsFacts) {
+  fake_verbs::Device broken = fake_verbs::soft_roce();
+  broken.name = "rxe1";
+  fake_verbs::reset({fake_verbs::soft_roce(), broken});
+  fake_verbs::fail(Call::open_device, 2, EACCES);
+  const std::vector<DeviceInfo> lines = devices();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].backend, "verbs");
+  EXPECT_EQ(lines[0].name, "rxe0:1");
+  EXPECT_EQ(lines[0].state, "active");
+  EXPECT_THAT(lines[0].details, Contains(Fact("link_layer", "Ethernet")));
+  EXPECT_THAT(lines[0].details, Contains(Fact("rate", "2.5 Gb/s")));
+  EXPECT_THAT(lines[0].details, Contains(Fact("node_guid", "0123456789abcdef")));
+  EXPECT_THAT(lines[0].details, Contains(Fact("gid", "RoCE v2 GID 1 10.0.0.1")));
+  EXPECT_EQ(lines[1].name, "rxe1");
+  EXPECT_EQ(lines[1].state, "unavailable");
+  EXPECT_THAT(lines[1].details, Contains(testing::Pair("fault", HasSubstr("EACCES"))));
+}
+
+}  // namespace
+}  // namespace rdmabench::transport::verbs

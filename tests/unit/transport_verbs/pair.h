@@ -1,0 +1,82 @@
+// Two verbs endpoints on the fake device, connected as run/ connects them.
+#pragma once
+
+#include <fake_verbs.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/transport/verbs/backend.h"
+
+namespace rdmabench::transport::verbs {
+
+/// Small enough that every limit is met in a few posts.
+inline EndpointRequest small_request() {
+  EndpointRequest request;
+  request.max_size = 256;
+  request.depth = 4;
+  request.receives = 4;
+  request.send_slots = 2;
+  request.receive_slots = 2;
+  return request;
+}
+
+inline EndpointRequest other_side(EndpointRequest request) {
+  request.client = !request.client;
+  std::swap(request.local_ip, request.peer_ip);
+  return request;
+}
+
+inline Choice choice_for(const EndpointRequest& request) {
+  return choose(request, offer(request), offer(other_side(request)));
+}
+
+struct Pair {
+  explicit Pair(const EndpointRequest& request = small_request())
+      : Pair(request, choice_for(request)) {}
+  Pair(const EndpointRequest& request, const Choice& choice)
+      : client(request, choice.client), server(other_side(request), choice.server) {
+    server.connect(client.address());
+    client.connect(server.address());
+  }
+
+  Endpoint client;
+  Endpoint server;
+};
+
+/// Takes what has completed; nothing may have failed.
+inline std::vector<Received> take(Endpoint& endpoint) {
+  std::vector<Received> received;
+  const int count = endpoint.poll([&](const Received& one) noexcept { received.push_back(one); });
+  EXPECT_GE(count, 0) << endpoint.failure();
+  return received;
+}
+
+inline int poll_once(Endpoint& endpoint) {
+  return endpoint.poll([](const Received&) noexcept {});
+}
+
+inline Error complaint(auto&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error";
+  return Error(Fault::failed, "no error");
+}
+
+/// Every test begins with a fresh device and ends with nothing left of ours.
+class OnFakeVerbs : public testing::Test {
+ protected:
+  OnFakeVerbs() { fake_verbs::reset(); }
+  ~OnFakeVerbs() override {
+    EXPECT_EQ(fake_verbs::live(), 0);
+    EXPECT_THAT(fake_verbs::violations(), testing::IsEmpty());
+  }
+};
+
+}  // namespace rdmabench::transport::verbs

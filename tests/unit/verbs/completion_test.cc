@@ -1,0 +1,39 @@
+#include "rdmabench/verbs/completion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace rdmabench::verbs {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(Explain, KnowsEveryStatusByItsName) {
+  std::set<std::string_view> names;
+  for (int status = IBV_WC_SUCCESS; status <= IBV_WC_TM_RNDV_INCOMPLETE; ++status) {
+    const StatusText text = explain(static_cast<ibv_wc_status>(status));
+    EXPECT_TRUE(text.name.starts_with("IBV_WC_")) << status;
+    EXPECT_FALSE(text.meaning.empty()) << text.name;
+    EXPECT_EQ(text.causes.empty(), status == IBV_WC_SUCCESS) << text.name;
+    names.insert(text.name);
+  }
+  EXPECT_EQ(names.size(), IBV_WC_TM_RNDV_INCOMPLETE + 1U);
+}
+
+TEST(Explain, SurvivesAStatusOfTheFuture) {
+  EXPECT_EQ(explain(static_cast<ibv_wc_status>(31)).name, "unknown status");
+}
+
+TEST(CompletionText, NamesStatusVendorErrorAndWhatToLookAt) {
+  ibv_wc failed{};
+  failed.status = IBV_WC_RETRY_EXC_ERR;
+  failed.vendor_err = 0x81;
+  EXPECT_THAT(to_text(failed), AllOf(HasSubstr("IBV_WC_RETRY_EXC_ERR = 12"), HasSubstr("0x81"),
+                                     HasSubstr("--gid-index"), HasSubstr("MTU")));
+}
+
+}  // namespace
+}  // namespace rdmabench::verbs

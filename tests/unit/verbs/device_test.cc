@@ -1,0 +1,192 @@
+#include "rdmabench/verbs/device.h"
+
+#include <fake_verbs.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "complaint.h"
+
+namespace rdmabench::verbs {
+namespace {
+
+namespace fs = std::filesystem;
+using fake_verbs::Call;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// A folder in place of /sys/class/infiniband/NAME, gone at the end.
+class Sysfs {
+ public:
+  Sysfs() : root_(fs::path(testing::TempDir()) / fs::path("sysfs-XXXXXX")) {
+    std::string pattern = root_;
+    root_ = mkdtemp(pattern.data());
+  }
+  ~Sysfs() { fs::remove_all(root_); }
+  Sysfs(const Sysfs&) = delete;
+  Sysfs& operator=(const Sysfs&) = delete;
+
+  std::string device(const std::string& name) const {
+    fs::create_directories(root_ / name);
+    return root_ / name;
+  }
+  void write(const fs::path& file, const std::string& text) const {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+  }
+  void link(const fs::path& from, const fs::path& to) const {
+    fs::create_directories((root_ / from).parent_path());
+    fs::create_symlink(to, root_ / from);
+  }
+
+ private:
+  fs::path root_;
+};
+
+class Devices : public testing::Test {
+ protected:
+  void SetUp() override { fake_verbs::reset({infiniband(), fake_verbs::soft_roce()}); }
+  void TearDown() override {
+    EXPECT_EQ(fake_verbs::live(), 0);
+    EXPECT_THAT(fake_verbs::violations(), testing::IsEmpty());
+  }
+
+  static fake_verbs::Device infiniband() {
+    return {.name = "mlx5_0",
+            .ports = {{.link_layer = IBV_LINK_LAYER_INFINIBAND,
+                       .active_mtu = IBV_MTU_4096,
+                       .lid = 7,
+                       .flags = IBV_QPF_GRH_REQUIRED,
+                       .width = 2,
+                       .speed = 128,
+                       .gids = {{0, "fe80::5", IBV_GID_TYPE_IB}}},
+                      {.state = IBV_PORT_DOWN, .link_layer = IBV_LINK_LAYER_INFINIBAND}}};
+  }
+};
+
+TEST_F(Devices, AreListedWithTheirPorts) {
+  const std::vector<DeviceInfo> devices = list_devices();
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[0].name, "mlx5_0");
+  EXPECT_EQ(devices[0].firmware, "1.2.3");
+  EXPECT_EQ(devices[0].node_guid, 0x0123456789abcdefU);
+  EXPECT_TRUE(devices[0].reliable_connected);
+  ASSERT_EQ(devices[0].ports.size(), 2U);
+  const PortInfo& port = devices[0].ports[0];
+  EXPECT_EQ(port.number, 1);
+  EXPECT_TRUE(port.active);
+  EXPECT_EQ(port.state, "active");
+  EXPECT_EQ(port.link_layer, LinkLayer::infiniband);
+  EXPECT_EQ(port.active_mtu, 4096U);
+  EXPECT_EQ(port.lid, 7U);
+  EXPECT_TRUE(port.needs_grh);
+  EXPECT_EQ(port.gbps, 400);  // 4 lanes of NDR
+  EXPECT_EQ(port.gids.size(), 1U);
+  EXPECT_FALSE(devices[0].ports[1].active);
+  EXPECT_EQ(devices[0].ports[1].state, "down");
+  EXPECT_EQ(devices[1].ports[0].link_layer, LinkLayer::ethernet);
+}
+
+TEST_F(Devices, AreNoneWithoutAnRdmaKernel) {
+  fake_verbs::fail(Call::get_device_list, 1, ENOSYS);
+  EXPECT_TRUE(list_devices().empty());
+}
+
+TEST_F(Devices, ThatCannotBeListedAreAnError) {
+  fake_verbs::fail(Call::get_device_list, 1, EPERM);
+  EXPECT_EQ(complaint([] { list_devices(); }).code(), EPERM);
+}
+
+TEST_F(Devices, ThatCannotBeOpenedAreListedWithTheReason) {
+  fake_verbs::fail(Call::open_device, 1, EACCES);
+  const std::vector<DeviceInfo> devices = list_devices();
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_THAT(devices[0].fault,
+              AllOf(HasSubstr("ibv_open_device(mlx5_0)"), HasSubstr("/dev/infiniband/uverbs")));
+  EXPECT_TRUE(devices[0].ports.empty());
+  EXPECT_TRUE(devices[1].fault.empty());
+}
+
+TEST_F(Devices, ThatFailAQueryAreListedWithTheReason) {
+  for (const Call call : {Call::query_device, Call::query_port, Call::query_gid_table}) {
+    fake_verbs::fail(call, 1, EIO);
+    EXPECT_THAT(list_devices()[0].fault, HasSubstr("EIO"));
+    EXPECT_TRUE(fake_verbs::struck());
+  }
+}
+
+TEST_F(Devices, OfIwarpNeedAConnectionManager) {
+  fake_verbs::Device iwarp = fake_verbs::soft_roce();
+  iwarp.transport = IBV_TRANSPORT_IWARP;
+  fake_verbs::reset({iwarp});
+  EXPECT_FALSE(list_devices()[0].reliable_connected);
+}
+
+TEST_F(Devices, AreNamedByTheirDriver) {
+  const Sysfs sysfs;
+  fake_verbs::Device hardware = infiniband();
+  hardware.sysfs = sysfs.device("mlx5_0");
+  sysfs.link("mlx5_0/device/driver", "../../bus/pci/drivers/mlx5_core");
+  sysfs.write("mlx5_0/device/net/ib0/dev_port", "0\n");
+  sysfs.write("mlx5_0/device/net/ib1/dev_port", "1\n");
+  fake_verbs::Device soft = fake_verbs::soft_roce();
+  soft.sysfs = sysfs.device("rxe0");
+  sysfs.write("rxe0/parent", "eth0\n");
+  fake_verbs::reset({hardware, soft});
+  const std::vector<DeviceInfo> devices = list_devices();
+  EXPECT_EQ(devices[0].driver, "mlx5");
+  EXPECT_EQ(devices[0].ports[0].interface, "ib0");
+  EXPECT_EQ(devices[0].ports[1].interface, "ib1");
+  EXPECT_EQ(devices[1].driver, "rxe");
+  EXPECT_EQ(devices[1].ports[0].interface, "");
+}
+
+TEST_F(Devices, AreSelectedByNameAndPort) {
+  const std::vector<DeviceInfo> devices = list_devices();
+  EXPECT_EQ(select_ports(devices, "").size(), 3U);
+  EXPECT_EQ(select_ports(devices, "mlx5_0").size(), 2U);
+  const std::vector<PortRef> one = select_ports(devices, "mlx5_0:2");
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].device->name, "mlx5_0");
+  EXPECT_EQ(one[0].port->number, 2);
+}
+
+TEST_F(Devices, ThatAreNotThereAreAnsweredWithWhatIs) {
+  const std::vector<DeviceInfo> devices = list_devices();
+  for (const char* text : {"mlx5_7", "rxe0:2"}) {
+    const Error error = complaint([&] { select_ports(devices, text); });
+    EXPECT_EQ(error.fault(), Fault::unavailable);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(text), HasSubstr("mlx5_0:1, mlx5_0:2, rxe0:1")));
+  }
+  for (const char* text : {"rxe0:", "rxe0:x", "rxe0:0", "rxe0:1x", "rxe0:999", ":1"}) {
+    const Error error = complaint([&] { select_ports(devices, text); });
+    EXPECT_EQ(error.fault(), Fault::usage) << text;
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(text), HasSubstr("NAME:PORT")));
+  }
+}
+
+TEST_F(Devices, OpenByNameOnly) {
+  EXPECT_NE(open_device("rxe0"), nullptr);
+  EXPECT_THAT(complaint([] { open_device("rxe1"); }).what(), HasSubstr("'rxe1'"));
+}
+
+TEST_F(Devices, AnswerForAGidThatIsNotThere) {
+  const Context context = open_device("rxe0");
+  EXPECT_EQ(to_text(query_gid(*context, 1, 1)), "10.0.0.1");
+  const Error error = complaint([&] { query_gid(*context, 1, 9); });
+  EXPECT_EQ(error.code(), EINVAL);
+  EXPECT_THAT(error.what(), HasSubstr("index 9"));
+}
+
+TEST(MtuBytes, FollowsTheEncoding) {
+  EXPECT_EQ(mtu_bytes(IBV_MTU_256), 256U);
+  EXPECT_EQ(mtu_bytes(IBV_MTU_4096), 4096U);
+  EXPECT_EQ(mtu_bytes(static_cast<ibv_mtu>(0)), 0U);
+  EXPECT_EQ(mtu_bytes(static_cast<ibv_mtu>(6)), 0U);
+}
+
+}  // namespace
+}  // namespace rdmabench::verbs

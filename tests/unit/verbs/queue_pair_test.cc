@@ -1,0 +1,137 @@
+#include "rdmabench/verbs/queue_pair.h"
+
+#include <fake_verbs.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "complaint.h"
+#include "rdmabench/verbs/device.h"
+
+namespace rdmabench::verbs {
+namespace {
+
+using fake_verbs::Call;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class QueuePairs : public testing::Test {
+ protected:
+  QueuePairs() { open(fake_verbs::soft_roce()); }
+  ~QueuePairs() override { close(); }
+
+  void open(const fake_verbs::Device& device) {
+    close();
+    fake_verbs::reset({device});
+    context_ = open_device(device.name);
+    domain_ = allocate_protection_domain(*context_);
+    completions_ = create_completion_queue(*context_, 16);
+  }
+  void close() {
+    completions_.reset();
+    domain_.reset();
+    context_.reset();
+  }
+
+  SizedQueuePair create(std::uint32_t inline_bytes) {
+    return create_queue_pair(*domain_, *completions_,
+                             {.sends = 4, .receives = 4, .inline_bytes = inline_bytes});
+  }
+
+  Context context_;
+  ProtectionDomain domain_;
+  CompletionQueue completions_;
+};
+
+TEST_F(QueuePairs, TakeTheInlineDataTheDeviceGives) {
+  EXPECT_EQ(create(220).inline_bytes, 220U);
+}
+
+TEST_F(QueuePairs, AreCreatedWithLessInlineDataWhereTheDeviceTakesLess) {
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  device.max_inline = 64;
+  open(device);
+  EXPECT_EQ(create(220).inline_bytes, 55U);
+  EXPECT_EQ(fake_verbs::calls(Call::create_qp), 3);
+  device.max_inline = 0;
+  open(device);
+  EXPECT_EQ(create(220).inline_bytes, 0U);
+}
+
+TEST_F(QueuePairs, ThatCannotBeCreatedSayWhatWasAskedFor) {
+  fake_verbs::fail(Call::create_qp, 1, ENOMEM);
+  const Error error = complaint([&] { create(0); });
+  EXPECT_EQ(error.code(), ENOMEM);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("rxe0"), HasSubstr("4 sends"), HasSubstr("--depth"),
+                                  HasSubstr("ulimit -l")));
+}
+
+TEST_F(QueuePairs, AreConnectedWithTheWholeAddress) {
+  const SizedQueuePair sized = create(0);
+  initialize(*sized.queue_pair, 1);
+  connect(*sized.queue_pair, {.port = 1,
+                              .gid_index = 1,
+                              .global = true,
+                              .mtu = 1024,
+                              .local_psn = 11,
+                              .remote_psn = 22,
+                              .remote_qpn = 33,
+                              .remote_lid = 0,
+                              .remote_gid = *parse_gid("10.0.0.2"),
+                              .reads_out = 5,
+                              .reads_in = 6});
+  const ibv_qp_attr given = fake_verbs::attributes(sized.queue_pair->qp_num);
+  EXPECT_EQ(given.qp_state, IBV_QPS_RTS);
+  EXPECT_EQ(given.path_mtu, IBV_MTU_1024);
+  EXPECT_EQ(given.sq_psn, 11U);
+  EXPECT_EQ(given.rq_psn, 22U);
+  EXPECT_EQ(given.dest_qp_num, 33U);
+  EXPECT_EQ(given.max_rd_atomic, 5);
+  EXPECT_EQ(given.max_dest_rd_atomic, 6);
+  EXPECT_EQ(given.timeout, 14);
+  EXPECT_EQ(given.retry_cnt, 6);  // 7 is endless on Soft-RoCE
+  EXPECT_EQ(given.rnr_retry, 7);
+  EXPECT_EQ(given.ah_attr.is_global, 1);
+  EXPECT_EQ(given.ah_attr.grh.sgid_index, 1);
+  EXPECT_EQ(given.ah_attr.grh.dgid.raw[15], 2);
+  EXPECT_EQ(given.qp_access_flags, unsigned{IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ});
+}
+
+TEST_F(QueuePairs, OnInfiniBandAreConnectedByLid) {
+  open({.name = "mlx5_0",
+        .ports = {{.link_layer = IBV_LINK_LAYER_INFINIBAND,
+                   .lid = 7,
+                   .gids = {{0, "fe80::5", IBV_GID_TYPE_IB}}}}});
+  const SizedQueuePair sized = create(0);
+  initialize(*sized.queue_pair, 1);
+  connect(*sized.queue_pair, {.mtu = 4096, .remote_qpn = 33, .remote_lid = 9});
+  const ibv_qp_attr given = fake_verbs::attributes(sized.queue_pair->qp_num);
+  EXPECT_EQ(given.ah_attr.dlid, 9);
+  EXPECT_EQ(given.ah_attr.is_global, 0);
+}
+
+TEST_F(QueuePairs, SayWhichStepFailed) {
+  const std::string steps[] = {"to INIT", "to RTR", "to RTS"};
+  for (int step = 0; step < 3; ++step) {
+    const SizedQueuePair sized = create(0);
+    fake_verbs::fail(Call::modify_qp, step + 1, ETIMEDOUT);
+    const Error error = complaint([&] {
+      initialize(*sized.queue_pair, 1);
+      connect(*sized.queue_pair, {.gid_index = 1, .global = true, .mtu = 1024, .remote_qpn = 33});
+    });
+    EXPECT_EQ(error.code(), ETIMEDOUT);
+    EXPECT_THAT(error.what(), HasSubstr(steps[step]));
+  }
+}
+
+TEST_F(QueuePairs, RefuseAnMtuThatIsNone) {
+  const SizedQueuePair sized = create(0);
+  initialize(*sized.queue_pair, 1);
+  const Error error = complaint([&] { connect(*sized.queue_pair, {.mtu = 1500}); });
+  EXPECT_EQ(error.fault(), Fault::usage);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("1500"), HasSubstr("1024")));
+}
+
+}  // namespace
+}  // namespace rdmabench::verbs

@@ -1,0 +1,44 @@
+#include "rdmabench/workload/watch.h"
+
+#include <gtest/gtest.h>
+
+namespace rdmabench::workload {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Watch, GivesUpWhenNothingMovesForTheLimit) {
+  Watch watch(5ms, nullptr);
+  const auto begin = std::chrono::steady_clock::now();
+  while (!watch.give_up()) {
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 5ms);
+  EXPECT_EQ(watch.outcome(), Outcome::stalled);
+}
+
+TEST(Watch, ProgressStartsTheLimitAnew) {
+  Watch watch(30ms, nullptr);
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < 60ms) {
+    for (int i = 0; i < 5000; ++i) ASSERT_FALSE(watch.give_up());
+    watch.progress();
+  }
+}
+
+TEST(Watch, GivesUpWhenThePeerHasGone) {
+  int asked = 0;
+  Watch watch(10s, [&] { return ++asked == 2; });
+  while (!watch.give_up()) {
+  }
+  EXPECT_EQ(watch.outcome(), Outcome::interrupted);
+  EXPECT_EQ(asked, 2);
+}
+
+TEST(Watch, AsksNobodyInTheFirstPolls) {
+  Watch watch(0ns, [] { return true; });
+  for (std::uint64_t i = 1; i < Watch::kPollsPerLook; ++i) EXPECT_FALSE(watch.give_up());
+  EXPECT_TRUE(watch.give_up());
+}
+
+}  // namespace
+}  // namespace rdmabench::workload

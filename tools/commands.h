@@ -1,0 +1,21 @@
+// The subcommands. Each adds itself to the command line, and runs when it was named.
+//
+// A file here parses, calls the library, prints and gives the exit code; it measures and decides
+// nothing.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace rdmabench::tools {
+
+/// What main() runs for the subcommand that was named; returns the exit code.
+using Command = std::function<int()>;
+
+void add_lat(CLI::App& app, Command& command);
+void add_bw(CLI::App& app, Command& command);
+void add_serve(CLI::App& app, Command& command);
+void add_devices(CLI::App& app, Command& command);
+void add_demo(CLI::App& app, Command& command);
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,64 @@
+// rdmabench demo
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "commands.h"
+#include "options.h"
+#include "output.h"
+#include "process.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/run/client.h"
+
+namespace rdmabench::tools {
+namespace {
+
+using transport::OperationCode;
+using workload::Shape;
+
+int demo(const Options& options) {
+  // Two spinning processes on one processor would measure the scheduler's time slice.
+  const std::vector<int> cpus = processors();
+  const bool apart = cpus.size() >= 2;
+  const ServerProcess server(apart ? cpus[0] : -1);
+  if (apart) pin(cpus[1]);
+
+  std::vector<report::Report> reports;
+  for (const Shape shape : {Shape::latency, Shape::stream}) {
+    for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
+      run::Config config = options.config;
+      config.shape = shape;
+      config.operation = operation;
+      reports.push_back(run::run(config, "127.0.0.1", server.port(), progress_line()));
+    }
+  }
+  return write(reports, options);
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand(
+      "demo", "Measure between two processes of this machine over libfabric; needs no hardware");
+  sub->footer(
+      "Latency and bandwidth of send and write between this process and a server that it starts. "
+      "The\n"
+      "figures are those of this machine's loopback and libfabric's software, not of a network.");
+  auto options = std::make_shared<Options>();
+  run::Config& config = options->config;
+  config.backend = "ofi";
+  config.sizes = parse_size_list("8,64,1K,8K,64K,1M");
+  sub->add_option("--provider", config.provider, "libfabric provider: tcp, shm ... [by route]")
+      ->type_name("NAME");
+  add_parsed(
+      *sub, "-s,--size",
+      [&config](const std::string& text) { config.sizes = parse_size_list(text); },
+      "message sizes in bytes [8,64,1K,8K,64K,1M]")
+      ->type_name("SIZES");
+  add_output(*sub, *options);
+  sub->callback([options, &command] { command = [options] { return demo(*options); }; });
+}
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,66 @@
+// rdmabench lat, rdmabench bw
+#include <memory>
+
+#include "commands.h"
+#include "options.h"
+#include "output.h"
+#include "process.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/run/client.h"
+
+namespace rdmabench::tools {
+namespace {
+
+int measure(const Options& options) {
+  check(options);
+  pin(options.cpu);
+  const run::Config& config = options.config;
+  const report::Report report = config.backend == "loop"
+                                    ? run::run_in_process(config, progress_line())
+                                    : run::run(config, options.host, options.port, progress_line());
+  return write(std::span(&report, 1), options);
+}
+
+std::shared_ptr<Options> add(CLI::App& subcommand, Command& command) {
+  auto options = std::make_shared<Options>();
+  add_measuring(subcommand, *options);
+  subcommand.callback([options, &command] { command = [options] { return measure(*options); }; });
+  return options;
+}
+
+}  // namespace
+
+void add_lat(CLI::App& app, Command& command) {
+  CLI::App* lat = app.add_subcommand("lat", "Measure latency between this machine and a server");
+  lat->footer(
+      "send, write and write-imm are a ping-pong, closed loop: a figure is half a round trip of "
+      "software,\n"
+      "device and wire, and says nothing about latency under load. read is the time from the post "
+      "to the\n"
+      "data. All samples count; a percentile that they cannot support is shown as '-'.\n"
+      "\n"
+      "Examples:\n"
+      "  rdmabench lat node2                       8 bytes, send, until the median is stable\n"
+      "  rdmabench lat node2 --op write -s 1:64K   a sweep\n"
+      "  rdmabench lat node2 -d mlx5_0 -n 10k --format json --output lat.json\n"
+      "  rdmabench lat --backend loop              what rdmabench itself costs");
+  add(*lat, command)->config.shape = workload::Shape::latency;
+}
+
+void add_bw(CLI::App& app, Command& command) {
+  CLI::App* bw = app.add_subcommand("bw", "Measure bandwidth and message rate to a server");
+  bw->footer(
+      "Messages are kept outstanding up to --depth. The clock stops when the server has confirmed "
+      "that\n"
+      "everything arrived; for read, when the last data is here. Figures count payload, one way.\n"
+      "\n"
+      "Examples:\n"
+      "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"
+      "  rdmabench bw node2 --op send -s 64        message rate\n"
+      "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds a size");
+  auto options = add(*bw, command);
+  options->config.shape = workload::Shape::stream;
+  options->config.sizes = parse_size_list("64K");
+}
+
+}  // namespace rdmabench::tools

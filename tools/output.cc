@@ -1,0 +1,78 @@
+#include "output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/report/csv.h"
+#include "rdmabench/report/json.h"
+#include "rdmabench/report/table.h"
+
+namespace rdmabench::tools {
+namespace {
+
+constexpr const char* kEraseLine = "\r\033[K";
+
+std::string to_text(std::span<const report::Report> reports, const std::string& format) {
+  if (format == "json") {
+    return reports.size() == 1 ? report::to_json(reports[0]) : report::to_json(reports);
+  }
+  std::string text;
+  for (const report::Report& one : reports) {
+    if (!text.empty()) text += '\n';
+    text += format == "csv" ? report::to_csv(one) : report::to_table(one);
+  }
+  return text;
+}
+
+void write_file(const std::string& text, const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"),
+                                                             &std::fclose);
+  if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+      std::fflush(file.get()) != 0) {
+    const int code = errno;
+    std::fwrite(text.data(), 1, text.size(),
+                stdout);  // a result that took minutes must not be lost
+    throw Error(Fault::failed, fmt::format("write to '{}'", path),
+                "The results are on standard output instead.", code);
+  }
+}
+
+}  // namespace
+
+int write(std::span<const report::Report> reports, const Options& options) {
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  if (terminal) std::fputs(kEraseLine, stderr);
+  const std::string text = to_text(reports, options.format);
+  if (options.output.empty()) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  } else {
+    write_file(text, options.output);
+  }
+  int code = 0;
+  for (const report::Report& one : reports) {
+    if (!one.error) continue;
+    std::fputs(fmt::format("rdmabench: {}\n", *one.error).c_str(), stderr);
+    code = static_cast<int>(Fault::failed);
+  }
+  return code;
+}
+
+run::OnProgress progress_line() {
+  if (isatty(STDERR_FILENO) == 0) return nullptr;
+  return [](const run::Progress& progress) {
+    std::fputs(
+        fmt::format("{}size {} of {}: {} bytes, {} messages", kEraseLine, progress.size_index + 1,
+                    progress.sizes, format_size(progress.size_bytes), progress.iterations)
+            .c_str(),
+        stderr);
+  };
+}
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,106 @@
+#include "process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::tools {
+namespace {
+
+constexpr auto kStartLimit = std::chrono::seconds(10);
+
+/// What the child printed up to the end of its first line, or less when it ended or the time is up.
+std::string first_line(int pipe) {
+  const Deadline deadline = Deadline::after(kStartLimit);
+  std::string line;
+  while (line.find('\n') == std::string::npos && !deadline.passed()) {
+    pollfd wait{.fd = pipe, .events = POLLIN, .revents = 0};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline.left());
+    if (poll(&wait, 1, static_cast<int>(left.count()) + 1) <= 0) continue;
+    std::array<char, 256> some{};
+    const ssize_t count = read(pipe, some.data(), some.size());
+    if (count <= 0) break;
+    line.append(some.data(), static_cast<std::size_t>(count));
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<int> processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> found;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) found.push_back(cpu);
+  }
+  return found;
+}
+
+void pin(int cpu) {
+  if (cpu < 0) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) {
+    throw Error(Fault::usage, fmt::format("--cpu {}", cpu),
+                fmt::format("This process may use {}.", fmt::join(processors(), ", ")), errno);
+  }
+}
+
+ServerProcess::ServerProcess(int cpu) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(Fault::failed, "pipe2", {}, errno);
+  pipe_ = ends[0];
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  std::vector<std::string> words{"rdmabench", "serve", "--address", "127.0.0.1", "--port", "0"};
+  if (cpu >= 0) {
+    words.emplace_back("--cpu");
+    words.push_back(std::to_string(cpu));
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int failed =
+      posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  const std::string line = failed == 0 ? first_line(pipe_) : "";
+  const std::size_t colon = line.rfind(':');
+  if (line.find("listening on ") == std::string::npos || colon == std::string::npos) {
+    if (failed == 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    close(pipe_);
+    throw Error(Fault::failed, fmt::format("start of a server process: '{}'", line), {}, failed);
+  }
+  port_ = static_cast<std::uint16_t>(std::strtoul(line.c_str() + colon + 1, nullptr, 10));
+}
+
+ServerProcess::~ServerProcess() {
+  kill(pid_, SIGTERM);
+  const Deadline deadline = Deadline::after(kStartLimit);
+  while (waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (deadline.passed()) kill(pid_, SIGKILL);
+    usleep(1000);
+  }
+  close(pipe_);
+}
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,36 @@
+// Processors and child processes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rdmabench::tools {
+
+/// Binds this process to one processor; nothing for a negative one. Throws Error(usage) that lists
+/// the processors this process may use. Source: sched_setaffinity(2).
+void pin(int cpu);
+
+/// The processors this process may use, in order.
+std::vector<int> processors();
+
+/// This program as `rdmabench serve` on a free port, ended with the object.
+class ServerProcess {
+ public:
+  /// Throws Error(failed) when it does not listen within 10 seconds.
+  explicit ServerProcess(int cpu);
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  pid_t pid_ = -1;
+  int pipe_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace rdmabench::tools

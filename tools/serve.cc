@@ -1,0 +1,86 @@
+// rdmabench serve
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+
+#include "commands.h"
+#include "options.h"
+#include "process.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/run/server.h"
+
+namespace rdmabench::tools {
+namespace {
+
+std::atomic<run::Server*> serving{nullptr};
+
+/// The first signal lets the clients finish what they are at; the second one ends the process.
+extern "C" void stop_serving(int signal) {
+  if (run::Server* const server = serving) server->stop();
+  std::signal(signal, SIG_DFL);
+}
+
+void log_line(const std::string& line) {
+  std::fputs(
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line).c_str(),
+      stderr);
+}
+
+int serve(const run::ServerConfig& config, int cpu) {
+  pin(cpu);
+  run::Server server(config, log_line);
+  serving = &server;
+  std::signal(SIGINT, stop_serving);
+  std::signal(SIGTERM, stop_serving);
+  std::fputs(fmt::format("rdmabench: listening on {}:{}\n",
+                         config.address.empty() ? "*" : config.address, server.port())
+                 .c_str(),
+             stderr);
+  server.run();
+  serving = nullptr;
+  return 0;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand("serve", "Answer measurements of any number of clients");
+  sub->footer(
+      "Stays up until SIGINT or SIGTERM and takes every parameter from its clients, several at "
+      "once. One\n"
+      "line for each client goes to standard error. Whoever reaches the port can make this machine "
+      "send,\n"
+      "and receive into buffers of its own: open it to the cluster, not to the world.");
+  struct State {
+    run::ServerConfig config;
+    int cpu = -1;
+  };
+  auto state = std::make_shared<State>();
+  run::ServerConfig& config = state->config;
+  sub->add_option("--address", config.address, "listen on this address only [all, IPv4 and IPv6]")
+      ->type_name("ADDRESS");
+  add_port(*sub, config.port);
+  add_cpu(*sub, state->cpu);
+  sub->add_option("--max-clients", config.max_clients, "clients at once [64]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  add_parsed(
+      *sub, "--max-memory",
+      [&config](const std::string& text) { config.max_memory = parse_size(text); },
+      "memory that all sessions may register together [4G]")
+      ->type_name("SIZE");
+  add_parsed(
+      *sub, "--timeout",
+      [&config](const std::string& text) { config.timeout = parse_duration(text); },
+      "how long a client may take to say what it wants [10s]")
+      ->type_name("TIME");
+  sub->callback(
+      [state, &command] { command = [state] { return serve(state->config, state->cpu); }; });
+}
+
+}  // namespace rdmabench::tools
