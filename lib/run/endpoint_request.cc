@@ -45,8 +45,11 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   const std::uint64_t memory = stream && spec.validate ? kValidatedMemory : kHotMemory;
   request.send_slots = slots_within(memory, stride, spec.depth);
   request.receive_slots = slots_within(memory, stride, request.receives);
-  if (stream && spec.validate && spec.operation == OperationCode::send) {
-    request.receives = request.receive_slots;  // what has arrived must stay until it was checked
+  if (stream && spec.validate) {
+    // What is under way must not change, and what has arrived must stay until it was checked.
+    request.depth = request.send_slots;
+    request.signal_every = std::min(request.signal_every, std::max(1U, request.depth / 2));
+    if (spec.operation == OperationCode::send) request.receives = request.receive_slots;
   }
   return request;
 }

@@ -76,7 +76,8 @@ class BandwidthSink {
   using Result = report::BandwidthResult;
 
   BandwidthSink(const Session& session, const Config& config)
-      : reads_(config.operation == OperationCode::read), depth_(session.spec().depth) {}
+      : reads_(config.operation == OperationCode::read),
+        depth_(endpoint_request(session.spec(), true).depth) {}
 
   Seen add(const workload::EpochResult& epoch, std::span<const measure::Ticks> /*intervals*/,
            std::uint64_t iterations, double ns_per_tick) {

@@ -50,10 +50,11 @@ LoopKey Session::key(Side side) const {
 }
 
 EpochPlan Session::plan(const EpochOrder& order) const {
+  const transport::EndpointRequest request = endpoint_request(spec_, true);
   return {.iterations = order.iterations,
           .size = order.size,
-          .depth = spec_.depth,
-          .receives = endpoint_request(spec_, true).receives};
+          .depth = request.depth,
+          .receives = request.receives};
 }
 
 void Session::stage(Side side, const EpochOrder& order) {

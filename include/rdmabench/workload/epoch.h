@@ -17,8 +17,10 @@ enum class Side : std::uint8_t { initiator, target };
 struct EpochPlan {
   std::uint64_t iterations = 1;  ///< messages each way (ping-pong) or in all (stream), >= 1
   std::uint64_t size = 1;        ///< bytes of a message
-  std::uint32_t depth = 1;       ///< posts that may be outstanding
-  std::uint32_t receives = 1;    ///< receives kept posted
+  /// Posts that may be outstanding. When validating at most the send slots: what is under way must
+  /// not change.
+  std::uint32_t depth = 1;
+  std::uint32_t receives = 1;  ///< receives kept posted
 };
 
 enum class Outcome : std::uint8_t {

@@ -56,7 +56,6 @@ bool pump(T& endpoint, const EpochPlan& plan, std::uint64_t last, Inbox<T>& inbo
     while (endpoint.posted() < last) {
       const std::uint64_t i = endpoint.posted();
       if constexpr (kValidate && !Op::kFromTarget) {
-        if (i - endpoint.completed() >= region.slots) break;  // its slot is still being sent
         memory::fill_pattern(message_in(region, i, plan.size), tag_of(i));
       }
       const transport::PostStatus status = endpoint.template post<Op>(

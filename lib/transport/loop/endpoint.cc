@@ -64,7 +64,9 @@ Endpoint::Endpoint(const EndpointRequest& request, std::string_view /*choice*/)
       send_region_(region_of(send_memory_, request.max_size, request.send_slots)),
       depth_(request.depth),
       receives_(request.receives),
-      max_size_(request.max_size) {
+      max_size_(request.max_size),
+      signal_every_(request.signal_every),
+      until_signal_(request.signal_every) {
   id_ = registry().add(port_);
 }
 
@@ -94,7 +96,8 @@ void Endpoint::prepare(OperationCode /*code*/, std::uint64_t size) {
                 fmt::format("This endpoint was opened for 1 to {} bytes.", max_size_));
   }
   size_ = size;
-  posted_ = completed_ = 0;
+  posted_ = signalled_ = completed_ = 0;
+  until_signal_ = signal_every_;
 }
 
 Description Endpoint::describe() const {

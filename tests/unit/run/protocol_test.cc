@@ -100,5 +100,19 @@ TEST(EndpointRequest, KeepsWhatArrivesApartWhenItMustBeChecked) {
   EXPECT_EQ(memory_of(request), std::uint64_t{48} << 20);
 }
 
+TEST(EndpointRequest, AsksForCompletionsWithinTheSlotsItMayFill) {
+  SessionSpec spec{.shape = workload::Shape::stream,
+                   .max_size = 1 << 20,
+                   .depth = 128,
+                   .signal_every = 32,
+                   .validate = true};
+  for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{1} << 20, kMaxSize}) {
+    spec.max_size = size;
+    const auto request = endpoint_request(spec, true);
+    EXPECT_LE(request.depth, request.send_slots);
+    EXPECT_LE(request.signal_every, request.depth);
+  }
+}
+
 }  // namespace
 }  // namespace rdmabench::run

@@ -17,6 +17,7 @@ EndpointRequest request() {
   EndpointRequest r;
   r.max_size = kSize;
   r.depth = 4;
+  r.signal_every = 1;
   r.receives = 2;
   r.send_slots = 2;
   r.receive_slots = 2;
@@ -107,6 +108,25 @@ TEST(LoopEndpoint, RefusesMoreThanItsDepthUntilPolled) {
   drain(pair.a);
   EXPECT_EQ(pair.a.completed(), 4U);
   EXPECT_EQ(pair.a.post<Write>(0, 0, Signal::by_interval), PostStatus::posted);
+}
+
+TEST(LoopEndpoint, CompletesAtItsIntervalAndWhenAsked) {
+  EndpointRequest every_third = request();
+  every_third.signal_every = 3;
+  Endpoint a(every_third, "");
+  Endpoint b(every_third, "");
+  a.connect(b.address());
+  a.prepare(OperationCode::write, kSize);
+  const auto completed_after = [&](Signal signal) {
+    EXPECT_EQ(a.post<Write>(0, 0, signal), PostStatus::posted);
+    drain(a);
+    return a.completed();
+  };
+  EXPECT_EQ(completed_after(Signal::by_interval), 0U);
+  EXPECT_EQ(completed_after(Signal::by_interval), 0U);
+  EXPECT_EQ(completed_after(Signal::by_interval), 3U);
+  EXPECT_EQ(completed_after(Signal::by_interval), 3U);
+  EXPECT_EQ(completed_after(Signal::now), 5U);
 }
 
 TEST(LoopEndpoint, PeerMayGoFirst) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -112,6 +113,7 @@ class Pair {
     transport::EndpointRequest r;
     r.max_size = plan.size;
     r.depth = plan.depth;
+    r.signal_every = std::max(1U, plan.depth / 2);
     r.receives = plan.receives;
     r.send_slots = slots;
     r.receive_slots = plan.receives;

@@ -54,7 +54,7 @@ class Endpoint {
   std::string failure() const { return "the loop back end cannot fail"; }
 
   template <class Op>
-  PostStatus post(std::uint64_t offset, std::uint32_t immediate, Signal /*signal*/) noexcept {
+  PostStatus post(std::uint64_t offset, std::uint32_t immediate, Signal signal) noexcept {
     if (posted_ - completed_ >= depth_) return PostStatus::busy;
     std::byte* local = send_region_.data + offset;
     if constexpr (Op::kNotifies) {
@@ -67,16 +67,14 @@ class Endpoint {
     } else {
       copy(peer_->window.data + offset, local);
     }
-    ++posted_;
-    return PostStatus::posted;
+    return count(signal);
   }
 
-  PostStatus post_token(Signal /*signal*/) noexcept {
+  PostStatus post_token(Signal signal) noexcept {
     std::uint32_t slot = 0;
     if (!peer_->receives.pop(slot)) return PostStatus::busy;
     peer_->arrivals.push({slot, 0, 0});
-    ++posted_;
-    return PostStatus::posted;
+    return count(signal);
   }
 
   PostStatus post_receive(std::uint32_t slot) noexcept {
@@ -85,8 +83,8 @@ class Endpoint {
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
-    int seen = static_cast<int>(posted_ - completed_);
-    completed_ = posted_;
+    int seen = completed_ != signalled_ ? 1 : 0;
+    completed_ = signalled_;
     Received received{};
     while (port_->arrivals.pop(received)) {
       on_receive(received);
@@ -102,6 +100,16 @@ class Endpoint {
   Region window() const noexcept { return port_->window; }
 
  private:
+  /// A completion stands for all posts before it, as on a queue pair with selective signalling.
+  PostStatus count(Signal signal) noexcept {
+    ++posted_;
+    if (signal == Signal::now || --until_signal_ == 0) {
+      signalled_ = posted_;
+      until_signal_ = signal_every_;
+    }
+    return PostStatus::posted;
+  }
+
   std::byte* peer_slot(std::uint32_t slot) const noexcept {
     const Region& region = peer_->receive_region;
     return region.data + slot % region.slots * region.stride;
@@ -123,7 +131,10 @@ class Endpoint {
   std::uint64_t max_size_;
   std::uint64_t size_ = 1;
   std::uint64_t posted_ = 0;
+  std::uint64_t signalled_ = 0;  ///< posts that the next poll completes
   std::uint64_t completed_ = 0;
+  std::uint32_t signal_every_;
+  std::uint32_t until_signal_;
 };
 
 }  // namespace rdmabench::transport::loop
