@@ -114,12 +114,14 @@ concept SupportedBy = T::template supports<Op>;
 ///   kOrdersWrites              bytes of a write become visible in order, the last byte last, and writes
 ///                              in order of posting: memory polling is a sound signal
 ///   kOrdersMessages            receives complete in the order of the sends
+///   kNeedsProgress             whether the peer's reads and writes wait for this side's poll()
 ///   consumes_receive<Op>       whether Op takes a posted receive at the target
 template <class T>
 concept Transport = requires(T& t, const T& c, std::string_view text, OperationCode code,
                              std::uint64_t offset, std::uint32_t word, Signal signal) {
   { T::kOrdersWrites } -> std::convertible_to<bool>;
   { T::kOrdersMessages } -> std::convertible_to<bool>;
+  { T::kNeedsProgress } -> std::convertible_to<bool>;
   { T::template supports<Send> } -> std::convertible_to<bool>;
   { T::template consumes_receive<WriteImm> } -> std::convertible_to<bool>;
   { c.address() } -> std::same_as<std::string>;

@@ -1,7 +1,9 @@
 // Polling with a watch: the waits that every loop is made of.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "rdmabench/transport/transport.h"
@@ -86,10 +88,12 @@ class Inbox {
     return true;
   }
 
-  /// Waits for the peer's token, whose receive is the next to arrive.
-  bool wait_token() noexcept {
+  /// Waits for the peer's token, whose receive is the next to arrive. Naps between polls where told
+  /// to.
+  bool wait_token(std::chrono::microseconds nap = std::chrono::microseconds(0)) noexcept {
     while (!token_) {
       if (!poll(Wait::confirmation)) return false;
+      if (nap.count() > 0) std::this_thread::sleep_for(nap);
     }
     return true;
   }

@@ -36,6 +36,7 @@ class Endpoint {
  public:
   static constexpr bool kOrdersWrites = true;
   static constexpr bool kOrdersMessages = true;
+  static constexpr bool kNeedsProgress = false;
   template <class Op>
   static constexpr bool supports = true;
   template <class Op>

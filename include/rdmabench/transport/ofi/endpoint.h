@@ -34,6 +34,7 @@ class Endpoint {
  public:
   static constexpr bool kOrdersWrites = false;
   static constexpr bool kOrdersMessages = false;
+  static constexpr bool kNeedsProgress = true;
   template <class Op>
   static constexpr bool supports = true;
   template <class Op>

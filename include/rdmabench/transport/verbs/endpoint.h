@@ -54,6 +54,7 @@ class Endpoint {
   // What RC gives on InfiniBand and RoCE without relaxed ordering, which is never asked for here.
   static constexpr bool kOrdersWrites = true;
   static constexpr bool kOrdersMessages = true;
+  static constexpr bool kNeedsProgress = false;
   template <class Op>
   static constexpr bool supports = true;
   template <class Op>
