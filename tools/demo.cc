@@ -1,7 +1,7 @@
 // rdmabench demo
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -10,6 +10,7 @@
 #include "output.h"
 #include "process.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/report/json.h"
 #include "rdmabench/run/client.h"
 
 namespace rdmabench::tools {
@@ -18,7 +19,7 @@ namespace {
 using transport::OperationCode;
 using workload::Shape;
 
-int demo(const Options& options) {
+int demo(const Options& options, const std::string& json) {
   // Two spinning processes on one processor would measure the scheduler's time slice.
   const std::vector<int> cpus = processors();
   const bool apart = cpus.size() >= 2;
@@ -34,7 +35,9 @@ int demo(const Options& options) {
       reports.push_back(run::run(config, "127.0.0.1", server.port(), progress_line()));
     }
   }
-  return write(reports, options);
+  const int code = write(reports, options);
+  if (!json.empty()) write_file(report::to_json(reports), json);
+  return code;
 }
 
 }  // namespace
@@ -43,12 +46,17 @@ void add_demo(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "demo", "Measure between two processes of this machine over libfabric; needs no hardware");
   sub->footer(
-      "Latency and bandwidth of send and write between this process and a server that it starts. "
-      "The\n"
-      "figures are those of this machine's loopback and libfabric's software, not of a network.");
-  auto options = std::make_shared<Options>();
-  run::Config& config = options->config;
+      "Latency and bandwidth of send and write between this process and a server that it starts,\n"
+      "half a second for each size. The figures are those of this machine's loopback and of\n"
+      "libfabric's software, not of a network.");
+  struct State {
+    Options options;
+    std::string json;
+  };
+  auto state = std::make_shared<State>();
+  run::Config& config = state->options.config;
   config.backend = "ofi";
+  config.stop = measure::StopRule::duration(std::chrono::milliseconds(500));
   config.sizes = parse_size_list("8,64,1K,8K,64K,1M");
   sub->add_option("--provider", config.provider, "libfabric provider: tcp, shm ... [by route]")
       ->type_name("NAME");
@@ -57,8 +65,12 @@ void add_demo(CLI::App& app, Command& command) {
       [&config](const std::string& text) { config.sizes = parse_size_list(text); },
       "message sizes in bytes [8,64,1K,8K,64K,1M]")
       ->type_name("SIZES");
-  add_output(*sub, *options);
-  sub->callback([options, &command] { command = [options] { return demo(*options); }; });
+  add_output(*sub, state->options);
+  sub->add_option("--json", state->json, "write the same results as JSON to FILE too")
+      ->type_name("FILE")
+      ->take_last();
+  sub->callback(
+      [state, &command] { command = [state] { return demo(state->options, state->json); }; });
 }
 
 }  // namespace rdmabench::tools

@@ -11,8 +11,8 @@
 namespace rdmabench::tools {
 namespace {
 
-int measure(const Options& options) {
-  check(options);
+int measure(Options options) {
+  settle(options);
   pin(options.cpu);
   const run::Config& config = options.config;
   const report::Report report = config.backend == "loop"

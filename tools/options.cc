@@ -171,20 +171,24 @@ void add_port(CLI::App& app, std::uint16_t& port) {
       ->type_name("N");
 }
 
-void check(const Options& options) {
-  const std::string& backend = options.config.backend;
+void settle(Options& options) {
+  std::string& backend = options.config.backend;
   if (backend == "loop" && !options.host.empty()) {
     throw Error(Fault::usage, fmt::format("--backend loop with the host '{}'", options.host),
                 "The loop back end stays in this process: leave out the host.");
+  }
+  if (backend == "loop" && options.cpu >= 0) {
+    throw Error(
+        Fault::usage, fmt::format("--cpu {} with --backend loop", options.cpu),
+        "Both ends are threads of this process and would share that processor: leave it out.");
   }
   if (backend != "loop" && options.host.empty()) {
     throw Error(Fault::usage, "no HOST to measure against",
                 "Name the machine where 'rdmabench serve' runs, or add --backend loop.");
   }
   if (options.transport.empty()) return;
-  const char* const needed = options.transport == "rc"    ? "verbs"
-                             : options.transport == "rdm" ? "ofi"
-                                                          : nullptr;
+  const std::string transport = CLI::detail::to_lower(options.transport);  // perftest writes RC
+  const char* const needed = transport == "rc" ? "verbs" : transport == "rdm" ? "ofi" : nullptr;
   if (needed == nullptr) {
     throw Error(Fault::usage, fmt::format("there is no transport '{}'", options.transport),
                 "Choose --transport rc or rdm.");
@@ -194,6 +198,7 @@ void check(const Options& options) {
                 fmt::format("--transport {} with --backend {}", options.transport, backend),
                 fmt::format("Add --backend {}, or leave one of them out.", needed));
   }
+  backend = needed;
 }
 
 }  // namespace rdmabench::tools

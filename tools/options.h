@@ -39,7 +39,8 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Parse&& parse,
   return app.add_option_function<std::string>(name, std::forward<Parse>(parse), help);
 }
 
-/// What no single option can tell: throws Error(usage).
-void check(const Options& options);
+/// What no single option can tell: throws Error(usage). A transport that was named settles the back
+/// end.
+void settle(Options& options);
 
 }  // namespace rdmabench::tools

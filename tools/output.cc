@@ -30,20 +30,18 @@ std::string to_text(std::span<const report::Report> reports, const std::string& 
   return text;
 }
 
+}  // namespace
+
 void write_file(const std::string& text, const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"),
                                                              &std::fclose);
   if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0) {
     const int code = errno;
-    std::fwrite(text.data(), 1, text.size(),
-                stdout);  // a result that took minutes must not be lost
     throw Error(Fault::failed, fmt::format("write to '{}'", path),
-                "The results are on standard output instead.", code);
+                "Name a place that can be written.", code);
   }
 }
-
-}  // namespace
 
 int write(std::span<const report::Report> reports, const Options& options) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -53,7 +51,12 @@ int write(std::span<const report::Report> reports, const Options& options) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   } else {
-    write_file(text, options.output);
+    try {
+      write_file(text, options.output);
+    } catch (const Error&) {
+      std::fwrite(text.data(), 1, text.size(), stdout);  // what took minutes must not be lost
+      throw;
+    }
   }
   int code = 0;
   for (const report::Report& one : reports) {

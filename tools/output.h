@@ -13,6 +13,9 @@ namespace rdmabench::tools {
 /// early to standard error. Returns the exit code: 0, or 1 when a run did not finish.
 int write(std::span<const report::Report> reports, const Options& options);
 
+/// Throws Error(failed) that names the path.
+void write_file(const std::string& text, const std::string& path);
+
 /// A line about the run on standard error that overwrites itself; nothing where that is not a
 /// terminal. Called between epochs only.
 run::OnProgress progress_line();

@@ -68,7 +68,8 @@ ServerProcess::ServerProcess(int cpu) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  std::vector<std::string> words{"rdmabench", "serve", "--address", "127.0.0.1", "--port", "0"};
+  std::vector<std::string> words{"rdmabench", "serve", "--address",    "127.0.0.1",
+                                 "--port",    "0",     "--with-parent"};
   if (cpu >= 0) {
     words.emplace_back("--cpu");
     words.push_back(std::to_string(cpu));

@@ -1,6 +1,7 @@
 // rdmabench serve
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <atomic>
 #include <csignal>
@@ -31,8 +32,17 @@ void log_line(const std::string& line) {
       stderr);
 }
 
-int serve(const run::ServerConfig& config, int cpu) {
-  pin(cpu);
+struct State {
+  run::ServerConfig config;
+  int cpu = -1;
+  bool with_parent = false;
+};
+
+int serve(const State& state) {
+  const run::ServerConfig& config = state.config;
+  pin(state.cpu);
+  if (state.with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
+  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads is no reason to leave the clients
   run::Server server(config, log_line);
   serving = &server;
   std::signal(SIGINT, stop_serving);
@@ -51,15 +61,9 @@ int serve(const run::ServerConfig& config, int cpu) {
 void add_serve(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("serve", "Answer measurements of any number of clients");
   sub->footer(
-      "Stays up until SIGINT or SIGTERM and takes every parameter from its clients, several at "
-      "once. One\n"
-      "line for each client goes to standard error. Whoever reaches the port can make this machine "
-      "send,\n"
-      "and receive into buffers of its own: open it to the cluster, not to the world.");
-  struct State {
-    run::ServerConfig config;
-    int cpu = -1;
-  };
+      "Stays up until SIGINT or SIGTERM and takes every parameter from its clients, several at once.\n"
+      "One line for each client goes to standard error. Whoever reaches the port can make this\n"
+      "machine send, and receive into buffers of its own: open it to the cluster, not to the world.");
   auto state = std::make_shared<State>();
   run::ServerConfig& config = state->config;
   sub->add_option("--address", config.address, "listen on this address only [all, IPv4 and IPv6]")
@@ -77,10 +81,15 @@ void add_serve(CLI::App& app, Command& command) {
   add_parsed(
       *sub, "--timeout",
       [&config](const std::string& text) { config.timeout = parse_duration(text); },
-      "how long a client may take to say what it wants [10s]")
+      "how long a client may take for each step of its set-up [10s]")
       ->type_name("TIME");
-  sub->callback(
-      [state, &command] { command = [state] { return serve(state->config, state->cpu); }; });
+  add_parsed(
+      *sub, "--max-timeout",
+      [&config](const std::string& text) { config.max_timeout = parse_duration(text); },
+      "longest --timeout that a client may ask for [1m]")
+      ->type_name("TIME");
+  sub->add_flag("--with-parent", state->with_parent)->group("");  // for the demo's own server
+  sub->callback([state, &command] { command = [state] { return serve(*state); }; });
 }
 
 }  // namespace rdmabench::tools

@@ -97,10 +97,11 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
                       std::min<std::chrono::milliseconds>(kConnectRetry, spec.timeout / 2)),
                   config.timeout);
   report::Report report;
+  std::string reason;
   try {
     Agreement agreement = negotiate(session, config);
     report.environment.server = std::move(agreement.server_environment);
-    report.resolved = resolved(session.link().describe(), agreement.reason);
+    reason = std::move(agreement.reason);
   } catch (const std::exception& error) {
     session.channel().abort(error.what());
     throw;
@@ -111,6 +112,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
     report.results = std::vector<report::BandwidthResult>();
   }
   measure_all(session, config, on_progress, report);
+  report.resolved =
+      resolved(session.link().describe(), reason);  // with what the link has counted by now
   return report;
 }
 

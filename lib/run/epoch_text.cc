@@ -48,6 +48,12 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
       return fmt::format("a post failed: {}: {}", where, failure);
     case Outcome::completion_failed:
       return fmt::format("a completion failed, {}: {}: {}", wait_text(result.wait), where, failure);
+    case Outcome::wrong_size:
+      return fmt::format("wrong length: {} was not whole", where);
+    case Outcome::wrong_messages:
+      return fmt::format(
+          "wrong messages: each is whole, but together they are not those that were sent, by {}",
+          where);
     case Outcome::wrong_data:
       return fmt::format("wrong data: byte {} of {} is not what was sent", result.byte, where);
     case Outcome::wrong_immediate:

@@ -94,7 +94,11 @@ class BandwidthSink {
     constexpr double kNsPerSecond = 1e9;
     const double bits = 8.0 * static_cast<double>(row.size_bytes);
     row.depth = depth_;
-    row.completion = reads_ ? session.link().describe().completion : "receiver_confirmed";
+    row.completion = completion(session);
+    if (row.validated && one_sided_write(session)) {
+      row.notes.emplace_back(
+          "validated: every immediate, and the bytes of the last message in each slot of the window");
+    }
     row.elapsed_ns = elapsed_ns_;
     row.messages_per_s =
         elapsed_ns_ > 0 ? static_cast<double>(messages_) / elapsed_ns_ * kNsPerSecond : 0;
@@ -112,6 +116,19 @@ class BandwidthSink {
   }
 
  private:
+  static bool one_sided_write(Session& session) {
+    const OperationCode operation = session.spec().operation;
+    return operation == OperationCode::write || operation == OperationCode::write_imm;
+  }
+
+  /// The target confirms what it counted. Writes it cannot count: there its word is worth as much
+  /// as the completions that came before it.
+  std::string completion(Session& session) const {
+    const std::string local = session.link().describe().completion;
+    const bool uncounted = session.spec().operation == OperationCode::write;
+    return reads_ || (uncounted && local != "delivery") ? local : "receiver_confirmed";
+  }
+
   bool reads_;
   std::uint64_t depth_;
   std::uint64_t messages_ = 0;
@@ -182,12 +199,12 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
     warmup = warm_up(size);
     while (const std::uint64_t wanted = stopper.next_epoch()) {
       const std::uint64_t iterations = std::min(wanted, longest_epoch_);
+      const Deadline::Clock::time_point begin = Deadline::Clock::now();
       const workload::EpochResult result = epoch(size, iterations);
+      bound_epochs(iterations, Deadline::Clock::now() - begin);
       const Seen seen =
           sink.add(result, std::span(intervals_).first(iterations), iterations, rate().ns_per_tick);
       stopper.add(iterations, seen.elapsed_ns, seen.location_ns);
-      bound_epochs(iterations,
-                   std::chrono::nanoseconds(static_cast<std::int64_t>(seen.elapsed_ns)));
       if (on_progress_) {
         on_progress_({.size_index = index,
                       .sizes = config_.sizes.size(),

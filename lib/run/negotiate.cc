@@ -6,6 +6,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/control/printable.h"
 #include "rdmabench/report/environment.h"
 
 namespace rdmabench::run {
@@ -59,13 +60,13 @@ Match choose(const std::vector<const Backend*>& backends, const transport::Endpo
     } else if (peer == nullptr) {
       excuse = "the server has no such back end";
     } else if (!peer->error.empty()) {
-      excuse = fmt::format("at the server: {}", peer->error);
+      excuse = fmt::format("at the server: {}", control::printable(peer->error));
     } else {
       try {
         return {backend, backend->choose(request, own.text, peer->text)};
       } catch (const Error& error) {
         if (error.fault() == Fault::usage) throw;
-        excuse = error.what();
+        excuse = control::printable(error.what());  // it may quote the server's offer
       }
     }
     excuses += fmt::format("\n  {}: {}", backend->name, excuse);

@@ -1,5 +1,6 @@
 #include "rdmabench/run/server.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,6 +84,12 @@ std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
 std::string converse(Session& session, const ServerConfig& config,
                      const control::Listener& listener, std::atomic<std::uint64_t>& memory) {
   const Request request = parse_request(session.receive(MessageType::request, "request"));
+  if (request.spec.timeout > config.max_timeout) {
+    throw Error(Fault::failed,
+                fmt::format("a timeout of {} is beyond this server's {}", request.spec.timeout,
+                            std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
+                "Lower --timeout, or raise 'rdmabench serve --max-timeout'.");
+  }
   session.agree(request.spec);
   transport::EndpointRequest wanted = endpoint_request(request.spec, false);
   wanted.local_ip = session.channel().local_ip();
@@ -99,6 +106,7 @@ std::string converse(Session& session, const ServerConfig& config,
   const Introduction client = parse_introduction(session.receive(MessageType::address, "address"));
   session.link().connect(client.address);
   session.send(MessageType::ready);
+  session.set_timeout(request.spec.timeout);
 
   const std::uint64_t messages = obey(session, listener);
   return fmt::format("{}: {} messages", describe(request.spec, session.link().describe()),
@@ -160,7 +168,7 @@ void Server::serve(control::Channel channel) {
     try {
       line = converse(session, config_, listener_, memory_);
     } catch (const std::exception& error) {
-      line = error.what();
+      line = control::printable(error.what());  // it may quote what the client sent
       session.channel().abort(line);
     }
   }

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 
-TOOL = ""  # set by main(): the command under test
+TOOL = ""  # set by take_tool(): the command under test
+SANITIZED = "RDMABENCH_SANITIZED" in os.environ  # slow, and its memory says nothing about leaks
 
 
 def run(*words: str, timeout: float = 60) -> subprocess.CompletedProcess:
@@ -44,6 +45,10 @@ class Server:
 
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def mappings(self) -> int:
+        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
+            return len(maps.readlines())
 
     def threads(self) -> int:
         return len(os.listdir(f"/proc/{self.process.pid}/task"))

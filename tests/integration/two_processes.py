@@ -47,6 +47,13 @@ class Measuring(unittest.TestCase):
                             self.assertEqual(row["iterations"], 50)
                             self.assertTrue(row["validated"])
 
+    def test_a_slot_is_not_filled_again_while_it_is_sent(self):
+        with server() as peer:
+            for operation in OPERATIONS:  # many more messages than there are slots of 1 MiB
+                with self.subTest(operation=operation):
+                    self.measured(peer.port, "bw", "--op", operation, "--validate", "-s", "1M",
+                                  "-n", "200", "--provider", "tcp")
+
     def test_every_provider_that_needs_no_device(self):
         with server() as peer:
             for provider in ("tcp", "shm"):
@@ -60,6 +67,16 @@ class Measuring(unittest.TestCase):
         with server() as peer:
             row = self.measured(peer.port, "lat", "--op", "write", "-n", "10")["results"][0]
             self.assertEqual(row["signal"], "remote-cq-data")
+
+    def test_a_transport_settles_the_back_end(self):
+        with server() as peer:
+            result = run("lat", "127.0.0.1", "--port", peer.port, "-c", "rdm", "-n", "10",
+                         "--format", "json")
+            self.assertEqual(json.loads(result.stdout)["resolved"]["transport"], "rdm")
+            refused = run("lat", "127.0.0.1", "--port", peer.port, "-c", "rc", "-n", "10")
+            if refused.returncode != 0:  # no RDMA device here, and no other back end instead
+                self.assertEqual(refused.returncode, 3, refused.stderr)
+                self.assertIn("verbs", refused.stderr)
 
     def test_over_ipv6(self):
         with socket.socket(socket.AF_INET6) as probe:
@@ -97,22 +114,26 @@ class Staying(unittest.TestCase):
             time.sleep(0.05)
 
     def test_two_hundred_clients_in_a_row_and_eight_at_once(self):
+        many = 20 if command.SANITIZED else 200
         with server() as peer:
-            for _ in range(20):
-                self.assertEqual(self.quick(peer.port), 0)
-            self.settle(peer, 20)
-            before = (peer.descriptors(), peer.threads(), peer.resident_bytes())
-            for _ in range(200):
-                self.assertEqual(self.quick(peer.port), 0)
+            # Eight at once first: each thread's heap finds its size.
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
                 self.assertEqual(list(pool.map(lambda _: self.quick(peer.port), range(8))), [0] * 8)
-            self.settle(peer, 228)
-            after = (peer.descriptors(), peer.threads(), peer.resident_bytes())
+            for _ in range(20):
+                self.assertEqual(self.quick(peer.port), 0)
+            self.settle(peer, 28)
+            before = (peer.descriptors(), peer.threads(), peer.mappings(), peer.resident_bytes())
+            for _ in range(many):
+                self.assertEqual(self.quick(peer.port), 0)
+            self.settle(peer, 28 + many)
+            after = (peer.descriptors(), peer.threads(), peer.mappings(), peer.resident_bytes())
+            print(f"descriptors, threads, mappings, resident bytes: {before} after 28 clients, "
+                  f"{after} after {28 + many}", file=sys.stderr)
             self.assertEqual(after[:2], before[:2])
-            print(f"resident memory: {before[2]} bytes after 20 clients, {after[2]} after 228",
-                  file=sys.stderr)
-            # A leak of one page a client would show; a heap that found its size does not.
-            self.assertLess(after[2] - before[2], 8 << 20)
+            if not command.SANITIZED:  # whose allocators keep what was freed
+                self.assertLess(after[2] - before[2], 20)  # of 200 sessions with several each
+                # libfabric 1.17 itself loses some 1,200 bytes a client (docs/status.md).
+                self.assertLess(after[3] - before[3], many * 2048 + (512 << 10))
             self.assertEqual(peer.stop(), 0)
 
 

@@ -97,6 +97,34 @@ measure() {
   echo "passed: $kind $op $sizes to $host, $((SECONDS - start)) s"
 }
 
+# Eight clients of one server at the same time.
+eight_at_once() {
+  local start=$SECONDS client clients=()
+  for client in {1..8}; do
+    timeout 60 "$rdmabench" lat "$1" --port $port --backend verbs --op write --size 8 \
+      --iterations 20 --warmup 4 --validate >"$scratch/client$client" 2>&1 &
+    clients+=($!)
+  done
+  for client in "${clients[@]}"; do
+    wait "$client" || fail "one of eight clients: $(cat "$scratch"/client*)"
+  done
+  assert_no_resources "eight clients"
+  echo "passed: eight clients at once, $((SECONDS - start)) s"
+}
+
+# A client that is killed while it measures leaves nothing at the server, which goes on.
+killed_client() {
+  local victim
+  "$rdmabench" bw "$1" --port $port --backend verbs --op write --size 64 --duration 60s \
+    >/dev/null 2>&1 &
+  victim=$!
+  sleep 2
+  kill -9 "$victim" 2>/dev/null || fail "the client to be killed had ended"
+  wait "$victim" || true
+  assert_no_resources "a killed client"
+  measure "$1" lat send 8 50
+}
+
 check_results() {
   python3 "$here/check_results.py" "$scratch"/*.json ||
     fail "the results are not what was asked for"

@@ -24,5 +24,9 @@ done
 if [[ -n ${RDMABENCH_ADDRESS6:-} ]]; then
   measure "$RDMABENCH_ADDRESS6" lat write 8 200
 fi
+measure "$host" bw write 64K 600  # several times as many as there are slots
+measure "$host" bw send 64K 600
+eight_at_once "$host"
+killed_client "$host"
 stop_server
 check_results

@@ -80,7 +80,12 @@ def build(cache: Path, package: str, recipe: str) -> Path:
         shutil.rmtree(leftover)
     with tempfile.TemporaryDirectory(prefix="build-", dir=cache) as scratch:
         root, initramfs, result = (Path(scratch, n) for n in ("root", "initramfs", "result"))
-        call("apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", package, cwd=scratch)
+        download = ("apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", package)
+        try:
+            call(*download, cwd=scratch)
+        except ImageError:  # lists of last week name a file that the mirror has replaced
+            call("apt-get", "-qq", "update")
+            call(*download, cwd=scratch)
         call("dpkg-deb", "-x", str(next(Path(scratch).glob("*.deb"))), str(root))
         if not (root / "lib/modules").exists():  # Debian 13 and later
             (root / "lib").symlink_to("usr/lib")

@@ -16,13 +16,16 @@
 namespace rdmabench::run {
 
 struct ServerConfig {
-  std::string address{};             ///< to listen on; "" = every address of this machine
+  std::string address{};           ///< to listen on; "" = every address of this machine
   std::uint16_t port = 18515;      ///< 0 = a free one
   std::uint32_t max_clients = 64;  ///< at once; one more is told so
   std::uint64_t max_memory = std::uint64_t{4}
                              << 30;  ///< bytes that all sessions may register at once
-  std::chrono::nanoseconds timeout =
-      std::chrono::seconds(10);  ///< for a client to say what it wants
+  /// For each step of a client's set-up.
+  std::chrono::nanoseconds timeout = std::chrono::seconds(10);
+  /// The longest that a client may ask for once it is set up: so long may a dead one keep its
+  /// place.
+  std::chrono::nanoseconds max_timeout = std::chrono::minutes(1);
 };
 
 /// One line about a client, for a log: "10.0.0.1:4242: latency of write over verbs: done".

@@ -24,11 +24,11 @@ class Session {
   Link& link() { return *link_; }
   const SessionSpec& spec() const { return spec_; }
 
-  /// What was agreed; the timeout is the client's from here on.
-  void agree(const SessionSpec& spec) {
-    spec_ = spec;
-    timeout_ = spec.timeout;
-  }
+  void agree(const SessionSpec& spec) { spec_ = spec; }
+
+  /// Of every wait from here on.
+  void set_timeout(std::chrono::nanoseconds timeout) { timeout_ = timeout; }
+
   void open(const Backend& backend, const transport::EndpointRequest& request,
             std::string_view choice) {
     link_ = backend.open(request, choice);

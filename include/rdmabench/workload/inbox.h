@@ -44,10 +44,12 @@ class Inbox {
 
   /// One poll where nothing but the peer's token can arrive.
   bool poll(Wait wait) noexcept {
-    return poll(wait, [this](const transport::Received& received) noexcept {
+    const bool going = poll(wait, [this](const transport::Received& received) noexcept {
+      if (received.bytes != 0) end(Outcome::wrong_size, Wait::confirmation);
       token_ = true;
       give_back(received.slot);
     });
+    return going && result_.outcome == Outcome::ok;
   }
 
   /// One turn of a wait that watches memory instead of the completion queue. Looks there now and

@@ -76,10 +76,12 @@ class PingPong {
               arrived_ = true;
               slot_ = received.slot;
               immediate_ = received.immediate;
+              bytes_ = received.bytes;
             })) {
           return false;
         }
       }
+      if (bytes_ != outgoing_.size()) return inbox_.end(Outcome::wrong_size, Wait::nothing);
       if constexpr (Op::kImmediate) {
         if (immediate_ != static_cast<std::uint32_t>(i)) {
           return inbox_.end(Outcome::wrong_immediate, Wait::nothing);
@@ -119,6 +121,7 @@ class PingPong {
   std::uint64_t last_;
   std::uint32_t slot_ = 0;
   std::uint32_t immediate_ = 0;
+  std::uint64_t bytes_ = 0;
   bool arrived_ = false;
 };
 

@@ -6,7 +6,7 @@
 
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/memory/pattern.h"
-#include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/stream.h"
 
 namespace rdmabench::workload {
 
@@ -22,8 +22,7 @@ EpochResult read_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& wa
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {
     result.message = i;
     if constexpr (kValidate) {
-      fetched.back() = std::byte{0};  // no tag: what an earlier read left must not pass
-      fetched.front() = ~fetched.front();
+      clear(fetched);
       last = Clock::stamp();
     }
     if (!inbox.template post<Op>(0, 0, transport::Signal::now) || !inbox.drain()) return result;

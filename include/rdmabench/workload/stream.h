@@ -19,6 +19,11 @@ inline std::span<std::byte> message_in(const transport::Region& region, std::uin
   return {region.data + index % region.slots * region.stride, size};
 }
 
+/// Data of before must not pass for new: a cleared message ends in 0, which is no tag.
+inline void clear(std::span<std::byte> message) noexcept {
+  std::fill(message.begin(), message.end(), std::byte{0});
+}
+
 /// Compares every byte of message i with the pattern.
 template <transport::Transport T>
 bool check_message(std::span<const std::byte> message, std::uint64_t i, std::uint8_t tag,
@@ -57,6 +62,7 @@ bool pump(T& endpoint, const EpochPlan& plan, std::uint64_t last, Inbox<T>& inbo
     while (endpoint.posted() < last) {
       const std::uint64_t i = endpoint.posted();
       if constexpr (kValidate && !Op::kFromTarget) {
+        if (i - endpoint.completed() >= region.slots) break;  // its slot is still being sent
         memory::fill_pattern(message_in(region, i, plan.size), tag_of(i));
       }
       const transport::PostStatus status = endpoint.template post<Op>(
@@ -87,7 +93,14 @@ EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
   result.begin = Clock::stamp();
-  if (!pump<Op, kValidate>(endpoint, plan, plan.iterations, inbox, result)) return result;
+  // Where completions come out of order, their number does not say which slot is free. So when
+  // every slot matters they are all used once, and then waited for.
+  const std::uint64_t lap =
+      kValidate && !T::kOrdersMessages ? endpoint.send_region().slots : plan.iterations;
+  for (std::uint64_t last = 0; last < plan.iterations;) {
+    last = std::min(plan.iterations, last + lap);
+    if (!pump<Op, kValidate>(endpoint, plan, last, inbox, result)) return result;
+  }
   // A target that is notified counts for itself; another has to be told that nothing more comes.
   if (!Op::kNotifies && !inbox.send_token()) return result;
   if (inbox.wait_token()) result.end = Clock::stamp();
@@ -109,7 +122,7 @@ EpochResult read_stream_initiator(T& endpoint, const EpochPlan& plan, Watch& wat
     const std::uint64_t last = std::min(n, first + lap);
     if constexpr (kValidate) {
       for (std::uint64_t i = first; i < last; ++i) {
-        message_in(region, i, plan.size).back() = std::byte{0};  // no tag: stale data must not pass
+        clear(message_in(region, i, plan.size));
       }
     }
     if (!pump<Op, kValidate>(endpoint, plan, last, inbox, result)) return result;
@@ -139,10 +152,11 @@ class Arrivals {
   std::uint64_t count() const noexcept { return count_; }
 
   void add(const transport::Received& received) noexcept {
+    if (received.bytes != plan_.size) complain(Outcome::wrong_size);
     if constexpr (Op::kImmediate) {
       immediates_ += received.immediate;
       if (T::kOrdersMessages && received.immediate != static_cast<std::uint32_t>(count_)) {
-        wrong_immediate();
+        complain(Outcome::wrong_immediate);
       }
     }
     if constexpr (kValidate && Op::kTwoSided) {
@@ -161,22 +175,22 @@ class Arrivals {
     const std::uint64_t n = plan_.iterations;
     if constexpr (Op::kImmediate) {
       // Immediates have 32 bits; run/ keeps epochs below that.
-      if (immediates_ != n * (n - 1) / 2) return wrong_immediate();
+      if (immediates_ != n * (n - 1) / 2) return complain(Outcome::wrong_immediate);
     }
     if constexpr (kValidate && Op::kTwoSided) {
       constexpr std::uint64_t kCycle = 255, kCycleSum = 255 * 256 / 2;
       const std::uint64_t rest = n % kCycle;
       if (tags_ != n / kCycle * kCycleSum + rest * (rest + 1) / 2) {
-        return inbox_.end(Outcome::wrong_data, Wait::nothing);
+        return complain(Outcome::wrong_messages);
       }
     }
     return true;
   }
 
  private:
-  bool wrong_immediate() noexcept {
+  bool complain(Outcome outcome) noexcept {
     if (result_.outcome == Outcome::ok) result_.message = count_;
-    return inbox_.end(Outcome::wrong_immediate, Wait::nothing);
+    return inbox_.end(outcome, Wait::nothing);
   }
 
   T& endpoint_;

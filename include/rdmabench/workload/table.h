@@ -32,12 +32,12 @@ void stage(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   const bool latency = key.shape == Shape::latency;
   endpoint.prepare(latency ? Op::kCode : WantedOp::kCode, plan.size);
   const transport::Region window = endpoint.window();
-  if (Op::kFromTarget) {
-    for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
+  for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
+    if (Op::kFromTarget) {
       memory::fill_pattern(message_in(window, slot, plan.size), tag_of(slot));
+    } else {
+      clear(message_in(window, slot, plan.size));  // nothing has arrived yet
     }
-  } else if (latency) {
-    message_in(window, 0, plan.size).back() = std::byte{0};  // no tag: nothing has arrived yet
   }
 }
 

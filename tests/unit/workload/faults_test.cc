@@ -88,6 +88,25 @@ TEST(StreamFaults, ALostWriteIsFoundWhenValidating) {
   EXPECT_EQ(run.target.outcome, Outcome::wrong_data);
 }
 
+TEST(StreamFaults, WhatAnEarlierEpochWroteDoesNotPassForALostWrite) {
+  for (const OperationCode operation : {OperationCode::write, OperationCode::write_imm}) {
+    Pair pair(key(Shape::stream, operation, true), kPlan);
+    ASSERT_EQ(pair.run().target.outcome, Outcome::ok);
+    pair.client.lose_data_at = kPlan.iterations + 298;
+    EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data) << transport::name(operation);
+  }
+}
+
+TEST(Faults, AMessageCutShortIsSeenEvenWithoutValidation) {
+  for (const OperationCode operation : {OperationCode::send, OperationCode::write_imm}) {
+    for (const Shape shape : {Shape::latency, Shape::stream}) {
+      Pair pair(key(shape, operation, false), kPlan);
+      pair.server.cut_bytes = 1;
+      EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_size) << transport::name(operation);
+    }
+  }
+}
+
 TEST(Faults, AFailedPostEndsTheLoop) {
   for (const Shape shape : {Shape::latency, Shape::stream}) {
     Pair pair(key(shape, OperationCode::send, false), kPlan);

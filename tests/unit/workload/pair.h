@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -24,8 +25,13 @@ class FaultyEndpoint : public transport::loop::Endpoint {
   std::uint64_t wrong_byte_at = kNever;       ///< that post's first byte is flipped
   std::uint64_t lose_at = kNever;             ///< that post is counted and never delivered
   std::uint64_t fail_post_at = kNever;
+  std::uint64_t lose_data_at = kNever;  ///< that post arrives, and its data does not
+  std::uint64_t cut_bytes = 0;          ///< so much shorter is every message that arrives here
   bool fail_poll = false;
   int busy_posts = 0;  ///< so many posts are refused first
+
+  std::byte* peer_window = nullptr;  ///< for lose_data_at
+  std::uint64_t peer_bytes = 0;
 
   template <class Op>
   transport::PostStatus post(std::uint64_t offset, std::uint32_t immediate,
@@ -42,14 +48,22 @@ class FaultyEndpoint : public transport::loop::Endpoint {
     }
     if (i == wrong_immediate_at) ++immediate;
     if (i == wrong_byte_at) send_region().data[offset] ^= std::byte{1};
+    const std::span<std::byte> landed(peer_window + offset, i == lose_data_at ? peer_bytes : 0);
+    const std::vector<std::byte> before(landed.begin(), landed.end());
     const transport::PostStatus status = Endpoint::post<Op>(offset, immediate, signal);
+    std::copy(before.begin(), before.end(), landed.begin());
     if (status == transport::PostStatus::busy) --posts_;
     return status;
   }
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
-    return fail_poll ? -1 : Endpoint::poll(on_receive);
+    if (fail_poll) return -1;
+    return Endpoint::poll([&](const transport::Received& received) noexcept {
+      transport::Received cut = received;
+      cut.bytes -= std::min(cut_bytes, cut.bytes);
+      on_receive(cut);
+    });
   }
 
   std::uint64_t posted() const noexcept { return Endpoint::posted() + lost_; }
@@ -72,6 +86,8 @@ class Pair {
       : key_(key), plan_(plan), client(request(plan, slots), ""), server(request(plan, slots), "") {
     client.connect(server.address());
     server.connect(client.address());
+    client.peer_window = server.window().data;
+    client.peer_bytes = plan.size;
   }
 
  private:
