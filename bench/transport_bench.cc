@@ -4,6 +4,8 @@
 // Both ends are driven by this one thread: nobody waits, so the figures are our own instructions.
 #include <benchmark/benchmark.h>
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "rdmabench/transport/loop/endpoint.h"
@@ -63,36 +65,46 @@ void BM_PostAndPollSend(benchmark::State& state) {
 }
 BENCHMARK(BM_PostAndPollSend);
 
-/// The latency loop of reads, which needs nobody at the other end, with one interval recorded per
-/// message. Less BM_ReadsStamped it is what recording costs beyond the stamp.
-template <class Clock>
-void BM_ReadsRecorded(benchmark::State& state) {
+constexpr std::uint64_t kMessages = 1 << 20;
+
+/// The very loop that `lat --op read` runs, with its watch and one interval recorded per message;
+/// the target, which reads do not disturb, waits in a thread. Less BM_ReadsStamped, it is what
+/// recording costs beyond the stamp.
+template <measure::ClockSource kSource>
+void BM_ReadLatencyLoop(benchmark::State& state) {
   Ends ends(OperationCode::read);
-  const EpochPlan plan{.iterations = 1 << 16, .size = kSize, .depth = 1, .receives = 1};
+  LoopKey key{.operation = OperationCode::read, .clock = kSource};
+  const EpochPlan plan{.iterations = kMessages, .size = kSize, .depth = 1, .receives = 1};
   std::vector<measure::Ticks> intervals(plan.iterations);
   for (auto _ : state) {
-    measure::Ticks last = Clock::stamp();
-    for (std::uint64_t i = 0; i < plan.iterations; ++i) {
-      ends.a.post<transport::Read>(0, 0, Signal::now);
-      while (ends.a.completed() != ends.a.posted()) {
-        ends.a.poll([](const transport::Received&) noexcept {});
-      }
-      const measure::Ticks now = Clock::stamp();
-      intervals[i] = now - last;
-      last = now;
-    }
-    benchmark::ClobberMemory();
+    state.PauseTiming();
+    key.side = Side::target;
+    const auto target = find_loop<Endpoint>(key);
+    target.stage(ends.b, key, plan);
+    std::thread serving([&] {
+      Watch watch(std::chrono::seconds(10), nullptr);
+      target.loop(ends.b, plan, watch, {});
+    });
+    key.side = Side::initiator;
+    const auto initiator = find_loop<Endpoint>(key);
+    initiator.stage(ends.a, key, plan);
+    Watch watch(std::chrono::seconds(10), nullptr);
+    state.ResumeTiming();
+    const EpochResult result = initiator.loop(ends.a, plan, watch, intervals);
+    state.PauseTiming();
+    serving.join();
+    if (result.outcome != Outcome::ok) state.SkipWithError("the loop failed");
+    state.ResumeTiming();
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.iterations));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
 }
-BENCHMARK_TEMPLATE(BM_ReadsRecorded, measure::TscClock);
-BENCHMARK_TEMPLATE(BM_ReadsRecorded, measure::RawClock);
+BENCHMARK_TEMPLATE(BM_ReadLatencyLoop, measure::ClockSource::tsc)->UseRealTime();
+BENCHMARK_TEMPLATE(BM_ReadLatencyLoop, measure::ClockSource::raw)->UseRealTime();
 
-/// The same with a stamp that is not recorded.
+/// Post, poll and stamp, and nothing else.
 template <class Clock>
 void BM_ReadsStamped(benchmark::State& state) {
   Ends ends(OperationCode::read);
-  constexpr std::uint64_t kMessages = 1 << 16;
   for (auto _ : state) {
     measure::Ticks last = 0;
     for (std::uint64_t i = 0; i < kMessages; ++i) {

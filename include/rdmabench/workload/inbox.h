@@ -44,12 +44,13 @@ class Inbox {
 
   /// One poll where nothing but the peer's token can arrive.
   bool poll(Wait wait) noexcept {
-    const bool going = poll(wait, [this](const transport::Received& received) noexcept {
-      if (received.bytes != 0) end(Outcome::wrong_size, Wait::confirmation);
+    bool whole = true;
+    const bool going = poll(wait, [&](const transport::Received& received) noexcept {
+      if (received.bytes != 0) whole = end(Outcome::wrong_size, Wait::confirmation);
       token_ = true;
       give_back(received.slot);
     });
-    return going && result_.outcome == Outcome::ok;
+    return going && whole;
   }
 
   /// One turn of a wait that watches memory instead of the completion queue. Looks there now and

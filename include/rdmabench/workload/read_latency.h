@@ -20,18 +20,21 @@ EpochResult read_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& wa
   const std::span<std::byte> fetched(endpoint.send_region().data, plan.size);
   measure::Ticks last = Clock::stamp();
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {
-    result.message = i;
     if constexpr (kValidate) {
       clear(fetched);
       last = Clock::stamp();
     }
-    if (!inbox.template post<Op>(0, 0, transport::Signal::now) || !inbox.drain()) return result;
+    if (!inbox.template post<Op>(0, 0, transport::Signal::now) || !inbox.drain()) [[unlikely]] {
+      result.message = i;
+      return result;
+    }
     const measure::Ticks now = Clock::stamp();
     intervals[i] = now - last;
     last = now;
     if constexpr (kValidate) {
       const auto wrong = memory::find_mismatch(fetched, tag_of(0));
       if (wrong) {
+        result.message = i;
         result.byte = *wrong;
         inbox.end(Outcome::wrong_data, Wait::nothing);
         return result;

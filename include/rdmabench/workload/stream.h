@@ -235,7 +235,7 @@ EpochResult quiet_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   // initiator's clock has stopped when the token comes. A write's still runs, and waits for our
   // answer.
   constexpr bool kIdle = Op::kFromTarget && !T::kNeedsProgress;
-  if (!inbox.wait_token(std::chrono::microseconds(kIdle ? 100 : 0))) return result;
+  if (!inbox.wait_token(std::chrono::microseconds(kIdle ? 1000 : 0))) return result;
   if constexpr (kValidate && std::is_same_v<Op, transport::Write>) {
     if (!check_window(endpoint, plan, inbox, result)) return result;
   }
