@@ -86,7 +86,7 @@ class BandwidthSink {
     messages_ += iterations;
     elapsed_ns_ += elapsed_ns;
     longest_ = std::max(longest_, iterations);
-    epochs_.push_back({iterations, per_message_ns});
+    epochs_.emplace_back(iterations, per_message_ns);
     return {.elapsed_ns = elapsed_ns, .location_ns = per_message_ns};
   }
 

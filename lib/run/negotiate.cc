@@ -127,6 +127,7 @@ Agreement negotiate(Session& session, const Config& config) {
 
   const std::vector<const Backend*> wanted = candidates(config);
   std::vector<Offer> ours;
+  ours.reserve(wanted.size());
   for (const Backend* backend : wanted) ours.push_back(make_offer(*backend, request));
   session.send(MessageType::request, to_text(Request{spec, ours}));
   const std::vector<Offer> theirs = parse_offers(session.receive(MessageType::offer, "offer"));
