@@ -87,9 +87,6 @@ struct Region {
   std::uint32_t slots = 0;
 };
 
-template <class Op, class T>
-concept SupportedBy = T::template supports<Op>;
-
 // clang-format off
 /// What an Endpoint must offer. Set-up may throw Error; everything marked noexcept is the data path.
 /// One thread drives an endpoint at a time.
