@@ -1,6 +1,7 @@
 // The Transport contract: what a back end's Endpoint offers to the loops of workload/.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "rdmabench/transport/operation.h"
+#include "rdmabench/transport/service.h"
 
 namespace rdmabench::transport {
 
@@ -33,24 +35,61 @@ struct Received {
   std::uint64_t bytes;      ///< payload length; 0 where the provider does not tell
 };
 
-/// What one side of a run needs from an endpoint. Both sides give the same values, except `role`.
+/// How packets are to be marked and how long a queue pair insists. -1: the back end's default.
+struct PathOptions {
+  std::int32_t service_level = -1;    ///< InfiniBand SL, or the 802.1p priority by it; 0..15
+  std::int32_t traffic_class = -1;    ///< of the global header: on RoCE v2 the IP TOS byte; 0..255
+  std::int32_t flow_label = -1;       ///< of the global header; 0..1048575
+  std::int32_t hop_limit = -1;        ///< of the global header; 0..255
+  std::int32_t partition_index = -1;  ///< into the port's table of partition keys; 0..65535
+  std::int32_t timeout = -1;      ///< acknowledgement: 4.096 us * 2^timeout, 0 = for ever; 0..31
+  std::int32_t retry_count = -1;  ///< retries without acknowledgement; 0..7
+  std::int32_t rnr_retry_count = -1;  ///< retries without a receive at the peer, 7 = for ever; 0..7
+  std::int32_t rnr_timer = -1;        ///< encoded wait before such a retry; 0..31
+
+  bool operator==(const PathOptions&) const = default;
+};
+
+/// What one side of a run needs from an endpoint. Both sides give the same values, except `client`
+/// and what names this side's device and memory.
 struct EndpointRequest {
   bool client = true;  ///< this side initiates
+  Service service = Service::automatic;
   OperationCode operation = OperationCode::send;
-  bool latency = true;              ///< ping-pong or read latency; else a stream
-  std::uint64_t max_size = 8;       ///< bytes; the largest message of the session, >= 1
-  std::uint32_t depth = 1;          ///< posts that may be outstanding, >= 1
-  std::uint32_t receives = 1;       ///< receives kept posted, >= 1
+  bool latency = true;         ///< ping-pong or read latency; else a stream
+  bool both_ways = false;      ///< this side is an initiator and a target at once
+  std::uint64_t max_size = 8;  ///< bytes; the largest message of the session, >= 1
+  std::uint32_t lanes = 1;     ///< queue pairs, >= 1; `depth` and `receives` are of each
+  std::uint32_t local_lanes =
+      0;                       ///< UD only: queue pairs of this side that serve the lanes; 0 = all
+  std::uint32_t depth = 1;     ///< posts that may be outstanding, >= 1
+  std::uint32_t receives = 1;  ///< receives kept posted, >= 1
   std::uint32_t send_slots = 1;     ///< message buffers to send from, and of the window; >= 1
   std::uint32_t receive_slots = 1;  ///< distinct receive buffers; receive r uses r % receive_slots
+  std::uint64_t slot_stride = 0;    ///< bytes from one slot to the next; 0 = memory::slot_stride()
+  std::uint32_t misalignment = 0;   ///< bytes by which every slot is off its cache line, 0..63
   std::uint32_t signal_every = 1;   ///< ask for one completion in so many posts, 1..depth
+  std::uint32_t post_list = 1;      ///< messages handed over by one post_list(), 1..depth
+  std::uint32_t segments = 1;       ///< scatter/gather entries of a message, 1..max_size
+  std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way at a time; 0 = the most
+  bool shared_receives = false;         ///< verbs: one shared receive queue for all lanes
+  bool separate_queues = false;         ///< one completion queue for sends and one for receives
+  bool events = false;  ///< an idle endpoint sleeps until a completion, and does not spin
+  std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = 0
   std::int32_t inline_limit = -1;   ///< bytes sent inline or injected: -1 = by back end, 0 = off
+  std::string memory = "host";      ///< where messages lie, see memory/
+  std::string numa = "auto";        ///< "auto" = near the device, "none", or a node's number
+  bool relaxed_ordering = false;    ///< PCIe relaxed ordering, where the device takes it
+  bool on_demand = false;           ///< on-demand paging instead of pinned pages
   std::string device;               ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
   std::string provider;             ///< ofi only; "" = choose
+  bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange
   std::int32_t gid_index = -1;      ///< verbs on RoCE only; -1 = choose
   std::int32_t mtu = 0;  ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
-  std::string local_ip;  ///< this side's address of the control connection; "" if none
-  std::string peer_ip;   ///< the other side's address of it; "" if none
+  PathOptions path{};    ///< verbs only
+  std::uint32_t timeout_ms = 10000;  ///< of each step of connect() that waits for the peer
+  std::string local_ip;              ///< this side's address of the control connection; "" if none
+  std::string peer_ip;               ///< the other side's address of it; "" if none
 };
 
 /// One way in which a transport can reach its peer, chosen by the client for both sides.
@@ -65,7 +104,7 @@ struct Description {
   std::string backend;     ///< "verbs"
   std::string provider;    ///< resolved: "rxe", "tcp;ofi_rxm", "loop"
   std::string device;      ///< resolved: "rxe0:1", "lo"
-  std::string transport;   ///< "rc", "rdm"
+  std::string transport;   ///< the service: "rc", "rdm"
   std::string completion;  ///< level of a local completion: "inject", "transmit", "delivery"
   std::vector<std::pair<std::string, std::string>> details;  ///< mtu, gid, inline, api, ...
 };
@@ -87,6 +126,15 @@ struct Region {
   std::uint32_t slots = 0;
 };
 
+/// Messages for post_list(): message k lies at `offset` + k * stride, and after `wrap` again at 0.
+struct Burst {
+  std::uint64_t offset;  ///< of the first message
+  std::uint64_t stride;  ///< bytes from one to the next
+  std::uint64_t wrap;    ///< slots * stride: where the offset begins again
+  std::uint64_t word;    ///< of the first message; the next one has the next word
+  std::uint32_t count;   ///< 1..EndpointRequest::post_list
+};
+
 // clang-format off
 /// What an Endpoint must offer. Set-up may throw Error; everything marked noexcept is the data path.
 /// One thread drives an endpoint at a time.
@@ -94,28 +142,43 @@ struct Region {
 ///   Endpoint(const EndpointRequest&, std::string_view choice)   opens and registers; no peer needed
 ///   address()            opaque text that the peer's connect() needs
 ///   connect(text)        checks every bound of what the peer sent before using it
-///   prepare(op, size)    builds the work request for messages of `size` bytes (1..max_size)
-///   post<Op>(offset, immediate, signal)
-///                        initiates one message: local bytes at send_region() + offset, and for one-sided
-///                        operations the peer's window at the same offset
-///   post_token(signal)   a zero-byte send: "I am done"; the peer gets a Received of 0 bytes
-///   post_receive(slot)   gives a receive slot back; all `receives` slots are posted by connect()
+///   prepare(op, size)    builds the work request for messages of `size` bytes (1..max_size; atomics: 8)
+///   post<Op>(offset, word, signal, lane = 0)
+///                        initiates one message on a lane (a queue pair): local bytes at send_region() +
+///                        offset, and for one-sided operations the peer's window at the same offset.
+///                        `word` is the immediate; compare-swap replaces it by word + 1. Reads and atomics
+///                        bring their data to send_region() + offset
+///   post_list<Op>(burst, signal, lane = 0)      where kPostLists: all of a burst by one call, or none of it;
+///                        `now` concerns its last message
+///   post_token(signal)   a zero-byte send on lane 0: "I am done"; the peer gets a Received of 0 bytes
+///   post_receive(slot)   gives a receive slot back; all slots of all lanes are posted by connect()
 ///   poll(on_receive)     progress: takes what has completed, calls on_receive(const Received&) for each
 ///                        receive; returns how many completions it saw, or -1 when one failed
-///   posted(), completed()  counts of post() and post_token() since the last prepare(); completed() moves
-///                        with the signalled completions, and reaches posted() once the last one is in
+///   rest(at_most)        after an empty poll: returns at once, or where `events` was asked for when
+///                        something may have completed or the time has passed; false when that failed
+///   posted(), completed()  counts of post(), post_list() and post_token() since the last prepare(), over all
+///                        lanes; completed() moves with the signalled completions, and reaches posted() once
+///                        the last one of each lane is in
+///   lanes()              their number
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes
 ///
 /// Traits:
 ///   supports<Op>               whether post<Op> exists
+///   kReliable                  a message that was posted arrives, or poll() fails
 ///   kOrdersWrites              bytes of a write become visible in order, the last byte last, and writes
 ///                              in order of posting: memory polling is a sound signal
-///   kOrdersMessages            receives complete in the order of the sends
+///   kOrdersMessages            receives complete in the order of the sends, and completed() == n says that
+///                              the first n posts have completed: false where there are several lanes
+///   kManyLanes                 lanes() may be more than 1
+///   kPostLists                 post_list() exists
 ///   kNeedsProgress             whether the peer's reads and writes wait for this side's poll()
 ///   consumes_receive<Op>       whether Op takes a posted receive at the target
 template <class T>
 concept Transport = requires(T& t, const T& c, std::string_view text, OperationCode code,
                              std::uint64_t offset, std::uint32_t word, Signal signal) {
+  { T::kReliable } -> std::convertible_to<bool>;
+  { T::kManyLanes } -> std::convertible_to<bool>;
+  { T::kPostLists } -> std::convertible_to<bool>;
   { T::kOrdersWrites } -> std::convertible_to<bool>;
   { T::kOrdersMessages } -> std::convertible_to<bool>;
   { T::kNeedsProgress } -> std::convertible_to<bool>;
@@ -126,10 +189,12 @@ concept Transport = requires(T& t, const T& c, std::string_view text, OperationC
   { t.prepare(code, offset) };
   { c.describe() } -> std::same_as<Description>;
   { c.failure() } -> std::same_as<std::string>;
-  { t.template post<Send>(offset, word, signal) } noexcept -> std::same_as<PostStatus>;
+  { t.template post<Send>(offset, offset, signal, word) } noexcept -> std::same_as<PostStatus>;
   { t.post_token(signal) } noexcept -> std::same_as<PostStatus>;
   { t.post_receive(word) } noexcept -> std::same_as<PostStatus>;
   { t.poll([](const Received&) noexcept {}) } noexcept -> std::same_as<int>;
+  { t.rest(std::chrono::milliseconds()) } noexcept -> std::same_as<bool>;
+  { c.lanes() } noexcept -> std::same_as<std::uint32_t>;
   { c.posted() } noexcept -> std::same_as<std::uint64_t>;
   { c.completed() } noexcept -> std::same_as<std::uint64_t>;
   { c.send_region() } noexcept -> std::same_as<Region>;

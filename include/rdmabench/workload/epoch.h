@@ -20,7 +20,11 @@ struct EpochPlan {
   /// Posts that may be outstanding. When validating at most the send slots: what is under way must
   /// not change.
   std::uint32_t depth = 1;
-  std::uint32_t receives = 1;  ///< receives kept posted
+  std::uint32_t receives = 1;   ///< receives kept posted
+  std::uint32_t post_list = 1;  ///< messages posted by one call
+  /// Ticks from the intended start of one message to that of the next, in 2^-16 ticks; 0 = as fast
+  /// as the depth allows.
+  std::uint64_t gap_q16 = 0;
 };
 
 enum class Outcome : std::uint8_t {
@@ -47,6 +51,10 @@ struct EpochResult {
   measure::Ticks end =
       0;  ///< ... and when the target's confirmation (reads: the last data) was here
   std::uint64_t checked = 0;  ///< messages whose every byte was compared
+  std::uint64_t arrived =
+      0;  ///< messages that this side received, as a target that is told of them
+  /// Atomics at the target: how often its words moved by one, hence how many operations succeeded.
+  std::uint64_t succeeded = 0;
 };
 
 /// The tag of message i: never 0, which a cleared buffer holds, and never that of its neighbours.

@@ -11,7 +11,10 @@
 
 namespace rdmabench::workload {
 
-enum class Shape : std::uint8_t { latency, stream };
+/// latency: one message at a time. stream: as many as the depth allows, one way. duplex: a stream
+/// each way at the same time. open_loop: messages at a given rate, answered, each timed from its
+/// intended start.
+enum class Shape : std::uint8_t { latency, stream, duplex, open_loop };
 
 struct LoopKey {
   Shape shape = Shape::latency;
@@ -19,6 +22,7 @@ struct LoopKey {
   Side side = Side::initiator;
   bool validate = false;
   measure::ClockSource clock = measure::ClockSource::raw;
+  bool paced = false;  ///< a stream that keeps to EpochPlan::gap_q16
 };
 
 template <transport::Transport T>
@@ -78,6 +82,7 @@ constexpr Loop<T> loop_for(const LoopKey& key) {
 template <transport::Transport T, class Op>
 constexpr Entry<T> entry_for(const LoopKey& key) {
   if constexpr (T::template supports<Op>) {
+    if (key.shape == Shape::duplex || key.shape == Shape::open_loop || key.paced) return {};
     return {key.clock == measure::ClockSource::tsc ? loop_for<T, Op, measure::TscClock>(key)
                                                    : loop_for<T, Op, measure::RawClock>(key),
             &stage<T, Op>};

@@ -97,6 +97,12 @@ constexpr ibv_wr_opcode work_request_opcode(OperationCode code) {
       return IBV_WR_RDMA_WRITE_WITH_IMM;
     case OperationCode::read:
       return IBV_WR_RDMA_READ;
+    case OperationCode::send_imm:
+      return IBV_WR_SEND_WITH_IMM;
+    case OperationCode::fetch_add:
+      return IBV_WR_ATOMIC_FETCH_AND_ADD;
+    case OperationCode::compare_swap:
+      return IBV_WR_ATOMIC_CMP_AND_SWP;
   }
   return IBV_WR_SEND;
 }

@@ -34,8 +34,8 @@ class FaultyEndpoint : public transport::loop::Endpoint {
   std::uint64_t peer_bytes = 0;
 
   template <class Op>
-  transport::PostStatus post(std::uint64_t offset, std::uint32_t immediate,
-                             transport::Signal signal) noexcept {
+  transport::PostStatus post(std::uint64_t offset, std::uint64_t word, transport::Signal signal,
+                             std::uint32_t lane = 0) noexcept {
     if (busy_posts > 0) {
       --busy_posts;
       return transport::PostStatus::busy;
@@ -46,11 +46,11 @@ class FaultyEndpoint : public transport::loop::Endpoint {
       ++lost_;
       return transport::PostStatus::posted;
     }
-    if (i == wrong_immediate_at) ++immediate;
+    if (i == wrong_immediate_at) ++word;
     if (i == wrong_byte_at) send_region().data[offset] ^= std::byte{1};
     const std::span<std::byte> landed(peer_window + offset, i == lose_data_at ? peer_bytes : 0);
     const std::vector<std::byte> before(landed.begin(), landed.end());
-    const transport::PostStatus status = Endpoint::post<Op>(offset, immediate, signal);
+    const transport::PostStatus status = Endpoint::post<Op>(offset, word, signal, lane);
     std::copy(before.begin(), before.end(), landed.begin());
     if (status == transport::PostStatus::busy) --posts_;
     return status;

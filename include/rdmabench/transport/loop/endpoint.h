@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -34,6 +35,9 @@ struct Port {
 /// another.
 class Endpoint {
  public:
+  static constexpr bool kReliable = true;
+  static constexpr bool kManyLanes = false;
+  static constexpr bool kPostLists = false;
   static constexpr bool kOrdersWrites = true;
   static constexpr bool kOrdersMessages = true;
   static constexpr bool kNeedsProgress = false;
@@ -55,14 +59,24 @@ class Endpoint {
   std::string failure() const { return "the loop back end cannot fail"; }
 
   template <class Op>
-  PostStatus post(std::uint64_t offset, std::uint32_t immediate, Signal signal) noexcept {
+  PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
+                  std::uint32_t /*lane*/ = 0) noexcept {
     if (posted_ - completed_ >= depth_) return PostStatus::busy;
     std::byte* local = send_region_.data + offset;
-    if constexpr (Op::kNotifies) {
+    if constexpr (Op::kAtomic) {
+      std::uint64_t before = word;
+      auto& counter = *reinterpret_cast<std::uint64_t*>(peer_->window.data + offset);
+      if constexpr (Op::kCode == OperationCode::fetch_add) {
+        before = std::atomic_ref(counter).fetch_add(1);
+      } else {
+        std::atomic_ref(counter).compare_exchange_strong(before, word + 1);
+      }
+      std::memcpy(local, &before, sizeof before);
+    } else if constexpr (Op::kNotifies) {
       std::uint32_t slot = 0;
       if (!peer_->receives.pop(slot)) return PostStatus::busy;
       copy(Op::kTwoSided ? peer_slot(slot) : peer_->window.data + offset, local);
-      peer_->arrivals.push({slot, immediate, size_});
+      peer_->arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, size_});
     } else if constexpr (Op::kFromTarget) {
       std::memcpy(local, peer_->window.data + offset, size_);
     } else {
@@ -94,6 +108,8 @@ class Endpoint {
     return seen;
   }
 
+  bool rest(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
+  std::uint32_t lanes() const noexcept { return 1; }
   std::uint64_t posted() const noexcept { return posted_; }
   std::uint64_t completed() const noexcept { return completed_; }
   Region send_region() const noexcept { return send_region_; }

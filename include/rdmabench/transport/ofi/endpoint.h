@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,11 +33,14 @@ namespace rdmabench::transport::ofi {
 /// drives an endpoint at a time.
 class Endpoint {
  public:
+  static constexpr bool kReliable = true;
+  static constexpr bool kManyLanes = false;
+  static constexpr bool kPostLists = false;
   static constexpr bool kOrdersWrites = false;
   static constexpr bool kOrdersMessages = false;
   static constexpr bool kNeedsProgress = true;
   template <class Op>
-  static constexpr bool supports = true;
+  static constexpr bool supports = !Op::kAtomic && Op::kCode != OperationCode::send_imm;
   template <class Op>
   static constexpr bool consumes_receive =
       Op::kTwoSided;  // remote completion data comes without one
@@ -58,7 +62,9 @@ class Endpoint {
   std::string failure() const;
 
   template <class Op>
-  PostStatus post(std::uint64_t offset, std::uint32_t immediate, Signal /*signal*/) noexcept {
+  PostStatus post(std::uint64_t offset, std::uint64_t word, Signal /*signal*/,
+                  std::uint32_t /*lane*/ = 0) noexcept {
+    const auto immediate = static_cast<std::uint32_t>(word);
     const std::byte* local = send_region_.data + offset;
     if constexpr (Op::kNotifies) {
       if (size_ <= inject_limit_) return injected(inject<Op>(local, offset, immediate));
@@ -99,6 +105,8 @@ class Endpoint {
     return static_cast<int>(count);
   }
 
+  bool rest(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
+  std::uint32_t lanes() const noexcept { return 1; }
   std::uint64_t posted() const noexcept { return posted_; }
   /// Counts operations, not which of them: providers complete out of order.
   std::uint64_t completed() const noexcept {

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -52,11 +53,14 @@ struct RegisteredSlots {
 class Endpoint {
  public:
   // What RC gives on InfiniBand and RoCE without relaxed ordering, which is never asked for here.
+  static constexpr bool kReliable = true;
+  static constexpr bool kManyLanes = false;
+  static constexpr bool kPostLists = false;
   static constexpr bool kOrdersWrites = true;
   static constexpr bool kOrdersMessages = true;
   static constexpr bool kNeedsProgress = false;
   template <class Op>
-  static constexpr bool supports = true;
+  static constexpr bool supports = !Op::kAtomic && Op::kCode != OperationCode::send_imm;
   template <class Op>
   static constexpr bool consumes_receive = Op::kNotifies;
 
@@ -78,11 +82,11 @@ class Endpoint {
   std::string failure() const;
 
   template <class Op>
-  [[gnu::always_inline]] PostStatus post(std::uint64_t offset, std::uint32_t immediate,
-                                         Signal signal) noexcept {
+  [[gnu::always_inline]] PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
+                                         std::uint32_t /*lane*/ = 0) noexcept {
     sge_.addr = send_address_ + offset;
     if constexpr (!Op::kTwoSided) send_wr_.wr.rdma.remote_addr = window_address_ + offset;
-    if constexpr (Op::kImmediate) send_wr_.imm_data = htonl(immediate);
+    if constexpr (Op::kImmediate) send_wr_.imm_data = htonl(static_cast<std::uint32_t>(word));
     return submit(send_wr_, send_flags_, signal);
   }
 
@@ -123,6 +127,8 @@ class Endpoint {
     return count;
   }
 
+  bool rest(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
+  std::uint32_t lanes() const noexcept { return 1; }
   std::uint64_t posted() const noexcept { return posted_; }
   std::uint64_t completed() const noexcept { return completed_; }
   Region send_region() const noexcept { return sends_.layout(); }

@@ -1,0 +1,44 @@
+// What carries messages between two endpoints: the transport service, and which operations it has.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "rdmabench/transport/operation.h"
+
+namespace rdmabench::transport {
+
+/// `automatic`: the back end's usual one, RC or RDM. rc to srd are verbs' queue pair types, rdm and
+/// msg libfabric's endpoint types.
+enum class Service : std::uint8_t { automatic, rc, uc, ud, xrc, dc, srd, rdm, msg };
+
+inline constexpr std::array<std::string_view, 9> kServiceNames{"auto", "rc",  "uc",  "ud", "xrc",
+                                                               "dc",   "srd", "rdm", "msg"};
+
+constexpr std::string_view name(Service service) {
+  return kServiceNames[static_cast<std::size_t>(service)];
+}
+
+/// Lost messages are sent again until they arrive or the connection fails.
+constexpr bool is_reliable(Service service) {
+  return service != Service::uc && service != Service::ud;
+}
+
+/// Whether a service has an operation at all. Source: InfiniBand Architecture Specification,
+/// volume 1, table "Service types and operations"; efadv_create_qp_ex(3) for SRD.
+constexpr bool has_operation(Service service, OperationCode code) {
+  switch (service) {
+    case Service::uc:
+      return !is_from_target(code);
+    case Service::ud:
+      return code == OperationCode::send || code == OperationCode::send_imm;
+    case Service::srd:
+      return !is_atomic(code);
+    default:
+      return true;
+  }
+}
+
+}  // namespace rdmabench::transport
