@@ -31,26 +31,30 @@ struct CellText {
   }
 };
 
-void append_line(std::string& text, const Row& row, auto&& field_text) {
-  std::string_view separator;
+/// `last` is a field after those of the row.
+void append_line(std::string& text, const Row& row, auto&& field_text, std::string_view last) {
   for (const Field& field : row) {
-    text += separator;
     text += field_text(field);
-    separator = ",";
+    text += ',';
   }
+  text += last;
   text += kLineEnd;
 }
 
 }  // namespace
 
 std::string to_csv(const Report& report) {
+  const CellText cell_text;
+  const std::string suspect = cell_text(!report.suspicions.empty());
   std::string text;
   const auto append = [&]<class Result>(const std::vector<Result>& results) {
-    append_line(text, to_row(Result{}, report.resolved),
-                [](const Field& field) { return field.key; });
+    append_line(
+        text, to_row(Result{}, report.resolved), [](const Field& field) { return field.key; },
+        "suspect");
     for (const Result& result : results) {
-      append_line(text, to_row(result, report.resolved),
-                  [](const Field& field) { return std::visit(CellText{}, field.cell); });
+      append_line(
+          text, to_row(result, report.resolved),
+          [&](const Field& field) { return std::visit(cell_text, field.cell); }, suspect);
     }
   };
   std::visit(append, report.results);

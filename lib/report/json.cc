@@ -53,6 +53,31 @@ Json to_object(const Clock& clock) {
           {"resolution_ns", clock.resolution_ns}};
 }
 
+Json to_object(const Environment& sides) {
+  return {{"client", to_list(sides.client)}, {"server", to_list(sides.server)}};
+}
+
+Json to_list(const std::vector<Counter>& counters) {
+  Json list = Json::array();
+  for (const Counter& counter : counters) {
+    list.push_back({{"device", counter.device},
+                    {"name", counter.name},
+                    {"class", counter.kind},
+                    {"source", counter.source},
+                    {"change", counter.change ? Json(*counter.change) : Json(nullptr)},
+                    {"at_least", counter.at_least}});
+  }
+  return list;
+}
+
+Json to_list(const std::vector<Suspicion>& suspicions) {
+  Json list = Json::array();
+  for (const Suspicion& suspicion : suspicions) {
+    list.push_back({{"code", suspicion.code}, {"text", suspicion.text}});
+  }
+  return list;
+}
+
 Json to_results(const Report& report) {
   Json list = Json::array();
   const auto append = [&](const auto& results) {
@@ -74,11 +99,15 @@ Json to_document(const Report& report) {
   document["schema"] = kSchema;
   document["test"] = latency ? "latency" : "bandwidth";
   document["error"] = report.error ? Json(*report.error) : Json(nullptr);
-  document["environment"] = {{"client", to_list(report.environment.client)},
-                             {"server", to_list(report.environment.server)}};
+  document["suspect"] = !report.suspicions.empty();
+  document["suspicions"] = to_list(report.suspicions);
+  document["environment"] = to_object(report.environment);
   document["config"] = to_object(report.config);
   document["resolved"] = to_object(report.resolved);
   document["clock"] = report.clock ? to_object(*report.clock) : Json(nullptr);
+  document["conditions"] = to_object(report.conditions);
+  document["counters"] = {{"client", to_list(report.counters.client)},
+                          {"server", to_list(report.counters.server)}};
   document["results"] = to_results(report);
   document["notes"] = report.notes;
   return document;

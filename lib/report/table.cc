@@ -222,6 +222,9 @@ std::string to_table(const Report& report) {
       std::visit([&](const auto& results) { return sections(report, results); }, report.results);
   text += std::visit([](const auto& results) { return row_notes(results); }, report.results);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", printable(note));
+  for (const Suspicion& suspicion : report.suspicions) {
+    text += fmt::format("suspect: {}\n", printable(suspicion.text));
+  }
   if (report.error) text += fmt::format("error: {}\n", printable(*report.error));
   return text;
 }

@@ -13,6 +13,7 @@
 
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/fact.h"
+#include "rdmabench/report/truth.h"
 
 namespace rdmabench::report {
 
@@ -78,6 +79,9 @@ struct Report {
   Resolved resolved;
   Environment environment;
   std::optional<Clock> clock;
+  Environment conditions;  ///< of the run itself: noise floor, threads, their CPUs and migrations
+  Counters counters;       ///< what changed, and what was watched and did not
+  std::vector<Suspicion> suspicions;  ///< if there are any, the run is suspect
   std::variant<std::vector<LatencyResult>, std::vector<BandwidthResult>> results;
   std::vector<std::string> notes;    ///< about the whole run
   std::optional<std::string> error;  ///< why the run ended early

@@ -7,7 +7,8 @@
 
 namespace rdmabench::report {
 
-/// What was measured and over what, one line per size, then the notes and the error.
+/// What was measured and over what, one line per size, then the notes, why the run is
+/// suspect, and the error.
 ///
 /// The rows fit into 100 columns. Latency is in microseconds, with no digit below the clock's
 /// resolution, and

@@ -15,12 +15,12 @@ TEST(Csv, NamesTheColumnsAsInJson) {
   EXPECT_EQ(to_csv(bandwidth_sample()),
             "operation,backend,provider,device,direction,completion,size_bytes,iterations,"
             "warmup_iterations,depth,bits_per_s,bits_per_s_low,bits_per_s_high,messages_per_s,"
-            "elapsed_ns,validated,stable,spread,notes\r\n"
+            "elapsed_ns,validated,stable,spread,notes,suspect\r\n"
             "send,ofi,tcp;ofi_rxm,lo,one_way,receiver_confirmed,64,5000000,1000,128,1280000000,"
             "1250000000,1300000000,2500000,2000000000,false,true,0.015625,"
-            "The governor is powersave.\r\n"
+            "The governor is powersave.,false\r\n"
             "send,ofi,tcp;ofi_rxm,lo,one_way,receiver_confirmed,65536,100000,1000,128,52428800000,"
-            ",,100000,1000000000,false,true,0.015625,The governor is powersave.\r\n");
+            ",,100000,1000000000,false,true,0.015625,The governor is powersave.,false\r\n");
 }
 
 TEST(Csv, HasAHeaderEvenWithoutResults) {
@@ -36,7 +36,12 @@ TEST(Csv, QuotesCommasQuotesAndLineEnds) {
   rows[0].notes = {"say \"no\"", "one\r\ntwo"};
   const std::string text = to_csv(report);
   EXPECT_THAT(text, HasSubstr(",\"a,b\","));
-  EXPECT_THAT(text, HasSubstr(",\"say \"\"no\"\"; one\r\ntwo\"\r\n"));
+  EXPECT_THAT(text, HasSubstr(",\"say \"\"no\"\"; one\r\ntwo\",false\r\n"));
+}
+
+TEST(Csv, MarksEveryRowOfASuspectRun) {
+  EXPECT_THAT(to_csv(latency_sample()), HasSubstr(",The target's CPU was idle.,true\r\n"));
+  EXPECT_THAT(to_csv(latency_sample()), Not(HasSubstr("false\r\n")));
 }
 
 TEST(Csv, LeavesFieldsWithoutAValueEmpty) {

@@ -24,6 +24,8 @@ TEST(Json, WritesOneDocument) {
   "schema": "rdmabench/1",
   "test": "bandwidth",
   "error": null,
+  "suspect": false,
+  "suspicions": [],
   "environment": {
     "client": [
       {
@@ -57,6 +59,14 @@ TEST(Json, WritesOneDocument) {
     "relative_error": 0.0,
     "stamp_overhead_ns": 30.0,
     "resolution_ns": 25.0
+  },
+  "conditions": {
+    "client": [],
+    "server": []
+  },
+  "counters": {
+    "client": [],
+    "server": []
   },
   "results": [
     {
@@ -109,6 +119,27 @@ TEST(Json, CarriesEveryNumberOfALatencyExactly) {
   EXPECT_EQ(result["median_high_ns"], 1260);
   EXPECT_EQ(result["kind"], "half_round_trip");
   EXPECT_EQ(result["signal"], "memory-poll");
+}
+
+TEST(Json, MarksASuspectRunAndSaysWhy) {
+  const Json document = Json::parse(to_json(latency_sample()));
+  EXPECT_EQ(document["suspect"], true);
+  EXPECT_EQ(document["suspicions"][0]["code"], "retransmissions");
+  EXPECT_EQ(document["suspicions"][0]["text"], "3 packets were sent again.");
+  EXPECT_EQ(document["conditions"]["client"][0]["value"], 4250);
+  EXPECT_EQ(document["conditions"]["server"][0]["name"], "thread0_cpus");
+}
+
+TEST(Json, CarriesCountersOfBothSides) {
+  const Json counters = Json::parse(to_json(latency_sample()))["counters"];
+  EXPECT_EQ(counters["client"][0]["device"], "rxe0:1");
+  EXPECT_EQ(counters["client"][0]["name"], "sequence_naks_received");
+  EXPECT_EQ(counters["client"][0]["class"], "retransmission");
+  EXPECT_EQ(counters["client"][0]["source"], "hw_counters/rcvd_seq_err");
+  EXPECT_EQ(counters["client"][0]["change"], 3);
+  EXPECT_EQ(counters["client"][0]["at_least"], false);
+  EXPECT_EQ(counters["server"][0]["at_least"], true);
+  EXPECT_TRUE(counters["server"][1]["change"].is_null());
 }
 
 TEST(Json, NamesThePercentilesThatTheSamplesCannotSupport) {

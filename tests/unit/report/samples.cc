@@ -48,12 +48,21 @@ Report latency_sample() {
   report.environment.client = {{"hostname", "left"}, {"cpus_online", std::uint64_t{2}}};
   report.environment.server = {{"hostname", "right"}, {"smt_active", false}};
   report.clock = Clock{"tsc", "invariant, and trusted by the kernel", 0.4375, 1e-8, 22.5, 7.5};
+  report.conditions.client = {{"noise_largest_gap_ns", 4250.0},
+                              {"thread0_migrations", std::uint64_t{0}}};
+  report.conditions.server = {{"thread0_cpus", "0-3"}};
+  report.counters.client = {
+      {"rxe0:1", "sequence_naks_received", "retransmission", "hw_counters/rcvd_seq_err", 3, false}};
+  report.counters.server = {
+      {"rxe0:1", "symbol_errors", "error", "counters/symbol_error", 65530, true},
+      {"rxe0:1", "ack_timeouts", "retransmission", "hw_counters/x", std::nullopt, false}};
+  report.suspicions = {{"retransmissions", "3 packets were sent again."}};
   LatencyResult small = latency_row(8, 100, 1);
   LatencyResult large = latency_row(65536, 100000, 16);
   large.validated = small.validated = true;
   large.stable = false;
   large.spread = 0.125;
-  large.notes = {"3 packets were sent again."};
+  large.notes = {"The target's CPU was idle."};
   report.results = std::vector{small, large};
   return report;
 }
@@ -97,6 +106,9 @@ Report hostile_sample() {
   report.resolved = {evil, evil, evil, evil, evil, {{evil, kNaN}}};
   report.clock = Clock{evil, evil, kNaN, kInfinity, kNaN, kInfinity};
   report.notes = {evil};
+  report.suspicions = {{"evil", evil}};
+  report.conditions.server = {{evil, evil}};
+  report.counters.server = {{evil, evil, "other", evil, 1, false}};
   report.error = evil;
   LatencyResult row = latency_row(8, 0, kNaN);
   row.operation = evil;

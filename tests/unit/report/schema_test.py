@@ -33,7 +33,9 @@ def find_object(document, path):
 
 def broken_copies(document):
     """Each with what was done to it: a key left out, a key added, a value of the wrong type."""
-    paths = [(), ("environment",), ("resolved",), ("clock",), ("results", 0)]
+    paths = [(), ("environment",), ("resolved",), ("clock",), ("conditions",), ("counters",), ("results", 0)]
+    if document["counters"]["client"]:
+        paths += [("counters", "client", 0), ("suspicions", 0)]
     for path in paths:
         for key in find_object(document, path):
             broken = copy.deepcopy(document)

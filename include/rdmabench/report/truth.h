@@ -1,0 +1,34 @@
+// What may be wrong with a run: what the hardware counted meanwhile, and the doubts that follow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmabench::report {
+
+/// By how much one hardware counter grew during a run. It counts all that its device did, for
+/// whomever. Its words may come from a peer: every writer makes them harmless.
+struct Counter {
+  std::string device;  ///< "mlx5_0:1", "eth0", or "machine" for what the kernel keeps of all of it
+  std::string name;    ///< the same for every vendor: "ack_timeouts"; see docs/counters.md
+  std::string kind;    ///< "retransmission", "receiver_not_ready", "congestion", "discard", ...
+  std::string source;  ///< the kernel's file: "hw_counters/local_ack_timeout_err"
+  std::optional<std::uint64_t> change;  ///< none: it went backwards, so nothing can be said
+  bool at_least = false;                ///< it stands at its upper end, and may have missed more
+};
+
+/// Of both sides of a run.
+struct Counters {
+  std::vector<Counter> client;
+  std::vector<Counter> server;
+};
+
+/// Why a run's numbers may not be what they seem to be. A run with one is suspect.
+struct Suspicion {
+  std::string code;  ///< one word for programs: "retransmissions", "migration", ...
+  std::string text;  ///< what was found, with its number, and what to do about it
+};
+
+}  // namespace rdmabench::report
