@@ -14,6 +14,7 @@ using Command = std::function<int()>;
 
 void add_lat(CLI::App& app, Command& command);
 void add_bw(CLI::App& app, Command& command);
+void add_load(CLI::App& app, Command& command);
 void add_serve(CLI::App& app, Command& command);
 void add_devices(CLI::App& app, Command& command);
 void add_demo(CLI::App& app, Command& command);

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "output.h"
 #include "process.h"
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/json.h"
 #include "rdmabench/run/client.h"
@@ -24,7 +25,7 @@ int demo(const Options& options, const std::string& json) {
   const std::vector<int> cpus = processors();
   const bool apart = cpus.size() >= 2;
   const ServerProcess server(apart ? cpus[0] : -1);
-  if (apart) pin(cpus[1]);
+  if (apart) pin_this_thread(cpus[1]);
 
   std::vector<report::Report> reports;
   for (const Shape shape : {Shape::latency, Shape::stream}) {

@@ -59,6 +59,7 @@ int parse_and_run(int argc, char** argv) {
   add_serve(app, command);
   add_lat(app, command);
   add_bw(app, command);
+  add_load(app, command);
   add_demo(app, command);
   try {
     app.parse(argc, argv);

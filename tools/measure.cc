@@ -1,10 +1,9 @@
-// rdmabench lat, rdmabench bw
+// rdmabench lat, rdmabench bw, rdmabench load
 #include <memory>
 
 #include "commands.h"
 #include "options.h"
 #include "output.h"
-#include "process.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/run/client.h"
 
@@ -13,7 +12,6 @@ namespace {
 
 int measure(Options options) {
   settle(options);
-  pin(options.cpu);
   const run::Config& config = options.config;
   const report::Report report = config.backend == "loop"
                                     ? run::run_in_process(config, progress_line())
@@ -21,9 +19,9 @@ int measure(Options options) {
   return write(std::span(&report, 1), options);
 }
 
-std::shared_ptr<Options> add(CLI::App& subcommand, Command& command) {
+std::shared_ptr<Options> add(CLI::App& subcommand, Command& command, Test test) {
   auto options = std::make_shared<Options>();
-  add_measuring(subcommand, *options);
+  add_measuring(subcommand, *options, test);
   subcommand.callback([options, &command] { command = [options] { return measure(*options); }; });
   return options;
 }
@@ -44,7 +42,7 @@ void add_lat(CLI::App& app, Command& command) {
       "  rdmabench lat node2 --op write -s 1:64K   a sweep\n"
       "  rdmabench lat node2 -d mlx5_0 -n 10k --format json --output lat.json\n"
       "  rdmabench lat --backend loop              what rdmabench itself costs");
-  add(*lat, command)->config.shape = workload::Shape::latency;
+  add(*lat, command, Test::latency)->config.shape = workload::Shape::latency;
 }
 
 void add_bw(CLI::App& app, Command& command) {
@@ -58,9 +56,28 @@ void add_bw(CLI::App& app, Command& command) {
       "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"
       "  rdmabench bw node2 --op send -s 64        message rate\n"
       "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds a size");
-  auto options = add(*bw, command);
+  auto options = add(*bw, command, Test::bandwidth);
   options->config.shape = workload::Shape::stream;
   options->config.sizes = parse_size_list("64K");
+}
+
+void add_load(CLI::App& app, Command& command) {
+  CLI::App* load = app.add_subcommand("load", "Measure latency under a given load of a server");
+  load->footer(
+      "An open loop: messages are posted at a steady rate whether or not earlier ones were "
+      "answered, and each\n"
+      "is timed from when it should have been posted, so that a stall is charged to all that it "
+      "delays. send,\n"
+      "send-imm and write-imm are answered by the server (a whole round trip); the others end with "
+      "their\n"
+      "completion. Without --rate: capacity first, then from 10 to 110 % of it, a second each, and "
+      "the knee.\n"
+      "\n"
+      "Examples:\n"
+      "  rdmabench load node2                      the latency-versus-load curve of 8-byte sends\n"
+      "  rdmabench load node2 --op read -s 4K -D 5s\n"
+      "  rdmabench load node2 --rate 100k          one load");
+  add(*load, command, Test::load)->config.shape = workload::Shape::open_loop;
 }
 
 }  // namespace rdmabench::tools

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "rdmabench/run/config.h"
 
@@ -13,21 +14,23 @@ struct Options {
   run::Config config;
   std::string host;
   std::uint16_t port = run::kDefaultPort;
-  int cpu = -1;
-  std::string transport;
   std::string format = "table";
-  std::string output;  ///< "" = standard output
-  std::string stop;    ///< which option set the rule, to refuse a second one
+  std::string output;             ///< "" = standard output
+  std::uint32_t port_number = 0;  ///< of the device, perftest's -i; 0 = any
+  std::string stop;               ///< which option set the rule, to refuse a second one
 };
 
+/// What a subcommand measures: the options that it has follow from that.
+enum class Test : std::uint8_t { latency, bandwidth, load };
+
 /// HOST, and everything that says what to measure.
-void add_measuring(CLI::App& app, Options& options);
+void add_measuring(CLI::App& app, Options& options, Test test);
 
 /// --format and --output.
 void add_output(CLI::App& app, Options& options);
 
-/// --cpu: on which processor to run.
-void add_cpu(CLI::App& app, int& cpu);
+/// --cpu: on which processors to run.
+void add_cpus(CLI::App& app, std::vector<int>& cpus);
 
 /// --port.
 void add_port(CLI::App& app, std::uint16_t& port);
@@ -39,8 +42,7 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Parse&& parse,
   return app.add_option_function<std::string>(name, std::forward<Parse>(parse), help);
 }
 
-/// What no single option can tell: throws Error(usage). A transport that was named settles the back
-/// end.
+/// What no single option can tell: throws Error(usage).
 void settle(Options& options);
 
 }  // namespace rdmabench::tools

@@ -71,8 +71,9 @@ run::OnProgress progress_line() {
   if (isatty(STDERR_FILENO) == 0) return nullptr;
   return [](const run::Progress& progress) {
     std::fputs(
-        fmt::format("{}size {} of {}: {} bytes, {} messages", kEraseLine, progress.size_index + 1,
-                    progress.sizes, format_size(progress.size_bytes), progress.iterations)
+        fmt::format("{}size {} of {}: {} bytes, {} messages, {:.6g} messages/s", kEraseLine,
+                    progress.size_index + 1, progress.sizes, format_size(progress.size_bytes),
+                    progress.iterations, progress.messages_per_s)
             .c_str(),
         stderr);
   };

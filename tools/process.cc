@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <vector>
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
@@ -38,28 +38,6 @@ std::string first_line(int pipe) {
 }
 
 }  // namespace
-
-std::vector<int> processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<int> found;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) found.push_back(cpu);
-  }
-  return found;
-}
-
-void pin(int cpu) {
-  if (cpu < 0) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0) {
-    throw Error(Fault::usage, fmt::format("--cpu {}", cpu),
-                fmt::format("This process may use {}.", fmt::join(processors(), ", ")), errno);
-  }
-}
 
 ServerProcess::ServerProcess(int cpu) {
   std::array<int, 2> ends{};

@@ -1,20 +1,12 @@
-// Processors and child processes.
+// Child processes.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace rdmabench::tools {
-
-/// Binds this process to one processor; nothing for a negative one. Throws Error(usage) that lists
-/// the processors this process may use. Source: sched_setaffinity(2).
-void pin(int cpu);
-
-/// The processors this process may use, in order.
-std::vector<int> processors();
 
 /// This program as `rdmabench serve` on a free port, ended with the object.
 class ServerProcess {

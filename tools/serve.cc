@@ -11,7 +11,7 @@
 
 #include "commands.h"
 #include "options.h"
-#include "process.h"
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/run/server.h"
 
@@ -34,13 +34,12 @@ void log_line(const std::string& line) {
 
 struct State {
   run::ServerConfig config;
-  int cpu = -1;
   bool with_parent = false;
 };
 
 int serve(const State& state) {
   const run::ServerConfig& config = state.config;
-  pin(state.cpu);
+  if (config.cpus.size() == 1) pin_this_thread(config.cpus[0]);
   if (state.with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
   std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads is no reason to leave the clients
   run::Server server(config, log_line);
@@ -69,7 +68,7 @@ void add_serve(CLI::App& app, Command& command) {
   sub->add_option("--address", config.address, "listen on this address only [all, IPv4 and IPv6]")
       ->type_name("ADDRESS");
   add_port(*sub, config.port);
-  add_cpu(*sub, state->cpu);
+  add_cpus(*sub, config.cpus);
   sub->add_option("--max-clients", config.max_clients, "clients at once [64]")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));

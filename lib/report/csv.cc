@@ -26,6 +26,7 @@ struct CellText {
   std::string operator()(double value) const { return fmt::format("{}", value); }
   std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(const Intervals& /*list*/) const { return ""; }
   std::string operator()(const std::vector<std::string>& list) const {
     return quoted(fmt::format("{}", fmt::join(list, "; ")));
   }

@@ -1,5 +1,6 @@
 #include "rdmabench/report/json.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -17,6 +18,15 @@ Json to_value(const auto& variant) {
       [](const auto& value) -> Json {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
           return nullptr;
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Intervals>) {
+          Json list = Json::array();
+          for (const Interval& interval : value) {
+            list.push_back({{"begin_ns", interval.begin_ns},
+                            {"elapsed_ns", interval.elapsed_ns},
+                            {"bits_per_s", interval.bits_per_s},
+                            {"messages_per_s", interval.messages_per_s}});
+          }
+          return list;
         } else {
           return value;
         }
@@ -94,10 +104,10 @@ Json to_results(const Report& report) {
 }
 
 Json to_document(const Report& report) {
-  const bool latency = std::holds_alternative<std::vector<LatencyResult>>(report.results);
+  constexpr std::array kTests{"latency", "bandwidth", "load"};  // in the variant's order
   Json document;
   document["schema"] = kSchema;
-  document["test"] = latency ? "latency" : "bandwidth";
+  document["test"] = kTests[report.results.index()];
   document["error"] = report.error ? Json(*report.error) : Json(nullptr);
   document["suspect"] = !report.suspicions.empty();
   document["suspicions"] = to_list(report.suspicions);

@@ -13,6 +13,10 @@ std::vector<std::string> unsupported_percentiles(const measure::LatencySummary& 
   return keys;
 }
 
+Cell optional(const std::optional<std::uint64_t>& value) {
+  return value ? Cell(*value) : Cell();
+}
+
 }  // namespace
 
 Cell finite(double value) {
@@ -46,6 +50,7 @@ Row to_row(const LatencyResult& result, const Resolved& resolved) {
       {"median_high_ns", finite(latency.median_high_ns)},
       {"percentile_error", finite(latency.percentile_error)},
       {"unsupported_percentiles", unsupported_percentiles(latency)},
+      {"succeeded", optional(result.succeeded)},
       {"validated", result.validated},
       {"stable", result.stable},
       {"spread", finite(result.spread)},
@@ -73,11 +78,28 @@ Row to_row(const BandwidthResult& result, const Resolved& resolved) {
       {"bits_per_s_high", interval ? finite(result.bits_per_s_high) : Cell()},
       {"messages_per_s", finite(result.messages_per_s)},
       {"elapsed_ns", finite(result.elapsed_ns)},
+      {"peak_bits_per_s", result.peak_bits_per_s > 0 ? finite(result.peak_bits_per_s) : Cell()},
+      {"offered_messages_per_s",
+       result.offered_messages_per_s > 0 ? finite(result.offered_messages_per_s) : Cell()},
+      {"lost", optional(result.lost)},
+      {"succeeded", optional(result.succeeded)},
+      {"intervals", result.intervals},
       {"validated", result.validated},
       {"stable", result.stable},
       {"spread", finite(result.spread)},
       {"notes", result.notes},
   };
+}
+
+Row to_row(const LoadResult& result, const Resolved& resolved) {
+  Row row{{"load", finite(result.load)},
+          {"offered_messages_per_s", finite(result.offered_messages_per_s)},
+          {"achieved_messages_per_s", finite(result.achieved_messages_per_s)},
+          {"max_lag_ns", finite(result.max_lag_ns)},
+          {"knee", result.knee}};
+  const Row latency = to_row(result.latency, resolved);
+  row.insert(row.end(), latency.begin(), latency.end());
+  return row;
 }
 
 }  // namespace rdmabench::report

@@ -12,9 +12,12 @@
 
 namespace rdmabench::report {
 
+/// One line of a bandwidth result's time; CSV leaves them out.
+using Intervals = std::vector<Interval>;
+
 /// std::monostate where there is no value, so that a double in a cell is always finite.
 using Cell = std::variant<std::monostate, std::string, double, std::uint64_t, bool,
-                          std::vector<std::string>>;
+                          std::vector<std::string>, Intervals>;
 
 Cell finite(double value);
 
@@ -27,6 +30,7 @@ using Row = std::vector<Field>;
 /// The keys and their order do not depend on the result.
 Row to_row(const LatencyResult& result, const Resolved& resolved);
 Row to_row(const BandwidthResult& result, const Resolved& resolved);
+Row to_row(const LoadResult& result, const Resolved& resolved);
 
 struct Percentile {
   std::string_view key;

@@ -55,6 +55,14 @@ class NumberColumn {
   double largest_ = 0;
 };
 
+const LatencyResult& common(const LoadResult& result) {
+  return result.latency;
+}
+template <class Result>
+const Result& common(const Result& result) {
+  return result;
+}
+
 /// The size and the iterations of each result, then `columns`.
 template <class Result>
 std::string rows_text(std::span<const Result> results, std::span<const NumberColumn> columns) {
@@ -62,8 +70,8 @@ std::string rows_text(std::span<const Result> results, std::span<const NumberCol
   for (const NumberColumn& column : columns) headings.push_back({column.heading()});
   TextTable table(std::move(headings));
   for (std::size_t i = 0; i < results.size(); ++i) {
-    std::vector<std::string> cells{format_size(results[i].size_bytes),
-                                   fmt::format("{}", results[i].iterations)};
+    std::vector<std::string> cells{format_size(common(results[i]).size_bytes),
+                                   fmt::format("{}", common(results[i]).iterations)};
     for (const NumberColumn& column : columns) cells.push_back(column.text(i));
     table.add_row(std::move(cells));
   }
@@ -109,6 +117,19 @@ std::string section_rows(const Report& report, std::span<const LatencyResult> re
          (unsupported ? "-: fewer than 10 samples lie beyond this percentile\n" : "");
 }
 
+/// A line for each interval, for who looks for a link that flaps.
+std::string intervals_text(const BandwidthResult& result) {
+  if (result.intervals.empty()) return "";
+  std::string text = fmt::format("{} bytes, by interval:\n", format_size(result.size_bytes));
+  for (const Interval& interval : result.intervals) {
+    text += fmt::format(
+        "  {:8.3f} s to {:8.3f} s  {:12.6f} Gb/s  {:10.6f} Mmsg/s\n", interval.begin_ns / kNsPerS,
+        (interval.begin_ns + interval.elapsed_ns) / kNsPerS, interval.bits_per_s / kBitsPerGigabit,
+        interval.messages_per_s / kMessagesPerMillion);
+  }
+  return text;
+}
+
 std::string section_rows(const Report& /*report*/, std::span<const BandwidthResult> results) {
   NumberColumn gigabits("Gb/s", 3);
   NumberColumn interval("+/-%", 1);
@@ -129,7 +150,45 @@ std::string section_rows(const Report& /*report*/, std::span<const BandwidthResu
     elapsed.add(result.elapsed_ns / kNsPerS);
   }
   const std::vector columns{gigabits, interval, mebibytes, messages, elapsed};
-  return rows_text(results, std::span<const NumberColumn>(columns));
+  std::string text = rows_text(results, std::span<const NumberColumn>(columns));
+  for (const BandwidthResult& result : results) text += intervals_text(result);
+  return text;
+}
+
+std::string section_rows(const Report& report, std::span<const LoadResult> results) {
+  const int limit = latency_decimals(report, results.front().latency);
+  NumberColumn load("load[%]", 1);
+  NumberColumn offered("offered[Mmsg/s]", kSignificantDigits);
+  NumberColumn achieved("achieved[Mmsg/s]", kSignificantDigits);
+  std::vector<NumberColumn> columns;
+  std::string knee = "knee: none, latency takes off already at the lowest load\n";
+  for (const LoadResult& result : results) {
+    load.add(result.load * 100);
+    offered.add(result.offered_messages_per_s / kMessagesPerMillion);
+    achieved.add(result.achieved_messages_per_s / kMessagesPerMillion);
+    if (!result.knee) continue;
+    knee = fmt::format("knee: latency takes off above {:.3g} Mmsg/s, {:.0f} % of capacity\n",
+                       result.offered_messages_per_s / kMessagesPerMillion, result.load * 100);
+  }
+  columns = {load, offered, achieved};
+  const auto add_column = [&](std::string heading, double measure::LatencySummary::*value,
+                              double percent) {
+    NumberColumn column(std::move(heading), limit);
+    for (const LoadResult& result : results) {
+      const measure::LatencySummary& latency = result.latency.latency;
+      if (percent > 0 && !latency.supports(percent)) {
+        column.add_nothing();
+      } else {
+        column.add(latency.*value / kNsPerUs);
+      }
+    }
+    columns.push_back(std::move(column));
+  };
+  add_column("p50[us]", &measure::LatencySummary::p50_ns, 50);
+  add_column("p99[us]", &measure::LatencySummary::p99_ns, 99);
+  add_column("p99.9[us]", &measure::LatencySummary::p999_ns, 99.9);
+  add_column("max[us]", &measure::LatencySummary::max_ns, 0);
+  return rows_text(results, std::span<const NumberColumn>(columns)) + knee;
 }
 
 /// "half_round_trip" as words.
@@ -157,10 +216,24 @@ std::string heading(const LatencyResult& result) {
 }
 
 std::string heading(const BandwidthResult& result) {
-  return fmt::format("{} bandwidth, {}, depth {}\n{}{}\n", printable(result.operation),
-                     spaced(result.direction), result.depth,
+  const std::string rate =
+      result.offered_messages_per_s > 0
+          ? fmt::format(", limited to {:.6g} messages/s", result.offered_messages_per_s)
+          : "";
+  return fmt::format("{} bandwidth, {}, depth {}{}\n{}{}\n", printable(result.operation),
+                     spaced(result.direction), result.depth, rate,
                      joined({{"completion:", spaced(result.completion)}}),
                      result.validated ? ", data validated" : "");
+}
+
+std::string heading(const LoadResult& result) {
+  const LatencyResult& latency = result.latency;
+  return fmt::format(
+      "{} latency under load, {}, {}, from the intended start (open loop)\n{}{}\n",
+      printable(latency.operation), format_size(latency.size_bytes),
+      latency.kind == "completion" ? "until completion" : spaced(latency.kind),
+      joined({{"completion:", spaced(latency.completion)}, {"arrival seen by:", latency.signal}}),
+      latency.validated ? ", data validated" : "");
 }
 
 template <class Result>
@@ -181,7 +254,8 @@ template <class Result>
 std::string row_notes(const std::vector<Result>& results) {
   std::vector<std::pair<std::string, std::vector<std::string>>> notes;
   std::vector<std::string> unstable;
-  for (const Result& result : results) {
+  for (const Result& outer : results) {
+    const auto& result = common(outer);
     const std::string size = format_size(result.size_bytes);
     if (!result.stable) {
       unstable.push_back(std::isfinite(result.spread)

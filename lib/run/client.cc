@@ -7,6 +7,7 @@
 
 #include "measurement.h"
 #include "negotiate.h"
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/environment.h"
@@ -26,10 +27,24 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   }
   report::Facts facts{{"operation", std::string(transport::name(config.operation))},
                       {"sizes", sizes},
+                      {"service", std::string(transport::name(spec.service))},
+                      {"threads", std::uint64_t{spec.links}},
+                      {"queue_pairs", std::uint64_t{spec.lanes}},
                       {"depth", std::uint64_t{spec.depth}},
                       {"signal_every", std::uint64_t{spec.signal_every}},
+                      {"bidirectional", config.shape == workload::Shape::duplex},
+                      {"events", spec.events},
                       {"validate", config.validate},
                       {"timeout_s", std::chrono::duration<double>(config.timeout).count()}};
+  if (spec.post_list > 1) facts.push_back({"post_list", std::uint64_t{spec.post_list}});
+  if (spec.segments > 1) facts.push_back({"segments", std::uint64_t{spec.segments}});
+  if (config.rate > 0) facts.push_back({"rate_messages_per_s", config.rate});
+  if (config.bit_rate > 0) facts.push_back({"rate_bits_per_s", config.bit_rate});
+  if (config.memory != "host") facts.push_back({"memory", config.memory});
+  if (spec.working_set > 0) facts.push_back({"working_set_bytes", spec.working_set});
+  if (spec.shared_receives) facts.push_back({"shared_receives", true});
+  if (spec.separate_queues) facts.push_back({"separate_queues", true});
+  if (spec.connection_manager) facts.push_back({"rdma_cm", true});
   switch (config.stop.kind) {
     case Kind::iterations:
       facts.push_back({"iterations", config.stop.count});
@@ -42,12 +57,15 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
       break;
   }
   facts.push_back({"backend", config.backend});
-  if (!config.device.empty()) facts.push_back({"device", config.device});
+  if (!config.devices.empty()) {
+    facts.push_back({"device", fmt::format("{}", fmt::join(config.devices, ","))});
+  }
   if (!config.provider.empty()) facts.push_back({"provider", config.provider});
   return facts;
 }
 
-report::Resolved resolved(const transport::Description& link, const std::string& reason) {
+report::Resolved resolved(Session& session, const std::string& reason) {
+  const transport::Description link = session.link().describe();
   report::Resolved facts{.backend = link.backend,
                          .provider = link.provider,
                          .device = link.device,
@@ -55,6 +73,10 @@ report::Resolved resolved(const transport::Description& link, const std::string&
                          .reason = reason,
                          .details = {}};
   for (const auto& [name, value] : link.details) facts.details.push_back({name, value});
+  for (std::size_t i = 1; i < session.links(); ++i) {
+    const std::string device = session.link(i).describe().device;
+    if (facts.device.find(device) == std::string::npos) facts.device += "," + device;
+  }
   return facts;
 }
 
@@ -76,6 +98,7 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
   try {
     for (std::size_t i = 0; i < config.sizes.size(); ++i) measurement.run(i, report);
     session.send(control::MessageType::bye);
+    static_cast<void>(parse_farewell(session.receive(control::MessageType::bye, "farewell")));
   } catch (const std::exception& error) {
     report.error = error.what();
     session.channel().abort(error.what());
@@ -92,10 +115,12 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const OnProgress& on_progress) {
   const SessionSpec spec = make_spec(config);
+  if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
   Session session(control::Channel::connect(
                       host, port, Deadline::after(config.timeout),
                       std::min<std::chrono::milliseconds>(kConnectRetry, spec.timeout / 2)),
                   config.timeout);
+  session.set_cpus(config.cpus);
   report::Report report;
   std::string reason;
   try {
@@ -108,12 +133,19 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   }
   report.config = config_facts(config, spec);
   report.environment.client = report::collect_environment();
-  if (config.shape == workload::Shape::stream) {
-    report.results = std::vector<report::BandwidthResult>();
+  switch (config.shape) {
+    case workload::Shape::latency:
+      break;
+    case workload::Shape::stream:
+    case workload::Shape::duplex:
+      report.results = std::vector<report::BandwidthResult>();
+      break;
+    case workload::Shape::open_loop:
+      report.results = std::vector<report::LoadResult>();
+      break;
   }
   measure_all(session, config, on_progress, report);
-  report.resolved =
-      resolved(session.link().describe(), reason);  // with what the link has counted by now
+  report.resolved = resolved(session, reason);  // with what the links have counted by now
   return report;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/run/protocol.h"
@@ -6,7 +7,10 @@
 namespace rdmabench::run {
 namespace {
 
-// Where every message needs a buffer of its own, as many as fit in here; at least one.
+using workload::Shape;
+
+// Where every message needs a buffer of its own, as many as fit in here; at least one for each
+// lane.
 constexpr std::uint64_t kValidatedMemory = std::uint64_t{16} << 20;
 
 // Otherwise messages rotate through one page: hot in cache, as perftest's are, and yet not all on
@@ -15,48 +19,94 @@ constexpr std::uint64_t kHotMemory = 4096;
 
 constexpr std::uint32_t kTokenReceives = 8;     // where only tokens and ping-pong replies arrive
 constexpr std::uint32_t kStreamReceives = 512;  // perftest's default: a burst that finds room
+constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 30;
 
-std::uint32_t slots_within(std::uint64_t memory, std::uint64_t stride, std::uint32_t at_most) {
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(memory / stride, 1, at_most));
+std::uint32_t slots_within(std::uint64_t memory, std::uint64_t stride, std::uint64_t at_most) {
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(memory / stride, 1, std::min(at_most, kMaxSlots)));
+}
+
+/// Receives of a lane, unless the client said how many.
+std::uint32_t usual_receives(const SessionSpec& spec) {
+  if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kTokenReceives;
+  // Many queue pairs share the burst: no one fills up all of them at once.
+  return std::max({kStreamReceives / spec.lanes, 2 * spec.depth, kTokenReceives});
+}
+
+std::uint64_t stride_of(const transport::EndpointRequest& request) {
+  return request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);
 }
 
 }  // namespace
 
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client) {
-  using transport::OperationCode;
-  const bool stream = spec.shape == workload::Shape::stream;
-  const bool notifies =
-      spec.operation == OperationCode::send || spec.operation == OperationCode::write_imm;
-  const std::uint64_t stride = memory::slot_stride(spec.max_size);
-
   transport::EndpointRequest request;
   request.client = client;
+  request.service = spec.service;
   request.operation = spec.operation;
-  request.latency = !stream;
+  request.latency = spec.shape == Shape::latency;
+  const bool answers = spec.shape == Shape::latency || spec.shape == Shape::open_loop;
+  request.both_ways =
+      spec.shape == Shape::duplex || (answers && !transport::is_from_target(spec.operation));
   request.max_size = spec.max_size;
+  request.lanes = spec.lanes;
+  request.local_lanes = client ? spec.client_lanes : 0;
   request.depth = spec.depth;
   request.signal_every = spec.signal_every;
+  request.post_list = spec.post_list;
+  request.segments = spec.segments;
+  request.outstanding_reads = spec.outstanding_reads;
+  request.shared_receives = spec.shared_receives;
+  request.separate_queues = spec.separate_queues;
+  request.events = spec.events;
+  request.completion_vector = spec.completion_vector;
   request.inline_limit = spec.inline_limit;
   request.mtu = spec.mtu;
+  request.path = spec.path;
+  request.connection_manager = spec.connection_manager;
+  request.relaxed_ordering = spec.relaxed_ordering;
+  request.on_demand = spec.on_demand;
+  request.memory = spec.huge_pages ? "huge" : "host";
   request.provider = spec.provider;
-  request.receives =
-      stream && notifies ? std::max(kStreamReceives, 2 * spec.depth) : kTokenReceives;
+  request.timeout_ms = static_cast<std::uint32_t>(spec.timeout.count());
+  request.receives = spec.receives != 0 ? spec.receives : usual_receives(spec);
 
-  const std::uint64_t memory = stream && spec.validate ? kValidatedMemory : kHotMemory;
-  request.send_slots = slots_within(memory, stride, spec.depth);
-  request.receive_slots = slots_within(memory, stride, request.receives);
-  if (stream && spec.validate) {
+  // A message that is off its cache line needs room for the rest of it in its slot.
+  request.misalignment = spec.misalignment;
+  request.slot_stride = spec.stride;
+  if (spec.stride == 0 && spec.misalignment != 0) {
+    request.slot_stride = memory::slot_stride(spec.max_size + spec.misalignment);
+  }
+
+  const std::uint64_t stride = stride_of(request);
+  const bool keeps_each = spec.validate && spec.shape != Shape::latency;
+  const std::uint64_t outstanding = std::uint64_t{spec.depth} * spec.lanes;
+  const std::uint64_t all_receives = std::uint64_t{request.receives} * spec.lanes;
+  const std::uint64_t memory = keeps_each ? kValidatedMemory : kHotMemory;
+  request.send_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)
+                                             : slots_within(memory, stride, outstanding);
+  request.receive_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)
+                                                : slots_within(memory, stride, all_receives);
+  if (keeps_each) {
     // What is under way must not change, and what has arrived must stay until it was checked.
-    request.depth = request.send_slots;
+    request.send_slots = std::max(request.send_slots, spec.lanes);
+    request.depth = std::min(spec.depth, request.send_slots / spec.lanes);
     request.signal_every = std::min(request.signal_every, std::max(1U, request.depth / 2));
-    if (spec.operation == OperationCode::send) request.receives = request.receive_slots;
+    request.post_list = std::min(request.post_list, request.depth);
+    if (spec.operation == transport::OperationCode::send ||
+        spec.operation == transport::OperationCode::send_imm) {
+      request.receive_slots = std::max(request.receive_slots, spec.lanes);
+      request.receives = std::min(request.receives, request.receive_slots / spec.lanes);
+    }
   }
   return request;
 }
 
 std::uint64_t memory_of(const transport::EndpointRequest& request) {
   const std::uint64_t slots = std::uint64_t{2} * request.send_slots + request.receive_slots;
-  return slots * memory::slot_stride(request.max_size);
+  const std::uint64_t stride = stride_of(request);
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / kMaxLinks;
+  return slots > kMost / stride ? kMost : slots * stride;
 }
 
 }  // namespace rdmabench::run

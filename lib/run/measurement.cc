@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/measure/samples.h"
@@ -21,6 +22,9 @@ constexpr std::uint64_t kWarmupBytes = std::uint64_t{8} << 20;  // of large mess
 constexpr std::uint64_t kLeastWarmup = 4;
 constexpr std::uint64_t kUnknownSpeed =
     16;  // messages of a first epoch that nothing was warmed up for
+
+/// Room for the samples of one epoch of all links.
+constexpr std::size_t kMostIntervals = measure::Stopper::kMaxEpoch + kMaxLinks;
 
 /// What one epoch tells the stopping rule.
 struct Seen {
@@ -43,73 +47,110 @@ void describe(Result& row, const Config& config, std::uint64_t size,
   row.spread = spread >= 0 ? spread : 0;  // NaN of a single epoch is no spread
 }
 
+bool is_from_target(const Session& session) {
+  return transport::is_from_target(session.spec().operation);
+}
+
+/// How often compare-swap found what it looked for, which the target alone can tell.
+std::optional<std::uint64_t> successes(const Session& session, std::uint64_t succeeded) {
+  if (!transport::is_atomic(session.spec().operation)) return std::nullopt;
+  return succeeded;
+}
+
 class LatencySink {
  public:
   using Result = report::LatencyResult;
 
-  LatencySink(const Session& /*session*/, const Config& config)
-      : reads_(config.operation == OperationCode::read), factor_(reads_ ? 1.0 : 0.5) {}
+  LatencySink(const Session& session, const Config& /*config*/)
+      : completes_(is_from_target(session)), factor_(completes_ ? 1.0 : 0.5) {}
 
-  Seen add(const workload::EpochResult& /*epoch*/, std::span<const measure::Ticks> intervals,
-           std::uint64_t /*iterations*/, double ns_per_tick) {
+  Seen add(const EpochOutcome& epoch, std::span<const measure::Ticks> intervals,
+           std::uint64_t /*messages*/, double ns_per_tick) {
     recorder_.add(intervals);
+    succeeded_ += epoch.target.succeeded;
     const auto ticks = std::accumulate(intervals.begin(), intervals.end(), std::uint64_t{0});
     return {.elapsed_ns = static_cast<double>(ticks) * ns_per_tick,
             .location_ns = static_cast<double>(measure::median(intervals)) * ns_per_tick * factor_};
   }
 
   void fill(Result& row, Session& session, double ns_per_tick) const {
-    row.kind = reads_ ? "completion" : "half_round_trip";
+    row.kind = completes_ ? "completion" : "half_round_trip";
     row.signal = session.link().signal(session.spec().operation);
-    row.completion = reads_ ? session.link().describe().completion : "receiver_confirmed";
+    row.completion = completes_ ? session.link().describe().completion : "receiver_confirmed";
     row.latency = recorder_.summary(ns_per_tick * factor_);
+    row.succeeded = successes(session, succeeded_);
   }
 
  private:
-  bool reads_;
+  bool completes_;
   double factor_;
+  std::uint64_t succeeded_ = 0;
   measure::LatencyRecorder recorder_;
 };
+
+constexpr double kNsPerSecond = 1e9;
 
 class BandwidthSink {
  public:
   using Result = report::BandwidthResult;
 
   BandwidthSink(const Session& session, const Config& config)
-      : reads_(config.operation == OperationCode::read),
-        depth_(endpoint_request(session.spec(), true).depth) {}
+      : directions_(config.shape == workload::Shape::duplex ? 2 : 1),
+        config_(config),
+        interval_ns_(static_cast<double>(config.interval.count())),
+        depth_(endpoint_request(session.spec(), true).depth * session.spec().lanes *
+               session.spec().links) {}
 
-  Seen add(const workload::EpochResult& epoch, std::span<const measure::Ticks> /*intervals*/,
-           std::uint64_t iterations, double ns_per_tick) {
+  Seen add(const EpochOutcome& epoch, std::span<const measure::Ticks> /*intervals*/,
+           std::uint64_t messages, double ns_per_tick) {
     const double elapsed_ns = static_cast<double>(epoch.end - epoch.begin) * ns_per_tick;
-    const double per_message_ns = elapsed_ns / static_cast<double>(iterations);
-    messages_ += iterations;
+    const double per_message_ns = elapsed_ns / static_cast<double>(messages * directions_);
+    sent_ += messages;
+    arrived_ += epoch.target.arrived;
+    succeeded_ += epoch.target.succeeded;
     elapsed_ns_ += elapsed_ns;
-    longest_ = std::max(longest_, iterations);
-    epochs_.emplace_back(iterations, per_message_ns);
+    longest_ = std::max(longest_, messages);
+    epochs_.emplace_back(messages, per_message_ns);
+    add_interval(static_cast<double>(messages * directions_), elapsed_ns);
     return {.elapsed_ns = elapsed_ns, .location_ns = per_message_ns};
   }
 
-  void fill(Result& row, Session& session, double /*ns_per_tick*/) const {
-    constexpr double kNsPerSecond = 1e9;
+  void fill(Result& row, Session& session, double /*ns_per_tick*/) {
     const double bits = 8.0 * static_cast<double>(row.size_bytes);
     row.depth = depth_;
+    row.direction = directions_ == 2 ? "both_ways" : "one_way";
     row.completion = completion(session);
+    row.offered_messages_per_s = rate_of(config_, row.size_bytes);
+    row.succeeded = successes(session, succeeded_);
+    std::uint64_t counted = sent_;
+    if (loses(session)) {
+      counted = std::min(sent_, arrived_);
+      row.lost = sent_ - counted;
+    }
     if (row.validated && one_sided_write(session)) {
       row.notes.emplace_back(
-          "validated: every immediate, and the bytes of the last message in each slot of the window");
+          "validated: every immediate, and the bytes of the last message in each slot of the "
+          "window");
     }
     row.elapsed_ns = elapsed_ns_;
     row.messages_per_s =
-        elapsed_ns_ > 0 ? static_cast<double>(messages_) / elapsed_ns_ * kNsPerSecond : 0;
+        elapsed_ns_ > 0 ? static_cast<double>(counted * directions_) / elapsed_ns_ * kNsPerSecond
+                        : 0;
     row.bits_per_s = row.messages_per_s * bits;
-    std::vector<double> times;  // of the epochs that are not just a probe
-    for (const auto& [iterations, per_message_ns] : epochs_) {
-      if (iterations * 2 > longest_) times.push_back(per_message_ns);
+    if (interval_messages_ > 0) end_interval();
+    row.intervals = std::move(intervals_);
+    for (report::Interval& interval : row.intervals) {
+      interval.bits_per_s = interval.messages_per_s * bits;
     }
+    std::vector<double> times;  // of the epochs that are not just a probe
+    for (const auto& [messages, per_message_ns] : epochs_) {
+      if (messages * 2 > longest_) times.push_back(per_message_ns);
+    }
+    if (times.empty()) return;
+    std::sort(times.begin(), times.end());
+    row.peak_bits_per_s = bits / times.front() * kNsPerSecond;
     constexpr std::size_t kFewest = 6;  // below it no interval holds 95 %
     if (times.size() < kFewest) return;
-    std::sort(times.begin(), times.end());
     const measure::RankInterval ranks = measure::median_interval(times.size());
     row.bits_per_s_low = bits / times[ranks.high] * kNsPerSecond;
     row.bits_per_s_high = bits / times[ranks.low] * kNsPerSecond;
@@ -121,19 +162,49 @@ class BandwidthSink {
     return operation == OperationCode::write || operation == OperationCode::write_imm;
   }
 
-  /// The target confirms what it counted. Writes it cannot count: there its word is worth as much
-  /// as the completions that came before it.
-  std::string completion(Session& session) const {
-    const std::string local = session.link().describe().completion;
-    const bool uncounted = session.spec().operation == OperationCode::write;
-    return reads_ || (uncounted && local != "delivery") ? local : "receiver_confirmed";
+  static bool loses(Session& session) {
+    return !transport::is_reliable(session.spec().service) &&
+           transport::notifies(session.spec().operation) &&
+           session.spec().shape == workload::Shape::stream;
   }
 
-  bool reads_;
+  /// The target confirms what it counted. Writes it cannot count: there its word is worth as much
+  /// as the completions that came before it.
+  static std::string completion(Session& session) {
+    const std::string local = session.link().describe().completion;
+    const bool uncounted = session.spec().operation == OperationCode::write;
+    return is_from_target(session) || (uncounted && local != "delivery") ? local
+                                                                         : "receiver_confirmed";
+  }
+
+  void add_interval(double messages, double elapsed_ns) {
+    if (interval_ns_ <= 0) return;
+    interval_messages_ += messages;
+    interval_elapsed_ns_ += elapsed_ns;
+    if (interval_elapsed_ns_ >= interval_ns_) end_interval();
+  }
+
+  void end_interval() {
+    intervals_.push_back(
+        {.begin_ns = elapsed_ns_ - interval_elapsed_ns_,
+         .elapsed_ns = interval_elapsed_ns_,
+         .bits_per_s = 0,
+         .messages_per_s = interval_messages_ / interval_elapsed_ns_ * kNsPerSecond});
+    interval_messages_ = interval_elapsed_ns_ = 0;
+  }
+
+  std::uint64_t directions_;
+  const Config& config_;
+  double interval_ns_;
   std::uint64_t depth_;
-  std::uint64_t messages_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t arrived_ = 0;
+  std::uint64_t succeeded_ = 0;
   std::uint64_t longest_ = 0;
   double elapsed_ns_ = 0;
+  double interval_messages_ = 0;
+  double interval_elapsed_ns_ = 0;
+  std::vector<report::Interval> intervals_;
   std::vector<std::pair<std::uint64_t, double>> epochs_;
 };
 
@@ -144,42 +215,56 @@ Measurement::Measurement(Session& session, const Config& config, const OnProgres
       config_(config),
       on_progress_(on_progress),
       anchor_(measure::take_anchor()),
-      intervals_(measure::Stopper::kMaxEpoch) {}
+      intervals_(config.shape == workload::Shape::latency ||
+                         config.shape == workload::Shape::open_loop
+                     ? kMostIntervals
+                     : 0) {}
 
 measure::TickRate Measurement::rate() const {
   return measure::tick_rate(anchor_, measure::take_anchor());
 }
 
-workload::EpochResult Measurement::epoch(std::uint64_t size, std::uint64_t iterations) {
-  const EpochOrder order{.size = size, .iterations = iterations};
+EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, double rate) {
+  const EpochOrder order{
+      .size = size, .iterations = iterations, .rate = rate / static_cast<double>(session_.links())};
   session_.stage(Side::initiator, order);
   session_.send(MessageType::epoch, to_text(order));
   session_.receive(MessageType::ready, "readiness");
-  const workload::EpochResult result = session_.run(Side::initiator, order, intervals_);
-  session_.receive(MessageType::result, "result");
-  return result;
+  EpochOutcome outcome = session_.run(Side::initiator, order, intervals_);
+  outcome.target = parse_epoch_report(session_.receive(MessageType::result, "result"));
+  return outcome;
+}
+
+double Measurement::paced_or_free(std::uint64_t size) const {
+  const double rate = rate_of(config_, size);
+  return config_.shape == workload::Shape::open_loop && rate <= 0 ? kUnreachableRate : rate;
 }
 
 std::uint64_t Measurement::warm_up(std::uint64_t size) {
   const std::uint64_t chosen = std::clamp(kWarmupBytes / size, kLeastWarmup, kWarmupMessages);
   const std::uint64_t messages =
       config_.warmup < 0 ? chosen : static_cast<std::uint64_t>(config_.warmup);
+  const Deadline::Clock::time_point start = Deadline::Clock::now();
+  const auto too_short = [&] { return Deadline::Clock::now() - start < config_.warmup_time; };
   longest_epoch_ = kUnknownSpeed;
-  for (std::uint64_t left = messages; left > 0;) {
-    const std::uint64_t some = std::min(left, longest_epoch_);
+  std::uint64_t done = 0;
+  while (done < messages || too_short()) {
+    const std::uint64_t some =
+        done < messages ? std::min(messages - done, longest_epoch_) : longest_epoch_;
     const Deadline::Clock::time_point begin = Deadline::Clock::now();
-    epoch(size, some);
+    epoch(size, some, paced_or_free(size));
     bound_epochs(some, Deadline::Clock::now() - begin);
-    left -= some;
+    done += some;
   }
-  return messages;
+  return done;
 }
 
 void Measurement::bound_epochs(std::uint64_t iterations, std::chrono::nanoseconds elapsed) {
   const double per_message = static_cast<double>(elapsed.count()) / static_cast<double>(iterations);
   const double messages = static_cast<double>(config_.timeout.count()) / 4 / per_message;
   // Not much more than what that speed was seen over.
-  const double most = std::min(static_cast<double>(measure::Stopper::kMaxEpoch),
+  const auto links = static_cast<double>(session_.links());
+  const double most = std::min(static_cast<double>(measure::Stopper::kMaxEpoch) / links,
                                static_cast<double>(iterations) * 4096);
   longest_epoch_ = static_cast<std::uint64_t>(std::clamp(messages, 1.0, most));
 }
@@ -198,18 +283,23 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
   try {
     warmup = warm_up(size);
     while (const std::uint64_t wanted = stopper.next_epoch()) {
-      const std::uint64_t iterations = std::min(wanted, longest_epoch_);
+      // Of each link; rounded up, so that every link has one.
+      const std::uint64_t links = session_.links();
+      const std::uint64_t iterations = std::min((wanted + links - 1) / links, longest_epoch_);
       const Deadline::Clock::time_point begin = Deadline::Clock::now();
-      const workload::EpochResult result = epoch(size, iterations);
+      const EpochOutcome outcome = epoch(size, iterations, rate_of(config_, size));
       bound_epochs(iterations, Deadline::Clock::now() - begin);
-      const Seen seen =
-          sink.add(result, std::span(intervals_).first(iterations), iterations, rate().ns_per_tick);
-      stopper.add(iterations, seen.elapsed_ns, seen.location_ns);
+      const std::uint64_t messages = iterations * links;
+      const std::span<const measure::Ticks> samples(intervals_.data(),
+                                                    intervals_.empty() ? 0 : messages);
+      const Seen seen = sink.add(outcome, samples, messages, rate().ns_per_tick);
+      stopper.add(messages, seen.elapsed_ns, seen.location_ns);
       if (on_progress_) {
         on_progress_({.size_index = index,
                       .sizes = config_.sizes.size(),
                       .size_bytes = size,
-                      .iterations = stopper.iterations()});
+                      .iterations = stopper.iterations(),
+                      .messages_per_s = static_cast<double>(messages) / seen.elapsed_ns * 1e9});
       }
     }
   } catch (const std::exception&) {
@@ -226,6 +316,8 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
 void Measurement::run(std::size_t index, report::Report& report) {
   if (auto* latency = std::get_if<std::vector<report::LatencyResult>>(&report.results)) {
     run_size<LatencySink>(index, *latency);
+  } else if (auto* loads = std::get_if<std::vector<report::LoadResult>>(&report.results)) {
+    run_loads(index, *loads);
   } else {
     run_size<BandwidthSink>(index, std::get<std::vector<report::BandwidthResult>>(report.results));
   }

@@ -12,6 +12,9 @@
 
 namespace rdmabench::run {
 
+/// Messages per second that no device reaches: the depth alone holds them back.
+inline constexpr double kUnreachableRate = 1e12;
+
 /// The client's measuring. Its clock is anchored when it is made, and again at each result.
 class Measurement {
  public:
@@ -25,12 +28,20 @@ class Measurement {
   measure::TickRate rate() const;
 
  private:
-  workload::EpochResult epoch(std::uint64_t size, std::uint64_t iterations);
+  /// Of `iterations` on each link; the intervals are then in intervals_.
+  EpochOutcome epoch(std::uint64_t size, std::uint64_t iterations, double rate);
+  /// The rate of a warm-up: an open loop has no "as fast as it goes" but one beyond any device.
+  double paced_or_free(std::uint64_t size) const;
   std::uint64_t warm_up(std::uint64_t size);
 
   /// A target that is not notified of what it serves cannot tell a long epoch from a stopped
   /// initiator. So no epoch may take longer than a quarter of the timeout, at the speed last seen.
   void bound_epochs(std::uint64_t iterations, std::chrono::nanoseconds elapsed);
+
+  /// Every load in turn at one size.
+  void run_loads(std::size_t index, std::vector<report::LoadResult>& rows);
+  report::LoadResult run_load(std::uint64_t size, double rate);
+  double capacity(std::uint64_t size);
 
   template <class Sink>
   void run_size(std::size_t index, std::vector<typename Sink::Result>& rows);

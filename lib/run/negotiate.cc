@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "combination.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/printable.h"
@@ -20,17 +21,29 @@ constexpr std::uint32_t kStreamInterval =
     32;  // of signalled posts; a completion costs the loop and the device
 constexpr std::uint32_t kLatencyInterval = 8;
 
+/// Words of verbs alone: naming one chooses the back end.
+bool names_verbs(const Config& config) {
+  using transport::Service;
+  const bool service = config.service != Service::automatic && config.service != Service::rdm &&
+                       config.service != Service::msg;
+  return service || config.gid_index >= 0 || config.mtu > 0 || config.connection_manager ||
+         config.shared_receives || config.path != transport::PathOptions{};
+}
+
+bool names_libfabric(const Config& config) {
+  return !config.provider.empty() || config.service == transport::Service::rdm ||
+         config.service == transport::Service::msg;
+}
+
 /// The back ends that the configuration allows. loop reaches only this process, so 'auto' never
 /// means it.
 std::vector<const Backend*> candidates(const Config& config) {
   if (config.backend != "auto") return {&find_backend(config.backend)};
   std::vector<const Backend*> found;
   for (const Backend& backend : backends()) {
-    // A provider is libfabric's word, and a GID index is a verbs one: naming it chooses the back
-    // end.
     if (backend.name == "loop") continue;
-    if (!config.provider.empty() && backend.name != "ofi") continue;
-    if ((config.gid_index >= 0 || config.mtu > 0) && backend.name != "verbs") continue;
+    if (names_verbs(config) && backend.name != "verbs") continue;
+    if (names_libfabric(config) && backend.name != "ofi") continue;
     found.push_back(&backend);
   }
   return found;
@@ -44,103 +57,148 @@ const Offer* find_offer(const std::vector<Offer>& offers, std::string_view backe
 
 struct Match {
   const Backend* backend = nullptr;
-  transport::Choice choice;
+  std::vector<transport::Choice> choices;  ///< of each rail
 };
 
-/// The first back end by which both sides can reach each other.
-Match choose(const std::vector<const Backend*>& backends, const transport::EndpointRequest& request,
-             const std::vector<Offer>& ours, const std::vector<Offer>& theirs) {
+/// What stands between the two sides' offers of one back end, or nothing; throws Error(usage).
+std::string excuse(const Offer& own, const Offer* peer) {
+  if (!own.error.empty()) return fmt::format("here: {}", own.error);
+  if (peer == nullptr) return "the server has no such back end";
+  if (!peer->error.empty()) {
+    return fmt::format("at the server: {}", control::printable(peer->error));
+  }
+  return "";
+}
+
+/// The first back end by which both sides can reach each other on every rail.
+Match choose(const std::vector<const Backend*>& backends,
+             const std::vector<transport::EndpointRequest>& rails,
+             const std::vector<std::vector<Offer>>& ours, const std::vector<Offer>& theirs) {
   std::string excuses;
   for (const Backend* backend : backends) {
-    const Offer& own = *find_offer(ours, backend->name);
-    const Offer* const peer = find_offer(theirs, backend->name);
-    std::string excuse;
-    if (!own.error.empty()) {
-      excuse = fmt::format("here: {}", own.error);
-    } else if (peer == nullptr) {
-      excuse = "the server has no such back end";
-    } else if (!peer->error.empty()) {
-      excuse = fmt::format("at the server: {}", control::printable(peer->error));
-    } else {
+    Match match{backend, {}};
+    std::string why;
+    for (std::size_t rail = 0; rail < rails.size() && why.empty(); ++rail) {
+      const Offer& own = *find_offer(ours[rail], backend->name);
+      const Offer* const peer = find_offer(theirs, backend->name);
+      why = excuse(own, peer);
+      if (!why.empty()) break;
       try {
-        return {backend, backend->choose(request, own.text, peer->text)};
+        match.choices.push_back(backend->choose(rails[rail], own.text, peer->text));
       } catch (const Error& error) {
         if (error.fault() == Fault::usage) throw;
-        excuse = control::printable(error.what());  // it may quote the server's offer
+        why = control::printable(error.what());  // it may quote the server's offer
       }
     }
-    excuses += fmt::format("\n  {}: {}", backend->name, excuse);
+    if (why.empty()) return match;
+    excuses += fmt::format("\n  {}: {}", backend->name, why);
   }
   throw Error(Fault::unavailable, "no back end reaches the server" + excuses);
 }
 
-}  // namespace
+/// The endpoint that each device of the client is to carry; one where none was named.
+std::vector<transport::EndpointRequest> rail_requests(const Session& session, const Config& config,
+                                                      control::Channel& channel) {
+  transport::EndpointRequest request = endpoint_request(session.spec(), true);
+  request.gid_index = config.gid_index;
+  request.memory = config.memory;
+  request.numa = config.numa;
+  request.local_ip = channel.local_ip();
+  request.peer_ip = channel.peer_ip();
+  std::vector<transport::EndpointRequest> rails(std::max<std::size_t>(config.devices.size(), 1),
+                                                request);
+  for (std::size_t i = 0; i < config.devices.size(); ++i) rails[i].device = config.devices[i];
+  return rails;
+}
 
-SessionSpec make_spec(const Config& config) {
-  const bool stream = config.shape == workload::Shape::stream;
+/// Bounds that the spec alone cannot tell.
+void check_config(const Config& config) {
   if (config.sizes.empty()) throw Error(Fault::usage, "no message size", "Give --size 8, say.");
   for (const std::uint64_t size : config.sizes) {
     if (size == 0 || size > kMaxSize) {
       throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
                   fmt::format("Sizes go from 1 to {}.", format_size(kMaxSize)));
     }
+    if (transport::is_atomic(config.operation) && size != transport::kAtomicBytes) {
+      throw Error(Fault::usage,
+                  fmt::format("--op {} of {} bytes", transport::name(config.operation), size),
+                  "Atomics act on 8 bytes: leave out --size.");
+    }
   }
-  SessionSpec spec;
+  if (config.depth > kMaxDepth) {
+    throw Error(Fault::usage, fmt::format("--depth {}", config.depth),
+                fmt::format("Depths go from 1 to {}.", kMaxDepth));
+  }
+  if (config.lanes == 0 || config.lanes > kMaxLanes) {
+    throw Error(Fault::usage, fmt::format("--qps {}", config.lanes),
+                fmt::format("Queue pairs go from 1 to {}.", kMaxLanes));
+  }
+  if (config.links == 0 || config.links > kMaxLinks) {
+    throw Error(Fault::usage, fmt::format("--threads {}", config.links),
+                fmt::format("Threads go from 1 to {}.", kMaxLinks));
+  }
+  if (config.links < config.devices.size()) {
+    throw Error(Fault::usage,
+                fmt::format("--threads {} for {} devices", config.links, config.devices.size()),
+                "Each device needs a thread at least.");
+  }
+  if (config.timeout < std::chrono::milliseconds(100) ||
+      config.timeout > std::chrono::minutes(10)) {
+    throw Error(Fault::usage,
+                fmt::format("--timeout of {} ms", config.timeout / std::chrono::milliseconds(1)),
+                "It may be 100ms to 10m.");
+  }
+}
+
+}  // namespace
+
+SessionSpec make_spec(const Config& config) {
+  check_config(config);
+  const bool latency = config.shape == workload::Shape::latency;
+  SessionSpec spec(config);
   spec.shape = config.shape;
   spec.operation = config.operation;
   spec.max_size = *std::max_element(config.sizes.begin(), config.sizes.end());
-  spec.depth = config.depth != 0 ? config.depth : stream ? kStreamDepth : kLatencyDepth;
-  if (spec.depth > kMaxDepth) {
-    throw Error(Fault::usage, fmt::format("--depth {}", spec.depth),
-                fmt::format("Depths go from 1 to {}.", kMaxDepth));
-  }
-  const std::uint32_t interval = stream ? kStreamInterval : kLatencyInterval;
+  spec.depth = config.depth != 0 ? config.depth : latency ? kLatencyDepth : kStreamDepth;
+  spec.depth = std::max(spec.depth, config.depth != 0 ? 1U : spec.post_list);
+  const std::uint32_t interval = latency ? kLatencyInterval : kStreamInterval;
   // By default at most half of the queue is unsignalled, so that there is room again before it is
   // full.
   spec.signal_every =
       config.signal_every != 0 ? config.signal_every : std::clamp(spec.depth / 2, 1U, interval);
-  if (spec.signal_every > spec.depth) {
-    throw Error(Fault::usage, fmt::format("--signal-every {}", spec.signal_every),
-                fmt::format("It may be --depth ({}) at most, or the queue would fill up for good.",
-                            spec.depth));
-  }
-  spec.inline_limit = config.inline_limit;
-  spec.mtu = config.mtu;
-  spec.validate = config.validate;
-  spec.provider = config.provider;
+  spec.paced = config.rate > 0 || config.bit_rate > 0;
+  spec.huge_pages = config.memory.starts_with("huge");
   spec.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(config.timeout);
-  if (spec.timeout < std::chrono::milliseconds(100) || spec.timeout > std::chrono::minutes(10)) {
-    throw Error(Fault::usage, fmt::format("--timeout of {} ms", spec.timeout.count()),
-                "It may be 100ms to 10m.");
-  }
+  check(spec);
   return spec;
 }
 
 Agreement negotiate(Session& session, const Config& config) {
-  const SessionSpec spec = make_spec(config);
-  session.agree(spec);
-  transport::EndpointRequest request = endpoint_request(spec, true);
-  request.device = config.device;
-  request.gid_index = config.gid_index;
-  request.local_ip = session.channel().local_ip();
-  request.peer_ip = session.channel().peer_ip();
-
+  session.agree(make_spec(config));
+  const std::vector<transport::EndpointRequest> rails =
+      rail_requests(session, config, session.channel());
   const std::vector<const Backend*> wanted = candidates(config);
-  std::vector<Offer> ours;
-  ours.reserve(wanted.size());
-  for (const Backend* backend : wanted) ours.push_back(make_offer(*backend, request));
-  session.send(MessageType::request, to_text(Request{spec, ours}));
+  std::vector<std::vector<Offer>> ours;
+  for (const transport::EndpointRequest& rail : rails) {
+    std::vector<Offer>& offers = ours.emplace_back();
+    for (const Backend* backend : wanted) offers.push_back(make_offer(*backend, rail));
+  }
+  session.send(MessageType::request, to_text(Request{session.spec(), ours}));
   const std::vector<Offer> theirs = parse_offers(session.receive(MessageType::offer, "offer"));
-  const Match match = choose(wanted, request, ours, theirs);
-  session.send(MessageType::choice,
-               to_text(Selection{std::string(match.backend->name), match.choice.server}));
+  const Match match = choose(wanted, rails, ours, theirs);
+  Selection selection{std::string(match.backend->name), {}};
+  for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);
+  session.send(MessageType::choice, to_text(selection));
 
   const Introduction server = parse_introduction(session.receive(MessageType::address, "address"));
-  session.open(*match.backend, request, match.choice.client);
-  session.send(MessageType::address, to_text(Introduction{session.link().address(), {}}));
-  session.link().connect(server.address);
+  for (std::size_t i = 0; i < session.spec().links; ++i) {
+    const std::size_t rail = i % rails.size();
+    session.open(*match.backend, rails[rail], match.choices[rail].client);
+  }
+  session.send(MessageType::address, to_text(Introduction{session.addresses(), {}}));
+  session.connect(server.addresses);
   session.receive(MessageType::ready, "readiness");
-  return {.reason = match.choice.reason, .server_environment = server.environment};
+  return {.reason = match.choices[0].reason, .server_environment = server.environment};
 }
 
 }  // namespace rdmabench::run

@@ -3,25 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "combination.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
+#include "spec_fields.h"
 
 namespace rdmabench::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMaxName = 256;      // bytes of a name
 constexpr std::size_t kMaxOffer = 262144;  // bytes of an offer: a host may have many GIDs
 constexpr std::size_t kMaxOffers = 16;     // back ends
-constexpr std::size_t kMaxFacts = 256;
+constexpr std::size_t kMaxFacts = 512;
+constexpr double kMaxRate = 1e12;  // messages per second
 
-constexpr std::string_view kLatency = "latency";
-constexpr std::string_view kBandwidth = "bandwidth";
+constexpr std::array<std::string_view, 4> kShapes{"latency", "bandwidth", "bidirectional", "load"};
 
 /// Bytes that are not UTF-8 (a host name may hold any) become U+FFFD.
 std::string dump(const Json& json) {
@@ -46,91 +48,31 @@ std::vector<Offer> offers_from(const nlohmann::json& message) {
   return offers;
 }
 
-workload::Shape shape_from(const std::string& text) {
-  if (text == kLatency) return workload::Shape::latency;
-  if (text == kBandwidth) return workload::Shape::stream;
-  throw Error(Fault::failed,
-              fmt::format("the peer asks for the unknown test '{}'", control::printable(text, 40)));
-}
-
-transport::OperationCode operation_from(const std::string& text) {
-  const auto& names = transport::kOperationNames;
+/// The enumerator that a text of the peer names: its place in a table of names.
+template <class Enum, std::size_t kCount>
+Enum named(const nlohmann::json& json, const char* key,
+           const std::array<std::string_view, kCount>& names) {
+  const std::string text = control::get_string(json, key, kMaxName);
   const auto* const found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    throw Error(Fault::failed, fmt::format("the peer asks for the unknown operation '{}'",
+    throw Error(Fault::failed, fmt::format("the peer asks for the unknown {} '{}'", key,
                                            control::printable(text, 40)));
   }
-  return static_cast<transport::OperationCode>(found - names.begin());
+  return static_cast<Enum>(found - names.begin());
 }
 
-}  // namespace
-
-std::string to_text(const Request& request) {
-  const SessionSpec& spec = request.spec;
-  return dump({{"test", spec.shape == workload::Shape::latency ? kLatency : kBandwidth},
-               {"operation", transport::name(spec.operation)},
-               {"max_size_bytes", spec.max_size},
-               {"depth", spec.depth},
-               {"signal_every", spec.signal_every},
-               {"inline_limit_bytes", spec.inline_limit},
-               {"mtu_bytes", spec.mtu},
-               {"validate", spec.validate},
-               {"provider", spec.provider},
-               {"timeout_ms", spec.timeout.count()},
-               {"offers", offers_json(request.offers)}});
-}
-
-Request parse_request(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "request");
-  Request request;
-  SessionSpec& spec = request.spec;
-  spec.shape = shape_from(control::get_string(json, "test", kMaxName));
-  spec.operation = operation_from(control::get_string(json, "operation", kMaxName));
-  spec.max_size = control::get_uint(json, "max_size_bytes", 1, kMaxSize);
-  spec.depth = control::get_uint<std::uint32_t>(json, "depth", 1, kMaxDepth);
-  spec.signal_every = control::get_uint<std::uint32_t>(json, "signal_every", 1, spec.depth);
-  spec.inline_limit =
-      static_cast<std::int32_t>(control::get_int(json, "inline_limit_bytes", -1, 1 << 20));
-  spec.mtu = static_cast<std::int32_t>(control::get_int(json, "mtu_bytes", 0, 65536));
-  spec.validate = control::get_bool(json, "validate");
-  spec.provider = control::get_string(json, "provider", kMaxName);
-  spec.timeout = std::chrono::milliseconds(control::get_uint(json, "timeout_ms", 100, 600000));
-  request.offers = offers_from(json);
-  return request;
-}
-
-std::string to_text(const std::vector<Offer>& offers) {
-  return dump({{"offers", offers_json(offers)}});
-}
-
-std::vector<Offer> parse_offers(std::string_view text) {
-  return offers_from(control::parse_object(text, "offer"));
-}
-
-std::string to_text(const Selection& selection) {
-  return dump({{"backend", selection.backend}, {"choice", selection.choice}});
-}
-
-Selection parse_selection(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "choice");
-  return {.backend = control::get_string(json, "backend", kMaxName),
-          .choice = control::get_string(json, "choice", kMaxOffer)};
-}
-
-std::string to_text(const Introduction& introduction) {
-  Json environment = Json::array();
-  for (const report::Fact& fact : introduction.environment) {
+Json facts_json(const report::Facts& facts) {
+  Json list = Json::array();
+  for (const report::Fact& fact : facts) {
     const Json value = std::visit([](const auto& v) { return Json(v); }, fact.value);
-    environment.push_back({{"name", fact.name}, {"value", value}});
+    list.push_back({{"name", fact.name}, {"value", value}});
   }
-  return dump({{"address", introduction.address}, {"environment", environment}});
+  return list;
 }
 
-Introduction parse_introduction(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "address");
-  Introduction introduction;
-  introduction.address = control::get_string(json, "address", kMaxOffer);
-  for (const nlohmann::json& item : control::get_list(json, "environment", kMaxFacts)) {
+report::Facts facts_from(const nlohmann::json& message, const char* key) {
+  report::Facts facts;
+  for (const nlohmann::json& item : control::get_list(message, key, kMaxFacts)) {
     report::Fact fact{.name = control::get_string(item, "name", kMaxName), .value = ""};
     const auto value = item.find("value");
     if (value == item.end()) continue;
@@ -143,19 +85,120 @@ Introduction parse_introduction(std::string_view text) {
     } else {
       fact.value = control::get_string(item, "value", kMaxOffer);
     }
-    introduction.environment.push_back(std::move(fact));
+    facts.push_back(std::move(fact));
   }
-  return introduction;
+  return facts;
+}
+
+Json texts_json(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back({{"text", text}});
+  return list;
+}
+
+std::vector<std::string> texts_from(const nlohmann::json& message, const char* key) {
+  std::vector<std::string> texts;
+  for (const nlohmann::json& item : control::get_list(message, key, kMaxLinks)) {
+    texts.push_back(control::get_string(item, "text", kMaxOffer));
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::string to_text(const Request& request) {
+  const SessionSpec& spec = request.spec;
+  Json json{{"test", kShapes[static_cast<std::size_t>(spec.shape)]},
+            {"operation", transport::name(spec.operation)},
+            {"service", transport::name(spec.service)},
+            {"timeout_ms", spec.timeout.count()}};
+  FieldWriter fields(json);
+  walk(fields, spec);
+  Json rails = Json::array();
+  for (const std::vector<Offer>& offers : request.rails) {
+    rails.push_back({{"offers", offers_json(offers)}});
+  }
+  json["rails"] = std::move(rails);
+  return dump(json);
+}
+
+Request parse_request(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "request");
+  Request request;
+  SessionSpec& spec = request.spec;
+  spec.shape = named<workload::Shape>(json, "test", kShapes);
+  spec.operation = named<transport::OperationCode>(json, "operation", transport::kOperationNames);
+  spec.service = named<transport::Service>(json, "service", transport::kServiceNames);
+  spec.timeout = std::chrono::milliseconds(control::get_uint(json, "timeout_ms", 100, 600000));
+  FieldReader fields(json);
+  walk(fields, spec);
+  for (const nlohmann::json& rail : control::get_list(json, "rails", kMaxLinks)) {
+    request.rails.push_back(offers_from(rail));
+  }
+  if (request.rails.empty()) throw Error(Fault::failed, "the client's request has no offers");
+  check(spec);
+  return request;
+}
+
+std::string to_text(const std::vector<Offer>& offers) {
+  return dump({{"offers", offers_json(offers)}});
+}
+
+std::vector<Offer> parse_offers(std::string_view text) {
+  return offers_from(control::parse_object(text, "offer"));
+}
+
+std::string to_text(const Selection& selection) {
+  return dump({{"backend", selection.backend}, {"choices", texts_json(selection.choices)}});
+}
+
+Selection parse_selection(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "choice");
+  return {.backend = control::get_string(json, "backend", kMaxName),
+          .choices = texts_from(json, "choices")};
+}
+
+std::string to_text(const Introduction& introduction) {
+  return dump({{"addresses", texts_json(introduction.addresses)},
+               {"environment", facts_json(introduction.environment)}});
+}
+
+Introduction parse_introduction(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "address");
+  return {.addresses = texts_from(json, "addresses"),
+          .environment = facts_from(json, "environment")};
 }
 
 std::string to_text(const EpochOrder& order) {
-  return dump({{"size_bytes", order.size}, {"iterations", order.iterations}});
+  return dump({{"size_bytes", order.size},
+               {"iterations", order.iterations},
+               {"messages_per_s", order.rate}});
 }
 
 EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec) {
   const nlohmann::json json = control::parse_object(text, "epoch");
   return {.size = control::get_uint(json, "size_bytes", 1, spec.max_size),
-          .iterations = control::get_uint(json, "iterations", 1, kMaxEpoch)};
+          .iterations = control::get_uint(json, "iterations", 1, kMaxEpoch),
+          .rate = control::get_double(json, "messages_per_s", 0, kMaxRate)};
+}
+
+std::string to_text(const EpochReport& report) {
+  return dump({{"arrived", report.arrived}, {"succeeded", report.succeeded}});
+}
+
+EpochReport parse_epoch_report(std::string_view text) {
+  constexpr std::uint64_t kMost = kMaxEpoch * kMaxLinks;
+  const nlohmann::json json = control::parse_object(text, "result");
+  return {.arrived = control::get_uint(json, "arrived", 0, kMost),
+          .succeeded = control::get_uint(json, "succeeded", 0, kMost)};
+}
+
+std::string to_text(const Farewell& farewell) {
+  return dump({{"facts", facts_json(farewell.facts)}});
+}
+
+Farewell parse_farewell(std::string_view text) {
+  return {.facts = facts_from(control::parse_object(text, "bye"), "facts")};
 }
 
 }  // namespace rdmabench::run

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/report/environment.h"
@@ -38,8 +40,8 @@ class MemoryShare {
 };
 
 std::string describe(const SessionSpec& spec, const transport::Description& link) {
-  return fmt::format("{} of {} over {} {}",
-                     spec.shape == workload::Shape::latency ? "latency" : "bandwidth",
+  constexpr std::array kTests{"latency", "bandwidth", "bidirectional bandwidth", "load"};
+  return fmt::format("{} of {} over {} {}", kTests[static_cast<std::size_t>(spec.shape)],
                      transport::name(spec.operation), link.backend, link.device);
 }
 
@@ -49,7 +51,10 @@ std::uint64_t obey(Session& session, const control::Listener& listener) {
   for (;;) {
     if (listener.stopped()) throw Error(Fault::failed, "the server is shutting down");
     const control::Message message = session.receive("order of the client");
-    if (message.type == MessageType::bye) return messages;
+    if (message.type == MessageType::bye) {
+      session.send(MessageType::bye, to_text(Farewell{}));
+      return messages;
+    }
     if (message.type == MessageType::abort) {
       throw Error(Fault::failed,
                   fmt::format("the client gave up: {}", control::printable(message.payload)));
@@ -61,9 +66,9 @@ std::uint64_t obey(Session& session, const control::Listener& listener) {
     const EpochOrder order = parse_epoch_order(message.payload, session.spec());
     session.stage(workload::Side::target, order);
     session.send(MessageType::ready);
-    session.run(workload::Side::target, order, {});
-    session.send(MessageType::result);
-    messages += order.iterations;
+    const EpochOutcome outcome = session.run(workload::Side::target, order, {});
+    session.send(MessageType::result, to_text(outcome.target));
+    messages += order.iterations * session.links();
   }
 }
 
@@ -91,20 +96,28 @@ std::string converse(Session& session, const ServerConfig& config,
                 "Lower --timeout, or raise 'rdmabench serve --max-timeout'.");
   }
   session.agree(request.spec);
+  session.set_cpus(config.cpus);
   transport::EndpointRequest wanted = endpoint_request(request.spec, false);
   wanted.local_ip = session.channel().local_ip();
   wanted.peer_ip = session.channel().peer_ip();
-  const MemoryShare share(memory, memory_of(wanted), config.max_memory);
+  const MemoryShare share(memory, memory_of(wanted) * request.spec.links, config.max_memory);
 
-  session.send(MessageType::offer, to_text(answer_offers(wanted, request.offers)));
+  session.send(MessageType::offer, to_text(answer_offers(wanted, request.rails.front())));
 
   const Selection selection = parse_selection(session.receive(MessageType::choice, "choice"));
-  session.open(find_backend(selection.backend), wanted, selection.choice);
-  const Introduction own{.address = session.link().address(),
+  if (selection.choices.size() != request.rails.size()) {
+    throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
+                                           selection.choices.size(), request.rails.size()));
+  }
+  for (std::size_t i = 0; i < request.spec.links; ++i) {
+    session.open(find_backend(selection.backend), wanted,
+                 selection.choices[i % selection.choices.size()]);
+  }
+  const Introduction own{.addresses = session.addresses(),
                          .environment = report::collect_environment()};
   session.send(MessageType::address, to_text(own));
   const Introduction client = parse_introduction(session.receive(MessageType::address, "address"));
-  session.link().connect(client.address);
+  session.connect(client.addresses);
   session.send(MessageType::ready);
   session.set_timeout(request.spec.timeout);
 
@@ -166,6 +179,7 @@ void Server::serve(control::Channel channel) {
   {
     Session session(std::move(channel), config_.timeout);
     try {
+      if (!config_.cpus.empty()) pin_this_thread(config_.cpus.front());
       line = converse(session, config_, listener_, memory_);
     } catch (const std::exception& error) {
       line = control::printable(error.what());  // it may quote what the client sent

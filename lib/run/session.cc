@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/epoch_text.h"
 
@@ -13,8 +19,45 @@ using workload::LoopKey;
 using workload::Outcome;
 using workload::Side;
 
+namespace {
+
+/// The schedule of a rate, in this side's own ticks.
+std::uint64_t gap_of(double messages_per_s, double ns_per_tick) {
+  if (messages_per_s <= 0) return 0;
+  constexpr double kNsPerSecond = 1e9, kQ16 = 65536;
+  const double ticks = kNsPerSecond / messages_per_s / ns_per_tick;
+  return static_cast<std::uint64_t>(std::clamp(ticks * kQ16, 1.0, 1e18));
+}
+
+/// The link whose failure is the cause: one that was merely told to stop comes after all others.
+std::size_t first_failure(const std::vector<EpochResult>& results) {
+  std::size_t found = results.size();
+  for (std::size_t i = results.size(); i-- > 0;) {
+    if (results[i].outcome == Outcome::ok) continue;
+    const bool told = results[i].outcome == Outcome::interrupted;
+    if (found == results.size() || !told) found = i;
+  }
+  return found;
+}
+
+}  // namespace
+
 void Session::send(control::MessageType type, std::string_view payload) {
   channel_.send(type, payload, Deadline::after(timeout_));
+}
+
+std::vector<std::string> Session::addresses() const {
+  std::vector<std::string> addresses;
+  for (const std::unique_ptr<Link>& link : links_) addresses.push_back(link->address());
+  return addresses;
+}
+
+void Session::connect(const std::vector<std::string>& peer_addresses) {
+  if (peer_addresses.size() != links_.size()) {
+    throw Error(Fault::failed, fmt::format("{} sent {} addresses where {} were due",
+                                           channel_.peer(), peer_addresses.size(), links_.size()));
+  }
+  for (std::size_t i = 0; i < links_.size(); ++i) links_[i]->connect(peer_addresses[i]);
 }
 
 void Session::wait_readable(const Deadline& deadline) {
@@ -23,9 +66,9 @@ void Session::wait_readable(const Deadline& deadline) {
   constexpr auto kSpin = std::chrono::milliseconds(1);
   constexpr auto kNap = std::chrono::milliseconds(1);
   const Deadline spin = Deadline::after(kSpin);
-  while (link_ != nullptr && !deadline.passed()) {
+  while (!links_.empty() && !deadline.passed()) {
     if (channel_.readable(spin.passed() ? kNap : std::chrono::milliseconds(0))) return;
-    link_->progress();
+    for (const std::unique_ptr<Link>& link : links_) link->progress();
   }
 }
 
@@ -46,7 +89,8 @@ LoopKey Session::key(Side side) const {
           .operation = spec_.operation,
           .side = side,
           .validate = spec_.validate,
-          .clock = measure::clock_choice().source};
+          .clock = measure::clock_choice().source,
+          .paced = spec_.paced};
 }
 
 EpochPlan Session::plan(const EpochOrder& order) const {
@@ -54,24 +98,60 @@ EpochPlan Session::plan(const EpochOrder& order) const {
   return {.iterations = order.iterations,
           .size = order.size,
           .depth = request.depth,
-          .receives = request.receives};
+          .receives = request.receives,
+          .post_list = request.post_list,
+          .gap_q16 =
+              gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick)};
 }
 
 void Session::stage(Side side, const EpochOrder& order) {
-  link_->stage(key(side), plan(order));
+  for (const std::unique_ptr<Link>& link : links_) link->stage(key(side), plan(order));
 }
 
-EpochResult Session::run(Side side, const EpochOrder& order, std::span<measure::Ticks> intervals) {
-  workload::Watch watch(timeout_, [this] { return channel_.interrupted(); });
-  const EpochResult result = link_->run(key(side), plan(order), watch, intervals);
-  if (result.outcome == Outcome::ok) return result;
+std::vector<EpochResult> Session::run_links(const LoopKey& key, const EpochPlan& plan,
+                                            std::span<measure::Ticks> intervals) {
+  std::vector<EpochResult> results(links_.size());
+  std::atomic<bool> broken{false};
+  std::latch start(static_cast<std::ptrdiff_t>(links_.size()));
+  const auto drive = [&](std::size_t i) {
+    workload::Watch watch(timeout_, [&] { return broken || channel_.interrupted(); });
+    const auto part =
+        intervals.empty() ? intervals : intervals.subspan(i * plan.iterations, plan.iterations);
+    start.arrive_and_wait();
+    results[i] = links_[i]->run(key, plan, watch, part);
+    if (results[i].outcome != Outcome::ok) broken = true;  // the others need not wait for it
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < links_.size(); ++i) {
+    threads.emplace_back([&, i] {
+      if (!cpus_.empty()) try_pin_this_thread(cpus_[i % cpus_.size()]);
+      drive(i);
+    });
+  }
+  drive(0);
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure::Ticks> intervals) {
+  const EpochPlan planned = plan(order);
+  const std::vector<EpochResult> results = run_links(key(side), planned, intervals);
+  EpochOutcome epoch{.begin = results[0].begin, .end = results[0].end, .max_lag = 0, .target = {}};
+  for (const EpochResult& result : results) {
+    epoch.begin = std::min(epoch.begin, result.begin);
+    epoch.end = std::max(epoch.end, result.end);
+    epoch.target.arrived += result.arrived;
+    epoch.target.succeeded += result.succeeded;
+  }
+  const auto first = first_failure(results);
+  if (first == results.size()) return epoch;
   if (channel_.interrupted()) {
     // The peer's own words are the better account: this throws them.
     static_cast<void>(channel_.receive(control::MessageType::result, Deadline::after(timeout_),
                                        "reason of the peer"));
   }
-  throw Error(Fault::failed,
-              epoch_text(result, plan(order), timeout_, channel_.peer(), link_->failure()));
+  throw Error(Fault::failed, epoch_text(results[first], planned, timeout_, channel_.peer(),
+                                        links_[first]->failure()));
 }
 
 Offer make_offer(const Backend& backend, const transport::EndpointRequest& request) {

@@ -28,9 +28,18 @@ struct LatencyResult {
   std::string completion;           ///< "inject", "transmit", "delivery" or "receiver_confirmed"
   measure::LatencySummary latency;  ///< over all samples; halved already where `kind` says so
   bool validated = false;           ///< every message's bytes were checked
-  bool stable = true;               ///< false: the epochs still differed when the run ended
-  double spread = 0;                ///< of the epochs' medians about their median; a ratio, >= 0
-  std::vector<std::string> notes;   ///< what a reader must know of this row; whole sentences
+  std::optional<std::uint64_t> succeeded;  ///< compare-swaps that found what they looked for
+  bool stable = true;                      ///< false: the epochs still differed when the run ended
+  double spread = 0;               ///< of the epochs' medians about their median; a ratio, >= 0
+  std::vector<std::string> notes;  ///< what a reader must know of this row; whole sentences
+};
+
+/// What a part of a run's time gave.
+struct Interval {
+  double begin_ns = 0;  ///< of timed traffic before it; what lies between two epochs is not counted
+  double elapsed_ns = 0;
+  double bits_per_s = 0;
+  double messages_per_s = 0;
 };
 
 /// Throughput of one operation at one size.
@@ -47,10 +56,27 @@ struct BandwidthResult {
   double bits_per_s_high = 0;
   double messages_per_s = 0;
   double elapsed_ns = 0;
+  double peak_bits_per_s = 0;         ///< of the fastest epoch that is not just a probe
+  double offered_messages_per_s = 0;  ///< the rate that was asked for; 0 = as fast as it goes
+  std::optional<std::uint64_t>
+      lost;  ///< messages that did not arrive, where the transport may lose
+  std::optional<std::uint64_t> succeeded;  ///< compare-swaps that found what they looked for
+  std::vector<Interval> intervals;         ///< where they were asked for
   bool validated = false;
   bool stable = true;
   double spread = 0;  ///< of the epochs' rates about their median; a ratio, >= 0
   std::vector<std::string> notes;
+};
+
+/// Latency of one operation at one size under one load: an open loop, every message timed from when
+/// it should have been posted.
+struct LoadResult {
+  LatencyResult latency;              ///< `kind` is "round_trip" or "completion"
+  double load = 0;                    ///< offered rate over capacity; a ratio
+  double offered_messages_per_s = 0;  ///< over all threads
+  double achieved_messages_per_s = 0;
+  double max_lag_ns = 0;  ///< by which the latest post missed its time
+  bool knee = false;      ///< the highest load before latency takes off; one row of a size at most
 };
 
 /// What the client's choice came to.
@@ -82,7 +108,8 @@ struct Report {
   Environment conditions;  ///< of the run itself: noise floor, threads, their CPUs and migrations
   Counters counters;       ///< what changed, and what was watched and did not
   std::vector<Suspicion> suspicions;  ///< if there are any, the run is suspect
-  std::variant<std::vector<LatencyResult>, std::vector<BandwidthResult>> results;
+  std::variant<std::vector<LatencyResult>, std::vector<BandwidthResult>, std::vector<LoadResult>>
+      results;
   std::vector<std::string> notes;    ///< about the whole run
   std::optional<std::string> error;  ///< why the run ended early
 };

@@ -9,39 +9,45 @@
 #include <vector>
 
 #include "rdmabench/measure/stop.h"
-#include "rdmabench/transport/operation.h"
+#include "rdmabench/run/link_options.h"
 #include "rdmabench/workload/table.h"
 
 namespace rdmabench::run {
 
 inline constexpr std::uint16_t kDefaultPort = 18515;  ///< perftest's
 
-// Bounds of what a client may ask for, kept by both sides.
-inline constexpr std::uint64_t kMaxSize = std::uint64_t{256} << 20;  ///< bytes of one message
-inline constexpr std::uint32_t kMaxDepth = 16384;                    ///< messages outstanding
-inline constexpr std::uint64_t kMaxEpoch = std::uint64_t{1} << 31;   ///< messages of one epoch
-
-struct Config {
+struct Config : LinkOptions {
   workload::Shape shape = workload::Shape::latency;
   transport::OperationCode operation = transport::OperationCode::send;
-  std::vector<std::uint64_t> sizes{8};  ///< bytes, each 1..kMaxSize
+  std::vector<std::uint64_t> sizes{8};  ///< bytes, each 1..kMaxSize; atomics have 8
   measure::StopRule stop = measure::StopRule::stable({});
   std::int64_t warmup = -1;  ///< messages per size before the timed ones; -1 = choose
+  std::chrono::nanoseconds warmup_time{0};  ///< at least so long too
 
   std::string backend = "auto";  ///< "auto", "verbs", "ofi", "loop"
-  std::string device;            ///< of this side; "" = choose. The server's is chosen to match
-  std::string provider;          ///< libfabric, both sides; "" = choose
-  std::int32_t gid_index = -1;   ///< RoCE, of this side; -1 = choose
-  std::int32_t mtu = 0;          ///< verbs, bytes; 0 = the smaller active one
+  /// Of this side; none = choose. The server's are chosen to match. Link i uses device i modulo
+  /// their number.
+  std::vector<std::string> devices;
+  std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
+  std::string memory =
+      "host";  ///< of this side, see memory/; the server follows in "host" and "huge"
+  std::string numa = "auto";  ///< of this side's memory: "auto" = near the device, "none", a node
+  std::vector<int> cpus;      ///< link i runs on cpus[i modulo their number]; none = anywhere
 
-  std::uint32_t depth = 0;         ///< 1..kMaxDepth; 0 = choose: 128 for a stream, 16 for latency
-  std::uint32_t signal_every = 0;  ///< 1..depth; 0 = choose
-  std::int32_t inline_limit = -1;  ///< bytes; -1 = the back end's choice, 0 = off
-  bool validate = false;
+  /// Messages per second of a stream or of the open loop, over all links; 0 = as fast as it goes.
+  double rate = 0;
+  double bit_rate = 0;  ///< the same as bits of payload per second, for every size; 0 = none
+  std::chrono::nanoseconds interval{0};  ///< report what each such time gave; 0 = only the whole
 
   /// No wait for the peer, its control messages or a completion may take longer.
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
 };
+
+/// Messages per second of this size; 0 = as fast as it goes.
+constexpr double rate_of(const Config& config, std::uint64_t size) {
+  constexpr double kBits = 8;
+  return config.rate > 0 ? config.rate : config.bit_rate / (kBits * static_cast<double>(size));
+}
 
 /// How far a run is; told between epochs, never while one is timed.
 struct Progress {
@@ -49,6 +55,7 @@ struct Progress {
   std::size_t sizes = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t iterations = 0;  ///< timed so far at this size
+  double messages_per_s = 0;     ///< of the last epoch, timed part only
 };
 using OnProgress = std::function<void(const Progress&)>;
 

@@ -36,8 +36,8 @@ class LinkOf final : public Link {
 
   std::string_view signal(transport::OperationCode operation) const override {
     using transport::OperationCode;
-    if (operation == OperationCode::read) return "completion";
-    if (operation == OperationCode::send) return "receive";
+    if (transport::is_from_target(operation)) return "completion";
+    if (operation == OperationCode::send || operation == OperationCode::send_imm) return "receive";
     return operation == OperationCode::write && T::kOrdersWrites ? "memory-poll" : "remote-cq-data";
   }
 

@@ -1,17 +1,18 @@
 // What client and server say to each other, as structs. The frames that carry it are control/'s.
 //
 //   client                                server
-//   request  {what, offers}          ->
+//   request  {what, offers of each rail} ->
 //                                    <-   offer   {offers}
 //   choice   {back end, server's part} ->
-//                                    <-   address {address, environment}
-//   address  {address, environment}  ->
+//                                    <-   address {address of each link, environment}
+//   address  {addresses, environment} ->
 //                                    <-   ready   (connected)
-//   epoch    {size, messages}        ->                               } as often
+//   epoch    {size, messages, rate}  ->                               } as often
 //                                    <-   ready   (staged)            } as the
 //   ... the data path ...                                             } client
 //                                    <-   result  (target's view)     } likes
 //   bye                              ->
+//                                    <-   bye     {what the server counted}
 //
 // Either side may send abort {reason} instead of anything.
 #pragma once
@@ -29,16 +30,18 @@
 namespace rdmabench::run {
 
 /// What both sides must agree on before they open endpoints.
-struct SessionSpec {
+struct SessionSpec : LinkOptions {
+  SessionSpec() : SessionSpec(LinkOptions{}) {}
+  explicit SessionSpec(const LinkOptions& options) : LinkOptions(options) {
+    depth = depth != 0 ? depth : 16;
+    signal_every = signal_every != 0 ? signal_every : 1;
+  }
+
   workload::Shape shape = workload::Shape::latency;
   transport::OperationCode operation = transport::OperationCode::send;
-  std::uint64_t max_size = 8;      ///< 1..kMaxSize
-  std::uint32_t depth = 16;        ///< 1..kMaxDepth
-  std::uint32_t signal_every = 1;  ///< 1..depth
-  std::int32_t inline_limit = -1;
-  std::int32_t mtu = 0;
-  bool validate = false;
-  std::string provider{};
+  std::uint64_t max_size = 8;                ///< 1..kMaxSize
+  bool huge_pages = false;                   ///< the server's memory, as the client's
+  bool paced = false;                        ///< a stream that keeps to a rate
   std::chrono::milliseconds timeout{10000};  ///< 100 ms .. 10 min
 };
 
@@ -51,22 +54,34 @@ struct Offer {
 
 struct Request {
   SessionSpec spec;
-  std::vector<Offer> offers;
+  std::vector<std::vector<Offer>> rails;  ///< offers for each device that the client named, >= 1
 };
 
 struct Selection {
   std::string backend;
-  std::string choice;  ///< the server's part of transport::Choice
+  std::vector<std::string> choices;  ///< for each rail, the server's part of transport::Choice
 };
 
 struct Introduction {
-  std::string address;
+  std::vector<std::string> addresses;  ///< of each link
   report::Facts environment;
 };
 
 struct EpochOrder {
   std::uint64_t size = 1;        ///< 1..max_size
-  std::uint64_t iterations = 1;  ///< 1..kMaxEpoch
+  std::uint64_t iterations = 1;  ///< of each link, 1..kMaxEpoch
+  double rate = 0;               ///< messages per second of each link; 0 = unpaced
+};
+
+/// What the target saw of an epoch, over all links.
+struct EpochReport {
+  std::uint64_t arrived = 0;    ///< messages, where it is told of them
+  std::uint64_t succeeded = 0;  ///< atomics that changed a word by one
+};
+
+/// The server's last word: what it saw of the whole session.
+struct Farewell {
+  report::Facts facts;
 };
 
 std::string to_text(const Request& request);
@@ -74,6 +89,8 @@ std::string to_text(const std::vector<Offer>& offers);
 std::string to_text(const Selection& selection);
 std::string to_text(const Introduction& introduction);
 std::string to_text(const EpochOrder& order);
+std::string to_text(const EpochReport& report);
+std::string to_text(const Farewell& farewell);
 
 // Each throws Error(failed) that names the field, its value and its bounds.
 Request parse_request(std::string_view text);
@@ -81,11 +98,13 @@ std::vector<Offer> parse_offers(std::string_view text);
 Selection parse_selection(std::string_view text);
 Introduction parse_introduction(std::string_view text);
 EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec);
+EpochReport parse_epoch_report(std::string_view text);
+Farewell parse_farewell(std::string_view text);
 
-/// The endpoint that a side needs for a session. Pure, so that both sides come to the same sizes.
+/// The endpoint that a side needs for each link. Pure, so that both sides come to the same sizes.
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client);
 
-/// Bytes of memory that such an endpoint takes.
+/// Bytes of memory that such an endpoint takes; saturates.
 std::uint64_t memory_of(const transport::EndpointRequest& request);
 
 }  // namespace rdmabench::run

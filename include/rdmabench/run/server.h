@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "rdmabench/control/listener.h"
 
@@ -23,6 +24,8 @@ struct ServerConfig {
                              << 30;  ///< bytes that all sessions may register at once
   /// For each step of a client's set-up.
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
+  /// The threads of a session with several links run on these in turn; none = anywhere.
+  std::vector<int> cpus{};
   /// The longest that a client may ask for once it is set up: so long may a dead one keep its
   /// place.
   std::chrono::nanoseconds max_timeout = std::chrono::minutes(1);

@@ -1,5 +1,5 @@
-// One conversation between a client and a server: the control channel, the link, and an epoch over
-// both.
+// One conversation between a client and a server: the control channel, the links, and an epoch over
+// them.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/link.h"
@@ -14,29 +15,48 @@
 
 namespace rdmabench::run {
 
-/// What the two sides have in common. Thread rule: one thread.
+/// An epoch as both sides saw it, over all links.
+struct EpochOutcome {
+  measure::Ticks begin = 0;   ///< of the link that began first ...
+  measure::Ticks end = 0;     ///< ... and of the one that ended last
+  std::uint64_t max_lag = 0;  ///< open loop: ticks by which the latest post missed its time
+  EpochReport target;         ///< what the target saw
+};
+
+/// What the two sides have in common. Thread rule: one thread; it starts others for the links.
 class Session {
  public:
   Session(control::Channel channel, std::chrono::nanoseconds timeout)
       : channel_(std::move(channel)), timeout_(timeout) {}
 
   control::Channel& channel() { return channel_; }
-  Link& link() { return *link_; }
   const SessionSpec& spec() const { return spec_; }
+  std::size_t links() const { return links_.size(); }
+  Link& link(std::size_t i = 0) { return *links_[i]; }
 
   void agree(const SessionSpec& spec) { spec_ = spec; }
 
   /// Of every wait from here on.
   void set_timeout(std::chrono::nanoseconds timeout) { timeout_ = timeout; }
 
+  /// Link i is driven on processor cpus[i modulo their number]. The first one is driven by the
+  /// caller's thread, which stays where it is.
+  void set_cpus(std::vector<int> cpus) { cpus_ = std::move(cpus); }
+
   void open(const Backend& backend, const transport::EndpointRequest& request,
             std::string_view choice) {
-    link_ = backend.open(request, choice);
+    links_.push_back(backend.open(request, choice));
   }
+
+  /// Of every link, in order.
+  std::vector<std::string> addresses() const;
+  /// Connects every link. Throws Error(failed) for another number of addresses than there are
+  /// links.
+  void connect(const std::vector<std::string>& peer_addresses);
 
   void send(control::MessageType type, std::string_view payload = {});
 
-  /// Waits for that message, polling the link meanwhile: providers whose progress is manual may
+  /// Waits for that message, polling the links meanwhile: providers whose progress is manual may
   /// still owe the peer data. Throws what control::Channel::receive() throws.
   std::string receive(control::MessageType type, std::string_view waiting_for);
 
@@ -46,20 +66,26 @@ class Session {
   /// Readies this side for an epoch, before the two sides start it.
   void stage(workload::Side side, const EpochOrder& order);
 
-  /// Runs what was staged. Throws Error(failed) for any outcome but ok; when the peer said why, in
-  /// its words.
-  workload::EpochResult run(workload::Side side, const EpochOrder& order,
-                            std::span<measure::Ticks> intervals);
+  /// Runs what was staged, every link in a thread of its own. The initiator gives room for the
+  /// intervals of all links, one after the other. Throws Error(failed) for any outcome but ok; when
+  /// the peer said why, in its words.
+  EpochOutcome run(workload::Side side, const EpochOrder& order,
+                   std::span<measure::Ticks> intervals);
 
  private:
   void wait_readable(const Deadline& deadline);
   workload::LoopKey key(workload::Side side) const;
   workload::EpochPlan plan(const EpochOrder& order) const;
+  std::vector<workload::EpochResult> run_links(const workload::LoopKey& key,
+                                               const workload::EpochPlan& plan,
+                                               std::span<measure::Ticks> intervals);
 
   control::Channel channel_;
   std::chrono::nanoseconds timeout_;
   SessionSpec spec_;
-  std::unique_ptr<Link> link_;
+  std::vector<int> cpus_;
+  measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
+  std::vector<std::unique_ptr<Link>> links_;
 };
 
 /// What the back end can reach the peer by, or its excuse. Throws Error(usage) for a name that it

@@ -18,7 +18,9 @@ Request sample() {
   request.spec.depth = 64;
   request.spec.signal_every = 16;
   request.spec.provider = "tcp";
-  request.offers = {{"verbs", "", "no device"}, {"ofi", "{}", ""}};
+  request.spec.path.traffic_class = 96;
+  request.spec.events = true;
+  request.rails = {{{"verbs", "", "no device"}, {"ofi", "{}", ""}}};
   return request;
 }
 
@@ -44,8 +46,11 @@ TEST(Protocol, ARequestSurvivesTheWire) {
   EXPECT_EQ(got.spec.inline_limit, -1);
   EXPECT_EQ(got.spec.provider, "tcp");
   EXPECT_EQ(got.spec.timeout, std::chrono::seconds(10));
-  ASSERT_EQ(got.offers.size(), 2U);
-  EXPECT_EQ(got.offers[0].error, "no device");
+  EXPECT_EQ(got.spec.path, sample().spec.path);
+  EXPECT_TRUE(got.spec.events);
+  ASSERT_EQ(got.rails.size(), 1U);
+  ASSERT_EQ(got.rails[0].size(), 2U);
+  EXPECT_EQ(got.rails[0][0].error, "no device");
 }
 
 TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
@@ -53,14 +58,18 @@ TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
               HasSubstr("max_size_bytes"));
   EXPECT_THAT(complaint("\"depth\":64", "\"depth\":0"), HasSubstr("depth"));
   EXPECT_THAT(complaint("\"depth\":64", "\"depth\":4294967296"), HasSubstr("depth"));
-  EXPECT_THAT(complaint("\"signal_every\":16", "\"signal_every\":65"), HasSubstr("signal_every"));
+  EXPECT_THAT(complaint("\"signal_every\":16", "\"signal_every\":65"), HasSubstr("--signal-every"));
+  EXPECT_THAT(complaint("\"lanes\":1", "\"lanes\":1025"), HasSubstr("lanes"));
+  EXPECT_THAT(complaint("\"links\":1", "\"links\":0"), HasSubstr("links"));
+  EXPECT_THAT(complaint("\"service\":\"auto\"", "\"service\":\"rd\""), HasSubstr("service"));
   EXPECT_THAT(complaint("\"timeout_ms\":10000", "\"timeout_ms\":86400000"), HasSubstr("timeout"));
   EXPECT_THAT(complaint("\"write-imm\"", "\"format-disk\""), HasSubstr("format-disk"));
   EXPECT_THAT(complaint("\"bandwidth\"", "7"), HasSubstr("test"));
 }
 
 TEST(Protocol, AnEpochMayNotPassTheSession) {
-  const SessionSpec spec{.max_size = 64};
+  SessionSpec spec;
+  spec.max_size = 64;
   EXPECT_EQ(parse_epoch_order(to_text(EpochOrder{64, 10}), spec).iterations, 10U);
   EXPECT_THROW(parse_epoch_order(to_text(EpochOrder{65, 10}), spec), Error);
   EXPECT_THROW(parse_epoch_order(to_text(EpochOrder{64, 0}), spec), Error);
@@ -68,7 +77,7 @@ TEST(Protocol, AnEpochMayNotPassTheSession) {
 }
 
 TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
-  Introduction introduction{.address = "a",
+  Introduction introduction{.addresses = {"a"},
                             .environment = {{"hostname", std::string("n\xff")},
                                             {"cpus", std::uint64_t{2}},
                                             {"ghz", 2.5},
@@ -80,8 +89,17 @@ TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
   EXPECT_EQ(std::get<bool>(got.environment[3].value), true);
 }
 
+SessionSpec stream_of(std::uint64_t size) {
+  SessionSpec spec;
+  spec.shape = workload::Shape::stream;
+  spec.max_size = size;
+  spec.depth = 128;
+  spec.signal_every = 32;
+  return spec;
+}
+
 TEST(EndpointRequest, IsTheSameOnBothSidesButForTheRole) {
-  const SessionSpec spec{.shape = workload::Shape::stream, .max_size = 1 << 20, .depth = 128};
+  const SessionSpec spec = stream_of(1 << 20);
   const auto client = endpoint_request(spec, true);
   const auto server = endpoint_request(spec, false);
   EXPECT_TRUE(client.client);
@@ -91,7 +109,7 @@ TEST(EndpointRequest, IsTheSameOnBothSidesButForTheRole) {
 }
 
 TEST(EndpointRequest, KeepsWhatArrivesApartWhenItMustBeChecked) {
-  SessionSpec spec{.shape = workload::Shape::stream, .max_size = 1 << 20, .depth = 128};
+  SessionSpec spec = stream_of(1 << 20);
   EXPECT_EQ(endpoint_request(spec, true).receive_slots, 1U);
   spec.validate = true;
   const auto request = endpoint_request(spec, true);
@@ -101,17 +119,109 @@ TEST(EndpointRequest, KeepsWhatArrivesApartWhenItMustBeChecked) {
 }
 
 TEST(EndpointRequest, AsksForCompletionsWithinTheSlotsItMayFill) {
-  SessionSpec spec{.shape = workload::Shape::stream,
-                   .max_size = 1 << 20,
-                   .depth = 128,
-                   .signal_every = 32,
-                   .validate = true};
+  SessionSpec spec = stream_of(1 << 20);
+  spec.validate = true;
   for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{1} << 20, kMaxSize}) {
     spec.max_size = size;
     const auto request = endpoint_request(spec, true);
     EXPECT_LE(request.depth, request.send_slots);
     EXPECT_LE(request.signal_every, request.depth);
   }
+}
+
+TEST(EndpointRequest, EveryLaneHasASlotOfItsOwnWhenItMustBeChecked) {
+  SessionSpec spec = stream_of(kMaxSize);
+  spec.validate = true;
+  spec.lanes = 4;
+  const auto request = endpoint_request(spec, true);
+  EXPECT_EQ(request.depth, 1U);
+  EXPECT_EQ(request.send_slots, 4U);
+}
+
+TEST(EndpointRequest, MessagesWalkThroughTheWorkingSet) {
+  SessionSpec spec = stream_of(4096);
+  spec.working_set = 64 << 20;
+  EXPECT_EQ(endpoint_request(spec, true).send_slots, 16384U);
+  spec.stride = 8192;
+  EXPECT_EQ(endpoint_request(spec, true).send_slots, 8192U);
+  spec.misalignment = 3;
+  spec.stride = 0;
+  EXPECT_EQ(endpoint_request(spec, true).slot_stride, 4160U);
+}
+
+std::string refusal(const SessionSpec& spec) {
+  try {
+    parse_request(to_text(Request{spec, {{}}}));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Combination, WhatVerbsForbidsIsRefusedByName) {
+  using transport::OperationCode;
+  using transport::Service;
+  const auto pair = [](Service service, OperationCode operation) {
+    SessionSpec spec = stream_of(8);
+    spec.service = service;
+    spec.operation = operation;
+    return refusal(spec);
+  };
+  for (const OperationCode operation :
+       {OperationCode::read, OperationCode::fetch_add, OperationCode::compare_swap}) {
+    EXPECT_THAT(pair(Service::uc, operation), HasSubstr("over uc"));
+    EXPECT_THAT(pair(Service::ud, operation), HasSubstr("over ud"));
+    EXPECT_EQ(pair(Service::rc, operation), "no error");
+  }
+  EXPECT_THAT(pair(Service::ud, OperationCode::write), HasSubstr("--op write over ud"));
+  EXPECT_THAT(pair(Service::srd, OperationCode::fetch_add), HasSubstr("over srd"));
+  EXPECT_EQ(pair(Service::uc, OperationCode::write_imm), "no error");
+  EXPECT_EQ(pair(Service::ud, OperationCode::send_imm), "no error");
+}
+
+TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
+  const auto with = [](auto&& change) {
+    SessionSpec spec = stream_of(64);
+    change(spec);
+    return refusal(spec);
+  };
+  using transport::OperationCode;
+  using transport::Service;
+  EXPECT_THAT(with([](SessionSpec& s) {
+                s.shape = workload::Shape::latency;
+                s.operation = OperationCode::write;
+                s.events = true;
+              }),
+              HasSubstr("--events"));
+  EXPECT_THAT(with([](SessionSpec& s) {
+                s.shape = workload::Shape::latency;
+                s.post_list = 4;
+              }),
+              HasSubstr("--post-list 4"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.operation = OperationCode::fetch_add; }),
+              HasSubstr("64 bytes"));
+  EXPECT_THAT(with([](SessionSpec& s) {
+                s.connection_manager = true;
+                s.service = Service::uc;
+              }),
+              HasSubstr("rdma_cm"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.client_lanes = 1; }), HasSubstr("--peers"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.segments = 32, s.max_size = 8; }), HasSubstr("--sge"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.stride = 100; }), HasSubstr("--stride 100"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.working_set = 8; }), HasSubstr("--working-set 8"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.post_list = 200; }), HasSubstr("--post-list 200"));
+  EXPECT_THAT(with([](SessionSpec& s) {
+                s.service = Service::ud;
+                s.shape = workload::Shape::open_loop;
+              }),
+              HasSubstr("load over ud"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.target_idle = true; }), HasSubstr("--target-idle"));
+  EXPECT_THAT(with([](SessionSpec& s) {
+                s.service = Service::rc;
+                s.provider = "tcp";
+              }),
+              HasSubstr("--provider tcp"));
 }
 
 }  // namespace

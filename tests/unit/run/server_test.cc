@@ -89,8 +89,10 @@ TEST_F(ServerTest, AClientThatSaysNothingIsLetGoAfterTheTimeout) {
 TEST_F(ServerTest, ARequestOutOfBoundsIsRefusedByName) {
   start({});
   Channel channel = dial();
-  channel.send(MessageType::request, R"({"test":"latency","operation":"send","max_size_bytes":0})",
-               soon());
+  std::string request = to_text(Request{{}, {{}}});
+  const std::string good = R"("max_size_bytes":8)";
+  request.replace(request.find(good), good.size(), R"("max_size_bytes":0)");
+  channel.send(MessageType::request, request, soon());
   try {
     channel.receive(MessageType::offer, soon(), "offer");
     FAIL();
@@ -130,10 +132,10 @@ TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {
   start({});
   Channel channel = dial();
   Request request;
-  request.offers = {{"loop", "x", ""}};
+  request.rails = {{{"loop", "x", ""}}};
   channel.send(MessageType::request, to_text(request), soon());
   channel.receive(MessageType::offer, soon(), "offer");
-  channel.send(MessageType::choice, to_text(Selection{"no-such-back-end", ""}), soon());
+  channel.send(MessageType::choice, to_text(Selection{"no-such-back-end", {""}}), soon());
   EXPECT_THROW(channel.receive(MessageType::address, soon(), "address"), Error);
   expect_service();
 }
@@ -143,15 +145,15 @@ TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   Channel channel = dial();
   Request request;
   request.spec.timeout = std::chrono::milliseconds(100);
-  request.offers = {{"loop", "x", ""}};
+  request.rails = {{{"loop", "x", ""}}};
   channel.send(MessageType::request, to_text(request), soon());
   channel.receive(MessageType::offer, soon(), "offer");
-  channel.send(MessageType::choice, to_text(Selection{"loop", ""}), soon());
+  channel.send(MessageType::choice, to_text(Selection{"loop", {""}}), soon());
   const Introduction server =
       parse_introduction(channel.receive(MessageType::address, soon(), "address"));
   const auto link = find_backend("loop").open(endpoint_request(request.spec, true), "");
-  channel.send(MessageType::address, to_text(Introduction{link->address(), {}}), soon());
-  link->connect(server.address);
+  channel.send(MessageType::address, to_text(Introduction{{link->address()}, {}}), soon());
+  link->connect(server.addresses.at(0));
   channel.receive(MessageType::ready, soon(), "readiness");
   channel.send(MessageType::epoch, to_text(EpochOrder{8, 1000}), soon());
   channel.receive(MessageType::ready, soon(), "readiness");

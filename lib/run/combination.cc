@@ -1,0 +1,139 @@
+#include "combination.h"
+
+#include <fmt/format.h>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::run {
+namespace {
+
+using transport::OperationCode;
+using transport::Service;
+using workload::Shape;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& remedy) {
+  throw Error(Fault::usage, what, remedy);
+}
+
+bool verbs_only(Service service) {
+  return service != Service::automatic && service != Service::rdm && service != Service::msg;
+}
+
+void check_operation(const SessionSpec& spec) {
+  const std::string_view operation = transport::name(spec.operation);
+  const std::string_view service = transport::name(spec.service);
+  if (!transport::has_operation(spec.service, spec.operation)) {
+    refuse(fmt::format("--op {} over {}", operation, service),
+           spec.service == Service::ud
+               ? "UD carries sends only: take --op send or send-imm, or --transport rc."
+           : spec.service == Service::uc
+               ? "UC brings nothing back: take --op send, send-imm, write or write-imm, or "
+                 "--transport rc."
+               : "SRD has no atomics: take another --op, or --transport rc.");
+  }
+  if (transport::is_atomic(spec.operation)) {
+    if (spec.max_size != transport::kAtomicBytes) {
+      refuse(fmt::format("--op {} of {} bytes", operation, spec.max_size),
+             "Atomics act on 8 bytes: leave out --size.");
+    }
+    if (spec.misalignment % transport::kAtomicBytes != 0) {
+      refuse(fmt::format("--op {} with --misalign {}", operation, spec.misalignment),
+             "Atomics need 8-byte alignment: take a multiple of 8.");
+    }
+  }
+}
+
+void check_shape(const SessionSpec& spec) {
+  const bool plain_write = spec.operation == OperationCode::write;
+  if (spec.shape == Shape::latency) {
+    if (spec.events && plain_write) {
+      refuse("latency of --op write with --events",
+             "A write leaves no completion at its target, so there is no event to wait for: take "
+             "--op write-imm, or leave out --events.");
+    }
+    if (spec.post_list > 1) {
+      refuse(fmt::format("--post-list {} in a latency test", spec.post_list),
+             "One message is under way at a time: leave it out, or measure bw.");
+    }
+  }
+  if (spec.paced && spec.shape != Shape::stream && spec.shape != Shape::open_loop) {
+    refuse("a rate limit for this test", "Take 'bw' in one direction, or 'load'.");
+  }
+  if (spec.shape == Shape::open_loop && !transport::is_reliable(spec.service)) {
+    refuse(fmt::format("load over {}", transport::name(spec.service)),
+           "A lost message has no latency: take --transport rc, rdm or msg.");
+  }
+  if (spec.target_idle) {
+    if (transport::notifies(spec.operation)) {
+      refuse(fmt::format("--target-idle with --op {}", transport::name(spec.operation)),
+             "That operation is not one-sided: take --op write, read, fetch-add or compare-swap.");
+    }
+    if (spec.shape != Shape::stream) {
+      refuse("--target-idle in this test", "Take 'bw'.");
+    }
+  }
+}
+
+void check_queues(const SessionSpec& spec) {
+  if (spec.signal_every > spec.depth) {
+    refuse(fmt::format("--signal-every {}", spec.signal_every),
+           fmt::format("It may be --depth ({}) at most, or the queue would fill up for good.",
+                       spec.depth));
+  }
+  if (spec.post_list > spec.depth) {
+    refuse(fmt::format("--post-list {}", spec.post_list),
+           fmt::format("It may be --depth ({}) at most.", spec.depth));
+  }
+  if (spec.links * spec.lanes > kMaxAllLanes) {
+    refuse(fmt::format("{} queue pairs in each of {} threads", spec.lanes, spec.links),
+           fmt::format("All together may be {}.", kMaxAllLanes));
+  }
+  if (spec.segments > spec.max_size) {
+    refuse(fmt::format("--sge {} for messages of {} bytes", spec.segments, spec.max_size),
+           "Each segment needs a byte.");
+  }
+  if (spec.client_lanes != 0 && spec.service != Service::ud) {
+    refuse("--peers without --transport ud", "Only a UD queue pair reaches several others.");
+  }
+  if (spec.connection_manager && spec.service != Service::automatic &&
+      spec.service != Service::rc) {
+    refuse(fmt::format("rdma_cm with --transport {}", transport::name(spec.service)),
+           "Only RC is connected by rdma_cm here: leave out one of them.");
+  }
+  if (spec.shared_receives && spec.service == Service::uc) {
+    refuse("--srq with --transport uc",
+           "UC queue pairs take no shared receive queue: use rc or ud, or leave out --srq.");
+  }
+}
+
+void check_memory(const SessionSpec& spec) {
+  if (spec.stride != 0 && spec.stride < spec.max_size + spec.misalignment) {
+    refuse(fmt::format("--stride {} for messages of {} bytes", spec.stride, spec.max_size),
+           "Messages must not overlap.");
+  }
+  if (spec.stride % 64 != 0) {
+    refuse(fmt::format("--stride {}", spec.stride),
+           "It is a multiple of 64; --misalign moves messages off their cache line.");
+  }
+  if (spec.working_set != 0 && spec.working_set < spec.max_size) {
+    refuse(
+        fmt::format("--working-set {} for messages of {} bytes", spec.working_set, spec.max_size),
+        "It must hold a message at least.");
+  }
+}
+
+}  // namespace
+
+void check(const SessionSpec& spec) {
+  check_operation(spec);
+  check_shape(spec);
+  check_queues(spec);
+  check_memory(spec);
+  if (verbs_only(spec.service) && !spec.provider.empty()) {
+    refuse(fmt::format("--transport {} with --provider {}", transport::name(spec.service),
+                       spec.provider),
+           "A provider is libfabric's, whose transports are rdm and msg.");
+  }
+}
+
+}  // namespace rdmabench::run

@@ -1,0 +1,136 @@
+// Latency under load: the part of Measurement that walks from a light load to one beyond capacity.
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "measurement.h"
+#include "rdmabench/measure/samples.h"
+
+namespace rdmabench::run {
+namespace {
+
+using workload::Side;
+
+// Of capacity. The last one lies beyond it: there an open loop's latency grows for as long as it
+// runs.
+constexpr std::array kLoads{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1};
+
+constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load on one link
+constexpr std::uint64_t kFewestMessages = 200;
+constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at one load
+constexpr double kNsPerSecond = 1e9;
+
+// Latency has taken off where the median is twice that of the lightest load, or where the rate is
+// no longer kept.
+constexpr double kTakenOff = 2.0;
+constexpr double kKept = 0.95;
+
+double achieved(const EpochOutcome& outcome, std::uint64_t messages, double ns_per_tick) {
+  const double elapsed_ns = static_cast<double>(outcome.end - outcome.begin) * ns_per_tick;
+  return elapsed_ns > 0 ? static_cast<double>(messages) / elapsed_ns * kNsPerSecond : 0;
+}
+
+void mark_knee(std::span<report::LoadResult> rows) {
+  if (rows.empty()) return;
+  const double light = rows.front().latency.latency.p50_ns;
+  report::LoadResult* last = nullptr;
+  for (report::LoadResult& row : rows) {
+    const bool taken_off = row.latency.latency.p50_ns > kTakenOff * light ||
+                           row.achieved_messages_per_s < kKept * row.offered_messages_per_s;
+    if (taken_off) break;
+    last = &row;
+  }
+  if (last != nullptr && last != &rows.back()) last->knee = true;
+}
+
+}  // namespace
+
+double Measurement::capacity(std::uint64_t size) {
+  std::uint64_t iterations = kFewestMessages;
+  double rate_seen = 0;
+  for (;;) {
+    const std::uint64_t some = std::clamp<std::uint64_t>(longest_epoch_, 1, iterations);
+    const EpochOutcome outcome = epoch(size, some, kUnreachableRate);
+    rate_seen = achieved(outcome, some * session_.links(), rate().ns_per_tick);
+    const double elapsed_ns = static_cast<double>(outcome.end - outcome.begin) * rate().ns_per_tick;
+    bound_epochs(some, std::chrono::nanoseconds(static_cast<std::int64_t>(elapsed_ns)));
+    constexpr double kLongEnough = 5e7;  // ns
+    if (elapsed_ns >= kLongEnough || iterations >= kMostMessages) return rate_seen;
+    iterations *= 4;
+  }
+}
+
+report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
+  using Kind = measure::StopRule::Kind;
+  const auto links = static_cast<double>(session_.links());
+  const bool timed = config_.stop.kind == Kind::duration;
+  const auto time = static_cast<double>((timed ? config_.stop.time : kUsualTime).count());
+  const double wanted = config_.stop.kind == Kind::iterations
+                            ? static_cast<double>(config_.stop.count) / links
+                            : offered / links * time / kNsPerSecond;
+  auto left = static_cast<std::uint64_t>(std::max(wanted, double{kFewestMessages}));
+  // Messages that come more slowly than capacity make an epoch longer than bound_epochs() knows.
+  const double quarter = static_cast<double>(config_.timeout.count()) / 4 / kNsPerSecond;
+  const auto longest =
+      static_cast<std::uint64_t>(std::clamp(quarter * offered / links, 1.0, double{kMostMessages}));
+
+  report::LoadResult row;
+  measure::LatencyRecorder recorder;
+  std::uint64_t messages = 0;
+  double elapsed_ns = 0;
+  while (left > 0) {
+    const std::uint64_t some = std::min(left, longest);
+    const EpochOutcome outcome = epoch(size, some, offered);
+    const std::uint64_t all = some * session_.links();
+    recorder.add(std::span(intervals_).first(all));
+    messages += all;
+    elapsed_ns += static_cast<double>(outcome.end - outcome.begin) * rate().ns_per_tick;
+    row.max_lag_ns =
+        std::max(row.max_lag_ns, static_cast<double>(outcome.max_lag) * rate().ns_per_tick);
+    left -= some;
+  }
+  const bool completes = transport::is_from_target(config_.operation) ||
+                         config_.operation == transport::OperationCode::write;
+  row.offered_messages_per_s = offered;
+  row.achieved_messages_per_s =
+      elapsed_ns > 0 ? static_cast<double>(messages) / elapsed_ns * kNsPerSecond : 0;
+  report::LatencyResult& latency = row.latency;
+  latency.size_bytes = size;
+  latency.iterations = messages;
+  latency.operation = transport::name(config_.operation);
+  latency.kind = completes ? "completion" : "round_trip";
+  latency.signal =
+      completes ? "completion" : std::string(session_.link().signal(config_.operation));
+  latency.completion = completes ? session_.link().describe().completion : "receiver_confirmed";
+  latency.latency = recorder.summary(rate().ns_per_tick);
+  latency.validated = config_.validate;
+  return row;
+}
+
+void Measurement::run_loads(std::size_t index, std::vector<report::LoadResult>& rows) {
+  const std::uint64_t size = config_.sizes[index];
+  const std::size_t first = rows.size();
+  const std::uint64_t warmup = warm_up(size);
+  const double most = capacity(size);
+  const auto measure_at = [&](double offered) {
+    report::LoadResult row = run_load(size, offered);
+    row.load = offered / most;
+    row.latency.warmup_iterations = warmup;
+    rows.push_back(std::move(row));
+    if (on_progress_) {
+      on_progress_({.size_index = index,
+                    .sizes = config_.sizes.size(),
+                    .size_bytes = size,
+                    .iterations = rows.back().latency.iterations,
+                    .messages_per_s = rows.back().achieved_messages_per_s});
+    }
+  };
+  if (const double given = rate_of(config_, size); given > 0) {
+    measure_at(given);
+    return;
+  }
+  for (const double load : kLoads) measure_at(load * most);
+  mark_knee(std::span(rows).subspan(first));
+}
+
+}  // namespace rdmabench::run

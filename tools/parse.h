@@ -1,0 +1,36 @@
+// Words of the command line that the library does not read itself.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/run/config.h"
+
+namespace rdmabench::tools {
+
+/// A whole number within bounds, by parse_count(). Throws Error(usage).
+template <class T>
+T parse_bounded(const char* option, const std::string& text, std::uint64_t min, std::uint64_t max) {
+  const std::uint64_t value = parse_count(text);
+  if (value < min || value > max) {
+    throw Error(Fault::usage, fmt::format("{} {}", option, text),
+                fmt::format("It may be {} to {}.", min, max));
+  }
+  return static_cast<T>(value);
+}
+
+// Each throws Error(usage) that lists what there is.
+transport::OperationCode parse_operation(const std::string& text);
+transport::Service parse_service(const std::string& text);  ///< in either case: perftest writes RC
+
+/// "200k", "1.5M" messages per second, or "10Gb", "800Mb" (a "/s" may follow) of payload.
+void set_rate(run::Config& config, const std::string& text);
+
+/// A transport that was named settles the back end. Throws Error(usage) where the two disagree.
+void settle_backend(run::Config& config);
+
+}  // namespace rdmabench::tools
