@@ -7,7 +7,9 @@ namespace rdmabench::workload {
 bool Watch::look() noexcept {
   constexpr auto kBetweenQuestions = std::chrono::milliseconds(10);
   const auto now = Clock::now();
-  if (idle_polls_ == kPollsPerLook) idle_since_ = asked_ = now;
+  if (idle_polls_ == polls_per_look_) idle_since_ = asked_ = now;
+  if (excused_) idle_since_ = now;
+  excused_ = false;
   if (now - idle_since_ >= limit_) {
     outcome_ = Outcome::stalled;
     return true;
@@ -18,8 +20,9 @@ bool Watch::look() noexcept {
       outcome_ = Outcome::interrupted;
       return true;
     }
+    if (answered_ && answered_()) has_answer_ = true;
   }
-  sched_yield();
+  if (polls_per_look_ > 1) sched_yield();
   return false;
 }
 

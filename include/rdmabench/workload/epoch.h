@@ -15,8 +15,10 @@ enum class Side : std::uint8_t { initiator, target };
 
 /// What both sides agreed to run. Not changed by the loop.
 struct EpochPlan {
-  std::uint64_t iterations = 1;  ///< messages each way (ping-pong) or in all (stream), >= 1
-  std::uint64_t size = 1;        ///< bytes of a message
+  /// Messages, >= 1: each way (latency of what is answered, duplex) or in all. Below 2^32, because
+  /// immediates count them.
+  std::uint64_t iterations = 1;
+  std::uint64_t size = 1;  ///< bytes of a message; atomics: 8
   /// Posts that may be outstanding. When validating at most the send slots: what is under way must
   /// not change.
   std::uint32_t depth = 1;
@@ -25,6 +27,7 @@ struct EpochPlan {
   /// Ticks from the intended start of one message to that of the next, in 2^-16 ticks; 0 = as fast
   /// as the depth allows.
   std::uint64_t gap_q16 = 0;
+  bool events = false;  ///< EndpointRequest::events: an empty poll may sleep
 };
 
 enum class Outcome : std::uint8_t {
@@ -39,6 +42,12 @@ enum class Outcome : std::uint8_t {
   wrong_immediate,    ///< `message` carried another immediate than it should
 };
 
+/// A message came, and it or all of them together are not what was sent. Who found that knows
+/// which.
+constexpr bool is_about_data(Outcome outcome) {
+  return outcome >= Outcome::wrong_size;
+}
+
 /// What the loop was waiting for when it ended otherwise than ok.
 enum class Wait : std::uint8_t { nothing, message, completion, confirmation, room_to_post };
 
@@ -47,9 +56,13 @@ struct EpochResult {
   Wait wait = Wait::nothing;
   std::uint64_t message = 0;  ///< index of the message in the epoch at which it ended
   std::uint64_t byte = 0;     ///< wrong_data: the first wrong byte
-  measure::Ticks begin = 0;   ///< initiator of a stream: before the first post ...
-  measure::Ticks end =
-      0;  ///< ... and when the target's confirmation (reads: the last data) was here
+  /// Initiator of all but a latency loop: before the first post (open loop: the intended start of
+  /// message 0) ...
+  measure::Ticks begin = 0;
+  /// ... and when all traffic was confirmed: stream: the target's confirmation (reads, atomics: the
+  /// last data) was here; duplex: both directions; open loop: the last answer.
+  measure::Ticks end = 0;
+  measure::Ticks lag = 0;     ///< open loop: the latest post, after its intended start
   std::uint64_t checked = 0;  ///< messages whose every byte was compared
   std::uint64_t arrived =
       0;  ///< messages that this side received, as a target that is told of them

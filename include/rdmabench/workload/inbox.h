@@ -17,48 +17,60 @@ namespace rdmabench::workload {
 ///
 /// Every function returns false when the epoch is over; `result` then says why. While it waits for
 /// anything it polls, so that a peer's one-sided operations make progress on providers that need
-/// our help.
+/// our help. `on_receive` must see to it that every receive is given back, now or later; without
+/// one, nothing but the peer's token can arrive.
 template <transport::Transport T>
 class Inbox {
  public:
   /// Allocates, so make it before the clock starts.
   Inbox(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result)
       : endpoint_(endpoint), watch_(watch), result_(result) {
-    held_.reserve(plan.receives);
+    held_.reserve(std::size_t{plan.receives} * endpoint.lanes());
+    if (plan.events) watch_.look_always();
     watch_.progress();
   }
 
-  /// One poll. `on_receive` must see to it that every receive is given back, now or later.
+  /// One poll, and if it was empty a rest: for a wait that nothing but a completion ends.
   template <class OnReceive>
   bool poll(Wait wait, OnReceive&& on_receive) noexcept {
     const int seen = endpoint_.poll(on_receive);
     if (seen > 0) [[likely]] {
       watch_.progress();
-    } else if (seen < 0) {
-      return end(Outcome::completion_failed, wait);
-    } else if (watch_.give_up()) {
-      return end(watch_.outcome(), wait);
+      return held_.empty() ? true : give_back_held();
     }
-    return held_.empty() ? true : give_back_held();
+    return seen == 0 ? unoccupied(wait, true) : end(Outcome::completion_failed, wait);
   }
 
-  /// One poll where nothing but the peer's token can arrive.
   bool poll(Wait wait) noexcept {
     bool whole = true;
-    const bool going = poll(wait, [&](const transport::Received& received) noexcept {
-      if (received.bytes != 0) whole = end(Outcome::wrong_size, Wait::confirmation);
-      token_ = true;
-      give_back(received.slot);
-    });
-    return going && whole;
+    return poll(wait, on_token(whole)) && whole;
+  }
+
+  /// One poll between other things to do: never sleeps.
+  template <class OnReceive>
+  bool glance(Wait wait, OnReceive&& on_receive) noexcept {
+    const int seen = endpoint_.poll(on_receive);
+    if (seen > 0) [[likely]] {
+      watch_.progress();
+      return held_.empty() ? true : give_back_held();
+    }
+    return seen == 0 ? unoccupied(wait, false) : end(Outcome::completion_failed, wait);
+  }
+
+  bool glance(Wait wait) noexcept {
+    bool whole = true;
+    return glance(wait, on_token(whole)) && whole;
   }
 
   /// One turn of a wait that watches memory instead of the completion queue. Looks there now and
   /// then, because that is where a broken connection shows.
   bool idle(Wait wait) noexcept {
     if (watch_.give_up()) return end(watch_.outcome(), wait);
-    return ++turns_ % Watch::kPollsPerLook != 0 || poll(wait);
+    return ++turns_ % Watch::kPollsPerLook != 0 || glance(wait);
   }
+
+  /// Nothing is due, so that nothing happens is no stall.
+  void excuse() noexcept { watch_.excuse(); }
 
   /// A slot that the endpoint takes back at once, or after a later poll.
   void give_back(std::uint32_t slot) noexcept {
@@ -73,15 +85,31 @@ class Inbox {
   /// Posts one message, polling for room while there is none. Use where no receive is expected
   /// meanwhile.
   template <class Op>
-  bool post(std::uint64_t offset, std::uint32_t immediate, transport::Signal signal) noexcept {
-    return until_posted(
-        [&]() noexcept { return endpoint_.template post<Op>(offset, immediate, signal); });
+  bool post(std::uint64_t offset, std::uint64_t word, transport::Signal signal,
+            std::uint32_t lane = 0) noexcept {
+    for (;;) {
+      const transport::PostStatus status = endpoint_.template post<Op>(offset, word, signal, lane);
+      if (status == transport::PostStatus::posted) [[likely]]
+        return true;
+      if (status == transport::PostStatus::failed) return end(Outcome::post_failed, Wait::nothing);
+      if (!poll(Wait::room_to_post)) return false;
+    }
+  }
+
+  template <class OnReceive>
+  bool post_token(OnReceive&& on_receive) noexcept {
+    for (;;) {
+      const transport::PostStatus status = endpoint_.post_token(transport::Signal::now);
+      if (status == transport::PostStatus::posted) return true;
+      if (status == transport::PostStatus::failed) return end(Outcome::post_failed, Wait::nothing);
+      if (!poll(Wait::room_to_post, on_receive)) return false;
+    }
   }
 
   /// Tells the peer "I am done" and waits until all that was posted has completed.
   bool send_token() noexcept {
-    return until_posted([&]() noexcept { return endpoint_.post_token(transport::Signal::now); }) &&
-           drain();
+    bool whole = true;
+    return post_token(on_token(whole)) && whole && drain();
   }
 
   bool drain() noexcept {
@@ -94,12 +122,44 @@ class Inbox {
   /// Waits for the peer's token, whose receive is the next to arrive. Naps between polls where told
   /// to.
   bool wait_token(std::chrono::microseconds nap = std::chrono::microseconds(0)) noexcept {
+    if (nap.count() > 0) watch_.look_always();
     while (!token_) {
       if (!poll(Wait::confirmation)) return false;
       if (nap.count() > 0) std::this_thread::sleep_for(nap);
     }
     return true;
   }
+
+  /// Where messages may be lost: sends the token again every 10 ms until `enough()`, or until the
+  /// peer's result is on the control channel. `on_receive` calls moved() for what is progress; that
+  /// our own tokens complete is none.
+  template <class Enough, class OnReceive>
+  bool insist(Enough&& enough, OnReceive&& on_receive) noexcept {
+    constexpr auto kBetweenTokens = std::chrono::milliseconds(10);
+    auto sent = std::chrono::steady_clock::time_point{};
+    while (!enough() && !watch_.answered()) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - sent >= kBetweenTokens) {
+        sent = now;
+        if (endpoint_.post_token(transport::Signal::now) == transport::PostStatus::failed) {
+          return end(Outcome::post_failed, Wait::confirmation);
+        }
+      }
+      if (endpoint_.poll(on_receive) < 0) {
+        return end(Outcome::completion_failed, Wait::confirmation);
+      }
+      if (!unoccupied(Wait::confirmation, true)) return false;
+      if (result_.outcome != Outcome::ok) return false;
+    }
+    return true;
+  }
+
+  bool insist() noexcept {
+    bool whole = true;
+    return insist([this]() noexcept { return token_; }, on_token(whole)) && whole && drain();
+  }
+
+  void moved() noexcept { watch_.progress(); }
 
   bool end(Outcome outcome, Wait wait) noexcept {
     if (result_.outcome == Outcome::ok) {
@@ -110,15 +170,21 @@ class Inbox {
   }
 
  private:
-  template <class Post>
-  bool until_posted(Post&& post_once) noexcept {
-    for (;;) {
-      const transport::PostStatus status = post_once();
-      if (status == transport::PostStatus::posted) [[likely]]
-        return true;
-      if (status == transport::PostStatus::failed) return end(Outcome::post_failed, Wait::nothing);
-      if (!poll(Wait::room_to_post)) return false;
-    }
+  auto on_token(bool& whole) noexcept {
+    return [this, &whole](const transport::Received& received) noexcept {
+      if (received.bytes != 0) whole = end(Outcome::wrong_size, Wait::confirmation);
+      token_ = true;
+      give_back(received.slot);
+    };
+  }
+
+  /// After an empty poll.
+  bool unoccupied(Wait wait, bool may_rest) noexcept {
+    constexpr auto kLongestRest = std::chrono::milliseconds(10);
+    if (watch_.give_up()) return end(watch_.outcome(), wait);
+    if (!held_.empty()) return give_back_held();
+    if (may_rest && !endpoint_.rest(kLongestRest)) return end(Outcome::completion_failed, wait);
+    return true;
   }
 
   /// A provider may refuse a receive for the moment; it is offered again after each poll.

@@ -1,6 +1,7 @@
 // Ping-pong: one message there, one back, and again. Measures round trips.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -32,8 +33,9 @@ class PingPong {
         result_(result),
         outgoing_(endpoint.send_region().data, plan.size),
         window_(endpoint.window().data, plan.size),
-        half_depth_(plan.depth / 2),
-        last_(plan.iterations - 1) {}
+        lanes_(endpoint.lanes()),
+        half_depth_(std::uint64_t{plan.depth} * lanes_ / 2),
+        tail_(plan.iterations - std::min<std::uint64_t>(plan.iterations, lanes_)) {}
 
   /// Message i is written before it is posted; with validation that takes a while.
   void write(std::uint64_t i) noexcept {
@@ -44,11 +46,13 @@ class PingPong {
     }
   }
 
+  /// Each message on the next lane, and the last one of every lane asks for a completion.
   bool post(std::uint64_t i) noexcept {
-    result_.message = i;
-    return inbox_.template post<Op>(
-        0, static_cast<std::uint32_t>(i),
-        i == last_ ? transport::Signal::now : transport::Signal::by_interval);
+    const auto signal = i >= tail_ ? transport::Signal::now : transport::Signal::by_interval;
+    if constexpr (T::kManyLanes) {
+      if (++lane_ >= lanes_) lane_ = 0;
+    }
+    return inbox_.template post<Op>(0, i, signal, lane_);
   }
 
   /// Housekeeping while the message is under way, so that it is in nobody's round trip: the receive
@@ -59,7 +63,7 @@ class PingPong {
       if (arrived_) inbox_.give_back(slot_);
       arrived_ = false;
     } else if (endpoint_.posted() - endpoint_.completed() > half_depth_) {
-      return inbox_.poll(Wait::completion);
+      return inbox_.glance(Wait::completion);
     }
     return true;
   }
@@ -117,8 +121,10 @@ class PingPong {
   EpochResult& result_;
   std::span<std::byte> outgoing_;
   std::span<std::byte> window_;
+  std::uint32_t lanes_;
   std::uint64_t half_depth_;
-  std::uint64_t last_;
+  std::uint64_t tail_;  ///< index of the first message that is the last one of its lane
+  std::uint32_t lane_ = T::kManyLanes ? ~0U : 0;  ///< of the message posted last
   std::uint32_t slot_ = 0;
   std::uint32_t immediate_ = 0;
   std::uint64_t bytes_ = 0;
@@ -141,27 +147,37 @@ EpochResult ping_pong_initiator(T& endpoint, const EpochPlan& plan, Watch& watch
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {
     side.write(i);
     if constexpr (kValidate) last = Clock::stamp();
-    if (!side.post(i) || !side.tidy() || !side.wait(i)) return result;
+    if (!side.post(i) || !side.tidy() || !side.wait(i)) [[unlikely]] {
+      result.message = i;
+      return result;
+    }
     const measure::Ticks now = Clock::stamp();
     intervals[i] = now - last;
     last = now;
-    if (!side.check(i)) return result;
+    if (!side.check(i)) [[unlikely]] {
+      result.message = i;
+      return result;
+    }
   }
   side.finish();
   return result;
 }
 
 /// The target: waits first, then answers.
-template <transport::Transport T, class WantedOp, class Clock, bool kValidate>
+template <transport::Transport T, class WantedOp, bool kValidate>
 EpochResult ping_pong_target(T& endpoint, const EpochPlan& plan, Watch& watch,
                              std::span<measure::Ticks> /*intervals*/) noexcept {
   using Op = PingPongOperation<T, WantedOp>;
   EpochResult result;
   PingPong<T, Op, kValidate> side(endpoint, plan, watch, result);
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {
-    if (!side.wait(i) || !side.check(i)) return result;
-    side.write(i);
-    if (!side.post(i) || !side.tidy()) return result;
+    if (side.wait(i) && side.check(i)) [[likely]] {
+      side.write(i);
+      if (side.post(i) && side.tidy()) [[likely]]
+        continue;
+    }
+    result.message = i;
+    return result;
   }
   side.finish();
   return result;

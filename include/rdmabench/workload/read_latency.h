@@ -1,45 +1,50 @@
-// Read latency: one read at a time, from the post to its data here.
+// Latency of reads and atomics: one operation at a time, from the post to its data here.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/memory/pattern.h"
-#include "rdmabench/workload/stream.h"
+#include "rdmabench/workload/counters.h"
 
 namespace rdmabench::workload {
 
 /// The initiator: interval i is one whole operation; nothing is halved. Unless it validates, one
-/// stamp ends an operation and begins the next.
+/// stamp ends an operation and begins the next. All act on slot 0: operation i finds the counter of
+/// an atomic at i.
 template <transport::Transport T, class Op, class Clock, bool kValidate>
 EpochResult read_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
                                    std::span<measure::Ticks> intervals) noexcept {
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
   const std::span<std::byte> fetched(endpoint.send_region().data, plan.size);
+  const std::uint32_t lanes = endpoint.lanes();
+  std::uint32_t lane = 0;
   measure::Ticks last = Clock::stamp();
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {
     if constexpr (kValidate) {
-      clear(fetched);
+      if constexpr (Op::kAtomic) {
+        clear_word(fetched);
+      } else {
+        clear(fetched);
+      }
       last = Clock::stamp();
     }
-    if (!inbox.template post<Op>(0, 0, transport::Signal::now) || !inbox.drain()) [[unlikely]] {
+    if (!inbox.template post<Op>(0, i, transport::Signal::now, lane) || !inbox.drain())
+        [[unlikely]] {
       result.message = i;
       return result;
     }
     const measure::Ticks now = Clock::stamp();
     intervals[i] = now - last;
     last = now;
+    if constexpr (T::kManyLanes) {
+      if (++lane == lanes) lane = 0;
+    }
     if constexpr (kValidate) {
-      const auto wrong = memory::find_mismatch(fetched, tag_of(0));
-      if (wrong) {
-        result.message = i;
-        result.byte = *wrong;
-        inbox.end(Outcome::wrong_data, Wait::nothing);
-        return result;
-      }
-      ++result.checked;
+      const bool right = Op::kAtomic ? check_word(fetched, i, i, inbox, result)
+                                     : check_message(fetched, i, tag_of(0), inbox, result);
+      if (!right) return result;
     }
   }
   static_cast<void>(inbox.send_token() && inbox.wait_token());

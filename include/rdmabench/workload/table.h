@@ -5,45 +5,20 @@
 #include <span>
 
 #include "rdmabench/measure/clock.h"
+#include "rdmabench/workload/duplex.h"
+#include "rdmabench/workload/echo.h"
+#include "rdmabench/workload/idle_target.h"
+#include "rdmabench/workload/key.h"
+#include "rdmabench/workload/open_loop.h"
 #include "rdmabench/workload/ping_pong.h"
 #include "rdmabench/workload/read_latency.h"
+#include "rdmabench/workload/stage.h"
 #include "rdmabench/workload/stream.h"
 
 namespace rdmabench::workload {
 
-/// latency: one message at a time. stream: as many as the depth allows, one way. duplex: a stream
-/// each way at the same time. open_loop: messages at a given rate, answered, each timed from its
-/// intended start.
-enum class Shape : std::uint8_t { latency, stream, duplex, open_loop };
-
-struct LoopKey {
-  Shape shape = Shape::latency;
-  transport::OperationCode operation = transport::OperationCode::send;
-  Side side = Side::initiator;
-  bool validate = false;
-  measure::ClockSource clock = measure::ClockSource::raw;
-  bool paced = false;  ///< a stream that keeps to EpochPlan::gap_q16
-};
-
 template <transport::Transport T>
 using Loop = EpochResult (*)(T&, const EpochPlan&, Watch&, std::span<measure::Ticks>) noexcept;
-
-/// Makes the endpoint and its memory ready for an epoch. Both sides do so before either starts: a
-/// message may arrive before the target's loop has begun.
-template <transport::Transport T, class WantedOp>
-void stage(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
-  using Op = PingPongOperation<T, WantedOp>;
-  const bool latency = key.shape == Shape::latency;
-  endpoint.prepare(latency ? Op::kCode : WantedOp::kCode, plan.size);
-  const transport::Region window = endpoint.window();
-  for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
-    if (Op::kFromTarget) {
-      memory::fill_pattern(message_in(window, slot, plan.size), tag_of(slot));
-    } else {
-      clear(message_in(window, slot, plan.size));  // nothing has arrived yet
-    }
-  }
-}
 
 template <transport::Transport T>
 struct Entry {
@@ -53,42 +28,93 @@ struct Entry {
 
 namespace detail {
 
-template <transport::Transport T, class Op, class Clock, bool kValidate>
-constexpr Loop<T> loop_for(Shape shape, Side side) {
-  const bool initiator = side == Side::initiator;
-  if (shape == Shape::stream) {
-    if (initiator) {
-      return Op::kFromTarget ? &read_stream_initiator<T, Op, Clock, kValidate>
-                             : &stream_initiator<T, Op, Clock, kValidate>;
+/// The target of operations that it is not told of.
+template <transport::Transport T, class Op, bool kValidate>
+constexpr Loop<T> quiet_loop() {
+  return &quiet_target < T, kAfterwards<Op, kValidate>, Op::kFromTarget && !T::kNeedsProgress > ;
+}
+
+template <transport::Transport T, class Op, bool kValidate>
+constexpr Loop<T> stream_loop(const LoopKey& key) {
+  if (key.side == Side::target) {
+    if constexpr (Op::kNotifies) {
+      return &stream_target<T, Op, kValidate>;
+    } else {
+      return quiet_loop<T, Op, kValidate>();
     }
-    return Op::kNotifies ? &stream_target<T, Op, Clock, kValidate>
-                         : &quiet_target<T, Op, Clock, kValidate>;
   }
+  if (!key.paced) return &stream_initiator<T, Op, kValidate, Unpaced>;
+  return key.clock == measure::ClockSource::tsc
+             ? &stream_initiator<T, Op, kValidate, Paced<measure::TscClock>>
+             : &stream_initiator<T, Op, kValidate, Paced<measure::RawClock>>;
+}
+
+template <transport::Transport T, class Op, bool kValidate>
+constexpr Loop<T> latency_loop(const LoopKey& key) {
+  const bool tsc = key.clock == measure::ClockSource::tsc;
   if constexpr (Op::kFromTarget) {
-    return initiator ? &read_latency_initiator<T, Op, Clock, kValidate>
-                     : &quiet_target<T, Op, Clock, kValidate>;
+    if (key.side == Side::target) return quiet_loop<T, Op, kValidate>();
+    return tsc ? &read_latency_initiator<T, Op, measure::TscClock, kValidate>
+               : &read_latency_initiator<T, Op, measure::RawClock, kValidate>;
   } else {
-    return initiator ? &ping_pong_initiator<T, Op, Clock, kValidate>
-                     : &ping_pong_target<T, Op, Clock, kValidate>;
+    if (key.side == Side::target) return &ping_pong_target<T, Op, kValidate>;
+    return tsc ? &ping_pong_initiator<T, Op, measure::TscClock, kValidate>
+               : &ping_pong_initiator<T, Op, measure::RawClock, kValidate>;
   }
 }
 
-template <transport::Transport T, class Op, class Clock>
+template <transport::Transport T, class Op>
+constexpr Loop<T> idle_loop(Side side) {
+  if constexpr (kHasIdleTarget<T, Op>) {
+    return side == Side::initiator ? &idle_target_initiator<T, Op> : &idle_target<T>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <transport::Transport T, class Op, bool kValidate>
+constexpr Loop<T> open_loop(const LoopKey& key) {
+  if constexpr (!kHasOpenLoop<T, Op>) {
+    return nullptr;
+  } else {
+    if (key.side == Side::target) {
+      if constexpr (Op::kNotifies) {
+        return &echo_target<T, Op, kValidate>;
+      } else {
+        return quiet_loop<T, Op, kValidate>();
+      }
+    }
+    return key.clock == measure::ClockSource::tsc
+               ? &open_loop_initiator<T, Op, measure::TscClock, kValidate>
+               : &open_loop_initiator<T, Op, measure::RawClock, kValidate>;
+  }
+}
+
+template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> loop_for(const LoopKey& key) {
-  return key.validate ? loop_for<T, Op, Clock, true>(key.shape, key.side)
-                      : loop_for<T, Op, Clock, false>(key.shape, key.side);
+  if (key.paced && key.shape != Shape::stream) return nullptr;
+  if (key.target_idle) return key.shape == Shape::latency ? idle_loop<T, Op>(key.side) : nullptr;
+  switch (key.shape) {
+    case Shape::latency:
+      return latency_loop<T, Op, kValidate>(key);
+    case Shape::stream:
+      return stream_loop<T, Op, kValidate>(key);
+    case Shape::duplex:
+      return key.side == Side::initiator ? &duplex<T, Op, kValidate, Side::initiator>
+                                         : &duplex<T, Op, kValidate, Side::target>;
+    case Shape::open_loop:
+      return open_loop<T, Op, kValidate>(key);
+  }
+  return nullptr;
 }
 
 template <transport::Transport T, class Op>
 constexpr Entry<T> entry_for(const LoopKey& key) {
   if constexpr (T::template supports<Op>) {
-    if (key.shape == Shape::duplex || key.shape == Shape::open_loop || key.paced) return {};
-    return {key.clock == measure::ClockSource::tsc ? loop_for<T, Op, measure::TscClock>(key)
-                                                   : loop_for<T, Op, measure::RawClock>(key),
-            &stage<T, Op>};
-  } else {
-    return {};
+    const Loop<T> loop = key.validate ? loop_for<T, Op, true>(key) : loop_for<T, Op, false>(key);
+    if (loop != nullptr) return {loop, &stage<T, Op>};
   }
+  return {};
 }
 
 template <transport::Transport T, class... Ops>
@@ -101,12 +127,13 @@ constexpr Entry<T> find(const LoopKey& key) {
 
 }  // namespace detail
 
-/// The loop and its stage, or two null pointers where the transport does not have the operation. A
-/// new operation is one more name in this list.
+/// The loop and its stage, or two null pointers where there is no such loop over this transport: it
+/// does not have the operation; an open loop could not tell answers apart (kHasOpenLoop); an idle
+/// target would prove nothing (kHasIdleTarget). A new operation is one more name in this list.
 template <transport::Transport T>
 constexpr Entry<T> find_loop(const LoopKey& key) {
-  return detail::find<T, transport::Send, transport::Write, transport::WriteImm, transport::Read>(
-      key);
+  return detail::find<T, transport::Send, transport::SendImm, transport::Write, transport::WriteImm,
+                      transport::Read, transport::FetchAdd, transport::CompareSwap>(key);
 }
 
 }  // namespace rdmabench::workload

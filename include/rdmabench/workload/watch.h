@@ -16,23 +16,35 @@ namespace rdmabench::workload {
 class Watch {
  public:
   /// Gives up when nothing completed for `limit`, or when `interrupted()` says that the peer has
-  /// gone. `interrupted` must not throw; it is called about every 10 ms of idling.
-  Watch(std::chrono::nanoseconds limit, std::function<bool()> interrupted)
-      : limit_(limit), interrupted_(std::move(interrupted)) {}
+  /// gone. `answered()` says that the peer's result is here already, on the control channel: where
+  /// messages may be lost, so may be the token that says so. Neither may throw; both are called
+  /// about every 10 ms of idling.
+  Watch(std::chrono::nanoseconds limit, std::function<bool()> interrupted,
+        std::function<bool()> answered = nullptr)
+      : limit_(limit), interrupted_(std::move(interrupted)), answered_(std::move(answered)) {}
 
   /// Something completed.
   void progress() noexcept { idle_polls_ = 0; }
 
+  /// Nothing was due: this is no stall, however long it lasts. A peer that has gone is still seen.
+  void excuse() noexcept { excused_ = true; }
+
+  /// An empty poll takes long, because it sleeps: look after each.
+  void look_always() noexcept { polls_per_look_ = 1; }
+
   /// After an empty poll: true when the wait is over. outcome() then says why.
   bool give_up() noexcept {
-    if (++idle_polls_ % kPollsPerLook != 0) [[likely]]
+    if ((++idle_polls_ & (polls_per_look_ - 1)) != 0) [[likely]]
       return false;
     return look();
   }
 
   Outcome outcome() const noexcept { return outcome_; }
 
-  static constexpr std::uint64_t kPollsPerLook = 1024;
+  /// Whether the last look found the peer's result.
+  bool answered() const noexcept { return has_answer_; }
+
+  static constexpr std::uint64_t kPollsPerLook = 1024;  // a power of two
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -41,9 +53,13 @@ class Watch {
 
   std::chrono::nanoseconds limit_;
   std::function<bool()> interrupted_;
+  std::function<bool()> answered_;
+  std::uint64_t polls_per_look_ = kPollsPerLook;
   std::uint64_t idle_polls_ = 0;
   Clock::time_point idle_since_{};
   Clock::time_point asked_{};
+  bool excused_ = false;
+  bool has_answer_ = false;
   Outcome outcome_ = Outcome::ok;
 };
 

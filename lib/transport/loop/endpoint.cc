@@ -11,6 +11,7 @@ namespace rdmabench::transport::loop {
 namespace {
 
 static_assert(Transport<Endpoint>);
+static_assert(Transport<ManyEndpoint>);
 
 /// The open endpoints of this process by address: a peer names one, and never sends a pointer.
 class Registry {
@@ -44,63 +45,108 @@ Registry& registry() {
   return instance;
 }
 
-Region region_of(const memory::Buffer& memory, std::uint64_t max_size, std::uint32_t slots) {
-  return {memory.data(), memory::slot_stride(max_size), slots};
+std::uint64_t stride_of(const EndpointRequest& request) {
+  return request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);
+}
+
+/// Room for `slots` of them, and to begin off a cache line.
+std::uint64_t bytes_of(const EndpointRequest& request, std::uint32_t slots) {
+  return stride_of(request) * slots + request.misalignment;
+}
+
+Region region_of(const memory::Buffer& memory, const EndpointRequest& request,
+                 std::uint32_t slots) {
+  return {memory.data() + request.misalignment, stride_of(request), slots};
+}
+
+/// Throws for what was asked for and would silently not be done.
+void check(const EndpointRequest& request, bool many_lanes) {
+  const auto refuse = [](std::string_view what) {
+    throw Error(Fault::usage, fmt::format("the loop back end has no {}", what),
+                "It copies between two threads of one process. Use --backend verbs or ofi.");
+  };
+  if (request.service != Service::automatic && request.service != Service::rc) {
+    refuse(fmt::format("transport '{}'", name(request.service)));
+  }
+  if (request.events) refuse("completion events");
+  if (request.segments > 1) refuse("scatter/gather lists");
+  if (request.shared_receives) refuse("shared receive queue");
+  if (request.connection_manager) refuse("connection manager");
+  if (request.lanes == 0 || (request.lanes > 1 && !many_lanes)) {
+    refuse(fmt::format("{} queue pairs in this endpoint", request.lanes));
+  }
+  if (request.slot_stride != 0 && request.slot_stride < request.max_size + request.misalignment) {
+    throw Error(Fault::usage, fmt::format("messages of {} bytes do not fit into slots of {} bytes",
+                                          request.max_size, request.slot_stride));
+  }
 }
 
 }  // namespace
 
 Port::Port(const EndpointRequest& request)
-    : receive_memory(memory::slot_stride(request.max_size) * request.receive_slots),
-      window_memory(memory::slot_stride(request.max_size) * request.send_slots),
-      receive_region(region_of(receive_memory, request.max_size, request.receive_slots)),
-      window(region_of(window_memory, request.max_size, request.send_slots)),
-      receives(request.receives),
-      arrivals(request.receives) {}
+    : receive_memory(bytes_of(request, request.receive_slots)),
+      window_memory(bytes_of(request, request.send_slots)),
+      receive_region(region_of(receive_memory, request, request.receive_slots)),
+      window(region_of(window_memory, request, request.send_slots)) {
+  for (std::uint32_t lane = 0; lane < request.lanes; ++lane) {
+    lanes.push_back(std::make_unique<LanePort>(request.receives));
+  }
+}
 
-Endpoint::Endpoint(const EndpointRequest& request, std::string_view /*choice*/)
-    : port_(std::make_shared<Port>(request)),
-      send_memory_(memory::slot_stride(request.max_size) * request.send_slots),
-      send_region_(region_of(send_memory_, request.max_size, request.send_slots)),
+EndpointBase::EndpointBase(const EndpointRequest& request, bool many_lanes)
+    : port_((check(request, many_lanes), std::make_shared<Port>(request))),
+      send_memory_(bytes_of(request, request.send_slots)),
+      send_region_(region_of(send_memory_, request, request.send_slots)),
       depth_(request.depth),
       receives_(request.receives),
       max_size_(request.max_size),
       signal_every_(request.signal_every),
-      until_signal_(request.signal_every) {
+      counts_(request.lanes) {
   id_ = registry().add(port_);
 }
 
-Endpoint::~Endpoint() {
+EndpointBase::~EndpointBase() {
   registry().remove(id_);
 }
 
-std::string Endpoint::address() const {
+std::string EndpointBase::address() const {
   return id_;
 }
 
-void Endpoint::connect(std::string_view peer_address) {
+void EndpointBase::connect(std::string_view peer_address) {
   peer_ = registry().find(std::string(peer_address));
   if (peer_ == nullptr) {
     throw Error(Fault::failed, fmt::format("no loop endpoint '{}' in this process", peer_address),
                 "The loop back end joins two threads of one process.");
   }
-  if (peer_->window.stride != port_->window.stride || peer_->window.slots != port_->window.slots) {
+  if (peer_->window.stride != port_->window.stride || peer_->window.slots != port_->window.slots ||
+      peer_->lanes.size() != port_->lanes.size()) {
     throw Error(Fault::failed, "the two loop endpoints were opened for different messages");
   }
-  for (std::uint32_t slot = 0; slot < receives_; ++slot) post_receive(slot);
+  for (std::uint32_t lane = 0; lane < port_->lanes.size(); ++lane) {
+    for (std::uint32_t i = 0; i < receives_; ++i) {
+      port_->lanes[lane]->receives.push(lane * receives_ + i);
+    }
+  }
 }
 
-void Endpoint::prepare(OperationCode /*code*/, std::uint64_t size) {
+void EndpointBase::prepare(OperationCode code, std::uint64_t size) {
   if (size == 0 || size > max_size_) {
     throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
                 fmt::format("This endpoint was opened for 1 to {} bytes.", max_size_));
   }
+  if (is_atomic(code)) {
+    const auto start = reinterpret_cast<std::uintptr_t>(send_region_.data);
+    if (size != kAtomicBytes || start % kAtomicBytes != 0) {
+      throw Error(Fault::usage, fmt::format("{} on {} bytes at {:#x}", name(code), size, start),
+                  "Atomics act on 8 bytes at a multiple of 8.");
+    }
+  }
   size_ = size;
-  posted_ = signalled_ = completed_ = 0;
-  until_signal_ = signal_every_;
+  for (LaneCount& count : counts_) count = {.until_signal = signal_every_};
 }
 
-Description Endpoint::describe() const {
+Description EndpointBase::describe() const {
   return {.backend = "loop",
           .provider = "loop",
           .device = "memory",

@@ -1,6 +1,6 @@
+// Every loop over every operation, as it should go.
 #include <gtest/gtest.h>
 
-#include <string>
 #include <tuple>
 
 #include "pair.h"
@@ -10,49 +10,119 @@ namespace {
 
 using transport::OperationCode;
 
-using Case = std::tuple<Shape, OperationCode, bool, std::uint64_t>;
+constexpr auto kAllShapes =
+    std::array{Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop};
+constexpr auto kAllOperations =
+    std::array{OperationCode::send,        OperationCode::send_imm, OperationCode::write,
+               OperationCode::write_imm,   OperationCode::read,     OperationCode::fetch_add,
+               OperationCode::compare_swap};
 
-class Loops : public ::testing::TestWithParam<Case> {};
+/// How many messages both sides together must have compared.
+std::uint64_t expected_checks(Shape shape, OperationCode operation, std::uint64_t n,
+                              std::uint64_t slots) {
+  const bool by_window = operation == OperationCode::write ||
+                         (operation == OperationCode::write_imm && shape != Shape::open_loop);
+  if (shape == Shape::latency) return transport::is_from_target(operation) ? n : 2 * n;
+  if (shape == Shape::open_loop) {
+    return by_window ? slots : transport::notifies(operation) ? 2 * n : n;
+  }
+  return (by_window ? slots : n) * (shape == Shape::duplex ? 2 : 1);
+}
 
-TEST_P(Loops, MoveEveryMessageAndTimeEveryOne) {
-  const auto [shape, operation, validate, size] = GetParam();
-  const LoopKey key{shape, operation, Side::initiator, validate, measure::clock_choice().source};
-  const EpochPlan plan{.iterations = 600, .size = size, .depth = 8, .receives = 16};
-  Pair pair(key, plan);
+template <class E>
+void expect_all_moves(const LoopKey& key, const EpochPlan& plan, std::uint32_t slots,
+                      std::uint32_t lanes) {
+  PairOf<E> pair(key, plan, slots, lanes);
   for (int epoch = 0; epoch < 3; ++epoch) {  // a session runs many, over the same endpoints
     const BothResults run = pair.run();
-    ASSERT_EQ(run.initiator.outcome, Outcome::ok);
-    ASSERT_EQ(run.target.outcome, Outcome::ok);
+    ASSERT_EQ(run.initiator.outcome, Outcome::ok) << run.initiator.message;
+    ASSERT_EQ(run.target.outcome, Outcome::ok) << run.target.message;
     EXPECT_EQ(pair.client.posted(), pair.client.completed());
     EXPECT_EQ(pair.server.posted(), pair.server.completed());
-    if (shape == Shape::latency) {
+    if (key.shape == Shape::latency || key.shape == Shape::open_loop) {
       for (const measure::Ticks interval : run.intervals) EXPECT_GT(interval, 0U);
-    } else {
+    }
+    if (key.shape != Shape::latency) {
       EXPECT_GT(run.initiator.end, run.initiator.begin);
     }
-    const std::uint64_t checked = run.initiator.checked + run.target.checked;
-    const bool window_only = shape == Shape::stream && (operation == OperationCode::write ||
-                                                        operation == OperationCode::write_imm);
-    const bool both_ways = shape == Shape::latency && operation != OperationCode::read;
-    const std::uint64_t all = window_only ? 8 : both_ways ? 2 * plan.iterations : plan.iterations;
-    EXPECT_EQ(checked, validate ? all : 0);
+    if (transport::is_atomic(key.operation)) {
+      EXPECT_EQ(run.target.succeeded, plan.iterations);
+      EXPECT_EQ(run.initiator.succeeded, key.shape == Shape::duplex ? plan.iterations : 0);
+    }
+    if (transport::notifies(key.operation) && key.shape != Shape::latency) {
+      EXPECT_EQ(run.target.arrived, plan.iterations);
+    }
+    EXPECT_EQ(run.initiator.checked + run.target.checked,
+              key.validate ? expected_checks(key.shape, key.operation, plan.iterations, slots) : 0);
   }
 }
 
+using Case = std::tuple<Shape, OperationCode, bool, std::uint64_t>;
+
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   const auto& [shape, operation, validate, size] = info.param;
-  std::string name = shape == Shape::latency ? "latency_" : "stream_";
-  for (const char c : transport::name(operation)) name += c == '-' ? '_' : c;
-  return name + (validate ? "_validated_" : "_") + std::to_string(size);
+  return name_of(shape) + "_" + name_of(operation) + (validate ? "_validated_" : "_") +
+         std::to_string(size);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Loops,
-    ::testing::Combine(::testing::Values(Shape::latency, Shape::stream),
-                       ::testing::Values(OperationCode::send, OperationCode::write,
-                                         OperationCode::write_imm, OperationCode::read),
-                       ::testing::Bool(), ::testing::Values(1, 64, 1000)),
-    case_name);
+class Loops : public ::testing::TestWithParam<Case> {
+ protected:
+  EpochPlan plan() const {
+    const std::uint64_t size = std::get<3>(GetParam());
+    return {.iterations = 600, .size = size, .depth = 8, .receives = 16, .gap_q16 = kShortGap};
+  }
+  LoopKey key() const {
+    const auto& [shape, operation, validate, size] = GetParam();
+    return key_of(shape, operation, validate);
+  }
+  bool possible() const {
+    const auto& [shape, operation, validate, size] = GetParam();
+    return !transport::is_atomic(operation) || size == transport::kAtomicBytes;
+  }
+};
+
+TEST_P(Loops, MoveEveryMessageAndTimeEveryOne) {
+  if (possible()) expect_all_moves<FaultyEndpoint>(key(), plan(), 8, 1);
+}
+
+TEST_P(Loops, GoOverSeveralLanes) {
+  if (!possible()) return;
+  if (loop_over(FaultyLanes(transport::EndpointRequest{}, ""), key()).loop == nullptr) {
+    // Without an immediate, nothing says which message an answer is for.
+    EXPECT_EQ(key().shape, Shape::open_loop);
+    EXPECT_FALSE(key().operation == OperationCode::send_imm ||
+                 key().operation == OperationCode::write_imm);
+    return;
+  }
+  expect_all_moves<FaultyLanes>(key(), plan(), 16, 4);
+}
+
+TEST_P(Loops, GoByLists) {
+  if (!possible() || key().operation == OperationCode::compare_swap) return;
+  if (key().shape != Shape::stream && key().shape != Shape::duplex) return;
+  EpochPlan by_lists = plan();
+  by_lists.post_list = 4;
+  expect_all_moves<FaultyEndpoint>(key(), by_lists, 8, 1);
+  by_lists.post_list = 3;  // divides neither the messages, nor the depth, nor the slots
+  by_lists.iterations = 601;
+  expect_all_moves<FaultyLanes>(key(), by_lists, 16, 4);
+}
+
+TEST_P(Loops, GoWithOneSlotAndMoreLanesThanMessages) {
+  if (!possible() ||
+      loop_over(FaultyLanes(transport::EndpointRequest{}, ""), key()).loop == nullptr)
+    return;
+  if (key().operation == OperationCode::compare_swap && !key().validate) return;  // they collide
+  EpochPlan few = plan();
+  few.iterations = 3;
+  expect_all_moves<FaultyLanes>(key(), few, 1, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Loops,
+                         ::testing::Combine(::testing::ValuesIn(kAllShapes),
+                                            ::testing::ValuesIn(kAllOperations), ::testing::Bool(),
+                                            ::testing::Values(1, 8, 1000)),
+                         case_name);
 
 TEST(Tags, AreNeverZeroAndDifferFromTheNext) {
   for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -61,25 +131,64 @@ TEST(Tags, AreNeverZeroAndDifferFromTheNext) {
   }
 }
 
-TEST(Stream, RefusedPostsAreMadeAgain) {
-  const LoopKey key{Shape::stream, OperationCode::write_imm, Side::initiator, true,
-                    measure::ClockSource::raw};
-  Pair pair(key, {.iterations = 100, .size = 8, .depth = 4, .receives = 4}, 4);
-  pair.client.busy_posts = 50;
+TEST(Lists, AreHandedOverWhole) {
+  const LoopKey key = key_of(Shape::stream, OperationCode::send, false);
+  const EpochPlan plan{.iterations = 102, .size = 8, .depth = 8, .receives = 16, .post_list = 4};
+  Pair pair(key, plan);
+  ASSERT_EQ(pair.run().initiator.outcome, Outcome::ok);
+  EXPECT_EQ(pair.client.lists(), 26U);  // 25 of four messages, and what is left
+}
+
+TEST(Stream, RefusedPostsAndReceivesAreMadeAgain) {
+  for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
+    for (const std::uint32_t list : {1U, 2U}) {
+      Pair pair(key_of(shape, OperationCode::write_imm, true),
+                {.iterations = 100,
+                 .size = 8,
+                 .depth = 4,
+                 .receives = 4,
+                 .post_list = list,
+                 .gap_q16 = kShortGap},
+                4);
+      pair.client.busy_posts = pair.server.busy_posts = 50;
+      pair.client.busy_receives = pair.server.busy_receives = 3;
+      const BothResults run = pair.run();
+      EXPECT_EQ(run.initiator.outcome, Outcome::ok) << name_of(shape);
+      EXPECT_EQ(run.target.outcome, Outcome::ok) << name_of(shape);
+    }
+  }
+}
+
+TEST(Stream, ASingleMessageOfDepthOneArrives) {
+  for (const Shape shape : kAllShapes) {
+    for (const OperationCode operation : kAllOperations) {
+      Pair pair(key_of(shape, operation, true),
+                {.iterations = 1, .size = 8, .depth = 1, .receives = 1, .gap_q16 = kShortGap}, 1);
+      const BothResults run = pair.run();
+      EXPECT_EQ(run.initiator.outcome, Outcome::ok) << name_of(shape) << name_of(operation);
+      EXPECT_EQ(run.target.outcome, Outcome::ok) << name_of(shape) << name_of(operation);
+    }
+  }
+}
+
+TEST(Duplex, OneReceiveOnEachSideIsEnough) {
+  Pair pair(key_of(Shape::duplex, OperationCode::send, true),
+            {.iterations = 200, .size = 8, .depth = 8, .receives = 1});
   const BothResults run = pair.run();
   EXPECT_EQ(run.initiator.outcome, Outcome::ok);
   EXPECT_EQ(run.target.outcome, Outcome::ok);
 }
 
-TEST(Stream, ASingleMessageOfDepthOneArrives) {
-  for (const OperationCode operation :
-       {OperationCode::send, OperationCode::write, OperationCode::write_imm, OperationCode::read}) {
-    const LoopKey key{Shape::stream, operation, Side::initiator, true, measure::ClockSource::raw};
-    Pair pair(key, {.iterations = 1, .size = 1, .depth = 1, .receives = 1}, 1);
-    const BothResults run = pair.run();
-    EXPECT_EQ(run.initiator.outcome, Outcome::ok) << transport::name(operation);
-    EXPECT_EQ(run.target.outcome, Outcome::ok) << transport::name(operation);
-  }
+TEST(Loops, AreNotThereWhereTheyWouldProveNothing) {
+  Pair pair(key_of(Shape::stream, OperationCode::send, false), {});
+  LoopKey key = key_of(Shape::duplex, OperationCode::send, false);
+  key.paced = true;
+  EXPECT_EQ(loop_over(pair.client, key).loop, nullptr);
+  key = key_of(Shape::latency, OperationCode::send, false);
+  key.target_idle = true;
+  EXPECT_EQ(loop_over(pair.client, key).loop, nullptr);
+  key.operation = OperationCode::write;
+  EXPECT_NE(loop_over(pair.client, key).loop, nullptr);
 }
 
 }  // namespace

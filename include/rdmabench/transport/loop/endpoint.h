@@ -1,10 +1,12 @@
 // loop: two endpoints of one process that copy into each other's memory.
 //
-// It behaves as a reliable connected queue pair does: ordered, one receive consumed per send and
-// per write with immediate, `busy` where a NIC would answer "receiver not ready". It exists to test
-// the loops and to measure what rdmabench itself costs; its figures say nothing about a network.
+// It behaves as reliable connected queue pairs do: ordered on each lane, one receive consumed per
+// send and per write with immediate, `busy` where a NIC would answer "receiver not ready". It
+// exists to test the loops and to measure what rdmabench itself costs; its figures say nothing
+// about a network.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/loop/ring.h"
@@ -19,7 +22,16 @@
 
 namespace rdmabench::transport::loop {
 
-/// What a peer may touch of an endpoint: its memory and the two queues between them.
+/// The two queues between two endpoints on one lane.
+struct LanePort {
+  explicit LanePort(std::uint32_t receives_posted)
+      : receives(receives_posted), arrivals(receives_posted) {}
+
+  Ring<std::uint32_t> receives;  ///< receive slots, owner -> peer
+  Ring<Received> arrivals;  ///< completed receives, peer -> owner; never full: each used a receive
+};
+
+/// What a peer may touch of an endpoint: its memory, and the lanes to it.
 struct Port {
   explicit Port(const EndpointRequest& request);
 
@@ -27,41 +39,77 @@ struct Port {
   memory::Buffer window_memory;
   Region receive_region;
   Region window;
-  Ring<std::uint32_t> receives;  ///< receive slots, owner -> peer
-  Ring<Received> arrivals;  ///< completed receives, peer -> owner; never full: each used a receive
+  std::vector<std::unique_ptr<LanePort>> lanes;
+};
+
+/// What has been posted on one lane, and how much of it has completed.
+struct LaneCount {
+  std::uint64_t posted = 0;
+  std::uint64_t signalled = 0;  ///< posts that a coming poll completes
+  std::uint64_t completed = 0;
+  std::uint32_t until_signal = 1;
+};
+
+/// All that does not depend on the number of lanes at compile time. See EndpointOf.
+class EndpointBase {
+ public:
+  EndpointBase(const EndpointBase&) = delete;
+  EndpointBase& operator=(const EndpointBase&) = delete;
+
+  std::string address() const;
+  /// Throws Error(failed) when no endpoint of this process has that address.
+  void connect(std::string_view peer_address);
+  /// Throws Error(usage) for a size this endpoint was not opened for; atomics take 8 bytes.
+  void prepare(OperationCode code, std::uint64_t size);
+  Description describe() const;
+  std::string failure() const { return "the loop back end cannot fail"; }
+  Region send_region() const noexcept { return send_region_; }
+  Region receive_region() const noexcept { return port_->receive_region; }
+  Region window() const noexcept { return port_->window; }
+
+ protected:
+  EndpointBase(const EndpointRequest& request, bool many_lanes);
+  ~EndpointBase();
+
+  std::string id_;
+  std::shared_ptr<Port> port_;
+  std::shared_ptr<Port> peer_;
+  memory::Buffer send_memory_;
+  Region send_region_;
+  std::uint32_t depth_;
+  std::uint32_t receives_;
+  std::uint64_t max_size_;
+  std::uint64_t size_ = 1;
+  std::uint32_t signal_every_;
+  std::vector<LaneCount> counts_;
 };
 
 /// See transport.h for the contract. One thread drives an endpoint; its peer may be driven by
-/// another.
-class Endpoint {
+/// another. With several lanes, arrivals and completions of different lanes come in no order.
+template <bool kMany>
+class EndpointOf : public EndpointBase {
  public:
   static constexpr bool kReliable = true;
-  static constexpr bool kManyLanes = false;
-  static constexpr bool kPostLists = false;
+  static constexpr bool kManyLanes = kMany;
+  static constexpr bool kPostLists = true;
   static constexpr bool kOrdersWrites = true;
-  static constexpr bool kOrdersMessages = true;
+  static constexpr bool kOrdersMessages = !kMany;
   static constexpr bool kNeedsProgress = false;
   template <class Op>
   static constexpr bool supports = true;
   template <class Op>
   static constexpr bool consumes_receive = Op::kNotifies;
 
-  Endpoint(const EndpointRequest& request, std::string_view choice);
-  ~Endpoint();
-  Endpoint(const Endpoint&) = delete;
-  Endpoint& operator=(const Endpoint&) = delete;
-
-  std::string address() const;
-  /// Throws Error(failed) when no endpoint of this process has that address.
-  void connect(std::string_view peer_address);
-  void prepare(OperationCode code, std::uint64_t size);
-  Description describe() const;
-  std::string failure() const { return "the loop back end cannot fail"; }
+  /// Throws Error(usage) for what a copy between two threads cannot be asked for: another service
+  /// than RC, sleeping, scattered messages, and more than one lane where !kMany.
+  EndpointOf(const EndpointRequest& request, std::string_view /*choice*/)
+      : EndpointBase(request, kMany) {}
 
   template <class Op>
   PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
-                  std::uint32_t /*lane*/ = 0) noexcept {
-    if (posted_ - completed_ >= depth_) return PostStatus::busy;
+                  std::uint32_t lane = 0) noexcept {
+    LaneCount& count = counts_[index(lane)];
+    if (count.posted - count.completed >= depth_) return PostStatus::busy;
     std::byte* local = send_region_.data + offset;
     if constexpr (Op::kAtomic) {
       std::uint64_t before = word;
@@ -73,56 +121,90 @@ class Endpoint {
       }
       std::memcpy(local, &before, sizeof before);
     } else if constexpr (Op::kNotifies) {
+      LanePort& to = *peer_->lanes[index(lane)];
       std::uint32_t slot = 0;
-      if (!peer_->receives.pop(slot)) return PostStatus::busy;
+      if (!to.receives.pop(slot)) return PostStatus::busy;
       copy(Op::kTwoSided ? peer_slot(slot) : peer_->window.data + offset, local);
-      peer_->arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, size_});
+      to.arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, size_});
     } else if constexpr (Op::kFromTarget) {
       std::memcpy(local, peer_->window.data + offset, size_);
     } else {
       copy(peer_->window.data + offset, local);
     }
-    return count(signal);
+    return counted(count, signal);
+  }
+
+  template <class Op>
+  PostStatus post_list(const Burst& burst, Signal signal, std::uint32_t lane = 0) noexcept {
+    const LaneCount& count = counts_[index(lane)];
+    if (count.posted - count.completed + burst.count > depth_) return PostStatus::busy;
+    if (Op::kNotifies && peer_->lanes[index(lane)]->receives.available() < burst.count) {
+      return PostStatus::busy;
+    }
+    std::uint64_t offset = burst.offset;
+    for (std::uint32_t k = 0; k < burst.count; ++k) {
+      post<Op>(offset, burst.word + k, k + 1 == burst.count ? signal : Signal::by_interval, lane);
+      offset += burst.stride;
+      if (offset == burst.wrap) offset = 0;
+    }
+    return PostStatus::posted;
   }
 
   PostStatus post_token(Signal signal) noexcept {
     std::uint32_t slot = 0;
-    if (!peer_->receives.pop(slot)) return PostStatus::busy;
-    peer_->arrivals.push({slot, 0, 0});
-    return count(signal);
+    if (!peer_->lanes[0]->receives.pop(slot)) return PostStatus::busy;
+    peer_->lanes[0]->arrivals.push({slot, 0, 0});
+    return counted(counts_[0], signal);
   }
 
   PostStatus post_receive(std::uint32_t slot) noexcept {
-    return port_->receives.push(slot) ? PostStatus::posted : PostStatus::busy;
+    LanePort& lane = *port_->lanes[kMany ? slot / receives_ : 0];
+    return lane.receives.push(slot) ? PostStatus::posted : PostStatus::busy;
   }
 
+  /// One lane's completions a poll, and the lanes' arrivals from another one on each time: what
+  /// holds here does not rest on an order between lanes.
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
-    int seen = completed_ != signalled_ ? 1 : 0;
-    completed_ = signalled_;
-    Received received{};
-    while (port_->arrivals.pop(received)) {
-      on_receive(received);
-      ++seen;
+    if constexpr (kMany) turn_ = turn_ + 1 == lanes() ? 0 : turn_ + 1;
+    LaneCount& count = counts_[turn_];
+    int seen = count.completed != count.signalled ? 1 : 0;
+    completed_ += count.signalled - count.completed;
+    count.completed = count.signalled;
+    for (std::uint32_t i = 0; i < (kMany ? lanes() : 1); ++i) {
+      LanePort& lane = *port_->lanes[kMany ? (turn_ + i) % lanes() : 0];
+      Received received{};
+      while (lane.arrivals.pop(received)) {
+        on_receive(received);
+        ++seen;
+      }
     }
     return seen;
   }
 
   bool rest(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
-  std::uint32_t lanes() const noexcept { return 1; }
+  std::uint32_t lanes() const noexcept {
+    return kMany ? static_cast<std::uint32_t>(counts_.size()) : 1;
+  }
   std::uint64_t posted() const noexcept { return posted_; }
   std::uint64_t completed() const noexcept { return completed_; }
-  Region send_region() const noexcept { return send_region_; }
-  Region receive_region() const noexcept { return port_->receive_region; }
-  Region window() const noexcept { return port_->window; }
+
+  void prepare(OperationCode code, std::uint64_t size) {
+    EndpointBase::prepare(code, size);
+    posted_ = completed_ = 0;
+  }
 
  private:
-  /// A completion stands for all posts before it, as on a queue pair with selective signalling.
-  PostStatus count(Signal signal) noexcept {
+  static std::uint32_t index(std::uint32_t lane) noexcept { return kMany ? lane : 0; }
+
+  /// A completion stands for all posts of its lane before it, as on a queue pair with selective
+  /// signalling.
+  PostStatus counted(LaneCount& count, Signal signal) noexcept {
     ++posted_;
-    if (signal == Signal::now || --until_signal_ == 0) {
-      signalled_ = posted_;
-      until_signal_ = signal_every_;
+    ++count.posted;
+    if (signal == Signal::now || --count.until_signal == 0) {
+      count.signalled = count.posted;
+      count.until_signal = signal_every_;
     }
     return PostStatus::posted;
   }
@@ -138,20 +220,12 @@ class Endpoint {
     std::atomic_ref(to[size_ - 1]).store(from[size_ - 1], std::memory_order_release);
   }
 
-  std::string id_;
-  std::shared_ptr<Port> port_;
-  std::shared_ptr<Port> peer_;
-  memory::Buffer send_memory_;
-  Region send_region_;
-  std::uint32_t depth_;
-  std::uint32_t receives_;
-  std::uint64_t max_size_;
-  std::uint64_t size_ = 1;
   std::uint64_t posted_ = 0;
-  std::uint64_t signalled_ = 0;  ///< posts that the next poll completes
   std::uint64_t completed_ = 0;
-  std::uint32_t signal_every_;
-  std::uint32_t until_signal_;
+  std::uint32_t turn_ = 0;
 };
+
+using Endpoint = EndpointOf<false>;
+using ManyEndpoint = EndpointOf<true>;
 
 }  // namespace rdmabench::transport::loop

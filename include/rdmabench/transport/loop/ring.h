@@ -31,6 +31,11 @@ class Ring {
     return true;
   }
 
+  /// For the consumer: so many can be popped, and perhaps more.
+  std::uint32_t available() const noexcept {
+    return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_relaxed);
+  }
+
  private:
   std::uint32_t mask() const noexcept { return static_cast<std::uint32_t>(entries_.size() - 1); }
 

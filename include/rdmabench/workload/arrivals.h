@@ -1,0 +1,98 @@
+// What the target of a stream compares as messages arrive.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "rdmabench/workload/slots.h"
+
+namespace rdmabench::workload {
+
+/// Counts the messages that this side is told of. Compares immediates always, data on request.
+/// Where the transport keeps messages in order, each one with what it must be; elsewhere each
+/// message with itself, and the sums of all, if all have come.
+template <transport::Transport T, class Op, bool kValidate>
+class Arrivals {
+ public:
+  Arrivals(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result) noexcept
+      : endpoint_(endpoint), plan_(plan), inbox_(inbox), result_(result) {}
+
+  std::uint64_t count() const noexcept { return result_.arrived; }
+  bool all() const noexcept { return count() >= plan_.iterations; }
+
+  void add(const transport::Received& received) noexcept {
+    if (received.bytes != plan_.size) complain(Outcome::wrong_size);
+    if constexpr (Op::kImmediate) {
+      immediates_ += received.immediate;
+      if (kInOrder && received.immediate != static_cast<std::uint32_t>(count())) {
+        complain(Outcome::wrong_immediate);
+      }
+    }
+    if constexpr (kValidate && Op::kTwoSided) {
+      const auto message = message_in(endpoint_.receive_region(), received.slot, plan_.size);
+      const auto tag = kInOrder ? tag_of(count()) : static_cast<std::uint8_t>(message.back());
+      tags_ += tag;
+      check_message<T>(message, count(), tag, inbox_, result_);
+    }
+    ++result_.arrived;
+    inbox_.give_back(received.slot);
+  }
+
+  /// After the last message; for writes with immediate their window too.
+  bool check_all() noexcept {
+    if (!T::kReliable && !all()) return true;  // what was lost has no sum
+    if (count() != plan_.iterations) return complain(Outcome::wrong_messages);
+    const std::uint64_t n = plan_.iterations;
+    if constexpr (Op::kImmediate) {
+      // Immediates have 32 bits; run/ keeps epochs below that.
+      if (immediates_ != n * (n - 1) / 2) return complain(Outcome::wrong_immediate);
+    }
+    if constexpr (kValidate && Op::kTwoSided) {
+      constexpr std::uint64_t kCycle = 255, kCycleSum = 255 * 256 / 2;
+      const std::uint64_t rest = n % kCycle;
+      if (tags_ != n / kCycle * kCycleSum + rest * (rest + 1) / 2) {
+        return complain(Outcome::wrong_messages);
+      }
+    }
+    if constexpr (kValidate && !Op::kTwoSided) {
+      return check_window(endpoint_, plan_, inbox_, result_);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr bool kInOrder = T::kOrdersMessages && T::kReliable;
+
+  bool complain(Outcome outcome) noexcept {
+    if (result_.outcome == Outcome::ok) result_.message = count();
+    return inbox_.end(outcome, Wait::nothing);
+  }
+
+  T& endpoint_;
+  const EpochPlan& plan_;
+  Inbox<T>& inbox_;
+  EpochResult& result_;
+  std::uint64_t immediates_ = 0;
+  std::uint64_t tags_ = 0;
+};
+
+/// Where messages may be lost: after the sender said that it is done, those that do not come within
+/// 50 ms will not come.
+class Silence {
+ public:
+  bool lasts(std::uint64_t arrived) noexcept {
+    constexpr auto kLongEnough = std::chrono::milliseconds(50);
+    const auto now = std::chrono::steady_clock::now();
+    if (!begun_ || arrived != arrived_) since_ = now;
+    begun_ = true;
+    arrived_ = arrived;
+    return now - since_ >= kLongEnough;
+  }
+
+ private:
+  bool begun_ = false;
+  std::uint64_t arrived_ = 0;
+  std::chrono::steady_clock::time_point since_{};
+};
+
+}  // namespace rdmabench::workload

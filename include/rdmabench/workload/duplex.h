@@ -1,0 +1,184 @@
+// Duplex: a stream each way at the same time, over the same queue pairs and with a common window.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "rdmabench/measure/clock.h"
+#include "rdmabench/workload/arrivals.h"
+#include "rdmabench/workload/pump.h"
+#include "rdmabench/workload/stream.h"
+
+namespace rdmabench::workload {
+
+/// One side of a duplex: pumps its own messages while it takes the peer's, so that neither ever
+/// waits for a receive that the other owes it.
+///
+/// Tokens: the initiator's first says "go"; where the target is not told of each message, or may
+/// miss some, the initiator's second says "all of mine have completed". The target's only one says
+/// that its own have completed and that it is satisfied with the initiator's.
+template <transport::Transport T, class Op, bool kValidate, bool kLists>
+class Duplex {
+ public:
+  Duplex(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result)
+      : endpoint_(endpoint),
+        plan_(plan),
+        result_(result),
+        inbox_(endpoint, plan, watch, result),
+        arrivals_(endpoint, plan, inbox_, result),
+        pace_(plan),
+        pump_(endpoint, plan, inbox_, result, pace_) {}
+
+  bool go() noexcept { return inbox_.post_token(taker()) && good(); }
+
+  /// Any sign of life of the initiator is a "go": nothing keeps the token in front of messages.
+  bool wait_go() noexcept {
+    while (tokens_ == 0 && result_.arrived == 0) {
+      if (!turn(Wait::message)) return false;
+    }
+    return true;
+  }
+
+  bool pump() noexcept {
+    while (!pump_.done()) {
+      if (!pump_.turn()) return false;
+      if (!turn(Wait::completion)) {
+        if (!is_about_data(result_.outcome)) result_.message = pump_.under_way();
+        return false;
+      }
+    }
+    return pump_.finish();
+  }
+
+  /// The initiator's end: the target is satisfied, and all that it sent is here.
+  bool wait_confirmation() noexcept {
+    if constexpr (T::kReliable) {
+      if (!Op::kNotifies && !inbox_.post_token(taker())) return false;
+      while (tokens_ == 0) {
+        if (!turn(Wait::confirmation)) return false;
+      }
+    } else {
+      if (!inbox_.insist([this]() noexcept { return tokens_ != 0; }, taker())) return false;
+    }
+    confirmed_ = true;
+    return wait_arrivals();
+  }
+
+  /// The target's: all that the initiator sent is here, and no token of it is left to come.
+  bool wait_peer() noexcept {
+    constexpr unsigned kTokens = Op::kNotifies ? 1 : 2;
+    if constexpr (!T::kReliable) {
+      if (Op::kNotifies) return wait_arrivals();
+    }
+    while (tokens_ < kTokens) {
+      if (!turn(Op::kNotifies ? Wait::message : Wait::confirmation)) return false;
+    }
+    return wait_arrivals();
+  }
+
+  /// When both directions have come to rest.
+  bool check() noexcept {
+    result_.message = result_.arrived;
+    if constexpr (Op::kAtomic) result_.succeeded = sum_counters(endpoint_);
+    if constexpr (Op::kNotifies) return arrivals_.check_all();
+    if constexpr (kAfterwards<Op, kValidate> == Afterwards::check_window) {
+      return check_window(endpoint_, plan_, inbox_, result_);
+    }
+    return true;
+  }
+
+  bool confirm() noexcept { return inbox_.post_token(taker()); }
+
+  bool drain() noexcept {
+    while (endpoint_.completed() != endpoint_.posted()) {
+      if (!turn(Wait::completion)) return false;
+    }
+    return true;
+  }
+
+ private:
+  auto taker() noexcept {
+    return [this](const transport::Received& received) noexcept { take(received); };
+  }
+
+  void take(const transport::Received& received) noexcept {
+    inbox_.moved();
+    if (received.bytes == 0) {
+      ++tokens_;
+      inbox_.give_back(received.slot);
+    } else if constexpr (Op::kNotifies) {
+      arrivals_.add(received);
+    } else {
+      inbox_.end(Outcome::wrong_size, Wait::message);
+      inbox_.give_back(received.slot);
+    }
+  }
+
+  bool good() const noexcept { return result_.outcome == Outcome::ok; }
+  bool turn(Wait wait) noexcept { return inbox_.poll(wait, taker()) && good(); }
+
+  /// Where messages may be lost: those that are still missing when the peer is done and silent are.
+  bool wait_arrivals() noexcept {
+    if constexpr (Op::kNotifies) {
+      Silence silence;
+      while (!arrivals_.all()) {
+        if (!T::kReliable && told() && silence.lasts(result_.arrived)) return true;
+        if (!turn(Wait::message)) {
+          if (!is_about_data(result_.outcome)) result_.message = result_.arrived;
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// Whether the peer has said that nothing more comes. A "go" may be lost, and a last token too;
+  /// but the last one is sent again until it is answered, so two have come in the end.
+  bool told() const noexcept { return confirmed_ || tokens_ > 1; }
+
+  T& endpoint_;
+  const EpochPlan& plan_;
+  EpochResult& result_;
+  Inbox<T> inbox_;
+  Arrivals<T, Op, kValidate> arrivals_;
+  Unpaced pace_;
+  Pump<T, Op, kValidate, kLists> pump_;
+  unsigned tokens_ = 0;
+  bool confirmed_ = false;
+};
+
+/// Between `begin` and `end` lies all traffic of both directions.
+template <transport::Transport T, class Op, bool kValidate, bool kLists>
+void initiate_duplex(T& endpoint, const EpochPlan& plan, Watch& watch,
+                     EpochResult& result) noexcept {
+  Duplex<T, Op, kValidate, kLists> side(endpoint, plan, watch, result);
+  result.begin = measure::stamp_now();
+  if (!side.go() || !side.pump() || !side.wait_confirmation()) return;
+  result.end = measure::stamp_now();
+  static_cast<void>(side.drain() && side.check());
+}
+
+template <transport::Transport T, class Op, bool kValidate, bool kLists>
+void answer_duplex(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result) noexcept {
+  Duplex<T, Op, kValidate, kLists> side(endpoint, plan, watch, result);
+  static_cast<void>(side.wait_go() && side.pump() && side.wait_peer() && side.check() &&
+                    side.confirm() && side.drain());
+}
+
+template <transport::Transport T, class Op, bool kValidate, Side kSide>
+EpochResult duplex(T& endpoint, const EpochPlan& plan, Watch& watch,
+                   std::span<measure::Ticks> /*intervals*/) noexcept {
+  EpochResult result;
+  constexpr auto kSingly = kSide == Side::initiator ? &initiate_duplex<T, Op, kValidate, false>
+                                                    : &answer_duplex<T, Op, kValidate, false>;
+  if constexpr (kTakesLists<T, Op>) {
+    constexpr auto kByLists = kSide == Side::initiator ? &initiate_duplex<T, Op, kValidate, true>
+                                                       : &answer_duplex<T, Op, kValidate, true>;
+    (plan.post_list > 1 ? kByLists : kSingly)(endpoint, plan, watch, result);
+  } else {
+    kSingly(endpoint, plan, watch, result);
+  }
+  return result;
+}
+
+}  // namespace rdmabench::workload

@@ -1,0 +1,89 @@
+// "Is one-sided really one-sided here?" A target that never polls, and an initiator that finds out
+// whether its operations come to an end all the same.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <thread>
+#include <type_traits>
+
+#include "rdmabench/measure/clock.h"
+#include "rdmabench/workload/counters.h"
+
+namespace rdmabench::workload {
+
+/// Only where a completion is worth something: the target says nothing here.
+template <class T, class Op>
+inline constexpr bool kHasIdleTarget =
+    T::kReliable && !Op::kNotifies && (Op::kFromTarget || T::template supports<transport::Read>);
+
+/// The initiator: one operation at a time, each waited for; interval i is its completion. A write
+/// is followed by a read of the same bytes, which must bring back what was written: the completion
+/// of a write alone may say no more than that it has left. Stalled: the target's processor is
+/// needed.
+///
+/// It times nothing that is compared with anything, so it may switch the endpoint to reads in
+/// between, which is not allowed to a loop otherwise.
+template <transport::Transport T, class Op>
+EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
+                                  std::span<measure::Ticks> intervals) noexcept {
+  EpochResult result;
+  Inbox<T> inbox(endpoint, plan, watch, result);
+  const std::span<std::byte> message(endpoint.send_region().data, plan.size);
+  result.begin = measure::stamp_now();
+  for (std::uint64_t i = 0; i < plan.iterations; ++i) {
+    result.message = i;
+    if constexpr (Op::kAtomic) {
+      clear_word(message);
+    } else if constexpr (Op::kFromTarget) {
+      clear(message);
+    } else {
+      memory::fill_pattern(message, tag_of(i));
+    }
+    const measure::Ticks begin = measure::stamp_now();
+    if (!inbox.template post<Op>(0, i, transport::Signal::now) || !inbox.drain()) return result;
+    intervals[i] = measure::stamp_now() - begin;
+    if constexpr (Op::kAtomic) {
+      if (!check_word(message, i, i, inbox, result)) return result;
+    } else if constexpr (Op::kFromTarget) {
+      if (!check_message(message, i, tag_of(0), inbox, result)) return result;
+    } else {
+      clear(message);
+      try {
+        endpoint.prepare(transport::OperationCode::read, plan.size);
+        if (!inbox.template post<transport::Read>(0, i, transport::Signal::now) || !inbox.drain() ||
+            !check_message(message, i, tag_of(i), inbox, result)) {
+          return result;
+        }
+        endpoint.prepare(Op::kCode, plan.size);
+      } catch (const std::exception&) {
+        inbox.end(Outcome::post_failed, Wait::nothing);
+        return result;
+      }
+    }
+  }
+  result.end = measure::stamp_now();
+  return result;
+}
+
+/// The target: sleeps, and does not touch its endpoint until the initiator's result is on the
+/// control channel (Watch::answered()) or the watch gives up.
+template <transport::Transport T>
+EpochResult idle_target(T& /*endpoint*/, const EpochPlan& /*plan*/, Watch& watch,
+                        std::span<measure::Ticks> /*intervals*/) noexcept {
+  EpochResult result;
+  watch.look_always();
+  while (!watch.answered()) {
+    if (watch.give_up()) {
+      result.outcome = watch.outcome();
+      result.wait = Wait::confirmation;
+      return result;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return result;
+}
+
+}  // namespace rdmabench::workload

@@ -1,0 +1,28 @@
+// What names a loop.
+#pragma once
+
+#include <cstdint>
+
+#include "rdmabench/measure/clock.h"
+#include "rdmabench/transport/operation.h"
+#include "rdmabench/workload/epoch.h"
+
+namespace rdmabench::workload {
+
+/// latency: one message at a time. stream: as many as the depth allows, one way. duplex: a stream
+/// each way at the same time. open_loop: messages at a given rate, answered, each timed from its
+/// intended start.
+enum class Shape : std::uint8_t { latency, stream, duplex, open_loop };
+
+struct LoopKey {
+  Shape shape = Shape::latency;
+  transport::OperationCode operation = transport::OperationCode::send;
+  Side side = Side::initiator;
+  bool validate = false;
+  /// Of latency, open loops and paced streams; others take two stamps, by measure::stamp_now().
+  measure::ClockSource clock = measure::ClockSource::raw;
+  bool paced = false;        ///< a stream that keeps to EpochPlan::gap_q16
+  bool target_idle = false;  ///< Shape::latency, one-sided: the target never polls
+};
+
+}  // namespace rdmabench::workload

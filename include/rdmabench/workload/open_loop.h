@@ -1,0 +1,214 @@
+// The open loop: messages leave at a given rate, whether or not the ones before were answered.
+// Measures latency under load.
+//
+// A closed loop sends nothing while its target stalls, and so sees one slow message where users
+// would see many ("coordinated omission"; Tene, "How NOT to Measure Latency", 2013). Here every
+// message is timed from when it was meant to leave, and one that leaves late does not put off the
+// next.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "rdmabench/measure/clock.h"
+#include "rdmabench/workload/counters.h"
+#include "rdmabench/workload/pacing.h"
+#include "rdmabench/workload/slots.h"
+
+namespace rdmabench::workload {
+
+/// Whether each answer tells which message it is for: by the order of answers or of completions, or
+/// by the immediate. Where messages may be lost, one that is would block its slot for good.
+template <class T, class Op>
+inline constexpr bool kHasOpenLoop = T::kReliable &&
+                                     (T::kOrdersMessages || (Op::kNotifies && Op::kImmediate));
+
+/// The initiator's side. A message is answered by the target's echo where the target is told of it,
+/// else by its own completion.
+///
+/// At most `depth` on each lane are unanswered at a time, so that each finds a receive at the other
+/// side; what has to wait for that waits here, and its latency shows it.
+template <transport::Transport T, class Op, class Clock, bool kValidate>
+class OpenLoop {
+ public:
+  OpenLoop(T& endpoint, const EpochPlan& plan, Watch& watch, std::span<measure::Ticks> intervals,
+           EpochResult& result)
+      : endpoint_(endpoint),
+        plan_(plan),
+        intervals_(intervals),
+        result_(result),
+        inbox_(endpoint, plan, watch, result),
+        region_(endpoint.send_region()),
+        lanes_(endpoint.lanes()),
+        slots_(used_slots<Op>(region_, lanes_)),
+        limit_(most_unanswered(plan, lanes_)),
+        schedule_(0, plan.gap_q16) {
+    if (kValidate) limit_ = std::min<std::uint64_t>(limit_, slots_);
+    std::fill_n(intervals_.begin(), plan.iterations, kUnanswered);
+  }
+
+  static std::uint64_t most_unanswered(const EpochPlan& plan, std::uint32_t lanes) noexcept {
+    const std::uint32_t each = Op::kNotifies ? std::min(plan.depth, plan.receives) : plan.depth;
+    return std::uint64_t{each} * lanes;
+  }
+
+  bool run() noexcept {
+    result_.begin = Clock::stamp();
+    schedule_ = Schedule(result_.begin, plan_.gap_q16);
+    while (answered_ < plan_.iterations) {
+      if (!post_if_due() || !take_answers()) {
+        if (!is_about_data(result_.outcome)) result_.message = answered_;
+        return false;
+      }
+    }
+    result_.end = Clock::stamp();
+    return inbox_.drain();
+  }
+
+  /// A target that does not echo waits for a token.
+  bool finish() noexcept {
+    if constexpr (Op::kNotifies) return true;
+    return inbox_.send_token() && inbox_.wait_token();
+  }
+
+ private:
+  static constexpr measure::Ticks kUnanswered = 0;
+
+  /// One message, so that answers are looked for between any two.
+  bool post_if_due() noexcept {
+    if (next_ == plan_.iterations || !has_room()) return true;
+    const measure::Ticks now = Clock::stamp();
+    const measure::Ticks due = schedule_.due();
+    if (now < due) {
+      if (next_ == answered_) inbox_.excuse();
+      return true;
+    }
+    fill();
+    // Where completions are the answers each is asked for, so that none waits for a later one.
+    const bool signalled = !Op::kNotifies || next_ + lanes_ >= plan_.iterations;
+    const transport::PostStatus status = endpoint_.template post<Op>(
+        slot_ * region_.stride, Op::kAtomic ? next_ / slots_ : next_,
+        signalled ? transport::Signal::now : transport::Signal::by_interval, lane_);
+    if (status == transport::PostStatus::busy) return true;
+    if (status == transport::PostStatus::failed) {
+      return inbox_.end(Outcome::post_failed, Wait::nothing);
+    }
+    result_.lag = std::max(result_.lag, now - due);
+    ++next_;
+    schedule_.advance();
+    if (++slot_ == slots_) slot_ = 0;
+    if constexpr (T::kManyLanes) {
+      if (++lane_ == lanes_) lane_ = 0;
+    }
+    return true;
+  }
+
+  /// With validation also in the slot: what was sent from it has been answered.
+  bool has_room() const noexcept {
+    if (next_ - answered_ >= limit_) return false;
+    if constexpr (kValidate && !T::kOrdersMessages) {
+      return next_ < slots_ || intervals_[next_ - slots_] != kUnanswered;
+    }
+    return true;
+  }
+
+  void fill() noexcept {
+    if constexpr (!kValidate) return;
+    const std::span<std::byte> message = message_in(region_, slot_, plan_.size);
+    if constexpr (Op::kAtomic) {
+      clear_word(message);
+    } else if constexpr (Op::kFromTarget) {
+      clear(message);
+    } else {
+      memory::fill_pattern(message, tag_of(next_));
+    }
+  }
+
+  bool take_answers() noexcept {
+    if constexpr (Op::kNotifies) {
+      const bool going =
+          inbox_.glance(Wait::message, [this](const transport::Received& received) noexcept {
+            echoed(received, Clock::stamp());
+            inbox_.give_back(received.slot);
+          });
+      return going && result_.outcome == Outcome::ok;
+    } else {
+      const std::uint64_t before = endpoint_.completed();
+      if (!inbox_.glance(Wait::completion)) return false;
+      if (endpoint_.completed() == before) return true;
+      const measure::Ticks now = Clock::stamp();
+      while (answered_ < endpoint_.completed()) {
+        if (!check_fetched(answered_)) return false;
+        answer(answered_, now);
+      }
+      return true;
+    }
+  }
+
+  void answer(std::uint64_t k, measure::Ticks now) noexcept {
+    intervals_[k] = std::max<measure::Ticks>(1, now - schedule_.due(k));  // 0 means unanswered
+    ++answered_;
+  }
+
+  void echoed(const transport::Received& received, measure::Ticks now) noexcept {
+    const std::uint64_t k = T::kOrdersMessages ? answered_ : received.immediate;
+    if (received.bytes != plan_.size) return complain(Outcome::wrong_size, k);
+    if (Op::kImmediate && received.immediate != static_cast<std::uint32_t>(k)) {
+      return complain(Outcome::wrong_immediate, k);
+    }
+    // An answer to what was not asked, or a second one.
+    if (k >= next_ || intervals_[k] != kUnanswered) return complain(Outcome::wrong_messages, k);
+    if constexpr (kValidate) {
+      const auto message = Op::kTwoSided
+                               ? message_in(endpoint_.receive_region(), received.slot, plan_.size)
+                               : message_in(endpoint_.window(), k % slots_, plan_.size);
+      if (!check_message<T>(message, k, tag_of(k), inbox_, result_)) return;
+    }
+    answer(k, now);
+  }
+
+  void complain(Outcome outcome, std::uint64_t k) noexcept {
+    if (result_.outcome == Outcome::ok) result_.message = k;
+    inbox_.end(outcome, Wait::nothing);
+  }
+
+  bool check_fetched(std::uint64_t k) noexcept {
+    if constexpr (kValidate && Op::kAtomic) {
+      return check_word(message_in(region_, k % slots_, plan_.size), k, k / slots_, inbox_,
+                        result_);
+    } else if constexpr (kValidate && Op::kFromTarget) {
+      return check_message(message_in(region_, k % slots_, plan_.size), k, tag_of(k % slots_),
+                           inbox_, result_);
+    }
+    return true;
+  }
+
+  T& endpoint_;
+  const EpochPlan& plan_;
+  std::span<measure::Ticks> intervals_;
+  EpochResult& result_;
+  Inbox<T> inbox_;
+  transport::Region region_;
+  std::uint32_t lanes_;
+  std::uint32_t slots_;
+  std::uint64_t limit_;
+  Schedule schedule_;
+  std::uint64_t next_ = 0;
+  std::uint64_t answered_ = 0;
+  std::uint32_t slot_ = 0;
+  std::uint32_t lane_ = 0;
+};
+
+/// intervals[k]: from when message k was meant to leave to when its answer was here. A full round
+/// trip or completion, never halved.
+template <transport::Transport T, class Op, class Clock, bool kValidate>
+EpochResult open_loop_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
+                                std::span<measure::Ticks> intervals) noexcept {
+  EpochResult result;
+  OpenLoop<T, Op, Clock, kValidate> loop(endpoint, plan, watch, intervals, result);
+  static_cast<void>(loop.run() && loop.finish());
+  return result;
+}
+
+}  // namespace rdmabench::workload

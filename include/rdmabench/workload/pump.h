@@ -1,0 +1,219 @@
+// What a stream posts: as many messages as there is room for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "rdmabench/workload/counters.h"
+#include "rdmabench/workload/pacing.h"
+#include "rdmabench/workload/slots.h"
+
+namespace rdmabench::workload {
+
+/// Whether Op can be handed over by lists: the next word of a burst is not that of the next swap.
+template <class T, class Op>
+inline constexpr bool kTakesLists =
+    T::kPostLists&& Op::kCode != transport::OperationCode::compare_swap;
+
+/// Posts the messages of one epoch, a burst at a time. Message i uses slot i % slots and lane
+/// i % lanes (by lists: each list the next lane), and carries i as its immediate. The last post of
+/// every lane asks for a completion.
+///
+/// With validation, a slot is used again only when what was under way there has come to an end.
+/// Where completions come in order, their number says so; elsewhere, and where the slots have to be
+/// checked first, all are used once and then waited for: a lap.
+template <transport::Transport T, class Op, bool kValidate, bool kLists = false,
+          class Pace = Unpaced>
+class Pump {
+ public:
+  Pump(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result, Pace& pace)
+      : endpoint_(endpoint),
+        inbox_(inbox),
+        result_(result),
+        pace_(pace),
+        region_(endpoint.send_region()),
+        size_(plan.size),
+        iterations_(plan.iterations),
+        lanes_(endpoint.lanes()),
+        slots_(used_slots<Op>(region_, lanes_)),
+        capacity_(std::uint64_t{plan.depth} * lanes_) {
+    if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, slots_);
+    list_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.post_list, capacity_));
+    lap_end_ = kLaps ? 0 : iterations_;
+  }
+
+  /// All is posted and has completed. finish() is still to be called.
+  bool done() const noexcept {
+    return next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
+  }
+
+  /// Posts what there is room for. False when a post failed for good, or what came was wrong.
+  bool turn() noexcept {
+    if constexpr (kLaps) {
+      if (next_ == lap_end_ && endpoint_.completed() == endpoint_.posted() && !next_lap()) {
+        return false;
+      }
+    }
+    const std::uint64_t in_flight = endpoint_.posted() - endpoint_.completed();
+    if (in_flight >= capacity_) return true;
+    const std::uint64_t end = std::min(lap_end_, next_ + (capacity_ - in_flight));
+    transport::PostStatus status = transport::PostStatus::posted;
+    if constexpr (kLists) {
+      while (status == transport::PostStatus::posted && next_ < end && pace_.due()) {
+        const std::uint64_t count = std::min(list_, lap_end_ - next_);
+        if (count > end - next_) break;  // a shorter list would be another measurement
+        status = post_list(static_cast<std::uint32_t>(count));
+      }
+    } else {
+      const std::uint64_t tail = lap_end_ - std::min<std::uint64_t>(lap_end_, lanes_);
+      const std::uint64_t body = std::min(end, tail);
+      status = post_until<transport::Signal::by_interval>(body);
+      if (next_ >= body) status = post_until<transport::Signal::now>(end);
+    }
+    if constexpr (Pace::kPaced) {
+      if (status == transport::PostStatus::posted && next_ < end) inbox_.excuse();
+    }
+    if (status != transport::PostStatus::failed) [[likely]]
+      return true;
+    result_.message = next_;
+    return inbox_.end(Outcome::post_failed, Wait::nothing);
+  }
+
+  /// After done(): what the last lap brought.
+  bool finish() noexcept {
+    if constexpr (kChecks) return check_lap();
+    return true;
+  }
+
+  /// The oldest message that has not completed, as far as can be told.
+  std::uint64_t under_way() const noexcept {
+    return next_ - std::min(next_, endpoint_.posted() - endpoint_.completed());
+  }
+
+ private:
+  static constexpr bool kFills = kValidate && !Op::kFromTarget;
+  static constexpr bool kChecks = kValidate && Op::kFromTarget;
+  static constexpr bool kLaps = kChecks || (kFills && !T::kOrdersMessages);
+
+  void fill(std::uint64_t i) noexcept {
+    if constexpr (kFills) memory::fill_pattern(message_in(region_, i, size_), tag_of(i));
+  }
+
+  template <transport::Signal kSignal>
+  [[gnu::always_inline]] transport::PostStatus post_until(std::uint64_t end) noexcept {
+    const std::uint64_t stride = region_.stride;
+    const std::uint64_t wrap = stride * slots_;
+    std::uint64_t i = next_;
+    std::uint64_t offset = offset_;
+    transport::PostStatus status = transport::PostStatus::posted;
+    while (i < end && pace_.due()) {
+      fill(i);
+      status = endpoint_.template post<Op>(offset, Op::kAtomic ? lap_ : i, kSignal,
+                                           T::kManyLanes ? lane_ : 0);
+      if (status != transport::PostStatus::posted) [[unlikely]]
+        break;
+      pace_.advance();
+      ++i;
+      offset += stride;
+      if (offset == wrap) {
+        offset = 0;
+        if constexpr (Op::kAtomic) ++lap_;
+      }
+      if constexpr (T::kManyLanes) next_lane();
+    }
+    next_ = i;
+    offset_ = offset;
+    return status;
+  }
+
+  transport::PostStatus post_list(std::uint32_t count) noexcept {
+    const std::uint64_t wrap = region_.stride * slots_;
+    for (std::uint32_t k = 0; k < count; ++k) fill(next_ + k);
+    // The last list of every lane is among so many.
+    const bool last = lap_end_ - next_ <= list_ * lanes_;
+    const transport::PostStatus status = endpoint_.template post_list<Op>(
+        {.offset = offset_, .stride = region_.stride, .wrap = wrap, .word = next_, .count = count},
+        last ? transport::Signal::now : transport::Signal::by_interval, T::kManyLanes ? lane_ : 0);
+    if (status != transport::PostStatus::posted) [[unlikely]]
+      return status;
+    for (std::uint32_t k = 0; k < count; ++k) pace_.advance();
+    next_ += count;
+    offset_ = (offset_ + count * region_.stride) % wrap;
+    if constexpr (T::kManyLanes) next_lane();
+    return status;
+  }
+
+  void next_lane() noexcept {
+    if (++lane_ == lanes_) lane_ = 0;
+  }
+
+  bool next_lap() noexcept {
+    if constexpr (kChecks) {
+      if (!check_lap()) return false;
+    }
+    lap_begin_ = lap_end_;
+    lap_end_ = std::min<std::uint64_t>(iterations_, lap_begin_ + slots_);
+    if constexpr (kChecks) {
+      for (std::uint64_t i = lap_begin_; i < lap_end_; ++i) {
+        if constexpr (Op::kAtomic) {
+          clear_word(message(i));
+        } else {
+          clear(message(i));
+        }
+      }
+    }
+    return true;
+  }
+
+  bool check_lap() noexcept {
+    for (std::uint64_t i = lap_begin_; i < lap_end_; ++i) {
+      if constexpr (Op::kAtomic) {
+        if (!check_word(message(i), i, i / slots_, inbox_, result_)) return false;
+      } else {
+        if (!check_message(message(i), i, tag_of(i % slots_), inbox_, result_)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::span<std::byte> message(std::uint64_t i) const noexcept {
+    return message_in(region_, i % slots_, size_);
+  }
+
+  T& endpoint_;
+  Inbox<T>& inbox_;
+  EpochResult& result_;
+  Pace& pace_;
+  transport::Region region_;
+  std::uint64_t size_;
+  std::uint64_t iterations_;
+  std::uint32_t lanes_;
+  std::uint32_t slots_;
+  std::uint64_t capacity_;  ///< posts that may be under way
+  std::uint64_t list_;      ///< messages of a list
+  std::uint64_t next_ = 0;  ///< the message to be posted next, ...
+  std::uint64_t offset_ = 0;
+  std::uint64_t lap_ = 0;
+  std::uint32_t lane_ = 0;
+  std::uint64_t lap_begin_ = 0;
+  std::uint64_t lap_end_ = 0;
+};
+
+/// Pumps all messages of a side that receives nothing but tokens meanwhile.
+template <transport::Transport T, class Op, bool kValidate, bool kLists, class Pace>
+bool pump(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result, Pace& pace) {
+  Pump<T, Op, kValidate, kLists, Pace> pump(endpoint, plan, inbox, result, pace);
+  while (!pump.done()) {
+    if (!pump.turn()) return false;
+    const bool going = Pace::kPaced ? inbox.glance(Wait::completion) : inbox.poll(Wait::completion);
+    if (!going) {
+      result.message = pump.under_way();
+      return false;
+    }
+  }
+  result.message = plan.iterations;
+  return pump.finish();
+}
+
+}  // namespace rdmabench::workload

@@ -1,0 +1,62 @@
+// Where messages lie, and what is compared in them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "rdmabench/memory/pattern.h"
+#include "rdmabench/transport/transport.h"
+#include "rdmabench/workload/inbox.h"
+
+namespace rdmabench::workload {
+
+/// Bytes of slot `index` in which a message of `size` lies.
+inline std::span<std::byte> message_in(const transport::Region& region, std::uint64_t index,
+                                       std::uint64_t size) noexcept {
+  return {region.data + index % region.slots * region.stride, size};
+}
+
+/// Data of before must not pass for new: a cleared message ends in 0, which is no tag.
+inline void clear(std::span<std::byte> message) noexcept {
+  std::fill(message.begin(), message.end(), std::byte{0});
+}
+
+/// Compares every byte of message i with the pattern.
+template <transport::Transport T>
+bool check_message(std::span<const std::byte> message, std::uint64_t i, std::uint8_t tag,
+                   Inbox<T>& inbox, EpochResult& result) noexcept {
+  const auto wrong = memory::find_mismatch(message, tag);
+  if (!wrong) {
+    ++result.checked;
+    return true;
+  }
+  if (result.outcome == Outcome::ok) {
+    result.message = i;
+    result.byte = *wrong;
+  }
+  return inbox.end(Outcome::wrong_data, Wait::nothing);
+}
+
+/// Every slot of the window must hold the last message written there, once all writes have landed.
+///
+/// Where messages may be lost, one whose last byte is not there is lost, and no error: a receiver
+/// drops the rest of a message of which it missed a packet (InfiniBand Architecture Specification,
+/// volume 1, on unreliable connections). One whose last byte is there must be whole.
+template <transport::Transport T>
+bool check_window(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
+                  EpochResult& result) noexcept {
+  const transport::Region window = endpoint.window();
+  const std::uint64_t used = std::min<std::uint64_t>(window.slots, plan.iterations);
+  for (std::uint64_t i = plan.iterations - used; i < plan.iterations; ++i) {
+    const std::span<std::byte> message = message_in(window, i, plan.size);
+    if constexpr (!T::kReliable) {
+      if (message.back() != std::byte{tag_of(i)}) continue;
+    }
+    if (!check_message(message, i, tag_of(i), inbox, result)) return false;
+  }
+  return true;
+}
+
+}  // namespace rdmabench::workload

@@ -1,0 +1,45 @@
+// Readies an endpoint and its memory for an epoch.
+#pragma once
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/workload/counters.h"
+#include "rdmabench/workload/key.h"
+#include "rdmabench/workload/ping_pong.h"
+
+namespace rdmabench::workload {
+
+/// Throws Error(usage) for a plan that the loop of `key` could not keep.
+void check_plan(const LoopKey& key, const EpochPlan& plan);
+
+/// What came too late for the last epoch must not pass for a message of this one.
+template <transport::Transport T>
+void discard_arrivals(T& endpoint) {
+  const auto give_back = [&](const transport::Received& received) noexcept {
+    if (received.slot != transport::kNoSlot) endpoint.post_receive(received.slot);
+  };
+  while (endpoint.poll(give_back) > 0) {
+  }
+}
+
+/// Makes the endpoint and its memory ready for an epoch. Both sides do so before either starts: a
+/// message may arrive before the target's loop has begun. Throws Error(usage) for a plan that
+/// cannot be, and what Endpoint::prepare() throws.
+template <transport::Transport T, class WantedOp>
+void stage(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
+  check_plan(key, plan);
+  if constexpr (!T::kReliable) discard_arrivals(endpoint);
+  using PingPongOp = PingPongOperation<T, WantedOp>;
+  const bool ping_pong = key.shape == Shape::latency && !key.target_idle;
+  endpoint.prepare(ping_pong ? PingPongOp::kCode : WantedOp::kCode, plan.size);
+  const transport::Region window = endpoint.window();
+  for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
+    const std::span<std::byte> message = message_in(window, slot, plan.size);
+    if (WantedOp::kFromTarget && !WantedOp::kAtomic) {
+      memory::fill_pattern(message, tag_of(slot));
+    } else {
+      clear(message);  // nothing has arrived yet, and counters begin at 0
+    }
+  }
+}
+
+}  // namespace rdmabench::workload

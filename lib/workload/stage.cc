@@ -1,0 +1,32 @@
+#include "rdmabench/workload/stage.h"
+
+#include <fmt/format.h>
+
+namespace rdmabench::workload {
+
+void check_plan(const LoopKey& key, const EpochPlan& plan) {
+  constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 32;
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 48;  // ticks of all gaps together
+  if (plan.iterations == 0 || plan.iterations >= kMostMessages) {
+    throw Error(Fault::usage, fmt::format("an epoch of {} messages", plan.iterations),
+                fmt::format("It may have 1 to {}.", kMostMessages - 1));
+  }
+  if (transport::is_atomic(key.operation) && plan.size != transport::kAtomicBytes) {
+    throw Error(Fault::usage,
+                fmt::format("{} of {} bytes", transport::name(key.operation), plan.size),
+                "Atomics act on 8 bytes: use --size 8.");
+  }
+  if (key.shape != Shape::open_loop && !key.paced) return;
+  if (plan.gap_q16 == 0) {
+    throw Error(Fault::usage, "a rate is needed to pace messages, and there is none",
+                "Give a rate, or measure as fast as it goes with 'bw'.");
+  }
+  if ((plan.gap_q16 >> 16) >= kLongest / plan.iterations) {
+    throw Error(Fault::usage,
+                fmt::format("{} messages, {} ticks apart, take too long for one epoch",
+                            plan.iterations, plan.gap_q16 >> 16),
+                "Give a higher rate or fewer messages.");
+  }
+}
+
+}  // namespace rdmabench::workload

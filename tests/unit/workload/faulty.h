@@ -1,0 +1,144 @@
+// Loop endpoints that can be told to misbehave, as a broken fabric or a broken peer would.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "rdmabench/transport/loop/endpoint.h"
+
+namespace rdmabench::workload {
+
+/// kIsReliable false: the loops take it for a transport that loses messages without a word.
+template <class Base, bool kIsReliable>
+class Faulty : public Base {
+ public:
+  using Base::Base;
+  static constexpr bool kReliable = kIsReliable;
+
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  std::uint64_t wrong_immediate_at = kNever;  ///< that post carries another immediate
+  std::uint64_t wrong_byte_at = kNever;       ///< that post's first byte is flipped
+  std::uint64_t lose_at = kNever;             ///< that post is counted and never delivered
+  std::uint64_t lose_every = kNever;          ///< so is every so-many-th
+  std::uint64_t double_at = kNever;           ///< that post arrives twice
+  std::uint64_t fail_post_at = kNever;
+  std::uint64_t lose_data_at = kNever;  ///< that post arrives, and its data does not
+  std::uint64_t cut_bytes = 0;          ///< so much shorter is every message that arrives here
+  std::uint64_t fail_poll_at = kNever;  ///< that poll fails, and all after it
+  int busy_posts = 0;                   ///< so many posts are refused first
+  int busy_receives = 0;                ///< so many receives are refused first
+  int lost_tokens = 0;                  ///< so many tokens are counted and never delivered
+  std::uint64_t stall_at = kNever;      ///< at that poll this side stops for stall_time
+  std::chrono::milliseconds stall_time{20};
+  std::chrono::milliseconds nap{0};  ///< rest() sleeps so long
+  bool fail_rest = false;
+
+  std::byte* peer_window = nullptr;  ///< for lose_data_at
+  std::uint64_t peer_bytes = 0;
+  std::uint64_t polls = 0;
+  std::uint64_t rests = 0;
+
+  void prepare(transport::OperationCode code, std::uint64_t size) {
+    Base::prepare(code, size);
+    lost_ = 0;
+  }
+
+  template <class Op>
+  transport::PostStatus post(std::uint64_t offset, std::uint64_t word, transport::Signal signal,
+                             std::uint32_t lane = 0) noexcept {
+    if (busy_posts > 0) {
+      --busy_posts;
+      return transport::PostStatus::busy;
+    }
+    const std::uint64_t i = posts_++;
+    if (i == fail_post_at) return transport::PostStatus::failed;
+    if (i == lose_at || (i + 1) % lose_every == 0) {
+      // What was posted before it still has to complete, and its own signal may be the last.
+      ++lost_;
+      return transport::PostStatus::posted;
+    }
+    if (i == wrong_immediate_at) ++word;
+    if (i == wrong_byte_at) this->send_region().data[offset] ^= std::byte{1};
+    const std::span<std::byte> landed(peer_window + offset, i == lose_data_at ? peer_bytes : 0);
+    const std::vector<std::byte> before(landed.begin(), landed.end());
+    const transport::PostStatus status = Base::template post<Op>(offset, word, signal, lane);
+    std::copy(before.begin(), before.end(), landed.begin());
+    if (status == transport::PostStatus::busy) --posts_;
+    if (i == double_at && status == transport::PostStatus::posted) {
+      while (Base::template post<Op>(offset, word, signal, lane) == transport::PostStatus::busy) {
+        std::this_thread::yield();
+      }
+    }
+    return status;
+  }
+
+  template <class Op>
+  transport::PostStatus post_list(const transport::Burst& burst, transport::Signal signal,
+                                  std::uint32_t lane = 0) noexcept {
+    if (busy_posts > 0) {
+      --busy_posts;
+      return transport::PostStatus::busy;
+    }
+    const auto within = [&](std::uint64_t at) { return at >= posts_ && at - posts_ < burst.count; };
+    if (within(fail_post_at)) return transport::PostStatus::failed;
+    if (within(wrong_byte_at)) {
+      const std::uint64_t offset = burst.offset + (wrong_byte_at - posts_) * burst.stride;
+      this->send_region().data[offset % burst.wrap] ^= std::byte{1};
+    }
+    const transport::PostStatus status = Base::template post_list<Op>(burst, signal, lane);
+    if (status == transport::PostStatus::posted) {
+      posts_ += burst.count;
+      ++lists_;
+    }
+    return status;
+  }
+
+  transport::PostStatus post_token(transport::Signal signal) noexcept {
+    if (lost_tokens == 0) return Base::post_token(signal);
+    --lost_tokens;
+    ++lost_;
+    return transport::PostStatus::posted;
+  }
+
+  transport::PostStatus post_receive(std::uint32_t slot) noexcept {
+    if (busy_receives == 0) return Base::post_receive(slot);
+    --busy_receives;
+    return transport::PostStatus::busy;
+  }
+
+  template <class OnReceive>
+  int poll(OnReceive&& on_receive) noexcept {
+    if (polls++ == stall_at) std::this_thread::sleep_for(stall_time);
+    if (polls > fail_poll_at) return -1;
+    return Base::poll([&](const transport::Received& received) noexcept {
+      transport::Received cut = received;
+      cut.bytes -= std::min(cut_bytes, cut.bytes);
+      on_receive(cut);
+    });
+  }
+
+  bool rest(std::chrono::milliseconds at_most) noexcept {
+    ++rests;
+    if (nap.count() > 0) std::this_thread::sleep_for(std::min(nap, at_most));
+    return !fail_rest;
+  }
+
+  std::uint64_t posted() const noexcept { return Base::posted() + lost_; }
+  std::uint64_t completed() const noexcept { return Base::completed() + lost_; }
+  std::uint64_t lists() const noexcept { return lists_; }
+
+ private:
+  std::uint64_t posts_ = 0;
+  std::uint64_t lists_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+using FaultyEndpoint = Faulty<transport::loop::Endpoint, true>;
+using FaultyLanes = Faulty<transport::loop::ManyEndpoint, true>;
+using LossyEndpoint = Faulty<transport::loop::Endpoint, false>;
+
+}  // namespace rdmabench::workload
