@@ -36,8 +36,9 @@ struct Verdict {
 };
 constexpr std::array<Verdict, 5> kVerdicts{{
     {CounterClass::retransmission, "retransmissions",
-     "packets were lost or reordered and sent again, so the tail of the latency and the bandwidth "
-     "are of a lossy path; look for drops in the switches, bad cables, and flow control (PFC, ECN)"},
+     "packets were sent again, because they were lost, reordered or answered too late, so the tail "
+     "of the latency and the bandwidth are of a lossy path; look for drops in the switches, bad "
+     "cables, flow control (PFC, ECN), and a peer that is short of CPU"},
     {CounterClass::receiver_not_ready, "receiver_not_ready",
      "messages found no receive buffer and had to wait for the retry timer or were lost; use more "
      "receive buffers (--depth), or a faster receiver"},
