@@ -18,7 +18,9 @@ MAY_INCLUDE = {
     "workload": {"base", "measure", "memory", "transport"},
     "control": {"base"},
     "report": {"base", "measure"},
-    "run": {"base", "measure", "verbs", "memory", "transport", "workload", "control", "report"},
+    "health": {"base", "measure", "report"},
+    "run": {"base", "measure", "verbs", "memory", "transport", "workload", "control", "report",
+            "health"},
 }
 # The tools are on top of all, and a test may look anywhere.
 

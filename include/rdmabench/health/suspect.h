@@ -1,0 +1,27 @@
+// Judges a run by what was found: is its number what it seems to be?
+#pragma once
+
+#include <vector>
+
+#include "rdmabench/health/run_watch.h"
+#include "rdmabench/report/result.h"
+
+namespace rdmabench::health {
+
+/// Every doubt, those about the network first. `server` is null where the server told nothing, or
+/// where both sides are one process. Pure: reads the results and the clock of `report` alone.
+///
+/// retransmissions, receiver_not_ready, congestion, discards, errors: such a counter grew.
+/// counter_reset: one of these went backwards. clock: the kernel changed its clock source.
+/// migration: a thread moved. preemption: it lost its CPU more than 20 times a second.
+/// smt_sibling: the other thread of its core was busy for more than 10 % of the time.
+/// stolen: a hypervisor took more than 1 % of its CPU. remote_numa: it was free to run near the
+/// device and did not. noise: gaps took at least 1 % of the spin, and for a latency test the
+/// largest was longer than some p99, which then may be the machine's and not the network's.
+std::vector<report::Suspicion> judge(const RunTruth& client, const RunTruth* server,
+                                     const report::Report& report);
+
+/// Judges, and puts counters, conditions and suspicions into the report.
+void attach(report::Report& report, const RunTruth& client, const RunTruth* server);
+
+}  // namespace rdmabench::health

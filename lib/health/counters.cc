@@ -1,0 +1,260 @@
+#include "rdmabench/health/counters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "devices.h"
+#include "file.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::health {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Collects the readings of one device after the other.
+class Reader {
+ public:
+  explicit Reader(fs::path root) : root_(std::move(root)) {}
+
+  void read_device(const std::string& text) {
+    const Device device = find_device(text, root_);
+    switch (device.kind) {
+      case Device::Kind::rdma:
+        read_rdma(device);
+        break;
+      case Device::Kind::network:
+        read_interface(device.name, true);
+        read_machine();
+        break;
+      case Device::Kind::none:
+        snapshot_.notes.push_back(fmt::format(
+            "No counters were read for '{}': it is no RDMA and no network device.", text));
+        break;
+    }
+  }
+
+  Snapshot take() { return std::move(snapshot_); }
+
+ private:
+  void read_rdma(const Device& device) {
+    const fs::path folder = rdma_folder(root_, device.name);
+    const std::string driver = driver_of(folder);
+    std::size_t count = read_folder(folder / "hw_counters", device.name, driver);
+    for (const std::string& port : ports_of(device, root_)) {
+      const std::string name = device.name + ":" + port;
+      count += read_folder(folder / "ports" / port / "counters", name, "ib");
+      count += read_folder(folder / "ports" / port / "hw_counters", name, driver);
+      // Soft-RoCE's packets go through the network device, a NIC's RDMA packets do not.
+      const std::string interface = interface_of(folder, port);
+      if (!interface.empty()) read_interface(interface, driver == "rxe");
+    }
+    if (count == 0) {
+      snapshot_.notes.push_back(fmt::format(
+          "The kernel shows no counters of {}: a retransmission would go unseen.", device.name));
+    }
+  }
+
+  /// Drops of an interface say something of the run only where its data went through it.
+  void read_interface(const std::string& interface, bool drops) {
+    if (std::find(interfaces_.begin(), interfaces_.end(), interface) != interfaces_.end()) return;
+    interfaces_.push_back(interface);
+    const std::size_t first = snapshot_.readings.size();
+    read_folder(root_ / "sys/class/net" / interface / "statistics", interface, "net");
+    const auto unwanted = [&](const Reading& reading) {
+      if (reading.row == nullptr) return true;
+      return !drops && find_neutral(reading.row->neutral)->kind == CounterClass::discard;
+    };
+    auto& readings = snapshot_.readings;
+    readings.erase(std::remove_if(readings.begin() + static_cast<std::ptrdiff_t>(first),
+                                  readings.end(), unwanted),
+                   readings.end());
+  }
+
+  /// /proc/net/snmp and netstat: a line of names and a line of values for each protocol.
+  void read_machine() {
+    if (std::exchange(machine_read_, true)) return;
+    for (const std::string_view file : {"snmp", "netstat"}) {
+      std::string text = read_file(root_ / "proc/net" / file).text;
+      const std::vector<std::string> lines = split(text, '\n');
+      for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
+        read_protocol(file, split(lines[i], ' '), split(lines[i + 1], ' '));
+      }
+    }
+  }
+
+  void read_protocol(std::string_view file, const std::vector<std::string>& names,
+                     const std::vector<std::string>& values) {
+    if (names.empty() || values.empty() || names[0] != values[0] || !names[0].ends_with(':')) {
+      return;
+    }
+    const std::string protocol = names[0].substr(0, names[0].size() - 1);
+    for (std::size_t i = 1; i < std::min(names.size(), values.size()); ++i) {
+      const std::string field = protocol + " " + names[i];
+      const CounterFile* const row = find_counter(file, field);
+      const auto value = to_number(values[i]);
+      if (row == nullptr || !value) continue;
+      snapshot_.readings.push_back({"machine", fmt::format("{}/{}", file, field), row, *value});
+    }
+  }
+
+  static std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(separator), text.size());
+      if (end > 0) parts.emplace_back(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+  }
+
+  std::size_t read_folder(const fs::path& folder, const std::string& device,
+                          std::string_view driver) {
+    int error = 0;
+    const std::vector<std::string> files = list_folder(folder, error);
+    if (error != 0 && error != ENOENT) note_failure(folder, error);
+    std::size_t count = 0;
+    bool noted = false;  // one sentence for a folder is enough
+    for (const std::string& file : files) {
+      if (file == "lifespan") continue;
+      const FileText content = read_file(folder / file);
+      if (content.error != 0) {
+        if (!std::exchange(noted, true)) note_failure(folder / file, content.error);
+        continue;
+      }
+      const std::string_view text(content.text);
+      const auto value = to_number(text.substr(0, text.find('\n')));
+      if (!value) continue;  // "N/A (no PMA)"
+      snapshot_.readings.push_back(
+          {device, folder.filename().string() + "/" + file, find_counter(driver, file), *value});
+      ++count;
+    }
+    return count;
+  }
+
+  void note_failure(const fs::path& path, int error) {
+    snapshot_.notes.push_back(
+        fmt::format("{} could not be read: {}.", path.string(), errno_text(error)));
+  }
+
+  fs::path root_;
+  Snapshot snapshot_;
+  std::vector<std::string> interfaces_;
+  bool machine_read_ = false;
+};
+
+struct Range {
+  std::uint64_t last;  ///< all ones
+  bool sticks;
+};
+
+Range range_of(const Reading& reading) {
+  constexpr std::uint64_t kOnes = ~std::uint64_t{0};
+  switch (reading.row == nullptr ? CounterEnd::wraps64 : reading.row->end) {
+    case CounterEnd::wraps64:
+      return {kOnes, false};
+    case CounterEnd::wraps32:
+      return {kOnes >> 32, false};
+    case CounterEnd::sticks32:
+      return {kOnes >> 32, true};
+    case CounterEnd::sticks16:
+      return {kOnes >> 48, true};
+    case CounterEnd::sticks8:
+      return {kOnes >> 56, true};
+    case CounterEnd::sticks4:
+      return {kOnes >> 60, true};
+  }
+  return {kOnes, false};
+}
+
+CounterClass class_of(const Reading& reading) {
+  return reading.row == nullptr ? CounterClass::other : find_neutral(reading.row->neutral)->kind;
+}
+
+/// A change is worth telling; so is that a telling counter was there and stood still.
+bool worth_telling(CounterClass kind, const report::Counter& counter) {
+  if (counter.at_least) return true;  // it may hide a change
+  switch (kind) {
+    case CounterClass::retransmission:
+    case CounterClass::receiver_not_ready:
+    case CounterClass::congestion:
+    case CounterClass::discard:
+      return true;
+    case CounterClass::traffic:
+    case CounterClass::error:
+      return counter.change != 0U;
+    case CounterClass::other:
+      return counter.change.value_or(0) != 0;
+    case CounterClass::gauge:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+Snapshot read_counters(const std::vector<std::string>& devices, const std::string& root) {
+  Reader reader(root);
+  for (const std::string& device : devices) reader.read_device(device);
+  return reader.take();
+}
+
+std::chrono::milliseconds lifespan(const std::vector<std::string>& devices,
+                                   const std::string& root) {
+  std::uint64_t longest = 0;
+  for (const std::string& text : devices) {
+    const Device device = find_device(text, root);
+    if (device.kind != Device::Kind::rdma) continue;
+    const fs::path folder = rdma_folder(root, device.name);
+    longest = std::max(longest, read_number(folder / "hw_counters/lifespan").value_or(0));
+    for (const std::string& port : ports_of(device, root)) {
+      const fs::path file = folder / "ports" / port / "hw_counters/lifespan";
+      longest = std::max(longest, read_number(file).value_or(0));
+    }
+  }
+  constexpr std::uint64_t kMost = 10000;  // the kernel takes no more
+  return std::chrono::milliseconds(std::min(longest, kMost));
+}
+
+report::Counter difference(const Reading& before, const Reading& after) {
+  const bool known = after.row != nullptr;
+  const std::string file = after.source.substr(after.source.find('/') + 1);
+  report::Counter counter{.device = after.device,
+                          .name = known ? std::string(after.row->neutral) : file,
+                          .kind = std::string(name(class_of(after))),
+                          .source = after.source,
+                          .change = std::nullopt,
+                          .at_least = false};
+  const Range range = range_of(after);
+  const std::uint64_t unit = known ? after.row->unit : 1;
+  if (after.value >= before.value) {
+    counter.change = (after.value - before.value) * unit;
+    counter.at_least = range.sticks && after.value == range.last;
+  } else if (!range.sticks && before.value <= range.last) {
+    const std::uint64_t forward = (after.value - before.value) & range.last;
+    if (forward <= range.last / 2) counter.change = forward * unit;
+  }
+  return counter;
+}
+
+std::vector<report::Counter> difference(const Snapshot& before, const Snapshot& after) {
+  std::vector<report::Counter> counters;
+  for (const Reading& now : after.readings) {
+    const auto then =
+        std::find_if(before.readings.begin(), before.readings.end(), [&](const Reading& reading) {
+          return reading.device == now.device && reading.source == now.source;
+        });
+    if (then == before.readings.end()) continue;
+    report::Counter counter = difference(*then, now);
+    if (worth_telling(class_of(now), counter)) counters.push_back(std::move(counter));
+  }
+  return counters;
+}
+
+}  // namespace rdmabench::health

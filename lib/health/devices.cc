@@ -1,0 +1,84 @@
+#include "devices.h"
+
+#include <array>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "file.h"
+
+namespace rdmabench::health {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The driver of the PCI device is often the network one, and the counters are its companion's.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kCompanions{
+    {{"mlx5_core", "mlx5"},
+     {"bnxt_en", "bnxt_re"},
+     {"ice", "irdma"},
+     {"i40e", "irdma"},
+     {"idpf", "irdma"}}};
+
+bool is_there(const fs::path& path) {
+  std::error_code failure;
+  return fs::exists(path, failure);
+}
+
+}  // namespace
+
+Device find_device(std::string_view text, const fs::path& root) {
+  if (text.empty() || text.find('/') != std::string_view::npos || text.starts_with('.')) return {};
+  const std::size_t colon = text.rfind(':');
+  const std::string name(text.substr(0, colon));
+  const std::string port(colon == std::string_view::npos ? "" : text.substr(colon + 1));
+  if (is_there(rdma_folder(root, name))) return {Device::Kind::rdma, name, port};
+  // libfabric names a domain after the device and the kind of its endpoints. Source: fi_efa(7).
+  for (const std::string_view suffix : {"-rdm", "-dgrm", "-xrc"}) {
+    if (!name.ends_with(suffix)) continue;
+    const std::string stem = name.substr(0, name.size() - suffix.size());
+    if (is_there(rdma_folder(root, stem))) return {Device::Kind::rdma, stem, port};
+  }
+  if (is_there(root / "sys/class/net" / text))
+    return {Device::Kind::network, std::string(text), ""};
+  return {};
+}
+
+fs::path rdma_folder(const fs::path& root, std::string_view device) {
+  return root / "sys/class/infiniband" / device;
+}
+
+std::string driver_of(const fs::path& rdma_folder) {
+  std::error_code failure;
+  std::string driver = fs::read_symlink(rdma_folder / "device/driver", failure).filename();
+  if (failure) return is_there(rdma_folder / "parent") ? "rxe" : "";
+  for (const auto& [network, companion] : kCompanions) {
+    if (driver == network) return std::string(companion);
+  }
+  return driver;
+}
+
+std::vector<std::string> ports_of(const Device& device, const fs::path& root) {
+  if (!device.port.empty()) return {device.port};
+  int error = 0;
+  return list_folder(rdma_folder(root, device.name) / "ports", error);
+}
+
+std::string interface_of(const fs::path& rdma_folder, const std::string& port) {
+  const fs::path folder = rdma_folder / "ports" / port;
+  if (first_line(folder / "link_layer") != "Ethernet") return "";
+  std::string name = first_line(folder / "gid_attrs/ndevs/0");
+  return name.find('/') == std::string::npos ? name : "";
+}
+
+int numa_node_of(const Device& device, const fs::path& root) {
+  if (device.kind == Device::Kind::none) return -1;
+  const fs::path folder = device.kind == Device::Kind::rdma ? rdma_folder(root, device.name)
+                                                            : root / "sys/class/net" / device.name;
+  const std::string text = first_line(folder / "device/numa_node");
+  int node = -1;
+  std::from_chars(text.data(), text.data() + text.size(), node);
+  return node;
+}
+
+}  // namespace rdmabench::health

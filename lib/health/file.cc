@@ -1,0 +1,71 @@
+#include "file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+
+namespace rdmabench::health {
+namespace {
+
+constexpr std::size_t kMostBytes = 65536;
+
+}  // namespace
+
+FileText read_file(const std::filesystem::path& path) {
+  FileText file;
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    file.error = errno;
+    return file;
+  }
+  file.text.resize(kMostBytes);
+  std::size_t size = 0;
+  while (size < kMostBytes) {
+    const ssize_t got = read(descriptor, file.text.data() + size, kMostBytes - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) file.error = errno;
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  file.text.resize(size);
+  close(descriptor);
+  return file;
+}
+
+std::string first_line(const std::filesystem::path& path) {
+  std::string text = read_file(path).text;
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
+std::optional<std::uint64_t> to_number(std::string_view text) noexcept {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, status] = std::from_chars(text.data(), end, value);
+  if (status != std::errc() || stopped != end) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> read_number(const std::filesystem::path& path) {
+  return to_number(first_line(path));
+}
+
+std::vector<std::string> list_folder(const std::filesystem::path& path, int& error) {
+  std::vector<std::string> names;
+  std::error_code failure;
+  std::filesystem::directory_iterator at(path, failure);
+  error = failure.value();
+  if (failure) return names;
+  for (const std::filesystem::directory_iterator end; !failure && at != end;
+       at.increment(failure)) {
+    names.push_back(at->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace rdmabench::health

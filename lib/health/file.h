@@ -1,0 +1,32 @@
+// Small files of procfs and sysfs. Private to this room.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench::health {
+
+struct FileText {
+  std::string text;
+  int error = 0;  ///< errno of the call that failed
+};
+
+/// Up to 64 KiB, which is more than procfs and sysfs put into such a file.
+FileText read_file(const std::filesystem::path& path);
+
+/// The file up to the first line end; "" if it cannot be read.
+std::string first_line(const std::filesystem::path& path);
+
+/// The whole text is one number without a sign.
+std::optional<std::uint64_t> to_number(std::string_view text) noexcept;
+
+std::optional<std::uint64_t> read_number(const std::filesystem::path& path);
+
+/// The names in a folder, sorted; none if it cannot be read, which `error` then tells as an errno.
+std::vector<std::string> list_folder(const std::filesystem::path& path, int& error);
+
+}  // namespace rdmabench::health

@@ -1,0 +1,170 @@
+#include "rdmabench/health/placement.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <vector>
+
+#include "file.h"
+#include "rdmabench/measure/clock.h"
+
+namespace rdmabench::health {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The kernel's list of CPUs, "0-3,8", from a set of them.
+std::string list_of(const cpu_set_t& set) {
+  std::string text;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set) == 0) continue;
+    const int first = cpu;
+    while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, &set) != 0) ++cpu;
+    text += text.empty() ? "" : ",";
+    text += first == cpu ? fmt::format("{}", first) : fmt::format("{}-{}", first, cpu);
+  }
+  return text;
+}
+
+/// The CPUs of such a list. What is no number ends it.
+std::vector<std::uint64_t> cpus_in(std::string_view list) {
+  constexpr std::uint64_t kMost = 4096;
+  std::vector<std::uint64_t> cpus;
+  while (!list.empty()) {
+    const std::string_view range = list.substr(0, list.find(','));
+    const auto first = to_number(range.substr(0, range.find('-')));
+    const auto last = to_number(range.substr(range.find('-') + 1));  // npos + 1 is 0: all of it
+    if (!first || !last || *last > kMost) break;
+    for (std::uint64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
+    list.remove_prefix(std::min(range.size() + 1, list.size()));
+  }
+  return cpus;
+}
+
+fs::path cpu_folder(const std::string& root, int cpu) {
+  return fs::path(root) / "sys/devices/system/cpu" / fmt::format("cpu{}", cpu);
+}
+
+/// A CPU's folder has a link "nodeN" to its node.
+int node_of(const fs::path& folder) {
+  int error = 0;
+  for (const std::string& name : list_folder(folder, error)) {
+    if (!name.starts_with("node")) continue;
+    if (const auto node = to_number(std::string_view(name).substr(4))) {
+      return static_cast<int>(*node);
+    }
+  }
+  return -1;
+}
+
+/// "se.nr_migrations   :    3" of the scheduler's account of this thread.
+std::optional<std::uint64_t> migrations(const std::string& root) {
+  const std::string text = read_file(fs::path(root) / "proc/thread-self/sched").text;
+  const std::size_t key = text.find("se.nr_migrations");
+  if (key == std::string::npos) return std::nullopt;
+  const std::size_t colon = text.find(':', key);
+  if (colon == std::string::npos) return std::nullopt;
+  const std::size_t begin = std::min(text.find_first_not_of(' ', colon + 1), text.size());
+  return to_number(std::string_view(text).substr(begin, text.find('\n', begin) - begin));
+}
+
+}  // namespace
+
+ThreadWatch::State ThreadWatch::read_state() const {
+  State state;
+  state.at = std::chrono::steady_clock::now();
+  state.cpu = measure::current_cpu();
+  state.migrations = migrations(root_);
+  state.stat = read_file(fs::path(root_) / "proc/stat").text;
+  rusage usage{};
+  if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+    state.voluntary = static_cast<std::uint64_t>(usage.ru_nvcsw);
+    state.involuntary = static_cast<std::uint64_t>(usage.ru_nivcsw);
+  }
+  return state;
+}
+
+void ThreadWatch::begin() {
+  begin_ = read_state();
+}
+
+Placement ThreadWatch::end() const {
+  const State now = read_state();
+  const State then = begin_.value_or(now);
+  Placement placement;
+  placement.cpu_begin = then.cpu;
+  placement.cpu_end = now.cpu;
+  if (then.migrations && now.migrations) placement.migrations = *now.migrations - *then.migrations;
+  placement.voluntary_switches = now.voluntary - then.voluntary;
+  placement.involuntary_switches = now.involuntary - then.involuntary;
+  placement.watched_ns = std::chrono::duration<double, std::nano>(now.at - then.at).count();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    placement.affinity = list_of(set);
+    placement.cpus = static_cast<std::uint32_t>(CPU_COUNT(&set));
+  }
+  if (now.cpu < 0) return placement;
+  const fs::path folder = cpu_folder(root_, now.cpu);
+  placement.numa_node = node_of(folder);
+  placement.governor = first_line(folder / "cpufreq/scaling_governor");
+  add_cpu_times(now, placement);
+  return placement;
+}
+
+void ThreadWatch::add_cpu_times(const State& now, Placement& placement) const {
+  if (!begin_ || begin_->cpu != now.cpu) return;  // of a thread that moved it would mean nothing
+  constexpr std::uint64_t kFewTicks = 20;         // below 200 ms a tick of 10 ms says too little
+  const auto share = [&](std::uint64_t cpu, std::uint64_t CpuTime::*part) {
+    const auto before = cpu_time(begin_->stat, cpu);
+    const auto after = cpu_time(now.stat, cpu);
+    std::optional<double> result;
+    if (before && after && after->total >= before->total + kFewTicks &&
+        (*after).*part >= (*before).*part) {
+      result = static_cast<double>((*after).*part - (*before).*part) /
+               static_cast<double>(after->total - before->total);
+    }
+    return result;
+  };
+  const auto own = static_cast<std::uint64_t>(now.cpu);
+  placement.stolen = share(own, &CpuTime::stolen);
+  const fs::path siblings = cpu_folder(root_, now.cpu) / "topology/thread_siblings_list";
+  for (const std::uint64_t cpu : cpus_in(first_line(siblings))) {
+    if (cpu == own) continue;
+    if (const auto busy = share(cpu, &CpuTime::busy)) {
+      placement.sibling_busy = std::max(placement.sibling_busy.value_or(0), *busy);
+    }
+  }
+}
+
+/// "cpu3 user nice system idle iowait irq softirq steal guest guest_nice"; guests are in user.
+std::optional<ThreadWatch::CpuTime> ThreadWatch::cpu_time(const std::string& stat,
+                                                          std::uint64_t cpu) {
+  const std::string key = fmt::format("\ncpu{} ", cpu);
+  const std::size_t found = stat.find(key);
+  if (found == std::string::npos) return std::nullopt;
+  constexpr std::size_t kIdle = 3;
+  constexpr std::size_t kWait = 4;
+  constexpr std::size_t kSteal = 7;
+  std::array<std::uint64_t, kSteal + 1> columns{};
+  const char* at = stat.data() + found + key.size();
+  const char* const end = stat.data() + stat.size();
+  for (std::uint64_t& column : columns) {
+    while (at != end && *at == ' ') ++at;
+    const auto [stopped, status] = std::from_chars(at, end, column);
+    if (status != std::errc()) return std::nullopt;
+    at = stopped;
+  }
+  CpuTime time;
+  for (const std::uint64_t column : columns) time.total += column;
+  time.stolen = columns[kSteal];
+  time.busy = time.total - columns[kIdle] - columns[kWait] - columns[kSteal];
+  return time;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,84 @@
+#include "rdmabench/health/run_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "devices.h"
+#include "rdmabench/measure/clock.h"
+
+namespace rdmabench::health {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// The kernel counts a cache's age in whole jiffies, of up to 10 ms each, and rounds up.
+constexpr milliseconds kJiffies(20);
+// A lifespan may be set to 10 s. Nobody wants to wait that long after each run.
+constexpr milliseconds kLongestSettle(1000);
+
+std::string clock_source(const std::string& root) {
+  return measure::read_clock_facts(root + "/sys").kernel_clocksource;
+}
+
+void sleep_for(nanoseconds time) {
+  std::this_thread::sleep_for(time);
+}
+
+}  // namespace
+
+RunWatch::RunWatch(std::vector<std::string> devices, WatchOptions options)
+    : devices_(std::move(devices)), options_(std::move(options)), thread_(options_.root) {
+  if (!options_.sleep) options_.sleep = sleep_for;
+}
+
+void RunWatch::begin() {
+  truth_ = RunTruth();
+  for (const std::string& text : devices_) {
+    const int node = numa_node_of(find_device(text, options_.root), options_.root);
+    truth_.devices.push_back({text, node});
+  }
+  truth_.clock_source_begin = clock_source(options_.root);
+  if (options_.noise.count() > 0) truth_.noise = measure_noise(options_.noise);
+  settle(options_.noise);
+  before_ = read_counters(devices_, options_.root);
+  thread_.begin();
+  begin_ = std::chrono::steady_clock::now();
+}
+
+RunTruth RunWatch::end(std::vector<Placement> others) {
+  truth_.watched_ns =
+      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin_).count();
+  truth_.threads = {thread_.end()};
+  std::move(others.begin(), others.end(), std::back_inserter(truth_.threads));
+  truth_.clock_source_end = clock_source(options_.root);
+  settle(nanoseconds(0));
+  Snapshot after = read_counters(devices_, options_.root);
+  truth_.counters = difference(before_, after);
+  truth_.notes.insert(truth_.notes.end(), after.notes.begin(), after.notes.end());
+  return truth_;
+}
+
+/// Waits until no counter can come from a cache that was filled before now - `since`: one filled
+/// before the first epoch would add what was before it, one filled before the last would lack its
+/// end.
+void RunWatch::settle(nanoseconds since) {
+  const milliseconds life = lifespan(devices_, options_.root);
+  if (life.count() == 0) return;
+  const milliseconds wait = life + kJiffies;
+  if (wait > kLongestSettle) {
+    const std::string note = fmt::format(
+        "The kernel refreshes hw_counters every {} ms only, which is not waited for, so changes "
+        "may be missing: write 10 to their file lifespan.",
+        life.count());
+    if (truth_.notes.empty() || truth_.notes.back() != note) truth_.notes.push_back(note);
+  }
+  const nanoseconds left = std::min<nanoseconds>(wait, kLongestSettle) - since;
+  if (left.count() > 0) options_.sleep(left);
+}
+
+}  // namespace rdmabench::health

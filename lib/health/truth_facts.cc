@@ -1,0 +1,220 @@
+// A side's truth as facts, which the control channel can carry, and back from a peer's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/health/run_watch.h"
+
+namespace rdmabench::health {
+namespace {
+
+using report::Fact;
+using report::Facts;
+
+constexpr std::size_t kMostFacts = 1024;
+constexpr std::size_t kMostThreads = 256;
+constexpr std::size_t kMostBytes = 1024;  // of a name or a text
+constexpr std::uint64_t kMostCpu = 65535;
+constexpr char kSeparator = '|';
+
+// What a counter fact's name begins with says what its value is.
+constexpr std::string_view kChange = "counter";
+constexpr std::string_view kAtLeast = "counter_at_least";
+constexpr std::string_view kUnknown = "counter_unknown";
+constexpr std::string_view kDeviceNode = "device_numa_node|";
+constexpr std::string_view kThread = "thread";
+constexpr std::string_view kNote = "note";
+
+std::string part(std::string text) {
+  std::replace(text.begin(), text.end(), kSeparator, '_');
+  return text;
+}
+
+Fact to_fact(const report::Counter& counter) {
+  const std::string_view state = !counter.change ? kUnknown : counter.at_least ? kAtLeast : kChange;
+  std::string name = fmt::format("{}|{}|{}|{}|{}", state, part(counter.device), part(counter.name),
+                                 part(counter.kind), part(counter.source));
+  if (!counter.change) return {std::move(name), false};
+  return {std::move(name), *counter.change};
+}
+
+void add_thread(Facts& facts, std::size_t index, const Placement& thread) {
+  const auto add = [&](std::string_view field, auto value) {
+    facts.push_back({fmt::format("{}{}_{}", kThread, index, field), std::move(value)});
+  };
+  const auto add_small = [&](std::string_view field, int value) {
+    if (value >= 0) add(field, static_cast<std::uint64_t>(value));
+  };
+  if (!thread.affinity.empty()) add("affinity", thread.affinity);
+  add("cpus_allowed", std::uint64_t{thread.cpus});
+  add_small("cpu_begin", thread.cpu_begin);
+  add_small("cpu_end", thread.cpu_end);
+  if (thread.migrations) add("migrations", *thread.migrations);
+  add("voluntary_switches", thread.voluntary_switches);
+  add("involuntary_switches", thread.involuntary_switches);
+  add("watched_ns", thread.watched_ns);
+  add_small("numa_node", thread.numa_node);
+  if (!thread.governor.empty()) add("governor", thread.governor);
+  if (thread.sibling_busy) add("smt_sibling_busy", *thread.sibling_busy);
+  if (thread.stolen) add("stolen", *thread.stolen);
+}
+
+[[noreturn]] void refuse(const Fact& fact, std::string_view why) {
+  std::string shown = fact.name.substr(0, 80);
+  for (char& c : shown) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  throw Error(Fault::failed,
+              fmt::format("the peer's account of the run has a bad fact '{}'", shown), why);
+}
+
+std::uint64_t get_uint(const Fact& fact,
+                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
+  const auto* const value = std::get_if<std::uint64_t>(&fact.value);
+  if (value == nullptr || *value > most) refuse(fact, "It should be a whole number in its range.");
+  return *value;
+}
+
+int get_small(const Fact& fact) {
+  return static_cast<int>(get_uint(fact, kMostCpu));
+}
+
+/// A double that is whole may have become an integer in JSON.
+double get_double(const Fact& fact) {
+  double value = -1;
+  if (const auto* const whole = std::get_if<std::uint64_t>(&fact.value)) {
+    value = static_cast<double>(*whole);
+  } else if (const auto* const number = std::get_if<double>(&fact.value)) {
+    value = *number;
+  }
+  if (!std::isfinite(value) || value < 0) refuse(fact, "It should be a number from 0 up.");
+  return value;
+}
+
+const std::string& get_text(const Fact& fact) {
+  const auto* const text = std::get_if<std::string>(&fact.value);
+  if (text == nullptr || text->size() > kMostBytes) refuse(fact, "It should be a short text.");
+  return *text;
+}
+
+/// "counter|DEVICE|NAME|CLASS|SOURCE".
+report::Counter counter_from(const Fact& fact) {
+  std::array<std::string, 5> parts;
+  std::string_view rest = fact.name;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool last = i + 1 == parts.size();
+    const std::size_t end = rest.find(kSeparator);
+    if (last != (end == std::string_view::npos)) refuse(fact, "A counter's name has five parts.");
+    parts[i] = rest.substr(0, end);
+    if (!last) rest.remove_prefix(end + 1);
+  }
+  if (!counter_class(parts[3]).found) refuse(fact, "Its class is unknown.");
+  report::Counter counter{parts[1], parts[2], parts[3], parts[4], std::nullopt, false};
+  if (parts[0] == kUnknown) return counter;
+  counter.at_least = parts[0] == kAtLeast;
+  if (!counter.at_least && parts[0] != kChange) refuse(fact, "It is no known kind of counter.");
+  counter.change = get_uint(fact);
+  return counter;
+}
+
+/// "threadN_FIELD"; false for a name of another form.
+bool take_thread(const Fact& fact, std::vector<Placement>& threads) {
+  const std::string_view name = fact.name;
+  if (!name.starts_with(kThread)) return false;
+  std::size_t index = 0;
+  const char* const begin = name.data() + kThread.size();
+  const char* const end = name.data() + name.size();
+  const auto [stopped, status] = std::from_chars(begin, end, index);
+  if (status != std::errc() || stopped == end || *stopped != '_') return false;
+  if (index >= kMostThreads) refuse(fact, "There are too many threads.");
+  if (threads.size() <= index) threads.resize(index + 1);
+  Placement& thread = threads[index];
+  const std::string_view field(stopped + 1, static_cast<std::size_t>(end - stopped - 1));
+  if (field == "affinity") thread.affinity = get_text(fact);
+  if (field == "cpus_allowed") thread.cpus = static_cast<std::uint32_t>(get_uint(fact, kMostCpu));
+  if (field == "cpu_begin") thread.cpu_begin = get_small(fact);
+  if (field == "cpu_end") thread.cpu_end = get_small(fact);
+  if (field == "migrations") thread.migrations = get_uint(fact);
+  if (field == "voluntary_switches") thread.voluntary_switches = get_uint(fact);
+  if (field == "involuntary_switches") thread.involuntary_switches = get_uint(fact);
+  if (field == "watched_ns") thread.watched_ns = get_double(fact);
+  if (field == "numa_node") thread.numa_node = get_small(fact);
+  if (field == "governor") thread.governor = get_text(fact);
+  if (field == "smt_sibling_busy") thread.sibling_busy = get_double(fact);
+  if (field == "stolen") thread.stolen = get_double(fact);
+  return true;
+}
+
+void take_other(const Fact& fact, RunTruth& truth) {
+  const std::string_view name = fact.name;
+  Noise& noise = truth.noise;
+  if (name == "noise_spin_ns") noise.spin_ns = get_double(fact);
+  if (name == "noise_threshold_ns") noise.threshold_ns = get_double(fact);
+  if (name == "noise_gaps") noise.gaps = get_uint(fact);
+  if (name == "noise_largest_gap_ns") noise.largest_gap_ns = get_double(fact);
+  if (name == "noise_gaps_total_ns") noise.gaps_total_ns = get_double(fact);
+  if (name == "watched_ns") truth.watched_ns = get_double(fact);
+  if (name == "clock_source_begin") truth.clock_source_begin = get_text(fact);
+  if (name == "clock_source_end") truth.clock_source_end = get_text(fact);
+  if (name.starts_with(kDeviceNode)) {
+    truth.devices.push_back({std::string(name.substr(kDeviceNode.size())), get_small(fact)});
+  }
+  if (name.starts_with(kNote)) truth.notes.push_back(get_text(fact));
+}
+
+}  // namespace
+
+report::Facts condition_facts(const RunTruth& truth) {
+  Facts facts{{"watched_ns", truth.watched_ns}};
+  if (truth.noise.spin_ns > 0) {
+    facts.push_back({"noise_spin_ns", truth.noise.spin_ns});
+    facts.push_back({"noise_threshold_ns", truth.noise.threshold_ns});
+    facts.push_back({"noise_gaps", truth.noise.gaps});
+    facts.push_back({"noise_largest_gap_ns", truth.noise.largest_gap_ns});
+    facts.push_back({"noise_gaps_total_ns", truth.noise.gaps_total_ns});
+  }
+  facts.push_back({"clock_source_begin", truth.clock_source_begin});
+  facts.push_back({"clock_source_end", truth.clock_source_end});
+  for (const DeviceNode& device : truth.devices) {
+    if (device.numa_node < 0) continue;
+    facts.push_back(
+        {std::string(kDeviceNode) + device.device, static_cast<std::uint64_t>(device.numa_node)});
+  }
+  for (std::size_t i = 0; i < truth.threads.size(); ++i) add_thread(facts, i, truth.threads[i]);
+  for (std::size_t i = 0; i < truth.notes.size(); ++i) {
+    facts.push_back({fmt::format("{}{}", kNote, i), truth.notes[i].substr(0, kMostBytes)});
+  }
+  return facts;
+}
+
+report::Facts to_facts(const RunTruth& truth) {
+  Facts facts = condition_facts(truth);
+  for (const report::Counter& counter : truth.counters) facts.push_back(to_fact(counter));
+  return facts;
+}
+
+RunTruth truth_from_facts(const report::Facts& facts) {
+  if (facts.size() > kMostFacts) {
+    throw Error(Fault::failed, fmt::format("the peer's account of the run has {} facts, more than "
+                                           "the {} that are taken",
+                                           facts.size(), kMostFacts));
+  }
+  RunTruth truth;
+  for (const Fact& fact : facts) {
+    if (fact.name.size() > kMostBytes) refuse(fact, "Its name is too long.");
+    if (fact.name.starts_with(kChange) && fact.name.find(kSeparator) != std::string::npos) {
+      truth.counters.push_back(counter_from(fact));
+    } else if (!take_thread(fact, truth.threads)) {
+      take_other(fact, truth);
+    }
+  }
+  return truth;
+}
+
+}  // namespace rdmabench::health
