@@ -9,37 +9,19 @@
 #include <cstring>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/verbs/setup_error.h"
 #include "sysfs.h"
 
 namespace rdmabench::verbs {
 namespace {
 
-/// A verb's return value as a positive errno: some give it, some set it.
-int error_code(int result) {
-  return result > 0 ? result : errno;
-}
-
 DeviceList device_list() {
   DeviceList list(ibv_get_device_list(nullptr));
   // ENOSYS: the kernel has no RDMA at all, which is a machine with no devices.
   if (list == nullptr && errno != ENOSYS) {
-    throw Error(Fault::failed, "ibv_get_device_list()", "", errno);
+    throw setup_error(SetupCall::get_device_list, "ibv_get_device_list()", errno);
   }
   return list;
-}
-
-std::string_view open_remedy(int code) {
-  switch (code) {
-    case EACCES:
-    case EPERM:
-      return "Let this user read and write /dev/infiniband/uverbs*.";
-    case ENOENT:
-    case ENODEV:
-    case ENXIO:
-      return "Load the module ib_uverbs; in a container, pass /dev/infiniband into it.";
-    default:
-      return "";
-  }
 }
 
 Context open(ibv_device& device) {
@@ -47,9 +29,9 @@ Context open(ibv_device& device) {
   Context context(ibv_open_device(&device));
   if (context == nullptr) {
     const int code = errno;
-    throw Error(Fault::unavailable,
-                fmt::format("ibv_open_device({})", ibv_get_device_name(&device)), open_remedy(code),
-                code);
+    throw setup_error(SetupCall::open_device,
+                      fmt::format("ibv_open_device({})", ibv_get_device_name(&device)), code,
+                      {.device = &device}, Fault::unavailable);
   }
   return context;
 }
@@ -237,9 +219,9 @@ Context open_device(std::string_view name) {
 ibv_device_attr query_device(ibv_context& context) {
   ibv_device_attr attributes{};
   if (const int result = ibv_query_device(&context, &attributes); result != 0) {
-    throw Error(Fault::failed,
-                fmt::format("ibv_query_device({})", ibv_get_device_name(context.device)), "",
-                error_code(result));
+    throw setup_error(SetupCall::query_device,
+                      fmt::format("ibv_query_device({})", ibv_get_device_name(context.device)),
+                      verb_errno(result), {.device = context.device});
   }
   return attributes;
 }
@@ -247,9 +229,10 @@ ibv_device_attr query_device(ibv_context& context) {
 ibv_port_attr query_port(ibv_context& context, std::uint8_t port) {
   ibv_port_attr attributes{};
   if (const int result = ibv_query_port(&context, port, &attributes); result != 0) {
-    throw Error(Fault::failed,
-                fmt::format("ibv_query_port({}:{})", ibv_get_device_name(context.device), port), "",
-                error_code(result));
+    throw setup_error(
+        SetupCall::query_port,
+        fmt::format("ibv_query_port({}:{})", ibv_get_device_name(context.device), port),
+        verb_errno(result), {.context = &context});
   }
   return attributes;
 }
@@ -258,10 +241,10 @@ Gid query_gid(ibv_context& context, std::uint8_t port, std::uint32_t index) {
   ibv_gid raw{};
   if (const int result = ibv_query_gid(&context, port, static_cast<int>(index), &raw);
       result != 0) {
-    throw Error(Fault::failed,
-                fmt::format("ibv_query_gid({}:{}, index {})", ibv_get_device_name(context.device),
-                            port, index),
-                "List the GIDs with 'rdmabench devices'.", error_code(result));
+    throw setup_error(SetupCall::query_gid,
+                      fmt::format("ibv_query_gid({}:{}, index {})",
+                                  ibv_get_device_name(context.device), port, index),
+                      verb_errno(result), {.context = &context});
   }
   Gid gid;
   std::memcpy(gid.raw.data(), raw.raw, sizeof raw.raw);

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <memory>
 
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/handle.h"
 #include "rdmabench/verbs/device.h"
+#include "rdmabench/verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {
@@ -152,9 +152,9 @@ std::vector<GidEntry> read_gid_table(ibv_context& context, std::uint8_t port) {
   if (raw.empty()) return {};
   const ssize_t count = ibv_query_gid_table(&context, raw.data(), raw.size(), 0);
   if (count < 0) {
-    throw Error(Fault::failed,
-                fmt::format("ibv_query_gid_table({})", ibv_get_device_name(context.device)), "",
-                static_cast<int>(-count));
+    throw setup_error(SetupCall::query_gid,
+                      fmt::format("ibv_query_gid_table({})", ibv_get_device_name(context.device)),
+                      static_cast<int>(-count), {.context = &context});
   }
   raw.resize(static_cast<std::size_t>(count));
 

@@ -1,5 +1,5 @@
-// What must hold for any bytes that a peer may send. Driven by libFuzzer (frame_fuzz.cc) and by a
-// unit test with fixed inputs.
+// What must hold for any bytes that a peer may send as a frame. Driven by libFuzzer (targets.h) and
+// by a unit test with fixed inputs.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "good_text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/frame.h"
@@ -19,9 +20,7 @@ bool answers(auto&& call, auto&& holds) {
   try {
     return holds(call());
   } catch (const Error& error) {
-    const std::string_view text = error.what();
-    return !text.empty() && text.size() < 500 &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    return fuzz::is_good_text(error.what());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/verbs/absence.h"
 #include "rdmabench/verbs/path.h"
 #include "wire.h"
 
@@ -122,10 +123,11 @@ transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
 std::string offer(const EndpointRequest& request) {
   const std::vector<DeviceInfo> devices = mechanism::list_devices();
   if (devices.empty()) {
-    throw Error(
-        Fault::unavailable, "no RDMA device here",
-        "Load the NIC's RDMA driver, or try Soft-RoCE: 'rdma link add rxe0 type rxe netdev eth0'; "
-        "or use --backend ofi.");
+    const std::string hidden = mechanism::hidden_devices();
+    throw Error(Fault::unavailable, "no RDMA device here",
+                !hidden.empty() ? hidden
+                                : "Load the NIC's RDMA driver, or try Soft-RoCE: 'rdma link add "
+                                  "rxe0 type rxe netdev eth0'; or use --backend ofi.");
   }
   const std::vector<PortRef> ports = mechanism::select_ports(devices, request.device);
   std::vector<Candidate> candidates;

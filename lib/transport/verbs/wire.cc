@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -140,7 +141,7 @@ std::string write_offer(std::span<const Candidate> candidates) {
                     {"mtu", from.mtu},
                     {"lid", from.lid},
                     {"grh", from.needs_grh},
-                    {"mbps", static_cast<std::uint64_t>(from.gbps * 1000)},
+                    {"mbps", static_cast<std::uint64_t>(std::llround(from.gbps * 1000))},
                     {"index", from.gid.index},
                     {"gid", to_text(from.gid.gid)},
                     {"type", name(from.gid.type)},

@@ -131,6 +131,7 @@ ibv_device** ibv_get_device_list(int* number) {
     device->config = now.devices[i];
     device->transport_type = device->config.transport;
     device->config.name.copy(device->name, sizeof device->name - 1);
+    std::strcpy(device->dev_name, "uverbs-fake");
     device->config.sysfs.copy(device->ibdev_path, sizeof device->ibdev_path - 1);
     list[i] = device.get();
     owned.push_back(std::move(device));

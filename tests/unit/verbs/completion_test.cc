@@ -18,6 +18,9 @@ TEST(Explain, KnowsEveryStatusByItsName) {
     EXPECT_TRUE(text.name.starts_with("IBV_WC_")) << status;
     EXPECT_FALSE(text.meaning.empty()) << text.name;
     EXPECT_EQ(text.causes.empty(), status == IBV_WC_SUCCESS) << text.name;
+    for (const std::string_view sentences : {text.causes, text.remedy}) {
+      EXPECT_TRUE(sentences.empty() || sentences.ends_with('.')) << text.name;
+    }
     names.insert(text.name);
   }
   EXPECT_EQ(names.size(), IBV_WC_TM_RNDV_INCOMPLETE + 1U);
@@ -33,6 +36,21 @@ TEST(CompletionText, NamesStatusVendorErrorAndWhatToLookAt) {
   failed.vendor_err = 0x81;
   EXPECT_THAT(to_text(failed), AllOf(HasSubstr("IBV_WC_RETRY_EXC_ERR = 12"), HasSubstr("0x81"),
                                      HasSubstr("--gid-index"), HasSubstr("MTU")));
+}
+
+TEST(CompletionText, OfAFullFabricNamesWhatAnEngineerWouldCheckFirst) {
+  const auto text = [](ibv_wc_status status) {
+    ibv_wc failed{};
+    failed.status = status;
+    return to_text(failed);
+  };
+  EXPECT_THAT(text(IBV_WC_RETRY_EXC_ERR),
+              AllOf(HasSubstr("4791"), HasSubstr("partition keys"), HasSubstr("ping -I")));
+  EXPECT_THAT(text(IBV_WC_RNR_RETRY_EXC_ERR), AllOf(HasSubstr("SIGSTOP"), HasSubstr("--depth")));
+  EXPECT_THAT(text(IBV_WC_REM_ACCESS_ERR), AllOf(HasSubstr("remote key"), HasSubstr("atomic")));
+  EXPECT_THAT(text(IBV_WC_LOC_QP_OP_ERR), HasSubstr("--inline 0"));
+  EXPECT_THAT(text(IBV_WC_LOC_LEN_ERR), AllOf(HasSubstr("UD"), HasSubstr("MTU")));
+  EXPECT_THAT(text(IBV_WC_WR_FLUSH_ERR), HasSubstr("first failure"));
 }
 
 }  // namespace

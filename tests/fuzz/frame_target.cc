@@ -1,0 +1,119 @@
+#include "frame_target.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "rdmabench/control/channel.h"
+#include "rdmabench/control/listener.h"
+#include "targets.h"
+
+namespace rdmabench::fuzz {
+namespace {
+
+using control::Channel;
+using control::Listener;
+using control::Message;
+
+constexpr std::size_t kMaxPieces = 16;
+
+/// The client's end of a connection, which keeps to no protocol.
+class RawClient {
+ public:
+  explicit RawClient(std::uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      throw std::runtime_error("no connection to our own listener");
+    }
+  }
+  /// Leaves with a reset: thousands of connections in TIME_WAIT would use up the ports.
+  ~RawClient() {
+    const linger now{1, 0};
+    setsockopt(socket_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    close(socket_);
+  }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  void write(std::string_view bytes) const {
+    static_cast<void>(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+  }
+  void finish() const { shutdown(socket_, SHUT_WR); }
+
+ private:
+  int socket_;
+};
+
+/// The messages that a reader must find in `bytes`, up to the first one that is broken or cut off.
+std::vector<Message> whole_messages(std::string_view bytes) {
+  std::vector<Message> messages;
+  for (;;) {
+    const control::DecodedHeader decoded = control::decode_header(bytes);
+    const std::size_t total = control::kHeaderBytes + decoded.header.length;
+    if (decoded.fault != control::HeaderFault::none || bytes.size() < total) return messages;
+    messages.push_back({decoded.header.type,
+                        std::string(bytes.substr(control::kHeaderBytes, decoded.header.length))});
+    bytes.remove_prefix(total);
+  }
+}
+
+/// Takes messages until none is left within `wait`. Returns whether more may come.
+bool take(Channel& channel, std::chrono::milliseconds wait, std::vector<Message>& messages,
+          std::string& error) {
+  for (;;) {
+    try {
+      static_cast<void>(channel.interrupted());
+      messages.push_back(channel.receive(Deadline::after(wait), "answer"));
+    } catch (const Error& failure) {
+      error = failure.what();
+      return error.starts_with("no answer");  // only late
+    }
+  }
+}
+
+Verdict judge_channel(std::string_view bytes) {
+  static Listener listener("127.0.0.1", 0);
+  if (bytes.empty()) return {};
+  const std::size_t piece = std::max<std::size_t>(
+      {static_cast<std::uint8_t>(bytes.front()), bytes.size() / kMaxPieces, 1});
+  bytes.remove_prefix(1);
+  const RawClient client(listener.port());
+  Channel channel = listener.accept(Deadline::after(std::chrono::seconds(5))).value();
+
+  std::vector<Message> got;
+  std::string error;
+  bool open = true;
+  for (std::size_t at = 0; at < bytes.size() && open; at += piece) {
+    client.write(bytes.substr(at, piece));
+    open = take(channel, {}, got, error);
+  }
+  client.finish();
+  if (open && take(channel, std::chrono::seconds(2), got, error)) {
+    return {"a channel waits for a peer that has left"};
+  }
+  if (!is_good_text(error)) return {"a channel's error text is not good: " + error};
+  const std::vector<Message> wanted = whole_messages(bytes);
+  const bool same = std::equal(got.begin(), got.end(), wanted.begin(), wanted.end(),
+                               [](const Message& a, const Message& b) {
+                                 return a.type == b.type && a.payload == b.payload;
+                               });
+  if (!same) return {"a channel found other messages than were sent"};
+  return {"", !got.empty()};
+}
+
+}  // namespace
+
+Verdict judge_frame(std::string_view bytes) {
+  if (bytes.starts_with('c')) return judge_channel(bytes.substr(1));
+  return {control::broken_rule(bytes),
+          control::decode_header(bytes).fault == control::HeaderFault::none};
+}
+
+}  // namespace rdmabench::fuzz

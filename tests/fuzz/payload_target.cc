@@ -1,0 +1,220 @@
+// Every decoder of what a peer writes into a message, behind one byte that names it.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "good_text.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+#include "rdmabench/run/protocol.h"
+#include "targets.h"
+#if RDMABENCH_HAVE_VERBS
+#include "transport/verbs/wire.h"
+#endif
+#if RDMABENCH_HAVE_OFI
+#include "transport/ofi/messages.h"
+#endif
+
+namespace rdmabench::fuzz {
+namespace {
+
+/// Reads `text`. What is taken must hold to `holds`, and read the same once it was written again;
+/// what is refused needs a good error text.
+Verdict judge(std::string_view text, auto&& read, auto&& write, auto&& holds) {
+  std::string once;
+  try {
+    const auto value = read(text);
+    const std::string broken = holds(value);
+    if (!broken.empty()) return {broken};
+    once = write(value);
+  } catch (const Error& error) {
+    if (is_good_text(error.what())) return {};
+    return {std::string("not a good error text: ") + error.what()};
+  }
+  try {
+    const std::string twice = write(read(once));
+    return {twice == once ? "" : "does not read back:\n" + once + "\n" + twice, true};
+  } catch (const Error& error) {
+    return {"what was taken is refused once it was written again: " + once + ": " + error.what()};
+  }
+}
+
+/// For a rule that always holds.
+std::string nothing_more(const auto& /*value*/) {
+  return "";
+}
+
+const auto kWriteRun = [](const auto& value) { return run::to_text(value); };
+
+std::string request_rule(const run::Request& request) {
+  const run::SessionSpec& spec = request.spec;
+  if (spec.depth == 0 || spec.depth > run::kMaxDepth) return "a depth out of bounds was taken";
+  if (spec.max_size == 0 || spec.max_size > run::kMaxSize) return "a size out of bounds was taken";
+  if (spec.signal_every == 0 || spec.signal_every > spec.depth) {
+    return "an interval of signals beyond the depth was taken";
+  }
+  for (const bool client : {true, false}) {
+    if (run::memory_of(run::endpoint_request(spec, client)) < spec.max_size) {
+      return "an endpoint has less memory than one message";
+    }
+  }
+  return "";
+}
+
+Verdict judge_request(std::string_view text) {
+  return judge(text, run::parse_request, kWriteRun, request_rule);
+}
+Verdict judge_offers(std::string_view text) {
+  return judge(text, run::parse_offers, kWriteRun, nothing_more<std::vector<run::Offer>>);
+}
+Verdict judge_selection(std::string_view text) {
+  return judge(text, run::parse_selection, kWriteRun, nothing_more<run::Selection>);
+}
+Verdict judge_introduction(std::string_view text) {
+  return judge(text, run::parse_introduction, kWriteRun, nothing_more<run::Introduction>);
+}
+Verdict judge_epoch(std::string_view text) {
+  const run::SessionSpec spec{.max_size = 4096};
+  return judge(
+      text, [&](std::string_view from) { return run::parse_epoch_order(from, spec); }, kWriteRun,
+      [&](const run::EpochOrder& order) -> std::string {
+        const bool good = order.size >= 1 && order.size <= spec.max_size && order.iterations >= 1 &&
+                          order.iterations <= run::kMaxEpoch;
+        return good ? "" : "an epoch out of bounds was taken";
+      });
+}
+
+#if RDMABENCH_HAVE_VERBS
+using rdmabench::verbs::Candidate;
+using rdmabench::verbs::Gid;
+
+bool is_mtu(std::uint32_t mtu) {
+  return mtu >= 256 && mtu <= 4096 && std::has_single_bit(mtu);
+}
+
+/// This side's ports, for the choice of a path to what the peer offers.
+std::vector<Candidate> own_candidates() {
+  using rdmabench::verbs::GidType;
+  using rdmabench::verbs::LinkLayer;
+  const auto roce = [](const char* address, GidType type) {
+    return Candidate{.device = "rxe0",
+                     .link_layer = LinkLayer::ethernet,
+                     .mtu = 1024,
+                     .gbps = 100,
+                     .gid = {1, *rdmabench::verbs::parse_gid(address), type, "eth0", 24}};
+  };
+  return {roce("10.0.0.1", GidType::roce_v2), roce("fe80::1", GidType::roce_v2),
+          roce("fd00::1", GidType::roce_v1),
+          Candidate{.device = "mlx5_0",
+                    .link_layer = LinkLayer::infiniband,
+                    .mtu = 4096,
+                    .lid = 7,
+                    .gbps = 400,
+                    .gid = {0, *rdmabench::verbs::parse_gid("fe80::2"), GidType::ib, "", -1}}};
+}
+
+/// The client chooses a path from what the server offers; what it chose must reach the server.
+std::string offer_rule(const std::vector<Candidate>& offered) {
+  for (const Candidate& candidate : offered) {
+    if (!is_mtu(candidate.mtu)) return "an MTU that is none was taken";
+    if (candidate.port == 0 || candidate.gid.index > 255) return "a port or GID out of bounds";
+  }
+  static const std::vector<Candidate> own = own_candidates();
+  const auto route = [](const Gid&) { return std::optional<Gid>(own.front().gid.gid); };
+  std::optional<rdmabench::verbs::Path> path;
+  try {
+    path = choose_path(own, offered, {}, route);
+  } catch (const Error& error) {
+    return error.fault() == Fault::unavailable ? "" : "no path, for an odd reason";
+  }
+  const std::string text =
+      transport::verbs::write_placement({.device = path->server->device,
+                                         .port = path->server->port,
+                                         .mtu = std::min(path->client->mtu, path->server->mtu),
+                                         .reason = path->reason});
+  try {
+    static_cast<void>(transport::verbs::read_placement(text));
+  } catch (const Error& error) {
+    return std::string("the peer would refuse our choice: ") + error.what();
+  }
+  return "";
+}
+
+Verdict judge_verbs_offer(std::string_view text) {
+  return judge(
+      text, [](std::string_view from) { return transport::verbs::read_offer(from, "server"); },
+      [](const std::vector<Candidate>& offer) { return transport::verbs::write_offer(offer); },
+      offer_rule);
+}
+Verdict judge_verbs_placement(std::string_view text) {
+  using transport::verbs::Placement;
+  return judge(text, transport::verbs::read_placement, transport::verbs::write_placement,
+               [](const Placement& placement) -> std::string {
+                 return is_mtu(placement.mtu) && placement.port != 0 ? "" : "out of bounds";
+               });
+}
+Verdict judge_verbs_address(std::string_view text) {
+  using transport::verbs::Address;
+  return judge(text, transport::verbs::read_address, transport::verbs::write_address,
+               [](const Address& address) -> std::string {
+                 if (!is_mtu(address.mtu)) return "an MTU that is none was taken";
+                 const bool wraps = address.window + address.window_bytes < address.window;
+                 return wraps ? "a window that wraps was taken" : "";
+               });
+}
+#endif
+
+#if RDMABENCH_HAVE_OFI
+Verdict judge_ofi_offer(std::string_view text) {
+  return judge(text, transport::ofi::read_offer, transport::ofi::write_offer,
+               nothing_more<transport::ofi::Offer>);
+}
+Verdict judge_ofi_fit(std::string_view text) {
+  return judge(text, transport::ofi::read_fit, transport::ofi::write_fit,
+               nothing_more<transport::ofi::Fit>);
+}
+Verdict judge_ofi_address(std::string_view text) {
+  using transport::ofi::Address;
+  return judge(
+      text, transport::ofi::read_address, transport::ofi::write_address,
+      [](const Address& address) -> std::string {
+        if (address.name.empty() || address.name.size() > transport::ofi::kMaxEndpointName) {
+          return "an endpoint name out of bounds was taken";
+        }
+        const bool wraps = address.window_base + address.window_bytes < address.window_base;
+        return wraps ? "a window that wraps was taken" : "";
+      });
+}
+#endif
+
+struct Decoder {
+  char tag;
+  Verdict (*judge)(std::string_view text);
+};
+
+// A new decoder takes a tag of its own: the corpus names the old ones.
+constexpr std::array kDecoders {
+  Decoder{'r', judge_request}, Decoder{'o', judge_offers}, Decoder{'s', judge_selection},
+      Decoder{'i', judge_introduction}, Decoder{'e', judge_epoch},
+#if RDMABENCH_HAVE_VERBS
+      Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
+      Decoder{'A', judge_verbs_address},
+#endif
+#if RDMABENCH_HAVE_OFI
+      Decoder{'1', judge_ofi_offer}, Decoder{'2', judge_ofi_fit}, Decoder{'3', judge_ofi_address},
+#endif
+};
+
+}  // namespace
+
+Verdict judge_payload(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  const auto found = std::find_if(kDecoders.begin(), kDecoders.end(), [&](const Decoder& decoder) {
+    return decoder.tag == bytes.front();
+  });
+  return found == kDecoders.end() ? Verdict{} : found->judge(bytes.substr(1));
+}
+
+}  // namespace rdmabench::fuzz

@@ -1,0 +1,135 @@
+#include "seeds.h"
+
+#include <string_view>
+
+#include "rdmabench/control/frame.h"
+#include "rdmabench/features.h"
+#include "rdmabench/run/protocol.h"
+#if RDMABENCH_HAVE_VERBS
+#include "transport/verbs/wire.h"
+#endif
+#if RDMABENCH_HAVE_OFI
+#include "transport/ofi/messages.h"
+#endif
+
+namespace rdmabench::fuzz {
+namespace {
+
+void add_frames(std::vector<Seed>& list) {
+  const auto frame = [](control::MessageType type, std::string_view payload) {
+    const auto header = control::encode_header({type, static_cast<std::uint32_t>(payload.size())});
+    return std::string(header.data(), header.size()).append(payload);
+  };
+  const std::string fields = R"({"u":8,"i":-1,"d":0.5,"b":true,"s":"rxe0","l":[1,2,3],"o":{}})";
+  using control::MessageType;
+  const std::string request = frame(MessageType::request, fields);
+  list.push_back({"frame", "seed-request", request});
+  const std::string conversation = frame(MessageType::hello, "") + request +
+                                   frame(MessageType::ready, "") +
+                                   frame(MessageType::abort, "out of memory");
+  list.push_back({"frame", "seed-channel-whole", "c\xff" + conversation});
+  list.push_back({"frame", "seed-channel-in-pieces", "c\x07" + conversation});
+  list.push_back({"frame", "seed-channel-cut-off", "c\x40" + request.substr(0, 40)});
+}
+
+void add_run(std::vector<Seed>& list) {
+  run::Request request;
+  request.spec.shape = workload::Shape::stream;
+  request.spec.operation = transport::OperationCode::write_imm;
+  request.spec.max_size = 65536;
+  request.spec.depth = 128;
+  request.spec.signal_every = 32;
+  request.spec.provider = "tcp";
+  request.offers = {{"verbs", "", "no RDMA device here"}, {"ofi", R"({"api":1})", ""}};
+  list.push_back({"payload", "seed-request-bandwidth", "r" + run::to_text(request)});
+  request.spec = {};
+  list.push_back({"payload", "seed-request-latency", "r" + run::to_text(request)});
+  list.push_back({"payload", "seed-offers", "o" + run::to_text(request.offers)});
+  list.push_back({"payload", "seed-selection", "s" + run::to_text(run::Selection{"ofi", "{}"})});
+  const run::Introduction introduction{.address = "{}",
+                                       .environment = {{"hostname", std::string("n1")},
+                                                       {"cpus", std::uint64_t{2}},
+                                                       {"ghz", 2.5},
+                                                       {"smt", true}}};
+  list.push_back({"payload", "seed-introduction", "i" + run::to_text(introduction)});
+  list.push_back({"payload", "seed-epoch", "e" + run::to_text(run::EpochOrder{64, 1000})});
+}
+
+#if RDMABENCH_HAVE_VERBS
+void add_verbs(std::vector<Seed>& list) {
+  using rdmabench::verbs::Candidate;
+  using rdmabench::verbs::GidType;
+  using rdmabench::verbs::LinkLayer;
+  const auto gid = [](std::string_view text) { return *rdmabench::verbs::parse_gid(text); };
+  const std::vector<Candidate> offer{{.device = "rxe0",
+                                      .link_layer = LinkLayer::ethernet,
+                                      .mtu = 1024,
+                                      .gbps = 100,
+                                      .gid = {1, gid("10.0.0.2"), GidType::roce_v2, "eth0", 24}},
+                                     {.device = "mlx5_0",
+                                      .link_layer = LinkLayer::infiniband,
+                                      .mtu = 4096,
+                                      .lid = 9,
+                                      .gbps = 400,
+                                      .gid = {0, gid("fe80::3"), GidType::ib, "", -1}}};
+  list.push_back({"payload", "seed-verbs-offer", "O" + transport::verbs::write_offer(offer)});
+  list.push_back({"payload", "seed-verbs-placement",
+                  "P" + transport::verbs::write_placement({.device = "rxe0",
+                                                           .port = 1,
+                                                           .gid_index = 1,
+                                                           .global = true,
+                                                           .mtu = 1024,
+                                                           .reason = "same subnet"})});
+  list.push_back({"payload", "seed-verbs-address",
+                  "A" + transport::verbs::write_address({.qpn = 17,
+                                                         .psn = 0x123456,
+                                                         .lid = 0,
+                                                         .gid = gid("10.0.0.2"),
+                                                         .mtu = 1024,
+                                                         .reads_in = 16,
+                                                         .window_key = 0xabcd,
+                                                         .window = 0x7f0000000000,
+                                                         .window_bytes = 65536,
+                                                         .stride = 64})});
+}
+#endif
+
+#if RDMABENCH_HAVE_OFI
+void add_ofi(std::vector<Seed>& list) {
+  const transport::ofi::Fit fit{.provider = "tcp;ofi_rxm",
+                                .domain = "eth0",
+                                .fabric = "10.0.0.0/24",
+                                .source = "10.0.0.2",
+                                .protocol = 7,
+                                .addr_format = 2};
+  list.push_back(
+      {"payload", "seed-ofi-offer", "1" + transport::ofi::write_offer({0x10011, "n1", {fit}})});
+  list.push_back({"payload", "seed-ofi-fit", "2" + transport::ofi::write_fit(fit)});
+  list.push_back({"payload", "seed-ofi-address",
+                  "3" + transport::ofi::write_address({.api = 0x10011,
+                                                       .provider = "tcp;ofi_rxm",
+                                                       .protocol = 7,
+                                                       .addr_format = 2,
+                                                       .name = std::string("\x02\x00\xab", 3),
+                                                       .window_base = 4096,
+                                                       .window_bytes = 65536,
+                                                       .window_key = 3})});
+}
+#endif
+
+}  // namespace
+
+std::vector<Seed> seeds() {
+  std::vector<Seed> list;
+  add_frames(list);
+  add_run(list);
+#if RDMABENCH_HAVE_VERBS
+  add_verbs(list);
+#endif
+#if RDMABENCH_HAVE_OFI
+  add_ofi(list);
+#endif
+  return list;
+}
+
+}  // namespace rdmabench::fuzz

@@ -1,0 +1,18 @@
+// Well-formed messages of every kind, made by the code that writes them: what the fuzzer starts
+// from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rdmabench::fuzz {
+
+struct Seed {
+  std::string target;  ///< "frame" or "payload"
+  std::string name;    ///< of the file
+  std::string bytes;
+};
+
+std::vector<Seed> seeds();
+
+}  // namespace rdmabench::fuzz

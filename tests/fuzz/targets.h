@@ -1,0 +1,25 @@
+// fuzz: what must hold for any bytes that a peer may send.
+//
+// Each target is one function over bytes. libFuzzer drives it (libfuzzer.cc); a unit test replays
+// the corpus through it (replay_test.cc). An exception other than rdmabench::Error passes through
+// and ends the fuzzer, as do the sanitizers and the limits on memory and time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rdmabench::fuzz {
+
+struct Verdict {
+  std::string broken;  ///< the rule that the bytes broke; "" if none
+  bool taken = false;  ///< whether they were read, not refused
+};
+
+/// A first byte of 'c' sends the rest through a Channel, in pieces as long as the second byte says;
+/// anything else is read as one frame and its fields.
+Verdict judge_frame(std::string_view bytes);
+
+/// The first byte is the tag of a decoder (see payload_target.cc), the rest is what it reads.
+Verdict judge_payload(std::string_view bytes);
+
+}  // namespace rdmabench::fuzz

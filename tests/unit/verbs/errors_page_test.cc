@@ -1,0 +1,98 @@
+// docs/errors.md is written from the tables of the library. After a change of them:
+//   RDMABENCH_WRITE_ERRORS_PAGE=1 verbs_test --gtest_filter='ErrorsPage.*'
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "rdmabench/verbs/completion.h"
+#include "rdmabench/verbs/setup_error.h"
+
+namespace rdmabench::verbs {
+namespace {
+
+constexpr std::string_view kIntroduction = R"(# What an error means
+
+Written from the tables in `lib/verbs/completion.cc` and `lib/verbs/setup_texts.cc` by the test `ErrorsPage`; do not
+edit it here. Every error text names the call with its arguments, the errno or status, the likely causes, the limits
+of this machine and device that have to do with it, and what to try.
+
+## Work completions
+
+What became of a message, from `ibv_poll_cq(3)`. The first failure of a queue pair counts; the ones after it are
+flushed.
+
+| status | meaning | likely causes | what to try |
+|---|---|---|---|
+)";
+
+constexpr std::string_view kSetup = R"(
+## Set-up calls
+
+What the errno of a call means. "Named" are the facts that the error text adds with their values. A call and errno
+that is not listed falls under "any call", at the end. Errors of `rdma_` calls come from their events as well as from
+their return value; a rejection (`RDMA_CM_EVENT_REJECTED`) counts as ECONNREFUSED.
+
+| call | errno | likely causes | named | what to try |
+|---|---|---|---|---|
+)";
+
+std::string named(std::uint32_t facts) {
+  using namespace setup_fact;
+  struct Name {
+    Bit fact;
+    std::string_view text;
+  };
+  constexpr std::array kNames{Name{kMemlock, "memlock limit"},
+                              Name{kOpenFiles, "open files limit"},
+                              Name{kDeviceFile, "state of /dev/infiniband/uverbsN"},
+                              Name{kManagerFile, "state of /dev/infiniband/rdma_cm"},
+                              Name{kMaxPd, "max_pd"},
+                              Name{kMaxMr, "max_mr"},
+                              Name{kMaxCq, "max_cq"},
+                              Name{kMaxCqe, "max_cqe"},
+                              Name{kMaxQp, "max_qp"},
+                              Name{kMaxQpWr, "max_qp_wr"},
+                              Name{kMaxSge, "max_sge"},
+                              Name{kMaxSrq, "max_srq"},
+                              Name{kMaxSrqWr, "max_srq_wr"},
+                              Name{kMaxAh, "max_ah"},
+                              Name{kMaxReads, "max_qp_rd_atom, max_qp_init_rd_atom"}};
+  std::string list;
+  for (const Name& name : kNames) {
+    if ((facts & name.fact) != 0) list += fmt::format("{}{}", list.empty() ? "" : ", ", name.text);
+  }
+  return list;
+}
+
+std::string page() {
+  std::string text(kIntroduction);
+  for (int status = 0; status < kStatuses; ++status) {
+    const StatusText row = explain(static_cast<ibv_wc_status>(status));
+    text += fmt::format("| {} `{}` | {} | {} | {} |\n", status, row.name, row.meaning, row.causes,
+                        row.remedy);
+  }
+  text += kSetup;
+  for (const SetupText& row : setup_texts()) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", name(row.call), strerrorname_np(row.code),
+                        row.causes, named(row.facts), row.remedy);
+  }
+  return text;
+}
+
+TEST(ErrorsPage, IsWhatTheTablesSay) {
+  if (std::getenv("RDMABENCH_WRITE_ERRORS_PAGE") != nullptr) {
+    std::ofstream(RDMABENCH_ERRORS_PAGE) << page();
+  }
+  std::ifstream file(RDMABENCH_ERRORS_PAGE);
+  const std::string written{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(written == page()) << "write docs/errors.md anew: RDMABENCH_WRITE_ERRORS_PAGE=1 "
+                                    "verbs_test --gtest_filter='ErrorsPage.*'";
+}
+
+}  // namespace
+}  // namespace rdmabench::verbs
