@@ -107,6 +107,8 @@ void add_traffic(CLI::App& app, Options& options, Test test) {
         "report also what each such time gave, between epochs and never during one")
         ->type_name("TIME")
         ->group(group);
+  }
+  if (test == Test::latency) {
     app.add_flag("--target-idle", config.target_idle,
                  "the target does not touch the endpoint at all: is one-sided one-sided here?")
         ->group(group);
@@ -284,6 +286,8 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
   add_port(app, options.port);
   add_cpus(app, options.config.cpus);
   add_output(app, options);
+  app.add_flag("!--no-watch", config.watch,
+               "leave out counters, placement and noise of both sides: they take 50 ms");
   app.add_flag_callback(
       "-F,--CPU-freq", [] {}, "accepted for perftest's sake: our clock does not depend on it");
 }

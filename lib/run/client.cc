@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "measurement.h"
@@ -10,6 +11,8 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/health/run_watch.h"
+#include "rdmabench/health/suspect.h"
 #include "rdmabench/report/environment.h"
 #include "rdmabench/run/server.h"
 
@@ -73,10 +76,7 @@ report::Resolved resolved(Session& session, const std::string& reason) {
                          .reason = reason,
                          .details = {}};
   for (const auto& [name, value] : link.details) facts.details.push_back({name, value});
-  for (std::size_t i = 1; i < session.links(); ++i) {
-    const std::string device = session.link(i).describe().device;
-    if (facts.device.find(device) == std::string::npos) facts.device += "," + device;
-  }
+  facts.device = fmt::format("{}", fmt::join(session.devices(), ","));
   return facts;
 }
 
@@ -93,21 +93,25 @@ report::Clock clock_facts(const measure::TickRate& rate) {
 /// Every size in turn. What fails ends the run and is the report's error.
 void measure_all(Session& session, const Config& config, const OnProgress& on_progress,
                  report::Report& report) {
-  const int cpu = measure::current_cpu();
+  std::optional<health::RunWatch> watch;
+  if (config.watch) {
+    watch.emplace(session.devices());
+    watch->begin();
+  }
   Measurement measurement(session, config, on_progress);
+  std::optional<health::RunTruth> server;
   try {
     for (std::size_t i = 0; i < config.sizes.size(); ++i) measurement.run(i, report);
     session.send(control::MessageType::bye);
-    static_cast<void>(parse_farewell(session.receive(control::MessageType::bye, "farewell")));
+    const Farewell farewell =
+        parse_farewell(session.receive(control::MessageType::bye, "farewell"));
+    if (config.watch) server = health::truth_from_facts(farewell.facts);
   } catch (const std::exception& error) {
     report.error = error.what();
     session.channel().abort(error.what());
   }
   report.clock = clock_facts(measurement.rate());
-  if (const int now = measure::current_cpu(); now != cpu) {
-    report.notes.push_back(
-        fmt::format("the measuring thread moved from CPU {} to {}; pin it with --cpu", cpu, now));
-  }
+  if (watch) health::attach(report, watch->end(), server ? &*server : nullptr);
 }
 
 }  // namespace

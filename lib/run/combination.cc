@@ -68,8 +68,8 @@ void check_shape(const SessionSpec& spec) {
       refuse(fmt::format("--target-idle with --op {}", transport::name(spec.operation)),
              "That operation is not one-sided: take --op write, read, fetch-add or compare-swap.");
     }
-    if (spec.shape != Shape::stream) {
-      refuse("--target-idle in this test", "Take 'bw'.");
+    if (spec.shape != Shape::latency) {
+      refuse("--target-idle in this test", "Take 'lat'.");
     }
   }
 }

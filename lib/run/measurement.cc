@@ -62,7 +62,8 @@ class LatencySink {
   using Result = report::LatencyResult;
 
   LatencySink(const Session& session, const Config& /*config*/)
-      : completes_(is_from_target(session)), factor_(completes_ ? 1.0 : 0.5) {}
+      : completes_(is_from_target(session) || session.spec().target_idle),
+        factor_(completes_ ? 1.0 : 0.5) {}
 
   Seen add(const EpochOutcome& epoch, std::span<const measure::Ticks> intervals,
            std::uint64_t /*messages*/, double ns_per_tick) {
@@ -79,6 +80,11 @@ class LatencySink {
     row.completion = completes_ ? session.link().describe().completion : "receiver_confirmed";
     row.latency = recorder_.summary(ns_per_tick * factor_);
     row.succeeded = successes(session, succeeded_);
+    if (session.spec().target_idle) {
+      row.kind = "completion";
+      row.notes.emplace_back(
+          "one-sided here: every operation completed while the target did not touch its endpoint");
+    }
   }
 
  private:
@@ -231,6 +237,8 @@ EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, do
   session_.send(MessageType::epoch, to_text(order));
   session_.receive(MessageType::ready, "readiness");
   EpochOutcome outcome = session_.run(Side::initiator, order, intervals_);
+  // An idle target waits for this word, and not for anything that its endpoint would tell.
+  if (session_.spec().target_idle) session_.send(MessageType::result, to_text(EpochReport{}));
   outcome.target = parse_epoch_report(session_.receive(MessageType::result, "result"));
   return outcome;
 }

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <optional>
 
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/printable.h"
+#include "rdmabench/health/run_watch.h"
 #include "rdmabench/report/environment.h"
 #include "rdmabench/run/session.h"
 
@@ -46,13 +48,15 @@ std::string describe(const SessionSpec& spec, const transport::Description& link
 }
 
 /// Runs epochs for as long as the client orders them. Returns how many messages there were.
-std::uint64_t obey(Session& session, const control::Listener& listener) {
+std::uint64_t obey(Session& session, health::RunWatch* watch, const control::Listener& listener) {
   std::uint64_t messages = 0;
   for (;;) {
     if (listener.stopped()) throw Error(Fault::failed, "the server is shutting down");
     const control::Message message = session.receive("order of the client");
     if (message.type == MessageType::bye) {
-      session.send(MessageType::bye, to_text(Farewell{}));
+      Farewell farewell;
+      if (watch != nullptr) farewell.facts = health::to_facts(watch->end());
+      session.send(MessageType::bye, to_text(farewell));
       return messages;
     }
     if (message.type == MessageType::abort) {
@@ -67,6 +71,7 @@ std::uint64_t obey(Session& session, const control::Listener& listener) {
     session.stage(workload::Side::target, order);
     session.send(MessageType::ready);
     const EpochOutcome outcome = session.run(workload::Side::target, order, {});
+    if (session.spec().target_idle) session.receive(MessageType::result, "end of the operations");
     session.send(MessageType::result, to_text(outcome.target));
     messages += order.iterations * session.links();
   }
@@ -118,10 +123,15 @@ std::string converse(Session& session, const ServerConfig& config,
   session.send(MessageType::address, to_text(own));
   const Introduction client = parse_introduction(session.receive(MessageType::address, "address"));
   session.connect(client.addresses);
+  std::optional<health::RunWatch> watch;
+  if (request.spec.watch) {
+    watch.emplace(session.devices());
+    watch->begin();
+  }
   session.send(MessageType::ready);
   session.set_timeout(request.spec.timeout);
 
-  const std::uint64_t messages = obey(session, listener);
+  const std::uint64_t messages = obey(session, watch ? &*watch : nullptr, listener);
   return fmt::format("{}: {} messages", describe(request.spec, session.link().describe()),
                      messages);
 }

@@ -29,6 +29,15 @@ std::uint64_t gap_of(double messages_per_s, double ns_per_tick) {
   return static_cast<std::uint64_t>(std::clamp(ticks * kQ16, 1.0, 1e18));
 }
 
+/// Whether the peer's next word is there. A broken channel is interrupted(), and no answer.
+bool has_answer(const control::Channel& channel) noexcept {
+  try {
+    return channel.readable(std::chrono::milliseconds(0)) && !channel.interrupted();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 /// The link whose failure is the cause: one that was merely told to stop comes after all others.
 std::size_t first_failure(const std::vector<EpochResult>& results) {
   std::size_t found = results.size();
@@ -44,6 +53,17 @@ std::size_t first_failure(const std::vector<EpochResult>& results) {
 
 void Session::send(control::MessageType type, std::string_view payload) {
   channel_.send(type, payload, Deadline::after(timeout_));
+}
+
+std::vector<std::string> Session::devices() const {
+  std::vector<std::string> devices;
+  for (const std::unique_ptr<Link>& link : links_) {
+    std::string device = link->describe().device;
+    if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
+      devices.push_back(std::move(device));
+    }
+  }
+  return devices;
 }
 
 std::vector<std::string> Session::addresses() const {
@@ -90,7 +110,8 @@ LoopKey Session::key(Side side) const {
           .side = side,
           .validate = spec_.validate,
           .clock = measure::clock_choice().source,
-          .paced = spec_.paced};
+          .paced = spec_.paced && spec_.shape == workload::Shape::stream,
+          .target_idle = spec_.target_idle};
 }
 
 EpochPlan Session::plan(const EpochOrder& order) const {
@@ -101,7 +122,8 @@ EpochPlan Session::plan(const EpochOrder& order) const {
           .receives = request.receives,
           .post_list = request.post_list,
           .gap_q16 =
-              gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick)};
+              gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick),
+          .events = spec_.events};
 }
 
 void Session::stage(Side side, const EpochOrder& order) {
@@ -114,7 +136,11 @@ std::vector<EpochResult> Session::run_links(const LoopKey& key, const EpochPlan&
   std::atomic<bool> broken{false};
   std::latch start(static_cast<std::ptrdiff_t>(links_.size()));
   const auto drive = [&](std::size_t i) {
-    workload::Watch watch(timeout_, [&] { return broken || channel_.interrupted(); });
+    // An idle target sees nothing but the initiator's word, which may take the whole time itself.
+    const bool idle = spec_.target_idle && key.side == Side::target;
+    workload::Watch watch(
+        idle ? 2 * timeout_ : timeout_, [&] { return broken || channel_.interrupted(); },
+        [&] { return has_answer(channel_); });
     const auto part =
         intervals.empty() ? intervals : intervals.subspan(i * plan.iterations, plan.iterations);
     start.arrive_and_wait();
@@ -140,6 +166,7 @@ EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure:
   for (const EpochResult& result : results) {
     epoch.begin = std::min(epoch.begin, result.begin);
     epoch.end = std::max(epoch.end, result.end);
+    epoch.max_lag = std::max(epoch.max_lag, result.lag);
     epoch.target.arrived += result.arrived;
     epoch.target.succeeded += result.succeeded;
   }

@@ -77,6 +77,7 @@ void walk(Fields& fields, Spec& spec) {
   fields.flag("paced", spec.paced);
   fields.flag("validate", spec.validate);
   fields.flag("target_idle", spec.target_idle);
+  fields.flag("watch", spec.watch);
   fields.number("working_set_bytes", spec.working_set, 0, kMaxWorkingSet);
   fields.number("stride_bytes", spec.stride, 0, kMaxWorkingSet);
   fields.number("misalignment_bytes", spec.misalignment, 0, 63);

@@ -76,7 +76,8 @@ Verdict judge_introduction(std::string_view text) {
   return judge(text, run::parse_introduction, kWriteRun, nothing_more<run::Introduction>);
 }
 Verdict judge_epoch(std::string_view text) {
-  const run::SessionSpec spec{.max_size = 4096};
+  run::SessionSpec spec;
+  spec.max_size = 4096;
   return judge(
       text, [&](std::string_view from) { return run::parse_epoch_order(from, spec); }, kWriteRun,
       [&](const run::EpochOrder& order) -> std::string {
@@ -84,6 +85,13 @@ Verdict judge_epoch(std::string_view text) {
                           order.iterations <= run::kMaxEpoch;
         return good ? "" : "an epoch out of bounds was taken";
       });
+}
+
+Verdict judge_report(std::string_view text) {
+  return judge(text, run::parse_epoch_report, kWriteRun, nothing_more<run::EpochReport>);
+}
+Verdict judge_farewell(std::string_view text) {
+  return judge(text, run::parse_farewell, kWriteRun, nothing_more<run::Farewell>);
 }
 
 #if RDMABENCH_HAVE_VERBS
@@ -197,7 +205,8 @@ struct Decoder {
 // A new decoder takes a tag of its own: the corpus names the old ones.
 constexpr std::array kDecoders {
   Decoder{'r', judge_request}, Decoder{'o', judge_offers}, Decoder{'s', judge_selection},
-      Decoder{'i', judge_introduction}, Decoder{'e', judge_epoch},
+      Decoder{'i', judge_introduction}, Decoder{'e', judge_epoch}, Decoder{'p', judge_report},
+      Decoder{'f', judge_farewell},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

@@ -40,19 +40,21 @@ void add_run(std::vector<Seed>& list) {
   request.spec.depth = 128;
   request.spec.signal_every = 32;
   request.spec.provider = "tcp";
-  request.offers = {{"verbs", "", "no RDMA device here"}, {"ofi", R"({"api":1})", ""}};
+  request.rails = {{{"verbs", "", "no RDMA device here"}, {"ofi", R"({"api":1})", ""}}};
   list.push_back({"payload", "seed-request-bandwidth", "r" + run::to_text(request)});
-  request.spec = {};
+  request.spec = run::SessionSpec();
   list.push_back({"payload", "seed-request-latency", "r" + run::to_text(request)});
-  list.push_back({"payload", "seed-offers", "o" + run::to_text(request.offers)});
-  list.push_back({"payload", "seed-selection", "s" + run::to_text(run::Selection{"ofi", "{}"})});
-  const run::Introduction introduction{.address = "{}",
+  list.push_back({"payload", "seed-offers", "o" + run::to_text(request.rails.front())});
+  list.push_back({"payload", "seed-selection", "s" + run::to_text(run::Selection{"ofi", {"{}"}})});
+  const run::Introduction introduction{.addresses = {"{}"},
                                        .environment = {{"hostname", std::string("n1")},
                                                        {"cpus", std::uint64_t{2}},
                                                        {"ghz", 2.5},
                                                        {"smt", true}}};
   list.push_back({"payload", "seed-introduction", "i" + run::to_text(introduction)});
   list.push_back({"payload", "seed-epoch", "e" + run::to_text(run::EpochOrder{64, 1000})});
+  list.push_back({"payload", "seed-report", "p" + run::to_text(run::EpochReport{1000, 0})});
+  list.push_back({"payload", "seed-farewell", "f" + run::to_text(run::Farewell{{{"n", 1.0}}})});
 }
 
 #if RDMABENCH_HAVE_VERBS

@@ -42,7 +42,8 @@ struct LinkOptions {
   bool relaxed_ordering = false;        ///< PCIe relaxed ordering for what is registered
   bool on_demand = false;               ///< on-demand paging
   bool validate = false;
-  bool target_idle = false;       ///< the target does not poll at all: does one-sided work need it?
+  bool target_idle = false;  ///< latency: the target does not poll at all; is one-sided one-sided?
+  bool watch = true;         ///< counters, placement and noise of both sides, about 50 ms
   std::uint64_t working_set = 0;  ///< bytes that messages walk through; 0 = hot in cache
   std::uint64_t stride = 0;  ///< bytes from one message to the next; 0 = its size in cache lines
   std::uint32_t misalignment = 0;  ///< bytes off a cache line, 0..63

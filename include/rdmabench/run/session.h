@@ -48,6 +48,8 @@ class Session {
     links_.push_back(backend.open(request, choice));
   }
 
+  /// Those that the links use, each once.
+  std::vector<std::string> devices() const;
   /// Of every link, in order.
   std::vector<std::string> addresses() const;
   /// Connects every link. Throws Error(failed) for another number of addresses than there are
