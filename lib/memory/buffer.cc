@@ -86,8 +86,7 @@ void populate(const Mapping& mapping, Kind kind) {
   const int code = errno;
   if (kind == Kind::file) return;  // a device's memory has no pages to give: it is there at once
   if (code != EINVAL) {
-    throw Error(Fault::failed,
-                fmt::format("madvise({} bytes, MADV_POPULATE_WRITE)", bytes.size()),
+    throw Error(Fault::failed, fmt::format("madvise({} bytes, MADV_POPULATE_WRITE)", bytes.size()),
                 kind == Kind::huge ? "The node's or the control group's share of huge pages is "
                                      "used up: reserve more, or try --numa none."
                                    : "Lower --size or --depth, or free memory.",

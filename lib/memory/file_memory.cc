@@ -39,7 +39,8 @@ std::uint64_t page_size_of(int file) {
 /// the disk turns out not to have: touching one would be a SIGBUS.
 void ensure_size(int file, const std::string& path, std::uint64_t end) {
   struct stat about {};
-  if (fstat(file, &about) != 0) throw Error(Fault::failed, fmt::format("fstat('{}')", path), "", errno);
+  if (fstat(file, &about) != 0)
+    throw Error(Fault::failed, fmt::format("fstat('{}')", path), "", errno);
   if (!S_ISREG(about.st_mode)) return;  // a device tells at mmap(2)
   const auto size = static_cast<std::uint64_t>(about.st_size);
   if (size >= end) return;

@@ -67,17 +67,15 @@ HugePagePool read_huge_page_pool(std::uint64_t page_bytes, const std::string& ro
 }
 
 std::string huge_page_remedy(const HugePagePool& pool, std::uint64_t pages, bool is_default) {
-  const std::string state = fmt::format(
-      "{} huge pages of {} are needed, {} of {} are free", pages, format_size(pool.page_bytes),
-      pool.available(), pool.total);
+  const std::string state = fmt::format("{} huge pages of {} are needed, {} of {} are free", pages,
+                                        format_size(pool.page_bytes), pool.available(), pool.total);
   if (pool.available() >= pages) {
     return fmt::format("{}: the limit may be the control group's (hugetlb.*.max).", state);
   }
   const std::uint64_t wanted = pool.total - pool.available() + pages;
-  const std::string command =
-      is_default ? fmt::format("sysctl -w vm.nr_hugepages={}", wanted)
-                 : fmt::format("echo {} >/{}/{}/nr_hugepages", wanted, kPools,
-                               pool_name(pool.page_bytes));
+  const std::string command = is_default ? fmt::format("sysctl -w vm.nr_hugepages={}", wanted)
+                                         : fmt::format("echo {} >/{}/{}/nr_hugepages", wanted,
+                                                       kPools, pool_name(pool.page_bytes));
   return fmt::format("{}. Reserve them as root with '{}'.", state, command);
 }
 

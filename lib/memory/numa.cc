@@ -73,7 +73,8 @@ Topology load_topology() {
 }  // namespace
 
 std::vector<int> numa_nodes(const std::string& root) {
-  std::vector<int> nodes = parse_list(first_line(fs::path(root) / "sys/devices/system/node/online"));
+  std::vector<int> nodes =
+      parse_list(first_line(fs::path(root) / "sys/devices/system/node/online"));
   if (nodes.empty()) nodes.push_back(0);
   return nodes;
 }
@@ -100,10 +101,9 @@ void prefer_node([[maybe_unused]] std::span<std::byte> pages, int node) {
   }
 #if RDMABENCH_HAVE_HWLOC
   static const Topology topology = load_topology();
-  const hwloc_obj_t object =
-      topology == nullptr
-          ? nullptr
-          : hwloc_get_numanode_obj_by_os_index(topology.get(), static_cast<unsigned>(node));
+  const hwloc_obj_t object = topology == nullptr ? nullptr
+                                                 : hwloc_get_numanode_obj_by_os_index(
+                                                       topology.get(), static_cast<unsigned>(node));
   if (object == nullptr) {
     throw Error(Fault::failed, fmt::format("hwloc does not know NUMA node {}", node),
                 "This process may be kept from it by a cpuset: try --numa none.");
@@ -114,9 +114,10 @@ void prefer_node([[maybe_unused]] std::span<std::byte> pages, int node) {
                 "A container may forbid mbind(2): try --numa none.", errno);
   }
 #else
-  throw Error(Fault::unavailable,
-              fmt::format("memory on NUMA node {}: this build of rdmabench has no hwloc", node),
-              "Build with -DRDMABENCH_HWLOC=ON, or run under 'numactl --membind' with --numa none.");
+  throw Error(
+      Fault::unavailable,
+      fmt::format("memory on NUMA node {}: this build of rdmabench has no hwloc", node),
+      "Build with -DRDMABENCH_HWLOC=ON, or run under 'numactl --membind' with --numa none.");
 #endif
 }
 

@@ -131,8 +131,8 @@ Registration register_memory(ibv_pd& domain, const MemoryArea& area,
     const int code = errno;
     const bool last = route != Route::dma_buf || request.require_dma_buf;
     const bool lacking = code == EOPNOTSUPP || code == EPROTONOSUPPORT;
-    const Error error = refusal(lacking ? Fault::unavailable : Fault::failed, route, domain, area,
-                                flags, code);
+    const Error error =
+        refusal(lacking ? Fault::unavailable : Fault::failed, route, domain, area, flags, code);
     if (last) throw error;
     result.others.push_back({route, error.what()});
   }

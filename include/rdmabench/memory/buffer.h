@@ -15,8 +15,9 @@
 
 namespace rdmabench::memory {
 
-/// Memory of the kind that was asked for, touched, so that no page fault falls into a run. New pages
-/// are zero; a file keeps its bytes. Owns its pages. Thread rule: a value with no locks; one owner.
+/// Memory of the kind that was asked for, touched, so that no page fault falls into a run. New
+/// pages are zero; a file keeps its bytes. Owns its pages. Thread rule: a value with no locks; one
+/// owner.
 class Buffer {
  public:
   Buffer() = default;

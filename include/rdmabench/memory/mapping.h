@@ -73,8 +73,8 @@ Mapping map_file(std::uint64_t bytes, const std::string& path, std::uint64_t off
 /// be. Source: memfd_create(2).
 Mapping map_dma_buf(std::uint64_t bytes);
 
-/// Makes the dma-buf of a map_dma_buf(), which pins its pages. `device` is the driver's. Source: the
-/// kernel's include/uapi/linux/udmabuf.h.
+/// Makes the dma-buf of a map_dma_buf(), which pins its pages. `device` is the driver's. Source:
+/// the kernel's include/uapi/linux/udmabuf.h.
 void export_dma_buf(Mapping& mapping, const char* device = "/dev/udmabuf");
 
 }  // namespace rdmabench::memory

@@ -11,7 +11,8 @@
 namespace rdmabench::memory {
 
 /// The nodes that are online, in order; {0} where the kernel does not tell. `root` is where the
-/// machine's files are; a test gives a folder of its own. Source: sysfs, devices/system/node/online.
+/// machine's files are; a test gives a folder of its own. Source: sysfs,
+/// devices/system/node/online.
 std::vector<int> numa_nodes(const std::string& root = "/");
 
 /// The node that an RDMA device is attached to, that of its network device for a software one
@@ -31,8 +32,8 @@ struct NodePages {
   bool operator==(const NodePages&) const = default;
 };
 
-/// On which nodes the pages really are, the nodes in ascending order. Bytes that begin within a page
-/// count from that page's start. Empty where the kernel does not answer at all. Source:
+/// On which nodes the pages really are, the nodes in ascending order. Bytes that begin within a
+/// page count from that page's start. Empty where the kernel does not answer at all. Source:
 /// move_pages(2) without nodes.
 std::vector<NodePages> find_pages(std::span<const std::byte> bytes, std::uint64_t page_bytes);
 

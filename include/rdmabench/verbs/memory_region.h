@@ -19,8 +19,8 @@ enum class Access : std::uint8_t {
 /// The flags of ibv_reg_mr(3).
 int access_flags(Access access) noexcept;
 
-/// Registers `bytes`, which must outlive the region, with its pages pinned. Throws Error(failed) with
-/// the likely causes; where the limit on locked memory is one it names that limit. Source:
+/// Registers `bytes`, which must outlive the region, with its pages pinned. Throws Error(failed)
+/// with the likely causes; where the limit on locked memory is one it names that limit. Source:
 /// ibv_reg_mr(3), getrlimit(2).
 MemoryRegion register_memory(ibv_pd& domain, std::span<std::byte> bytes, Access access);
 

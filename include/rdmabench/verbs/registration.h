@@ -15,7 +15,7 @@ namespace rdmabench::verbs {
 /// What is to be registered: bytes of this process, and the dma-buf that holds them, if any.
 struct MemoryArea {
   std::span<std::byte> bytes;
-  int dma_buf = -1;                   ///< its descriptor, -1 for none; stays the caller's
+  int dma_buf = -1;                  ///< its descriptor, -1 for none; stays the caller's
   std::uint64_t dma_buf_offset = 0;  ///< of the first byte
 };
 
@@ -44,7 +44,7 @@ struct Rung {
 struct Registration {
   MemoryRegion region;
   Route route = Route::pinned;
-  std::vector<Rung> others;         ///< every other route, in the order in which they are tried
+  std::vector<Rung> others;        ///< every other route, in the order in which they are tried
   std::vector<std::string> notes;  ///< what is known of relaxed ordering, of on-demand paging
 };
 
@@ -53,8 +53,8 @@ struct Registration {
 /// pages. Remote addresses are those of the bytes in this process, whatever the route; the region's
 /// `addr` is not (ibv_reg_dmabuf_mr() keeps the offset there).
 ///
-/// Throws Error(usage) for two routes demanded at once, Error(unavailable) when the device lacks the
-/// one demanded, Error(failed) when the last call failed; with the causes that are likely then.
+/// Throws Error(usage) for two routes demanded at once, Error(unavailable) when the device lacks
+/// the one demanded, Error(failed) when the last call failed; with the causes that are likely then.
 /// Source: ibv_reg_mr(3), ibv_query_device_ex(3).
 Registration register_memory(ibv_pd& domain, const MemoryArea& area,
                              const RegistrationRequest& request);

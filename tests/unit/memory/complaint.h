@@ -1,4 +1,5 @@
-// The Error that a call throws, for tests of its text; and folders that stand for a machine's files.
+// The Error that a call throws, for tests of its text; and folders that stand for a machine's
+// files.
 #pragma once
 
 #include <gtest/gtest.h>

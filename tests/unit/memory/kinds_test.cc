@@ -70,7 +70,8 @@ TEST(File, ThatIsTooSmallIsLeftAlone) {
 
 TEST(File, ThatCannotBeOpenedOrMappedSaysWhy) {
   EXPECT_EQ(complaint([] { Buffer({.kind = Kind::file, .path = "/"}, kPage); }).code(), EISDIR);
-  EXPECT_EQ(complaint([] { Buffer({.kind = Kind::file, .path = "/no/such/x"}, 1); }).code(), ENOENT);
+  EXPECT_EQ(complaint([] { Buffer({.kind = Kind::file, .path = "/no/such/x"}, 1); }).code(),
+            ENOENT);
   const Error error = complaint([] { Buffer({.kind = Kind::file, .path = "/dev/null"}, kPage); });
   EXPECT_THAT(error.what(), AllOf(HasSubstr("mmap("), HasSubstr("/dev/null"), HasSubstr("ENODEV")));
 }
@@ -94,8 +95,8 @@ TEST(DmaBuf, HasADescriptorOrNamesTheDriverThatLacks) {
   if (!fs::exists(kDriver)) {
     const Error error = complaint([&] { Buffer(request, kPage); });
     EXPECT_EQ(error.fault(), Fault::unavailable);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr(kDriver), HasSubstr("ENOENT"),
-                                    HasSubstr("CONFIG_UDMABUF")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr(kDriver), HasSubstr("ENOENT"), HasSubstr("CONFIG_UDMABUF")));
   } else {
     const Buffer buffer(request, kPage);
     EXPECT_GE(buffer.dma_buf(), 0);

@@ -54,7 +54,8 @@ TEST(NodePages, AreCountedWhereTheyAre) {
 }
 
 TEST(NodePages, AreReadable) {
-  EXPECT_EQ(to_text({{-1, 2}, {0, 1}, {3, 7}}), "node not told: 2 pages, node 0: 1 page, node 3: 7 pages");
+  EXPECT_EQ(to_text({{-1, 2}, {0, 1}, {3, 7}}),
+            "node not told: 2 pages, node 0: 1 page, node 3: 7 pages");
   EXPECT_EQ(to_text(std::vector<NodePages>{}), "not told");
 }
 

@@ -65,7 +65,8 @@ TEST_F(Registering, AWindowGrantsNoMoreThanItsUse) {
   constexpr int kWindow = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   const Registration window = register_memory(*domain_, plain(), {.access = Access::window});
   EXPECT_EQ(fake_verbs::region(window.region->lkey).access, kWindow);
-  const Registration atomics = register_memory(*domain_, plain(), {.access = Access::atomic_window});
+  const Registration atomics =
+      register_memory(*domain_, plain(), {.access = Access::atomic_window});
   EXPECT_EQ(fake_verbs::region(atomics.region->lkey).access, kWindow | IBV_ACCESS_REMOTE_ATOMIC);
 }
 
@@ -87,28 +88,27 @@ TEST_F(Registering, ADmaBufIsTakenWhereTheDeviceTakesIt) {
 TEST_F(Registering, ADeviceThatRefusesTheDmaBufIsNamedAndThePagesPinned) {
   const Registration made = register_memory(*domain_, with_dma_buf(), {});
   EXPECT_EQ(made.route, Route::pinned);
-  EXPECT_THAT(made.others[1], rung(Route::dma_buf, AllOf(HasSubstr("ibv_reg_dmabuf_mr(8192 bytes)"),
-                                                         HasSubstr("rxe0"),
-                                                         HasSubstr("EOPNOTSUPP"))));
+  EXPECT_THAT(made.others[1],
+              rung(Route::dma_buf, AllOf(HasSubstr("ibv_reg_dmabuf_mr(8192 bytes)"),
+                                         HasSubstr("rxe0"), HasSubstr("EOPNOTSUPP"))));
   EXPECT_EQ(fake_verbs::region(made.region->lkey).dma_buf, -1);
 }
 
 TEST_F(Registering, ADmaBufThatIsDemandedIsNotReplaced) {
-  const Error lacking = complaint(
-      [&] { register_memory(*domain_, with_dma_buf(), {.require_dma_buf = true}); });
+  const Error lacking =
+      complaint([&] { register_memory(*domain_, with_dma_buf(), {.require_dma_buf = true}); });
   EXPECT_EQ(lacking.fault(), Fault::unavailable);
   EXPECT_THAT(lacking.what(), AllOf(HasSubstr("rxe0"), HasSubstr("EOPNOTSUPP")));
   EXPECT_EQ(fake_verbs::calls(fake_verbs::Call::reg_mr), 0);
 
-  const Error none = complaint(
-      [&] { register_memory(*domain_, plain(), {.require_dma_buf = true}); });
+  const Error none =
+      complaint([&] { register_memory(*domain_, plain(), {.require_dma_buf = true}); });
   EXPECT_EQ(none.fault(), Fault::usage);
   EXPECT_THAT(none.what(), HasSubstr("--memory dmabuf"));
 }
 
 TEST_F(Registering, OnDemandPagingIsRefusedByNameWhereTheDeviceHasNone) {
-  const Error error =
-      complaint([&] { register_memory(*domain_, plain(), {.on_demand = true}); });
+  const Error error = complaint([&] { register_memory(*domain_, plain(), {.on_demand = true}); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("rxe0 has no on-demand paging"));
   EXPECT_EQ(fake_verbs::calls(fake_verbs::Call::reg_mr), 0);
@@ -117,11 +117,11 @@ TEST_F(Registering, OnDemandPagingIsRefusedByNameWhereTheDeviceHasNone) {
 TEST_F(Registering, OnDemandPagingIsTakenAloneAndSaysWhatForItServes) {
   have([](fake_verbs::Device& device) {
     device.takes_dma_buf = true;
-    device.on_demand = {.general_caps = IBV_ODP_SUPPORT,
-                        .per_transport_caps = {
-                            .rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_READ,
-                            .uc_odp_caps = 0,
-                            .ud_odp_caps = IBV_ODP_SUPPORT_RECV}};
+    device.on_demand = {
+        .general_caps = IBV_ODP_SUPPORT,
+        .per_transport_caps = {.rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_READ,
+                               .uc_odp_caps = 0,
+                               .ud_odp_caps = IBV_ODP_SUPPORT_RECV}};
   });
   const Registration made = register_memory(*domain_, with_dma_buf(), {.on_demand = true});
   EXPECT_EQ(made.route, Route::on_demand);
@@ -134,8 +134,7 @@ TEST_F(Registering, OnDemandPagingIsTakenAloneAndSaysWhatForItServes) {
 
 TEST_F(Registering, AFailedQueryIsNoLackOfOnDemandPaging) {
   fake_verbs::fail(fake_verbs::Call::query_device_ex, 1, EIO);
-  const Error error =
-      complaint([&] { register_memory(*domain_, plain(), {.on_demand = true}); });
+  const Error error = complaint([&] { register_memory(*domain_, plain(), {.on_demand = true}); });
   EXPECT_EQ(error.fault(), Fault::failed);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("ibv_query_device_ex(rxe0)"), HasSubstr("EIO")));
 }
@@ -176,8 +175,8 @@ TEST_F(Registering, MemoryBeyondTheDevicesLimitNamesThatLimit) {
 
 TEST_F(Registering, AFlagThatMayBeRefusedIsNamed) {
   fake_verbs::fail(fake_verbs::Call::reg_mr, 1, EINVAL);
-  const Error error = complaint(
-      [&] { register_memory(*domain_, plain(), {.access = Access::atomic_window}); });
+  const Error error =
+      complaint([&] { register_memory(*domain_, plain(), {.access = Access::atomic_window}); });
   EXPECT_THAT(error.what(), HasSubstr("remote atomics"));
 }
 
@@ -194,8 +193,8 @@ TEST_F(Registering, DeregisteringLooksAtTheResult) {
   fake_verbs::fail(fake_verbs::Call::dereg_mr, 1, EBUSY);
   const Error error =
       complaint([&] { deregister(register_by(Route::pinned, *domain_, plain(), {})); });
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("ibv_dereg_mr()"), HasSubstr("rxe0"),
-                                  HasSubstr("EBUSY")));
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("ibv_dereg_mr()"), HasSubstr("rxe0"), HasSubstr("EBUSY")));
   EXPECT_EQ(fake_verbs::live(), 2);
 }
 
