@@ -17,8 +17,13 @@ namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
 
+/// An open file; one that was not there has no name, and goes with its last mapping.
 Descriptor open_file(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerOnly));
+  Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (file.get() < 0 && errno == ENOENT) {
+    file = Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+    if (file.get() >= 0) unlink(path.c_str());
+  }
   if (file.get() < 0) {
     throw Error(Fault::failed, fmt::format("open('{}')", path),
                 "Name a file or a device that this user may read and write.", errno);
@@ -45,9 +50,9 @@ void ensure_size(int file, const std::string& path, std::uint64_t end) {
   const auto size = static_cast<std::uint64_t>(about.st_size);
   if (size >= end) return;
   if (size != 0) {
-    throw Error(Fault::usage,
-                fmt::format("the file '{}' has {} bytes and {} are needed", path, size, end),
-                "Name a larger file, or one that is not there yet: it is created.");
+    throw Error(
+        Fault::usage, fmt::format("the file '{}' has {} bytes and {} are needed", path, size, end),
+        "Name a larger file, or one that is not there: it is created, and gone at the end.");
   }
   if (const int code = posix_fallocate(file, 0, static_cast<off_t>(end)); code != 0) {
     throw Error(Fault::failed, fmt::format("posix_fallocate('{}', {} bytes)", path, end),

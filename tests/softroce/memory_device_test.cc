@@ -93,27 +93,21 @@ TEST_F(MemoryDevice, HugePagesArePinned) {
 }
 
 TEST_F(MemoryDevice, AFileInMemoryIsPinned) {
-  const std::string path = "/dev/shm/rdmabench_memory_device_test";
-  {
-    const memory::Buffer buffer({.kind = memory::Kind::file, .path = path}, kBytes);
-    EXPECT_EQ(made(buffer, {.access = Access::window}).route, Route::pinned);
-  }
-  std::filesystem::remove(path);
+  const memory::Buffer buffer(
+      {.kind = memory::Kind::file, .path = "/dev/shm/rdmabench_memory_device_test"}, kBytes);
+  EXPECT_EQ(made(buffer, {.access = Access::window}).route, Route::pinned);
 }
 
 /// From Linux 6.5 on, pages of a disk's file cannot be pinned to be written.
 TEST_F(MemoryDevice, AFileOnADiskIsPinnedOrExplained) {
   const std::string path =
       (std::filesystem::temp_directory_path() / "rdmabench_memory_device_test").string();
-  {
-    const memory::Buffer buffer({.kind = memory::Kind::file, .path = path}, kBytes);
-    try {
-      EXPECT_EQ(made(buffer, {.access = Access::window}).route, Route::pinned);
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("EFAULT"), HasSubstr("tmpfs")));
-    }
+  const memory::Buffer buffer({.kind = memory::Kind::file, .path = path}, kBytes);
+  try {
+    EXPECT_EQ(made(buffer, {.access = Access::window}).route, Route::pinned);
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("EFAULT"), HasSubstr("tmpfs")));
   }
-  std::filesystem::remove(path);
 }
 
 TEST_F(MemoryDevice, ADmaBufIsTakenOrTheDevicesRefusalNamed) {

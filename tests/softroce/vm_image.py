@@ -17,6 +17,7 @@ from pathlib import Path
 # rxe asks for the checksum "crc32", which only crc32_generic provides and no dependency names.
 MODULES = """virtio_pci virtio_net virtio_console qemu_fw_cfg 9p 9pnet_virtio overlay crc32_generic
 ib_uverbs rdma_ucm rdma_rxe sch_netem veth""".split()
+GONE = "crc32_generic"  # Linux 7 has it in the kernel itself
 
 PACKAGE_OF = {  # program: the Debian package that has it
     "qemu-system-x86_64": "qemu-system-x86",
@@ -51,6 +52,8 @@ def prepare(cache: Path) -> tuple[Path, Path]:
     recipe = hashlib.sha256(Path(__file__).read_bytes() + INIT.read_bytes()).hexdigest()[:8]
     package = os.environ.get("RDMABENCH_VM_KERNEL", "")
     suite = os.environ.get("RDMABENCH_VM_SUITE", "")
+    if suite == "backports":
+        suite = f"{codename()}-backports"
     if suite:
         cache /= suite
     cache.mkdir(parents=True, exist_ok=True)
@@ -135,9 +138,9 @@ def newest_package(apt: Apt) -> str:
 
 
 def parts(apt: Apt, package: str) -> list[str]:
-    """The packages that hold a kernel: itself, or from Linux 7 on two that it depends on."""
+    """The packages that hold a kernel: itself, or from Linux 7 on some that it depends on."""
     return [package, *(name for name in dependencies(apt, package)
-                       if name.startswith(("linux-binary-", "linux-modules-")))]
+                       if name.startswith(("linux-base-", "linux-binary-", "linux-modules-")))]
 
 
 def build(cache: Path, package: str, recipe: str, apt: Apt) -> Path:
@@ -172,8 +175,10 @@ def build(cache: Path, package: str, recipe: str, apt: Apt) -> Path:
         (initramfs / "modules/order").write_text("\n".join(order) + "\n", encoding="ascii")
 
         result.mkdir()
-        (result / "kernel").write_bytes(
-            unpacked((root / "boot" / f"vmlinuz-{version}").read_bytes()))
+        kernel = root / "boot" / f"vmlinuz-{version}"
+        if not kernel.exists():  # Linux 7 and later
+            kernel = root / "lib/modules" / version / "vmlinuz"
+        (result / "kernel").write_bytes(unpacked(kernel.read_bytes()))
         with open(result / "initramfs", "wb") as archive:
             names = "\n".join(str(p.relative_to(initramfs)) for p in sorted(initramfs.rglob("*")))
             subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], input=names.encode(),
@@ -200,7 +205,12 @@ def modules_in_order(root: Path, version: str) -> list[Path]:
     """The modules and what they depend on, each after what it needs."""
     order: dict[Path, None] = {}
     for module in MODULES:
-        shown = call("modprobe", "-d", str(root), "-S", version, "--show-depends", module)
+        try:
+            shown = call("modprobe", "-d", str(root), "-S", version, "--show-depends", module)
+        except ImageError:
+            if module != GONE:
+                raise
+            continue
         for line in shown.splitlines():
             if line.startswith("insmod "):  # the other kind is "builtin"
                 order[Path(line.split()[1])] = None

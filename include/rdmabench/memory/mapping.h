@@ -64,9 +64,9 @@ Mapping map_host(std::uint64_t bytes);
 Mapping map_huge(std::uint64_t bytes, std::uint64_t huge_page_bytes);
 
 /// Shared with every other process that maps the file, whose bytes the messages overwrite. A file
-/// that is not there is created, and an empty one grown, with its blocks allocated; any other
-/// regular file must be large enough. A device must be able to map `bytes` at `offset`. Source:
-/// mmap(2), MAP_SHARED, posix_fallocate(3).
+/// that is not there is created, has no name from then on and is gone with the mapping; an empty
+/// one is grown; both with their blocks allocated. Any other regular file must be large enough. A
+/// device must be able to map `bytes` at `offset`. Source: mmap(2), MAP_SHARED, posix_fallocate(3).
 Mapping map_file(std::uint64_t bytes, const std::string& path, std::uint64_t offset);
 
 /// The pages of a memfd; export_dma_buf() gives them their dma-buf once they are where they shall

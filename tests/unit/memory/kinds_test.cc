@@ -31,23 +31,33 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(File, ThatIsNotThereIsCreatedForItsOwnerAndWrittenTo) {
+TEST(File, ThatIsNotThereIsCreatedAndLeavesNothing) {
   const Folder folder;
   const std::string path = folder.file("new");
   const std::size_t descriptors = open_descriptors();
+  for (const std::uint64_t size : {kPage, 3 * kPage}) {
+    const Buffer buffer({.kind = Kind::file, .path = path}, size);
+    buffer.bytes().back() = std::byte{1};
+    EXPECT_EQ(buffer.dma_buf(), -1);
+    EXPECT_FALSE(fs::exists(path)) << "another process of that name must not meet these bytes";
+  }
+  EXPECT_EQ(open_descriptors(), descriptors);
+}
+
+TEST(File, ThatIsEmptyIsGrownAndWrittenTo) {
+  const Folder folder;
+  folder.write("empty", "");
+  const std::string path = folder.file("empty");
   {
     const Buffer buffer({.kind = Kind::file, .path = path, .offset = kPage, .unaligned = 8}, 100);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % kPage, 8U);
     std::memcpy(buffer.data(), "bytes", 5);
-    EXPECT_EQ(buffer.dma_buf(), -1);
   }
   struct stat about {};
   ASSERT_EQ(stat(path.c_str(), &about), 0);
-  EXPECT_EQ(about.st_mode & 0777, 0600U);
   EXPECT_EQ(about.st_size, 8192);
   EXPECT_GE(about.st_blocks * 512, 8192) << "a sparse file may turn out to have no room";
   EXPECT_EQ(read(path).substr(kPage + 8, 5), "bytes");
-  EXPECT_EQ(open_descriptors(), descriptors);
 }
 
 TEST(File, ThatIsLargeEnoughKeepsItsBytesAndItsSize) {
