@@ -34,3 +34,4 @@ endfunction()
 
 rdmabench_optional(VERBS libibverbs)
 rdmabench_optional(OFI libfabric)
+rdmabench_optional(HWLOC hwloc)

@@ -286,7 +286,7 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
   add_port(app, options.port);
   add_cpus(app, options.config.cpus);
   add_output(app, options);
-  app.add_flag("!--no-watch", config.watch,
+  app.add_flag("!--no-watch", options.config.watch,
                "leave out counters, placement and noise of both sides: they take 50 ms");
   app.add_flag_callback(
       "-F,--CPU-freq", [] {}, "accepted for perftest's sake: our clock does not depend on it");

@@ -2,35 +2,134 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::memory {
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
 
-Buffer::Buffer(std::uint64_t bytes) : size_(bytes) {
+namespace rdmabench::memory {
+namespace {
+
+void check(const Request& request, std::uint64_t bytes) {
   if (bytes == 0) throw Error(Fault::usage, "a buffer of 0 bytes", "Ask for at least 1 byte.");
-  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (pages == MAP_FAILED) {
-    throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes),
-                "Lower --size or --depth, or free memory.", errno);
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (request.unaligned >= page) {
+    throw Error(Fault::usage,
+                fmt::format("{} bytes into a page of {} bytes", request.unaligned, page),
+                fmt::format("It may be 0 to {}.", page - 1));
   }
-  data_ = static_cast<std::byte*>(pages);
+  if (bytes > std::numeric_limits<std::uint64_t>::max() / 2) {  // no sum below can overflow
+    throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes), "Lower --size or --depth.",
+                ENOMEM);
+  }
 }
 
-Buffer::~Buffer() {
-  if (data_ != nullptr) munmap(data_, size_);
+Mapping map(const Request& request, std::uint64_t bytes) {
+  switch (request.kind) {
+    case Kind::host:
+      return map_host(bytes);
+    case Kind::huge:
+      return map_huge(bytes, request.huge_page_bytes);
+    case Kind::file:
+      return map_file(bytes, request.path, request.offset);
+    case Kind::dmabuf:
+      return map_dma_buf(bytes);
+  }
+  throw Error(Fault::usage, "no such kind of memory");
+}
+
+/// Asks for the node and says how that went. Only a node asked for by number must be had.
+std::string place(const Mapping& mapping, const Request& request) {
+  switch (request.numa.place) {
+    case Numa::Place::any:
+      return "anywhere";
+    case Numa::Place::node:
+      prefer_node(mapping.bytes(), request.numa.number);
+      return fmt::format("asked for node {}", request.numa.number);
+    case Numa::Place::near:
+      break;
+  }
+  if (request.device.empty()) return "anywhere: no RDMA device is named";
+  const int node = node_near(request.device);
+  if (node < 0) return fmt::format("anywhere: {} is near no known node", request.device);
+  try {
+    prefer_node(mapping.bytes(), node);
+  } catch (const Error& error) {
+    return fmt::format("anywhere: {}", error.what());
+  }
+  return fmt::format("asked for node {}, near {}", node, request.device);
+}
+
+/// Anonymous memory on a kernel before 5.14.
+void touch(std::span<std::byte> bytes, std::uint64_t page_bytes) {
+  for (std::uint64_t at = 0; at < bytes.size(); at += page_bytes) {
+    *static_cast<volatile std::byte*>(&bytes[at]) = std::byte{0};
+  }
+}
+
+/// Makes the kernel give every page now, with an error for one that it does not have, where a touch
+/// would be a signal. Source: madvise(2), MADV_POPULATE_WRITE.
+void populate(const Mapping& mapping, Kind kind) {
+  const std::span<std::byte> bytes = mapping.bytes();
+  int result = 0;
+  do {
+    result = madvise(bytes.data(), bytes.size(), MADV_POPULATE_WRITE);
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return;
+  const int code = errno;
+  if (kind == Kind::file) return;  // a device's memory has no pages to give: it is there at once
+  if (code != EINVAL) {
+    throw Error(Fault::failed, fmt::format("madvise({} bytes, MADV_POPULATE_WRITE)", bytes.size()),
+                kind == Kind::huge ? "The node's or the control group's share of huge pages is "
+                                     "used up: reserve more, or try --numa none."
+                                   : "Lower --size or --depth, or free memory.",
+                code);
+  }
+  if (kind == Kind::host) touch(bytes, mapping.page_bytes());
+}
+
+/// Throws when pages are elsewhere.
+void check_node(const std::vector<NodePages>& places, int node) {
+  for (const NodePages& place : places) {
+    if (place.node < 0 || place.node == node) continue;
+    throw Error(Fault::failed,
+                fmt::format("pages are not all on NUMA node {}: {}", node, to_text(places)),
+                "Free memory on that node, or try --numa none.");
+  }
+}
+
+}  // namespace
+
+Buffer::Buffer(std::uint64_t bytes) : Buffer(Request{}, bytes) {}
+
+Buffer::Buffer(const Request& request, std::uint64_t bytes) : size_(bytes) {
+  check(request, bytes);
+  mapping_ = map(request, request.unaligned + bytes);
+  data_ = mapping_.bytes().data() + request.unaligned;
+  placement_ = place(mapping_, request);
+  populate(mapping_, request.kind);
+  if (request.kind == Kind::dmabuf) export_dma_buf(mapping_);
+  if (request.numa.place == Numa::Place::node) check_node(nodes(), request.numa.number);
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : mapping_(std::move(other.mapping_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      placement_(std::move(other.placement_)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(mapping_, other.mapping_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(placement_, other.placement_);
   return *this;
 }
 

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxOffer = 262144;  // bytes of an offer: a host may have many GIDs
 constexpr std::size_t kMaxOffers = 16;     // back ends
-constexpr std::size_t kMaxFacts = 512;
+constexpr std::size_t kMaxFacts = 1024;
 constexpr double kMaxRate = 1e12;  // messages per second
 
 constexpr std::array<std::string_view, 4> kShapes{"latency", "bandwidth", "bidirectional", "load"};

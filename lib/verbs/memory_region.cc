@@ -1,43 +1,24 @@
 #include "rdmabench/verbs/memory_region.h"
 
-#include <fmt/format.h>
-#include <sys/resource.h>
-
-#include <cerrno>
-#include <string>
-
-#include "rdmabench/base/error.h"
+#include "rdmabench/verbs/registration.h"
 
 namespace rdmabench::verbs {
-namespace {
 
-/// What to try after ibv_reg_mr() gave `code`.
-std::string remedy(int code) {
-  if (code != ENOMEM && code != EAGAIN && code != EPERM) return "";
-  rlimit limit{};
-  getrlimit(RLIMIT_MEMLOCK, &limit);
-  if (limit.rlim_cur == RLIM_INFINITY) {
-    return "Locked memory is not limited ('ulimit -l'), so lower --size or --depth, or free "
-           "memory.";
+int access_flags(Access access) noexcept {
+  constexpr int kWindow = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  switch (access) {
+    case Access::local:
+      return IBV_ACCESS_LOCAL_WRITE;
+    case Access::window:
+      return kWindow;
+    case Access::atomic_window:
+      return kWindow | IBV_ACCESS_REMOTE_ATOMIC;
   }
-  return fmt::format(
-      "Locked memory is limited to {} KiB: raise it with 'ulimit -l unlimited' (or memlock in "
-      "/etc/security/limits.conf, LimitMEMLOCK= in a systemd unit).",
-      limit.rlim_cur / 1024);
+  return 0;
 }
 
-}  // namespace
-
 MemoryRegion register_memory(ibv_pd& domain, std::span<std::byte> bytes, Access access) {
-  int flags = IBV_ACCESS_LOCAL_WRITE;
-  if (access == Access::window) flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  MemoryRegion region(ibv_reg_mr(&domain, bytes.data(), bytes.size(), flags));
-  if (region == nullptr) {
-    const int code = errno;
-    throw Error(Fault::failed, fmt::format("ibv_reg_mr({} bytes)", bytes.size()), remedy(code),
-                code);
-  }
-  return region;
+  return register_by(Route::pinned, domain, {.bytes = bytes}, {.access = access});
 }
 
 }  // namespace rdmabench::verbs

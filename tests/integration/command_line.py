@@ -19,7 +19,7 @@ class Usage(unittest.TestCase):
         return result.stderr
 
     def test_help_of_every_command_goes_to_standard_output(self):
-        for words in ([], ["lat"], ["bw"], ["serve"], ["devices"], ["demo"]):
+        for words in ([], ["lat"], ["bw"], ["serve"], ["devices"], ["demo"], ["reg"]):
             result = run(*words, "--help")
             self.assertEqual(result.returncode, 0)
             self.assertIn("rdmabench", result.stdout)
@@ -50,6 +50,18 @@ class Usage(unittest.TestCase):
         self.assertIn("16384", self.refused("bw", "--backend", "loop", "--depth", "20000"))
         self.assertIn("256M", self.refused("lat", "--backend", "loop", "--size", "1G"))
         self.assertIn("'pigeon'", self.refused("lat", "host", "--op", "pigeon"))
+
+    def test_memory_that_is_none(self):
+        if "no verbs" in run("reg").stderr:  # this build cannot register any
+            self.assertIn("RDMABENCH_VERBS", self.refused("reg", "--memory", "hots", code=3))
+            return
+        self.assertIn("'hots'", self.refused("reg", "--memory", "hots"))
+        self.assertIn("'near'", self.refused("reg", "--numa", "near"))
+        self.assertIn("'cuda:0'", self.refused("reg", "--memory", "cuda:0", code=3))
+
+    def test_registration_without_a_device(self):
+        self.assertRegex(self.refused("reg", "--device", "nosuch9", code=3),
+                         "no RDMA device 'nosuch9'|no verbs")
 
     def test_nobody_listens(self):
         self.assertIn("rdmabench serve",

@@ -6,29 +6,56 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
+
+#include "rdmabench/memory/mapping.h"
+#include "rdmabench/memory/numa.h"
+#include "rdmabench/memory/request.h"
 
 namespace rdmabench::memory {
 
-/// Anonymous host memory, page-aligned, zeroed and touched, so that no page fault falls into a run.
-/// Owns its pages. Source: mmap(2), MAP_POPULATE. Thread rule: a value with no locks; one owner.
+/// Memory of the kind that was asked for, touched, so that no page fault falls into a run. New
+/// pages are zero; a file keeps its bytes. Owns its pages. Thread rule: a value with no locks; one
+/// owner.
 class Buffer {
  public:
   Buffer() = default;
-  /// Throws Error(failed, ENOMEM) when `bytes` cannot be had, Error(usage) when it is 0.
+  /// Host memory, page-aligned, wherever the kernel puts it. Throws as the other one.
   explicit Buffer(std::uint64_t bytes);
-  ~Buffer();
+  /// Throws Error(usage) when `bytes` is 0 or the request makes no sense, Error(unavailable) when
+  /// this machine has no such memory, Error(failed) when it cannot be had now; the text says what
+  /// to do. A node of Place::node is kept to: pages that are elsewhere are Error(failed).
+  Buffer(const Request& request, std::uint64_t bytes);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() = default;
 
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
 
+  /// Of the memory's pages: 4096, or a huge page's.
+  std::uint64_t page_bytes() const noexcept { return mapping_.page_bytes(); }
+  /// The descriptor of the dma-buf that holds the bytes, -1 for none; the buffer's own.
+  int dma_buf() const noexcept { return mapping_.dma_buf.get(); }
+  /// Where in the dma-buf data() is.
+  std::uint64_t dma_buf_offset() const noexcept {
+    return static_cast<std::uint64_t>(data_ - mapping_.bytes().data());
+  }
+
+  /// How the choice of a NUMA node went: "asked for node 0, near mlx5_0" or "anywhere: ..."
+  const std::string& placement() const noexcept { return placement_; }
+  /// Where the pages are now.
+  std::vector<NodePages> nodes() const { return find_pages(bytes(), page_bytes()); }
+
  private:
+  Mapping mapping_;
   std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;
+  std::string placement_;
 };
 
 /// Bytes from one message slot to the next: `size` rounded up to whole cache lines of 64 bytes.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "rdmabench/verbs/handles.h"
@@ -9,13 +10,18 @@
 namespace rdmabench::verbs {
 
 /// Who may touch a region. Each is the least that its use needs.
-enum class Access {
-  local,   ///< this side sends from it, and reads and receives land in it
-  window,  ///< the peer also writes to it and reads from it
+enum class Access : std::uint8_t {
+  local,          ///< this side sends from it, and reads and receives land in it
+  window,         ///< the peer also writes to it and reads from it
+  atomic_window,  ///< and does atomics on it
 };
 
-/// Registers `bytes`, which must outlive the region. Throws Error(failed); where the limit on
-/// locked memory is the likely cause it names that limit. Source: ibv_reg_mr(3), getrlimit(2).
+/// The flags of ibv_reg_mr(3).
+int access_flags(Access access) noexcept;
+
+/// Registers `bytes`, which must outlive the region, with its pages pinned. Throws Error(failed)
+/// with the likely causes; where the limit on locked memory is one it names that limit. Source:
+/// ibv_reg_mr(3), getrlimit(2).
 MemoryRegion register_memory(ibv_pd& domain, std::span<std::byte> bytes, Access access);
 
 }  // namespace rdmabench::verbs

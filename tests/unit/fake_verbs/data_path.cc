@@ -24,9 +24,8 @@ bool covers(std::uint32_t key, std::uint64_t address, std::uint64_t bytes, int a
   const auto found = state().regions.find(key);
   if (found == state().regions.end()) return false;
   const FakeRegion& region = *found->second;
-  const auto start = reinterpret_cast<std::uintptr_t>(region.addr);
-  return address >= start && address - start <= region.length &&
-         bytes <= region.length - (address - start) && (region.access & access) == access;
+  return address >= region.start && address - region.start <= region.length &&
+         bytes <= region.length - (address - region.start) && (region.access & access) == access;
 }
 
 bool covers(std::span<const ibv_sge> pieces, int access) {

@@ -42,6 +42,9 @@ struct Device {
   int max_cqe = 4096;
   int max_reads = 128;
   std::uint32_t max_inline = 512;
+  std::uint64_t max_mr_size = 0;  ///< 0: not told
+  bool takes_dma_buf = false;
+  ibv_odp_caps on_demand = {};
   std::vector<Port> ports = {};
 };
 
@@ -50,11 +53,14 @@ enum class Call {
   get_device_list,
   open_device,
   query_device,
+  query_device_ex,
   query_port,
   query_gid,
   query_gid_table,
   alloc_pd,
   reg_mr,
+  reg_dmabuf_mr,
+  dereg_mr,
   create_cq,
   create_qp,
   modify_qp,
@@ -83,6 +89,14 @@ void break_queue_pair(std::uint32_t number);
 
 /// What the last ibv_modify_qp() calls gave a living queue pair, and its state.
 ibv_qp_attr attributes(std::uint32_t number);
+
+/// How a living region was registered.
+struct RegionFacts {
+  int access;            ///< ibv_access_flags, as they came
+  int dma_buf = -1;      ///< the descriptor; -1 for ibv_reg_mr()
+  std::uint64_t offset;  ///< in the dma-buf
+};
+RegionFacts region(std::uint32_t local_key);
 
 /// Objects that are alive: device lists, contexts, domains, regions, queues.
 int live();

@@ -8,7 +8,6 @@
 #include "state.h"
 
 #undef ibv_query_port
-#undef ibv_reg_mr
 #undef ibv_get_device_list
 
 namespace rdmabench::fake_verbs {
@@ -170,6 +169,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
   }
   opened->sz = sizeof(verbs_context);
   opened->query_port = query_port;
+  opened->query_device_ex = query_device_ex;
   opened->context.device = device;
   opened->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   opened->context.ops.post_send = post_send;
@@ -194,6 +194,7 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   const Device& device = fake(*context).device->config;
   std::memset(attributes, 0, sizeof *attributes);
   std::strcpy(attributes->fw_ver, "1.2.3");
+  attributes->max_mr_size = device.max_mr_size;
   attributes->max_qp_wr = device.max_qp_wr;
   attributes->max_cqe = device.max_cqe;
   attributes->max_qp_rd_atom = device.max_reads;
@@ -256,39 +257,6 @@ int ibv_dealloc_pd(ibv_pd* domain) {
   if (!may_go(mine->children, "protection domain freed before its objects")) return EBUSY;
   --fake(*domain->context).children;
   delete mine;
-  --state().live;
-  return 0;
-}
-
-ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t /*iova*/,
-                         unsigned int access) {
-  State& now = state();
-  const std::lock_guard lock(now.mutex);
-  if (refused(Call::reg_mr)) return nullptr;
-  auto* region = new FakeRegion{};
-  region->context = domain->context;
-  region->pd = domain;
-  region->addr = address;
-  region->length = length;
-  region->access = static_cast<int>(access);
-  region->lkey = now.next_number++;
-  region->rkey = ~region->lkey;  // so that one taken for the other is found out
-  now.regions[region->lkey] = region;
-  ++static_cast<FakeDomain*>(domain)->children;
-  ++now.live;
-  return region;
-}
-
-ibv_mr* ibv_reg_mr(ibv_pd* domain, void* address, size_t length, int access) {
-  return ibv_reg_mr_iova2(domain, address, length, reinterpret_cast<std::uintptr_t>(address),
-                          static_cast<unsigned>(access));
-}
-
-int ibv_dereg_mr(ibv_mr* region) {
-  const std::lock_guard lock(state().mutex);
-  state().regions.erase(region->lkey);
-  --static_cast<FakeDomain*>(region->pd)->children;
-  delete static_cast<FakeRegion*>(region);
   --state().live;
   return 0;
 }

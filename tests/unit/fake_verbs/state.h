@@ -29,6 +29,9 @@ struct FakeDomain : ibv_pd {
 
 struct FakeRegion : ibv_mr {
   int access = 0;
+  std::uintptr_t start = 0;  ///< its first remote address: `addr` is none for a dma-buf
+  int dma_buf = -1;
+  std::uint64_t offset = 0;
 };
 
 struct FakeQueuePair;
@@ -92,6 +95,10 @@ inline FakeContext& fake(ibv_context& context) {
 int count(Call call);
 /// The same for a call that returns a pointer: sets errno.
 bool refused(Call call);
+
+// In verbs_context.
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
+                    ibv_device_attr_ex* attributes, std::size_t size);
 
 // The data path, in ibv_context::ops. They take the mutex.
 int post_send(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** refused_request);

@@ -1,0 +1,64 @@
+// What it costs to make memory known to a device, and to take it back.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/measure/statistics.h"
+#include "rdmabench/memory/buffer.h"
+#include "rdmabench/verbs/registration.h"
+
+namespace rdmabench::run {
+
+/// When a measurement ends: after `iterations`, or earlier once `time` is used up and at least
+/// kFewestRegistrations are done.
+struct RegistrationStop {
+  std::uint64_t iterations = 1000;  ///< at least 1
+  std::chrono::nanoseconds time = std::chrono::seconds(1);
+};
+inline constexpr std::uint64_t kFewestRegistrations = 10;
+
+/// One kind of memory at one size.
+struct RegistrationCost {
+  std::string memory;  ///< as on the command line: "huge:2M"
+  std::uint64_t size_bytes = 0;
+  verbs::Route route = verbs::Route::pinned;
+  std::vector<verbs::Rung> others;
+  std::vector<std::string> notes;
+  std::string placement;                  ///< see memory::Buffer
+  std::vector<memory::NodePages> nodes;   ///< where the pages were
+  std::uint64_t page_bytes = 0;           ///< of the pages in `nodes`
+  measure::LatencySummary registering;    ///< of the one call by which the route registers
+  measure::LatencySummary deregistering;  ///< of ibv_dereg_mr()
+
+  /// At the median; 0 if it took no time.
+  double bytes_per_s() const noexcept;
+};
+
+/// An opened device to measure with. Thread rule: one thread at a time.
+class RegistrationBench {
+ public:
+  /// `device` is "NAME", "NAME:PORT" or "" for the first that can be opened. Throws
+  /// Error(unavailable) when there is none.
+  explicit RegistrationBench(std::string_view device);
+
+  const std::string& device() const noexcept { return device_; }
+
+  /// Allocates and touches the memory, finds the route by the ladder, registers and deregisters a
+  /// few times to warm up, and then times every call of each kind by CLOCK_MONOTONIC_RAW, none left
+  /// out. The pages stay where they are in between, so what is measured is pinning and mapping, not
+  /// page faults. Throws what memory::Buffer and verbs::register_memory() throw.
+  RegistrationCost measure(const memory::Request& memory,
+                           const verbs::RegistrationRequest& registration, std::uint64_t bytes,
+                           const RegistrationStop& stop) const;
+
+ private:
+  std::string device_;
+  verbs::Context context_;
+  verbs::ProtectionDomain domain_;
+};
+
+}  // namespace rdmabench::run

@@ -1,0 +1,121 @@
+#include "rdmabench/memory/request.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <bit>
+#include <charconv>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::memory {
+namespace {
+
+constexpr int kMaxNode = 1023;  // MAX_NUMNODES of the kernel's largest configuration, less one
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::uint64_t page_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+  throw Error(Fault::usage, fmt::format("the memory '{}' {}", text, why),
+              "Write host, huge, huge:2M, huge:1G, file:PATH, file:PATH@OFFSET or dmabuf.");
+}
+
+Request parse_huge(std::string_view text, std::string_view size) {
+  Request request{.kind = Kind::huge};
+  request.huge_page_bytes = parse_size(size);
+  if (!std::has_single_bit(request.huge_page_bytes) || request.huge_page_bytes <= page_bytes()) {
+    refuse(text, fmt::format("has no huge page size: {} is no power of two above {} bytes", size,
+                             page_bytes()));
+  }
+  return request;
+}
+
+Request parse_file(std::string_view text, std::string_view path) {
+  Request request{.kind = Kind::file};
+  const std::size_t at = path.rfind('@');
+  if (at != std::string_view::npos && at + 1 < path.size() && is_digit(path[at + 1])) {
+    request.offset = parse_size(path.substr(at + 1));
+    path = path.substr(0, at);
+  }
+  if (path.empty()) refuse(text, "names no file");
+  if (request.offset % page_bytes() != 0) {
+    refuse(text, fmt::format("begins at {}, which is no multiple of the page size {}",
+                             request.offset, page_bytes()));
+  }
+  request.path = path;
+  return request;
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::host:
+      return "host";
+    case Kind::huge:
+      return "huge";
+    case Kind::file:
+      return "file";
+    case Kind::dmabuf:
+      return "dmabuf";
+  }
+  return "";
+}
+
+Request parse_request(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const bool bare = colon == std::string_view::npos;
+  const std::string_view rest = bare ? std::string_view() : text.substr(colon + 1);
+  if (kind == "host" && bare) return {};
+  if (kind == "huge") return bare ? Request{.kind = Kind::huge} : parse_huge(text, rest);
+  if (kind == "file") return parse_file(text, rest);
+  if (kind == "dmabuf" && (bare || rest == "udmabuf")) return {.kind = Kind::dmabuf};
+  if (kind == "cuda") {
+    throw Error(Fault::unavailable,
+                fmt::format("the memory '{}' is not available in this build", text),
+                "Take host, huge, file:PATH or dmabuf.");
+  }
+  refuse(text, "is not known");
+}
+
+Numa parse_numa(std::string_view text) {
+  if (text == "auto") return {.place = Numa::Place::near};
+  if (text == "none") return {.place = Numa::Place::any};
+  int number = -1;
+  const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status != std::errc() || tail != text.data() + text.size() || number < 0 ||
+      number > kMaxNode) {
+    throw Error(Fault::usage, fmt::format("'{}' is not a NUMA node", text),
+                fmt::format("Write auto, none or a number from 0 to {}.", kMaxNode));
+  }
+  return {.place = Numa::Place::node, .number = number};
+}
+
+std::string to_text(const Request& request) {
+  std::string text(name(request.kind));
+  if (request.kind == Kind::huge && request.huge_page_bytes != 0) {
+    text += fmt::format(":{}", format_size(request.huge_page_bytes));
+  }
+  if (request.kind == Kind::file) {
+    text += fmt::format(":{}", request.path);
+    if (request.offset != 0) text += fmt::format("@{}", format_size(request.offset));
+  }
+  return text;
+}
+
+Request next(Request request, std::uint64_t bytes) {
+  if (request.kind != Kind::file) return request;
+  const std::uint64_t page = page_bytes();
+  request.offset += (request.unaligned + bytes + page - 1) / page * page;
+  return request;
+}
+
+}  // namespace rdmabench::memory

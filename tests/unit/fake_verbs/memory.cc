@@ -1,0 +1,111 @@
+// Memory regions, and what a device says of on-demand paging.
+#include <cerrno>
+#include <cstring>
+
+#include "state.h"
+
+#undef ibv_reg_mr
+
+namespace rdmabench::fake_verbs {
+namespace {
+
+constexpr std::uint64_t kPageMask = 4095;
+constexpr int kDmaBufAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                              IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                              IBV_ACCESS_RELAXED_ORDERING;
+
+const Device& device_of(ibv_context* context) {
+  return fake(*context).device->config;
+}
+
+ibv_mr* fail(int code) {
+  errno = code;
+  return nullptr;
+}
+
+ibv_mr* add(ibv_pd* domain, FakeRegion made) {
+  State& now = state();
+  auto* region = new FakeRegion(made);
+  region->context = domain->context;
+  region->pd = domain;
+  region->lkey = now.next_number++;
+  region->rkey = ~region->lkey;  // so that one taken for the other is found out
+  now.regions[region->lkey] = region;
+  ++static_cast<FakeDomain*>(domain)->children;
+  ++now.live;
+  return region;
+}
+
+}  // namespace
+
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* /*input*/,
+                    ibv_device_attr_ex* attributes, std::size_t size) {
+  const std::lock_guard lock(state().mutex);
+  if (const int code = count(Call::query_device_ex); code != 0) return code;
+  std::memset(attributes, 0, size);
+  attributes->odp_caps = device_of(context).on_demand;
+  return 0;
+}
+
+RegionFacts region(std::uint32_t local_key) {
+  const std::lock_guard lock(state().mutex);
+  const FakeRegion& found = *state().regions.at(local_key);
+  return {.access = found.access, .dma_buf = found.dma_buf, .offset = found.offset};
+}
+
+}  // namespace rdmabench::fake_verbs
+
+using namespace rdmabench::fake_verbs;
+
+extern "C" {
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t iova,
+                         unsigned int access) {
+  const std::lock_guard lock(state().mutex);
+  if (refused(Call::reg_mr)) return nullptr;
+  const Device& device = device_of(domain->context);
+  const bool too_large = device.max_mr_size != 0 && length > device.max_mr_size;
+  const bool can_page = (device.on_demand.general_caps & IBV_ODP_SUPPORT) != 0;
+  if (too_large || ((access & IBV_ACCESS_ON_DEMAND) != 0 && !can_page)) return fail(EINVAL);
+  FakeRegion made{};
+  made.addr = address;
+  made.length = length;
+  made.access = static_cast<int>(access);
+  made.start = iova;
+  return add(domain, made);
+}
+
+ibv_mr* ibv_reg_mr(ibv_pd* domain, void* address, size_t length, int access) {
+  return ibv_reg_mr_iova2(domain, address, length, reinterpret_cast<std::uintptr_t>(address),
+                          static_cast<unsigned>(access));
+}
+
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, uint64_t offset, size_t length, uint64_t iova, int fd,
+                          int access) {
+  const std::lock_guard lock(state().mutex);
+  if (refused(Call::reg_dmabuf_mr)) return nullptr;
+  if (!device_of(domain->context).takes_dma_buf) return fail(EOPNOTSUPP);
+  if (fd < 0) return fail(EBADF);
+  const bool same_page_offset = ((offset ^ iova) & kPageMask) == 0;
+  if (!same_page_offset || (access & ~kDmaBufAccess) != 0) return fail(EINVAL);
+  FakeRegion made{};
+  made.addr = reinterpret_cast<void*>(offset);  // as libibverbs does: no address of the process
+  made.length = length;
+  made.access = access;
+  made.start = iova;
+  made.dma_buf = fd;
+  made.offset = offset;
+  return add(domain, made);
+}
+
+int ibv_dereg_mr(ibv_mr* region) {
+  const std::lock_guard lock(state().mutex);
+  if (const int code = count(Call::dereg_mr); code != 0) return code;
+  state().regions.erase(region->lkey);
+  --static_cast<FakeDomain*>(region->pd)->children;
+  delete static_cast<FakeRegion*>(region);
+  --state().live;
+  return 0;
+}
+
+}  // extern "C"

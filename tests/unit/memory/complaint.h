@@ -1,0 +1,52 @@
+// The Error that a call throws, for tests of its text; and folders that stand for a machine's
+// files.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::memory {
+
+Error complaint(auto&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error";
+  return Error(Fault::failed, "no error");
+}
+
+/// An empty folder of this test's own, gone with the object.
+class Folder {
+ public:
+  explicit Folder(const std::filesystem::path& below = std::filesystem::temp_directory_path()) {
+    std::string name = (below / "rdmabench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path() const { return path_.string(); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << text;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace rdmabench::memory
