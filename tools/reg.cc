@@ -17,7 +17,7 @@
 
 #include "options.h"
 #include "output.h"
-#include "process.h"
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
 #include "rdmabench/report/environment.h"
@@ -211,7 +211,7 @@ std::string to_csv(const Outcome& outcome) {
 }
 
 int reg(const RegOptions& options) {
-  pin(options.common.cpu);
+  if (!options.common.config.cpus.empty()) pin_this_thread(options.common.config.cpus[0]);
   const Outcome outcome = measure(options);
   const std::string& format = options.common.format;
   const std::string text = format == "json"  ? to_json(outcome)
@@ -273,7 +273,7 @@ void add_options(CLI::App& app, RegOptions& options) {
       },
       "calls of each kind per size [1000, fewer once a second has passed]")
       ->type_name("N");
-  add_cpu(app, options.common.cpu);
+  add_cpus(app, options.common.config.cpus);
   add_output(app, options.common);
 }
 
