@@ -122,5 +122,61 @@ void BM_ReadsStamped(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_ReadsStamped, measure::TscClock);
 BENCHMARK_TEMPLATE(BM_ReadsStamped, measure::RawClock);
 
+/// The very loop that `bw --op write` runs. Less BM_WritesPosted, it is what the pump, the watch
+/// and the walk over slots cost a message.
+void BM_StreamLoop(benchmark::State& state) {
+  Ends ends(OperationCode::write);
+  LoopKey key{.shape = Shape::stream, .operation = OperationCode::write};
+  const EpochPlan plan{.iterations = kMessages,
+                       .size = kSize,
+                       .depth = kDepth,
+                       .receives = 1,
+                       .post_list = static_cast<std::uint32_t>(state.range(0))};
+  for (auto _ : state) {
+    state.PauseTiming();
+    key.side = Side::target;
+    const auto target = find_loop<Endpoint>(key);
+    target.stage(ends.b, key, plan);
+    std::thread serving([&] {
+      Watch watch(std::chrono::seconds(10), nullptr);
+      target.loop(ends.b, plan, watch, {});
+    });
+    key.side = Side::initiator;
+    const auto initiator = find_loop<Endpoint>(key);
+    initiator.stage(ends.a, key, plan);
+    Watch watch(std::chrono::seconds(10), nullptr);
+    state.ResumeTiming();
+    const EpochResult result = initiator.loop(ends.a, plan, watch, {});
+    state.PauseTiming();
+    serving.join();
+    if (result.outcome != Outcome::ok) state.SkipWithError("the loop failed");
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
+}
+BENCHMARK(BM_StreamLoop)->Arg(1)->Arg(16)->UseRealTime();
+
+/// Post and poll over the same slots, and nothing else.
+void BM_WritesPosted(benchmark::State& state) {
+  Ends ends(OperationCode::write);
+  const transport::Region region = ends.a.send_region();
+  for (auto _ : state) {
+    ends.a.prepare(OperationCode::write, kSize);
+    std::uint64_t offset = 0;
+    while (ends.a.completed() < kMessages) {
+      while (ends.a.posted() < kMessages &&
+             ends.a.post<transport::Write>(offset, 0, Signal::by_interval) ==
+                 transport::PostStatus::posted) {
+        offset += region.stride;
+        if (offset == region.stride * region.slots) offset = 0;
+      }
+      ends.a.poll([](const transport::Received&) noexcept {});
+    }
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
+}
+BENCHMARK(BM_WritesPosted);
+
 }  // namespace
 }  // namespace rdmabench::workload

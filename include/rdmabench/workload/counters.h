@@ -51,15 +51,31 @@ bool check_word(std::span<const std::byte> message, std::uint64_t i, std::uint64
   return inbox.end(Outcome::wrong_data, Wait::nothing);
 }
 
-/// At the target, when all have been done: how many succeeded.
-template <transport::Transport T>
-std::uint64_t sum_counters(T& endpoint) noexcept {
+/// At the target, when all have been done: counts what succeeded. A fetch-and-add cannot fail, so
+/// when validating all must have.
+template <class Op, bool kValidate, transport::Transport T>
+bool count_succeeded(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
+                     EpochResult& result) noexcept {
   const transport::Region window = endpoint.window();
-  std::uint64_t sum = 0;
   for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
-    sum += word_in(message_in(window, slot, transport::kAtomicBytes));
+    result.succeeded += word_in(message_in(window, slot, transport::kAtomicBytes));
   }
-  return sum;
+  constexpr bool kMustAll = kValidate && Op::kCode == transport::OperationCode::fetch_add;
+  if (!kMustAll || result.succeeded == plan.iterations) return true;
+  result.message = result.succeeded;
+  return inbox.end(Outcome::wrong_messages, Wait::nothing);
+}
+
+/// What the target of operations that it is not told of does when all have been done.
+template <class Op, bool kValidate, transport::Transport T>
+bool check_quiet(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
+                 EpochResult& result) noexcept {
+  if constexpr (Op::kAtomic) {
+    return count_succeeded<Op, kValidate>(endpoint, plan, inbox, result);
+  } else if constexpr (kValidate && !Op::kFromTarget) {
+    return check_window(endpoint, plan, inbox, result);
+  }
+  return true;
 }
 
 }  // namespace rdmabench::workload

@@ -79,12 +79,8 @@ class Duplex {
   /// When both directions have come to rest.
   bool check() noexcept {
     result_.message = result_.arrived;
-    if constexpr (Op::kAtomic) result_.succeeded = sum_counters(endpoint_);
     if constexpr (Op::kNotifies) return arrivals_.check_all();
-    if constexpr (kAfterwards<Op, kValidate> == Afterwards::check_window) {
-      return check_window(endpoint_, plan_, inbox_, result_);
-    }
-    return true;
+    return check_quiet<Op, kValidate>(endpoint_, plan_, inbox_, result_);
   }
 
   bool confirm() noexcept { return inbox_.post_token(taker()); }

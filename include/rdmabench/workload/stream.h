@@ -75,33 +75,20 @@ EpochResult stream_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   return result;
 }
 
-/// What is left to do for a target that is not told of each operation.
-enum class Afterwards : std::uint8_t { nothing, check_window, sum_counters };
-
-template <class Op, bool kValidate>
-inline constexpr Afterwards kAfterwards = Op::kAtomic       ? Afterwards::sum_counters
-                                          : Op::kFromTarget ? Afterwards::nothing
-                                          : kValidate       ? Afterwards::check_window
-                                                            : Afterwards::nothing;
-
 /// The target of operations that it is not told of: it lends its progress until the initiator's
 /// token, looks at what was done to its window, and confirms.
 ///
-/// `kDevice`: the device serves the initiator without this side's processor, and the initiator's
-/// clock has stopped when the token comes, so the wait need not spin. A write's clock still runs,
-/// and waits for our answer.
-template <transport::Transport T, Afterwards kThen, bool kDevice>
+/// Where the device serves the initiator without this side's processor and the initiator's clock
+/// has stopped when the token comes, the wait does not spin. A write's clock still runs, and waits
+/// for our answer.
+template <transport::Transport T, class Op, bool kValidate>
 EpochResult quiet_target(T& endpoint, const EpochPlan& plan, Watch& watch,
                          std::span<measure::Ticks> /*intervals*/) noexcept {
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
-  if (!inbox.wait_token(std::chrono::microseconds(kDevice ? 1000 : 0))) return result;
-  if constexpr (kThen == Afterwards::check_window) {
-    if (!check_window(endpoint, plan, inbox, result)) return result;
-  } else if constexpr (kThen == Afterwards::sum_counters) {
-    result.succeeded = sum_counters(endpoint);
-  }
-  inbox.send_token();
+  constexpr bool kNaps = Op::kFromTarget && !T::kNeedsProgress;
+  if (!inbox.wait_token(std::chrono::microseconds(kNaps ? 1000 : 0))) return result;
+  if (check_quiet<Op, kValidate>(endpoint, plan, inbox, result)) inbox.send_token();
   return result;
 }
 

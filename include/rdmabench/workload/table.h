@@ -28,19 +28,13 @@ struct Entry {
 
 namespace detail {
 
-/// The target of operations that it is not told of.
-template <transport::Transport T, class Op, bool kValidate>
-constexpr Loop<T> quiet_loop() {
-  return &quiet_target < T, kAfterwards<Op, kValidate>, Op::kFromTarget && !T::kNeedsProgress > ;
-}
-
 template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> stream_loop(const LoopKey& key) {
   if (key.side == Side::target) {
     if constexpr (Op::kNotifies) {
       return &stream_target<T, Op, kValidate>;
     } else {
-      return quiet_loop<T, Op, kValidate>();
+      return &quiet_target<T, Op, kValidate>;
     }
   }
   if (!key.paced) return &stream_initiator<T, Op, kValidate, Unpaced>;
@@ -53,7 +47,7 @@ template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> latency_loop(const LoopKey& key) {
   const bool tsc = key.clock == measure::ClockSource::tsc;
   if constexpr (Op::kFromTarget) {
-    if (key.side == Side::target) return quiet_loop<T, Op, kValidate>();
+    if (key.side == Side::target) return &quiet_target<T, Op, kValidate>;
     return tsc ? &read_latency_initiator<T, Op, measure::TscClock, kValidate>
                : &read_latency_initiator<T, Op, measure::RawClock, kValidate>;
   } else {
@@ -81,7 +75,7 @@ constexpr Loop<T> open_loop(const LoopKey& key) {
       if constexpr (Op::kNotifies) {
         return &echo_target<T, Op, kValidate>;
       } else {
-        return quiet_loop<T, Op, kValidate>();
+        return &quiet_target<T, Op, kValidate>;
       }
     }
     return key.clock == measure::ClockSource::tsc

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "rdmabench/base/error.h"
@@ -143,6 +144,134 @@ TEST(LoopEndpoint, RefusesAnAddressItDoesNotKnow) {
   Endpoint endpoint(request(), "");
   EXPECT_THROW(endpoint.connect("loop-999999"), Error);
   EXPECT_THROW(endpoint.prepare(OperationCode::send, kSize + 1), Error);
+}
+
+TEST(LoopEndpoint, AtomicsActOnThePeersWindowAndBringBackWhatWasThere) {
+  EndpointRequest eight = request();
+  eight.max_size = kAtomicBytes;
+  Endpoint a(eight, "");
+  Endpoint b(eight, "");
+  a.connect(b.address());
+  a.prepare(OperationCode::fetch_add, kAtomicBytes);
+  const auto word = [](const std::byte* at) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(a.post<FetchAdd>(64, 0, Signal::now), PostStatus::posted);
+    EXPECT_EQ(word(a.send_region().data + 64), i);
+    EXPECT_EQ(word(b.window().data + 64), i + 1);
+    drain(a);
+  }
+  ASSERT_EQ(a.post<CompareSwap>(64, 7, Signal::now), PostStatus::posted);
+  EXPECT_EQ(word(a.send_region().data + 64), 3U);  // it held 3 and not 7, so nothing was swapped
+  EXPECT_EQ(word(b.window().data + 64), 3U);
+  drain(a);
+  ASSERT_EQ(a.post<CompareSwap>(64, 3, Signal::now), PostStatus::posted);
+  EXPECT_EQ(word(a.send_region().data + 64), 3U);
+  EXPECT_EQ(word(b.window().data + 64), 4U);
+}
+
+TEST(LoopEndpoint, SendImmCarriesItsWord) {
+  Pair pair(OperationCode::send_imm);
+  ASSERT_EQ(pair.a.post<SendImm>(0, 0x1234567890, Signal::now), PostStatus::posted);
+  const auto received = drain(pair.b);
+  ASSERT_EQ(received.size(), 1U);
+  EXPECT_EQ(received[0].immediate, 0x34567890U);
+}
+
+TEST(LoopEndpoint, PostsAListWholeOrNotAtAll) {
+  EndpointRequest wide = request();
+  wide.receives = wide.receive_slots = 4;
+  wide.send_slots = 3;
+  Endpoint a(wide, "");
+  Endpoint b(wide, "");
+  a.connect(b.address());
+  b.connect(a.address());
+  a.prepare(OperationCode::send_imm, kSize);
+  const std::uint64_t stride = a.send_region().stride;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    memory::fill_pattern(slot(a.send_region(), i), static_cast<std::uint8_t>(i + 1));
+  }
+  const Burst burst{
+      .offset = 2 * stride, .stride = stride, .wrap = 3 * stride, .word = 10, .count = 3};
+  ASSERT_EQ(a.post_list<SendImm>(burst, Signal::now), PostStatus::posted);
+  EXPECT_EQ(a.post_list<SendImm>(burst, Signal::now), PostStatus::busy);  // two receives are left
+  EXPECT_EQ(a.posted(), 3U);
+  const auto received = drain(b);
+  ASSERT_EQ(received.size(), 3U);
+  const std::uint8_t tags[] = {3, 1, 2};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(received[i].immediate, 10 + i);
+    EXPECT_EQ(memory::find_mismatch(slot(b.receive_region(), i), tags[i]), std::nullopt);
+  }
+  drain(a);
+  EXPECT_EQ(a.completed(), 3U);
+}
+
+TEST(LoopLanes, AreEachInOrderAndHaveReceivesOfTheirOwn) {
+  EndpointRequest many = request();
+  many.lanes = 3;
+  many.receive_slots = 6;
+  ManyEndpoint a(many, "");
+  ManyEndpoint b(many, "");
+  a.connect(b.address());
+  b.connect(a.address());
+  a.prepare(OperationCode::send_imm, kSize);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    ASSERT_EQ(a.post<SendImm>(0, i, Signal::now, i % 3), PostStatus::posted);
+  }
+  EXPECT_EQ(a.post<SendImm>(0, 6, Signal::now, 0), PostStatus::busy);
+  std::vector<Received> all;
+  b.poll([&](const Received& received) noexcept { all.push_back(received); });
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_NE(all.front().immediate, 0U);  // not in the order of posting over all
+  std::vector<std::uint32_t> last(3, 0);
+  for (const Received& received : all) {
+    const std::uint32_t lane = received.immediate % 3;
+    EXPECT_EQ(received.slot / 2, lane);
+    EXPECT_TRUE(received.immediate < 3 || last[lane] == received.immediate - 3);
+    last[lane] = received.immediate;
+    EXPECT_EQ(b.post_receive(received.slot), PostStatus::posted);
+  }
+  for (int poll = 0; poll < 3; ++poll) a.poll([](const Received&) noexcept {});
+  EXPECT_EQ(a.completed(), 6U);
+  EXPECT_EQ(a.post<SendImm>(0, 6, Signal::now, 0), PostStatus::posted);
+}
+
+TEST(LoopEndpoint, TakesAStrideAndAnUnalignedStart) {
+  EndpointRequest odd = request();
+  odd.slot_stride = 4096;
+  odd.misalignment = 3;
+  Endpoint a(odd, "");
+  Endpoint b(odd, "");
+  a.connect(b.address());
+  a.prepare(OperationCode::write, kSize);
+  EXPECT_EQ(a.send_region().stride, 4096U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.send_region().data) % 64, 3U);
+  memory::fill_pattern(slot(a.send_region(), 1), 9);
+  ASSERT_EQ(a.post<Write>(4096, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(memory::find_mismatch(slot(b.window(), 1), 9), std::nullopt);
+  EXPECT_THROW(a.prepare(OperationCode::fetch_add, kAtomicBytes), Error);
+}
+
+TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
+  const auto refused = [](auto change) {
+    EndpointRequest r = request();
+    change(r);
+    EXPECT_THROW(Endpoint(r, ""), Error);
+  };
+  refused([](EndpointRequest& r) { r.service = Service::ud; });
+  refused([](EndpointRequest& r) { r.events = true; });
+  refused([](EndpointRequest& r) { r.segments = 2; });
+  refused([](EndpointRequest& r) { r.shared_receives = true; });
+  refused([](EndpointRequest& r) { r.connection_manager = true; });
+  refused([](EndpointRequest& r) { r.lanes = 2; });
+  refused([](EndpointRequest& r) { r.slot_stride = 64; });
+  EndpointRequest r = request();
+  r.lanes = 0;
+  EXPECT_THROW(ManyEndpoint(r, ""), Error);
 }
 
 TEST(LoopBackend, RefusesAnotherProcess) {

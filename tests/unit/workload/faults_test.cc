@@ -2,30 +2,39 @@
 // here.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "pair.h"
 
 namespace rdmabench::workload {
 namespace {
 
+using namespace std::chrono_literals;
 using transport::OperationCode;
 
-constexpr EpochPlan kPlan{.iterations = 300, .size = 100, .depth = 8, .receives = 16};
+constexpr EpochPlan kPlan{
+    .iterations = 300, .size = 100, .depth = 8, .receives = 16, .gap_q16 = kShortGap};
 
-LoopKey key(Shape shape, OperationCode operation, bool validate) {
-  return {shape, operation, Side::initiator, validate, measure::clock_choice().source};
+EpochPlan plan_for(OperationCode operation) {
+  EpochPlan plan = kPlan;
+  if (transport::is_atomic(operation)) plan.size = transport::kAtomicBytes;
+  return plan;
 }
 
-TEST(PingPongFaults, AWrongImmediateIsSeenEvenWithoutValidation) {
-  Pair pair(key(Shape::latency, OperationCode::write_imm, false), kPlan);
-  pair.client.wrong_immediate_at = 7;
-  const BothResults run = pair.run();
-  EXPECT_EQ(run.target.outcome, Outcome::wrong_immediate);
-  EXPECT_EQ(run.initiator.outcome, Outcome::interrupted);
-  EXPECT_EQ(run.initiator.message, 7U);
+constexpr auto kAllShapes =
+    std::array{Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop};
+
+using ShapeAndOperation = std::tuple<Shape, OperationCode>;
+
+std::string case_name(const ::testing::TestParamInfo<ShapeAndOperation>& info) {
+  return name_of(std::get<0>(info.param)) + "_" + name_of(std::get<1>(info.param));
 }
 
-TEST(StreamFaults, AWrongImmediateIsSeenEvenWithoutValidation) {
-  Pair pair(key(Shape::stream, OperationCode::write_imm, false), kPlan);
+class WrongImmediate : public ::testing::TestWithParam<ShapeAndOperation> {};
+
+TEST_P(WrongImmediate, IsSeenEvenWithoutValidation) {
+  const auto [shape, operation] = GetParam();
+  Pair pair(key_of(shape, operation, false), kPlan);
   pair.client.wrong_immediate_at = 299;
   const BothResults run = pair.run();
   EXPECT_EQ(run.target.outcome, Outcome::wrong_immediate);
@@ -33,101 +42,323 @@ TEST(StreamFaults, AWrongImmediateIsSeenEvenWithoutValidation) {
   EXPECT_EQ(run.initiator.outcome, Outcome::interrupted);
 }
 
-class WrongByte : public ::testing::TestWithParam<std::tuple<Shape, OperationCode>> {};
+TEST_P(WrongImmediate, IsSeenAmongSeveralLanes) {
+  const auto [shape, operation] = GetParam();
+  PairOf<FaultyLanes> pair(key_of(shape, operation, false), kPlan, 8, 4);
+  pair.client.wrong_immediate_at = 7;
+  const BothResults run = pair.run();
+  EXPECT_NE(run.target.outcome, Outcome::ok);
+  EXPECT_NE(run.initiator.outcome, Outcome::ok);
+}
+
+TEST_P(WrongImmediate, OfAnAnswerIsSeenByTheInitiator) {
+  const auto [shape, operation] = GetParam();
+  if (shape == Shape::stream) return;  // it has no answers
+  Pair pair(key_of(shape, operation, false), kPlan);
+  pair.server.wrong_immediate_at = 100;
+  const BothResults run = pair.run();
+  EXPECT_EQ(run.initiator.outcome, Outcome::wrong_immediate);
+  EXPECT_EQ(run.initiator.message, 100U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WrongImmediate,
+                         ::testing::Combine(::testing::ValuesIn(kAllShapes),
+                                            ::testing::Values(OperationCode::write_imm,
+                                                              OperationCode::send_imm)),
+                         case_name);
+
+class WrongByte : public ::testing::TestWithParam<ShapeAndOperation> {};
 
 TEST_P(WrongByte, IsFoundByTheTarget) {
   const auto [shape, operation] = GetParam();
-  Pair pair(key(shape, operation, true), kPlan);
+  Pair pair(key_of(shape, operation, true), kPlan);
   pair.client.wrong_byte_at = 299;  // the last message: what a window still holds at the end
   const BothResults run = pair.run();
   EXPECT_EQ(run.target.outcome, Outcome::wrong_data);
   EXPECT_EQ(run.target.message, 299U);
   EXPECT_EQ(run.target.byte, 0U);
+  EXPECT_NE(run.initiator.outcome, Outcome::ok);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WrongByte,
-                         ::testing::Combine(::testing::Values(Shape::latency, Shape::stream),
-                                            ::testing::Values(OperationCode::send,
-                                                              OperationCode::write,
-                                                              OperationCode::write_imm)));
+TEST_P(WrongByte, IsFoundByTheTargetOfLists) {
+  const auto [shape, operation] = GetParam();
+  if (shape != Shape::stream && shape != Shape::duplex) return;
+  EpochPlan lists = kPlan;
+  lists.post_list = 4;
+  Pair pair(key_of(shape, operation, true), lists);
+  pair.client.wrong_byte_at = 298;
+  EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data);
+}
+
+TEST_P(WrongByte, IsFoundAmongSeveralLanes) {
+  const auto [shape, operation] = GetParam();
+  PairOf<FaultyLanes> pair(key_of(shape, operation, true), kPlan, 8, 4);
+  if (loop_over(pair.client, key_of(shape, operation, true)).loop == nullptr) return;
+  pair.client.wrong_byte_at = 299;
+  EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data);
+}
+
+TEST_P(WrongByte, OfAnAnswerIsFoundByTheInitiator) {
+  const auto [shape, operation] = GetParam();
+  if (shape == Shape::stream) return;
+  if (shape == Shape::open_loop && operation == OperationCode::write) return;  // no answers
+  Pair pair(key_of(shape, operation, true), kPlan);
+  pair.server.wrong_byte_at = 299;
+  const BothResults run = pair.run();
+  EXPECT_EQ(run.initiator.outcome, Outcome::wrong_data);
+  EXPECT_EQ(run.initiator.message, 299U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongByte,
+    ::testing::Combine(::testing::ValuesIn(kAllShapes),
+                       ::testing::Values(OperationCode::send, OperationCode::send_imm,
+                                         OperationCode::write, OperationCode::write_imm)),
+    case_name);
 
 TEST(ReadFaults, WrongDataInTheTargetsWindowIsFoundByTheReader) {
-  for (const Shape shape : {Shape::latency, Shape::stream}) {
-    Pair pair(key(shape, OperationCode::read, true), kPlan);
-    pair.spoil_window = true;
-    const BothResults run = pair.run();
-    EXPECT_EQ(run.initiator.outcome, Outcome::wrong_data);
-    EXPECT_EQ(run.initiator.byte, 5U);
-    EXPECT_EQ(run.target.outcome, Outcome::interrupted);
+  for (const OperationCode operation :
+       {OperationCode::read, OperationCode::fetch_add, OperationCode::compare_swap}) {
+    for (const Shape shape : kAllShapes) {
+      Pair pair(key_of(shape, operation, true), plan_for(operation));
+      pair.spoil_window = true;
+      const BothResults run = pair.run();
+      EXPECT_EQ(run.initiator.outcome, Outcome::wrong_data) << name_of(shape) << name_of(operation);
+      EXPECT_EQ(run.initiator.byte, 5U);
+      EXPECT_EQ(run.initiator.message, 0U);
+      EXPECT_NE(run.target.outcome, Outcome::ok);
+    }
   }
 }
 
-class LostMessage : public ::testing::TestWithParam<std::tuple<Shape, OperationCode>> {};
+TEST(AtomicFaults, SwapsThatFailAreCountedWithoutValidation) {
+  for (const Shape shape : {Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop}) {
+    Pair pair(key_of(shape, OperationCode::compare_swap, false),
+              plan_for(OperationCode::compare_swap), 1);
+    pair.client.lose_at = 100;  // so that all that come after find a word too small
+    const BothResults run = pair.run();
+    EXPECT_EQ(run.initiator.outcome, Outcome::ok);
+    EXPECT_EQ(run.target.succeeded, 100U) << name_of(shape);
+  }
+}
+
+TEST(AtomicFaults, AnAdditionThatDidNotHappenIsFoundWhenValidating) {
+  for (const Shape shape : {Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop}) {
+    Pair pair(key_of(shape, OperationCode::fetch_add, true), plan_for(OperationCode::fetch_add));
+    pair.client.lose_at = 299;
+    const BothResults run = pair.run();
+    EXPECT_EQ(run.target.outcome, Outcome::wrong_messages) << name_of(shape);
+    EXPECT_EQ(run.target.succeeded, 299U);
+  }
+}
+
+class LostMessage : public ::testing::TestWithParam<ShapeAndOperation> {};
 
 TEST_P(LostMessage, EndsBothSidesWithinTheLimit) {
   const auto [shape, operation] = GetParam();
-  Pair pair(key(shape, operation, false), kPlan);
+  Pair pair(key_of(shape, operation, false), kPlan);
   pair.client.lose_at = 100;
-  pair.limit = std::chrono::milliseconds(50);
+  pair.limit = 50ms;
   const BothResults run = pair.run();
   EXPECT_NE(run.initiator.outcome, Outcome::ok);
   EXPECT_NE(run.target.outcome, Outcome::ok);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LostMessage,
-                         ::testing::Values(std::tuple(Shape::latency, OperationCode::send),
-                                           std::tuple(Shape::latency, OperationCode::write),
-                                           std::tuple(Shape::latency, OperationCode::write_imm),
-                                           std::tuple(Shape::stream, OperationCode::send),
-                                           std::tuple(Shape::stream, OperationCode::write_imm)));
+INSTANTIATE_TEST_SUITE_P(
+    All, LostMessage,
+    ::testing::Values(ShapeAndOperation(Shape::latency, OperationCode::send),
+                      ShapeAndOperation(Shape::latency, OperationCode::write),
+                      ShapeAndOperation(Shape::latency, OperationCode::write_imm),
+                      ShapeAndOperation(Shape::stream, OperationCode::send),
+                      ShapeAndOperation(Shape::stream, OperationCode::write_imm),
+                      ShapeAndOperation(Shape::duplex, OperationCode::send),
+                      ShapeAndOperation(Shape::duplex, OperationCode::write_imm),
+                      ShapeAndOperation(Shape::open_loop, OperationCode::send),
+                      ShapeAndOperation(Shape::open_loop, OperationCode::send_imm)),
+    case_name);
+
+TEST(LostToken, EndsBothSidesWithinTheLimit) {
+  for (const auto& [shape, operation] :
+       {ShapeAndOperation(Shape::latency, OperationCode::read),
+        ShapeAndOperation(Shape::stream, OperationCode::write),
+        ShapeAndOperation(Shape::duplex, OperationCode::write),
+        ShapeAndOperation(Shape::open_loop, OperationCode::write)}) {
+    Pair pair(key_of(shape, operation, false), kPlan);
+    pair.client.lost_tokens = 1;
+    pair.limit = 50ms;
+    const BothResults run = pair.run();
+    EXPECT_NE(run.initiator.outcome, Outcome::ok) << name_of(shape);
+    EXPECT_NE(run.target.outcome, Outcome::ok) << name_of(shape);
+  }
+}
+
+TEST(LostToken, OfTheTargetEndsTheInitiatorWithinTheLimit) {
+  for (const Shape shape : {Shape::stream, Shape::duplex}) {
+    for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
+      Pair pair(key_of(shape, operation, false), kPlan);
+      pair.server.lost_tokens = 1;
+      pair.limit = 150ms;
+      const BothResults run = pair.run();
+      EXPECT_EQ(run.initiator.outcome, Outcome::stalled) << name_of(shape) << name_of(operation);
+      EXPECT_EQ(run.initiator.wait, Wait::confirmation);
+    }
+  }
+}
+
+TEST(Duplicates, AreFoundWhenValidating) {
+  for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
+    for (const OperationCode operation : {OperationCode::send, OperationCode::send_imm}) {
+      Pair pair(key_of(shape, operation, true), kPlan);
+      pair.client.double_at = 3;
+      const BothResults run = pair.run();
+      EXPECT_TRUE(is_about_data(run.target.outcome)) << name_of(shape);
+      EXPECT_EQ(run.target.message, 4U);
+    }
+  }
+}
+
+TEST(Duplicates, AreFoundAmongSeveralLanesByTheirSums) {
+  for (const Shape shape : {Shape::stream, Shape::duplex}) {
+    PairOf<FaultyLanes> pair(key_of(shape, OperationCode::send_imm, false), kPlan, 8, 4);
+    pair.client.double_at = 3;
+    EXPECT_TRUE(is_about_data(pair.run().target.outcome)) << name_of(shape);
+  }
+}
+
+TEST(Duplicates, OfAnswersAreFound) {
+  PairOf<FaultyLanes> pair(key_of(Shape::open_loop, OperationCode::send_imm, false), kPlan, 8, 4);
+  pair.server.double_at = 3;
+  EXPECT_TRUE(is_about_data(pair.run().initiator.outcome));
+}
 
 TEST(StreamFaults, ALostWriteIsFoundWhenValidating) {
-  Pair pair(key(Shape::stream, OperationCode::write, true), kPlan);
-  pair.client.lose_at = 298;
-  const BothResults run = pair.run();
-  EXPECT_EQ(run.target.outcome, Outcome::wrong_data);
+  for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
+    Pair pair(key_of(shape, OperationCode::write, true), kPlan);
+    pair.client.lose_at = 298;
+    const BothResults run = pair.run();
+    EXPECT_EQ(run.target.outcome, Outcome::wrong_data) << name_of(shape);
+  }
 }
 
 TEST(StreamFaults, WhatAnEarlierEpochWroteDoesNotPassForALostWrite) {
-  for (const OperationCode operation : {OperationCode::write, OperationCode::write_imm}) {
-    Pair pair(key(Shape::stream, operation, true), kPlan);
-    ASSERT_EQ(pair.run().target.outcome, Outcome::ok);
-    pair.client.lose_data_at = kPlan.iterations + 298;
-    EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data) << transport::name(operation);
+  for (const Shape shape : {Shape::stream, Shape::duplex}) {
+    for (const OperationCode operation : {OperationCode::write, OperationCode::write_imm}) {
+      Pair pair(key_of(shape, operation, true), kPlan);
+      ASSERT_EQ(pair.run().target.outcome, Outcome::ok);
+      pair.client.lose_data_at = kPlan.iterations + 298;
+      EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data) << name_of(operation);
+    }
   }
 }
 
 TEST(Faults, AMessageCutShortIsSeenEvenWithoutValidation) {
   for (const OperationCode operation : {OperationCode::send, OperationCode::write_imm}) {
-    for (const Shape shape : {Shape::latency, Shape::stream}) {
-      Pair pair(key(shape, operation, false), kPlan);
+    for (const Shape shape : kAllShapes) {
+      Pair pair(key_of(shape, operation, false), kPlan);
       pair.server.cut_bytes = 1;
-      EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_size) << transport::name(operation);
+      EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_size)
+          << name_of(shape) << name_of(operation);
     }
   }
 }
 
 TEST(Faults, AFailedPostEndsTheLoop) {
-  for (const Shape shape : {Shape::latency, Shape::stream}) {
-    Pair pair(key(shape, OperationCode::send, false), kPlan);
+  for (const Shape shape : kAllShapes) {
+    Pair pair(key_of(shape, OperationCode::send, false), kPlan);
     pair.client.fail_post_at = 3;
     const BothResults run = pair.run();
     EXPECT_EQ(run.initiator.outcome, Outcome::post_failed);
-    EXPECT_EQ(run.initiator.message, 3U);
+    EXPECT_TRUE(shape == Shape::open_loop || run.initiator.message == 3U);
     EXPECT_EQ(run.target.outcome, Outcome::interrupted);
   }
 }
 
+TEST(Faults, AFailedListEndsTheLoop) {
+  for (const Shape shape : {Shape::stream, Shape::duplex}) {
+    EpochPlan lists = kPlan;
+    lists.post_list = 4;
+    Pair pair(key_of(shape, OperationCode::send, false), lists);
+    pair.client.fail_post_at = 6;
+    const BothResults run = pair.run();
+    EXPECT_EQ(run.initiator.outcome, Outcome::post_failed);
+    EXPECT_EQ(run.initiator.message, 4U);  // the first of its list
+    EXPECT_EQ(run.target.outcome, Outcome::interrupted);
+  }
+}
+
+TEST(Faults, AFailedPostOfTheTargetEndsBoth) {
+  for (const Shape shape : {Shape::latency, Shape::duplex, Shape::open_loop}) {
+    Pair pair(key_of(shape, OperationCode::send, false), kPlan);
+    pair.server.fail_post_at = 3;
+    const BothResults run = pair.run();
+    EXPECT_EQ(run.target.outcome, Outcome::post_failed);
+    EXPECT_EQ(run.initiator.outcome, Outcome::interrupted);
+  }
+}
+
 TEST(Faults, AFailedCompletionEndsTheLoop) {
-  for (const OperationCode operation :
-       {OperationCode::send, OperationCode::write, OperationCode::read}) {
-    for (const Shape shape : {Shape::latency, Shape::stream}) {
-      Pair pair(key(shape, operation, false), kPlan);
-      pair.client.fail_poll_at = 0;
-      const BothResults run = pair.run();
-      EXPECT_EQ(run.initiator.outcome, Outcome::completion_failed) << transport::name(operation);
+  for (const OperationCode operation : {OperationCode::send, OperationCode::write,
+                                        OperationCode::read, OperationCode::compare_swap}) {
+    for (const Shape shape : kAllShapes) {
+      for (const std::uint64_t poll : {0, 20}) {
+        Pair pair(key_of(shape, operation, false), plan_for(operation));
+        pair.client.fail_poll_at = poll;
+        const BothResults run = pair.run();
+        EXPECT_EQ(run.initiator.outcome, Outcome::completion_failed)
+            << name_of(shape) << name_of(operation);
+        EXPECT_EQ(run.target.outcome, Outcome::interrupted);
+      }
     }
   }
+}
+
+TEST(Faults, APeerThatHasGoneEndsTheLoop) {
+  for (const OperationCode operation :
+       {OperationCode::send, OperationCode::write, OperationCode::read}) {
+    for (const Shape shape : kAllShapes) {
+      Pair pair(key_of(shape, operation, false), plan_for(operation));
+      pair.server.fail_poll_at = 0;
+      const BothResults run = pair.run();
+      EXPECT_EQ(run.initiator.outcome, Outcome::interrupted)
+          << name_of(shape) << name_of(operation);
+    }
+  }
+}
+
+TEST(Rests, AreTakenInsteadOfSpinning) {
+  for (const Shape shape : kAllShapes) {
+    EpochPlan plan = kPlan;
+    plan.events = true;
+    Pair pair(key_of(shape, OperationCode::send, true), plan);
+    pair.client.nap = pair.server.nap = 1ms;  // a completion wakes nobody here
+    pair.server.stall_at = 10;
+    const BothResults run = pair.run();
+    EXPECT_EQ(run.initiator.outcome, Outcome::ok);
+    EXPECT_EQ(run.target.outcome, Outcome::ok);
+    // The open loop's initiator has a schedule to keep, and its target rests.
+    EXPECT_GT(pair.client.rests + pair.server.rests, 0U) << name_of(shape);
+  }
+}
+
+TEST(Rests, DoNotHideAStall) {
+  EpochPlan plan = kPlan;
+  plan.events = true;
+  Pair pair(key_of(Shape::stream, OperationCode::send, false), plan);
+  pair.client.nap = pair.server.nap = 10ms;
+  pair.client.lose_at = 100;
+  pair.limit = 50ms;
+  const BothResults run = pair.run();
+  EXPECT_NE(run.target.outcome, Outcome::ok);
+  EXPECT_LT(pair.server.rests, 100U);  // not a thousand of 10 ms each
+}
+
+TEST(Rests, ThatFailEndTheLoop) {
+  EpochPlan plan = kPlan;
+  plan.events = true;
+  Pair pair(key_of(Shape::latency, OperationCode::send, false), plan);
+  pair.client.fail_rest = true;
+  pair.server.stall_at = 10;
+  EXPECT_EQ(pair.run().initiator.outcome, Outcome::completion_failed);
 }
 
 }  // namespace

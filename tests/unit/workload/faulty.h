@@ -36,16 +36,12 @@ class Faulty : public Base {
   std::chrono::milliseconds stall_time{20};
   std::chrono::milliseconds nap{0};  ///< rest() sleeps so long
   bool fail_rest = false;
+  bool never_completes = false;  ///< as where the peer's processor is needed, and asleep
 
   std::byte* peer_window = nullptr;  ///< for lose_data_at
   std::uint64_t peer_bytes = 0;
   std::uint64_t polls = 0;
   std::uint64_t rests = 0;
-
-  void prepare(transport::OperationCode code, std::uint64_t size) {
-    Base::prepare(code, size);
-    lost_ = 0;
-  }
 
   template <class Op>
   transport::PostStatus post(std::uint64_t offset, std::uint64_t word, transport::Signal signal,
@@ -54,12 +50,12 @@ class Faulty : public Base {
       --busy_posts;
       return transport::PostStatus::busy;
     }
-    const std::uint64_t i = posts_++;
+    const std::uint64_t i = posts_;
     if (i == fail_post_at) return transport::PostStatus::failed;
     if (i == lose_at || (i + 1) % lose_every == 0) {
-      // What was posted before it still has to complete, and its own signal may be the last.
-      ++lost_;
-      return transport::PostStatus::posted;
+      const transport::PostStatus status = lose(offset, signal, lane);
+      if (status == transport::PostStatus::posted) ++posts_;
+      return status;
     }
     if (i == wrong_immediate_at) ++word;
     if (i == wrong_byte_at) this->send_region().data[offset] ^= std::byte{1};
@@ -67,7 +63,11 @@ class Faulty : public Base {
     const std::vector<std::byte> before(landed.begin(), landed.end());
     const transport::PostStatus status = Base::template post<Op>(offset, word, signal, lane);
     std::copy(before.begin(), before.end(), landed.begin());
-    if (status == transport::PostStatus::busy) --posts_;
+    if (status == transport::PostStatus::posted) {
+      ++posts_;
+    } else if (i == wrong_byte_at) {
+      this->send_region().data[offset] ^= std::byte{1};
+    }
     if (i == double_at && status == transport::PostStatus::posted) {
       while (Base::template post<Op>(offset, word, signal, lane) == transport::PostStatus::busy) {
         std::this_thread::yield();
@@ -85,23 +85,27 @@ class Faulty : public Base {
     }
     const auto within = [&](std::uint64_t at) { return at >= posts_ && at - posts_ < burst.count; };
     if (within(fail_post_at)) return transport::PostStatus::failed;
+    std::byte* flipped = nullptr;
     if (within(wrong_byte_at)) {
       const std::uint64_t offset = burst.offset + (wrong_byte_at - posts_) * burst.stride;
-      this->send_region().data[offset % burst.wrap] ^= std::byte{1};
+      flipped = this->send_region().data + offset % burst.wrap;
+      *flipped ^= std::byte{1};
     }
     const transport::PostStatus status = Base::template post_list<Op>(burst, signal, lane);
     if (status == transport::PostStatus::posted) {
       posts_ += burst.count;
       ++lists_;
+    } else if (flipped) {
+      *flipped ^= std::byte{1};
     }
     return status;
   }
 
   transport::PostStatus post_token(transport::Signal signal) noexcept {
     if (lost_tokens == 0) return Base::post_token(signal);
-    --lost_tokens;
-    ++lost_;
-    return transport::PostStatus::posted;
+    const transport::PostStatus status = lose(0, signal, 0);
+    if (status == transport::PostStatus::posted) --lost_tokens;
+    return status;
   }
 
   transport::PostStatus post_receive(std::uint32_t slot) noexcept {
@@ -127,14 +131,19 @@ class Faulty : public Base {
     return !fail_rest;
   }
 
-  std::uint64_t posted() const noexcept { return Base::posted() + lost_; }
-  std::uint64_t completed() const noexcept { return Base::completed() + lost_; }
+  std::uint64_t completed() const noexcept { return never_completes ? 0 : Base::completed(); }
   std::uint64_t lists() const noexcept { return lists_; }
 
  private:
+  /// A read in its place: it completes as a message would that is lost on the way, and the peer
+  /// does not see it.
+  transport::PostStatus lose(std::uint64_t offset, transport::Signal signal,
+                             std::uint32_t lane) noexcept {
+    return Base::template post<transport::Read>(offset, 0, signal, lane);
+  }
+
   std::uint64_t posts_ = 0;
   std::uint64_t lists_ = 0;
-  std::uint64_t lost_ = 0;
 };
 
 using FaultyEndpoint = Faulty<transport::loop::Endpoint, true>;

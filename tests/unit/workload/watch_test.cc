@@ -34,6 +34,34 @@ TEST(Watch, GivesUpWhenThePeerHasGone) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST(Watch, LearnsOfAnAnswerByTheOtherWay) {
+  Watch watch(
+      10s, [] { return false; }, [] { return true; });
+  EXPECT_FALSE(watch.answered());
+  while (!watch.answered()) ASSERT_FALSE(watch.give_up());
+}
+
+TEST(Watch, AnExcusedWaitIsNoStallButAPeerThatHasGoneIsSeen) {
+  bool gone = false;
+  Watch watch(1ms, [&] { return gone; });
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < 20ms) {
+    watch.excuse();
+    ASSERT_FALSE(watch.give_up());
+  }
+  gone = true;
+  do {
+    watch.excuse();
+  } while (!watch.give_up());
+  EXPECT_EQ(watch.outcome(), Outcome::interrupted);
+}
+
+TEST(Watch, LooksAfterEachPollThatSleeps) {
+  Watch watch(0ns, nullptr);
+  watch.look_always();
+  EXPECT_TRUE(watch.give_up());
+}
+
 TEST(Watch, AsksNobodyInTheFirstPolls) {
   Watch watch(0ns, [] { return true; });
   for (std::uint64_t i = 1; i < Watch::kPollsPerLook; ++i) EXPECT_FALSE(watch.give_up());
