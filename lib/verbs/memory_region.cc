@@ -30,7 +30,8 @@ std::string remedy(int code) {
 
 MemoryRegion register_memory(ibv_pd& domain, std::span<std::byte> bytes, Access access) {
   int flags = IBV_ACCESS_LOCAL_WRITE;
-  if (access == Access::window) flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  if (access != Access::local) flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  if (access == Access::atomic_window) flags |= IBV_ACCESS_REMOTE_ATOMIC;
   MemoryRegion region(ibv_reg_mr(&domain, bytes.data(), bytes.size(), flags));
   if (region == nullptr) {
     const int code = errno;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "rdmabench/verbs/handles.h"
@@ -9,9 +10,10 @@
 namespace rdmabench::verbs {
 
 /// Who may touch a region. Each is the least that its use needs.
-enum class Access {
-  local,   ///< this side sends from it, and reads and receives land in it
-  window,  ///< the peer also writes to it and reads from it
+enum class Access : std::uint8_t {
+  local,          ///< this side sends from it, and reads and receives land in it
+  window,         ///< the peer also writes to it and reads from it
+  atomic_window,  ///< and does atomics on it
 };
 
 /// Registers `bytes`, which must outlive the region. Throws Error(failed); where the limit on
