@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
@@ -12,15 +13,9 @@
 namespace rdmabench::verbs {
 namespace {
 
-// Encoded as in the InfiniBand Architecture Specification, 9.7.5.2.8 and 9.7.6.1.3.
-constexpr std::uint8_t kRnrTimer = 12;  // the peer asks again 0.64 ms after a receive was missing
-constexpr std::uint8_t kTimeout = 14;   // 67 ms without an acknowledgement before the first retry
-// With kTimeout, a second or more until a dead peer shows. Not 7, the most: Soft-RoCE takes 7 for
-// "for ever", as it is for kRnrRetries (Linux, drivers/infiniband/sw/rxe/rxe_comp.c).
-constexpr std::uint8_t kRetries = 6;
-constexpr std::uint8_t kRnrRetries = 7;  // for ever: a slow receiver is no error
-
-constexpr std::uint8_t kHopLimit = 64;
+constexpr std::string_view kResolves =
+    "On RoCE this resolves the peer's address: check that it answers a ping from this port's "
+    "network device.";
 
 /// The encoding of an MTU, or throws.
 ibv_mtu encode_mtu(std::uint32_t bytes) {
@@ -43,81 +38,172 @@ ibv_ah_attr address_vector(const Connection& connection) {
   ibv_ah_attr vector{};
   vector.port_num = connection.port;
   vector.dlid = connection.remote_lid;
+  vector.sl = connection.path.service_level;
   if (connection.global) {
     vector.is_global = 1;
     std::memcpy(vector.grh.dgid.raw, connection.remote_gid.raw.data(), sizeof vector.grh.dgid.raw);
     vector.grh.sgid_index = static_cast<std::uint8_t>(connection.gid_index);
-    vector.grh.hop_limit = kHopLimit;
+    vector.grh.hop_limit = connection.path.hop_limit;
+    vector.grh.traffic_class = connection.path.traffic_class;
+    vector.grh.flow_label = connection.path.flow_label;
   }
   return vector;
 }
 
+std::string peer_text(const Connection& connection) {
+  return fmt::format("peer {} LID {} queue pair {}, MTU {}", to_text(connection.remote_gid),
+                     connection.remote_lid, connection.remote_qpn, connection.mtu);
+}
+
+/// Which sides of a reliable connection a type has: XRC splits them over two queue pairs.
+bool requests(ibv_qp_type type) {
+  return type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
+}
+bool responds(ibv_qp_type type) {
+  return type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV;
+}
+
+void to_rtr(ibv_qp& queue_pair, const Connection& connection) {
+  ibv_qp_attr receive{};
+  receive.qp_state = IBV_QPS_RTR;
+  if (queue_pair.qp_type == IBV_QPT_UD) {
+    modify(queue_pair, receive, IBV_QP_STATE, "UD to RTR", "");
+    return;
+  }
+  int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  receive.path_mtu = encode_mtu(connection.mtu);
+  receive.dest_qp_num = connection.remote_qpn;
+  receive.rq_psn = connection.remote_psn;
+  receive.ah_attr = address_vector(connection);
+  if (responds(queue_pair.qp_type)) {
+    mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    receive.max_dest_rd_atomic = connection.reads_in;
+    receive.min_rnr_timer = connection.path.rnr_timer;
+  }
+  modify(queue_pair, receive, mask, fmt::format("to RTR: {}", peer_text(connection)), kResolves);
+}
+
+void to_rts(ibv_qp& queue_pair, const Connection& connection) {
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  send.sq_psn = connection.local_psn;
+  int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  if (requests(queue_pair.qp_type)) {
+    mask |= IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_TIMEOUT;
+    send.max_rd_atomic = connection.reads_out;
+    send.retry_cnt = connection.path.retries;
+    send.rnr_retry = connection.path.rnr_retries;
+    send.timeout = connection.path.timeout;
+  } else if (queue_pair.qp_type == IBV_QPT_XRC_RECV) {
+    mask |= IBV_QP_TIMEOUT;
+    send.timeout = connection.path.timeout;
+  }
+  modify(queue_pair, send, mask, "to RTS", "");
+}
+
+ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec,
+                                  std::uint32_t inline_bytes) {
+  ibv_qp_init_attr_ex attributes{};
+  attributes.qp_type = spec.type;
+  if (spec.type == IBV_QPT_XRC_RECV) {
+    // It has no queues: what arrives names a shared receive queue of the domain.
+    attributes.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+    attributes.xrcd = spec.xrc_domain;
+    return attributes;
+  }
+  attributes.comp_mask = IBV_QP_INIT_ATTR_PD;
+  attributes.pd = &domain;
+  attributes.send_cq = spec.send_completions;
+  attributes.cap = {.max_send_wr = spec.sends,
+                    .max_recv_wr = 0,
+                    .max_send_sge = spec.segments,
+                    .max_recv_sge = 0,
+                    .max_inline_data = inline_bytes};
+  if (spec.type == IBV_QPT_XRC_SEND) return attributes;
+  attributes.recv_cq = spec.receive_completions;
+  attributes.srq = spec.shared_receives;
+  if (spec.shared_receives == nullptr) {
+    attributes.cap.max_recv_wr = spec.receives;
+    attributes.cap.max_recv_sge = 1;
+  }
+  return attributes;
+}
+
 }  // namespace
 
-SizedQueuePair create_queue_pair(ibv_pd& domain, ibv_cq& completions, QueuePairSize size) {
-  for (std::uint32_t inline_bytes = size.inline_bytes;; inline_bytes /= 2) {
-    ibv_qp_init_attr attributes{};
-    attributes.send_cq = &completions;
-    attributes.recv_cq = &completions;
-    attributes.qp_type = IBV_QPT_RC;
-    attributes.cap = {.max_send_wr = size.sends,
-                      .max_recv_wr = size.receives,
-                      .max_send_sge = 1,
-                      .max_recv_sge = 1,
-                      .max_inline_data = inline_bytes};
-    QueuePair queue_pair(ibv_create_qp(&domain, &attributes));
+std::string_view name(ibv_qp_type type) noexcept {
+  switch (type) {
+    case IBV_QPT_RC:
+      return "RC";
+    case IBV_QPT_UC:
+      return "UC";
+    case IBV_QPT_UD:
+      return "UD";
+    case IBV_QPT_XRC_SEND:
+      return "XRC send";
+    case IBV_QPT_XRC_RECV:
+      return "XRC receive";
+    default:
+      return "another type";
+  }
+}
+
+SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec) {
+  for (std::uint32_t inline_bytes = spec.inline_bytes;; inline_bytes /= 2) {
+    ibv_qp_init_attr_ex attributes = attributes_of(domain, spec, inline_bytes);
+    QueuePair queue_pair(ibv_create_qp_ex(domain.context, &attributes));
     if (queue_pair != nullptr) return {std::move(queue_pair), attributes.cap.max_inline_data};
+    const int code = errno;
     if (inline_bytes == 0) {
-      throw Error(
-          Fault::failed,
-          fmt::format("ibv_create_qp({}: RC, {} sends, {} receives)",
-                      ibv_get_device_name(domain.context->device), size.sends, size.receives),
-          "Lower --depth, raise 'ulimit -l', or list what holds the device's objects with "
-          "'rdma resource show'.",
-          errno);
+      throw Error(Fault::failed,
+                  fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
+                              ibv_get_device_name(domain.context->device), name(spec.type),
+                              attributes.cap.max_send_wr, attributes.cap.max_recv_wr),
+                  "Lower --depth, raise 'ulimit -l', or list what holds the device's objects with "
+                  "'rdma resource show'.",
+                  code);
     }
   }
 }
 
-void initialize(ibv_qp& queue_pair, std::uint8_t port) {
+void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_index,
+                RemoteAccess access, std::uint32_t q_key) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = port;
-  attributes.pkey_index = 0;
-  attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  modify(queue_pair, attributes,
-         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-         fmt::format("to INIT on port {}", port), "Check that the port is active.");
+  attributes.pkey_index = partition_index;
+  int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+  if (queue_pair.qp_type == IBV_QPT_UD) {
+    mask |= IBV_QP_QKEY;
+    attributes.qkey = q_key;
+  } else {
+    mask |= IBV_QP_ACCESS_FLAGS;
+    if (access.reads_and_writes) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_WRITE;
+    // UC answers nothing.
+    if (access.reads_and_writes && queue_pair.qp_type != IBV_QPT_UC) {
+      attributes.qp_access_flags |= IBV_ACCESS_REMOTE_READ;
+    }
+    if (access.atomics) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+  }
+  modify(queue_pair, attributes, mask,
+         fmt::format("to INIT on port {}, partition key {}", port, partition_index),
+         "Check that the port is active.");
 }
 
 void connect(ibv_qp& queue_pair, const Connection& connection) {
-  ibv_qp_attr receive{};
-  receive.qp_state = IBV_QPS_RTR;
-  receive.path_mtu = encode_mtu(connection.mtu);
-  receive.dest_qp_num = connection.remote_qpn;
-  receive.rq_psn = connection.remote_psn;
-  receive.max_dest_rd_atomic = connection.reads_in;
-  receive.min_rnr_timer = kRnrTimer;
-  receive.ah_attr = address_vector(connection);
-  modify(queue_pair, receive,
-         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-         fmt::format("to RTR: peer {} LID {} queue pair {}, MTU {}", to_text(connection.remote_gid),
-                     connection.remote_lid, connection.remote_qpn, connection.mtu),
-         "On RoCE this resolves the peer's address: check that it answers a ping from this port's "
-         "network device.");
+  to_rtr(queue_pair, connection);
+  to_rts(queue_pair, connection);
+}
 
-  ibv_qp_attr send{};
-  send.qp_state = IBV_QPS_RTS;
-  send.sq_psn = connection.local_psn;
-  send.max_rd_atomic = connection.reads_out;
-  send.timeout = kTimeout;
-  send.retry_cnt = kRetries;
-  send.rnr_retry = kRnrRetries;
-  modify(queue_pair, send,
-         IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT |
-             IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY,
-         "to RTS", "");
+AddressHandle create_address_handle(ibv_pd& domain, const Connection& connection) {
+  ibv_ah_attr vector = address_vector(connection);
+  AddressHandle handle(ibv_create_ah(&domain, &vector));
+  if (handle == nullptr) {
+    const int code = errno;
+    throw Error(Fault::failed, fmt::format("ibv_create_ah({})", peer_text(connection)), kResolves,
+                code);
+  }
+  return handle;
 }
 
 }  // namespace rdmabench::verbs

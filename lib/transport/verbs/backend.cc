@@ -23,7 +23,7 @@ using mechanism::PortRef;
 
 constexpr std::uint32_t kMaxGidIndex = 255;  // ibv_global_route holds it in 8 bits
 
-/// Why RC cannot be run over a port; "" if it can.
+/// Why nothing of ours can be run over a port; "" if it can.
 std::string_view obstacle(const DeviceInfo& device, const PortInfo& port) {
   if (!device.reliable_connected) return "takes no RC queue pairs of ours";
   if (!port.active) return port.state;
@@ -120,7 +120,14 @@ transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
 
 }  // namespace
 
+bool is_lean(const EndpointRequest& request) noexcept {
+  return (request.service == Service::automatic || request.service == Service::rc) &&
+         request.lanes == 1 && request.segments == 1 && !request.shared_receives &&
+         !request.separate_queues && !request.events;
+}
+
 std::string offer(const EndpointRequest& request) {
+  service_of(request);  // what verbs forbid is refused before anything is opened
   const std::vector<DeviceInfo> devices = mechanism::list_devices();
   if (devices.empty()) {
     const std::string hidden = mechanism::hidden_devices();

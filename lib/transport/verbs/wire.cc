@@ -75,6 +75,14 @@ class Fields {
     return text;
   }
 
+  const json& list(const char* key, std::size_t least, std::size_t most) const {
+    const json& value = at(key);
+    if (!value.is_array() || value.size() < least || value.size() > most) {
+      refuse(whose_, fmt::format("'{}' is not a list of {} to {}", key, least, most));
+    }
+    return value;
+  }
+
   Gid gid(const char* key) const {
     const auto gid = rdmabench::verbs::parse_gid(text(key, kMaxName));
     if (!gid) refuse(whose_, fmt::format("'{}' is not an address", key));
@@ -184,30 +192,51 @@ Placement read_placement(std::string_view text) {
 }
 
 std::string write_address(const Address& address) {
-  return json{
-      {"qpn", address.qpn},          {"psn", address.psn},       {"lid", address.lid},
-      {"gid", to_text(address.gid)}, {"mtu", address.mtu},       {"reads", address.reads_in},
-      {"key", address.window_key},   {"window", address.window}, {"bytes", address.window_bytes},
-      {"stride", address.stride}}
+  json queues = json::array();
+  for (const QueueAddress& queue : address.queues) {
+    queues.push_back({{"qpn", queue.qpn}, {"psn", queue.psn}, {"receiver", queue.receiver}});
+  }
+  return json{{"service", name(address.service)}, {"lanes", address.lanes},
+              {"queues", std::move(queues)},      {"qkey", address.q_key},
+              {"srq", address.shared_receives},   {"lid", address.lid},
+              {"gid", to_text(address.gid)},      {"mtu", address.mtu},
+              {"reads", address.reads_in},        {"key", address.window_key},
+              {"window", address.window},         {"bytes", address.window_bytes},
+              {"stride", address.stride},         {"listener", address.listener},
+              {"session", address.session}}
       .dump();
 }
 
 Address read_address(std::string_view text) {
   constexpr std::string_view kWhose = "peer's verbs address";
   constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
   const json object = parse_object(text, kWhose);
   const Fields fields(object, kWhose);
   Address address;
-  address.qpn = fields.number<std::uint32_t>("qpn", 1, k24Bits);
-  address.psn = fields.number<std::uint32_t>("psn", 0, k24Bits);
+  const std::string service = fields.text("service", kMaxName);
+  const auto known = std::find(kServiceNames.begin(), kServiceNames.end(), service);
+  if (known == kServiceNames.end()) refuse(kWhose, "'service' is not a transport");
+  address.service = static_cast<Service>(known - kServiceNames.begin());
+  address.lanes = fields.number<std::uint32_t>("lanes", 1, kMaxLanes);
+  for (const json& entry : fields.list("queues", 1, address.lanes)) {
+    const Fields queue(entry, kWhose);
+    address.queues.push_back({.qpn = queue.number<std::uint32_t>("qpn", 1, k24Bits),
+                              .psn = queue.number<std::uint32_t>("psn", 0, k24Bits),
+                              .receiver = queue.number<std::uint32_t>("receiver", 0, k24Bits)});
+  }
+  address.q_key = fields.number<std::uint32_t>("qkey", 0, kMax32);
+  address.shared_receives = fields.number<std::uint32_t>("srq", 0, kMax32);
   address.lid = fields.number<std::uint16_t>("lid", 0, 0xffff);
   address.gid = fields.gid("gid");
   address.mtu = fields.mtu("mtu");
   address.reads_in = fields.number<std::uint8_t>("reads", 0, 255);
-  address.window_key = fields.number<std::uint32_t>("key", 0, 0xffffffff);
+  address.window_key = fields.number<std::uint32_t>("key", 0, kMax32);
   address.window = fields.number<std::uint64_t>("window", 1, kMax64);
   address.window_bytes = fields.number<std::uint64_t>("bytes", 1, kMax64 - address.window);
   address.stride = fields.number<std::uint64_t>("stride", 1, kMax64);
+  address.listener = fields.number<std::uint16_t>("listener", 0, 0xffff);
+  address.session = fields.number<std::uint64_t>("session", 0, kMax64);
   return address;
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/transport/verbs/endpoint.h"
+#include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/path.h"
 
@@ -23,10 +23,20 @@ std::vector<rdmabench::verbs::Candidate> read_offer(std::string_view text, std::
 std::string write_placement(const Placement& placement);
 Placement read_placement(std::string_view text);
 
-/// What a queue pair must know of the other one.
+/// One queue pair of the peer.
+struct QueueAddress {
+  std::uint32_t qpn = 0;       ///< 24 bits
+  std::uint32_t psn = 0;       ///< 24 bits
+  std::uint32_t receiver = 0;  ///< XRC: the queue pair that ours sends to, 24 bits; else 0
+};
+
+/// What an endpoint must know of the other one.
 struct Address {
-  std::uint32_t qpn = 0;  ///< 24 bits
-  std::uint32_t psn = 0;  ///< 24 bits
+  Service service = Service::rc;
+  std::uint32_t lanes = 1;
+  std::vector<QueueAddress> queues;   ///< 1 to `lanes`
+  std::uint32_t q_key = 0;            ///< UD
+  std::uint32_t shared_receives = 0;  ///< XRC: number of the shared receive queue
   std::uint16_t lid = 0;
   rdmabench::verbs::Gid gid;
   std::uint32_t mtu = 0;
@@ -35,6 +45,8 @@ struct Address {
   std::uint64_t window = 0;        ///< address of the window in that process
   std::uint64_t window_bytes = 0;  ///< window + window_bytes does not wrap
   std::uint64_t stride = 0;
+  std::uint16_t listener = 0;  ///< rdma_cm port of a server; 0 where it is not used
+  std::uint64_t session = 0;   ///< tells its rdma_cm connections from another client's
 };
 
 std::string write_address(const Address& address);

@@ -1,5 +1,6 @@
 // Posting, carrying out and completing. A message is carried out as soon as it can be; one that
-// finds no receive waits for it, as RC with an endless receiver-not-ready retry does.
+// finds no receive waits for it, as RC with an endless receiver-not-ready retry does, or is lost,
+// as over UC and UD.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -12,6 +13,7 @@ namespace rdmabench::fake_verbs {
 namespace {
 
 constexpr int kPoison = 0xa5;
+constexpr std::size_t kHeader = 40;  // a datagram lands behind a global routing header
 
 std::uint64_t length(std::span<const ibv_sge> pieces) {
   std::uint64_t total = 0;
@@ -71,6 +73,29 @@ void complete(ibv_cq* to, const Completion& completion) {
     state().violations.emplace_back("completion queue overrun");
   }
   queue.entries.push_back(completion);
+  notify(queue);
+}
+
+bool is_unreliable(const FakeQueuePair& queue_pair) {
+  return queue_pair.qp_type == IBV_QPT_UC || queue_pair.qp_type == IBV_QPT_UD;
+}
+
+/// Where the receives for one message lie, and where they complete.
+struct Receives {
+  std::deque<PostedReceive>* posted = nullptr;
+  ibv_cq* completions = nullptr;
+};
+
+Receives receives_of(FakeQueuePair& peer, const ibv_send_wr& request) {
+  if (peer.qp_type == IBV_QPT_XRC_RECV) {
+    const auto found = state().shared_queues.find(request.qp_type.xrc.remote_srqn);
+    if (found == state().shared_queues.end() || found->second->xrc_domain != peer.xrc_domain) {
+      return {};
+    }
+    return {&found->second->receives, found->second->completions};
+  }
+  if (peer.shared != nullptr) return {&peer.shared->receives, peer.recv_cq};
+  return {&peer.receives, peer.recv_cq};
 }
 
 void complete_send(FakeQueuePair& queue_pair, const ibv_send_wr& request, ibv_wc_status status) {
@@ -83,52 +108,113 @@ void complete_send(FakeQueuePair& queue_pair, const ibv_send_wr& request, ibv_wc
 }
 
 void complete_receive(FakeQueuePair& queue_pair, std::uint64_t bytes, const ibv_send_wr& request) {
-  ibv_wc wc = poisoned(queue_pair, queue_pair.receives.front().id, IBV_WC_SUCCESS);
+  const Receives receives = receives_of(queue_pair, request);
+  ibv_wc wc = poisoned(queue_pair, receives.posted->front().id, IBV_WC_SUCCESS);
   const bool immediate =
       request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM || request.opcode == IBV_WR_SEND_WITH_IMM;
   wc.opcode =
       request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
   wc.wc_flags = immediate ? IBV_WC_WITH_IMM : 0;
   if (immediate) wc.imm_data = request.imm_data;
+  if (queue_pair.qp_type == IBV_QPT_UD) {
+    bytes += kHeader;
+    wc.wc_flags |= IBV_WC_GRH;
+  }
   wc.byte_len = static_cast<std::uint32_t>(bytes);
-  queue_pair.receives.pop_front();
-  complete(queue_pair.recv_cq, {wc, 0});
+  receives.posted->pop_front();
+  complete(receives.completions, {wc, 0});
 }
 
-FakeQueuePair* find_peer(const FakeQueuePair& queue_pair) {
-  const auto found = state().queue_pairs.find(queue_pair.attributes.dest_qp_num);
-  if (found == state().queue_pairs.end()) return nullptr;
+bool is_ready(const FakeQueuePair& queue_pair) {
+  return queue_pair.state == IBV_QPS_RTR || queue_pair.state == IBV_QPS_RTS;
+}
+
+FakeQueuePair* find_peer(const FakeQueuePair& queue_pair, const ibv_send_wr& request) {
+  const bool datagram = queue_pair.qp_type == IBV_QPT_UD;
+  const auto found = state().queue_pairs.find(datagram ? request.wr.ud.remote_qpn
+                                                       : queue_pair.attributes.dest_qp_num);
+  if (found == state().queue_pairs.end() || !is_ready(*found->second)) return nullptr;
   FakeQueuePair* peer = found->second;
-  const bool ready = peer->state == IBV_QPS_RTR || peer->state == IBV_QPS_RTS;
-  return ready && peer->attributes.dest_qp_num == queue_pair.qp_num ? peer : nullptr;
+  if (!datagram) {
+    return peer->attributes.dest_qp_num == queue_pair.qp_num ? peer : nullptr;
+  }
+  if (!state().address_handles.contains(request.wr.ud.ah)) violate("a datagram with no address");
+  return peer->attributes.qkey == request.wr.ud.remote_qkey ? peer : nullptr;
 }
 
 bool takes_receive(ibv_wr_opcode opcode) {
-  return opcode != IBV_WR_RDMA_WRITE && opcode != IBV_WR_RDMA_READ;
+  return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
+         opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+bool is_atomic(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+bool allows(const FakeQueuePair& peer, int access) {
+  return (peer.attributes.qp_access_flags & static_cast<unsigned>(access)) != 0;
+}
+
+ibv_wc_status carry_out_atomic(const PostedSend& send, const FakeQueuePair& peer) {
+  const auto& atomic = send.request.wr.atomic;
+  std::uint64_t word = 0;
+  if (length(send.pieces) != sizeof word || !covers(send.pieces, IBV_ACCESS_LOCAL_WRITE)) {
+    return IBV_WC_LOC_PROT_ERR;
+  }
+  if (atomic.remote_addr % sizeof word != 0) return IBV_WC_REM_INV_REQ_ERR;
+  if (!allows(peer, IBV_ACCESS_REMOTE_ATOMIC) ||
+      !covers(~atomic.rkey, atomic.remote_addr, sizeof word, IBV_ACCESS_REMOTE_ATOMIC)) {
+    return IBV_WC_REM_ACCESS_ERR;
+  }
+  std::memcpy(&word, at(atomic.remote_addr), sizeof word);
+  const std::uint64_t before = word;
+  if (send.request.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+    word += atomic.compare_add;
+  } else if (word == atomic.compare_add) {
+    word = atomic.swap;
+  }
+  std::memcpy(at(atomic.remote_addr), &word, sizeof word);
+  scatter(std::as_bytes(std::span(&before, 1)), send.pieces);
+  return IBV_WC_SUCCESS;
+}
+
+ibv_wc_status carry_out_read(const PostedSend& send, const FakeQueuePair& peer) {
+  const auto& rdma = send.request.wr.rdma;
+  const std::uint64_t bytes = length(send.pieces);
+  if (!covers(send.pieces, IBV_ACCESS_LOCAL_WRITE)) return IBV_WC_LOC_PROT_ERR;
+  if (!allows(peer, IBV_ACCESS_REMOTE_READ) ||
+      !covers(~rdma.rkey, rdma.remote_addr, bytes, IBV_ACCESS_REMOTE_READ)) {
+    return IBV_WC_REM_ACCESS_ERR;
+  }
+  scatter({at(rdma.remote_addr), bytes}, send.pieces);
+  return IBV_WC_SUCCESS;
+}
+
+ibv_wc_status carry_out_send(std::vector<std::byte> bytes, FakeQueuePair& peer,
+                             const ibv_send_wr& request) {
+  const std::size_t header = peer.qp_type == IBV_QPT_UD ? kHeader : 0;
+  const PostedReceive& receive = receives_of(peer, request).posted->front();
+  if (header + bytes.size() > length(receive.pieces)) return IBV_WC_REM_INV_REQ_ERR;
+  bytes.insert(bytes.begin(), header, std::byte{kPoison});
+  scatter(bytes, receive.pieces);
+  return IBV_WC_SUCCESS;
 }
 
 /// Moves the bytes of one message; says how it ended.
 ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
   const ibv_send_wr& request = send.request;
-  const auto& rdma = request.wr.rdma;
+  if (request.opcode == IBV_WR_RDMA_READ) return carry_out_read(send, peer);
+  if (is_atomic(request.opcode)) return carry_out_atomic(send, peer);
   const bool inlined = (request.send_flags & IBV_SEND_INLINE) != 0;
-  if (request.opcode == IBV_WR_RDMA_READ) {
-    const std::uint64_t bytes = length(send.pieces);
-    if (!covers(send.pieces, IBV_ACCESS_LOCAL_WRITE)) return IBV_WC_LOC_PROT_ERR;
-    if (!covers(~rdma.rkey, rdma.remote_addr, bytes, IBV_ACCESS_REMOTE_READ)) {
-      return IBV_WC_REM_ACCESS_ERR;
-    }
-    scatter({at(rdma.remote_addr), bytes}, send.pieces);
-    return IBV_WC_SUCCESS;
-  }
   if (!inlined && !covers(send.pieces, 0)) return IBV_WC_LOC_PROT_ERR;
   const std::vector<std::byte> bytes = inlined ? send.inlined : gather(send.pieces);
   if (request.opcode == IBV_WR_SEND || request.opcode == IBV_WR_SEND_WITH_IMM) {
-    const PostedReceive& receive = peer.receives.front();
-    if (bytes.size() > length(receive.pieces)) return IBV_WC_REM_INV_REQ_ERR;
-    scatter(bytes, receive.pieces);
+    const ibv_wc_status status = carry_out_send(bytes, peer, request);
+    if (status != IBV_WC_SUCCESS) return status;
   } else {
-    if (!covers(~rdma.rkey, rdma.remote_addr, bytes.size(), IBV_ACCESS_REMOTE_WRITE)) {
+    const auto& rdma = request.wr.rdma;
+    if (!allows(peer, IBV_ACCESS_REMOTE_WRITE) ||
+        !covers(~rdma.rkey, rdma.remote_addr, bytes.size(), IBV_ACCESS_REMOTE_WRITE)) {
       return IBV_WC_REM_ACCESS_ERR;
     }
     std::copy(bytes.begin(), bytes.end(), at(rdma.remote_addr));
@@ -137,25 +223,71 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
   return IBV_WC_SUCCESS;
 }
 
+/// Whether the message waits for a receive; else `status` says how it ended.
+bool attempt(const PostedSend& send, FakeQueuePair& queue_pair, ibv_wc_status& status) {
+  if (status != IBV_WC_SUCCESS) return false;
+  FakeQueuePair* peer = find_peer(queue_pair, send.request);
+  const bool lost = std::exchange(state().lose_next, false);
+  if (peer == nullptr || lost) {
+    status = IBV_WC_RETRY_EXC_ERR;
+    return false;
+  }
+  if (takes_receive(send.request.opcode)) {
+    const Receives receives = receives_of(*peer, send.request);
+    if (receives.posted == nullptr) {
+      status = IBV_WC_REM_INV_REQ_ERR;
+      return false;
+    }
+    if (receives.posted->empty()) {
+      status = IBV_WC_RNR_RETRY_EXC_ERR;
+      return !is_unreliable(queue_pair);
+    }
+  }
+  status = carry_out(send, *peer);
+  return false;
+}
+
+bool is_local(ibv_wc_status status) {
+  return status == IBV_WC_LOC_PROT_ERR || status == IBV_WC_LOC_LEN_ERR;
+}
+
 /// Carries out what can be, in order.
 void progress(FakeQueuePair& queue_pair) {
   while (!queue_pair.sends.empty()) {
-    FakeQueuePair* peer = find_peer(queue_pair);
     const PostedSend& send = queue_pair.sends.front();
-    ibv_wc_status status = std::exchange(state().message_fault, IBV_WC_SUCCESS);
-    if (status == IBV_WC_SUCCESS) {
-      if (peer == nullptr) {
-        status = IBV_WC_RETRY_EXC_ERR;
-      } else if (takes_receive(send.request.opcode) && peer->receives.empty()) {
-        return;
-      } else {
-        status = carry_out(send, *peer);
-      }
-    }
+    ibv_wc_status status = state().message_fault;
+    const bool ordered = status != IBV_WC_SUCCESS;
+    if (attempt(send, queue_pair, status)) return;
+    if (ordered) state().message_fault = IBV_WC_SUCCESS;
+    // What the other side thinks of it never comes back.
+    if (is_unreliable(queue_pair) && !ordered && !is_local(status)) status = IBV_WC_SUCCESS;
     complete_send(queue_pair, send.request, status);
     queue_pair.sends.pop_front();
     if (status != IBV_WC_SUCCESS) enter_error(queue_pair);
   }
+}
+
+/// After a receive was posted: some of those that waited may go on.
+void progress_all() {
+  for (const auto& [number, queue_pair] : state().queue_pairs) progress(*queue_pair);
+}
+
+int post_receives(std::deque<PostedReceive>& queue, std::uint32_t limit, ibv_recv_wr* request,
+                  ibv_recv_wr** refused_request) {
+  for (; request != nullptr; request = request->next) {
+    *refused_request = request;
+    if (const int code = count(Call::post_recv); code != 0) return code;
+    if (queue.size() == limit) return ENOMEM;
+    const std::span pieces(request->sg_list, static_cast<std::size_t>(request->num_sge));
+    if (!covers(pieces, IBV_ACCESS_LOCAL_WRITE)) return EINVAL;
+    queue.push_back({request->wr_id, {pieces.begin(), pieces.end()}});
+  }
+  return 0;
+}
+
+std::uint64_t mtu_of(const FakeQueuePair& queue_pair) {
+  const auto& ports = fake(*queue_pair.context).device->config.ports;
+  return 128U << ports.at(queue_pair.attributes.port_num - 1U).active_mtu;
 }
 
 }  // namespace
@@ -173,6 +305,14 @@ void enter_error(FakeQueuePair& queue_pair) {
   queue_pair.receives.clear();
 }
 
+int post_shared_receive(ibv_srq* queue, ibv_recv_wr* request, ibv_recv_wr** refused_request) {
+  const std::lock_guard lock(state().mutex);
+  auto& mine = *static_cast<FakeSharedQueue*>(queue);
+  const int code = post_receives(mine.receives, mine.limit, request, refused_request);
+  progress_all();
+  return code;
+}
+
 int post_send(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** refused_request) {
   const std::lock_guard lock(state().mutex);
   auto& queue = *static_cast<FakeQueuePair*>(queue_pair);
@@ -183,6 +323,7 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** refused_re
     if (queue.sends_used == queue.cap.max_send_wr) return ENOMEM;
     const std::span pieces(request->sg_list, static_cast<std::size_t>(request->num_sge));
     if (pieces.size() > queue.cap.max_send_sge) return EINVAL;
+    if (queue.qp_type == IBV_QPT_UD && length(pieces) > mtu_of(queue)) return EINVAL;
     PostedSend& send = queue.sends.emplace_back();
     send.request = *request;
     send.pieces.assign(pieces.begin(), pieces.end());
@@ -203,18 +344,12 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** refused_re
 int post_receive(ibv_qp* queue_pair, ibv_recv_wr* request, ibv_recv_wr** refused_request) {
   const std::lock_guard lock(state().mutex);
   auto& queue = *static_cast<FakeQueuePair*>(queue_pair);
-  for (; request != nullptr; request = request->next) {
-    *refused_request = request;
-    if (const int code = count(Call::post_recv); code != 0) return code;
-    if (queue.state == IBV_QPS_RESET) return EINVAL;
-    if (queue.receives.size() == queue.cap.max_recv_wr) return ENOMEM;
-    const std::span pieces(request->sg_list, static_cast<std::size_t>(request->num_sge));
-    if (!covers(pieces, IBV_ACCESS_LOCAL_WRITE)) return EINVAL;
-    queue.receives.push_back({request->wr_id, {pieces.begin(), pieces.end()}});
-    if (queue.state == IBV_QPS_ERR) enter_error(queue);
-    if (FakeQueuePair* peer = find_peer(queue); peer != nullptr) progress(*peer);
-  }
-  return 0;
+  *refused_request = request;
+  if (queue.state == IBV_QPS_RESET || queue.shared != nullptr) return EINVAL;
+  const int code = post_receives(queue.receives, queue.cap.max_recv_wr, request, refused_request);
+  if (queue.state == IBV_QPS_ERR) enter_error(queue);
+  progress_all();
+  return code;
 }
 
 int poll(ibv_cq* queue, int limit, ibv_wc* completions) {

@@ -41,6 +41,7 @@ void reset(std::vector<Device> devices) {
   now.fail_after = 0;
   now.has_struck = false;
   now.message_fault = IBV_WC_SUCCESS;
+  now.lose_next = false;
   now.violations.clear();
 }
 
@@ -70,6 +71,18 @@ void fail_message(ibv_wc_status status, std::uint32_t vendor_error) {
   const std::lock_guard lock(now.mutex);
   now.message_fault = status;
   now.message_vendor_error = vendor_error;
+}
+
+void lose_message() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  now.lose_next = true;
+}
+
+ibv_ah_attr address_vector(ibv_ah* handle) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  return now.address_handles.at(handle)->vector;
 }
 
 void break_queue_pair(std::uint32_t number) {

@@ -1,9 +1,10 @@
 // fake_verbs: a libibverbs for tests, with no device, no kernel and faults to order.
 //
-// It is linked instead of the real library. Two of its RC queue pairs, connected in one process,
-// really move bytes: a message is carried out when it is posted, or when the receive it waits for
-// is. What the real library leaves undefined in a completion is poisoned here. Thread rule: any
-// thread may call.
+// It is linked instead of the real library. Its RC, UC, UD and XRC queue pairs, connected in one
+// process, really move bytes: a message is carried out when it is posted, or when the receive it
+// waits for is; over UC and UD it is lost where there is none, and over UD where its Q_Key is not
+// that of its target. What the real library leaves undefined in a completion is poisoned here.
+// Thread rule: any thread may call.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -30,6 +31,7 @@ struct Port {
   std::uint8_t width = 1;
   std::uint8_t speed = 1;
   std::uint32_t max_msg_sz = 1U << 23;
+  std::uint16_t partition_keys = 1;
   std::vector<Gid> gids = {};
 };
 
@@ -45,6 +47,13 @@ struct Device {
   std::uint64_t max_mr_size = 0;  ///< 0: not told
   bool takes_dma_buf = false;
   ibv_odp_caps on_demand = {};
+  int max_qp = 1024;
+  int max_sge = 8;
+  int max_srq = 16;
+  int max_srq_wr = 4096;
+  int completion_vectors = 2;
+  ibv_atomic_cap atomics = IBV_ATOMIC_HCA;
+  bool xrc = true;
   std::vector<Port> ports = {};
 };
 
@@ -67,6 +76,12 @@ enum class Call {
   post_send,
   post_recv,
   poll_cq,
+  create_ah,
+  create_srq,
+  open_xrcd,
+  create_comp_channel,
+  req_notify_cq,
+  get_cq_event,
 };
 
 /// One active Soft-RoCE-like device, "rxe0", GID 0 fe80::1 and GID 1 10.0.0.1.
@@ -87,6 +102,9 @@ void fail_message(ibv_wc_status status, std::uint32_t vendor_error = 0);
 /// Moves a queue pair to the error state, as a lost link does: all that is posted is flushed.
 void break_queue_pair(std::uint32_t number);
 
+/// Loses the next message: over UC and UD its send completes all the same.
+void lose_message();
+
 /// What the last ibv_modify_qp() calls gave a living queue pair, and its state.
 ibv_qp_attr attributes(std::uint32_t number);
 
@@ -97,6 +115,8 @@ struct RegionFacts {
   std::uint64_t offset;  ///< in the dma-buf
 };
 RegionFacts region(std::uint32_t local_key);
+/// What the address handle of a UD send says.
+ibv_ah_attr address_vector(ibv_ah* handle);
 
 /// Objects that are alive: device lists, contexts, domains, regions, queues.
 int live();

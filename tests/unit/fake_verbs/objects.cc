@@ -49,52 +49,46 @@ int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attribu
   attributes->active_speed = port->speed;
   attributes->link_layer = port->link_layer;
   attributes->flags = port->flags;
+  attributes->pkey_tbl_len = port->partition_keys;
   return 0;
-}
-
-int request_notify(ibv_cq* /*queue*/, int /*solicited_only*/) {
-  return 0;
-}
-
-void violate(const char* what) {
-  state().violations.emplace_back(what);
-}
-
-/// Whether a parent may go; a parent with children is a violation, as for the kernel it is EBUSY.
-bool may_go(int children, const char* what) {
-  if (children != 0) violate(what);
-  return children == 0;
 }
 
 struct Step {
   ibv_qp_state from;
   ibv_qp_state to;
-  int mask;  ///< what ibv_modify_qp(3) requires for RC
 };
 constexpr Step kSteps[] = {
-    {IBV_QPS_RESET, IBV_QPS_INIT,
-     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
-    {IBV_QPS_INIT, IBV_QPS_RTR,
-     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
-    {IBV_QPS_RTR, IBV_QPS_RTS,
-     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-         IBV_QP_RNR_RETRY},
-};
+    {IBV_QPS_RESET, IBV_QPS_INIT}, {IBV_QPS_INIT, IBV_QPS_RTR}, {IBV_QPS_RTR, IBV_QPS_RTS}};
 
-/// The address a queue pair is given: complete, and from a GID that exists.
-bool is_valid(ibv_context* context, const ibv_ah_attr& vector) {
-  const Port* port = find_port(context, vector.port_num);
-  if (port == nullptr) return false;
-  const bool ethernet = port->link_layer == IBV_LINK_LAYER_ETHERNET;
-  if (vector.is_global == 0) return !ethernet && vector.dlid != 0;
-  return find_gid(*port, vector.grh.sgid_index) != nullptr;
+/// What the kernel requires, by type. Source: ibv_modify_qp(3); Linux, qp_state_table in
+/// drivers/infiniband/core/verbs.c.
+int required(ibv_qp_type type, ibv_qp_state to) {
+  const bool requests = type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
+  const bool responds = type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV;
+  int mask = IBV_QP_STATE;
+  if (to == IBV_QPS_INIT) {
+    mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+    return mask | (type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+  }
+  if (to == IBV_QPS_RTR) {
+    if (type == IBV_QPT_UD) return mask;
+    mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    return mask | (responds ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0);
+  }
+  mask |= IBV_QP_SQ_PSN;
+  if (type == IBV_QPT_XRC_RECV) mask |= IBV_QP_TIMEOUT;
+  if (requests) {
+    mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  }
+  return mask;
 }
 
 void adopt(ibv_qp_attr& to, const ibv_qp_attr& from, ibv_qp_state state) {
   to.qp_state = state;
   if (state == IBV_QPS_INIT) {
     to.port_num = from.port_num;
+    to.pkey_index = from.pkey_index;
+    to.qkey = from.qkey;
     to.qp_access_flags = from.qp_access_flags;
   } else if (state == IBV_QPS_RTR) {
     to.ah_attr = from.ah_attr;
@@ -113,6 +107,60 @@ void adopt(ibv_qp_attr& to, const ibv_qp_attr& from, ibv_qp_state state) {
 }
 
 }  // namespace
+
+void violate(const char* what) {
+  state().violations.emplace_back(what);
+}
+
+bool may_go(int children, const char* what) {
+  if (children != 0) violate(what);
+  return children == 0;
+}
+
+bool is_valid(ibv_context* context, const ibv_ah_attr& vector) {
+  const Port* port = find_port(context, vector.port_num);
+  if (port == nullptr) return false;
+  const bool ethernet = port->link_layer == IBV_LINK_LAYER_ETHERNET;
+  if (vector.is_global == 0) return !ethernet && vector.dlid != 0;
+  return find_gid(*port, vector.grh.sgid_index) != nullptr;
+}
+
+FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& attributes) {
+  State& now = state();
+  if (refused(Call::create_qp)) return nullptr;
+  const Device& device = fake(context).device->config;
+  const ibv_qp_cap& cap = attributes.cap;
+  if (cap.max_inline_data > device.max_inline ||
+      cap.max_send_sge > static_cast<std::uint32_t>(device.max_sge) ||
+      cap.max_send_wr > static_cast<std::uint32_t>(device.max_qp_wr) ||
+      cap.max_recv_wr > static_cast<std::uint32_t>(device.max_qp_wr)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  auto* queue_pair = new FakeQueuePair{};
+  queue_pair->context = &context;
+  queue_pair->pd = attributes.pd;
+  queue_pair->send_cq = attributes.send_cq;
+  queue_pair->recv_cq = attributes.recv_cq;
+  queue_pair->srq = attributes.srq;
+  queue_pair->shared = static_cast<FakeSharedQueue*>(attributes.srq);
+  queue_pair->xrc_domain = static_cast<FakeXrcDomain*>(attributes.xrcd);
+  queue_pair->state = IBV_QPS_RESET;
+  queue_pair->qp_type = attributes.qp_type;
+  queue_pair->qp_num = now.next_number++;
+  queue_pair->cap = cap;
+  queue_pair->signal_all = attributes.sq_sig_all != 0;
+  now.queue_pairs[queue_pair->qp_num] = queue_pair;
+  for (ibv_cq* queue : {attributes.send_cq, attributes.recv_cq}) {
+    if (queue != nullptr) ++static_cast<FakeCompletionQueue*>(queue)->users;
+  }
+  if (queue_pair->shared != nullptr) ++queue_pair->shared->users;
+  if (queue_pair->xrc_domain != nullptr) ++queue_pair->xrc_domain->children;
+  if (attributes.pd != nullptr) ++static_cast<FakeDomain*>(attributes.pd)->children;
+  ++now.live;
+  return queue_pair;
+}
+
 }  // namespace rdmabench::fake_verbs
 
 using namespace rdmabench::fake_verbs;
@@ -174,8 +222,11 @@ ibv_context* ibv_open_device(ibv_device* device) {
   opened->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   opened->context.ops.post_send = post_send;
   opened->context.ops.post_recv = post_receive;
+  opened->context.ops.post_srq_recv = post_shared_receive;
   opened->context.ops.poll_cq = poll;
   opened->context.ops.req_notify_cq = request_notify;
+  opened->context.num_comp_vectors = opened->device->config.completion_vectors;
+  offer_extended_calls(*opened);
   ++now.live;
   return &opened->context;
 }
@@ -199,6 +250,12 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   attributes->max_cqe = device.max_cqe;
   attributes->max_qp_rd_atom = device.max_reads;
   attributes->max_qp_init_rd_atom = device.max_reads;
+  attributes->max_qp = device.max_qp;
+  attributes->max_sge = device.max_sge;
+  attributes->max_srq = device.max_srq;
+  attributes->max_srq_wr = device.max_srq_wr;
+  attributes->atomic_cap = device.atomics;
+  attributes->device_cap_flags = device.xrc ? IBV_DEVICE_XRC : 0;
   attributes->phys_port_cnt = static_cast<std::uint8_t>(device.ports.size());
   return 0;
 }
@@ -262,9 +319,14 @@ int ibv_dealloc_pd(ibv_pd* domain) {
 }
 
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* /*cq_context*/,
-                      ibv_comp_channel* channel, int /*vector*/) {
+                      ibv_comp_channel* channel, int vector) {
   const std::lock_guard lock(state().mutex);
   if (refused(Call::create_cq)) return nullptr;
+  if (vector < 0 || vector >= context->num_comp_vectors) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  if (channel != nullptr) ++static_cast<FakeChannel*>(channel)->users;
   auto* queue = new FakeCompletionQueue{};
   queue->context = context;
   queue->channel = channel;
@@ -278,6 +340,12 @@ int ibv_destroy_cq(ibv_cq* queue) {
   const std::lock_guard lock(state().mutex);
   auto* mine = static_cast<FakeCompletionQueue*>(queue);
   if (!may_go(mine->users, "completion queue destroyed before its queue pair")) return EBUSY;
+  if (mine->unacknowledged != 0) violate("completion queue destroyed before its events");
+  if (queue->channel != nullptr) {
+    auto& channel = *static_cast<FakeChannel*>(queue->channel);
+    --channel.users;
+    std::erase(channel.events, queue);
+  }
   --fake(*queue->context).children;
   delete mine;
   --state().live;
@@ -285,31 +353,16 @@ int ibv_destroy_cq(ibv_cq* queue) {
 }
 
 ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
-  State& now = state();
-  const std::lock_guard lock(now.mutex);
-  if (refused(Call::create_qp)) return nullptr;
-  const Device& device = fake(*domain->context).device->config;
-  if (attributes->cap.max_inline_data > device.max_inline ||
-      attributes->cap.max_send_wr > static_cast<std::uint32_t>(device.max_qp_wr)) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  auto* queue_pair = new FakeQueuePair{};
-  queue_pair->context = domain->context;
-  queue_pair->pd = domain;
-  queue_pair->send_cq = attributes->send_cq;
-  queue_pair->recv_cq = attributes->recv_cq;
-  queue_pair->state = IBV_QPS_RESET;
-  queue_pair->qp_type = attributes->qp_type;
-  queue_pair->qp_num = now.next_number++;
-  queue_pair->cap = attributes->cap;
-  queue_pair->signal_all = attributes->sq_sig_all != 0;
-  now.queue_pairs[queue_pair->qp_num] = queue_pair;
-  ++static_cast<FakeCompletionQueue*>(attributes->send_cq)->users;
-  ++static_cast<FakeCompletionQueue*>(attributes->recv_cq)->users;
-  ++static_cast<FakeDomain*>(domain)->children;
-  ++now.live;
-  return queue_pair;
+  const std::lock_guard lock(state().mutex);
+  ibv_qp_init_attr_ex all{};
+  all.pd = domain;
+  all.send_cq = attributes->send_cq;
+  all.recv_cq = attributes->recv_cq;
+  all.srq = attributes->srq;
+  all.cap = attributes->cap;
+  all.qp_type = attributes->qp_type;
+  all.sq_sig_all = attributes->sq_sig_all;
+  return make_queue_pair(*domain->context, all);
 }
 
 int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
@@ -318,9 +371,11 @@ int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
   auto& mine = *static_cast<FakeQueuePair*>(queue_pair);
   for (const Step& step : kSteps) {
     if (queue_pair->state != step.from || attributes->qp_state != step.to) continue;
-    if ((mask & step.mask) != step.mask) return EINVAL;
-    if (step.to == IBV_QPS_RTR && !is_valid(queue_pair->context, attributes->ah_attr))
+    // Exactly this: real devices refuse what a type does not have, too.
+    if (mask != required(queue_pair->qp_type, step.to)) return EINVAL;
+    if ((mask & IBV_QP_AV) != 0 && !is_valid(queue_pair->context, attributes->ah_attr)) {
       return EINVAL;
+    }
     queue_pair->state = step.to;
     adopt(mine.attributes, *attributes, step.to);
     return 0;
@@ -332,10 +387,14 @@ int ibv_destroy_qp(ibv_qp* queue_pair) {
   State& now = state();
   const std::lock_guard lock(now.mutex);
   now.queue_pairs.erase(queue_pair->qp_num);
-  --static_cast<FakeCompletionQueue*>(queue_pair->send_cq)->users;
-  --static_cast<FakeCompletionQueue*>(queue_pair->recv_cq)->users;
-  --static_cast<FakeDomain*>(queue_pair->pd)->children;
-  delete static_cast<FakeQueuePair*>(queue_pair);
+  auto* mine = static_cast<FakeQueuePair*>(queue_pair);
+  for (ibv_cq* queue : {queue_pair->send_cq, queue_pair->recv_cq}) {
+    if (queue != nullptr) --static_cast<FakeCompletionQueue*>(queue)->users;
+  }
+  if (mine->shared != nullptr) --mine->shared->users;
+  if (mine->xrc_domain != nullptr) --mine->xrc_domain->children;
+  if (queue_pair->pd != nullptr) --static_cast<FakeDomain*>(queue_pair->pd)->children;
+  delete mine;
   --now.live;
   return 0;
 }

@@ -41,9 +41,25 @@ struct Completion {
   std::uint32_t frees;  ///< entries of the send queue that become free when it is polled
 };
 
+struct FakeChannel : ibv_comp_channel {
+  int write_end = -1;
+  std::deque<ibv_cq*> events;  ///< one for each byte in the pipe
+  int users = 0;
+};
+
 struct FakeCompletionQueue : ibv_cq {
   std::deque<Completion> entries;
   int users = 0;
+  bool armed = false;
+  unsigned unacknowledged = 0;
+};
+
+struct FakeAddressHandle : ibv_ah {
+  ibv_ah_attr vector{};
+};
+
+struct FakeXrcDomain : ibv_xrcd {
+  int children = 0;
 };
 
 struct PostedSend {
@@ -57,7 +73,18 @@ struct PostedReceive {
   std::vector<ibv_sge> pieces;
 };
 
+struct FakeSharedQueue : ibv_srq {
+  std::deque<PostedReceive> receives;
+  std::uint32_t limit = 0;
+  std::uint32_t number = 0;
+  FakeXrcDomain* xrc_domain = nullptr;  ///< XRC only, as is the queue below
+  ibv_cq* completions = nullptr;
+  int users = 0;
+};
+
 struct FakeQueuePair : ibv_qp {
+  FakeSharedQueue* shared = nullptr;
+  FakeXrcDomain* xrc_domain = nullptr;  ///< IBV_QPT_XRC_RECV only
   ibv_qp_cap cap{};
   bool signal_all = false;
   ibv_qp_attr attributes{};
@@ -77,11 +104,14 @@ struct State {
   bool has_struck = false;
   ibv_wc_status message_fault = IBV_WC_SUCCESS;
   std::uint32_t message_vendor_error = 0;
+  bool lose_next = false;
   int live = 0;
   std::vector<std::string> violations;
   std::uint32_t next_number = 17;
   std::map<std::uint32_t, FakeQueuePair*> queue_pairs;
   std::map<std::uint32_t, FakeRegion*> regions;  ///< by local key; the remote key is its complement
+  std::map<std::uint32_t, FakeSharedQueue*> shared_queues;
+  std::map<ibv_ah*, FakeAddressHandle*> address_handles;
   std::map<ibv_device**, std::vector<std::shared_ptr<FakeDevice>>> lists;
 };
 
@@ -103,7 +133,23 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
 // The data path, in ibv_context::ops. They take the mutex.
 int post_send(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** refused_request);
 int post_receive(ibv_qp* queue_pair, ibv_recv_wr* request, ibv_recv_wr** refused_request);
+int post_shared_receive(ibv_srq* queue, ibv_recv_wr* request, ibv_recv_wr** refused_request);
 int poll(ibv_cq* queue, int limit, ibv_wc* completions);
+int request_notify(ibv_cq* queue, int solicited_only);
+
+// The newer calls, in verbs_context. They take the mutex.
+void offer_extended_calls(verbs_context& context);
+
+/// Makes a queue pair of any type. With the mutex held.
+FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& attributes);
+
+void violate(const char* what);
+/// Whether a parent may go; a parent with children is a violation, as for the kernel it is EBUSY.
+bool may_go(int children, const char* what);
+/// The address packets are given: complete, and from a GID that exists.
+bool is_valid(ibv_context* context, const ibv_ah_attr& vector);
+/// An event for a queue that was armed. With the mutex held.
+void notify(FakeCompletionQueue& queue);
 
 /// Flushes all that is posted. With the mutex held.
 void enter_error(FakeQueuePair& queue_pair);

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <fake_verbs.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/memory/pattern.h"
 #include "rdmabench/transport/verbs/backend.h"
 
 namespace rdmabench::transport::verbs {
@@ -34,10 +37,11 @@ inline Choice choice_for(const EndpointRequest& request) {
   return choose(request, offer(request), offer(other_side(request)));
 }
 
-struct Pair {
-  explicit Pair(const EndpointRequest& request = small_request())
-      : Pair(request, choice_for(request)) {}
-  Pair(const EndpointRequest& request, const Choice& choice)
+template <class Endpoint>
+struct PairOf {
+  explicit PairOf(const EndpointRequest& request = small_request())
+      : PairOf(request, choice_for(request)) {}
+  PairOf(const EndpointRequest& request, const Choice& choice)
       : client(request, choice.client), server(other_side(request), choice.server) {
     server.connect(client.address());
     client.connect(server.address());
@@ -47,15 +51,29 @@ struct Pair {
   Endpoint server;
 };
 
+using Pair = PairOf<Endpoint>;
+using GeneralPair = PairOf<GeneralEndpoint>;
+using DatagramPair = PairOf<DatagramEndpoint>;
+
+inline std::span<std::byte> slot(const Region& region, std::uint64_t index, std::uint64_t size) {
+  return {region.data + index % region.slots * region.stride, size};
+}
+
+inline bool holds(std::span<const std::byte> bytes, std::uint8_t tag) {
+  return !memory::find_mismatch(bytes, tag).has_value();
+}
+
 /// Takes what has completed; nothing may have failed.
-inline std::vector<Received> take(Endpoint& endpoint) {
+template <class T>
+std::vector<Received> take(T& endpoint) {
   std::vector<Received> received;
   const int count = endpoint.poll([&](const Received& one) noexcept { received.push_back(one); });
   EXPECT_GE(count, 0) << endpoint.failure();
   return received;
 }
 
-inline int poll_once(Endpoint& endpoint) {
+template <class T>
+int poll_once(T& endpoint) {
   return endpoint.poll([](const Received&) noexcept {});
 }
 

@@ -34,9 +34,15 @@ class QueuePairs : public testing::Test {
     context_.reset();
   }
 
-  SizedQueuePair create(std::uint32_t inline_bytes) {
-    return create_queue_pair(*domain_, *completions_,
-                             {.sends = 4, .receives = 4, .inline_bytes = inline_bytes});
+  SizedQueuePair create(std::uint32_t inline_bytes) { return create(IBV_QPT_RC, inline_bytes); }
+
+  SizedQueuePair create(ibv_qp_type type, std::uint32_t inline_bytes = 0) {
+    return create_queue_pair(*domain_, {.type = type,
+                                        .send_completions = completions_.get(),
+                                        .receive_completions = completions_.get(),
+                                        .sends = 4,
+                                        .receives = 4,
+                                        .inline_bytes = inline_bytes});
   }
 
   Context context_;
@@ -122,6 +128,52 @@ TEST_F(QueuePairs, SayWhichStepFailed) {
     });
     EXPECT_EQ(error.code(), ETIMEDOUT);
     EXPECT_THAT(error.what(), HasSubstr(steps[step]));
+  }
+}
+
+TEST_F(QueuePairs, CarryThePathOptions) {
+  const SizedQueuePair sized = create(0);
+  initialize(*sized.queue_pair, 1, 3, {.atomics = true});
+  const PathAttributes path{.partition_index = 3,
+                            .service_level = 5,
+                            .traffic_class = 106,
+                            .hop_limit = 9,
+                            .flow_label = 0xabcde,
+                            .timeout = 18,
+                            .retries = 3,
+                            .rnr_retries = 2,
+                            .rnr_timer = 20};
+  connect(*sized.queue_pair,
+          {.gid_index = 1, .global = true, .mtu = 1024, .remote_qpn = 33, .path = path});
+  const ibv_qp_attr given = fake_verbs::attributes(sized.queue_pair->qp_num);
+  EXPECT_EQ(given.pkey_index, 3);
+  EXPECT_EQ(given.ah_attr.sl, 5);
+  EXPECT_EQ(given.ah_attr.grh.traffic_class, 106);
+  EXPECT_EQ(given.ah_attr.grh.hop_limit, 9);
+  EXPECT_EQ(given.ah_attr.grh.flow_label, 0xabcdeU);
+  EXPECT_EQ(given.timeout, 18);
+  EXPECT_EQ(given.retry_cnt, 3);
+  EXPECT_EQ(given.rnr_retry, 2);
+  EXPECT_EQ(given.min_rnr_timer, 20);
+  EXPECT_EQ(given.qp_access_flags,
+            unsigned{IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC});
+}
+
+// The fake takes exactly the attributes that a type has, at each step.
+TEST_F(QueuePairs, OfEveryTypeReachTheirLastState) {
+  const XrcDomain xrc_domain = open_xrc_domain(*context_);
+  for (const ibv_qp_type type :
+       {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV}) {
+    const SizedQueuePair sized = create_queue_pair(
+        *domain_, {.type = type,
+                   .send_completions = completions_.get(),
+                   .receive_completions = completions_.get(),
+                   .xrc_domain = type == IBV_QPT_XRC_RECV ? xrc_domain.get() : nullptr});
+    initialize(*sized.queue_pair, 1, 0, {}, 0x1234);
+    connect(*sized.queue_pair, {.gid_index = 1, .global = true, .mtu = 1024, .remote_qpn = 33});
+    const ibv_qp_attr given = fake_verbs::attributes(sized.queue_pair->qp_num);
+    EXPECT_EQ(given.qp_state, IBV_QPS_RTS) << name(type);
+    EXPECT_EQ(given.qkey, type == IBV_QPT_UD ? 0x1234U : 0U);
   }
 }
 

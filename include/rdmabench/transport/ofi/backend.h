@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "rdmabench/transport/ofi/endpoint.h"
@@ -30,5 +31,11 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
 /// One for each provider and domain that can be used, in libfabric's order;
 /// empty when there is none.
 std::vector<DeviceInfo> devices();
+
+/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
+template <class Visitor>
+auto with_endpoint_type(const EndpointRequest& /*request*/, Visitor&& visitor) {
+  return visitor(std::type_identity<Endpoint>());
+}
 
 }  // namespace rdmabench::transport::ofi

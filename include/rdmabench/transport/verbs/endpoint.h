@@ -1,105 +1,120 @@
-// verbs: one reliable-connected queue pair over libibverbs.
+// verbs: queue pairs of one peer over libibverbs.
 //
-// Set-up is in the .cc files; what runs per message is here, so that it is compiled into the loops.
-// Work requests are built by prepare() and edited in place.
+// Set-up is in core.h; what runs per message is here, so that it is compiled into the loops. Work
+// requests are built before and edited in place.
 #pragma once
 
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
-#include "rdmabench/verbs/gid.h"
-#include "rdmabench/verbs/handles.h"
-#include "rdmabench/verbs/memory_region.h"
+#include "rdmabench/transport/verbs/core.h"
 
 namespace rdmabench::transport::verbs {
 
-/// What the client chose for one side: where its queue pair is and how packets leave it.
-struct Placement {
-  std::string device;
-  std::uint8_t port = 1;
-  std::uint8_t gid_index = 0;
-  bool global = true;     ///< packets carry the global header: always on RoCE
-  std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
-  std::string reason;
+// An option costs nothing where it is not used, because the loop is compiled once for each of these
+// and none of them tests for one.
+
+/// One RC queue pair, one completion queue, one scatter/gather entry: what is measured most.
+struct Lean {
+  static constexpr bool kReliable = true, kManyLanes = false, kOrdersMessages = true;
 };
-
-/// Memory of `slots` messages of up to `max_size` bytes, and its registration.
-struct RegisteredSlots {
-  RegisteredSlots(ibv_pd& domain, rdmabench::verbs::Access access, std::uint64_t max_size,
-                  std::uint32_t slots);
-  RegisteredSlots& operator=(RegisteredSlots&&) = delete;
-
-  Region layout() const noexcept { return {buffer.data(), stride, slots}; }
-
-  std::uint64_t stride;
-  std::uint32_t slots;
-  memory::Buffer buffer;
-  rdmabench::verbs::MemoryRegion region;  ///< after the memory it covers, so that it goes first
+/// RC and XRC with everything: several queue pairs, several scatter/gather entries, a shared
+/// receive queue, two completion queues, events.
+struct General {
+  static constexpr bool kReliable = true, kManyLanes = true, kOrdersMessages = false;
+};
+/// The same over UC and UD.
+struct Datagram {
+  static constexpr bool kReliable = false, kManyLanes = true, kOrdersMessages = false;
 };
 
 /// See transport.h for the contract. One thread drives an endpoint; endpoints share nothing.
 ///
-/// Both directions complete into one queue. A send's wr_id is its number among the posts since
-/// prepare(); a reliable queue pair completes them in order, so a completion stands for all posts
-/// before it.
-class Endpoint {
+/// A send's wr_id is its number among the posts of its lane since prepare(). A queue pair completes
+/// them in order, so a completion stands for all posts of the lane before it.
+template <class Policy>
+class BasicEndpoint : public Core {
  public:
-  // What RC gives on InfiniBand and RoCE without relaxed ordering, which is never asked for here.
-  static constexpr bool kReliable = true;
-  static constexpr bool kManyLanes = false;
-  static constexpr bool kPostLists = false;
-  static constexpr bool kOrdersWrites = true;
-  static constexpr bool kOrdersMessages = true;
+  static constexpr bool kReliable = Policy::kReliable;
+  static constexpr bool kManyLanes = Policy::kManyLanes;
+  static constexpr bool kPostLists = true;
+  // What RC gives on InfiniBand and RoCE without relaxed ordering; a write that is lost on UC
+  // leaves a hole.
+  static constexpr bool kOrdersWrites = Policy::kReliable;
+  static constexpr bool kOrdersMessages = Policy::kOrdersMessages;
   static constexpr bool kNeedsProgress = false;
   template <class Op>
-  static constexpr bool supports = !Op::kAtomic && Op::kCode != OperationCode::send_imm;
+  static constexpr bool supports = Policy::kReliable || !Op::kFromTarget;
   template <class Op>
   static constexpr bool consumes_receive = Op::kNotifies;
 
-  /// Opens the device that `choice` names and no other. Throws Error: usage where the request is
-  /// beyond a limit of the device (the text names the limit), unavailable where the device cannot
-  /// be opened, failed for the rest.
-  Endpoint(const EndpointRequest& request, std::string_view choice);
-  Endpoint(const Endpoint&) = delete;
-  Endpoint& operator=(const Endpoint&) = delete;
-
-  std::string address() const;
-  /// Once only. Posts all receives before the queue pair can take a message. Throws Error(failed),
-  /// also for an address that is malformed or does not cover what this side will touch.
-  void connect(std::string_view peer_address);
-  /// Throws Error(usage) for a size this endpoint was not opened for, Error(failed) while posts are
-  /// outstanding.
-  void prepare(OperationCode code, std::uint64_t size);
-  Description describe() const;
-  std::string failure() const;
+  /// Throws as Core does, and Error(usage) for a request that is another policy's.
+  BasicEndpoint(const EndpointRequest& request, std::string_view choice);
 
   template <class Op>
   [[gnu::always_inline]] PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
-                                         std::uint32_t /*lane*/ = 0) noexcept {
-    sge_.addr = send_address_ + offset;
-    if constexpr (!Op::kTwoSided) send_wr_.wr.rdma.remote_addr = window_address_ + offset;
-    if constexpr (Op::kImmediate) send_wr_.imm_data = htonl(static_cast<std::uint32_t>(word));
-    return submit(send_wr_, send_flags_, signal);
+                                         std::uint32_t lane_index = 0) noexcept {
+    Lane& lane = this->lane(lane_index);
+    aim<Op>(lane.request, lane.piece, offset, word);
+    return submit(lane, lane.request, send_flags_, signal);
+  }
+
+  template <class Op>
+  [[gnu::always_inline]] PostStatus post_list(const Burst& burst, Signal signal,
+                                              std::uint32_t lane_index = 0) noexcept {
+    Lane& lane = this->lane(lane_index);
+    const std::uint64_t first = lane.posted;
+    if (lane.limit - first < burst.count) return PostStatus::busy;
+    if (lane.chained != burst.count) [[unlikely]]
+      link(lane, burst.count);
+    std::uint64_t offset = burst.offset;
+    ibv_send_wr* request = lane.list.data();
+    for (std::uint32_t i = 0; i < burst.count; ++i) {
+      aim<Op>(request[i], *request[i].sg_list, offset, burst.word + i);
+      request[i].wr_id = id_of(lane, first + i);
+      offset += burst.stride;
+      if (offset == burst.wrap) offset = 0;
+    }
+    // One completion for a burst in which the interval ends: it stands for all before it.
+    ibv_send_wr& last = request[burst.count - 1];
+    const std::uint64_t end = first + burst.count;
+    const bool asks = lane.signal_at < end || signal == Signal::now;
+    if (asks) {
+      last.send_flags = send_flags_ | IBV_SEND_SIGNALED;
+      lane.signal_at = end + signal_every_ - 1;
+    }
+    ibv_send_wr* refused = nullptr;
+    const int code = ibv_post_send(lane.queue_pair, request, &refused);
+    if (asks) last.send_flags = send_flags_;
+    if (code != 0) [[unlikely]]
+      return refuse_list(lane, code, refused);
+    count(lane, end, burst.count);
+    return PostStatus::posted;
   }
 
   [[gnu::always_inline]] PostStatus post_token(Signal signal) noexcept {
-    return submit(token_wr_, 0, signal);
+    return submit(lane(0), token_, 0, signal);
   }
 
   /// `slot` is one that a Received named.
   [[gnu::always_inline]] PostStatus post_receive(std::uint32_t slot) noexcept {
-    receive_sge_.addr = receive_addresses_[slot];
-    receive_wr_.wr_id = kReceiveBit | slot;
+    const ReceiveSlot& at = receive_slots_[slot];
+    receive_piece_.addr = at.address;
+    receive_request_.wr_id = kReceiveBit | slot;
     ibv_recv_wr* refused = nullptr;
-    const int code = ibv_post_recv(queue_pair_.get(), &receive_wr_, &refused);
+    int code = 0;
+    if constexpr (kManyLanes) {
+      code = post_receive_call_(at.queue, &receive_request_, &refused);
+    } else {
+      code = ibv_post_recv(lanes_[0].queue_pair, &receive_request_, &refused);
+    }
     if (code != 0) [[unlikely]]
       return refuse("ibv_post_recv", code);
     return PostStatus::posted;
@@ -107,19 +122,111 @@ class Endpoint {
 
   template <class OnReceive>
   [[gnu::always_inline]] int poll(OnReceive&& on_receive) noexcept {
+    if constexpr (kManyLanes) {
+      int seen = 0;
+      for (ibv_cq* queue : completion_queues_) {
+        const int more = poll_queue(queue, on_receive);
+        if (more < 0) [[unlikely]]
+          return more;
+        seen += more;
+      }
+      return seen;
+    } else {
+      return poll_queue(completion_queue_, on_receive);
+    }
+  }
+
+  bool rest(std::chrono::milliseconds at_most) noexcept {
+    if constexpr (kManyLanes) {
+      return fail(queues_.completions.rest(at_most));
+    } else {
+      return true;
+    }
+  }
+
+  std::uint64_t posted() const noexcept {
+    if constexpr (kManyLanes) return posted_;
+    return lanes_[0].posted;
+  }
+  std::uint64_t completed() const noexcept {
+    if constexpr (kManyLanes) return completed_;
+    return lanes_[0].limit - depth_;
+  }
+
+ private:
+  static constexpr int kBatch = 16;
+  using Lanes = std::conditional_t<kManyLanes, std::vector<Lane>, std::array<Lane, 1>>;
+  using PostReceiveCall = int (*)(void* queue, ibv_recv_wr*, ibv_recv_wr**) noexcept;
+
+  [[gnu::always_inline]] Lane& lane(std::uint32_t index) noexcept {
+    if constexpr (kManyLanes) return lanes_[index];
+    return lanes_[0];
+  }
+
+  static std::uint64_t id_of(const Lane& lane, std::uint64_t number) noexcept {
+    if constexpr (kManyLanes) return lane.tag | static_cast<std::uint32_t>(number);
+    return number;
+  }
+
+  /// Points a request at its message.
+  template <class Op>
+  [[gnu::always_inline]] void aim(ibv_send_wr& request, ibv_sge& piece, std::uint64_t offset,
+                                  std::uint64_t word) noexcept {
+    std::uint64_t address = send_address_ + offset;
+    if constexpr (kManyLanes) {
+      for (std::uint32_t k = 0; k < segments_; ++k, address += segment_size_) {
+        request.sg_list[k].addr = address;
+      }
+    } else {
+      piece.addr = address;
+    }
+    if constexpr (!Op::kTwoSided) request.wr.rdma.remote_addr = window_address_ + offset;
+    if constexpr (Op::kImmediate) request.imm_data = htonl(static_cast<std::uint32_t>(word));
+    if constexpr (Op::kCode == OperationCode::compare_swap) {
+      request.wr.atomic.compare_add = word;
+      request.wr.atomic.swap = word + 1;
+    }
+  }
+
+  [[gnu::always_inline]] PostStatus submit(Lane& lane, ibv_send_wr& request, unsigned flags,
+                                           Signal signal) noexcept {
+    const std::uint64_t number = lane.posted;
+    if (number == lane.limit) return PostStatus::busy;
+    if (number == lane.signal_at || signal == Signal::now) {
+      flags |= IBV_SEND_SIGNALED;
+      lane.signal_at = number + signal_every_;
+    }
+    request.wr_id = id_of(lane, number);
+    request.send_flags = flags;
+    ibv_send_wr* refused = nullptr;
+    const int code = ibv_post_send(lane.queue_pair, &request, &refused);
+    if (code != 0) [[unlikely]]
+      return refuse_send(lane, code);
+    count(lane, number + 1, 1);
+    return PostStatus::posted;
+  }
+
+  [[gnu::always_inline]] void count(Lane& lane, std::uint64_t posted, std::uint32_t by) noexcept {
+    lane.posted = posted;
+    if constexpr (kManyLanes) posted_ += by;
+  }
+
+  template <class OnReceive>
+  [[gnu::always_inline]] int poll_queue(ibv_cq* queue, OnReceive& on_receive) noexcept {
     ibv_wc completions[kBatch];
-    const int count = ibv_poll_cq(completions_.get(), kBatch, completions);
+    const int count = ibv_poll_cq(queue, kBatch, completions);
     for (int i = 0; i < count; ++i) {
       const ibv_wc& completion = completions[i];
       if (completion.status != IBV_WC_SUCCESS) [[unlikely]]
         return fail(completion);
       // The number tells receives from sends, as the opcode does, without a second field to read.
       if ((completion.wr_id & kReceiveBit) == 0) {
-        completed_ = completion.wr_id + 1;
+        complete(completion.wr_id);
       } else {
         const bool has_immediate = (completion.wc_flags & IBV_WC_WITH_IMM) != 0;
         on_receive(Received{static_cast<std::uint32_t>(completion.wr_id),
-                            has_immediate ? ntohl(completion.imm_data) : 0, completion.byte_len});
+                            has_immediate ? ntohl(completion.imm_data) : 0,
+                            kReliable ? completion.byte_len : completion.byte_len - header_bytes_});
       }
     }
     if (count < 0) [[unlikely]]
@@ -127,88 +234,28 @@ class Endpoint {
     return count;
   }
 
-  bool rest(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
-  std::uint32_t lanes() const noexcept { return 1; }
-  std::uint64_t posted() const noexcept { return posted_; }
-  std::uint64_t completed() const noexcept { return completed_; }
-  Region send_region() const noexcept { return sends_.layout(); }
-  Region receive_region() const noexcept { return receives_.layout(); }
-  Region window() const noexcept { return window_.layout(); }
-
- private:
-  static constexpr int kBatch = 16;
-  static constexpr std::uint64_t kReceiveBit = std::uint64_t{1} << 63;
-
-  [[gnu::always_inline]] PostStatus submit(ibv_send_wr& request, unsigned flags,
-                                           Signal signal) noexcept {
-    if (posted_ - completed_ >= depth_) return PostStatus::busy;
-    if (--until_signal_ == 0 || signal == Signal::now) {
-      flags |= IBV_SEND_SIGNALED;
-      until_signal_ = signal_every_;
+  [[gnu::always_inline]] void complete(std::uint64_t id) noexcept {
+    if constexpr (kManyLanes) {
+      Lane& lane = lanes_[id >> 32];
+      const std::uint64_t before = lane.limit - depth_;
+      const auto more = static_cast<std::uint32_t>(id) + 1 - static_cast<std::uint32_t>(before);
+      lane.limit += more;
+      completed_ += more;
+    } else {
+      lanes_[0].limit = id + 1 + depth_;
     }
-    request.wr_id = posted_;
-    request.send_flags = flags;
-    ibv_send_wr* refused = nullptr;
-    const int code = ibv_post_send(queue_pair_.get(), &request, &refused);
-    if (code != 0) [[unlikely]]
-      return refuse_send(code);
-    ++posted_;
-    return PostStatus::posted;
   }
 
-  // The cold ends of the data path: they keep what failure() will tell.
-  PostStatus refuse_send(int code) noexcept;
-  PostStatus refuse(const char* call, int code) noexcept;
-  int fail(const ibv_wc& completion) noexcept;
-  int fail(int poll_result) noexcept;
-
-  void build_requests();
-  void post_all_receives();
-
-  // Parents before children: each is destroyed after all that is declared below it.
-  EndpointRequest request_;
-  Placement placement_;
-  rdmabench::verbs::Context context_;
-  rdmabench::verbs::ProtectionDomain domain_;
-  RegisteredSlots sends_;
-  RegisteredSlots receives_;
-  RegisteredSlots window_;
-  rdmabench::verbs::CompletionQueue completions_;
-  rdmabench::verbs::QueuePair queue_pair_;
-
-  // The data path.
-  std::uint64_t posted_ = 0;
-  std::uint64_t completed_ = 0;
-  std::uint64_t depth_;
-  std::uint32_t signal_every_;
-  std::uint32_t
-      until_signal_;         ///< posts until the next one that asks for a completion, it included
-  unsigned send_flags_ = 0;  ///< of the prepared request, but for the signal
-  std::uint64_t send_address_ = 0;
-  std::uint64_t window_address_ = 0;  ///< the peer's
-  ibv_sge sge_{};
-  ibv_send_wr send_wr_{};
-  ibv_send_wr token_wr_{};
-  ibv_sge receive_sge_{};
-  ibv_recv_wr receive_wr_{};
-  std::vector<std::uint64_t> receive_addresses_;  ///< by receive slot
-
-  // What set-up learnt, for the report and for errors.
-  std::string driver_;
-  rdmabench::verbs::Gid gid_;
-  std::uint16_t lid_ = 0;
-  bool ethernet_ = true;
-  std::uint32_t psn_ = 0;
-  std::uint32_t inline_bytes_ = 0;  ///< messages up to this size are copied into the work request
-  std::uint8_t reads_in_ = 0;
-  std::uint8_t reads_out_ = 0;
-  std::uint32_t window_key_ = 0;  ///< the peer's
-  std::string peer_;              ///< "10.0.0.2 queue pair 17"; "" until connected
-
-  bool failed_ = false;
-  ibv_wc failed_completion_{};
-  const char* failed_call_ = nullptr;  ///< the verb that returned failed_code_, if one did
-  int failed_code_ = 0;
+  Lanes lanes_;
+  PostReceiveCall post_receive_call_ = nullptr;  ///< to a queue pair, or to a shared queue
 };
+
+using Endpoint = BasicEndpoint<Lean>;
+using GeneralEndpoint = BasicEndpoint<General>;
+using DatagramEndpoint = BasicEndpoint<Datagram>;
+
+extern template class BasicEndpoint<Lean>;
+extern template class BasicEndpoint<General>;
+extern template class BasicEndpoint<Datagram>;
 
 }  // namespace rdmabench::transport::verbs

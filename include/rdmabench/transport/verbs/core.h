@@ -1,0 +1,149 @@
+// The part of a verbs endpoint that is the same for all: what it owns, how it is set up and
+// connected, and what it says of itself. Nothing here runs per message.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/transport/transport.h"
+#include "rdmabench/transport/verbs/lane.h"
+#include "rdmabench/transport/verbs/plan.h"
+#include "rdmabench/transport/verbs/slots.h"
+#include "rdmabench/verbs/completion_queues.h"
+#include "rdmabench/verbs/gid.h"
+#include "rdmabench/verbs/handles.h"
+
+namespace rdmabench::transport::verbs {
+
+struct Address;
+
+/// The queue pairs of an endpoint and what they share. Parents before children: each is destroyed
+/// after all that is declared below it.
+struct Queues {
+  Queues(ibv_context& context, ibv_pd& domain, const Plan& plan, const EndpointRequest& request);
+
+  rdmabench::verbs::CompletionQueues completions;
+  rdmabench::verbs::XrcDomain xrc_domain;
+  rdmabench::verbs::SharedReceiveQueue shared_receives;
+  std::vector<rdmabench::verbs::QueuePair> pairs;          ///< what lanes post to
+  std::vector<rdmabench::verbs::QueuePair> xrc_receivers;  ///< XRC: where the peer's pairs end
+  std::uint32_t inline_bytes = 0;                          ///< of a message, at most
+};
+
+/// See transport.h for the contract that Endpoint makes of this.
+class Core {
+ public:
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  std::string address() const;
+  /// Once only. Posts all receives before a queue pair can take a message. Throws Error(failed),
+  /// also for an address that is malformed or does not cover what this side will touch.
+  void connect(std::string_view peer_address);
+  /// Throws Error(usage) for a size this endpoint was not opened for, Error(failed) while posts are
+  /// outstanding.
+  void prepare(OperationCode code, std::uint64_t size);
+  Description describe() const;
+  std::string failure() const;
+
+  std::uint32_t lanes() const noexcept { return plan_.lanes; }
+  /// Posts that may be outstanding on a lane: what was asked for, or what the device takes.
+  std::uint32_t depth() const noexcept { return plan_.depth; }
+  /// Receives of a lane; slots are numbered through, lane after lane.
+  std::uint32_t receives() const noexcept { return plan_.receives; }
+  Region send_region() const noexcept { return sends_.region(); }
+  Region receive_region() const noexcept { return receives_.region(); }
+  Region window() const noexcept { return window_.region(); }
+
+ protected:
+  static constexpr std::uint64_t kReceiveBit = std::uint64_t{1} << 63;
+
+  /// Opens the device that `choice` names and no other. Throws Error: usage where the request is
+  /// beyond a limit of the device (the text names the limit), unavailable where the device cannot
+  /// be opened or lacks a feature, failed for the rest.
+  Core(const EndpointRequest& request, std::string_view choice);
+  ~Core();
+
+  /// Builds the work requests of all lanes. They must stay where they are from then on.
+  void build(std::span<Lane> lanes);
+
+  // The cold ends of the data path: they keep what failure() will tell.
+  PostStatus refuse_send(Lane& lane, int code) noexcept;
+  PostStatus refuse_list(Lane& lane, int code, const ibv_send_wr* refused) noexcept;
+  PostStatus refuse(const char* call, int code) noexcept;
+  int fail(const ibv_wc& completion) noexcept;
+  int fail(int poll_result) noexcept;
+  bool fail(rdmabench::verbs::CompletionQueues::Trouble trouble) noexcept;
+  /// Links `count` requests of the list, and no more.
+  static void link(Lane& lane, std::uint32_t count) noexcept;
+
+  // The data path. What posts read comes first, together.
+  std::uint64_t send_address_ = 0;
+  std::uint64_t window_address_ = 0;  ///< the peer's
+  std::uint64_t signal_every_ = 1;
+  std::uint64_t depth_ = 1;
+  unsigned send_flags_ = 0;         ///< of the prepared request, but for the signal
+  std::uint32_t segments_ = 1;      ///< scatter/gather entries of the prepared request
+  std::uint64_t segment_size_ = 0;  ///< bytes from one to the next
+  std::uint64_t posted_ = 0;        ///< over all lanes, where there may be several
+  std::uint64_t completed_ = 0;
+  ibv_cq* completion_queue_ = nullptr;  ///< the first, and where there is one all
+  std::span<ibv_cq* const> completion_queues_;
+  std::uint32_t header_bytes_ = 0;  ///< that a receive counts beside the message
+  ibv_sge receive_piece_{};
+  ibv_recv_wr receive_request_{};
+  std::vector<ReceiveSlot> receive_slots_;
+  ibv_send_wr token_{};
+
+ private:
+  void check_peer(const Address& peer) const;
+  void connect_queue_pairs(const Address& peer);
+  void reach_peers(const Address& peer);
+  void post_all_receives();
+  int post_receive(const ReceiveSlot& slot, std::uint32_t index) noexcept;
+  void build_receives();
+  void fit(ibv_send_wr& request, OperationCode code, std::uint64_t size) const;
+  rdmabench::verbs::Connection connection_to(const Address& peer) const;
+
+  // Parents before children: each is destroyed after all that is declared below it.
+  EndpointRequest request_;
+  Placement placement_;
+  rdmabench::verbs::Context context_;
+  Plan plan_;
+  rdmabench::verbs::ProtectionDomain domain_;
+  RegisteredSlots sends_;
+  RegisteredSlots receives_;
+  RegisteredSlots window_;
+
+ protected:
+  Queues queues_;
+
+ private:
+  std::vector<rdmabench::verbs::AddressHandle> address_handles_;  ///< UD: one for each lane
+  std::span<Lane> lanes_;
+
+  // What set-up learnt, for the report and for errors.
+  std::string driver_;
+  rdmabench::verbs::Gid gid_;
+  std::uint16_t lid_ = 0;
+  bool ethernet_ = true;
+  std::vector<std::uint32_t> first_packets_;  ///< packet sequence numbers, by queue pair
+  std::uint32_t q_key_ = 0;
+  std::uint8_t reads_out_ = 0;
+  std::uint32_t window_key_ = 0;  ///< the peer's
+  std::string peer_;              ///< "10.0.0.2 queue pair 17"; "" until connected
+
+  bool failed_ = false;
+  ibv_wc failed_completion_{};
+  const char* failed_call_ = nullptr;  ///< the call that gave failed_code_, if one did
+  int failed_code_ = 0;
+};
+
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,55 @@
+// What an endpoint will be, once its request has been held against the device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rdmabench/transport/transport.h"
+#include "rdmabench/verbs/handles.h"
+#include "rdmabench/verbs/queue_pair.h"
+
+namespace rdmabench::transport::verbs {
+
+/// What the client chose for one side: where its queue pairs are and how packets leave it.
+struct Placement {
+  std::string device;
+  std::uint8_t port = 1;
+  std::uint8_t gid_index = 0;
+  bool global = true;     ///< packets carry the global header: always on RoCE
+  std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
+  std::string reason;
+};
+
+inline constexpr std::uint32_t kMaxLanes = 16384;
+
+struct Plan {
+  Service service = Service::rc;  ///< never `automatic`
+  std::uint32_t lanes = 1;
+  std::uint32_t queue_pairs = 1;   ///< lane l uses number l % queue_pairs
+  std::uint32_t depth = 1;         ///< posts of a lane
+  std::uint32_t receives = 1;      ///< of a lane
+  std::uint32_t signal_every = 1;  ///< at most depth - post_list + 1: a list must always fit
+  std::uint32_t post_list = 1;
+  std::uint32_t segments = 1;
+  std::uint64_t stride = 64;       ///< of the slots
+  std::uint32_t inline_bytes = 0;  ///< wanted
+  std::uint8_t reads_out = 0;
+  std::uint8_t reads_in = 0;
+  bool shared_receives = false;  ///< by request, or because XRC has no other
+  bool separate_queues = false;
+  rdmabench::verbs::PathAttributes path{};
+  std::vector<std::string> reduced;  ///< "depth 16384 reduced to 4096: max_qp_wr of rxe0"
+
+  bool datagrams() const noexcept { return service == Service::ud; }
+};
+
+/// Throws Error: usage where the request contradicts itself, unavailable where the device lacks
+/// what it asks for; both name the value and the limit. Depth and receives beyond the device's
+/// max_qp_wr or max_cqe are reduced.
+Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_context& context);
+
+/// The service a request means, with what contradicts it refused before anything is opened.
+Service service_of(const EndpointRequest& request);
+
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,44 @@
+// The memory of an endpoint: where it is allocated and registered, and how its slots lie.
+#pragma once
+
+#include <cstdint>
+
+#include "rdmabench/memory/buffer.h"
+#include "rdmabench/transport/transport.h"
+#include "rdmabench/verbs/handles.h"
+#include "rdmabench/verbs/memory_region.h"
+
+namespace rdmabench::transport::verbs {
+
+/// Datagrams arrive behind the 40 bytes of a global routing header, which take a cache line here.
+inline constexpr std::uint32_t kHeaderBytes = 40;
+inline constexpr std::uint32_t kHeaderRoom = 64;
+
+struct SlotLayout {
+  std::uint32_t slots = 1;
+  std::uint64_t stride = 64;       ///< bytes from one slot to the next, a multiple of 64
+  std::uint32_t misalignment = 0;  ///< bytes by which every slot is off its cache line
+  std::uint32_t header_room = 0;   ///< bytes before each slot
+};
+
+/// Slots and their registration. This is the one place where an endpoint's memory comes from.
+class RegisteredSlots {
+ public:
+  /// Throws Error(failed).
+  RegisteredSlots(ibv_pd& domain, rdmabench::verbs::Access access, const SlotLayout& layout);
+  RegisteredSlots& operator=(RegisteredSlots&&) = delete;
+
+  Region region() const noexcept { return region_; }
+  std::uint64_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(region_.data); }
+  /// From the first slot to the end of the last.
+  std::uint64_t bytes() const noexcept { return region_.stride * region_.slots; }
+  std::uint32_t local_key() const noexcept { return registration_->lkey; }
+  std::uint32_t remote_key() const noexcept { return registration_->rkey; }
+
+ private:
+  memory::Buffer buffer_;
+  Region region_;
+  rdmabench::verbs::MemoryRegion registration_;  ///< after the memory it covers: it goes first
+};
+
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,57 @@
+// The completion queues of an endpoint: one or two, to be polled, or waited for.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+#include "rdmabench/verbs/handles.h"
+
+namespace rdmabench::verbs {
+
+struct CompletionQueueSpec {
+  std::uint32_t sends = 1;     ///< entries for sends, or for both where `receives` is 0
+  std::uint32_t receives = 0;  ///< entries of a queue of their own for receives
+  bool events = false;         ///< rest() sleeps; else no event is ever made
+  int vector = 0;              ///< completion vector of the events
+};
+
+/// Owns the queues and their channel. Thread rule: one thread at a time.
+class CompletionQueues {
+ public:
+  /// Throws Error(failed). Source: ibv_create_cq(3), ibv_create_comp_channel(3).
+  CompletionQueues(ibv_context& context, const CompletionQueueSpec& spec);
+  ~CompletionQueues();
+  CompletionQueues(const CompletionQueues&) = delete;
+  CompletionQueues& operator=(const CompletionQueues&) = delete;
+
+  ibv_cq* sends() const noexcept { return all_[0]; }
+  ibv_cq* receives() const noexcept { return all_[count_ - 1]; }
+  /// Each queue once.
+  std::span<ibv_cq* const> all() const noexcept { return {all_.data(), count_}; }
+
+  /// How a rest() failed; `call` is null where it did not.
+  struct Trouble {
+    const char* call = nullptr;
+    int code = 0;
+  };
+
+  /// Call it after polls of all queues came back empty. The first call asks for events and returns
+  /// at once, because what completed before it makes none: poll again. The next one sleeps until
+  /// there is an event or `at_most` has passed. Source: ibv_get_cq_event(3), ibv_req_notify_cq(3).
+  Trouble rest(std::chrono::milliseconds at_most) noexcept;
+
+ private:
+  bool arm(Trouble& trouble) noexcept;
+  void take_events(Trouble& trouble) noexcept;
+
+  CompletionChannel channel_;
+  std::array<CompletionQueue, 2> queues_;  ///< after the channel, which they refer to
+  std::array<ibv_cq*, 2> all_{};
+  std::array<bool, 2> armed_{};
+  std::array<unsigned, 2> unacknowledged_{};  ///< a queue cannot be destroyed with any left
+  std::uint32_t count_ = 1;
+};
+
+}  // namespace rdmabench::verbs

@@ -1,0 +1,148 @@
+// How an endpoint meets its peer.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/transport/verbs/core.h"
+#include "rdmabench/verbs/queue_pair.h"
+#include "wire.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+namespace mechanism = rdmabench::verbs;
+
+constexpr std::string_view kSameRelease = "Run the same release of rdmabench on both sides.";
+
+}  // namespace
+
+void Core::check_peer(const Address& peer) const {
+  const auto refuse = [](const std::string& what) {
+    throw Error(Fault::failed, what, kSameRelease);
+  };
+  if (peer.service != plan_.service) {
+    refuse(fmt::format("the peer's transport is {} and this side's is {}", name(peer.service),
+                       name(plan_.service)));
+  }
+  if (peer.lanes != plan_.lanes) {
+    refuse(fmt::format("the peer has {} lanes and this side {}", peer.lanes, plan_.lanes));
+  }
+  if (!plan_.datagrams() && peer.queues.size() != plan_.queue_pairs) {
+    refuse(fmt::format("the peer has {} queue pairs and this side {}", peer.queues.size(),
+                       plan_.queue_pairs));
+  }
+  // Both sides open the same slots, so what this side touches of the peer's window is its own
+  // layout.
+  const Region window = window_.region();
+  if (peer.stride != window.stride || peer.window_bytes < window_.bytes()) {
+    refuse(
+        fmt::format("the peer's window has {} bytes in slots of {}, and this side needs {} in "
+                    "slots of {}",
+                    peer.window_bytes, peer.stride, window_.bytes(), window.stride));
+  }
+  if (peer.mtu != placement_.mtu) {
+    refuse(
+        fmt::format("the peer's path MTU is {} and this side's is {}", peer.mtu, placement_.mtu));
+  }
+  if (is_atomic(request_.operation) && peer.window % kAtomicBytes != 0) {
+    refuse("the peer's window is not aligned to the words of atomics");
+  }
+  if (is_from_target(request_.operation) && peer.reads_in == 0) {
+    refuse("the peer answers no reads and atomics");
+  }
+  for (const QueueAddress& queue : peer.queues) {
+    if (plan_.service == Service::xrc && (queue.receiver == 0 || peer.shared_receives == 0)) {
+      refuse("the peer names no XRC receive queue");
+    }
+  }
+}
+
+mechanism::Connection Core::connection_to(const Address& peer) const {
+  return {.port = placement_.port,
+          .gid_index = placement_.gid_index,
+          .global = placement_.global,
+          .mtu = placement_.mtu,
+          .remote_lid = peer.lid,
+          .remote_gid = peer.gid,
+          .reads_out = reads_out_,
+          .reads_in = plan_.reads_in,
+          .path = plan_.path};
+}
+
+void Core::connect(std::string_view peer_address) {
+  if (!peer_.empty()) throw Error(Fault::usage, "a verbs endpoint was connected twice");
+  const Address peer = read_address(peer_address);
+  check_peer(peer);
+  window_address_ = peer.window;
+  window_key_ = peer.window_key;
+  reads_out_ = std::min(reads_out_, peer.reads_in);
+  post_all_receives();
+  connect_queue_pairs(peer);
+  reach_peers(peer);
+  peer_ =
+      fmt::format("{} LID {} queue pair {}", to_text(peer.gid), peer.lid, peer.queues.front().qpn);
+}
+
+void Core::connect_queue_pairs(const Address& peer) {
+  mechanism::Connection connection = connection_to(peer);
+  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+    const QueueAddress& other = peer.queues[i % peer.queues.size()];
+    connection.local_psn = first_packets_[i];
+    connection.remote_psn = other.psn;
+    connection.remote_qpn = plan_.service == Service::xrc ? other.receiver : other.qpn;
+    mechanism::connect(*queues_.pairs[i], connection);
+    if (plan_.service == Service::xrc) {
+      connection.remote_qpn = other.qpn;
+      mechanism::connect(*queues_.xrc_receivers[i], connection);
+    }
+  }
+}
+
+/// What the work requests must say of the peer, where the queue pair does not know it.
+void Core::reach_peers(const Address& peer) {
+  const auto each_request = [this](Lane& lane, auto&& set) {
+    set(lane.request);
+    for (ibv_send_wr& request : lane.list) set(request);
+    if (&lane == lanes_.data()) set(token_);
+  };
+  if (plan_.service == Service::xrc) {
+    for (Lane& lane : lanes_) {
+      each_request(lane, [&](ibv_send_wr& request) {
+        request.qp_type.xrc.remote_srqn = peer.shared_receives;
+      });
+    }
+  }
+  if (!plan_.datagrams()) return;
+  const mechanism::Connection connection = connection_to(peer);
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
+    each_request(lanes_[i], [&](ibv_send_wr& request) {
+      request.wr.ud.ah = address_handles_[i].get();
+      request.wr.ud.remote_qpn = peer.queues[i % peer.queues.size()].qpn;
+      request.wr.ud.remote_qkey = peer.q_key;
+    });
+  }
+}
+
+int Core::post_receive(const ReceiveSlot& slot, std::uint32_t index) noexcept {
+  receive_piece_.addr = slot.address;
+  receive_request_.wr_id = kReceiveBit | index;
+  ibv_recv_wr* refused = nullptr;
+  if (queues_.shared_receives != nullptr) {
+    return ibv_post_srq_recv(static_cast<ibv_srq*>(slot.queue), &receive_request_, &refused);
+  }
+  return ibv_post_recv(static_cast<ibv_qp*>(slot.queue), &receive_request_, &refused);
+}
+
+void Core::post_all_receives() {
+  for (std::uint32_t i = 0; i < receive_slots_.size(); ++i) {
+    if (const int code = post_receive(receive_slots_[i], i); code != 0) {
+      throw Error(Fault::failed,
+                  fmt::format("ibv_post_recv({} of {})", i + 1, receive_slots_.size()),
+                  "Lower --depth.", code);
+    }
+  }
+}
+
+}  // namespace rdmabench::transport::verbs

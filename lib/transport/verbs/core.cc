@@ -1,0 +1,249 @@
+#include "rdmabench/transport/verbs/core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/verbs/device.h"
+#include "rdmabench/verbs/queue_pair.h"
+#include "wire.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+namespace mechanism = rdmabench::verbs;
+using mechanism::Access;
+
+constexpr ibv_wr_opcode work_request_opcode(OperationCode code) {
+  switch (code) {
+    case OperationCode::send:
+      return IBV_WR_SEND;
+    case OperationCode::write:
+      return IBV_WR_RDMA_WRITE;
+    case OperationCode::write_imm:
+      return IBV_WR_RDMA_WRITE_WITH_IMM;
+    case OperationCode::read:
+      return IBV_WR_RDMA_READ;
+    case OperationCode::send_imm:
+      return IBV_WR_SEND_WITH_IMM;
+    case OperationCode::fetch_add:
+      return IBV_WR_ATOMIC_FETCH_AND_ADD;
+    case OperationCode::compare_swap:
+      return IBV_WR_ATOMIC_CMP_AND_SWP;
+  }
+  return IBV_WR_SEND;
+}
+
+SlotLayout layout(const EndpointRequest& request, const Plan& plan, std::uint32_t slots,
+                  std::uint32_t header_room = 0) {
+  return {.slots = slots,
+          .stride = plan.stride,
+          .misalignment = request.misalignment,
+          .header_room = header_room};
+}
+
+/// Of a queue pair that can be sent to; the upper bit would make it the kernel's own.
+std::uint32_t random_q_key() {
+  return std::random_device{}() & 0x7fffffff;
+}
+
+}  // namespace
+
+Core::Core(const EndpointRequest& request, std::string_view choice)
+    : request_(request),
+      placement_(read_placement(choice)),
+      context_(mechanism::open_device(placement_.device)),
+      plan_(make_plan(request, placement_, *context_)),
+      domain_(mechanism::allocate_protection_domain(*context_)),
+      sends_(*domain_, Access::local, layout(request, plan_, request.send_slots)),
+      receives_(*domain_, Access::local,
+                layout(request, plan_, request.receive_slots, plan_.datagrams() ? kHeaderRoom : 0)),
+      window_(*domain_, is_atomic(request.operation) ? Access::atomic_window : Access::window,
+              layout(request, plan_, request.send_slots)),
+      queues_(*context_, *domain_, plan_, request),
+      q_key_(random_q_key()),
+      reads_out_(plan_.reads_out) {
+  const mechanism::RemoteAccess access{.atomics = is_atomic(request.operation)};
+  const auto make_ready = [&](const mechanism::QueuePair& queue_pair) {
+    mechanism::initialize(*queue_pair, placement_.port, plan_.path.partition_index, access, q_key_);
+  };
+  std::for_each(queues_.pairs.begin(), queues_.pairs.end(), make_ready);
+  std::for_each(queues_.xrc_receivers.begin(), queues_.xrc_receivers.end(), make_ready);
+  if (request.inline_limit > 0 && queues_.inline_bytes < plan_.inline_bytes) {
+    plan_.reduced.push_back(fmt::format("inline {} reduced to {}: what {} takes",
+                                        plan_.inline_bytes, queues_.inline_bytes,
+                                        placement_.device));
+  }
+  const ibv_port_attr port = mechanism::query_port(*context_, placement_.port);
+  driver_ = mechanism::driver_name(*context_->device);
+  gid_ = mechanism::query_gid(*context_, placement_.port, placement_.gid_index);
+  lid_ = port.lid;
+  ethernet_ = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+  std::random_device random;
+  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+    first_packets_.push_back(random() & 0xffffff);
+  }
+}
+
+Core::~Core() = default;
+
+void Core::build(std::span<Lane> lanes) {
+  lanes_ = lanes;
+  send_address_ = sends_.address();
+  signal_every_ = plan_.signal_every;
+  depth_ = plan_.depth;
+  completion_queue_ = queues_.completions.sends();
+  completion_queues_ = queues_.completions.all();
+  for (std::uint32_t i = 0; i < lanes.size(); ++i) {
+    Lane& lane = lanes[i];
+    lane.queue_pair = queues_.pairs[i % plan_.queue_pairs].get();
+    lane.tag = std::uint64_t{i} << 32;
+    lane.list.resize(plan_.post_list);
+    lane.pieces.resize(std::size_t{plan_.post_list + 1} * plan_.segments);
+    ibv_sge* pieces = lane.pieces.data();
+    for (ibv_send_wr& request : lane.list) {
+      request.sg_list = pieces;
+      pieces += plan_.segments;
+    }
+    lane.request.sg_list = plan_.segments == 1 ? &lane.piece : pieces;
+    lane.piece.lkey = sends_.local_key();
+    for (ibv_sge& piece : lane.pieces) piece.lkey = sends_.local_key();
+  }
+  token_.opcode = IBV_WR_SEND;  // and no scatter/gather entry: a message of 0 bytes
+  build_receives();
+}
+
+void Core::build_receives() {
+  header_bytes_ = plan_.datagrams() ? kHeaderBytes : 0;
+  receive_piece_.lkey = receives_.local_key();
+  receive_piece_.length = static_cast<std::uint32_t>(request_.max_size) + header_bytes_;
+  receive_request_.sg_list = &receive_piece_;
+  receive_request_.num_sge = 1;
+  const Region region = receives_.region();
+  for (std::uint32_t slot = 0; slot < plan_.lanes * plan_.receives; ++slot) {
+    const std::uint64_t address =
+        receives_.address() + slot % region.slots * region.stride - header_bytes_;
+    void* queue = queues_.shared_receives.get();
+    if (queue == nullptr) {
+      queue = queues_.pairs[slot / plan_.receives % plan_.queue_pairs].get();
+    }
+    receive_slots_.push_back({.address = address, .queue = queue});
+  }
+}
+
+std::string Core::address() const {
+  Address address{.service = plan_.service,
+                  .lanes = plan_.lanes,
+                  .queues = {},
+                  .q_key = q_key_,
+                  .lid = lid_,
+                  .gid = gid_,
+                  .mtu = placement_.mtu,
+                  .reads_in = plan_.reads_in,
+                  .window_key = window_.remote_key(),
+                  .window = window_.address(),
+                  .window_bytes = window_.bytes(),
+                  .stride = window_.region().stride};
+  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+    address.queues.push_back({.qpn = queues_.pairs[i]->qp_num, .psn = first_packets_[i]});
+    if (plan_.service == Service::xrc) {
+      address.queues[i].receiver = queues_.xrc_receivers[i]->qp_num;
+    }
+  }
+  if (plan_.service == Service::xrc) {
+    address.shared_receives = mechanism::xrc_receive_queue_number(*queues_.shared_receives);
+  }
+  return write_address(address);
+}
+
+void Core::fit(ibv_send_wr& request, OperationCode code, std::uint64_t size) const {
+  request.opcode = work_request_opcode(code);
+  request.send_flags = send_flags_;
+  request.num_sge = static_cast<int>(segments_);
+  for (std::uint32_t k = 0; k < segments_; ++k) {
+    const std::uint64_t rest = size - k * segment_size_;
+    request.sg_list[k].length =
+        static_cast<std::uint32_t>(k + 1 == segments_ ? rest : segment_size_);
+  }
+  if (plan_.datagrams()) return;  // its peer is in the same place, and stays
+  if (is_atomic(code)) {
+    request.wr.atomic.rkey = window_key_;
+    request.wr.atomic.compare_add = 1;
+  } else {
+    request.wr.rdma.rkey = window_key_;
+  }
+}
+
+void Core::prepare(OperationCode code, std::uint64_t size) {
+  if (size == 0 || size > request_.max_size || (is_atomic(code) && size != kAtomicBytes)) {
+    throw Error(Fault::usage, fmt::format("{} of {} bytes", name(code), size),
+                is_atomic(code) ? "Atomics have 8 bytes."
+                                : fmt::format("This endpoint was opened for 1 to {} bytes.",
+                                              request_.max_size));
+  }
+  if (!has_operation(plan_.service, code) || (is_atomic(code) && !is_atomic(request_.operation))) {
+    throw Error(Fault::usage,
+                fmt::format("{} on an endpoint that was opened for {} over {}", name(code),
+                            name(request_.operation), name(plan_.service)),
+                "Open one for this operation.");
+  }
+  // Their completions would be taken for ones of the posts to come.
+  for (const Lane& lane : lanes_) {
+    const std::uint64_t completed = lane.limit - depth_;
+    if (lane.limit == 0 || completed == lane.posted) continue;
+    throw Error(Fault::failed, fmt::format("{} posts have not completed", lane.posted - completed),
+                "Post the last one of each lane with Signal::now and poll until it completes.");
+  }
+  const bool carries_data = !is_from_target(code);
+  send_flags_ = carries_data && size <= queues_.inline_bytes ? IBV_SEND_INLINE : 0;
+  segments_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.segments, size));
+  segment_size_ = size / segments_;
+  posted_ = completed_ = 0;
+  for (Lane& lane : lanes_) {
+    lane.posted = 0;
+    lane.limit = depth_;
+    lane.signal_at = signal_every_ - 1;
+    fit(lane.request, code, size);
+    for (ibv_send_wr& request : lane.list) fit(request, code, size);
+  }
+}
+
+Description Core::describe() const {
+  Description description{.backend = "verbs",
+                          .provider = driver_.empty() ? "verbs" : driver_,
+                          .device = fmt::format("{}:{}", placement_.device, placement_.port),
+                          .transport = std::string(name(plan_.service)),
+                          .completion = is_reliable(plan_.service) ? "delivery" : "transmit",
+                          .details = {}};
+  const auto add = [&description](std::string_view key, std::string value) {
+    description.details.emplace_back(key, std::move(value));
+  };
+  add("link_layer", ethernet_ ? "Ethernet" : "InfiniBand");
+  add("gid", to_text(gid_));
+  add("gid_index", std::to_string(placement_.gid_index));
+  if (lid_ != 0) add("lid", std::to_string(lid_));
+  add("path", placement_.reason);
+  add("mtu", std::to_string(placement_.mtu));
+  add("inline", std::to_string(queues_.inline_bytes));
+  if (is_reliable(plan_.service)) add("max_rd_atomic", std::to_string(reads_out_));
+  add("queue_pairs", std::to_string(plan_.queue_pairs));
+  if (plan_.queue_pairs != plan_.lanes) add("peers", std::to_string(plan_.lanes));
+  add("depth", std::to_string(plan_.depth));
+  add("receives", std::to_string(plan_.receives));
+  add("receive_queue", plan_.shared_receives ? "shared" : "one for each queue pair");
+  add("completion_queues", plan_.separate_queues ? "sends, receives" : "one");
+  add("completions_by", request_.events ? "events" : "polling");
+  if (plan_.post_list > 1) add("post_list", std::to_string(plan_.post_list));
+  if (plan_.segments > 1) add("segments", std::to_string(plan_.segments));
+  if (plan_.signal_every != request_.signal_every) {
+    add("signal_every", std::to_string(plan_.signal_every));
+  }
+  std::string reduced;
+  for (const std::string& note : plan_.reduced) reduced += (reduced.empty() ? "" : "; ") + note;
+  if (!reduced.empty()) add("reduced", std::move(reduced));
+  return description;
+}
+
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,88 @@
+// What went wrong on the data path: kept there in a few fields, put into words here.
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/transport/verbs/core.h"
+#include "rdmabench/verbs/completion.h"
+
+namespace rdmabench::transport::verbs {
+
+namespace mechanism = rdmabench::verbs;
+
+std::string Core::failure() const {
+  if (!failed_) return "nothing failed";
+  std::string text;
+  std::uint32_t number = queues_.pairs.front()->qp_num;
+  if (failed_call_ != nullptr) {
+    text = fmt::format("{}: {}.", failed_call_, errno_text(failed_code_));
+  } else {
+    const std::uint64_t id = failed_completion_.wr_id;
+    const bool receive = (id & kReceiveBit) != 0;
+    // With one lane a wr_id is a count of more than 32 bits.
+    const bool tagged = !receive && lanes_.size() > 1;
+    const std::uint64_t lane = tagged ? id >> 32 : 0;
+    if (lane < lanes_.size()) number = lanes_[lane].queue_pair->qp_num;
+    text = fmt::format("{} {}{}: {}", receive ? "receive" : "post",
+                       receive  ? id & ~kReceiveBit
+                       : tagged ? id & 0xffffffff
+                                : id,
+                       tagged ? fmt::format(" of lane {}", lane) : "",
+                       mechanism::to_text(failed_completion_));
+  }
+  return fmt::format("{} On {}:{} {} queue pair {}, to {}, path MTU {}.", text, placement_.device,
+                     placement_.port, to_text(gid_), number, peer_.empty() ? "no peer yet" : peer_,
+                     placement_.mtu);
+}
+
+void Core::link(Lane& lane, std::uint32_t count) noexcept {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    lane.list[i].next = i + 1 < count ? &lane.list[i + 1] : nullptr;
+  }
+  lane.chained = count;
+}
+
+PostStatus Core::refuse_send(Lane& lane, int code) noexcept {
+  lane.signal_at = lane.posted;  // the request was not posted: let the next one carry the signal
+  // A queue that is full empties as completions are polled; with nothing outstanding it never will.
+  if (code == ENOMEM && lane.posted != lane.limit - depth_) return PostStatus::busy;
+  return refuse("ibv_post_send", code);
+}
+
+PostStatus Core::refuse_list(Lane& lane, int code, const ibv_send_wr* refused) noexcept {
+  // A part of it is under way, and the callers know of whole lists only.
+  if (refused != lane.list.data()) return refuse("ibv_post_send of a list, in part", code);
+  return refuse_send(lane, code);
+}
+
+PostStatus Core::refuse(const char* call, int code) noexcept {
+  if (!failed_) {
+    failed_ = true;
+    failed_call_ = call;
+    failed_code_ = code;
+  }
+  return PostStatus::failed;
+}
+
+int Core::fail(const ibv_wc& completion) noexcept {
+  // The first is the cause; what is flushed after it only follows.
+  if (!failed_) {
+    failed_ = true;
+    failed_completion_ = completion;
+  }
+  return -1;
+}
+
+int Core::fail(int poll_result) noexcept {
+  refuse("ibv_poll_cq", poll_result < 0 ? -poll_result : EIO);
+  return -1;
+}
+
+bool Core::fail(mechanism::CompletionQueues::Trouble trouble) noexcept {
+  if (trouble.call == nullptr) return true;
+  refuse(trouble.call, trouble.code);
+  return false;
+}
+
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,290 @@
+#include "rdmabench/transport/verbs/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/memory/buffer.h"
+#include "rdmabench/verbs/device.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+namespace mechanism = rdmabench::verbs;
+
+constexpr std::uint32_t kDefaultInline = 220;  // what most adapters take in a small work request
+
+[[noreturn]] void refuse(std::string_view what, std::string_view remedy) {
+  throw Error(Fault::usage, what, remedy);
+}
+
+/// Ranges and relations that hold on any device.
+void check_request(const EndpointRequest& request) {
+  if (request.max_size == 0 || request.depth == 0 || request.receives == 0 ||
+      request.send_slots == 0 || request.receive_slots == 0 || request.lanes == 0) {
+    refuse("an endpoint without size, depth, receives, slots or queue pairs",
+           "Each is at least 1.");
+  }
+  if (request.lanes > kMaxLanes) {
+    refuse(fmt::format("{} queue pairs", request.lanes), fmt::format("At most {}.", kMaxLanes));
+  }
+  if (request.signal_every == 0 || request.signal_every > request.depth) {
+    refuse(fmt::format("one completion in {} posts with a depth of {}", request.signal_every,
+                       request.depth),
+           "Take --signal-every from 1 to --depth.");
+  }
+  if (request.post_list == 0 || request.post_list > request.depth) {
+    refuse(fmt::format("lists of {} posts with a depth of {}", request.post_list, request.depth),
+           "Take --post-list from 1 to --depth.");
+  }
+  if (request.segments == 0 || request.segments > request.max_size) {
+    refuse(fmt::format("messages of at most {} bytes in {} segments", request.max_size,
+                       request.segments),
+           "Take from 1 to as many segments as a message has bytes.");
+  }
+  if (request.misalignment > 63) {
+    refuse(fmt::format("a misalignment of {} bytes", request.misalignment), "Take 0 to 63.");
+  }
+  if (request.slot_stride != 0 &&
+      (request.slot_stride % 64 != 0 || request.slot_stride < request.max_size)) {
+    refuse(
+        fmt::format("slots of {} bytes for messages of {}", request.slot_stride, request.max_size),
+        "Take a multiple of 64 that holds the largest message.");
+  }
+}
+
+void check_atomics(const EndpointRequest& request) {
+  if (request.max_size != kAtomicBytes) {
+    refuse(fmt::format("{} of {} bytes", name(request.operation), request.max_size),
+           "Atomics have 8 bytes: take --size 8.");
+  }
+  if (request.misalignment % kAtomicBytes != 0) {
+    refuse(fmt::format("{} on words that are off by {} bytes", name(request.operation),
+                       request.misalignment),
+           "Atomics need words aligned to 8 bytes.");
+  }
+  if (request.segments != 1) {
+    refuse(fmt::format("{} in {} segments", name(request.operation), request.segments),
+           "An atomic has one.");
+  }
+}
+
+struct Device {
+  explicit Device(ibv_context& context)
+      : attributes(mechanism::query_device(context)),
+        name(ibv_get_device_name(context.device)),
+        vectors(context.num_comp_vectors) {}
+
+  [[noreturn]] void lacks(std::string_view what, std::string_view remedy) const {
+    throw Error(Fault::unavailable, fmt::format("{} on {}", what, name), remedy);
+  }
+
+  /// 0: the device does not say.
+  void check(std::string_view what, std::uint64_t wanted, std::string_view limit_name,
+             std::int64_t limit, std::string_view remedy) const {
+    if (limit <= 0 || wanted <= static_cast<std::uint64_t>(limit)) return;
+    refuse(fmt::format("{} {} on {}: its {} is {}", wanted, what, name, limit_name, limit), remedy);
+  }
+
+  ibv_device_attr attributes;
+  std::string name;
+  int vectors;
+};
+
+void check_features(const EndpointRequest& request, const Plan& plan, const Device& device) {
+  const ibv_device_attr& has = device.attributes;
+  if (plan.service == Service::xrc && (has.device_cap_flags & IBV_DEVICE_XRC) == 0) {
+    device.lacks("XRC", "The device does not have it (IBV_DEVICE_XRC): take --transport rc.");
+  }
+  if (is_atomic(request.operation) && has.atomic_cap == IBV_ATOMIC_NONE) {
+    device.lacks(name(request.operation), "The device has no atomics (atomic_cap is NONE).");
+  }
+  if (is_from_target(request.operation) && (plan.reads_in == 0 || plan.reads_out == 0)) {
+    device.lacks(name(request.operation),
+                 fmt::format("The device has no room for reads and atomics (max_qp_rd_atom {}, "
+                             "max_qp_init_rd_atom {}).",
+                             has.max_qp_rd_atom, has.max_qp_init_rd_atom));
+  }
+  device.check("scatter/gather entries", plan.segments, "max_sge", has.max_sge, "Take fewer.");
+  device.check("queue pairs", plan.queue_pairs, "max_qp", has.max_qp, "Lower --qps.");
+  if (plan.shared_receives) {
+    if (has.max_srq == 0) {
+      device.lacks("a shared receive queue", "The device has none (max_srq is 0).");
+    }
+    device.check("receives in one shared queue", std::uint64_t{plan.lanes} * plan.receives,
+                 "max_srq_wr", has.max_srq_wr, "Lower --depth or --qps.");
+  }
+  if (request.completion_vector >= 0 && request.completion_vector >= device.vectors) {
+    refuse(fmt::format("completion vector {} on {}", request.completion_vector, device.name),
+           fmt::format("It has {}, numbered from 0.", device.vectors));
+  }
+}
+
+/// Lowers `value` to `limit`, and says so.
+void reduce(Plan& plan, std::uint32_t& value, std::string_view what, std::uint64_t limit,
+            std::string_view limit_name, const Device& device) {
+  if (value <= limit) return;
+  if (limit == 0) {
+    refuse(fmt::format("{} queue pairs on {}: its {} leaves no {}", plan.lanes, device.name,
+                       limit_name, what),
+           "Lower --qps.");
+  }
+  plan.reduced.push_back(
+      fmt::format("{} {} reduced to {}: {} of {}", what, value, limit, limit_name, device.name));
+  value = static_cast<std::uint32_t>(limit);
+}
+
+std::uint64_t or_endless(int limit) {
+  return limit > 0 ? static_cast<std::uint64_t>(limit) : std::numeric_limits<std::uint32_t>::max();
+}
+
+void fit_queues(Plan& plan, const Device& device) {
+  const std::uint64_t lanes_each = (plan.lanes + plan.queue_pairs - 1) / plan.queue_pairs;
+  const std::uint64_t requests = or_endless(device.attributes.max_qp_wr) / lanes_each;
+  const std::uint64_t entries = or_endless(device.attributes.max_cqe) - 1;
+  reduce(plan, plan.depth, "depth", requests, "max_qp_wr", device);
+  if (!plan.shared_receives) {
+    reduce(plan, plan.receives, "receives", requests, "max_qp_wr", device);
+  }
+  const std::uint64_t each = entries / plan.lanes;
+  // In one queue, receives leave at least half of it to the sends.
+  const std::uint64_t wanted = std::uint64_t{plan.depth} + plan.receives;
+  if (plan.separate_queues || wanted > each) {
+    const std::uint64_t sends =
+        plan.separate_queues
+            ? each
+            : std::max(each / 2, each - std::min<std::uint64_t>(each, plan.receives));
+    reduce(plan, plan.depth, "depth", sends, "max_cqe", device);
+    reduce(plan, plan.receives, "receives", plan.separate_queues ? each : each - plan.depth,
+           "max_cqe", device);
+  }
+  plan.post_list = std::min(plan.post_list, plan.depth);
+  // A list is posted whole: while it finds no room, a completion must be on its way.
+  plan.signal_every = std::min(plan.signal_every, plan.depth - plan.post_list + 1);
+}
+
+/// `value` where it is given, after a look at its range; else `otherwise`.
+template <class T>
+void take(T& attribute, std::int32_t value, std::int32_t most, std::string_view what) {
+  if (value == -1) return;
+  if (value < 0 || value > most) {
+    refuse(fmt::format("{} {}", what, value), fmt::format("Take 0 to {}.", most));
+  }
+  attribute = static_cast<T>(value);
+}
+
+mechanism::PathAttributes path_attributes(const PathOptions& options, const Placement& placement,
+                                          const ibv_port_attr& port, const Device& device) {
+  mechanism::PathAttributes path;
+  take(path.service_level, options.service_level, 15, "service level");
+  take(path.traffic_class, options.traffic_class, 255, "traffic class");
+  take(path.flow_label, options.flow_label, 0xfffff, "flow label");
+  take(path.hop_limit, options.hop_limit, 255, "hop limit");
+  take(path.timeout, options.timeout, 31, "acknowledgement timeout");
+  take(path.retries, options.retry_count, 7, "retry count");
+  take(path.rnr_retries, options.rnr_retry_count, 7, "receiver-not-ready retry count");
+  take(path.rnr_timer, options.rnr_timer, 31, "receiver-not-ready timer");
+  take(path.partition_index, options.partition_index, 0xffff, "partition key index");
+  if (options.partition_index >= port.pkey_tbl_len) {
+    refuse(fmt::format("partition key index {} on {}:{}", options.partition_index, device.name,
+                       placement.port),
+           fmt::format("Its table has {} entries, numbered from 0.", port.pkey_tbl_len));
+  }
+  const bool marks =
+      options.traffic_class >= 0 || options.flow_label >= 0 || options.hop_limit >= 0;
+  if (marks && !placement.global) {
+    refuse("a traffic class, flow label or hop limit on a path without the global header",
+           "Within an InfiniBand subnet packets carry none of them.");
+  }
+  return path;
+}
+
+/// Bytes sent inline, before the device has had its say.
+std::uint32_t wanted_inline(const EndpointRequest& request) {
+  std::uint64_t wanted = request.latency ? kDefaultInline : 0;
+  if (request.inline_limit >= 0) wanted = static_cast<std::uint64_t>(request.inline_limit);
+  return static_cast<std::uint32_t>(std::min(wanted, request.max_size));
+}
+
+std::uint8_t bound_reads(std::uint32_t wanted, int limit) {
+  const int most = std::clamp(limit, 0, 255);
+  return static_cast<std::uint8_t>(wanted == 0 ? most : std::min<std::uint32_t>(wanted, most));
+}
+
+}  // namespace
+
+Service service_of(const EndpointRequest& request) {
+  const Service service = request.service == Service::automatic ? Service::rc : request.service;
+  switch (service) {
+    case Service::rdm:
+    case Service::msg:
+      refuse(fmt::format("--transport {} over verbs", name(service)),
+             "Verbs have rc, uc, ud and xrc; rdm and msg are libfabric's: take --backend ofi.");
+    case Service::dc:
+      throw Error(Fault::unavailable, "--transport dc",
+                  "This build has no dynamically connected queue pairs (mlx5dv): take rc or xrc.");
+    case Service::srd:
+      throw Error(Fault::unavailable, "--transport srd",
+                  "This build has no SRD queue pairs (efadv): on EFA take --backend ofi.");
+    default:
+      break;
+  }
+  if (!has_operation(service, request.operation)) {
+    refuse(fmt::format("--op {} over {}", name(request.operation), name(service)),
+           service == Service::ud ? "UD has send and send-imm."
+                                  : "UC has send, send-imm, write and write-imm.");
+  }
+  if (request.local_lanes != 0 && (service != Service::ud || request.local_lanes > request.lanes)) {
+    refuse(fmt::format("{} queue pairs for {} peers over {}", request.local_lanes, request.lanes,
+                       name(service)),
+           "Only UD queue pairs reach several peers, and there are no more of them than peers.");
+  }
+  if (request.connection_manager && service != Service::rc) {
+    refuse(fmt::format("rdma_cm with --transport {}", name(service)),
+           "-R connects RC queue pairs only: leave it out, or take --transport rc.");
+  }
+  return service;
+}
+
+Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_context& context) {
+  check_request(request);
+  Plan plan;
+  plan.service = service_of(request);
+  if (is_atomic(request.operation)) check_atomics(request);
+  if (plan.datagrams() && request.max_size > placement.mtu) {
+    refuse(fmt::format("a message of {} bytes over ud", request.max_size),
+           fmt::format("A datagram holds at most the path MTU, {} bytes here.", placement.mtu));
+  }
+  const Device device(context);
+  const ibv_port_attr port = mechanism::query_port(context, placement.port);
+  device.check("byte messages", request.max_size, "max_msg_sz", port.max_msg_sz, "Lower --size.");
+
+  plan.lanes = request.lanes;
+  plan.queue_pairs = request.local_lanes != 0 ? request.local_lanes : request.lanes;
+  plan.depth = request.depth;
+  plan.receives = request.receives;
+  plan.signal_every = request.signal_every;
+  plan.post_list = request.post_list;
+  plan.segments = request.segments;
+  plan.stride =
+      request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);
+  plan.inline_bytes = wanted_inline(request);
+  plan.reads_out = bound_reads(request.outstanding_reads, device.attributes.max_qp_init_rd_atom);
+  plan.reads_in = bound_reads(request.outstanding_reads, device.attributes.max_qp_rd_atom);
+  plan.shared_receives = request.shared_receives || plan.service == Service::xrc;
+  plan.separate_queues = request.separate_queues;
+  plan.path = path_attributes(request.path, placement, port, device);
+  check_features(request, plan, device);
+  fit_queues(plan, device);
+  if (plan.reads_out < request.outstanding_reads) {
+    plan.reduced.push_back(
+        fmt::format("outstanding reads {} reduced to {}: max_qp_init_rd_atom of "
+                    "{}",
+                    request.outstanding_reads, plan.reads_out, device.name));
+  }
+  return plan;
+}
+
+}  // namespace rdmabench::transport::verbs

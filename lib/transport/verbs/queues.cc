@@ -1,0 +1,67 @@
+#include "rdmabench/transport/verbs/core.h"
+#include "rdmabench/verbs/queue_pair.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+namespace mechanism = rdmabench::verbs;
+
+ibv_qp_type queue_pair_type(Service service) {
+  switch (service) {
+    case Service::uc:
+      return IBV_QPT_UC;
+    case Service::ud:
+      return IBV_QPT_UD;
+    case Service::xrc:
+      return IBV_QPT_XRC_SEND;
+    default:
+      return IBV_QPT_RC;
+  }
+}
+
+mechanism::CompletionQueueSpec completion_queues(const Plan& plan, const EndpointRequest& request) {
+  // make_plan() has held the sum against max_cqe, which is an int. One to spare.
+  const std::uint32_t sends = plan.lanes * plan.depth;
+  const std::uint32_t receives = plan.lanes * plan.receives;
+  return {.sends = plan.separate_queues ? sends : sends + receives + 1,
+          .receives = plan.separate_queues ? receives : 0,
+          .events = request.events,
+          .vector = request.completion_vector < 0 ? 0 : request.completion_vector};
+}
+
+}  // namespace
+
+Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
+               const EndpointRequest& request)
+    : completions(context, completion_queues(plan, request)), inline_bytes(plan.inline_bytes) {
+  const bool xrc = plan.service == Service::xrc;
+  if (xrc) {
+    xrc_domain = mechanism::open_xrc_domain(context);
+    shared_receives = mechanism::create_xrc_receive_queue(
+        domain, *xrc_domain, *completions.receives(), plan.lanes * plan.receives);
+  } else if (plan.shared_receives) {
+    shared_receives = mechanism::create_shared_receive_queue(domain, plan.lanes * plan.receives);
+  }
+  const std::uint32_t lanes_each = (plan.lanes + plan.queue_pairs - 1) / plan.queue_pairs;
+  mechanism::QueuePairSpec spec{.type = queue_pair_type(plan.service),
+                                .send_completions = completions.sends(),
+                                .receive_completions = completions.receives(),
+                                .shared_receives = xrc ? nullptr : shared_receives.get(),
+                                .sends = lanes_each * plan.depth,
+                                .receives = lanes_each * plan.receives,
+                                .segments = plan.segments,
+                                .inline_bytes = plan.inline_bytes};
+  for (std::uint32_t i = 0; i < plan.queue_pairs; ++i) {
+    mechanism::SizedQueuePair sized = mechanism::create_queue_pair(domain, spec);
+    // What the first was refused, the others need not ask for.
+    inline_bytes = spec.inline_bytes = std::min(spec.inline_bytes, sized.inline_bytes);
+    pairs.push_back(std::move(sized.queue_pair));
+  }
+  for (std::uint32_t i = 0; xrc && i < plan.queue_pairs; ++i) {
+    xrc_receivers.push_back(mechanism::create_queue_pair(
+                                domain, {.type = IBV_QPT_XRC_RECV, .xrc_domain = xrc_domain.get()})
+                                .queue_pair);
+  }
+}
+
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,88 @@
+#include "rdmabench/verbs/completion_queues.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::verbs {
+namespace {
+
+// Acknowledging takes a mutex, so it is done for many events at a time.
+constexpr unsigned kAcknowledgeAt = 64;
+
+CompletionChannel open_channel(ibv_context& context) {
+  CompletionChannel channel(ibv_create_comp_channel(&context));
+  const auto fail = [&context](const char* call) {
+    const int code = errno;
+    throw Error(Fault::failed, fmt::format("{}({})", call, ibv_get_device_name(context.device)),
+                "Raise 'ulimit -n' if it is exhausted.", code);
+  };
+  if (channel == nullptr) fail("ibv_create_comp_channel");
+  const int flags = fcntl(channel->fd, F_GETFL);
+  if (flags < 0 || fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) < 0) fail("fcntl");
+  return channel;
+}
+
+}  // namespace
+
+CompletionQueues::CompletionQueues(ibv_context& context, const CompletionQueueSpec& spec)
+    : count_(spec.receives == 0 ? 1 : 2) {
+  if (spec.events) channel_ = open_channel(context);
+  queues_[0] = create_completion_queue(context, spec.sends, channel_.get(), spec.vector);
+  if (count_ == 2) {
+    queues_[1] = create_completion_queue(context, spec.receives, channel_.get(), spec.vector);
+  }
+  for (std::uint32_t i = 0; i < count_; ++i) all_[i] = queues_[i].get();
+}
+
+CompletionQueues::~CompletionQueues() {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (unacknowledged_[i] != 0) ibv_ack_cq_events(queues_[i].get(), unacknowledged_[i]);
+  }
+}
+
+bool CompletionQueues::arm(Trouble& trouble) noexcept {
+  bool any = false;
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (armed_[i]) continue;
+    if (const int code = ibv_req_notify_cq(queues_[i].get(), 0); code != 0) {
+      trouble = {"ibv_req_notify_cq", code > 0 ? code : errno};
+      return true;
+    }
+    armed_[i] = any = true;
+  }
+  return any;
+}
+
+void CompletionQueues::take_events(Trouble& trouble) noexcept {
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) {
+    const std::uint32_t i = queue == queues_[0].get() ? 0 : 1;
+    armed_[i] = false;
+    if (++unacknowledged_[i] == kAcknowledgeAt) {
+      ibv_ack_cq_events(queue, std::exchange(unacknowledged_[i], 0));
+    }
+  }
+  if (errno != EAGAIN && errno != EINTR) trouble = {"ibv_get_cq_event", errno};
+}
+
+CompletionQueues::Trouble CompletionQueues::rest(std::chrono::milliseconds at_most) noexcept {
+  Trouble trouble;
+  if (channel_ == nullptr || arm(trouble)) return trouble;
+  pollfd readable{.fd = channel_->fd, .events = POLLIN, .revents = 0};
+  const auto wait = std::clamp<std::int64_t>(at_most.count(), 0, std::numeric_limits<int>::max());
+  const int ready = poll(&readable, 1, static_cast<int>(wait));
+  if (ready < 0 && errno != EINTR) trouble = {"poll", errno};
+  if (ready > 0) take_events(trouble);
+  return trouble;
+}
+
+}  // namespace rdmabench::verbs

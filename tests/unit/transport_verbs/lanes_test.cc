@@ -1,0 +1,270 @@
+// Several queue pairs, lists, scatter/gather entries, shared receives, two completion queues.
+#include <nlohmann/json.hpp>
+
+#include "pair.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+using fake_verbs::Call;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kSize = 100;
+
+EndpointRequest with_lanes(std::uint32_t lanes) {
+  EndpointRequest request = small_request();
+  request.lanes = lanes;
+  request.depth = 4;
+  request.receives = 4;
+  return request;
+}
+
+class Lanes : public OnFakeVerbs {};
+
+TEST_F(Lanes, HaveADepthAndReceivesOfTheirOwn) {
+  GeneralPair pair(with_lanes(3));
+  pair.client.prepare(OperationCode::send, kSize);
+  for (std::uint32_t lane = 0; lane < 3; ++lane) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, lane), PostStatus::posted);
+    }
+    EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now, lane), PostStatus::busy);
+  }
+  EXPECT_EQ(pair.client.posted(), 12U);
+  const std::vector<Received> received = take(pair.server);
+  ASSERT_EQ(received.size(), 12U);
+  for (std::uint32_t i = 0; i < 12; ++i) EXPECT_EQ(received[i].slot, i);
+  EXPECT_EQ(poll_once(pair.client), 12);
+  EXPECT_EQ(pair.client.completed(), 12U);
+  for (const Received& one : received) pair.server.post_receive(one.slot);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 1), PostStatus::posted);
+  EXPECT_EQ(take(pair.server)[0].slot, 4U);
+}
+
+TEST_F(Lanes, CountTogetherWhenEachSignalsAtItsInterval) {
+  EndpointRequest request = with_lanes(2);
+  request.depth = 8;
+  request.receives = 8;
+  request.signal_every = 3;
+  GeneralPair pair(request);
+  pair.client.prepare(OperationCode::write, kSize);
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::by_interval, i % 2), PostStatus::posted);
+  }
+  EXPECT_EQ(poll_once(pair.client), 2);
+  EXPECT_EQ(pair.client.completed(), 6U);
+  ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::now, 0), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::now, 1), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 2);
+  EXPECT_EQ(pair.client.completed(), 10U);
+  pair.client.prepare(OperationCode::write, kSize);
+  EXPECT_EQ(pair.client.completed(), 0U);
+}
+
+TEST_F(Lanes, ThatFailAreNamed) {
+  GeneralPair pair(with_lanes(3));
+  pair.client.prepare(OperationCode::send, kSize);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 2), PostStatus::posted);
+  fake_verbs::fail_message(IBV_WC_RETRY_EXC_ERR);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 2), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), -1);
+  const std::uint32_t number = nlohmann::json::parse(pair.client.address())["queues"][2]["qpn"];
+  EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("post 1 of lane 2"),
+                                           HasSubstr(fmt::format("queue pair {}", number))));
+}
+
+TEST_F(Lanes, AreConnectedEachToItsOwn) {
+  const GeneralPair pair(with_lanes(4));
+  const auto client = nlohmann::json::parse(pair.client.address())["queues"];
+  const auto server = nlohmann::json::parse(pair.server.address())["queues"];
+  ASSERT_EQ(client.size(), 4U);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(fake_verbs::attributes(client[i]["qpn"]).dest_qp_num, server[i]["qpn"]);
+    EXPECT_EQ(fake_verbs::attributes(client[i]["qpn"]).rq_psn, server[i]["psn"]);
+  }
+}
+
+TEST_F(Lanes, ShareReceivesWhereAskedTo) {
+  EndpointRequest request = with_lanes(2);
+  request.shared_receives = true;
+  GeneralPair pair(request);
+  EXPECT_THAT(pair.server.describe().details,
+              Contains(std::pair<std::string, std::string>("receive_queue", "shared")));
+  pair.client.prepare(OperationCode::send, kSize);
+  // One lane may use more than its share.
+  std::uint32_t taken = 0;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 4; ++i) {
+      memory::fill_pattern(slot(pair.client.send_region(), 0, kSize), 9);
+      ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 1), PostStatus::posted);
+    }
+    EXPECT_EQ(poll_once(pair.client), 4);
+    for (const Received& one : take(pair.server)) {
+      EXPECT_EQ(one.slot, taken++);
+      EXPECT_TRUE(holds(slot(pair.server.receive_region(), one.slot, kSize), 9));
+    }
+  }
+  // All eight are taken: the next waits for one.
+  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 0), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 0);
+  ASSERT_EQ(pair.server.post_receive(5), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 1);
+  EXPECT_EQ(take(pair.server)[0].slot, 5U);
+}
+
+TEST_F(Lanes, MayCompleteSendsAndReceivesApart) {
+  EndpointRequest request = with_lanes(2);
+  request.separate_queues = true;
+  GeneralPair pair(request);
+  EXPECT_EQ(fake_verbs::calls(Call::create_cq), 4);
+  pair.client.prepare(OperationCode::send, kSize);
+  pair.server.prepare(OperationCode::send, kSize);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 0), PostStatus::posted);
+  ASSERT_EQ(pair.server.post<Send>(0, 0, Signal::now, 1), PostStatus::posted);
+  EXPECT_EQ(take(pair.client).size(), 1U);
+  EXPECT_EQ(pair.client.completed(), 1U);
+  EXPECT_EQ(poll_once(pair.server), 2);
+}
+
+template <class Endpoint>
+void post_lists(const EndpointRequest& request) {
+  PairOf<Endpoint> pair(request);
+  pair.client.prepare(OperationCode::send_imm, kSize);
+  const Region region = pair.client.send_region();
+  for (std::uint32_t i = 0; i < region.slots; ++i) {
+    memory::fill_pattern(slot(region, i, kSize), static_cast<std::uint8_t>(10 + i));
+  }
+  const int before = fake_verbs::calls(Call::post_send);
+  Burst burst{.offset = region.stride,
+              .stride = region.stride,
+              .wrap = region.slots * region.stride,
+              .word = 100,
+              .count = 3};
+  ASSERT_EQ(pair.client.template post_list<SendImm>(burst, Signal::now), PostStatus::posted);
+  EXPECT_EQ(pair.client.posted(), 3U);
+  EXPECT_EQ(fake_verbs::calls(Call::post_send), before + 3);  // members of one list
+  // A whole list or nothing.
+  burst.count = 2;
+  EXPECT_EQ(pair.client.template post_list<SendImm>(burst, Signal::now), PostStatus::busy);
+  EXPECT_EQ(poll_once(pair.client), 1);  // the last one stands for all
+  EXPECT_EQ(pair.client.completed(), 3U);
+  const std::vector<Received> received = take(pair.server);
+  ASSERT_EQ(received.size(), 3U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(received[i].immediate, 100 + i);
+    if (i < 2) {  // the third took the slot of the first
+      const auto tag = static_cast<std::uint8_t>(10 + (i + 1) % 2);
+      EXPECT_TRUE(holds(slot(pair.server.receive_region(), i ^ 0U, kSize), i == 0 ? 11 : tag));
+    }
+    pair.server.post_receive(received[i].slot);
+  }
+  // A shorter and then a longer list.
+  burst.count = 1;
+  ASSERT_EQ(pair.client.template post_list<SendImm>(burst, Signal::by_interval),
+            PostStatus::posted);
+  burst.count = 3;
+  ASSERT_EQ(pair.client.template post_list<SendImm>(burst, Signal::now), PostStatus::posted);
+  EXPECT_GE(poll_once(pair.client), 1);
+  EXPECT_EQ(pair.client.completed(), 7U);
+  EXPECT_EQ(take(pair.server).size(), 4U);
+}
+
+TEST_F(Lanes, PostLists) {
+  EndpointRequest request = small_request();
+  request.post_list = 3;
+  request.receive_slots = 4;
+  post_lists<Endpoint>(request);
+  post_lists<GeneralEndpoint>(request);
+  request.service = Service::ud;
+  post_lists<DatagramEndpoint>(request);
+}
+
+TEST_F(Lanes, AListAlwaysFindsRoomInTheEnd) {
+  EndpointRequest request = small_request();
+  request.depth = 10;
+  request.receives = 10;
+  request.signal_every = 10;  // would leave nine posts that nothing tells of
+  request.post_list = 4;
+  Pair pair(request);
+  EXPECT_THAT(pair.client.describe().details,
+              Contains(std::pair<std::string, std::string>("signal_every", "7")));
+  pair.client.prepare(OperationCode::write, kSize);
+  const Region region = pair.client.send_region();
+  const Burst burst{0, region.stride, region.slots * region.stride, 0, 4};
+  for (int i = 0; i < 20; ++i) {
+    const PostStatus status = pair.client.post_list<Write>(burst, Signal::by_interval);
+    if (status == PostStatus::busy) {
+      ASSERT_GT(poll_once(pair.client), 0) << "nothing will ever complete";
+    }
+  }
+  ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::now), PostStatus::posted);
+  poll_once(pair.client);
+  EXPECT_EQ(pair.client.completed(), pair.client.posted());
+}
+
+TEST_F(Lanes, AListThatIsRefusedWholeIsBusyAndInPartHasFailed) {
+  EndpointRequest request = small_request();
+  request.post_list = 2;
+  Pair pair(request);
+  pair.client.prepare(OperationCode::write, kSize);
+  const Region region = pair.client.send_region();
+  const Burst burst{0, region.stride, region.slots * region.stride, 0, 2};
+  ASSERT_EQ(pair.client.post_list<Write>(burst, Signal::now), PostStatus::posted);
+  fake_verbs::fail(Call::post_send, 1, ENOMEM);
+  EXPECT_EQ(pair.client.post_list<Write>(burst, Signal::now), PostStatus::busy);
+  fake_verbs::fail(Call::post_send, 2, ENOMEM);
+  EXPECT_EQ(pair.client.post_list<Write>(burst, Signal::now), PostStatus::failed);
+  EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("in part"), HasSubstr("ENOMEM")));
+}
+
+TEST_F(Lanes, SplitMessagesIntoSegments) {
+  EndpointRequest request = small_request();
+  request.segments = 3;
+  request.post_list = 2;
+  GeneralPair pair(request);
+  for (const std::uint64_t size : {256, 100, 3, 2, 1}) {
+    pair.client.prepare(OperationCode::write, size);
+    memory::fill_pattern(slot(pair.client.send_region(), 1, size), 5);
+    const std::uint64_t stride = pair.client.send_region().stride;
+    ASSERT_EQ(pair.client.post<Write>(stride, 0, Signal::now), PostStatus::posted);
+    EXPECT_TRUE(holds(slot(pair.server.window(), 1, size), 5)) << size;
+    EXPECT_EQ(poll_once(pair.client), 1);
+    pair.client.prepare(OperationCode::read, size);
+    memory::fill_pattern(slot(pair.server.window(), 0, size), 6);
+    const Burst burst{0, stride, 2 * stride, 0, 2};
+    ASSERT_EQ(pair.client.post_list<Read>(burst, Signal::now), PostStatus::posted);
+    EXPECT_TRUE(holds(slot(pair.client.send_region(), 0, size), 6)) << size;
+    EXPECT_TRUE(holds(slot(pair.client.send_region(), 1, size), 5)) << size;
+    EXPECT_EQ(poll_once(pair.client), 1);
+  }
+}
+
+TEST_F(Lanes, HonourStrideAndMisalignment) {
+  EndpointRequest request = small_request();
+  request.slot_stride = 4096;
+  request.misalignment = 7;
+  Pair pair(request);
+  for (const Region& region :
+       {pair.client.send_region(), pair.client.receive_region(), pair.client.window()}) {
+    EXPECT_EQ(region.stride, 4096U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(region.data) % 64, 7U);
+  }
+  pair.client.prepare(OperationCode::write, 256);
+  memory::fill_pattern(slot(pair.client.send_region(), 1, 256), 3);
+  ASSERT_EQ(pair.client.post<Write>(4096, 0, Signal::now), PostStatus::posted);
+  EXPECT_TRUE(holds(slot(pair.server.window(), 1, 256), 3));
+  EXPECT_EQ(poll_once(pair.client), 1);
+}
+
+TEST_F(Lanes, DatagramSlotsAreAlignedBehindTheirHeader) {
+  EndpointRequest request = small_request();
+  request.service = Service::ud;
+  const DatagramPair pair(request);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pair.client.receive_region().data) % 64, 0U);
+  EXPECT_EQ(pair.client.receive_region().stride, 256U + 64U);
+}
+
+}  // namespace
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,257 @@
+// Every operation over every service, and what makes the services different.
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "pair.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+using fake_verbs::Call;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kSize = 100;
+
+EndpointRequest over(Service service, OperationCode operation = OperationCode::send) {
+  EndpointRequest request = small_request();
+  request.service = service;
+  request.operation = operation;
+  if (is_atomic(operation)) request.max_size = kAtomicBytes;
+  return request;
+}
+
+std::uint64_t& word(const Region& region, std::uint32_t index) {
+  return *reinterpret_cast<std::uint64_t*>(region.data + index * region.stride);
+}
+
+/// Posts one message of each slot and looks at what arrives.
+template <class Op, class Endpoint>
+void move(PairOf<Endpoint>& pair, std::uint32_t lane = 0) {
+  SCOPED_TRACE(Op::kName);
+  pair.client.prepare(Op::kCode, kSize);
+  const Region from = Op::kFromTarget ? pair.server.window() : pair.client.send_region();
+  memory::fill_pattern(slot(from, 1, kSize), 77);
+  ASSERT_EQ(pair.client.template post<Op>(from.stride, 0x01020304, Signal::now, lane),
+            PostStatus::posted);
+  ASSERT_EQ(poll_once(pair.client), 1) << pair.client.failure();
+  const std::vector<Received> received = take(pair.server);
+  ASSERT_EQ(received.size(), Op::kNotifies ? 1U : 0U);
+  if (Op::kNotifies) {
+    EXPECT_EQ(received[0].immediate, Op::kImmediate ? 0x01020304U : 0U);
+    EXPECT_EQ(received[0].bytes, kSize);
+    pair.server.post_receive(received[0].slot);
+  }
+  const std::span<std::byte> to = Op::kTwoSided
+                                      ? slot(pair.server.receive_region(), received[0].slot, kSize)
+                                  : Op::kFromTarget ? slot(pair.client.send_region(), 1, kSize)
+                                                    : slot(pair.server.window(), 1, kSize);
+  EXPECT_TRUE(holds(to, 77));
+}
+
+class Services : public OnFakeVerbs {};
+
+TEST_F(Services, UcMovesWhatItHas) {
+  DatagramPair pair(over(Service::uc));
+  move<Send>(pair);
+  move<SendImm>(pair);
+  move<Write>(pair);
+  move<WriteImm>(pair);
+  EXPECT_EQ(pair.client.describe().transport, "uc");
+  EXPECT_EQ(pair.client.describe().completion, "transmit");
+}
+
+TEST_F(Services, UdMovesWhatItHas) {
+  DatagramPair pair(over(Service::ud));
+  move<Send>(pair);
+  move<SendImm>(pair);
+  EXPECT_EQ(pair.client.describe().transport, "ud");
+}
+
+TEST_F(Services, XrcMovesEverything) {
+  GeneralPair pair(over(Service::xrc));
+  move<Send>(pair);
+  move<SendImm>(pair);
+  move<Write>(pair);
+  move<WriteImm>(pair);
+  move<Read>(pair);
+  EXPECT_EQ(pair.client.describe().transport, "xrc");
+  ASSERT_EQ(pair.client.post_token(Signal::now), PostStatus::posted);
+  EXPECT_EQ(take(pair.server).size(), 1U);
+}
+
+TEST_F(Services, TheGeneralEndpointMovesEverythingOverRc) {
+  GeneralPair pair(over(Service::rc));
+  move<Send>(pair);
+  move<SendImm>(pair);
+  move<Write>(pair);
+  move<WriteImm>(pair);
+  move<Read>(pair);
+}
+
+template <class Endpoint>
+void fetch_and_add(Service service) {
+  PairOf<Endpoint> pair(over(service, OperationCode::fetch_add));
+  pair.client.prepare(OperationCode::fetch_add, kAtomicBytes);
+  word(pair.server.window(), 1) = 41;
+  const std::uint64_t offset = pair.client.send_region().stride;
+  ASSERT_EQ(pair.client.template post<FetchAdd>(offset, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.template post<FetchAdd>(offset, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(poll_once(pair.client), 2) << pair.client.failure();
+  EXPECT_EQ(word(pair.client.send_region(), 1), 42U);  // what it was before the second
+  EXPECT_EQ(word(pair.server.window(), 1), 43U);
+}
+
+TEST_F(Services, FetchAddAddsOne) {
+  fetch_and_add<Endpoint>(Service::rc);
+  fetch_and_add<GeneralEndpoint>(Service::xrc);
+}
+
+TEST_F(Services, CompareSwapSucceedsWhereTheWordIsTheOneExpected) {
+  Pair pair(over(Service::rc, OperationCode::compare_swap));
+  pair.client.prepare(OperationCode::compare_swap, kAtomicBytes);
+  word(pair.server.window(), 0) = std::uint64_t{1} << 40;
+  const std::uint64_t before = std::uint64_t{1} << 40;
+  ASSERT_EQ(pair.client.post<CompareSwap>(0, before, Signal::now), PostStatus::posted);
+  EXPECT_EQ(word(pair.client.send_region(), 0), before);
+  EXPECT_EQ(word(pair.server.window(), 0), before + 1);
+  ASSERT_EQ(pair.client.post<CompareSwap>(0, before, Signal::now), PostStatus::posted);
+  EXPECT_EQ(word(pair.client.send_region(), 0), before + 1);  // it had moved on
+  EXPECT_EQ(word(pair.server.window(), 0), before + 1);
+  EXPECT_EQ(poll_once(pair.client), 2);
+}
+
+TEST_F(Services, OnlyAnEndpointForAtomicsTakesThem) {
+  Pair pair;
+  const Error error = complaint([&] { pair.client.prepare(OperationCode::fetch_add, 8); });
+  EXPECT_EQ(error.fault(), Fault::usage);
+  EXPECT_THAT(error.what(), HasSubstr("fetch-add"));
+  Pair atomics(over(Service::rc, OperationCode::fetch_add));
+  EXPECT_THAT(complaint([&] { atomics.client.prepare(OperationCode::fetch_add, 4); }).what(),
+              HasSubstr("8 bytes"));
+}
+
+TEST_F(Services, LostDatagramsCompleteAllTheSame) {
+  for (const Service service : {Service::uc, Service::ud}) {
+    DatagramPair pair(over(service));
+    pair.client.prepare(OperationCode::send, kSize);
+    fake_verbs::lose_message();
+    ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    EXPECT_EQ(poll_once(pair.client), 1);
+    EXPECT_TRUE(take(pair.server).empty());
+    // ... as do those that find no receive.
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    }
+    EXPECT_EQ(poll_once(pair.client), 4);
+    ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    EXPECT_EQ(poll_once(pair.client), 1);
+    EXPECT_EQ(take(pair.server).size(), 4U);
+  }
+}
+
+TEST_F(Services, ADatagramWithAnotherKeyIsDropped) {
+  const EndpointRequest request = over(Service::ud);
+  const Choice choice = choice_for(request);
+  DatagramEndpoint client(request, choice.client);
+  DatagramEndpoint server(other_side(request), choice.server);
+  nlohmann::json address = nlohmann::json::parse(server.address());
+  address["qkey"] = address["qkey"].get<std::uint32_t>() ^ 1U;
+  client.connect(address.dump());
+  server.connect(client.address());
+  client.prepare(OperationCode::send, kSize);
+  ASSERT_EQ(client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(client), 1);
+  EXPECT_TRUE(take(server).empty());
+}
+
+TEST_F(Services, OneDatagramQueuePairReachesManyPeers) {
+  EndpointRequest request = over(Service::ud);
+  request.lanes = 3;
+  EndpointRequest one = request;
+  one.local_lanes = 1;
+  const Choice choice = choice_for(request);
+  DatagramEndpoint client(one, choice.client);
+  DatagramEndpoint server(other_side(request), choice.server);
+  server.connect(client.address());
+  client.connect(server.address());
+  EXPECT_EQ(client.lanes(), 3U);
+  client.prepare(OperationCode::send, kSize);
+  server.prepare(OperationCode::send, kSize);
+  for (const std::uint32_t lane : {2, 0, 1}) {
+    for (int i = 0; i < 4; ++i) {  // each lane has its whole depth
+      ASSERT_EQ(client.post<Send>(0, 0, Signal::now, lane), PostStatus::posted);
+    }
+    EXPECT_EQ(client.post<Send>(0, 0, Signal::now, lane), PostStatus::busy);
+    const std::vector<Received> received = take(server);
+    ASSERT_EQ(received.size(), 4U);
+    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(received[i].slot, lane * 4 + i);
+  }
+  EXPECT_EQ(poll_once(client), 12);
+  EXPECT_EQ(client.completed(), 12U);
+  // And back: all lanes end at the one queue pair.
+  for (const std::uint32_t lane : {0, 1, 2}) {
+    ASSERT_EQ(server.post<Send>(0, 0, Signal::now, lane), PostStatus::posted);
+  }
+  EXPECT_EQ(take(client).size(), 3U);
+  EXPECT_EQ(poll_once(server), 3);
+}
+
+TEST_F(Services, DatagramsCarryThePathOptions) {
+  EndpointRequest request = over(Service::ud);
+  request.path.service_level = 3;
+  request.path.traffic_class = 104;
+  const DatagramPair pair(request);
+  const nlohmann::json address = nlohmann::json::parse(pair.server.address());
+  const std::uint32_t number = address["queues"][0]["qpn"];
+  EXPECT_EQ(fake_verbs::attributes(number).qkey, address["qkey"]);
+}
+
+TEST_F(Services, MayFailAndLeaveNothingBehind) {
+  const auto every_failure = [](Service service, Call call, auto type) {
+    using Endpoint = typename decltype(type)::type;
+    const EndpointRequest request = over(service);
+    const Choice choice = choice_for(request);
+    int failures = 0;
+    for (bool struck = true; struck; ++failures) {
+      fake_verbs::fail(call, failures + 1, EIO);
+      try {
+        const PairOf<Endpoint> pair(request, choice);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), EIO) << error.what();
+      }
+      struck = fake_verbs::struck();
+      EXPECT_EQ(fake_verbs::live(), 0);
+      ASSERT_LT(failures, 100);
+    }
+    EXPECT_GE(failures, 3);
+  };
+  every_failure(Service::ud, Call::create_ah, std::type_identity<DatagramEndpoint>());
+  every_failure(Service::ud, Call::modify_qp, std::type_identity<DatagramEndpoint>());
+  every_failure(Service::xrc, Call::create_srq, std::type_identity<GeneralEndpoint>());
+  every_failure(Service::xrc, Call::open_xrcd, std::type_identity<GeneralEndpoint>());
+  every_failure(Service::xrc, Call::create_qp, std::type_identity<GeneralEndpoint>());
+  every_failure(Service::xrc, Call::modify_qp, std::type_identity<GeneralEndpoint>());
+}
+
+TEST_F(Services, AreGivenTheirEndpointType) {
+  const auto lanes = [](const EndpointRequest& request) {
+    return with_endpoint_type(request, [](auto type) {
+      using T = typename decltype(type)::type;
+      return std::pair(T::kReliable, T::kManyLanes);
+    });
+  };
+  EXPECT_EQ(lanes(over(Service::automatic)), std::pair(true, false));
+  EXPECT_EQ(lanes(over(Service::rc)), std::pair(true, false));
+  EXPECT_EQ(lanes(over(Service::xrc)), std::pair(true, true));
+  EXPECT_EQ(lanes(over(Service::uc)), std::pair(false, true));
+  EXPECT_EQ(lanes(over(Service::ud)), std::pair(false, true));
+  EndpointRequest many = over(Service::rc);
+  many.lanes = 2;
+  EXPECT_EQ(lanes(many), std::pair(true, true));
+  const Choice choice = choice_for(many);
+  EXPECT_EQ(complaint([&] { const Endpoint endpoint(many, choice.client); }).fault(), Fault::usage);
+}
+
+}  // namespace
+}  // namespace rdmabench::transport::verbs
