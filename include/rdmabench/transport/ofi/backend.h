@@ -4,6 +4,8 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "rdmabench/transport/ofi/endpoint.h"
@@ -30,5 +32,12 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
 /// One for each provider and domain that can be used, in libfabric's order;
 /// empty when there is none.
 std::vector<DeviceInfo> devices();
+
+/// Calls `visit(std::type_identity<T>())` with the type of endpoint that serves the request.
+template <class Visitor>
+auto with_endpoint_type(const EndpointRequest& request, Visitor&& visit) {
+  if (request.lanes > 1 || request.events) return visit(std::type_identity<ManyEndpoint>());
+  return visit(std::type_identity<Endpoint>());
+}
 
 }  // namespace rdmabench::transport::ofi
