@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "rdmabench/transport/loop/endpoint.h"
@@ -20,5 +21,11 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
               std::string_view server_offer);
 
 std::vector<DeviceInfo> devices();
+
+/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
+template <class Visitor>
+auto with_endpoint_type(const EndpointRequest& /*request*/, Visitor&& visitor) {
+  return visitor(std::type_identity<Endpoint>());
+}
 
 }  // namespace rdmabench::transport::loop

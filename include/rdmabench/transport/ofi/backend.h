@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "rdmabench/transport/ofi/endpoint.h"
@@ -33,11 +32,11 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
 /// empty when there is none.
 std::vector<DeviceInfo> devices();
 
-/// Calls `visit(std::type_identity<T>())` with the type of endpoint that serves the request.
+/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
 template <class Visitor>
-auto with_endpoint_type(const EndpointRequest& request, Visitor&& visit) {
-  if (request.lanes > 1 || request.events) return visit(std::type_identity<ManyEndpoint>());
-  return visit(std::type_identity<Endpoint>());
+auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
+  if (request.lanes > 1 || request.events) return visitor(std::type_identity<ManyEndpoint>());
+  return visitor(std::type_identity<Endpoint>());
 }
 
 }  // namespace rdmabench::transport::ofi

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "rdmabench/transport/transport.h"
@@ -26,5 +27,11 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
 
 /// Every port of every device, whether it can be used or not.
 std::vector<DeviceInfo> devices();
+
+/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
+template <class Visitor>
+auto with_endpoint_type(const EndpointRequest& /*request*/, Visitor&& visitor) {
+  return visitor(std::type_identity<Endpoint>());
+}
 
 }  // namespace rdmabench::transport::verbs
