@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "fabtests/fabtests.h"
 #include "nearest.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -41,7 +42,25 @@ std::string hint(const CLI::App& app) {
   return "";
 }
 
+/// Another program's name, as the first word or as what this one was started by: its command line.
+std::vector<std::string> personality(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  if (!words.empty()) {
+    std::string own = words[0].substr(words[0].rfind('/') + 1);
+    if (fabtests::find_program(own)) {
+      words[0] = std::move(own);
+      return words;
+    }
+    words.erase(words.begin());
+  }
+  if (!words.empty() && fabtests::find_program(words[0])) return words;
+  return {};
+}
+
 int parse_and_run(int argc, char** argv) {
+  if (const std::vector<std::string> words = personality(argc, argv); !words.empty()) {
+    return fabtests::run(*fabtests::find_program(words[0]), words);
+  }
   CLI::App app(
       "rdmabench measures RDMA fabrics: InfiniBand and RoCE by verbs, EFA, TCP and more by "
       "libfabric.",
@@ -52,6 +71,9 @@ int parse_and_run(int argc, char** argv) {
       "Start 'rdmabench serve' on one node and 'rdmabench lat NODE' on another; 'rdmabench COMMAND "
       "--help'\n"
       "says more. Results go to standard output, everything else to standard error.\n"
+      "\n"
+      "fi_rma_bw, fi_rdm_pingpong, fi_rma_pingpong, fi_rdm_bw and fi_msg_pingpong, as first word or\n"
+      "as this program's name, take fabtests' options.\n"
       "\n"
       "Exit codes: 0 done; 1 the measurement failed; 2 wrong usage; 3 not available here.");
   Command command;

@@ -68,6 +68,8 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   request.on_demand = spec.on_demand;
   request.memory = spec.huge_pages ? "huge" : "host";
   request.provider = spec.provider;
+  request.delivery = spec.delivery;
+  request.shared_memory = spec.shared_memory;
   request.timeout_ms = static_cast<std::uint32_t>(spec.timeout.count());
   request.receives = spec.receives != 0 ? spec.receives : usual_receives(spec);
 

@@ -42,7 +42,8 @@ void describe(Result& row, const Config& config, std::uint64_t size,
   row.operation = transport::name(config.operation);
   row.validated = config.validate;
   // Counting iterations promises no stability, so only the rule that does can break it.
-  row.stable = config.stop.kind != measure::StopRule::Kind::stable || stopper.converged();
+  row.stable = !config.counts.empty() || config.stop.kind != measure::StopRule::Kind::stable ||
+               stopper.converged();
   const double spread = stopper.spread();
   row.spread = spread >= 0 ? spread : 0;  // NaN of a single epoch is no spread
 }
@@ -281,7 +282,8 @@ template <class Sink>
 void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>& rows) {
   Sink sink(session_, config_);
   const std::uint64_t size = config_.sizes[index];
-  measure::Stopper stopper(config_.stop);
+  measure::Stopper stopper(
+      config_.counts.empty() ? config_.stop : measure::StopRule::iterations(config_.counts[index]));
   std::uint64_t warmup = 0;
   const auto add_row = [&] {
     auto& row = rows.emplace_back();

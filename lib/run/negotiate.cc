@@ -31,7 +31,8 @@ bool names_verbs(const Config& config) {
 }
 
 bool names_libfabric(const Config& config) {
-  return !config.provider.empty() || config.service == transport::Service::rdm ||
+  return !config.provider.empty() || !config.fabric.empty() || !config.source_ip.empty() ||
+         config.delivery || config.shared_memory || config.service == transport::Service::rdm ||
          config.service == transport::Service::msg;
 }
 
@@ -97,14 +98,16 @@ Match choose(const std::vector<const Backend*>& backends,
 }
 
 /// The endpoint that each device of the client is to carry; one where none was named.
-std::vector<transport::EndpointRequest> rail_requests(const Session& session, const Config& config,
-                                                      control::Channel& channel) {
-  transport::EndpointRequest request = endpoint_request(session.spec(), true);
+std::vector<transport::EndpointRequest> rail_requests(const SessionSpec& spec, const Config& config,
+                                                      const std::string& local_ip,
+                                                      const std::string& peer_ip) {
+  transport::EndpointRequest request = endpoint_request(spec, true);
   request.gid_index = config.gid_index;
   request.memory = config.memory;
   request.numa = config.numa;
-  request.local_ip = channel.local_ip();
-  request.peer_ip = channel.peer_ip();
+  request.fabric = config.fabric;
+  request.local_ip = config.source_ip.empty() ? local_ip : config.source_ip;
+  request.peer_ip = peer_ip;
   std::vector<transport::EndpointRequest> rails(std::max<std::size_t>(config.devices.size(), 1),
                                                 request);
   for (std::size_t i = 0; i < config.devices.size(); ++i) rails[i].device = config.devices[i];
@@ -113,6 +116,10 @@ std::vector<transport::EndpointRequest> rail_requests(const Session& session, co
 
 /// Bounds that the spec alone cannot tell.
 void check_config(const Config& config) {
+  if (!config.counts.empty() && config.counts.size() != config.sizes.size()) {
+    throw Error(Fault::usage, fmt::format("{} counts of messages for {} sizes",
+                                          config.counts.size(), config.sizes.size()));
+  }
   if (config.sizes.empty()) throw Error(Fault::usage, "no message size", "Give --size 8, say.");
   for (const std::uint64_t size : config.sizes) {
     if (size == 0 || size > kMaxSize) {
@@ -173,10 +180,24 @@ SessionSpec make_spec(const Config& config) {
   return spec;
 }
 
+void check_this_side(const Config& config) {
+  const SessionSpec spec = make_spec(config);
+  for (const transport::EndpointRequest& rail : rail_requests(spec, config, "", "")) {
+    std::string excuses;
+    bool found = false;
+    for (const Backend* backend : candidates(config)) {
+      const Offer offer = make_offer(*backend, rail);
+      found = found || offer.error.empty();
+      excuses += fmt::format("\n  {}: {}", backend->name, offer.error);
+    }
+    if (!found) throw Error(Fault::unavailable, "nothing here fits" + excuses);
+  }
+}
+
 Agreement negotiate(Session& session, const Config& config) {
   session.agree(make_spec(config));
-  const std::vector<transport::EndpointRequest> rails =
-      rail_requests(session, config, session.channel());
+  const std::vector<transport::EndpointRequest> rails = rail_requests(
+      session.spec(), config, session.channel().local_ip(), session.channel().peer_ip());
   const std::vector<const Backend*> wanted = candidates(config);
   std::vector<std::vector<Offer>> ours;
   for (const transport::EndpointRequest& rail : rails) {

@@ -103,6 +103,7 @@ std::string converse(Session& session, const ServerConfig& config,
   session.agree(request.spec);
   session.set_cpus(config.cpus);
   transport::EndpointRequest wanted = endpoint_request(request.spec, false);
+  wanted.device = config.device;
   wanted.local_ip = session.channel().local_ip();
   wanted.peer_ip = session.channel().peer_ip();
   const MemoryShare share(memory, memory_of(wanted) * request.spec.links, config.max_memory);
@@ -194,9 +195,11 @@ void Server::serve(control::Channel channel) {
     } catch (const std::exception& error) {
       line = control::printable(error.what());  // it may quote what the client sent
       session.channel().abort(line);
+      ++failed_;
     }
   }
   event(fmt::format("{}: {}", peer, line));
+  if (++served_ == config_.sessions) stop();
 }
 
 void Server::reap(bool all) {

@@ -91,6 +91,8 @@ void walk(Fields& fields, Spec& spec) {
   fields.number("rnr_retry_count", spec.path.rnr_retry_count, -1, 7);
   fields.number("rnr_timer", spec.path.rnr_timer, -1, 31);
   fields.text("provider", spec.provider);
+  fields.flag("delivery", spec.delivery);
+  fields.flag("shared_memory", spec.shared_memory);
 }
 
 }  // namespace rdmabench::run

@@ -18,6 +18,9 @@ namespace rdmabench::run {
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const OnProgress& on_progress = {});
 
+/// Throws what run() would for want of a provider or device on this side, without a server.
+void check_this_side(const Config& config);
+
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
 report::Report run_in_process(const Config& config, const OnProgress& on_progress = {});
 

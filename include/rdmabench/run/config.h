@@ -21,7 +21,8 @@ struct Config : LinkOptions {
   transport::OperationCode operation = transport::OperationCode::send;
   std::vector<std::uint64_t> sizes{8};  ///< bytes, each 1..kMaxSize; atomics have 8
   measure::StopRule stop = measure::StopRule::stable({});
-  std::int64_t warmup = -1;  ///< messages per size before the timed ones; -1 = choose
+  std::vector<std::uint64_t> counts;  ///< messages of each of `sizes`, instead of `stop`; or none
+  std::int64_t warmup = -1;           ///< messages per size before the timed ones; -1 = choose
   std::chrono::nanoseconds warmup_time{0};  ///< at least so long too
 
   std::string backend = "auto";  ///< "auto", "verbs", "ofi", "loop"
@@ -29,6 +30,8 @@ struct Config : LinkOptions {
   /// their number.
   std::vector<std::string> devices;
   std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
+  std::string fabric;           ///< libfabric, of this side: "efa", "efa-direct"; "" = choose
+  std::string source_ip;  ///< libfabric, of this side's endpoints; "" = the control connection's
   std::string memory =
       "host";  ///< of this side, see memory/; the server follows in "host" and "huge"
   std::string numa = "auto";  ///< of this side's memory: "auto" = near the device, "none", a node

@@ -49,6 +49,8 @@ struct LinkOptions {
   std::uint32_t misalignment = 0;  ///< bytes off a cache line, 0..63
   transport::PathOptions path{};   ///< verbs
   std::string provider;            ///< libfabric; "" = choose
+  bool delivery = false;           ///< libfabric: a local completion means that the peer has it all
+  bool shared_memory = false;      ///< libfabric: efa may reach a peer of its host by memory
 };
 
 }  // namespace rdmabench::run

@@ -20,6 +20,8 @@ struct ServerConfig {
   std::string address{};           ///< to listen on; "" = every address of this machine
   std::uint16_t port = 18515;      ///< 0 = a free one
   std::uint32_t max_clients = 64;  ///< at once; one more is told so
+  std::uint64_t sessions = 0;      ///< stop after so many; 0 = when told to
+  std::string device{};            ///< to use, as EndpointRequest::device; "" = to match the client
   std::uint64_t max_memory = std::uint64_t{4}
                              << 30;  ///< bytes that all sessions may register at once
   /// For each step of a client's set-up.
@@ -50,6 +52,9 @@ class Server {
   /// Returns after stop(), when every session has ended.
   void run();
 
+  /// Sessions that ended with an error.
+  std::uint64_t failed_sessions() const noexcept { return failed_; }
+
   /// From any thread, or a signal handler.
   void stop() noexcept { listener_.stop(); }
 
@@ -66,6 +71,8 @@ class Server {
   control::Listener listener_;
   std::list<std::unique_ptr<Client>> clients_;
   std::atomic<std::uint64_t> memory_{0};
+  std::atomic<std::uint64_t> served_{0};
+  std::atomic<std::uint64_t> failed_{0};
   std::mutex event_mutex_;
 };
 

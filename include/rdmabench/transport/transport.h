@@ -83,6 +83,9 @@ struct EndpointRequest {
   bool on_demand = false;           ///< on-demand paging instead of pinned pages
   std::string device;               ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
   std::string provider;             ///< ofi only; "" = choose
+  std::string fabric;               ///< ofi only, its name: "efa", "efa-direct"; "" = choose
+  bool delivery = false;            ///< ofi only: a local completion means that the peer has it all
+  bool shared_memory = false;       ///< ofi only: efa may reach a peer of this host by memory
   bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange
   std::int32_t gid_index = -1;      ///< verbs on RoCE only; -1 = choose
   std::int32_t mtu = 0;  ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU

@@ -24,8 +24,8 @@ namespace {
 /// the layered tcp;ofi_rxm. What is not listed is used only when named, because
 /// it is no network (shm), slow (udp;ofi_rxd), or may itself run over sockets
 /// (psm3, ucx).
-constexpr std::array<std::string_view, 8> kPreferred{"efa",  "verbs;ofi_rxm", "cxi", "opx",
-                                                     "psm2", "tcp",           "net", "tcp;ofi_rxm"};
+constexpr std::array<std::string_view, 9> kPreferred{
+    "efa", "verbs;ofi_rxm", "verbs", "cxi", "opx", "psm2", "tcp", "net", "tcp;ofi_rxm"};
 constexpr std::string_view kSharedMemory = "shm";
 
 std::string host_identity() {
@@ -96,9 +96,41 @@ std::string reason(const Match& match, std::string_view wanted) {
       wanted.empty() ? "first of efa, verbs, other RDMA and TCP that both sides have" : "as named");
 }
 
+struct Refusal {
+  bool asked;
+  std::string_view what;
+};
+
+/// What other back ends have and this one does not: named, and not ignored.
+void refuse_what_is_not_here(const EndpointRequest& r) {
+  const bool other =
+      r.service != Service::automatic && r.service != Service::rdm && r.service != Service::msg;
+  const std::array refusals{
+      Refusal{other, "--transport rc, uc, ud, xrc, dc or srd"},
+      Refusal{r.post_list > 1, "post lists"},
+      Refusal{r.segments > 1, "several segments for each message"},
+      Refusal{r.shared_receives, "a shared receive queue"},
+      Refusal{r.separate_queues, "separate completion queues"},
+      Refusal{r.completion_vector >= 0, "a completion vector"},
+      Refusal{r.connection_manager, "rdma_cm; --transport msg connects by the provider's own"},
+      Refusal{r.gid_index >= 0, "a GID index"},
+      Refusal{r.mtu > 0, "a path MTU"},
+      Refusal{r.path != PathOptions{}, "path options"},
+      Refusal{r.relaxed_ordering, "relaxed ordering"},
+      Refusal{r.on_demand, "on-demand paging"},
+      Refusal{r.memory != "host", "memory other than the host's"},
+  };
+  for (const Refusal& refusal : refusals) {
+    if (!refusal.asked) continue;
+    throw Error(Fault::unavailable, fmt::format("libfabric's back end has no {}", refusal.what),
+                "Use --backend verbs, or leave it out.");
+  }
+}
+
 }  // namespace
 
 std::string offer(const EndpointRequest& request) {
+  refuse_what_is_not_here(request);
   Offer offer{.api = api_version(), .host = host_identity(), .fits = {}};
   for (Found& found : find_fits(request)) offer.fits.push_back(std::move(found.fit));
   if (offer.fits.empty()) throw explain_no_fit(request);

@@ -45,6 +45,7 @@ Names registered() {
 Names usable(EndpointRequest request) {
   request.provider.clear();
   request.device.clear();
+  request.fabric.clear();
   Names all;
   for (const Found& found : find_fits(request)) all.insert(found.fit.provider);
   return all;
@@ -74,6 +75,18 @@ std::vector<std::string> obstacles(const std::string& provider, const EndpointRe
       all.push_back(
           fmt::format("device '{}' (it has {})", request.device, fmt::join(domains, ", ")));
     }
+  }
+  if (all.empty() && !request.fabric.empty()) {
+    const Names fabrics = names(get_info(*hints), [&](const fi_info& info) -> const char* {
+      return provider == provider_name(info) ? info.fabric_attr->name : nullptr;
+    });
+    if (!fabrics.contains(request.fabric)) {
+      all.push_back(
+          fmt::format("fabric '{}' (it has {})", request.fabric, fmt::join(fabrics, ", ")));
+    }
+  }
+  if (all.empty() && is_atomic(request.operation)) {
+    all.push_back(fmt::format("{} of 8 bytes (fi_query_atomic)", name(request.operation)));
   }
   if (all.empty() && !request.local_ip.empty()) {
     all.push_back(fmt::format("the address {} of the control connection", request.local_ip));

@@ -51,6 +51,10 @@ bool is_domain(std::string_view domain, std::string_view wanted);
 /// do in microseconds, and libfabric has deprecated it.
 inline constexpr std::string_view kRefusedProvider = "sockets";
 
+/// Whether a provider that has FI_ATOMIC has this one on 8 bytes too: `net` of 1.17 promises it and
+/// has none. Opens its domain to ask.
+bool has_atomics(fi_info& info, OperationCode operation);
+
 struct Found {
   Fit fit;
   Info info;

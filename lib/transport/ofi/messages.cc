@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxText = 64 * 1024;
+constexpr std::size_t kMaxText = 256 * 1024;
 constexpr std::size_t kMaxFits = 256;
 constexpr std::size_t kMaxString = 256;
 
@@ -64,12 +64,12 @@ std::string to_hex(std::string_view bytes) {
 std::uint8_t nibble(char digit) {
   if (digit >= '0' && digit <= '9') return static_cast<std::uint8_t>(digit - '0');
   if (digit >= 'a' && digit <= 'f') return static_cast<std::uint8_t>(digit - 'a' + 10);
-  refuse("'name' is not hexadecimal");
+  refuse("a name that is not hexadecimal");
 }
 
 std::string from_hex(std::string_view text) {
   if (text.empty() || text.size() % 2 != 0) {
-    refuse(fmt::format("'name' has {} digits", text.size()));
+    refuse(fmt::format("a name of {} digits", text.size()));
   }
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); i += 2) {
@@ -124,11 +124,14 @@ Fit read_fit(std::string_view text) {
 }
 
 std::string write_address(const Address& address) {
+  Json names = Json::array();
+  for (const std::string& name : address.names) names.push_back(to_hex(name));
   return Json{{"api", address.api},
               {"provider", address.provider},
               {"protocol", address.protocol},
               {"addr_format", address.addr_format},
-              {"name", to_hex(address.name)},
+              {"names", names},
+              {"ticket", address.ticket},
               {"window_base", address.window_base},
               {"window_bytes", address.window_bytes},
               {"window_key", address.window_key}}
@@ -141,10 +144,24 @@ Address read_address(std::string_view text) {
                   .provider = string_of(json, "provider"),
                   .protocol = number_of<std::uint32_t>(json, "protocol"),
                   .addr_format = number_of<std::uint32_t>(json, "addr_format"),
-                  .name = from_hex(string_of(json, "name", 2 * kMaxEndpointName)),
+                  .names = {},
+                  .ticket = number_of<std::uint64_t>(json, "ticket"),
                   .window_base = number_of<std::uint64_t>(json, "window_base"),
                   .window_bytes = number_of<std::uint64_t>(json, "window_bytes"),
                   .window_key = number_of<std::uint64_t>(json, "window_key")};
+  const Json& names = member(json, "names");
+  if (!names.is_array() || names.size() > kMaxNames) {
+    refuse(fmt::format("'names' is not a list of at most {}", kMaxNames));
+  }
+  for (const Json& name : names) {
+    if (!name.is_string()) refuse("'names' has one that is not a string");
+    const auto& digits = name.get_ref<const std::string&>();
+    if (digits.size() > 2 * kMaxEndpointName) {
+      refuse(
+          fmt::format("a name of {} digits, of at most {}", digits.size(), 2 * kMaxEndpointName));
+    }
+    address.names.push_back(from_hex(digits));
+  }
   if (address.window_bytes > std::numeric_limits<std::uint64_t>::max() - address.window_base) {
     refuse(fmt::format("a window of {} bytes at {:#x}", address.window_bytes, address.window_base));
   }

@@ -35,13 +35,19 @@ struct Offer {
 /// about 20.
 inline constexpr std::size_t kMaxEndpointName = 512;
 
+/// Names that are taken: as many lanes as a session may have.
+inline constexpr std::size_t kMaxNames = 1024;
+
 /// What connect() needs to know of the peer's endpoint.
 struct Address {
   std::uint32_t api = 0;
   std::string provider;
   std::uint32_t protocol = 0;
   std::uint32_t addr_format = 0;
-  std::string name;               ///< raw bytes of fi_getname(3), 1 to kMaxEndpointName
+  /// Raw bytes of fi_getname(3), each 1 to kMaxEndpointName: one for each lane of an rdm endpoint,
+  /// one of the listener for msg, none of a side that will connect to it.
+  std::vector<std::string> names;
+  std::uint64_t ticket = 0;       ///< msg: a connection must bring the listener's to be taken
   std::uint64_t window_base = 0;  ///< virtual address of the window, or 0 where offsets are used
   std::uint64_t window_bytes = 0;
   std::uint64_t window_key = 0;

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "pair.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
@@ -26,79 +27,7 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kSize = 3000;  // more than any provider here injects but shm
-constexpr std::uint32_t kDepth = 4;
-
-EndpointRequest request(std::string_view provider, OperationCode code, bool latency = false) {
-  EndpointRequest r;
-  r.provider = provider;
-  r.operation = code;
-  r.latency = latency;
-  r.local_ip = "127.0.0.1";
-  r.max_size = kSize;
-  r.depth = kDepth;
-  r.receives = kDepth + 1;
-  r.send_slots = 2;
-  r.receive_slots = 2;
-  return r;
-}
-
-/// Two endpoints of one thread, driven in turn.
-struct Pair {
-  std::optional<Endpoint> a;
-  std::optional<Endpoint> b;
-  std::vector<Received> at_a;
-  std::vector<Received> at_b;
-
-  explicit Pair(const EndpointRequest& r, std::uint64_t size = kSize) {
-    const std::string text = offer(r);
-    const Choice choice = choose(r, text, text);
-    a.emplace(r, choice.client);
-    b.emplace(r, choice.server);
-    a->connect(b->address());
-    b->connect(a->address());
-    a->prepare(r.operation, size);
-    b->prepare(r.operation, size);
-  }
-
-  void poll() {
-    ASSERT_GE(a->poll([&](const Received& r) noexcept { at_a.push_back(r); }), 0) << a->failure();
-    ASSERT_GE(b->poll([&](const Received& r) noexcept { at_b.push_back(r); }), 0) << b->failure();
-  }
-
-  template <class Done>
-  void poll_until(Done&& done) {
-    const Deadline deadline = Deadline::after(20s);
-    while (!done()) {
-      poll();
-      ASSERT_FALSE(::testing::Test::HasFatalFailure());
-      ASSERT_FALSE(deadline.passed());
-    }
-  }
-
-  /// Posts, polling for as long as the answer is `busy`.
-  template <class Post>
-  void must(Post&& post) {
-    poll_until([&] {
-      const PostStatus status = post();
-      EXPECT_NE(status, PostStatus::failed) << a->failure();
-      return status != PostStatus::busy;
-    });
-  }
-
-  void settle() {
-    poll_until([&] { return a->completed() == a->posted() && b->completed() == b->posted(); });
-  }
-};
-
-std::span<std::byte> slot(const Region& region, std::uint32_t index, std::uint64_t size = kSize) {
-  return {region.data + index * region.stride, size};
-}
-
-bool holds(const Region& region, std::uint32_t index, std::uint8_t tag,
-           std::uint64_t size = kSize) {
-  return memory::find_mismatch(slot(region, index, size), tag) == std::nullopt;
-}
+using Pair = PairOf<Endpoint>;
 
 class OfiEndpoint : public ::testing::TestWithParam<const char*> {
  protected:
@@ -110,14 +39,6 @@ class OfiEndpoint : public ::testing::TestWithParam<const char*> {
     }
   }
 };
-
-std::string test_name(const ::testing::TestParamInfo<const char*>& info) {
-  std::string name = info.param;
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return name;
-}
 
 INSTANTIATE_TEST_SUITE_P(Providers, OfiEndpoint,
                          ::testing::Values("tcp", "net", "shm", "udp;ofi_rxd"), test_name);
@@ -288,13 +209,29 @@ TEST_P(OfiEndpoint, RefusesAnAddressThatIsNotOneOfItsKind) {
     return json.dump();
   };
   const std::uint64_t huge = ~std::uint64_t{0};
-  for (const std::string& bad :
-       {std::string(), std::string("null"), std::string("{\"name\":\"00\"}"), with("name", ""),
-        with("name", "0"), with("name", "zz"), with("name", std::string(2000, '0')),
-        with("name", 7), with("provider", "efa"), with("protocol", 999),
-        with("protocol", 1ULL << 40), with("api", 1), with("addr_format", 77),
-        with("window_bytes", 1), with("window_bytes", huge), with("window_base", huge),
-        with("window_base", -1), with("window_key", "1"), with("window_key", 1.5)}) {
+  for (const std::string& bad : {std::string(),
+                                 std::string("null"),
+                                 std::string("{\"name\":\"00\"}"),
+                                 with("names", ""),
+                                 with("names", Json::array()),
+                                 with("names", {""}),
+                                 with("names", {"0"}),
+                                 with("names", {"zz"}),
+                                 with("names", {std::string(2000, '0')}),
+                                 with("names", {7}),
+                                 with("names", Json(std::vector<std::string>(3, "00"))),
+                                 with("ticket", "x"),
+                                 with("provider", "efa"),
+                                 with("protocol", 999),
+                                 with("protocol", 1ULL << 40),
+                                 with("api", 1),
+                                 with("addr_format", 77),
+                                 with("window_bytes", 1),
+                                 with("window_bytes", huge),
+                                 with("window_base", huge),
+                                 with("window_base", -1),
+                                 with("window_key", "1"),
+                                 with("window_key", 1.5)}) {
     EXPECT_THROW(endpoint.connect(bad), Error) << bad.substr(0, 200);
   }
 }

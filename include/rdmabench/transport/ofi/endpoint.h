@@ -1,13 +1,13 @@
-// ofi: a reliable-datagram endpoint of libfabric. One code path for every
-// provider: what differs between them is read from the attributes that
-// fi_getinfo returns, never from a provider's name.
+// ofi: reliable endpoints of libfabric, as datagrams (rdm) or connected (msg). One code path for
+// every provider: what differs between them is read from the attributes that fi_getinfo returns,
+// never from a provider's name.
 //
-// Every provider is treated as if it made progress only in poll(): some that
-// announce automatic progress stall without it. Nothing here relies on the
-// order of writes or of messages, because efa, cxi and shm promise none; the
-// signal of a write is its remote completion data.
+// Every provider is treated as if it made progress only in poll(): some that announce automatic
+// progress stall without it. Nothing here relies on the order of writes or of messages, because
+// efa, cxi and shm promise none; the signal of a write is its remote completion data.
 #pragma once
 
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <sys/uio.h>
@@ -19,82 +19,78 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "rdmabench/memory/buffer.h"
-#include "rdmabench/transport/ofi/context_pool.h"
-#include "rdmabench/transport/ofi/handles.h"
+#include "rdmabench/transport/ofi/objects.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::transport::ofi {
 
-/// See transport.h for the contract. An endpoint has a fabric and a domain of
-/// its own, so that endpoints in different threads share no lock. One thread
-/// drives an endpoint at a time.
-class Endpoint {
+/// See transport.h for the contract. An endpoint has a fabric and a domain of its own, so that
+/// endpoints in different threads share no lock; its lanes share that domain and one completion
+/// queue. One thread drives an endpoint at a time.
+///
+/// kMany: of several lanes, or one that sleeps; the other form has the shorter way.
+template <bool kMany>
+class EndpointOf : private Objects {
  public:
   static constexpr bool kReliable = true;
-  static constexpr bool kManyLanes = false;
+  static constexpr bool kManyLanes = kMany;
   static constexpr bool kPostLists = false;
   static constexpr bool kOrdersWrites = false;
   static constexpr bool kOrdersMessages = false;
   static constexpr bool kNeedsProgress = true;
   template <class Op>
-  static constexpr bool supports = !Op::kAtomic && Op::kCode != OperationCode::send_imm;
+  static constexpr bool supports = true;
   template <class Op>
   static constexpr bool consumes_receive =
       Op::kTwoSided;  // remote completion data comes without one
 
-  /// `choice` is one side of choose()'s answer. Throws Error(failed) when this
-  /// machine does not have what was chosen, Error(usage) for a size or a depth
-  /// beyond the provider's limits, which it names.
-  Endpoint(const EndpointRequest& request, std::string_view choice);
-  Endpoint(const Endpoint&) = delete;
-  Endpoint& operator=(const Endpoint&) = delete;
+  /// `choice` is one side of choose()'s answer. Throws Error(failed) when this machine does not
+  /// have what was chosen, Error(usage) for a size or a depth beyond the provider's limits, which
+  /// it names, and Error(unavailable) for what the provider cannot do.
+  EndpointOf(const EndpointRequest& request, std::string_view choice) : Objects(request, choice) {}
+  EndpointOf(const EndpointOf&) = delete;
+  EndpointOf& operator=(const EndpointOf&) = delete;
 
-  std::string address() const;
-  /// Throws Error(failed) for text that is no address, or one of another
-  /// provider, protocol, API version or window. Both sides must connect: some
-  /// providers take a write only from a peer they know.
-  void connect(std::string_view peer_address);
-  void prepare(OperationCode code, std::uint64_t size);
-  Description describe() const;
-  std::string failure() const;
+  using Objects::address;
+  /// Throws Error(failed) for text that is no address, or one of another provider, protocol, API
+  /// version or window; with msg also when the other side does not connect within
+  /// EndpointRequest::timeout_ms. Both sides must connect: some providers take a write only from a
+  /// peer they know.
+  using Objects::connect;
+  using Objects::describe;
+  using Objects::failure;
+  using Objects::prepare;
 
   template <class Op>
   PostStatus post(std::uint64_t offset, std::uint64_t word, Signal /*signal*/,
-                  std::uint32_t /*lane*/ = 0) noexcept {
-    const auto immediate = static_cast<std::uint32_t>(word);
+                  std::uint32_t lane = 0) noexcept {
+    const std::uint32_t index = kMany ? lane : 0;
     const std::byte* local = send_region_.data + offset;
     if constexpr (Op::kNotifies) {
-      if (size_ <= inject_limit_) return injected(inject<Op>(local, offset, immediate));
+      if (size_ <= inject_limit_) return injected(inject<Op>(index, local, offset, word));
     }
-    if (contexts_.empty()) return PostStatus::busy;
-    return started(initiate<Op>(local, offset, immediate));
+    if (contexts_[index].empty()) return PostStatus::busy;
+    return started(index, initiate<Op>(index, local, offset, word));
   }
 
-  /// Its completion says that the peer's endpoint has it, so that this side may
-  /// close: it is neither injected nor at the level of the writes, which shm
-  /// of 1.17 never completes for an empty message.
+  /// Its completion says that the peer's endpoint has it, so that this side may close: it is
+  /// neither injected nor at the level of the writes, which shm of 1.17 never completes for an
+  /// empty message.
   PostStatus post_token(Signal /*signal*/) noexcept {
-    if (contexts_.empty()) return PostStatus::busy;
+    if (contexts_[0].empty()) return PostStatus::busy;
     const iovec nothing{send_region_.data, 0};
     fi_msg token{};
     token.msg_iov = &nothing;
     token.desc = &send_descriptor_;
     token.iov_count = 1;  // none at all is read as one by udp;ofi_rxd
-    token.addr = peer_;
-    token.context = contexts_.top();
-    return started(fi_sendmsg(ep_.get(), &token, FI_COMPLETION | FI_TRANSMIT_COMPLETE));
+    token.addr = lanes_[0].peer;
+    token.context = contexts_[0].top();
+    return started(0, fi_sendmsg(lanes_[0].ep.get(), &token, FI_COMPLETION | FI_TRANSMIT_COMPLETE));
   }
 
-  /// After `busy` the slot still belongs to the caller: poll, then give it back
-  /// again.
-  PostStatus post_receive(std::uint32_t slot) noexcept {
-    ReceiveContext& receive = receives_[slot];
-    return status(fi_recv(ep_.get(), receive.buffer, max_size_, receive_descriptor_, FI_ADDR_UNSPEC,
-                          &receive));
-  }
+  /// After `busy` the slot still belongs to the caller: poll, then give it back again.
+  PostStatus post_receive(std::uint32_t slot) noexcept { return status(receive_into(slot)); }
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
@@ -102,72 +98,107 @@ class Endpoint {
     const ssize_t count = fi_cq_read(cq_.get(), entries.data(), entries.size());
     if (count < 0) return count == -FI_EAGAIN ? 0 : poll_failed(count);
     for (ssize_t i = 0; i < count; ++i) take(entries[static_cast<std::size_t>(i)], on_receive);
-    return static_cast<int>(count);
+    return reposts_failed_ ? -1 : static_cast<int>(count);
   }
 
-  bool rest(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
-  std::uint32_t lanes() const noexcept { return 1; }
+  bool rest(std::chrono::milliseconds at_most) noexcept {
+    if constexpr (kMany) {
+      return wait_fd_ < 0 || sleep(at_most);
+    } else {
+      return true;
+    }
+  }
+
+  std::uint32_t lanes() const noexcept {
+    return kMany ? static_cast<std::uint32_t>(lanes_.size()) : 1;
+  }
   std::uint64_t posted() const noexcept { return posted_; }
   /// Counts operations, not which of them: providers complete out of order.
   std::uint64_t completed() const noexcept {
-    return posted_ - std::min<std::uint64_t>(posted_, contexts_.in_use());
+    const std::uint64_t under_way = kMany ? outstanding_ : contexts_[0].in_use();
+    return posted_ - std::min<std::uint64_t>(posted_, under_way);
   }
   Region send_region() const noexcept { return send_region_; }
   Region receive_region() const noexcept { return receive_region_; }
   Region window() const noexcept { return window_region_; }
 
-  /// How often the provider said "again" since the endpoint was opened. The
-  /// first traffic to a peer may give thousands, while the provider connects.
+  /// How often the provider said "again" since the endpoint was opened. The first traffic to a peer
+  /// may give thousands, while the provider connects.
   std::uint64_t retries() const noexcept { return retries_; }
 
  private:
   static constexpr std::size_t kBatch = 16;
 
-  /// The provider gets a pointer to the first member, and gives it back in the
-  /// completion.
-  struct ReceiveContext {
-    fi_context2 context;
-    std::byte* buffer;
-    std::uint32_t slot;
-  };
-
   template <class Op>
-  ssize_t inject(const std::byte* local, std::uint64_t offset, std::uint32_t immediate) noexcept {
-    if constexpr (Op::kImmediate) {
-      return fi_inject_writedata(ep_.get(), local, size_, immediate, peer_, remote_base_ + offset,
-                                 remote_key_);
+  ssize_t inject(std::uint32_t index, const std::byte* local, std::uint64_t offset,
+                 std::uint64_t word) noexcept {
+    const Lane& lane = lanes_[index];
+    const auto immediate = static_cast<std::uint32_t>(word);
+    if constexpr (Op::kTwoSided && Op::kImmediate) {
+      return fi_injectdata(lane.ep.get(), local, size_, immediate, lane.peer);
+    } else if constexpr (Op::kImmediate) {
+      return fi_inject_writedata(lane.ep.get(), local, size_, immediate, lane.peer,
+                                 remote_base_ + offset, remote_key_);
     } else {
-      return fi_inject(ep_.get(), local, size_, peer_);
+      return fi_inject(lane.ep.get(), local, size_, lane.peer);
     }
   }
 
   template <class Op>
-  ssize_t initiate(const std::byte* local, std::uint64_t offset, std::uint32_t immediate) noexcept {
-    fi_context2* context = contexts_.top();
-    if constexpr (Op::kTwoSided) {
-      return fi_send(ep_.get(), local, size_, send_descriptor_, peer_, context);
+  ssize_t initiate(std::uint32_t index, const std::byte* local, std::uint64_t offset,
+                   std::uint64_t word) noexcept {
+    const Lane& lane = lanes_[index];
+    Context* context = contexts_[index].top();
+    if constexpr (Op::kAtomic) {
+      return initiate_atomic<Op>(lane, context, offset, word);
+    } else if constexpr (Op::kTwoSided && Op::kImmediate) {
+      return fi_senddata(lane.ep.get(), local, size_, send_descriptor_,
+                         static_cast<std::uint32_t>(word), lane.peer, context);
+    } else if constexpr (Op::kTwoSided) {
+      return fi_send(lane.ep.get(), local, size_, send_descriptor_, lane.peer, context);
     } else if constexpr (Op::kFromTarget) {
-      return fi_read(ep_.get(), send_region_.data + offset, size_, send_descriptor_, peer_,
+      return fi_read(lane.ep.get(), send_region_.data + offset, size_, send_descriptor_, lane.peer,
                      remote_base_ + offset, remote_key_, context);
     } else if constexpr (Op::kImmediate) {
-      return fi_writedata(ep_.get(), local, size_, send_descriptor_, immediate, peer_,
-                          remote_base_ + offset, remote_key_, context);
+      return fi_writedata(lane.ep.get(), local, size_, send_descriptor_,
+                          static_cast<std::uint32_t>(word), lane.peer, remote_base_ + offset,
+                          remote_key_, context);
     } else {
-      return fi_write(ep_.get(), local, size_, send_descriptor_, peer_, remote_base_ + offset,
-                      remote_key_, context);
+      return fi_write(lane.ep.get(), local, size_, send_descriptor_, lane.peer,
+                      remote_base_ + offset, remote_key_, context);
     }
   }
 
-  PostStatus started(ssize_t result) noexcept {
+  /// The operands stay the provider's until the completion, so each context has its own.
+  template <class Op>
+  ssize_t initiate_atomic(const Lane& lane, Context* context, std::uint64_t offset,
+                          std::uint64_t word) noexcept {
+    std::byte* result = send_region_.data + offset;
+    std::uint64_t* operands = context->operands;
+    if constexpr (Op::kCode == OperationCode::fetch_add) {
+      operands[0] = 1;
+      return fi_fetch_atomic(lane.ep.get(), operands, 1, operand_descriptor_, result,
+                             send_descriptor_, lane.peer, remote_base_ + offset, remote_key_,
+                             FI_UINT64, FI_SUM, context);
+    } else {
+      operands[0] = word;
+      operands[1] = word + 1;
+      return fi_compare_atomic(lane.ep.get(), operands + 1, 1, operand_descriptor_, operands,
+                               operand_descriptor_, result, send_descriptor_, lane.peer,
+                               remote_base_ + offset, remote_key_, FI_UINT64, FI_CSWAP, context);
+    }
+  }
+
+  PostStatus started(std::uint32_t index, ssize_t result) noexcept {
     if (result == 0) {
-      contexts_.take();
+      contexts_[index].take();
       ++posted_;
+      if constexpr (kMany) ++outstanding_;
     }
     return status(result);
   }
 
-  /// An injected message gives no completion; its buffer is free again already
-  /// (fi_msg.3).
+  /// An injected message gives no completion; its buffer is free again already (fi_msg.3).
   PostStatus injected(ssize_t result) noexcept {
     if (result == 0) ++posted_;
     return status(result);
@@ -183,62 +214,38 @@ class Endpoint {
     return PostStatus::failed;
   }
 
-  /// The order of these tests matters, because providers disagree about the
-  /// flags: shm of 2.1 gives the target of a write nothing but
-  /// FI_REMOTE_CQ_DATA, and sockets sets that flag on the initiator's own
-  /// completion too. A remote write's op_context is not ours.
+  /// The order of these tests matters, because providers disagree about the flags: shm of 2.1 gives
+  /// the target of a write nothing but FI_REMOTE_CQ_DATA, and sockets sets that flag on the
+  /// initiator's own completion too. A remote write's op_context is not ours.
   template <class OnReceive>
   void take(const fi_cq_data_entry& entry, OnReceive&& on_receive) noexcept {
-    if ((entry.flags & FI_RECV) != 0) {
+    constexpr std::uint64_t kOwn = FI_SEND | FI_WRITE | FI_READ | FI_ATOMIC;
+    if ((entry.flags & FI_RECV) != 0 && (entry.flags & FI_REMOTE_WRITE) == 0) {
       const auto* receive = static_cast<const ReceiveContext*>(entry.op_context);
-      on_receive(Received{receive->slot, 0, entry.len});
-    } else if ((entry.flags & FI_REMOTE_WRITE) == 0 &&
-               (entry.flags & (FI_SEND | FI_WRITE | FI_READ)) != 0) {
-      contexts_.give_back(entry.op_context);
+      const bool immediate = (entry.flags & FI_REMOTE_CQ_DATA) != 0;
+      on_receive(Received{receive->slot, immediate ? static_cast<std::uint32_t>(entry.data) : 0,
+                          entry.len});
+    } else if ((entry.flags & FI_REMOTE_WRITE) == 0 && (entry.flags & kOwn) != 0) {
+      auto* context = static_cast<Context*>(entry.op_context);
+      if constexpr (kMany) {
+        contexts_[context->lane].give_back(context);
+        --outstanding_;
+      } else {
+        contexts_[0].give_back(context);
+      }
     } else {
-      // Before 2.0 the manual page promised a length for messages only; 0 would
-      // look like a token.
+      if (writes_take_receives_) repost(entry.op_context);
+      // Before 2.0 the manual page promised a length for messages only; 0 would look like a token.
       on_receive(Received{kNoSlot, static_cast<std::uint32_t>(entry.data),
                           entry.len != 0 ? entry.len : size_});
     }
   }
-
-  int poll_failed(ssize_t result) noexcept;
-  void open(const EndpointRequest& request);
-  void register_memory();
-
-  // What the provider borrows outlives everything that could still touch it.
-  ContextPool contexts_;
-  std::vector<ReceiveContext> receives_;
-  memory::Buffer send_memory_;
-  memory::Buffer receive_memory_;
-  memory::Buffer window_memory_;
-  Info info_;
-  Fid<fid_fabric> fabric_;
-  Fid<fid_domain> domain_;
-  Fid<fid_av> av_;
-  Fid<fid_cq> cq_;
-  Fid<fid_ep> ep_;
-  Fid<fid_mr> send_registration_;
-  Fid<fid_mr> receive_registration_;
-  Fid<fid_mr> window_registration_;
-
-  Region send_region_;
-  Region receive_region_;
-  Region window_region_;
-  void* send_descriptor_ = nullptr;
-  void* receive_descriptor_ = nullptr;
-  fi_addr_t peer_ = FI_ADDR_UNSPEC;
-  std::uint64_t remote_base_ = 0;
-  std::uint64_t remote_key_ = 0;
-  std::uint64_t max_size_;
-  std::uint64_t size_ = 1;
-  std::uint64_t inject_limit_ = 0;
-  std::uint64_t posted_ = 0;
-  std::uint64_t retries_ = 0;
-  OperationCode operation_;
-  int failure_code_ = 0;
-  std::array<char, 256> failure_detail_{};
 };
+
+extern template class EndpointOf<false>;
+extern template class EndpointOf<true>;
+
+using Endpoint = EndpointOf<false>;     ///< one lane, polled
+using ManyEndpoint = EndpointOf<true>;  ///< many lanes, or events
 
 }  // namespace rdmabench::transport::ofi

@@ -1,0 +1,121 @@
+// What an ofi endpoint is made of, and how it is set up. The data path over it is endpoint.h's.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/memory/buffer.h"
+#include "rdmabench/transport/ofi/context_pool.h"
+#include "rdmabench/transport/ofi/handles.h"
+#include "rdmabench/transport/ofi/offload.h"
+#include "rdmabench/transport/transport.h"
+
+namespace rdmabench::transport::ofi {
+
+/// One of libfabric's endpoints, and whom it talks to.
+struct Lane {
+  Fid<fid_ep> ep;
+  fi_addr_t peer = FI_ADDR_UNSPEC;  ///< of an rdm endpoint; a connected one ignores it
+};
+
+/// A posted receive: the first member is the provider's while it is.
+struct ReceiveContext {
+  fi_context2 context;
+  std::byte* buffer;
+  std::uint32_t slot;
+  std::uint32_t lane;
+};
+
+struct Address;
+
+/// Thread rule: one thread at a time.
+class Objects {
+ protected:
+  Objects(const EndpointRequest& request, std::string_view choice);
+
+  std::string address() const;
+  void connect(std::string_view peer_address);
+  void prepare(OperationCode code, std::uint64_t size);
+  Description describe() const;
+  std::string failure() const;
+
+  /// fi_recv(3) into a receive slot.
+  ssize_t receive_into(std::uint32_t slot) noexcept;
+  /// Gives the receive that a write with immediate took back to the provider (FI_RX_CQ_DATA).
+  void repost(void* receive_context) noexcept;
+  int poll_failed(ssize_t result) noexcept;
+  /// Until something may have completed; false when that failed.
+  bool sleep(std::chrono::milliseconds at_most) noexcept;
+
+  // What the provider borrows outlives everything that could still touch it.
+  memory::Buffer operand_memory_;
+  std::vector<ContextPool> contexts_;  ///< of each lane
+  std::vector<ReceiveContext> receives_;
+  memory::Buffer send_memory_;
+  memory::Buffer receive_memory_;
+  memory::Buffer window_memory_;
+  Info info_;
+  Fid<fid_fabric> fabric_;
+  Fid<fid_eq> eq_;  ///< msg only: of connections
+  Fid<fid_domain> domain_;
+  Fid<fid_av> av_;  ///< rdm only
+  Fid<fid_cq> cq_;
+  Fid<fid_pep> listener_;  ///< the server's side of msg
+  std::vector<Lane> lanes_;
+  Fid<fid_mr> operand_registration_;
+  Fid<fid_mr> send_registration_;
+  Fid<fid_mr> receive_registration_;
+  Fid<fid_mr> window_registration_;
+
+  Region send_region_;
+  Region receive_region_;
+  Region window_region_;
+  void* operand_descriptor_ = nullptr;
+  void* send_descriptor_ = nullptr;
+  void* receive_descriptor_ = nullptr;
+  std::uint64_t remote_base_ = 0;
+  std::uint64_t remote_key_ = 0;
+  std::uint64_t size_ = 1;
+  std::uint64_t inject_limit_ = 0;
+  std::uint64_t posted_ = 0;
+  std::uint64_t outstanding_ = 0;  ///< counted where there are many lanes
+  std::uint64_t retries_ = 0;
+  int wait_fd_ = -1;  ///< the completion queue's, where events were asked for; it closes it
+  bool writes_take_receives_ = false;
+  bool reposts_failed_ = false;
+  int failure_code_ = 0;
+
+ private:
+  void open_queues();
+  /// An endpoint of this domain that is bound but not enabled yet.
+  Fid<fid_ep> open_endpoint(fi_info& info);
+  void open_datagram_lanes();
+  void open_listener();
+  void check_atomics();
+  void register_memory();
+  void check_peer(const Address& peer) const;
+  void post_receives(std::uint32_t lane);
+  void insert_peers(const Address& peer);
+  void connect_lanes(const Address& peer);
+  struct Event;
+  void accept_lanes();
+  void keep_or_reject(const Event& event);
+  Info next_request(const Deadline& deadline);
+  void await_connected(const fid_ep& endpoint, const Deadline& deadline);
+  std::uint32_t next_event(Event& event, const Deadline& deadline, std::string_view waiting_for);
+
+  EndpointRequest request_;
+  OperationCode operation_;
+  std::uint64_t ticket_ = 0;    ///< what a connection must bring to be the peer's
+  std::vector<Info> requests_;  ///< of the peer for connections that are still to be accepted
+  Offload offload_;
+  std::array<char, 256> failure_detail_{};
+};
+
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,59 @@
+// What efa says about itself: which operations its device does, and what else may carry the data.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rdmabench/transport/operation.h"
+
+namespace rdmabench::transport::ofi {
+
+/// The options of an endpoint that are asked about here. Source: fi_efa(7), fi_endpoint(3).
+enum class Option : std::uint8_t {
+  emulated_read,     ///< FI_OPT_EFA_EMULATED_READ, get
+  emulated_write,    ///< FI_OPT_EFA_EMULATED_WRITE, get
+  emulated_atomics,  ///< FI_OPT_EFA_EMULATED_ATOMICS, get
+  shared_memory,     ///< FI_OPT_SHARED_MEMORY_PERMITTED, set
+  in_order_writes,   ///< FI_OPT_EFA_WRITE_IN_ORDER_ALIGNED_128_BYTES, set
+  in_order_sends,    ///< FI_OPT_EFA_SENDRECV_IN_ORDER_ALIGNED_128_BYTES, set
+};
+
+/// How an endpoint is asked. Both give 0 or a negative code, -FI_ENOPROTOOPT among them where the
+/// libfabric that this was built for does not know the option.
+struct Options {
+  std::function<int(Option, bool& value)> get;
+  std::function<int(Option, bool value)> set;
+};
+
+/// Facts about an endpoint; nothing where it does not say.
+struct Offload {
+  std::optional<bool> reads;  ///< the device does them; false: emulated by messages
+  std::optional<bool> writes;
+  std::optional<bool> atomics;
+  std::optional<bool> shared_memory;    ///< a peer on this host is reached through memory
+  std::optional<bool> in_order_writes;  ///< each 128 aligned bytes land in order, and once
+  std::optional<bool> in_order_sends;
+};
+
+/// Asks, and sets whether peers of this host may be reached through shared memory. Call it before
+/// fi_enable(3). A provider without an option refuses it and is left as it is; in-order delivery is
+/// tried and then switched off again, so that asking changes nothing.
+Offload settle_offload(const Options& options, bool shared_memory);
+
+/// What the getters say once the endpoint is enabled, when the device is known.
+void refresh_offload(const Options& options, Offload& offload);
+
+/// rdma_write, rdma_read, atomics: "offloaded", "emulated" or "unknown"; one_sided: that of
+/// `operation`, none for a two-sided one; shm_short_cut: "yes", "no" or "unknown"; in_order_128:
+/// likewise, of the writes or the sends. `provider` in software emulates by nature, and one that is
+/// not efa has no short cut.
+std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& offload,
+                                                               std::string_view provider,
+                                                               OperationCode operation);
+
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,233 @@
+// How an endpoint and its peer find each other.
+#include <fmt/format.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "fabric_error.h"
+#include "fits.h"
+#include "messages.h"
+#include "provider_info.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/transport/ofi/objects.h"
+
+namespace rdmabench::transport::ofi {
+
+/// What fi_eq_read(3) writes: fi_eq_cm_entry, whose array has no length, and the bytes that a
+/// connection brought.
+struct Objects::Event {
+  fid_t fid;
+  fi_info* info;
+  std::array<std::byte, 512> data;
+  std::size_t bytes;  ///< of data
+};
+
+namespace {
+
+constexpr auto kNap = std::chrono::microseconds(100);  // of a wait for an event
+
+std::string name_of(fid& object, const fi_info& info) {
+  std::array<char, kMaxEndpointName> name{};
+  std::size_t length = name.size();
+  check(fi_getname(&object, name.data(), &length), "fi_getname", info);
+  return {name.data(), length};
+}
+
+/// Providers read as many bytes as their kind of address has, whatever the peer sent: zeros follow
+/// it.
+std::array<char, kMaxEndpointName + 1> padded(const std::string& name) {
+  std::array<char, kMaxEndpointName + 1> bytes{};
+  std::copy(name.begin(), name.end(), bytes.begin());
+  return bytes;
+}
+
+}  // namespace
+
+std::string Objects::address() const {
+  const bool virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  Address address{.api = api_version(),
+                  .provider = info_->fabric_attr->prov_name,
+                  .protocol = info_->ep_attr->protocol,
+                  .addr_format = info_->addr_format,
+                  .names = {},
+                  .ticket = ticket_,
+                  .window_base = virtual_addresses
+                                     ? reinterpret_cast<std::uintptr_t>(window_region_.data)
+                                     : request_.misalignment,
+                  .window_bytes = window_region_.stride * window_region_.slots,
+                  .window_key = fi_mr_key(window_registration_.get())};
+  if (listener_ != nullptr) {
+    address.names.push_back(name_of(listener_->fid, *info_));
+  } else if (av_ != nullptr) {
+    for (const Lane& lane : lanes_) address.names.push_back(name_of(lane.ep->fid, *info_));
+  }
+  return write_address(address);
+}
+
+void Objects::check_peer(const Address& peer) const {
+  const Address own = read_address(address());
+  if (peer.api != own.api || peer.provider != own.provider || peer.protocol != own.protocol ||
+      peer.addr_format != own.addr_format) {
+    throw Error(Fault::failed,
+                fmt::format("the peer uses {} (interface {}, protocol {}, address format {}), this "
+                            "side {} ({}, {}, {})",
+                            peer.provider, version_text(peer.api), peer.protocol, peer.addr_format,
+                            own.provider, version_text(own.api), own.protocol, own.addr_format),
+                "Use the same build and the same libfabric on both sides.");
+  }
+  if (peer.window_bytes != own.window_bytes) {
+    throw Error(Fault::failed,
+                fmt::format("the peer's window has {} bytes, this side's {}", peer.window_bytes,
+                            own.window_bytes),
+                "Both sides must be opened for the same messages.");
+  }
+  const bool connected = request_.service == Service::msg;
+  const std::size_t names = !connected ? request_.lanes : request_.client ? 1 : 0;
+  if (peer.names.size() != names) {
+    throw Error(
+        Fault::failed,
+        fmt::format("the peer has {} addresses of endpoints, not {}", peer.names.size(), names),
+        "Both sides must be opened for the same queue pairs and transport.");
+  }
+}
+
+void Objects::connect(std::string_view peer_address) {
+  const Address peer = read_address(peer_address);
+  check_peer(peer);
+  if (av_ != nullptr) {
+    insert_peers(peer);
+  } else if (request_.client) {
+    connect_lanes(peer);
+  } else {
+    accept_lanes();
+  }
+  remote_base_ = peer.window_base;
+  remote_key_ = peer.window_key;
+}
+
+void Objects::post_receives(std::uint32_t lane) {
+  const std::uint32_t first = lane * request_.receives;
+  for (std::uint32_t i = 0; i < request_.receives; ++i) {
+    const ssize_t result = receive_into(first + i);
+    if (result == 0) continue;
+    throw_fabric_error(
+        Fault::failed,
+        fmt::format("{}: it took {} of {} receives", call("fi_recv", *info_), i, request_.receives),
+        result, "Lower --depth.");
+  }
+}
+
+void Objects::insert_peers(const Address& peer) {
+  for (std::uint32_t lane = 0; lane < request_.lanes; ++lane) {
+    const auto name = padded(peer.names[lane]);
+    const int inserted = fi_av_insert(av_.get(), name.data(), 1, &lanes_[lane].peer, 0, nullptr);
+    if (inserted != 1) {
+      throw_fabric_error(Fault::failed, call("fi_av_insert", *info_),
+                         inserted < 0 ? inserted : -FI_EINVAL,
+                         "Can this side reach the peer's address?");
+    }
+    post_receives(lane);
+  }
+}
+
+void Objects::connect_lanes(const Address& peer) {
+  const auto name = padded(peer.names[0]);
+  for (std::uint32_t lane = 0; lane < request_.lanes; ++lane) {
+    const Deadline deadline = Deadline::after(std::chrono::milliseconds(request_.timeout_ms));
+    lanes_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
+    if (lane == 0) check_atomics();
+    post_receives(lane);
+    check(fi_connect(lanes_[lane].ep.get(), name.data(), &peer.ticket, sizeof peer.ticket),
+          "fi_connect", *info_, "Can this side reach the peer's address?");
+    await_connected(*lanes_[lane].ep, deadline);
+  }
+}
+
+void Objects::accept_lanes() {
+  for (std::uint32_t lane = 0; lane < request_.lanes; ++lane) {
+    const Deadline deadline = Deadline::after(std::chrono::milliseconds(request_.timeout_ms));
+    const Info request = next_request(deadline);
+    lanes_.push_back({open_endpoint(*request), FI_ADDR_UNSPEC});
+    if (lane == 0) check_atomics();
+    post_receives(lane);
+    check(fi_accept(lanes_[lane].ep.get(), nullptr, 0), "fi_accept", *info_);
+    await_connected(*lanes_[lane].ep, deadline);
+  }
+}
+
+/// Whoever reaches the listener may ask for a connection; the peer alone has its ticket.
+void Objects::keep_or_reject(const Event& event) {
+  Info info(event.info);
+  std::uint64_t ticket = 0;
+  if (event.bytes >= sizeof ticket) {
+    std::memcpy(&ticket, event.data.data(), sizeof ticket);
+    if (ticket == ticket_) {
+      requests_.push_back(std::move(info));
+      return;
+    }
+  }
+  fi_reject(listener_.get(), info->handle, nullptr, 0);
+}
+
+Info Objects::next_request(const Deadline& deadline) {
+  while (requests_.empty()) {
+    Event event{};
+    const std::uint32_t kind = next_event(event, deadline, "connection of the peer");
+    if (kind == FI_CONNREQ) keep_or_reject(event);
+  }
+  Info first = std::move(requests_.front());
+  requests_.erase(requests_.begin());
+  return first;
+}
+
+void Objects::await_connected(const fid_ep& endpoint, const Deadline& deadline) {
+  for (;;) {
+    Event event{};
+    const std::uint32_t kind = next_event(event, deadline, "answer of the peer");
+    if (kind == FI_CONNREQ) keep_or_reject(event);
+    if (event.fid != &endpoint.fid) continue;
+    if (kind == FI_CONNECTED) return;
+    if (kind == FI_SHUTDOWN) {
+      throw Error(Fault::failed, call("connection", *info_) + ": the peer closed it",
+                  "See what the other side says.");
+    }
+  }
+}
+
+std::uint32_t Objects::next_event(Event& event, const Deadline& deadline,
+                                  std::string_view waiting_for) {
+  static_assert(offsetof(Event, data) == sizeof(fi_eq_cm_entry));
+  while (!deadline.passed()) {
+    std::uint32_t kind = 0;
+    const ssize_t read = fi_eq_read(eq_.get(), &kind, &event, offsetof(Event, bytes), 0);
+    if (read >= 0) {
+      const auto bytes = static_cast<std::size_t>(read);
+      event.bytes = bytes - std::min(bytes, sizeof(fi_eq_cm_entry));
+      return kind;
+    }
+    if (read == -FI_EAVAIL) {
+      fi_eq_err_entry error{};
+      const ssize_t told = fi_eq_readerr(eq_.get(), &error, 0);
+      if (told >= 0 && listener_ != nullptr && error.fid == &listener_->fid)
+        continue;  // a stranger's
+      throw_fabric_error(Fault::failed, call("connection", *info_),
+                         told < 0 ? told : -static_cast<ssize_t>(error.err),
+                         "Can the client reach the server's address, and is it still there?");
+    }
+    if (read != -FI_EAGAIN) throw_fabric_error(Fault::failed, call("fi_eq_read", *info_), read);
+    std::this_thread::sleep_for(kNap);
+  }
+  throw Error(Fault::failed,
+              fmt::format("{}: no {} within {} ms", call("connection", *info_), waiting_for,
+                          request_.timeout_ms),
+              "Does a firewall let the provider's own connections through?", ETIMEDOUT);
+}
+
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,319 @@
+#include "rdmabench/transport/ofi/objects.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+
+#include "fabric_error.h"
+#include "fits.h"
+#include "options.h"
+#include "provider_info.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+constexpr std::size_t kQueueMargin = 16;
+
+// Memory keys are the caller's to choose unless the provider does (FI_MR_PROV_KEY), and may not
+// repeat within a domain (-FI_ENOKEY). Each endpoint has its own domain.
+enum : std::uint64_t { kSendKey = 1, kReceiveKey = 2, kWindowKey = 3, kOperandKey = 4 };
+
+std::uint64_t stride_of(const EndpointRequest& request) {
+  return request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);
+}
+
+memory::Buffer slots_of(const EndpointRequest& request, std::uint32_t slots) {
+  return memory::Buffer(stride_of(request) * slots + request.misalignment);
+}
+
+Region region_of(const memory::Buffer& memory, const EndpointRequest& request,
+                 std::uint32_t slots) {
+  return {memory.data() + request.misalignment, stride_of(request), slots};
+}
+
+/// Posts that may be under way on a lane.
+std::uint32_t depth_of(const EndpointRequest& request) {
+  const bool limited = request.outstanding_reads > 0 && is_from_target(request.operation);
+  return limited ? std::min(request.depth, request.outstanding_reads) : request.depth;
+}
+
+}  // namespace
+
+Objects::Objects(const EndpointRequest& request, std::string_view choice)
+    : receives_(std::size_t{request.receives} * request.lanes),
+      send_memory_(slots_of(request, request.send_slots)),
+      receive_memory_(slots_of(request, request.receive_slots)),
+      window_memory_(slots_of(request, request.send_slots)),
+      info_(chosen_info(request, choice)),
+      send_region_(region_of(send_memory_, request, request.send_slots)),
+      receive_region_(region_of(receive_memory_, request, request.receive_slots)),
+      window_region_(region_of(window_memory_, request, request.send_slots)),
+      inject_limit_(inject_limit(*info_, request)),
+      request_(request),
+      operation_(request.operation) {
+  for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
+    receives_[slot].slot = slot;
+    receives_[slot].lane = slot / request.receives;
+    receives_[slot].buffer =
+        receive_region_.data + slot % receive_region_.slots * receive_region_.stride;
+  }
+  const std::uint32_t depth = depth_of(request);
+  std::uint64_t* operands = nullptr;
+  if (is_atomic(request.operation)) {
+    operand_memory_ = memory::Buffer(std::uint64_t{request.lanes} * depth * ContextPool::kOperands *
+                                     sizeof(std::uint64_t));
+    operands = reinterpret_cast<std::uint64_t*>(operand_memory_.data());
+  }
+  for (std::uint32_t lane = 0; lane < request.lanes; ++lane) {
+    contexts_.emplace_back(depth, lane,
+                           operands == nullptr
+                               ? nullptr
+                               : operands + std::size_t{lane} * depth * ContextPool::kOperands);
+  }
+  open_queues();
+  if (request.service != Service::msg) {
+    open_datagram_lanes();
+  } else if (!request.client) {
+    open_listener();
+  }
+  register_memory();
+}
+
+void Objects::open_queues() {
+  const bool connected = request_.service == Service::msg;
+  fid_fabric* fabric = nullptr;
+  check(fi_fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric", *info_);
+  fabric_.reset(fabric);
+  if (connected) {
+    fi_eq_attr attributes{};
+    attributes.wait_obj = FI_WAIT_UNSPEC;
+    fid_eq* eq = nullptr;
+    check(fi_eq_open(fabric, &attributes, &eq, nullptr), "fi_eq_open", *info_);
+    eq_.reset(eq);
+  }
+  fid_domain* domain = nullptr;
+  check(fi_domain(fabric, info_.get(), &domain, nullptr), "fi_domain", *info_);
+  domain_.reset(domain);
+  if (!connected) {
+    fi_av_attr attributes{};
+    attributes.type = FI_AV_TABLE;
+    attributes.count = request_.lanes;
+    fid_av* av = nullptr;
+    check(fi_av_open(domain, &attributes, &av, nullptr), "fi_av_open", *info_);
+    av_.reset(av);
+  }
+  // Besides our own completions there are the peer's writes with data, as many as it may have
+  // outstanding. A full queue is not every provider's to prevent: efa's manual page says that it
+  // may be overrun.
+  fi_cq_attr attributes{};
+  attributes.size =
+      request_.lanes * (2 * std::size_t{request_.depth} + request_.receives) + kQueueMargin;
+  attributes.format = FI_CQ_FORMAT_DATA;
+  attributes.wait_obj = request_.events ? FI_WAIT_FD : FI_WAIT_NONE;
+  fid_cq* cq = nullptr;
+  int opened = fi_cq_open(domain, &attributes, &cq, nullptr);
+  cq_.reset(cq);
+  if (request_.events) {
+    if (opened == 0) opened = fi_control(&cq->fid, FI_GETWAIT, &wait_fd_);
+    if (opened != 0) {
+      throw_fabric_error(Fault::unavailable,
+                         call("fi_cq_open", *info_) + " with a descriptor to wait on (FI_WAIT_FD)",
+                         opened, "Leave out --events: this provider can only be polled.");
+    }
+  }
+  check(opened, "fi_cq_open", *info_, "Lower --depth.");
+  writes_take_receives_ = connected && (info_->mode & FI_RX_CQ_DATA) != 0;
+}
+
+Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
+  fid_ep* endpoint = nullptr;
+  check(fi_endpoint(domain_.get(), &info, &endpoint, nullptr), "fi_endpoint", *info_);
+  Fid<fid_ep> owner(endpoint);
+  fid* const bound = av_ != nullptr ? &av_->fid : &eq_->fid;
+  check(fi_ep_bind(endpoint, bound, 0), "fi_ep_bind", *info_);
+  check(fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind to the queue", *info_);
+  offload_ = settle_offload(options_of(*endpoint), request_.shared_memory);
+  check(fi_enable(endpoint), "fi_enable", *info_);
+  refresh_offload(options_of(*endpoint), offload_);
+  return owner;
+}
+
+void Objects::open_datagram_lanes() {
+  if (request_.lanes > 1 && (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+    throw Error(Fault::unavailable,
+                fmt::format("{} lanes on provider {}, which registers memory for one endpoint",
+                            request_.lanes, info_->fabric_attr->prov_name),
+                "Use one queue pair, or another --provider.");
+  }
+  for (std::uint32_t lane = 0; lane < request_.lanes; ++lane) {
+    lanes_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
+  }
+  check_atomics();
+}
+
+void Objects::open_listener() {
+  std::random_device random;
+  ticket_ = std::uint64_t{random()} << 32 | random();
+  fid_pep* listener = nullptr;
+  check(fi_passive_ep(fabric_.get(), info_.get(), &listener, nullptr), "fi_passive_ep", *info_);
+  listener_.reset(listener);
+  check(fi_pep_bind(listener, &eq_->fid, 0), "fi_pep_bind", *info_);
+  check(fi_listen(listener), "fi_listen", *info_);
+}
+
+/// FI_ATOMIC promises atomics, and not each of them on each type.
+void Objects::check_atomics() {
+  if (!is_atomic(operation_)) return;
+  std::size_t count = 0;
+  fid_ep* endpoint = lanes_[0].ep.get();
+  const int valid = operation_ == OperationCode::fetch_add
+                        ? fi_fetch_atomicvalid(endpoint, FI_UINT64, FI_SUM, &count)
+                        : fi_compare_atomicvalid(endpoint, FI_UINT64, FI_CSWAP, &count);
+  if (valid == 0 && count >= 1) return;
+  throw_fabric_error(Fault::unavailable, call(name(operation_), *info_) + " of 8 bytes",
+                     valid != 0 ? valid : -FI_EOPNOTSUPP, "Name another --provider.");
+}
+
+void Objects::register_memory() {
+  const int mode = info_->domain_attr->mr_mode;
+  if ((mode & FI_MR_RAW) != 0) {
+    throw Error(Fault::unavailable, call("fi_mr_reg", *info_) + " with raw keys (FI_MR_RAW)",
+                "Name another --provider.");
+  }
+  const auto registered = [&](const memory::Buffer& memory, std::uint64_t access,
+                              std::uint64_t key) {
+    fid_mr* registration = nullptr;
+    check(fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, key, 0, &registration,
+                    nullptr),
+          fmt::format("fi_mr_reg of {} bytes", memory.size()), *info_,
+          "Raise 'ulimit -l', or lower --size or --depth.");
+    Fid<fid_mr> owner(registration);
+    if ((mode & FI_MR_ENDPOINT) != 0) {
+      check(fi_mr_bind(registration, &lanes_[0].ep->fid, 0), "fi_mr_bind", *info_);
+      check(fi_mr_enable(registration), "fi_mr_enable", *info_);
+    }
+    return owner;
+  };
+  if ((mode & FI_MR_LOCAL) != 0) {
+    send_registration_ = registered(send_memory_, FI_SEND | FI_READ | FI_WRITE, kSendKey);
+    receive_registration_ = registered(receive_memory_, FI_RECV, kReceiveKey);
+    send_descriptor_ = fi_mr_desc(send_registration_.get());
+    receive_descriptor_ = fi_mr_desc(receive_registration_.get());
+    if (is_atomic(operation_)) {
+      operand_registration_ = registered(operand_memory_, FI_READ | FI_WRITE, kOperandKey);
+      operand_descriptor_ = fi_mr_desc(operand_registration_.get());
+    }
+  }
+  window_registration_ = registered(window_memory_, FI_REMOTE_READ | FI_REMOTE_WRITE, kWindowKey);
+  if (fi_mr_key(window_registration_.get()) == FI_KEY_NOTAVAIL) {
+    throw Error(Fault::unavailable, call("fi_mr_key", *info_) + ": no key of 64 bits",
+                "Name another --provider.");
+  }
+}
+
+void Objects::prepare(OperationCode code, std::uint64_t size) {
+  if (size == 0 || size > request_.max_size) {
+    throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
+                fmt::format("This endpoint was opened for 1 to {} bytes.", request_.max_size));
+  }
+  if (is_atomic(code) && (size != kAtomicBytes || !is_atomic(request_.operation))) {
+    throw Error(Fault::usage, fmt::format("{} of {} bytes", name(code), size),
+                "An atomic has 8 bytes, on an endpoint that was opened for atomics.");
+  }
+  if ((code == OperationCode::write_imm || code == OperationCode::send_imm) &&
+      info_->domain_attr->cq_data_size < sizeof(std::uint32_t)) {
+    throw Error(Fault::unavailable,
+                fmt::format("provider {} carries {} bytes of remote completion data",
+                            info_->fabric_attr->prov_name, info_->domain_attr->cq_data_size),
+                fmt::format("{} needs 4.", name(code)));
+  }
+  operation_ = code;
+  size_ = size;
+  posted_ = 0;
+}
+
+ssize_t Objects::receive_into(std::uint32_t slot) noexcept {
+  ReceiveContext& receive = receives_[slot];
+  return fi_recv(lanes_[receive.lane].ep.get(), receive.buffer, request_.max_size,
+                 receive_descriptor_, FI_ADDR_UNSPEC, &receive);
+}
+
+void Objects::repost(void* receive_context) noexcept {
+  const ssize_t result = receive_into(static_cast<ReceiveContext*>(receive_context)->slot);
+  if (result == 0) return;
+  failure_code_ = static_cast<int>(-result);
+  reposts_failed_ = true;
+}
+
+int Objects::poll_failed(ssize_t result) noexcept {
+  failure_code_ = static_cast<int>(-result);
+  if (result != -FI_EAVAIL) return -1;
+  fi_cq_err_entry error{};
+  if (fi_cq_readerr(cq_.get(), &error, 0) == 1) {
+    failure_code_ = error.err;
+    fi_cq_strerror(cq_.get(), error.prov_errno, error.err_data, failure_detail_.data(),
+                   failure_detail_.size() - 1);
+  }
+  return -1;
+}
+
+bool Objects::sleep(std::chrono::milliseconds at_most) noexcept {
+  std::array<fid*, 1> queues{&cq_->fid};
+  const int allowed = fi_trywait(fabric_.get(), queues.data(), 1);
+  if (allowed == -FI_EAGAIN) return true;  // something came meanwhile
+  if (allowed == 0) {
+    pollfd wait{.fd = wait_fd_, .events = POLLIN, .revents = 0};
+    if (::poll(&wait, 1, static_cast<int>(at_most.count())) >= 0 || errno == EINTR) return true;
+  }
+  failure_code_ = allowed != 0 ? -allowed : errno;
+  return false;
+}
+
+std::string Objects::failure() const {
+  if (failure_code_ == 0) return "nothing failed";
+  std::string text =
+      fmt::format("{}: {}", call(name(operation_), *info_), fabric_error_text(failure_code_));
+  if (failure_detail_[0] != '\0')
+    text += fmt::format("; the provider says: {}", failure_detail_.data());
+  return text + ". Has the peer ended, or the link gone down?";
+}
+
+Description Objects::describe() const {
+  const fi_info& info = *info_;
+  const bool injected = notifies(operation_) && size_ <= inject_limit_;
+  const bool delivered =
+      is_from_target(operation_) || (info.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
+  Description description{
+      .backend = "ofi",
+      .provider = info.fabric_attr->prov_name,
+      .device = info.domain_attr->name,
+      .transport =
+          std::string(name(request_.service == Service::msg ? Service::msg : Service::rdm)),
+      .completion = injected    ? "inject"
+                    : delivered ? "delivery"
+                                : "transmit",
+      .details = {{"fabric", info.fabric_attr->name},
+                  {"protocol", to_text(&info.ep_attr->protocol, FI_TYPE_PROTOCOL)},
+                  {"address_format", to_text(&info.addr_format, FI_TYPE_ADDR_FORMAT)},
+                  {"interface", version_text(api_version())},
+                  {"library", version_text(fi_version())},
+                  {"inject_bytes", fmt::format("{}", inject_limit_)},
+                  {"send_queue", fmt::format("{}", info.tx_attr->size)},
+                  {"receive_queue", fmt::format("{}", info.rx_attr->size)},
+                  {"registration", to_text(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE)},
+                  {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
+                  {"retries", fmt::format("{}", retries_)}}};
+  for (auto& fact : offload_facts(offload_, description.provider, operation_)) {
+    description.details.push_back(std::move(fact));
+  }
+  return description;
+}
+
+}  // namespace rdmabench::transport::ofi

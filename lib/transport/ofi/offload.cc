@@ -1,0 +1,92 @@
+#include "rdmabench/transport/ofi/offload.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+std::optional<bool> offloaded(const Options& options, Option emulated) {
+  bool value = false;
+  if (options.get(emulated, value) != 0) return std::nullopt;
+  return !value;
+}
+
+/// Whether the endpoint could do so; it is left without.
+std::optional<bool> tried(const Options& options, Option option) {
+  const int result = options.set(option, true);
+  if (result == 0) {
+    options.set(option, false);
+    return true;
+  }
+  if (result == -EOPNOTSUPP) return false;
+  return std::nullopt;
+}
+
+std::string_view core_of(std::string_view provider) {
+  return provider.substr(0, provider.find(';'));
+}
+
+/// Providers over the kernel's sockets: whatever they do one-sided, the target's processor does.
+bool is_software(std::string_view provider) {
+  constexpr std::array<std::string_view, 4> kSockets{"tcp", "net", "udp", "sockets"};
+  const std::string_view core = core_of(provider);
+  return std::find(kSockets.begin(), kSockets.end(), core) != kSockets.end();
+}
+
+std::string word(std::optional<bool> fact, std::string_view yes, std::string_view no) {
+  return std::string(!fact.has_value() ? "unknown" : *fact ? yes : no);
+}
+
+}  // namespace
+
+Offload settle_offload(const Options& options, bool shared_memory) {
+  Offload offload;
+  refresh_offload(options, offload);
+  if (options.set(Option::shared_memory, shared_memory) == 0) {
+    offload.shared_memory = shared_memory;
+  }
+  offload.in_order_writes = tried(options, Option::in_order_writes);
+  offload.in_order_sends = tried(options, Option::in_order_sends);
+  return offload;
+}
+
+void refresh_offload(const Options& options, Offload& offload) {
+  offload.reads = offloaded(options, Option::emulated_read);
+  offload.writes = offloaded(options, Option::emulated_write);
+  offload.atomics = offloaded(options, Option::emulated_atomics);
+}
+
+std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& offload,
+                                                               std::string_view provider,
+                                                               OperationCode operation) {
+  const bool software = is_software(provider);
+  const auto one_sided = [&](std::optional<bool> fact) {
+    return word(software ? std::optional(false) : fact, "offloaded", "emulated");
+  };
+  std::vector<std::pair<std::string, std::string>> facts;
+  const std::string write = one_sided(offload.writes);
+  const std::string read = one_sided(offload.reads);
+  const std::string atomics = one_sided(offload.atomics);
+  if (is_atomic(operation)) {
+    facts.emplace_back("one_sided", atomics);
+  } else if (operation == OperationCode::read) {
+    facts.emplace_back("one_sided", read);
+  } else if (operation == OperationCode::write || operation == OperationCode::write_imm) {
+    facts.emplace_back("one_sided", write);
+  }
+  facts.emplace_back("rdma_write", write);
+  facts.emplace_back("rdma_read", read);
+  facts.emplace_back("atomics", atomics);
+  // efa alone switches to shared memory behind the caller's back; shm is nothing else.
+  const bool efa = core_of(provider) == "efa";
+  const std::optional<bool> short_cut = efa ? offload.shared_memory : core_of(provider) == "shm";
+  facts.emplace_back("shm_short_cut", word(short_cut, "yes", "no"));
+  const bool sends = operation == OperationCode::send || operation == OperationCode::send_imm;
+  facts.emplace_back("in_order_128",
+                     word(sends ? offload.in_order_sends : offload.in_order_writes, "yes", "no"));
+  return facts;
+}
+
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,108 @@
+#include "provider_info.h"
+
+#include <fmt/format.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "fabric_error.h"
+#include "fits.h"
+#include "messages.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+Info find_chosen(const EndpointRequest& request, const Fit& chosen) {
+  for (Found& found : find_fits(request)) {
+    if (found.fit == chosen) return std::move(found.info);
+  }
+  throw Error(Fault::failed,
+              fmt::format("libfabric no longer offers {} on {}", chosen.provider, chosen.domain),
+              "Has a device or an address of this machine changed? Try again.");
+}
+
+/// The same entry with one attribute changed, or nothing when the provider does not go along.
+template <class Change>
+Info refined(const fi_info& info, Change&& change) {
+  const Info hints(fi_dupinfo(&info));
+  if (hints == nullptr) throw Error(Fault::failed, "fi_dupinfo", "Free memory.", ENOMEM);
+  change(*hints);
+  Info list = get_info(*hints);
+  for (const fi_info* entry = list.get(); entry != nullptr; entry = entry->next) {
+    if (std::string_view(entry->fabric_attr->prov_name) == info.fabric_attr->prov_name) {
+      return Info(fi_dupinfo(entry));
+    }
+  }
+  return nullptr;
+}
+
+/// The attributes give a default that the caller may raise up to a limit that only trying tells.
+Info with_queues(Info info, const EndpointRequest& request) {
+  const std::size_t depth = std::max<std::size_t>(info->tx_attr->size, request.depth);
+  const std::size_t receives = std::max<std::size_t>(info->rx_attr->size, request.receives);
+  if (depth == info->tx_attr->size && receives == info->rx_attr->size) return info;
+  Info larger = refined(*info, [&](fi_info& hints) {
+    hints.tx_attr->size = depth;
+    hints.rx_attr->size = receives;
+  });
+  if (larger != nullptr) return larger;
+  throw Error(Fault::usage,
+              fmt::format("a depth of {} with {} receives on provider {}", request.depth,
+                          request.receives, info->fabric_attr->prov_name),
+              fmt::format("It takes at most {} and {}: lower --depth.", info->tx_attr->size,
+                          info->rx_attr->size));
+}
+
+/// A stream of writes ends with a token that may overtake them, so their completions must mean that
+/// the data is in the target's memory. Where the provider has no such level, on hardware, an
+/// acknowledged write is the most there is. Source: fi_cq(3), "completion level".
+Info with_completion_level(Info info, const EndpointRequest& request) {
+  const bool writes =
+      request.operation == OperationCode::write || request.operation == OperationCode::write_imm;
+  if (request.latency || !writes) return info;
+  Info delivery =
+      refined(*info, [](fi_info& hints) { hints.tx_attr->op_flags |= FI_DELIVERY_COMPLETE; });
+  return delivery != nullptr ? std::move(delivery) : std::move(info);
+}
+
+void check_message_size(const fi_info& info, std::uint64_t size) {
+  if (size <= info.ep_attr->max_msg_size) return;
+  throw Error(Fault::usage,
+              fmt::format("messages of {} bytes on provider {}", size, info.fabric_attr->prov_name),
+              fmt::format("It takes at most {}: lower --size.", info.ep_attr->max_msg_size));
+}
+
+}  // namespace
+
+Info chosen_info(const EndpointRequest& request, std::string_view choice) {
+  Info info =
+      with_completion_level(with_queues(find_chosen(request, read_fit(choice)), request), request);
+  check_message_size(*info, request.max_size);
+  info->domain_attr->threading = FI_THREAD_DOMAIN;  // it names what the provider could bear
+  return info;
+}
+
+/// Only a ping-pong injects: a stream counts completions, and injected messages give none.
+std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request) {
+  if (!request.latency) return 0;
+  const std::uint64_t limit = info.tx_attr->inject_size;
+  if (request.inline_limit < 0) return limit;
+  return std::min<std::uint64_t>(limit, static_cast<std::uint64_t>(request.inline_limit));
+}
+
+std::string call(std::string_view name, const fi_info& info) {
+  return fmt::format("{}({} on {})", name, info.fabric_attr->prov_name, info.domain_attr->name);
+}
+
+void check(int result, std::string_view name, const fi_info& info, std::string_view remedy) {
+  if (result != 0) throw_fabric_error(Fault::failed, call(name, info), result, remedy);
+}
+
+std::string to_text(const void* value, fi_type type) {
+  char text[512] = "";
+  return fi_tostr_r(text, sizeof text, value, type);
+}
+
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,30 @@
+// Which entry of fi_getinfo(3) an endpoint is opened with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/transport/ofi/handles.h"
+#include "rdmabench/transport/transport.h"
+
+namespace rdmabench::transport::ofi {
+
+/// What choose() chose, with queues and a completion level that fit the request. Throws
+/// Error(failed) when libfabric no longer has it, Error(usage) for queues or messages beyond its
+/// limits.
+Info chosen_info(const EndpointRequest& request, std::string_view choice);
+
+/// Messages up to this size are injected, at most what the request allows.
+std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request);
+
+/// "CALL(tcp on lo)" for the text of an error.
+std::string call(std::string_view name, const fi_info& info);
+
+/// Throws Error(failed) unless `result` is 0.
+void check(int result, std::string_view name, const fi_info& info, std::string_view remedy = {});
+
+/// fi_tostr(3) in a buffer of our own: the plain form shares one between all callers.
+std::string to_text(const void* value, fi_type type);
+
+}  // namespace rdmabench::transport::ofi

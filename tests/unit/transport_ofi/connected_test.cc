@@ -1,0 +1,164 @@
+// The connected service, msg.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rdma/fi_cm.h>
+
+#include <chrono>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "pair.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/transport/ofi/backend.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+using Pair = PairOf<Endpoint>;
+
+EndpointRequest connected(std::string_view provider, OperationCode code, bool latency = false) {
+  EndpointRequest r = request(provider, code, latency);
+  r.service = Service::msg;
+  return r;
+}
+
+class OfiConnected : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    try {
+      offer(connected(GetParam(), OperationCode::send));
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  /// One side of a connection that its peer never comes to.
+  static Endpoint alone(bool client, const EndpointRequest& wanted) {
+    EndpointRequest r = wanted;
+    r.client = client;
+    const std::string text = offer(r);
+    return Endpoint(r, choose(r, text, text).client);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Providers, OfiConnected, ::testing::Values("tcp", "net"), test_name);
+
+TEST_P(OfiConnected, SaysWhatItIs) {
+  Pair pair(connected(GetParam(), OperationCode::send));
+  EXPECT_EQ(pair.a->describe().transport, "msg");
+  EXPECT_EQ(pair.a->describe().provider, GetParam());
+}
+
+TEST_P(OfiConnected, CarriesEveryOperation) {
+  for (const bool latency : {false, true}) {
+    for (const std::uint64_t size : {std::uint64_t{8}, kSize}) {
+      {
+        Pair pair(connected(GetParam(), OperationCode::send, latency), size);
+        memory::fill_pattern(slot(pair.a->send_region(), 1, size), 7);
+        pair.must([&] { return pair.a->post<Send>(pair.a->send_region().stride, 0, Signal::now); });
+        pair.poll_until([&] { return !pair.at_b.empty(); });
+        EXPECT_EQ(pair.at_b[0].bytes, size);
+        EXPECT_EQ(pair.at_b[0].immediate, 0U);
+        EXPECT_TRUE(holds(pair.b->receive_region(), pair.at_b[0].slot % 2, 7, size));
+        pair.settle();
+      }
+      {
+        Pair pair(connected(GetParam(), OperationCode::write_imm, latency), size);
+        memory::fill_pattern(slot(pair.a->send_region(), 1, size), 5);
+        const std::uint64_t offset = pair.a->send_region().stride;
+        pair.must([&] { return pair.a->post<WriteImm>(offset, 0xfeedbeef, Signal::now); });
+        pair.poll_until([&] { return !pair.at_b.empty(); });
+        EXPECT_EQ(pair.at_b[0].immediate, 0xfeedbeefU);
+        EXPECT_EQ(pair.at_b[0].slot, kNoSlot);
+        EXPECT_TRUE(holds(pair.b->window(), 1, 5, size));
+        pair.settle();
+      }
+      {
+        Pair pair(connected(GetParam(), OperationCode::read, latency), size);
+        memory::fill_pattern(slot(pair.b->window(), 1, size), 77);
+        pair.must([&] { return pair.a->post<Read>(pair.a->send_region().stride, 0, Signal::now); });
+        pair.settle();
+        EXPECT_TRUE(holds(pair.a->send_region(), 1, 77, size));
+      }
+    }
+  }
+}
+
+TEST_P(OfiConnected, AClientWithoutAServerEndsWithAReason) {
+  EndpointRequest r = connected(GetParam(), OperationCode::send);
+  r.timeout_ms = 300;
+  Endpoint client = alone(true, r);
+  std::string address;
+  {
+    const Endpoint server = alone(false, r);
+    address = server.address();
+  }
+  try {
+    client.connect(address);
+    ADD_FAILURE() << "it connected to a listener that is closed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::failed);
+    EXPECT_THAT(error.what(), HasSubstr(GetParam()));
+  }
+}
+
+TEST_P(OfiConnected, AServerWithoutAClientEndsAtItsTimeout) {
+  EndpointRequest r = connected(GetParam(), OperationCode::send);
+  r.timeout_ms = 200;
+  Endpoint server = alone(false, r);
+  const Endpoint client = alone(true, r);
+  try {
+    server.connect(client.address());
+    ADD_FAILURE() << "nobody connected";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("no connection of the peer"),
+                                               HasSubstr("200 ms"), HasSubstr("firewall")));
+  }
+}
+
+TEST_P(OfiConnected, AStrangerWithoutTheTicketIsTurnedAway) {
+  EndpointRequest r = connected(GetParam(), OperationCode::send);
+  r.timeout_ms = 3000;
+  Endpoint server = alone(false, r);
+  Endpoint stranger = alone(true, r);
+  Endpoint client = alone(true, r);
+  Json forged = Json::parse(server.address());
+  forged["ticket"] = forged["ticket"].get<std::uint64_t>() + 1;
+  auto accepted =
+      std::async(std::launch::async, [&, address = client.address()] { server.connect(address); });
+  EXPECT_THROW(stranger.connect(forged.dump()), Error);
+  client.connect(server.address());
+  EXPECT_NO_THROW(accepted.get());
+}
+
+TEST_P(OfiConnected, APeerThatEndsFailsThePoll) {
+  Pair pair(connected(GetParam(), OperationCode::send), 8);
+  pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now); });
+  pair.poll_until([&] { return !pair.at_b.empty(); });
+  pair.a.reset();
+  const Deadline deadline = Deadline::after(std::chrono::seconds(10));
+  int seen = 0;
+  while (seen >= 0 && !deadline.passed()) {
+    seen = pair.b->poll([](const Received&) noexcept {});
+  }
+  EXPECT_EQ(seen, -1);
+  EXPECT_THAT(pair.b->failure(), HasSubstr("Has the peer ended"));
+}
+
+TEST(OfiConnectedOffer, SaysThatAtomicsNeedDatagrams) {
+  EndpointRequest r = connected("tcp", OperationCode::fetch_add);
+  r.max_size = kAtomicBytes;
+  try {
+    offer(r);
+    ADD_FAILURE() << "tcp has atomics on connected endpoints";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::unavailable);
+    EXPECT_THAT(error.what(), HasSubstr("FI_ATOMIC"));
+  }
+}
+
+}  // namespace
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,109 @@
+#include "fabtests.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <sched.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "output.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/run/client.h"
+#include "rdmabench/run/server.h"
+
+namespace rdmabench::tools::fabtests {
+namespace {
+
+void say(const std::string& text) {
+  std::fputs(fmt::format("{}\n", text).c_str(), stderr);
+}
+
+void pin(const std::vector<int>& cores) {
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(core, &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) {
+    throw Error(Fault::usage, "--pin-core", "Name processors that this process may use.", errno);
+  }
+}
+
+/// The numeric address of a name of this machine.
+std::string numeric(const std::string& name) {
+  if (name.empty()) return "";
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int result = getaddrinfo(name.c_str(), nullptr, &hints, &list);
+  if (result != 0) {
+    throw Error(Fault::usage, fmt::format("-s {}: {}", name, gai_strerror(result)),
+                "Name an address of this machine.");
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &freeaddrinfo);
+  char text[NI_MAXHOST] = "";
+  getnameinfo(list->ai_addr, list->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return text;
+}
+
+int serve(const Options& options) {
+  constexpr auto kMaxTimeout = std::chrono::minutes(10);
+  std::signal(SIGPIPE, SIG_IGN);
+  run::check_this_side(options.config);
+  run::ServerConfig config{.address = options.source,
+                           .port = options.port,
+                           .max_clients = 1,
+                           .sessions = 1,
+                           .timeout = options.config.timeout,
+                           .max_timeout = kMaxTimeout};
+  if (!options.config.devices.empty()) config.device = options.config.devices.front();
+  run::Server server(config, [](const std::string& line) { say(line); });
+  server.run();
+  return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
+}
+
+int measure(const Options& options) {
+  run::check_this_side(options.config);
+  const report::Report report = run::run(options.config, options.host, options.port);
+  std::fputs(to_text(report, options).c_str(), stdout);
+  std::fflush(stdout);
+  if (!report.error) return 0;
+  say(*report.error);
+  return static_cast<int>(Fault::failed);
+}
+
+/// A failure must not look like a skipped test to fabtests' runner.
+int exit_code(const Error& error) {
+  constexpr int kFailure = 1;
+  constexpr int kMost = 123;  // timeout(1), which runs the tests, has 124
+  if (error.fault() == Fault::unavailable) return Skip::kNoData;
+  const int code = error.code();
+  const bool skips = code == Skip::kNoData || code == Skip::kNoSys;
+  return code <= 0 || code > kMost || skips ? kFailure : code;
+}
+
+}  // namespace
+
+int run(Program test, const std::vector<std::string>& words) {
+  try {
+    Options options = parse(test, words);
+    if (options.help) {
+      say(usage(test));
+      return EXIT_FAILURE;
+    }
+    pin(options.cores);
+    options.config.source_ip = numeric(options.source);
+    return options.host.empty() ? serve(options) : measure(options);
+  } catch (const Skip& skip) {
+    say(fmt::format("{}: skipped: {}", name(test), skip.what()));
+    return skip.code();
+  } catch (const Error& error) {
+    say(fmt::format("{}: {}", name(test), error.what()));
+    return exit_code(error);
+  }
+}
+
+}  // namespace rdmabench::tools::fabtests

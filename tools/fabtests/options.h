@@ -1,0 +1,56 @@
+// The command lines of fabtests' benchmarks, as fabtests 1.17 reads them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/run/config.h"
+
+namespace rdmabench::tools::fabtests {
+
+enum class Program : std::uint8_t { rma_bw, rdm_pingpong, rma_pingpong, rdm_bw, msg_pingpong };
+
+/// By the name of fabtests' program: "fi_rma_bw".
+std::optional<Program> find_program(std::string_view name);
+std::string_view name(Program test);
+constexpr bool is_ping_pong(Program test) {
+  return test != Program::rma_bw && test != Program::rdm_bw;
+}
+
+/// What fabtests would not have run here either: its runner counts it as skipped.
+class Skip : public std::runtime_error {
+ public:
+  static constexpr int kNoSys = 38;   ///< ENOSYS: not implemented
+  static constexpr int kNoData = 61;  ///< ENODATA: no provider fits
+
+  Skip(int code, const std::string& why) : std::runtime_error(why), code_(code) {}
+  int code() const noexcept { return code_; }
+
+ private:
+  int code_;
+};
+
+struct Options {
+  Program test = Program::rdm_pingpong;
+  run::Config config;
+  std::string host;           ///< of the server; "" = this is the server
+  std::uint16_t port = 9228;  ///< fabtests' default
+  std::string source;         ///< -s: a name or an address of this side; "" = any
+  std::vector<int> cores;     ///< --pin-core
+  bool machine_readable = false;
+  bool help = false;
+  std::vector<std::string> words;  ///< the command line, as -m repeats it
+};
+
+/// Throws Error(usage) for what fabtests ends with EXIT_FAILURE for, and Skip for what it knows and
+/// this program does not.
+Options parse(Program test, const std::vector<std::string>& words);
+
+/// What -h prints.
+std::string usage(Program test);
+
+}  // namespace rdmabench::tools::fabtests

@@ -1,0 +1,104 @@
+#include "output.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace rdmabench::tools::fabtests {
+namespace {
+
+struct Row {
+  std::uint64_t size;
+  std::uint64_t iterations;
+  double elapsed_us;
+  unsigned transfers;  ///< of an iteration
+
+  double bytes() const { return static_cast<double>(size * iterations * transfers); }
+  double megabytes_per_s() const { return bytes() / elapsed_us; }
+  double us_per_transfer() const {
+    return elapsed_us / static_cast<double>(iterations) / transfers;
+  }
+};
+
+std::vector<Row> rows_of(const report::Report& report) {
+  constexpr double kNsPerUs = 1000;
+  constexpr unsigned kThereAndBack = 2;
+  std::vector<Row> rows;
+  if (const auto* latency = std::get_if<std::vector<report::LatencyResult>>(&report.results)) {
+    for (const report::LatencyResult& row : *latency) {
+      const double us = row.latency.mean_ns * static_cast<double>(row.iterations) * kThereAndBack;
+      rows.push_back({row.size_bytes, row.iterations, us / kNsPerUs, kThereAndBack});
+    }
+  } else {
+    const auto* streams = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
+    if (streams == nullptr) return rows;
+    for (const report::BandwidthResult& row : *streams) {
+      rows.push_back({row.size_bytes, row.iterations, row.elapsed_ns / kNsPerUs, 1});
+    }
+  }
+  return rows;
+}
+
+/// "64", "1.5k", "1m": in powers of two, with one decimal below ten.
+std::string short_size(std::uint64_t size) {
+  struct Unit {
+    unsigned shift;
+    const char* letter;
+  };
+  for (const Unit unit : {Unit{40, "t"}, Unit{30, "g"}, Unit{20, "m"}, Unit{10, "k"}}) {
+    const std::uint64_t base = std::uint64_t{1} << unit.shift;
+    if (size < base) continue;
+    const std::uint64_t tenth = size / base < 10 ? size % base * 10 / base : 0;
+    return tenth != 0 ? fmt::format("{}.{}{}", size / base, tenth, unit.letter)
+                      : fmt::format("{}{}", size / base, unit.letter);
+  }
+  return fmt::format("{}", size);
+}
+
+/// "200", "10k", "2m": in powers of ten, cut off.
+std::string short_count(std::uint64_t count) {
+  if (count >= 1000000000) return fmt::format("{}b", count / 1000000000);
+  if (count >= 1000000) return fmt::format("{}m", count / 1000000);
+  if (count >= 1000) return fmt::format("{}k", count / 1000);
+  return fmt::format("{}", count);
+}
+
+constexpr double kUsPerSecond = 1e6;
+
+std::string table(const std::vector<Row>& rows) {
+  std::string text = fmt::format("{:<8}{:<8}{:<8}{:>8} {:>10}{:>13}{:>13}\n", "bytes", "iters",
+                                 "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec");
+  for (const Row& row : rows) {
+    text += fmt::format("{:<8}{:<8}{:<8}{:>8.2f}s{:>10.2f}{:>11.2f}{:>11.2f}\n",
+                        short_size(row.size), short_count(row.iterations),
+                        short_size(static_cast<std::uint64_t>(row.bytes())),
+                        row.elapsed_us / kUsPerSecond, row.megabytes_per_s(), row.us_per_transfer(),
+                        1 / row.us_per_transfer());
+  }
+  return text;
+}
+
+std::string records(const std::vector<Row>& rows, const Options& options) {
+  std::string text = fmt::format("---\n{} :\n", fmt::join(options.words, " "));
+  for (const Row& row : rows) {
+    text += fmt::format(
+        "- {{ xfer_size: {}, iterations: {}, total: {:.0f}, time: {:f}, MB/sec: {:f}, "
+        "usec/xfer: {:f}, Mxfers/sec: {:f} }}\n",
+        row.size, row.iterations, row.bytes(), row.elapsed_us / kUsPerSecond, row.megabytes_per_s(),
+        row.us_per_transfer(), 1 / row.us_per_transfer());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const report::Report& report, const Options& options) {
+  const std::vector<Row> rows = rows_of(report);
+  if (rows.empty()) return "";
+  return options.machine_readable ? records(rows, options) : table(rows);
+}
+
+}  // namespace rdmabench::tools::fabtests
