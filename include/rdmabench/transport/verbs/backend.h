@@ -40,10 +40,4 @@ auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
 /// Every port of every device, whether it can be used or not.
 std::vector<DeviceInfo> devices();
 
-/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
-template <class Visitor>
-auto with_endpoint_type(const EndpointRequest& /*request*/, Visitor&& visitor) {
-  return visitor(std::type_identity<Endpoint>());
-}
-
 }  // namespace rdmabench::transport::verbs
