@@ -5,7 +5,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_path(RDMABENCH_ASIO_INCLUDE asio.hpp REQUIRED)
 
-# rdmabench_optional(VERBS libibverbs) sets RDMABENCH_HAVE_VERBS and, when found, makes the
+# rdmabench_optional(VERBS libibverbs librdmacm) sets RDMABENCH_HAVE_VERBS and, when found, makes the
 # imported target PkgConfig::RDMABENCH_VERBS. Its headers count as system headers: libfabric 2.x does
 # not compile under -Wpedantic.
 function(rdmabench_optional name)
@@ -32,6 +32,6 @@ function(rdmabench_optional name)
   endif()
 endfunction()
 
-rdmabench_optional(VERBS libibverbs)
+rdmabench_optional(VERBS libibverbs librdmacm)
 rdmabench_optional(OFI libfabric)
 rdmabench_optional(HWLOC hwloc)

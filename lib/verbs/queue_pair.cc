@@ -17,15 +17,6 @@ constexpr std::string_view kResolves =
     "On RoCE this resolves the peer's address: check that it answers a ping from this port's "
     "network device.";
 
-/// The encoding of an MTU, or throws.
-ibv_mtu encode_mtu(std::uint32_t bytes) {
-  for (const ibv_mtu mtu : {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096}) {
-    if (mtu_bytes(mtu) == bytes) return mtu;
-  }
-  throw Error(Fault::usage, fmt::format("{} bytes is not a path MTU", bytes),
-              "Take 256, 512, 1024, 2048 or 4096.");
-}
-
 void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_view step,
             std::string_view remedy) {
   // No verb of this name sets errno: it returns it.
@@ -146,6 +137,14 @@ std::string_view name(ibv_qp_type type) noexcept {
     default:
       return "another type";
   }
+}
+
+ibv_mtu encode_mtu(std::uint32_t bytes) {
+  for (const ibv_mtu mtu : {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096}) {
+    if (mtu_bytes(mtu) == bytes) return mtu;
+  }
+  throw Error(Fault::usage, fmt::format("{} bytes is not a path MTU", bytes),
+              "Take 256, 512, 1024, 2048 or 4096.");
 }
 
 SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec) {

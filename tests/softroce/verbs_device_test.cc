@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
@@ -34,7 +35,8 @@ std::uint8_t tag(std::uint64_t message) {
   return static_cast<std::uint8_t>(message * 7 + 1);
 }
 
-class VerbsDevice : public testing::Test {
+template <class Endpoint>
+class DeviceTest : public testing::Test {
  protected:
   void SetUp() override {
     if (const char* device = std::getenv("RDMABENCH_DEVICE"); device != nullptr) {
@@ -60,8 +62,22 @@ class VerbsDevice : public testing::Test {
     EndpointRequest server = request_;
     server.client = false;
     server_.emplace(server, choice.server);
-    server_->connect(client_->address());
-    client_->connect(server_->address());
+    if (!request_.connection_manager) {
+      server_->connect(client_->address());
+      client_->connect(server_->address());
+      return;
+    }
+    std::string complaint;
+    std::thread other([&] {
+      try {
+        server_->connect(client_->address());
+      } catch (const Error& error) {
+        complaint = error.what();
+      }
+    });
+    EXPECT_NO_THROW(client_->connect(server_->address()));
+    other.join();
+    EXPECT_EQ(complaint, "");
   }
 
   /// Polls both sides until `done`; the server's receives are kept and given back.
@@ -79,7 +95,11 @@ class VerbsDevice : public testing::Test {
   void arrived(const Received& one) noexcept {
     const Region region = server_->receive_region();
     const auto bytes = slot(region, one.slot, one.bytes);
-    if (checks_receives_ && memory::find_mismatch(bytes, tag(received_.size()))) ++mismatches_;
+    // With several lanes messages overtake each other: each must be whole, and all have come.
+    const std::uint8_t first =
+        std::to_integer<std::uint8_t>(bytes.empty() ? std::byte{} : bytes.back());
+    const std::uint8_t wanted = server_->lanes() == 1 ? tag(received_.size()) : first;
+    if (checks_receives_ && memory::find_mismatch(bytes, wanted)) ++mismatches_;
     received_.push_back(one);
     server_->post_receive(one.slot);
   }
@@ -98,7 +118,10 @@ class VerbsDevice : public testing::Test {
       const Signal signal = i + 1 == count || client_->posted() - client_->completed() + 1 == kSlots
                                 ? Signal::now
                                 : Signal::by_interval;
-      ASSERT_EQ(client_->post<Op>(i % kSlots * from.stride, static_cast<std::uint32_t>(i), signal),
+      // Lanes take turns where every message is signalled; else the last of each lane would not be.
+      const auto lane =
+          request_.signal_every == 1 ? static_cast<std::uint32_t>(i) % client_->lanes() : 0;
+      ASSERT_EQ(client_->template post<Op>(i % kSlots * from.stride, i, signal, lane),
                 PostStatus::posted)
           << client_->failure();
     }
@@ -111,10 +134,15 @@ class VerbsDevice : public testing::Test {
           << "message " << i << " of " << size << " bytes";
     }
     EXPECT_EQ(mismatches_, 0);
+    std::uint64_t immediates = 0;
     for (std::uint64_t i = 0; i < received_.size(); ++i) {
       EXPECT_EQ(received_[i].bytes, size);
-      EXPECT_EQ(received_[i].immediate, Op::kImmediate ? i : 0);
+      immediates += received_[i].immediate;
+      if (client_->lanes() == 1) {
+        EXPECT_EQ(received_[i].immediate, Op::kImmediate ? i : 0);
+      }
     }
+    EXPECT_EQ(immediates, Op::kImmediate ? count * (count - 1) / 2 : 0);
   }
 
   EndpointRequest request_;
@@ -126,9 +154,13 @@ class VerbsDevice : public testing::Test {
   int mismatches_ = 0;
 };
 
+using VerbsDevice = DeviceTest<Endpoint>;
+using GeneralDevice = DeviceTest<GeneralEndpoint>;
+using DatagramDevice = DeviceTest<DatagramEndpoint>;
+
 template <class Op>
 class EveryOperation : public VerbsDevice {};
-using Operations = testing::Types<Send, Write, WriteImm, Read>;
+using Operations = testing::Types<Send, SendImm, Write, WriteImm, Read>;
 
 struct OperationName {
   template <class Op>
@@ -192,6 +224,170 @@ TEST_F(VerbsDevice, APeerThatIsGoneIsExplained) {
   while (seen == 0 && !deadline.passed()) seen = client_->poll([](const Received&) noexcept {});
   EXPECT_EQ(seen, -1);
   EXPECT_THAT(client_->failure(), HasSubstr("IBV_WC_RETRY_EXC_ERR"));
+}
+
+template <class Op>
+class EveryLane : public GeneralDevice {};
+TYPED_TEST_SUITE(EveryLane, Operations, OperationName);
+
+TYPED_TEST(EveryLane, MovesItsBytes) {
+  this->request_.lanes = 4;
+  this->request_.signal_every = 1;
+  this->open(4096);
+  for (const std::uint64_t size : {8, 4096}) this->template stream<TypeParam>(size, 40);
+}
+
+TYPED_TEST(EveryLane, MovesItsBytesInSegmentsThroughASharedReceiveQueueWithTwoCompletionQueues) {
+  this->request_.lanes = 2;
+  this->request_.signal_every = 1;
+  this->request_.segments = 3;
+  this->request_.shared_receives = true;
+  this->request_.separate_queues = true;
+  this->request_.slot_stride = 8192;
+  this->request_.misalignment = 5;
+  this->open(4096);
+  for (const std::uint64_t size : {2, 8, 4096}) this->template stream<TypeParam>(size, 40);
+}
+
+TEST_F(DatagramDevice, UcMovesItsBytes) {
+  request_.service = Service::uc;
+  open(4096);
+  stream<Send>(4096, 20);
+  stream<SendImm>(8, 20);
+  stream<Write>(4096, 20);
+  stream<WriteImm>(64, 20);
+}
+
+TEST_F(DatagramDevice, UdMovesItsBytes) {
+  request_.service = Service::ud;
+  open(1024);
+  for (const std::uint64_t size : {1, 64, 1024}) stream<Send>(size, 20);
+  stream<SendImm>(64, 20);
+}
+
+TEST_F(DatagramDevice, OneUdQueuePairReachesFourPeers) {
+  request_.service = Service::ud;
+  request_.lanes = 4;
+  request_.local_lanes = 1;
+  request_.signal_every = 1;
+  open(1024);
+  stream<SendImm>(512, 40);
+}
+
+template <class Op>
+class EveryAtomic : public VerbsDevice {};
+using Atomics = testing::Types<FetchAdd, CompareSwap>;
+TYPED_TEST_SUITE(EveryAtomic, Atomics, OperationName);
+
+TYPED_TEST(EveryAtomic, ChangesTheWordAndBringsBackWhatItWas) {
+  this->request_.operation = TypeParam::kCode;
+  this->open(kAtomicBytes);
+  this->client_->prepare(TypeParam::kCode, kAtomicBytes);
+  auto& target = *reinterpret_cast<std::uint64_t*>(this->server_->window().data);
+  const auto& before = *reinterpret_cast<std::uint64_t*>(this->client_->send_region().data);
+  target = std::uint64_t{1} << 33;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const std::uint64_t word = (std::uint64_t{1} << 33) + i;
+    ASSERT_EQ(this->client_->template post<TypeParam>(0, word, Signal::now), PostStatus::posted);
+    this->poll_until([&] { return this->client_->completed() == i + 1; });
+    EXPECT_EQ(before, word);
+    EXPECT_EQ(target, word + 1);
+  }
+}
+
+TEST_F(VerbsDevice, PostsLists) {
+  request_.post_list = 4;
+  open(64);
+  client_->prepare(OperationCode::send_imm, 64);
+  const Region region = client_->send_region();
+  for (std::uint32_t i = 0; i < kSlots; ++i) memory::fill_pattern(slot(region, i, 64), tag(i));
+  const Burst burst{0, region.stride, region.slots * region.stride, 0, 4};
+  ASSERT_EQ(client_->post_list<SendImm>(burst, Signal::now), PostStatus::posted)
+      << client_->failure();
+  checks_receives_ = true;
+  poll_until([&] { return client_->completed() == 4 && received_.size() == 4; });
+  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(received_[i].immediate, i);
+  EXPECT_EQ(mismatches_, 0);
+}
+
+TEST_F(GeneralDevice, EventsWakeWhatRests) {
+  request_.events = true;
+  open(64);
+  client_->prepare(OperationCode::send, 64);
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(server_->poll([](const Received&) noexcept {}), 0);
+    ASSERT_TRUE(server_->rest(10s));
+    std::thread peer([&] {
+      std::this_thread::sleep_for(5ms);
+      ASSERT_EQ(client_->post<Send>(0, 0, Signal::now), PostStatus::posted);
+    });
+    const auto start = std::chrono::steady_clock::now();
+    int seen = 0;
+    while (seen == 0 && std::chrono::steady_clock::now() - start < 10s) {
+      ASSERT_TRUE(server_->rest(10s)) << server_->failure();
+      seen = server_->poll([this](const Received& one) noexcept { arrived(one); });
+    }
+    peer.join();
+    EXPECT_EQ(seen, 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 9s) << "the event was lost";
+    poll_until([&] { return client_->completed() == client_->posted(); });
+  }
+}
+
+TEST_F(VerbsDevice, TakesPathOptions) {
+  request_.path.traffic_class = 104;
+  request_.path.hop_limit = 3;
+  request_.path.flow_label = 77;
+  request_.path.timeout = 15;
+  request_.path.retry_count = 3;
+  request_.path.rnr_timer = 14;
+  open(64);
+  stream<Write>(64, 20);
+}
+
+TEST_F(GeneralDevice, IsConnectedByTheConnectionManager) {
+  request_.connection_manager = true;
+  request_.lanes = 3;
+  request_.signal_every = 1;
+  open(1024);
+  if (HasFailure()) return;
+  stream<Write>(1024, 20);
+  stream<SendImm>(64, 20);
+}
+
+TEST_F(VerbsDevice, TheConnectionManagerSaysThatNobodyListens) {
+  request_.connection_manager = true;
+  request_.timeout_ms = 3000;
+  const Choice choice = choose(request_, offer_, offer_);
+  Endpoint client(request_, choice.client);
+  EndpointRequest other = request_;
+  other.client = false;
+  std::string address = Endpoint(other, choice.server).address();  // which is gone
+  try {
+    client.connect(address);
+    FAIL() << "connected to nobody";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("nobody listens there"));
+  }
+}
+
+TEST_F(VerbsDevice, SaysWhatTheDeviceLacks) {
+  request_.service = Service::xrc;
+  const Choice choice = choose(request_, offer_, offer_);
+  try {
+    const GeneralEndpoint endpoint(request_, choice.client);
+  } catch (const Error& error) {  // a device that has XRC opens
+    EXPECT_EQ(error.fault(), Fault::unavailable);
+    EXPECT_THAT(error.what(), HasSubstr("XRC"));
+  }
+}
+
+TEST_F(VerbsDevice, ReducesADepthBeyondTheDevice) {
+  request_.depth = 1U << 20;
+  request_.receives = 1U << 20;
+  open(64);
+  EXPECT_LT(client_->depth(), 1U << 20);
+  stream<Send>(64, 20);
 }
 
 TEST_F(VerbsDevice, IsListed) {

@@ -60,6 +60,9 @@ struct RemoteAccess {
 void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_index = 0,
                 RemoteAccess access = {}, std::uint32_t q_key = 0);
 
+/// The encoding of an MTU in bytes. Throws Error(usage) for one that is none.
+ibv_mtu encode_mtu(std::uint32_t bytes);
+
 /// Where the other queue pair is, and how packets get there.
 struct Connection {
   std::uint8_t port = 1;        ///< of this side

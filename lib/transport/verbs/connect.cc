@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <random>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
@@ -51,6 +52,9 @@ void Core::check_peer(const Address& peer) const {
   if (is_from_target(request_.operation) && peer.reads_in == 0) {
     refuse("the peer answers no reads and atomics");
   }
+  if (manager_ && request_.client && peer.listener == 0) {
+    refuse("the server does not listen for rdma_cm");
+  }
   for (const QueueAddress& queue : peer.queues) {
     if (plan_.service == Service::xrc && (queue.receiver == 0 || peer.shared_receives == 0)) {
       refuse("the peer names no XRC receive queue");
@@ -78,7 +82,11 @@ void Core::connect(std::string_view peer_address) {
   window_key_ = peer.window_key;
   reads_out_ = std::min(reads_out_, peer.reads_in);
   post_all_receives();
-  connect_queue_pairs(peer);
+  if (manager_) {
+    connect_by_manager(peer);
+  } else {
+    connect_queue_pairs(peer);
+  }
   reach_peers(peer);
   peer_ =
       fmt::format("{} LID {} queue pair {}", to_text(peer.gid), peer.lid, peer.queues.front().qpn);
@@ -96,6 +104,41 @@ void Core::connect_queue_pairs(const Address& peer) {
       connection.remote_qpn = other.qpn;
       mechanism::connect(*queues_.xrc_receivers[i], connection);
     }
+  }
+}
+
+/// The IP address that rdma_cm knows this side by.
+mechanism::Gid Core::manager_address() const {
+  if (ethernet_) return gid_;
+  const auto address = mechanism::parse_gid(request_.local_ip);
+  if (address) return *address;
+  throw Error(Fault::unavailable, "rdma_cm on InfiniBand without an IP address",
+              "It needs one of an IPoIB interface: reach the server by it, or leave -R out.");
+}
+
+/// A server listens from the start, because its address is what the client connects to.
+void Core::open_manager() {
+  manager_.emplace();
+  if (request_.client) return;
+  std::random_device random;
+  session_ = std::uint64_t{random()} << 32 | random();
+  listener_ = manager_->listen(manager_address(), plan_.lanes);
+}
+
+void Core::connect_by_manager(const Address& peer) {
+  const mechanism::ManagedConnection with{
+      .device = placement_.device,
+      .port = placement_.port,
+      .session = request_.client ? peer.session : session_,
+      .mtu = placement_.mtu,
+      .reads_out = reads_out_,
+      .reads_in = plan_.reads_in,
+      .path = plan_.path,
+      .timeout = std::chrono::milliseconds(request_.timeout_ms)};
+  if (request_.client) {
+    manager_->connect(manager_address(), peer.manager, peer.listener, queues_.pairs, with);
+  } else {
+    manager_->accept(queues_.pairs, with);
   }
 }
 

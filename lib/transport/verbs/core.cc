@@ -85,6 +85,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
   for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
     first_packets_.push_back(random() & 0xffffff);
   }
+  if (request.connection_manager) open_manager();
 }
 
 Core::~Core() = default;
@@ -145,7 +146,10 @@ std::string Core::address() const {
                   .window_key = window_.remote_key(),
                   .window = window_.address(),
                   .window_bytes = window_.bytes(),
-                  .stride = window_.region().stride};
+                  .stride = window_.region().stride,
+                  .listener = listener_,
+                  .session = session_};
+  if (manager_) address.manager = manager_address();
   for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
     address.queues.push_back({.qpn = queues_.pairs[i]->qp_num, .psn = first_packets_[i]});
     if (plan_.service == Service::xrc) {
@@ -234,6 +238,7 @@ Description Core::describe() const {
   add("receives", std::to_string(plan_.receives));
   add("receive_queue", plan_.shared_receives ? "shared" : "one for each queue pair");
   add("completion_queues", plan_.separate_queues ? "sends, receives" : "one");
+  add("connected_by", manager_ ? "rdma_cm" : "own exchange");
   add("completions_by", request_.events ? "events" : "polling");
   if (plan_.post_list > 1) add("post_list", std::to_string(plan_.post_list));
   if (plan_.segments > 1) add("segments", std::to_string(plan_.segments));

@@ -196,13 +196,21 @@ std::string write_address(const Address& address) {
   for (const QueueAddress& queue : address.queues) {
     queues.push_back({{"qpn", queue.qpn}, {"psn", queue.psn}, {"receiver", queue.receiver}});
   }
-  return json{{"service", name(address.service)}, {"lanes", address.lanes},
-              {"queues", std::move(queues)},      {"qkey", address.q_key},
-              {"srq", address.shared_receives},   {"lid", address.lid},
-              {"gid", to_text(address.gid)},      {"mtu", address.mtu},
-              {"reads", address.reads_in},        {"key", address.window_key},
-              {"window", address.window},         {"bytes", address.window_bytes},
-              {"stride", address.stride},         {"listener", address.listener},
+  return json{{"service", name(address.service)},
+              {"lanes", address.lanes},
+              {"queues", std::move(queues)},
+              {"qkey", address.q_key},
+              {"srq", address.shared_receives},
+              {"lid", address.lid},
+              {"gid", to_text(address.gid)},
+              {"mtu", address.mtu},
+              {"reads", address.reads_in},
+              {"key", address.window_key},
+              {"window", address.window},
+              {"bytes", address.window_bytes},
+              {"stride", address.stride},
+              {"listener", address.listener},
+              {"manager", to_text(address.manager)},
               {"session", address.session}}
       .dump();
 }
@@ -236,6 +244,7 @@ Address read_address(std::string_view text) {
   address.window_bytes = fields.number<std::uint64_t>("bytes", 1, kMax64 - address.window);
   address.stride = fields.number<std::uint64_t>("stride", 1, kMax64);
   address.listener = fields.number<std::uint16_t>("listener", 0, 0xffff);
+  address.manager = fields.gid("manager");
   address.session = fields.number<std::uint64_t>("session", 0, kMax64);
   return address;
 }

@@ -42,6 +42,8 @@ void reset(std::vector<Device> devices) {
   now.has_struck = false;
   now.message_fault = IBV_WC_SUCCESS;
   now.lose_next = false;
+  now.manager_fault = {};
+  now.manager_device.clear();
   now.violations.clear();
 }
 

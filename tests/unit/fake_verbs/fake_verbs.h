@@ -8,6 +8,7 @@
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 
 #include <cstdint>
 #include <string>
@@ -82,6 +83,17 @@ enum class Call {
   create_comp_channel,
   req_notify_cq,
   get_cq_event,
+  create_event_channel,
+  create_id,
+  bind_addr,
+  rdma_listen,
+  resolve_addr,
+  resolve_route,
+  rdma_connect,
+  rdma_accept,
+  rdma_establish,
+  init_qp_attr,
+  get_cm_event,
 };
 
 /// One active Soft-RoCE-like device, "rxe0", GID 0 fe80::1 and GID 1 10.0.0.1.
@@ -104,6 +116,13 @@ void break_queue_pair(std::uint32_t number);
 
 /// Loses the next message: over UC and UD its send completes all the same.
 void lose_message();
+
+/// The next event of type `instead_of` of the connection manager becomes another one; or none at
+/// all where `type` is the same and `status` is kSilence.
+void manager_answers(rdma_cm_event_type instead_of, rdma_cm_event_type type, int status);
+inline constexpr int kSilence = 12345;
+/// The device that rdma_cm finds for every address; "" = the one with that GID.
+void route_by(const std::string& device);
 
 /// What the last ibv_modify_qp() calls gave a living queue pair, and its state.
 ibv_qp_attr attributes(std::uint32_t number);

@@ -94,6 +94,16 @@ struct FakeQueuePair : ibv_qp {
   std::uint32_t unsignalled = 0;  ///< carried out since the last completion
 };
 
+struct FakeId;
+
+/// The next event of one type becomes another.
+struct ManagerFault {
+  bool set = false;
+  rdma_cm_event_type instead_of{};
+  rdma_cm_event_type type{};
+  int status = 0;
+};
+
 struct State {
   std::mutex mutex;
   std::vector<Device> devices;
@@ -112,6 +122,10 @@ struct State {
   std::map<std::uint32_t, FakeRegion*> regions;  ///< by local key; the remote key is its complement
   std::map<std::uint32_t, FakeSharedQueue*> shared_queues;
   std::map<ibv_ah*, FakeAddressHandle*> address_handles;
+  std::map<std::uint16_t, FakeId*> listeners;
+  std::uint16_t next_port = 40000;
+  ManagerFault manager_fault;
+  std::string manager_device;
   std::map<ibv_device**, std::vector<std::shared_ptr<FakeDevice>>> lists;
 };
 

@@ -220,6 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Absurdity{"FewerLanes", "lanes", 2, "2 lanes and this side 1"},
                     Absurdity{"TooManyLanes", "lanes", 1 << 20, "'lanes'"},
                     Absurdity{"LargeListener", "listener", 1 << 16, "'listener'"},
+                    Absurdity{"NoManagerAddress", "manager", "here", "'manager'"},
                     Absurdity{"MissingQueueNumber", "qpn", nullptr, "'qpn' is missing"},
                     Absurdity{"MissingField", "stride", nullptr, "'stride' is missing"}),
     [](const auto& absurdity) { return absurdity.param.name; });

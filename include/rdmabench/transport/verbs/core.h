@@ -17,6 +17,7 @@
 #include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/transport/verbs/slots.h"
 #include "rdmabench/verbs/completion_queues.h"
+#include "rdmabench/verbs/connection_manager.h"
 #include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/handles.h"
 
@@ -105,6 +106,9 @@ class Core {
  private:
   void check_peer(const Address& peer) const;
   void connect_queue_pairs(const Address& peer);
+  void open_manager();
+  void connect_by_manager(const Address& peer);
+  rdmabench::verbs::Gid manager_address() const;
   void reach_peers(const Address& peer);
   void post_all_receives();
   int post_receive(const ReceiveSlot& slot, std::uint32_t index) noexcept;
@@ -127,6 +131,9 @@ class Core {
 
  private:
   std::vector<rdmabench::verbs::AddressHandle> address_handles_;  ///< UD: one for each lane
+  std::optional<rdmabench::verbs::ConnectionManager> manager_;    ///< where rdma_cm connects
+  std::uint16_t listener_ = 0;                                    ///< a server's rdma_cm port
+  std::uint64_t session_ = 0;
   std::span<Lane> lanes_;
 
   // What set-up learnt, for the report and for errors.
