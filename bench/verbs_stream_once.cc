@@ -1,56 +1,94 @@
-// verbs_stream_once COUNT SIZE SIGNAL_EVERY: our own stream of RDMA writes, for counting its
-// instructions.
+// verbs_stream_once OP COUNT SIZE SIGNAL_EVERY POST_LIST: our own stream, for counting its
+// instructions. OP is send, write or read.
 //
-// Both queue pairs are in this process, as in versus/bare_verbs_loop.cc, the floor that this is
-// held against. The loop is the one of `rdmabench bw`: workload::pump() over the verbs endpoint.
+// Both queue pairs are in this process and one thread drives them, as in versus/bare_verbs_loop.cc,
+// the floor that this is held against. The loops are those of `rdmabench bw`. A target of sends
+// finds all of them arrived when its turn comes.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string_view>
 
 #include "rdmabench/transport/verbs/backend.h"
-#include "rdmabench/workload/stream.h"
+#include "rdmabench/workload/table.h"
 
 namespace {
 
 using namespace rdmabench;
+namespace verbs = transport::verbs;
+using transport::OperationCode;
 
-int stream(std::uint64_t count, std::uint64_t size, std::uint32_t signal_every) {
-  namespace verbs = transport::verbs;
+transport::EndpointRequest request_for(OperationCode operation, char** argv) {
   transport::EndpointRequest request;
-  request.operation = transport::OperationCode::write;
+  request.operation = operation;
   request.latency = false;
-  request.max_size = size;
+  request.max_size = std::strtoull(argv[3], nullptr, 10);
   request.depth = 128;
-  request.signal_every = signal_every;
+  request.send_slots = 64;
+  request.receive_slots = 64;
+  request.signal_every = static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10));
+  request.post_list = static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10));
+  const auto count = static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10));
+  request.receives = transport::notifies(operation) ? count + 8 : 8;
+  return request;
+}
+
+bool run(verbs::Endpoint& endpoint, const workload::LoopKey& key, const workload::EpochPlan& plan) {
+  workload::Watch watch(std::chrono::seconds(10), nullptr);
+  const workload::Loop<verbs::Endpoint> loop = workload::find_loop<verbs::Endpoint>(key).loop;
+  if (loop(endpoint, plan, watch, {}).outcome == workload::Outcome::ok) return true;
+  std::fprintf(stderr, "verbs_stream_once: %s\n", endpoint.failure().c_str());
+  return false;
+}
+
+/// The confirmation that the initiator waits for at its end is on its way before it begins.
+void confirm_early(verbs::Endpoint& target, const workload::EpochPlan& plan, OperationCode code) {
+  target.prepare(code, plan.size);
+  target.post_token(transport::Signal::now);
+  while (target.completed() != target.posted()) {
+    if (target.poll([](const transport::Received&) noexcept {}) < 0) return;
+  }
+  target.prepare(code, plan.size);
+}
+
+int stream(OperationCode operation, char** argv) {
+  const transport::EndpointRequest request = request_for(operation, argv);
   const std::string offer = verbs::offer(request);
   const transport::Choice choice = verbs::choose(request, offer, offer);
   verbs::Endpoint initiator(request, choice.client);
   verbs::Endpoint target(request, choice.server);
   initiator.connect(target.address());
   target.connect(initiator.address());
-  initiator.prepare(request.operation, size);
+  workload::EpochPlan plan;
+  plan.iterations = std::strtoull(argv[2], nullptr, 10);
+  plan.size = request.max_size;
+  plan.depth = request.depth;
+  plan.receives = request.receives;
+  plan.post_list = request.post_list;
+  confirm_early(target, plan, operation);
+  initiator.prepare(operation, plan.size);
 
-  const workload::EpochPlan plan{.iterations = count, .size = size, .depth = request.depth};
-  workload::Watch watch(std::chrono::seconds(10), nullptr);
-  workload::EpochResult result;
-  workload::Inbox<verbs::Endpoint> inbox(initiator, plan, watch, result);
-  if (workload::pump<transport::Write, false>(initiator, plan, count, inbox, result)) return 0;
-  std::fprintf(stderr, "verbs_stream_once: %s\n", initiator.failure().c_str());
-  return 1;
+  workload::LoopKey key{.shape = workload::Shape::stream, .operation = operation};
+  if (!run(initiator, key, plan)) return 1;
+  key.side = workload::Side::target;
+  return run(target, key, plan) ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: verbs_stream_once COUNT SIZE SIGNAL_EVERY\n");
-    return 2;
+  const std::string_view name = argc == 6 ? argv[1] : "";
+  for (const OperationCode code :
+       {OperationCode::send, OperationCode::write, OperationCode::read}) {
+    if (name != transport::name(code)) continue;
+    try {
+      return stream(code, argv);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "verbs_stream_once: %s\n", error.what());
+      return 1;
+    }
   }
-  try {
-    return stream(std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10),
-                  static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "verbs_stream_once: %s\n", error.what());
-    return 1;
-  }
+  std::fprintf(stderr,
+               "usage: verbs_stream_once send|write|read COUNT SIZE SIGNAL_EVERY POST_LIST\n");
+  return 2;
 }

@@ -1,9 +1,11 @@
-// bare_verbs_loop COUNT SIZE SIGNAL_EVERY: RDMA writes with nothing but libibverbs around them.
+// bare_verbs_loop OP COUNT SIZE SIGNAL_EVERY: a stream with nothing but libibverbs around it. OP is
+// send, write or read.
 //
 // The floor for our own cost per message. Both RC queue pairs are in this process, on the first
 // active device: with Soft-RoCE no poll then comes back empty, so callgrind counts the same
-// instructions on every run. Objects are left to the kernel, which frees them with the process.
-// Source: ibv_modify_qp(3), ibv_post_send(3), ibv_poll_cq(3), ibv_query_gid_ex(3).
+// instructions on every run. Sends are received, and their receives given back, after the last.
+// Objects are left to the kernel, which frees them with the process. Source: ibv_modify_qp(3),
+// ibv_post_send(3), ibv_poll_cq(3), ibv_query_gid_ex(3).
 #include <infiniband/verbs.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -68,7 +71,7 @@ void connect(ibv_qp* queue_pair, std::uint32_t peer, const ibv_port_attr& port,
   ibv_qp_attr attr = {};
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = kPort;
-  attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   must_be_zero(ibv_modify_qp(queue_pair, &attr,
                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
                "ibv_modify_qp to INIT");
@@ -77,7 +80,7 @@ void connect(ibv_qp* queue_pair, std::uint32_t peer, const ibv_port_attr& port,
   attr.qp_state = IBV_QPS_RTR;
   attr.path_mtu = port.active_mtu;
   attr.dest_qp_num = peer;
-  attr.max_dest_rd_atomic = 1;
+  attr.max_dest_rd_atomic = 128;
   attr.min_rnr_timer = 12;
   attr.ah_attr.dlid = port.lid;
   attr.ah_attr.port_num = kPort;
@@ -95,15 +98,15 @@ void connect(ibv_qp* queue_pair, std::uint32_t peer, const ibv_port_attr& port,
   attr.timeout = 14;
   attr.retry_cnt = 7;
   attr.rnr_retry = 7;
-  attr.max_rd_atomic = 1;
+  attr.max_rd_atomic = 128;
   must_be_zero(ibv_modify_qp(queue_pair, &attr,
                              IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                                  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
                "ibv_modify_qp to RTS");
 }
 
-/// Writes `count` messages of what `request` says, at most kDepth under way. Signals every
-/// `signal_every`-th and the last.
+/// Sends, writes or reads `count` messages of what `request` says, at most kDepth under way.
+/// Signals every `signal_every`-th and the last.
 void stream(ibv_qp* queue_pair, ibv_cq* completions, ibv_send_wr* request, std::uint64_t count,
             std::uint64_t signal_every) {
   std::array<ibv_wc, kPollBatch> batch;
@@ -130,6 +133,23 @@ void stream(ibv_qp* queue_pair, ibv_cq* completions, ibv_send_wr* request, std::
   }
 }
 
+/// Takes `count` messages that have come, and gives each receive back.
+void receive(ibv_qp* queue_pair, ibv_cq* completions, ibv_recv_wr* request, std::uint64_t count) {
+  std::array<ibv_wc, kPollBatch> batch;
+  ibv_recv_wr* rejected = nullptr;
+  for (std::uint64_t done = 0; done < count;) {
+    const int polled = ibv_poll_cq(completions, kPollBatch, batch.data());
+    if (polled < 0) die("ibv_poll_cq", errno);
+    for (int i = 0; i < polled; ++i) {
+      if (batch[i].status != IBV_WC_SUCCESS) die(ibv_wc_status_str(batch[i].status), EIO);
+      request->wr_id = batch[i].wr_id;
+      const int code = ibv_post_recv(queue_pair, request, &rejected);
+      if (code != 0) die("ibv_post_recv", code);
+    }
+    done += static_cast<std::uint64_t>(polled);
+  }
+}
+
 std::uint64_t number(const char* text) {
   char* end = nullptr;
   const std::uint64_t value = std::strtoull(text, &end, 10);
@@ -137,46 +157,83 @@ std::uint64_t number(const char* text) {
   return value;
 }
 
+ibv_wr_opcode opcode(std::string_view text) {
+  if (text == "send") return IBV_WR_SEND;
+  if (text == "write") return IBV_WR_RDMA_WRITE;
+  if (text == "read") return IBV_WR_RDMA_READ;
+  die("OP is none of send, write, read", EINVAL);
+}
+
+struct Side {
+  ibv_cq* completions = nullptr;
+  ibv_qp* queue_pair = nullptr;
+  std::vector<char> bytes;
+  ibv_mr* region = nullptr;
+};
+
+Side make_side(ibv_context* context, ibv_pd* domain, std::uint32_t receives, std::uint64_t size,
+               char fill) {
+  Side side;
+  side.completions =
+      must(ibv_create_cq(context, static_cast<int>(kDepth + receives), nullptr, nullptr, 0),
+           "ibv_create_cq");
+  ibv_qp_init_attr init = {};
+  init.send_cq = side.completions;
+  init.recv_cq = side.completions;
+  init.cap = {kDepth, receives, 1, 1, 0};
+  init.qp_type = IBV_QPT_RC;
+  side.queue_pair = must(ibv_create_qp(domain, &init), "ibv_create_qp");
+  side.bytes.assign(size, fill);
+  side.region =
+      must(ibv_reg_mr(domain, side.bytes.data(), size,
+                      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ),
+           "ibv_reg_mr");
+  return side;
+}
+
+ibv_sge piece_of(const Side& side) {
+  return {reinterpret_cast<std::uintptr_t>(side.bytes.data()),
+          static_cast<std::uint32_t>(side.bytes.size()), side.region->lkey};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) die("usage: bare_verbs_loop COUNT SIZE SIGNAL_EVERY", EINVAL);
-  const std::uint64_t count = number(argv[1]);
-  const std::uint64_t size = number(argv[2]);
-  const std::uint64_t signal_every = number(argv[3]);
+  if (argc != 5) die("usage: bare_verbs_loop OP COUNT SIZE SIGNAL_EVERY", EINVAL);
+  const ibv_wr_opcode operation = opcode(argv[1]);
+  const std::uint64_t count = number(argv[2]);
+  const std::uint64_t size = number(argv[3]);
+  const std::uint64_t signal_every = number(argv[4]);
   if (signal_every > kDepth) die("SIGNAL_EVERY is above the depth of 128", EINVAL);
+  const bool sends = operation == IBV_WR_SEND;
 
   ibv_port_attr port = {};
   ibv_context* context = open_first_active(&port);
   const ibv_gid_entry gid = choose_gid(context, port);
   ibv_pd* domain = must(ibv_alloc_pd(context), "ibv_alloc_pd");
-  ibv_cq* completions = must(ibv_create_cq(context, kDepth, nullptr, nullptr, 0), "ibv_create_cq");
+  const auto receives = static_cast<std::uint32_t>(sends ? count : 1);
+  Side from = make_side(context, domain, 1, size, 'x');
+  Side to = make_side(context, domain, receives, size, 'y');
+  connect(from.queue_pair, to.queue_pair->qp_num, port, gid);
+  connect(to.queue_pair, from.queue_pair->qp_num, port, gid);
 
-  ibv_qp_init_attr init = {};
-  init.send_cq = completions;
-  init.recv_cq = completions;
-  init.cap = {kDepth, 1, 1, 1, 0};
-  init.qp_type = IBV_QPT_RC;
-  ibv_qp* sender = must(ibv_create_qp(domain, &init), "ibv_create_qp");
-  ibv_qp* receiver = must(ibv_create_qp(domain, &init), "ibv_create_qp");
-  connect(sender, receiver->qp_num, port, gid);
-  connect(receiver, sender->qp_num, port, gid);
-
-  std::vector<char> source(size, 'x');
-  std::vector<char> target(size);
-  unsigned access = IBV_ACCESS_LOCAL_WRITE;
-  ibv_mr* local = must(ibv_reg_mr(domain, source.data(), size, access), "ibv_reg_mr");
-  access |= IBV_ACCESS_REMOTE_WRITE;
-  ibv_mr* remote = must(ibv_reg_mr(domain, target.data(), size, access), "ibv_reg_mr");
-
-  ibv_sge piece = {reinterpret_cast<std::uintptr_t>(source.data()),
-                   static_cast<std::uint32_t>(size), local->lkey};
+  ibv_sge receive_piece = piece_of(to);
+  ibv_recv_wr receive_request = {};
+  receive_request.sg_list = &receive_piece;
+  receive_request.num_sge = 1;
+  ibv_recv_wr* rejected = nullptr;
+  for (std::uint32_t i = 0; i < receives; ++i) {
+    receive_request.wr_id = i;
+    must_be_zero(ibv_post_recv(to.queue_pair, &receive_request, &rejected), "ibv_post_recv");
+  }
+  ibv_sge piece = piece_of(from);
   ibv_send_wr request = {};
   request.sg_list = &piece;
   request.num_sge = 1;
-  request.opcode = IBV_WR_RDMA_WRITE;
-  request.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(target.data());
-  request.wr.rdma.rkey = remote->rkey;
-  stream(sender, completions, &request, count, signal_every);
-  return source == target ? 0 : 1;
+  request.opcode = operation;
+  request.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(to.bytes.data());
+  request.wr.rdma.rkey = to.region->rkey;
+  stream(from.queue_pair, from.completions, &request, count, signal_every);
+  if (sends) receive(to.queue_pair, to.completions, &receive_request, count);
+  return from.bytes == to.bytes ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# instructions_vm.sh BUILD_DIR: user-space instructions of one 64 B write, our loop against a bare
+# instructions_vm.sh BUILD_DIR: user-space instructions of one 64 B message, our loop against a bare
 # libibverbs loop, counted by callgrind. Run it where an RDMA device is:
 #   tests/softroce/vm run -- bench/versus/instructions_vm.sh BUILD_DIR
 # Both queue pairs are in one process, so nobody spins and the counts repeat. Prints TSV.
@@ -19,18 +19,24 @@ instructions() {
   awk '/Collected/ { print $NF }' <<<"$log"
 }
 
-# per_message PROGRAM SIGNAL_EVERY: the difference of two lengths, so that set-up does not count.
+# per_message PROGRAM OP ARGUMENTS...: the difference of two lengths, so that set-up does not count.
+# The arguments follow the count and the size.
 per_message() {
-  local short long
-  short=$(instructions "$1" $few $size "$2")
-  long=$(instructions "$1" $many $size "$2")
+  local program=$1 op=$2 short long
+  shift 2
+  short=$(instructions "$program" "$op" $few $size "$@")
+  long=$(instructions "$program" "$op" $many $size "$@")
   awk "BEGIN { printf \"%.1f\", ($long - $short) / ($many - $few) }"
 }
 
 printf 'case\tours\tbare loop\tratio\n'
-for signal_every in 1 32; do
-  bare=$(per_message "$build_dir/bench/versus/bare_verbs_loop" $signal_every)
-  ours=$(per_message "$build_dir/bench/verbs_stream_once" $signal_every)
-  printf 'instructions per 64 B write, one in %d signalled\t%s\t%s\t%s\n' $signal_every "$ours" \
-    "$bare" "$(awk "BEGIN { printf \"%.3f\", $ours / $bare }")"
+for op in write send read; do
+  for signal_every in 1 32; do
+    bare=$(per_message "$build_dir/bench/versus/bare_verbs_loop" $op $signal_every)
+    for list in 1 16; do
+      ours=$(per_message "$build_dir/bench/verbs_stream_once" $op $signal_every $list)
+      printf 'instructions per 64 B %s, one in %d signalled, lists of %d\t%s\t%s\t%s\n' \
+        $op $signal_every $list "$ours" "$bare" "$(awk "BEGIN { printf \"%.3f\", $ours / $bare }")"
+    done
+  done
 done
