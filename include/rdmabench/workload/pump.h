@@ -100,46 +100,55 @@ class Pump {
     if constexpr (kFills) memory::fill_pattern(message_in(region_, i, size_), tag_of(i));
   }
 
+  /// One run to the last slot at a time, so that the walk over slots costs a message one addition.
   template <transport::Signal kSignal>
   [[gnu::always_inline]] transport::PostStatus post_until(std::uint64_t end) noexcept {
+    T& endpoint = endpoint_;
     const std::uint64_t stride = region_.stride;
-    const std::uint64_t wrap = stride * slots_;
-    std::uint64_t i = next_;
-    std::uint64_t offset = offset_;
     transport::PostStatus status = transport::PostStatus::posted;
-    while (i < end && pace_.due()) {
-      fill(i);
-      status = endpoint_.template post<Op>(offset, Op::kAtomic ? lap_ : i, kSignal,
-                                           T::kManyLanes ? lane_ : 0);
-      if (status != transport::PostStatus::posted) [[unlikely]]
-        break;
-      pace_.advance();
-      ++i;
-      offset += stride;
-      if (offset == wrap) {
-        offset = 0;
-        if constexpr (Op::kAtomic) ++lap_;
+    while (next_ < end) {
+      const std::uint64_t stop = next_ + std::min<std::uint64_t>(end - next_, slots_ - slot_);
+      std::uint64_t i = next_;
+      for (std::uint64_t offset = slot_ * stride; i < stop && pace_.due(); offset += stride) {
+        fill(i);
+        status = endpoint.template post<Op>(offset, Op::kAtomic ? lap_ : i, kSignal,
+                                            T::kManyLanes ? lane_ : 0);
+        if (status != transport::PostStatus::posted) [[unlikely]]
+          break;
+        pace_.advance();
+        ++i;
+        if constexpr (T::kManyLanes) next_lane();
       }
-      if constexpr (T::kManyLanes) next_lane();
+      advance(i - next_);
+      if (i < stop) break;
     }
-    next_ = i;
-    offset_ = offset;
     return status;
   }
 
+  void advance(std::uint64_t count) noexcept {
+    next_ += count;
+    slot_ += count;
+    while (slot_ >= slots_) {
+      slot_ -= slots_;
+      ++lap_;
+    }
+  }
+
   transport::PostStatus post_list(std::uint32_t count) noexcept {
-    const std::uint64_t wrap = region_.stride * slots_;
     for (std::uint32_t k = 0; k < count; ++k) fill(next_ + k);
     // The last list of every lane is among so many.
     const bool last = lap_end_ - next_ <= list_ * lanes_;
     const transport::PostStatus status = endpoint_.template post_list<Op>(
-        {.offset = offset_, .stride = region_.stride, .wrap = wrap, .word = next_, .count = count},
+        {.offset = slot_ * region_.stride,
+         .stride = region_.stride,
+         .wrap = slots_ * region_.stride,
+         .word = next_,
+         .count = count},
         last ? transport::Signal::now : transport::Signal::by_interval, T::kManyLanes ? lane_ : 0);
     if (status != transport::PostStatus::posted) [[unlikely]]
       return status;
     for (std::uint32_t k = 0; k < count; ++k) pace_.advance();
-    next_ += count;
-    offset_ = (offset_ + count * region_.stride) % wrap;
+    advance(count);
     if constexpr (T::kManyLanes) next_lane();
     return status;
   }
@@ -193,9 +202,9 @@ class Pump {
   std::uint64_t capacity_;  ///< posts that may be under way
   std::uint64_t list_;      ///< messages of a list
   std::uint64_t next_ = 0;  ///< the message to be posted next, ...
-  std::uint64_t offset_ = 0;
-  std::uint64_t lap_ = 0;
-  std::uint32_t lane_ = 0;
+  std::uint64_t slot_ = 0;  ///< ... from this slot, ...
+  std::uint64_t lap_ = 0;   ///< ... which has been used so often, ...
+  std::uint32_t lane_ = 0;  ///< ... on this lane
   std::uint64_t lap_begin_ = 0;
   std::uint64_t lap_end_ = 0;
 };
