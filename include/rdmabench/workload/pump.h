@@ -40,6 +40,7 @@ class Pump {
         capacity_(std::uint64_t{plan.depth} * lanes_) {
     if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, slots_);
     list_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.post_list, capacity_));
+    rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
     lap_end_ = kLaps ? 0 : iterations_;
   }
 
@@ -136,8 +137,9 @@ class Pump {
 
   transport::PostStatus post_list(std::uint32_t count) noexcept {
     for (std::uint32_t k = 0; k < count; ++k) fill(next_ + k);
-    // The last list of every lane is among so many.
-    const bool last = lap_end_ - next_ <= list_ * lanes_;
+    // The last list of every lane is among so many. And of those that fit into a lane's queue one
+    // must complete, where the endpoint's own interval is longer.
+    const bool last = lap_end_ - next_ <= list_ * lanes_ || round_ + 1 == rounds_;
     const transport::PostStatus status = endpoint_.template post_list<Op>(
         {.offset = slot_ * region_.stride,
          .stride = region_.stride,
@@ -150,6 +152,7 @@ class Pump {
     for (std::uint32_t k = 0; k < count; ++k) pace_.advance();
     advance(count);
     if constexpr (T::kManyLanes) next_lane();
+    if (lane_ == 0 && ++round_ == rounds_) round_ = 0;
     return status;
   }
 
@@ -199,12 +202,14 @@ class Pump {
   std::uint64_t iterations_;
   std::uint32_t lanes_;
   std::uint32_t slots_;
-  std::uint64_t capacity_;  ///< posts that may be under way
-  std::uint64_t list_;      ///< messages of a list
-  std::uint64_t next_ = 0;  ///< the message to be posted next, ...
-  std::uint64_t slot_ = 0;  ///< ... from this slot, ...
-  std::uint64_t lap_ = 0;   ///< ... which has been used so often, ...
-  std::uint32_t lane_ = 0;  ///< ... on this lane
+  std::uint64_t capacity_;   ///< posts that may be under way
+  std::uint64_t list_;       ///< messages of a list
+  std::uint64_t rounds_;     ///< lists that fit into the queue of one lane
+  std::uint64_t next_ = 0;   ///< the message to be posted next, ...
+  std::uint64_t slot_ = 0;   ///< ... from this slot, ...
+  std::uint64_t lap_ = 0;    ///< ... which has been used so often, ...
+  std::uint32_t lane_ = 0;   ///< ... on this lane
+  std::uint64_t round_ = 0;  ///< lists posted on every lane, modulo rounds_
   std::uint64_t lap_begin_ = 0;
   std::uint64_t lap_end_ = 0;
 };

@@ -139,6 +139,21 @@ TEST(Lists, AreHandedOverWhole) {
   EXPECT_EQ(pair.client.lists(), 26U);  // 25 of four messages, and what is left
 }
 
+TEST(Lists, CompleteWhereTheIntervalOfCompletionsIsLongerThanWhatFits) {
+  // Only one list of 5 fits into a queue of 8, and no 8th post would ever ask for a completion.
+  const EpochPlan plan{.iterations = 100,
+                       .size = 8,
+                       .depth = 8,
+                       .receives = 16,
+                       .post_list = 5,
+                       .events = true};  // completes at every 8th post, see pair.h
+  for (const bool validate : {false, true}) {
+    const LoopKey key = key_of(Shape::stream, OperationCode::write_imm, validate);
+    EXPECT_EQ(Pair(key, plan).run().initiator.outcome, Outcome::ok);
+    EXPECT_EQ(PairOf<FaultyLanes>(key, plan, 8, 4).run().initiator.outcome, Outcome::ok);
+  }
+}
+
 TEST(Stream, RefusedPostsAndReceivesAreMadeAgain) {
   for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
     for (const std::uint32_t list : {1U, 2U}) {

@@ -95,7 +95,7 @@ class PairOf {
     r.max_size = plan.size;
     r.lanes = lanes;
     r.depth = plan.depth;
-    r.signal_every = std::max(1U, plan.depth / 2);
+    r.signal_every = plan.events ? plan.depth : std::max(1U, plan.depth / 2);
     r.receives = plan.receives;
     r.send_slots = slots;
     r.receive_slots = plan.receives * lanes;
