@@ -21,7 +21,7 @@ struct LoopKey {
   bool validate = false;
   /// Of latency, open loops and paced streams; others take two stamps, by measure::stamp_now().
   measure::ClockSource clock = measure::ClockSource::raw;
-  bool paced = false;        ///< a stream that keeps to EpochPlan::gap_q16
+  bool paced = false;        ///< a stream keeps to EpochPlan::gap_q16; an open loop always does
   bool target_idle = false;  ///< Shape::latency, one-sided: the target never polls
 };
 

@@ -86,7 +86,8 @@ constexpr Loop<T> open_loop(const LoopKey& key) {
 
 template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> loop_for(const LoopKey& key) {
-  if (key.paced && key.shape != Shape::stream) return nullptr;
+  // An open loop is always paced.
+  if (key.paced && (key.shape == Shape::latency || key.shape == Shape::duplex)) return nullptr;
   if (key.target_idle) return key.shape == Shape::latency ? idle_loop<T, Op>(key.side) : nullptr;
   switch (key.shape) {
     case Shape::latency:
