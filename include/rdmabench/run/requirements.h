@@ -1,0 +1,38 @@
+// What a user makes a condition of a run: --require rdma-write,no-shm,fabric=efa-direct.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/transport/transport.h"
+
+namespace rdmabench::run {
+
+/// One condition on an open endpoint.
+///   rdma-write, rdma-read   the device does writes, or reads; nobody emulates them
+///   no-shm                  a peer on the same host is not reached through shared memory
+///   in-order-128            each 128 aligned bytes arrive in order, and once
+///   fabric=NAME             libfabric's fabric has that name: efa, efa-direct
+struct Requirement {
+  std::string name;
+  std::string value;  ///< of fabric; "" for the others
+
+  bool operator==(const Requirement&) const = default;
+};
+
+/// A comma-separated list. Throws Error(usage) that names the word and lists those there are.
+std::vector<Requirement> parse_requirements(std::string_view text);
+
+struct Unmet {
+  Requirement requirement;
+  std::string reason;  ///< a whole sentence
+};
+
+/// Those that the endpoint does not meet. What it does not tell counts as not met: a number that
+/// was to be of the device must not be of something else.
+std::vector<Unmet> unmet(std::span<const Requirement> requirements,
+                         const transport::Description& endpoint);
+
+}  // namespace rdmabench::run

@@ -1,0 +1,112 @@
+#include "rdmabench/run/requirements.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::run {
+namespace {
+
+using transport::Description;
+
+constexpr std::string_view kUnknown = "unknown";
+
+/// A requirement that is a fact of the endpoint with one good value.
+struct Rule {
+  std::string_view name;
+  std::string_view fact;
+  std::string_view wanted;
+  std::string_view otherwise;  ///< what else the fact may say means
+};
+
+constexpr std::array kRules{
+    Rule{"rdma-write", "rdma_write", "offloaded", "writes are done in software"},
+    Rule{"rdma-read", "rdma_read", "offloaded", "reads are done in software"},
+    Rule{"no-shm", "shm_short_cut", "no", "a peer of this host is reached through shared memory"},
+    Rule{"in-order-128", "in_order_128", "yes", "the device promises no order within 128 bytes"},
+};
+constexpr std::string_view kFabric = "fabric";
+
+std::optional<std::string> fact_of(const Description& endpoint, std::string_view name) {
+  const auto found = std::find_if(endpoint.details.begin(), endpoint.details.end(),
+                                  [&](const auto& detail) { return detail.first == name; });
+  if (found == endpoint.details.end()) return std::nullopt;
+  return found->second;
+}
+
+/// Queue pairs are a device's own, but for the drivers that do one in software; and no verbs
+/// provider leaves for shared memory.
+std::string verbs_fact(const Description& endpoint, std::string_view fact) {
+  const bool software = endpoint.provider == "rxe" || endpoint.provider == "siw";
+  if (fact == "rdma_write" || fact == "rdma_read") return software ? "emulated" : "offloaded";
+  if (fact == "shm_short_cut") return "no";
+  return std::string(kUnknown);
+}
+
+std::string told(const Description& endpoint, std::string_view fact) {
+  if (auto value = fact_of(endpoint, fact)) return *value;
+  return endpoint.backend == "verbs" ? verbs_fact(endpoint, fact) : std::string(kUnknown);
+}
+
+/// Why a requirement is not met, or nothing.
+std::string reason_against(const Requirement& requirement, const Description& endpoint) {
+  const std::string where = fmt::format("{} on {}", endpoint.provider, endpoint.device);
+  if (requirement.name == kFabric) {
+    const std::string fabric = told(endpoint, kFabric);
+    if (fabric == requirement.value) return "";
+    return fmt::format("The fabric of {} is {}.", where,
+                       fabric == kUnknown ? "not known" : fmt::format("'{}'", fabric));
+  }
+  const auto* const rule = std::find_if(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
+    return candidate.name == requirement.name;
+  });
+  if (rule == kRules.end()) return "There is no such requirement.";
+  const std::string value = told(endpoint, rule->fact);
+  if (value == rule->wanted) return "";
+  if (value == kUnknown) {
+    return fmt::format("{} does not tell; efa does, built for libfabric 1.21 or newer.", where);
+  }
+  return fmt::format("With {} {}.", where, rule->otherwise);
+}
+
+Requirement parse_one(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  Requirement requirement{
+      std::string(word.substr(0, equals)),
+      equals == std::string_view::npos ? "" : std::string(word.substr(equals + 1))};
+  const bool rule = std::any_of(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
+    return candidate.name == requirement.name;
+  });
+  const bool fabric = requirement.name == kFabric && !requirement.value.empty();
+  if (fabric || (rule && equals == std::string_view::npos)) return requirement;
+  throw Error(Fault::usage, fmt::format("--require {}", word),
+              "There are rdma-write, rdma-read, no-shm, in-order-128 and fabric=NAME.");
+}
+
+}  // namespace
+
+std::vector<Requirement> parse_requirements(std::string_view text) {
+  std::vector<Requirement> requirements;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    requirements.push_back(parse_one(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return requirements;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<Unmet> unmet(std::span<const Requirement> requirements, const Description& endpoint) {
+  std::vector<Unmet> found;
+  for (const Requirement& requirement : requirements) {
+    std::string reason = reason_against(requirement, endpoint);
+    if (!reason.empty()) found.push_back({requirement, std::move(reason)});
+  }
+  return found;
+}
+
+}  // namespace rdmabench::run

@@ -1,0 +1,89 @@
+#include "rdmabench/run/requirements.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::run {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using transport::Description;
+
+Description efa(std::vector<std::pair<std::string, std::string>> details) {
+  Description endpoint;
+  endpoint.backend = "ofi";
+  endpoint.provider = "efa";
+  endpoint.device = "rdmap0s29-rdm";
+  endpoint.details = std::move(details);
+  return endpoint;
+}
+
+std::vector<std::string> names_of_unmet(std::string_view text, const Description& endpoint) {
+  std::vector<std::string> names;
+  for (const Unmet& one : unmet(parse_requirements(text), endpoint)) {
+    EXPECT_FALSE(one.reason.empty());
+    names.push_back(one.requirement.name);
+  }
+  return names;
+}
+
+TEST(Requirements, AreReadFromAList) {
+  EXPECT_THAT(parse_requirements("rdma-write,no-shm,fabric=efa-direct"),
+              ElementsAre(Requirement{"rdma-write", ""}, Requirement{"no-shm", ""},
+                          Requirement{"fabric", "efa-direct"}));
+  for (const char* bad : {"", "rdma", "rdma-write,", ",no-shm", "fabric", "fabric=", "no-shm=1"}) {
+    try {
+      parse_requirements(bad);
+      ADD_FAILURE() << bad;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::usage);
+      EXPECT_THAT(error.what(), HasSubstr("in-order-128"));
+    }
+  }
+}
+
+constexpr std::string_view kAll = "rdma-write,rdma-read,no-shm,in-order-128,fabric=efa-direct";
+
+TEST(Requirements, AreMetByWhatTheEndpointTells) {
+  EXPECT_THAT(names_of_unmet(kAll, efa({{"rdma_write", "offloaded"},
+                                        {"rdma_read", "offloaded"},
+                                        {"shm_short_cut", "no"},
+                                        {"in_order_128", "yes"},
+                                        {"fabric", "efa-direct"}})),
+              IsEmpty());
+  EXPECT_THAT(names_of_unmet(kAll, efa({{"rdma_write", "emulated"},
+                                        {"rdma_read", "offloaded"},
+                                        {"shm_short_cut", "yes"},
+                                        {"in_order_128", "no"},
+                                        {"fabric", "efa"}})),
+              ElementsAre("rdma-write", "no-shm", "in-order-128", "fabric"));
+}
+
+TEST(Requirements, WhatIsNotToldIsNotMet) {
+  EXPECT_THAT(names_of_unmet(kAll, efa({})),
+              ElementsAre("rdma-write", "rdma-read", "no-shm", "in-order-128", "fabric"));
+  EXPECT_THAT(names_of_unmet(kAll, efa({{"rdma_write", "unknown"}, {"shm_short_cut", "unknown"}})),
+              ElementsAre("rdma-write", "rdma-read", "no-shm", "in-order-128", "fabric"));
+  EXPECT_THAT(unmet(parse_requirements("rdma-read"), efa({}))[0].reason,
+              HasSubstr("libfabric 1.21"));
+  EXPECT_THAT(unmet(parse_requirements("fabric=efa"), efa({{"fabric", "efa-direct"}}))[0].reason,
+              HasSubstr("'efa-direct'"));
+}
+
+TEST(Requirements, AQueuePairIsItsDevices) {
+  Description verbs;
+  verbs.backend = "verbs";
+  verbs.provider = "mlx5";
+  EXPECT_THAT(names_of_unmet("rdma-write,rdma-read,no-shm", verbs), IsEmpty());
+  EXPECT_THAT(names_of_unmet("in-order-128,fabric=efa", verbs),
+              ElementsAre("in-order-128", "fabric"));
+  verbs.provider = "rxe";
+  EXPECT_THAT(names_of_unmet("rdma-write,no-shm", verbs), ElementsAre("rdma-write"));
+}
+
+}  // namespace
+}  // namespace rdmabench::run
