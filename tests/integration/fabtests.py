@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""fabtests' benchmarks by their names, server and client in two processes. Usage: fabtests.py RDMABENCH"""
+
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+import command
+
+HEADER = ["bytes", "iters", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec"]
+SKIPPED_NO_DATA = 61
+SKIPPED_NOT_IMPLEMENTED = 38
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def dial(port: str) -> socket.socket:
+    """To a server that was started in this moment."""
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", int(port)), timeout=10)
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+class Fabtests(unittest.TestCase):
+    def pair(self, name: str, *words: str, server: tuple = (), client: tuple = ()):
+        """A server and a client with the same options: (client, the server's exit code, its words)."""
+        port = free_port()
+        common = ("-p", "tcp", "-s", "127.0.0.1", *words)
+        peer = subprocess.Popen([command.TOOL, name, "-B", port, *common, *server],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            result = command.run(name, "-P", port, *common, *client, "127.0.0.1", timeout=120)
+            _, said = peer.communicate(timeout=60)
+        finally:
+            peer.kill()
+            peer.wait()
+        return result, peer.returncode, said
+
+    def passes(self, name: str, *words: str) -> list[list[str]]:
+        result, server, said = self.pair(name, *words)
+        self.assertEqual(result.returncode, 0, result.stderr + said)
+        self.assertEqual(server, 0, said)
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[0].split(), HEADER)
+        return [line.split() for line in lines[1:]]
+
+    def test_each_name_measures_over_tcp(self):
+        for words in (("fi_rma_bw",), ("fi_rma_bw", "-o", "read"),
+                      ("fi_rma_bw", "-o", "writedata", "-U", "-v"), ("fi_rma_bw", "-e", "msg"),
+                      ("fi_rdm_pingpong", "-v"), ("fi_rma_pingpong",),
+                      ("fi_rma_pingpong", "-o", "writedata", "-e", "msg"), ("fi_rdm_bw", "-v", "-W", "8"),
+                      ("fi_msg_pingpong", "-v")):
+            with self.subTest(words=words):
+                rows = self.passes(*words, "-I", "5", "-w", "1")
+                self.assertEqual([row[0] for row in rows], ["64", "256", "1k", "4k", "64k", "1m"])
+                self.assertEqual({row[1] for row in rows}, {"5"})
+
+    def test_sizes_and_sleeping(self):
+        self.assertEqual([row[0] for row in self.passes("fi_rdm_pingpong", "-S", "r:1,3,7", "-I", "5",
+                                                        "-c", "fd")], ["1", "4", "7"])
+
+    def test_records_for_machines(self):
+        result, server, _ = self.pair("fi_rdm_bw", "-I", "5", "-S", "64", "-m")
+        self.assertEqual((result.returncode, server), (0, 0))
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[0], "---")
+        self.assertTrue(lines[1].startswith("fi_rdm_bw -P "), lines[1])
+        self.assertRegex(lines[2], re.compile(
+            r"^- \{ xfer_size: 64, iterations: 5, total: 320, time: [0-9.]+, MB/sec: [0-9.]+, "
+            r"usec/xfer: [0-9.]+, Mxfers/sec: [0-9.]+ \}$"))
+
+    def test_by_the_name_of_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            link = pathlib.Path(folder) / "fi_rdm_pingpong"
+            os.symlink(pathlib.Path(command.TOOL).resolve(), link)
+            result = subprocess.run([link, "-D", "cuda"], capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, SKIPPED_NOT_IMPLEMENTED)
+            self.assertIn("fi_rdm_pingpong: skipped", result.stderr)
+
+    def test_both_sides_skip_what_is_not_here(self):
+        for side in ((), ("127.0.0.1",)):
+            for code, words in ((SKIPPED_NO_DATA, ("-p", "pigeon")), (SKIPPED_NO_DATA, ("-k",)),
+                                (SKIPPED_NOT_IMPLEMENTED, ("-D", "cuda")),
+                                (SKIPPED_NOT_IMPLEMENTED, ("-t", "counter"))):
+                with self.subTest(side=side, words=words):
+                    result = command.run("fi_rdm_pingpong", *words, *side)
+                    self.assertEqual(result.returncode, code, result.stderr)
+                    self.assertEqual(result.stdout, "")
+        shm = command.run("fi_msg_pingpong", "-p", "shm")
+        self.assertEqual(shm.returncode, SKIPPED_NO_DATA)
+        self.assertIn("FI_EP_MSG", shm.stderr)
+
+    def test_a_failure_is_no_skip(self):
+        for words in (("-Z",), ("-I", "x"), ("-h",)):
+            self.assertEqual(command.run("fi_rdm_pingpong", *words).returncode, 1)
+        nobody = command.run("fi_rdm_pingpong", "-p", "tcp", "-P", free_port(), "--timeout", "1",
+                             "127.0.0.1")
+        self.assertNotIn(nobody.returncode, (0, SKIPPED_NO_DATA, SKIPPED_NOT_IMPLEMENTED))
+
+    def test_a_server_whose_client_breaks_off_fails(self):
+        port = free_port()
+        peer = subprocess.Popen([command.TOOL, "fi_rdm_pingpong", "-B", port, "-p", "tcp"],
+                                stderr=subprocess.PIPE, text=True)
+        with dial(port) as connection:
+            connection.sendall(b"no request at all, I think")
+            connection.recv(4096)
+        _, said = peer.communicate(timeout=60)
+        self.assertEqual(peer.returncode, 1, said)
+        self.assertIn("does not speak", said)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=command.take_tool())
