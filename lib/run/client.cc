@@ -64,6 +64,10 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
     facts.push_back({"device", fmt::format("{}", fmt::join(config.devices, ","))});
   }
   if (!config.provider.empty()) facts.push_back({"provider", config.provider});
+  if (!config.fabric.empty()) facts.push_back({"fabric", config.fabric});
+  if (!config.source_ip.empty()) facts.push_back({"source_ip", config.source_ip});
+  if (spec.delivery) facts.push_back({"delivery", true});
+  if (spec.shared_memory) facts.push_back({"shared_memory", true});
   return facts;
 }
 
