@@ -33,7 +33,8 @@ struct State {
   Options options;
   std::string source_port;
   std::string destination_port;
-  std::int64_t iterations = 0;  ///< 0 = by size
+  std::uint16_t out_of_band_port = 0;  ///< of -b and -E, which stand before the other two
+  std::int64_t iterations = 0;         ///< 0 = by size
   Service service = Service::rdm;
   bool page_aligned = false;
 };
@@ -120,10 +121,8 @@ void set_completion(State& state, const std::string& text) {
 void set_out_of_band(State& state, const std::string& text) {
   // getopt leaves the '=' of -b=4000 in the argument.
   const std::string port = text.starts_with("=") ? text.substr(1) : text;
-  state.options.port =
+  state.out_of_band_port =
       port.empty() ? kOutOfBandPort : static_cast<std::uint16_t>(number('b', port, 1, 65535));
-  state.source_port.clear();
-  state.destination_port.clear();
 }
 
 constexpr std::array kFlags{
@@ -338,7 +337,9 @@ void settle(State& state) {
     skip("-B of a client", "The kernel chooses its port: leave it out.");
   }
   const std::string& port = client ? state.destination_port : state.source_port;
-  if (!port.empty()) {
+  if (state.out_of_band_port != 0) {
+    options.port = state.out_of_band_port;
+  } else if (!port.empty()) {
     options.port = static_cast<std::uint16_t>(number(client ? 'P' : 'B', port, 1, 65535));
   }
 }

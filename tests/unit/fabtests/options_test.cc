@@ -115,6 +115,7 @@ TEST(FabtestsOptions, PortsAreTheSidesOwn) {
   EXPECT_EQ(parsed(Program::rdm_bw, {"-b"}).port, 3000);
   EXPECT_EQ(parsed(Program::rdm_bw, {"-E=3001", "h"}).port, 3001);
   EXPECT_EQ(parsed(Program::rdm_bw, {"-b=3001"}).port, 3001);
+  EXPECT_EQ(parsed(Program::rdm_bw, {"-b", "-B", "4000"}).port, 3000);  // -B is the provider's
   EXPECT_EQ(skipped(Program::rdm_bw, {"-E=99999"}), -2);
 }
 
