@@ -56,9 +56,13 @@ std::string request_rule(const run::Request& request) {
     return "an interval of signals beyond the depth was taken";
   }
   for (const bool client : {true, false}) {
-    if (run::memory_of(run::endpoint_request(spec, client)) < spec.max_size) {
-      return "an endpoint has less memory than one message";
-    }
+    const transport::EndpointRequest endpoint = run::endpoint_request(spec, client);
+    if (run::memory_of(endpoint) < spec.max_size) return "an endpoint below one message";
+    const bool good = endpoint.depth >= 1 && endpoint.signal_every >= 1 &&
+                      endpoint.signal_every <= endpoint.depth && endpoint.post_list >= 1 &&
+                      endpoint.post_list <= endpoint.depth && endpoint.receives >= 1 &&
+                      endpoint.send_slots >= 1 && endpoint.receive_slots >= 1;
+    if (!good) return "an endpoint that no transport could open";
   }
   return "";
 }
@@ -82,7 +86,7 @@ Verdict judge_epoch(std::string_view text) {
       text, [&](std::string_view from) { return run::parse_epoch_order(from, spec); }, kWriteRun,
       [&](const run::EpochOrder& order) -> std::string {
         const bool good = order.size >= 1 && order.size <= spec.max_size && order.iterations >= 1 &&
-                          order.iterations <= run::kMaxEpoch;
+                          order.iterations <= run::kMaxEpoch && order.rate >= 0;
         return good ? "" : "an epoch out of bounds was taken";
       });
 }

@@ -42,19 +42,20 @@ void add_run(std::vector<Seed>& list) {
   request.spec.provider = "tcp";
   request.rails = {{{"verbs", "", "no RDMA device here"}, {"ofi", R"({"api":1})", ""}}};
   list.push_back({"payload", "seed-request-bandwidth", "r" + run::to_text(request)});
-  request.spec = run::SessionSpec();
-  list.push_back({"payload", "seed-request-latency", "r" + run::to_text(request)});
   list.push_back({"payload", "seed-offers", "o" + run::to_text(request.rails.front())});
+  request.spec = {};
+  list.push_back({"payload", "seed-request-latency", "r" + run::to_text(request)});
   list.push_back({"payload", "seed-selection", "s" + run::to_text(run::Selection{"ofi", {"{}"}})});
-  const run::Introduction introduction{.addresses = {"{}"},
-                                       .environment = {{"hostname", std::string("n1")},
-                                                       {"cpus", std::uint64_t{2}},
-                                                       {"ghz", 2.5},
-                                                       {"smt", true}}};
-  list.push_back({"payload", "seed-introduction", "i" + run::to_text(introduction)});
-  list.push_back({"payload", "seed-epoch", "e" + run::to_text(run::EpochOrder{64, 1000})});
-  list.push_back({"payload", "seed-report", "p" + run::to_text(run::EpochReport{1000, 0})});
-  list.push_back({"payload", "seed-farewell", "f" + run::to_text(run::Farewell{{{"n", 1.0}}})});
+  const report::Facts facts{
+      {"hostname", std::string("n1")}, {"cpus", std::uint64_t{2}}, {"ghz", 2.5}, {"smt", true}};
+  list.push_back(
+      {"payload", "seed-introduction",
+       "i" + run::to_text(run::Introduction{.addresses = {"{}"}, .environment = facts})});
+  list.push_back({"payload", "seed-epoch",
+                  "e" + run::to_text(run::EpochOrder{.size = 64, .iterations = 9, .rate = 1e6})});
+  list.push_back({"payload", "seed-report",
+                  "p" + run::to_text(run::EpochReport{.arrived = 9, .succeeded = 9})});
+  list.push_back({"payload", "seed-farewell", "f" + run::to_text(run::Farewell{facts})});
 }
 
 #if RDMABENCH_HAVE_VERBS
