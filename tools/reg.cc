@@ -45,7 +45,8 @@ struct RegOptions {
   std::uint64_t unaligned = 0;
   verbs::RegistrationRequest registration{.access = verbs::Access::window};
   run::RegistrationStop stop;
-  Options common;  ///< --cpu, --format and --output
+  std::vector<int> cpus;
+  Options common;  ///< --format and --output
 };
 
 /// What was measured, and what could not be.
@@ -211,7 +212,7 @@ std::string to_csv(const Outcome& outcome) {
 }
 
 int reg(const RegOptions& options) {
-  if (!options.common.config.cpus.empty()) pin_this_thread(options.common.config.cpus[0]);
+  if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const Outcome outcome = measure(options);
   const std::string& format = options.common.format;
   const std::string text = format == "json"  ? to_json(outcome)
@@ -273,7 +274,7 @@ void add_options(CLI::App& app, RegOptions& options) {
       },
       "calls of each kind per size [1000, fewer once a second has passed]")
       ->type_name("N");
-  add_cpus(app, options.common.config.cpus);
+  add_cpus(app, options.cpus);
   add_output(app, options.common);
 }
 
