@@ -104,6 +104,7 @@ std::string converse(Session& session, const ServerConfig& config,
   session.set_cpus(config.cpus);
   transport::EndpointRequest wanted = endpoint_request(request.spec, false);
   wanted.device = config.device;
+  wanted.gid_index = config.gid_index;
   wanted.local_ip = session.channel().local_ip();
   wanted.peer_ip = session.channel().peer_ip();
   const MemoryShare share(memory, memory_of(wanted) * request.spec.links, config.max_memory);

@@ -22,6 +22,7 @@ struct ServerConfig {
   std::uint32_t max_clients = 64;  ///< at once; one more is told so
   std::uint64_t sessions = 0;      ///< stop after so many; 0 = when told to
   std::string device{};            ///< to use, as EndpointRequest::device; "" = to match the client
+  std::int32_t gid_index = -1;     ///< RoCE, of this side; -1 = choose
   std::uint64_t max_memory = std::uint64_t{4}
                              << 30;  ///< bytes that all sessions may register at once
   /// For each step of a client's set-up.
