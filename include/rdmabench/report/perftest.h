@@ -1,0 +1,55 @@
+// A report as perftest prints it, for whoever reads its tables by column.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rdmabench/report/result.h"
+
+namespace rdmabench::report {
+
+/// What perftest's own options change of its print.
+struct PerftestStyle {
+  bool gigabits = false;  ///< --report_gbits: Gb/s (10^9 bits) and not MiB/s
+  bool peak = true;       ///< false, --noPeak: the peak is 0.00
+  bool cycles = false;    ///< --report-cycles: latency in ticks of Report::clock
+};
+
+/// The tables of perftest 4.5: what was used, the addresses of each queue pair, and a row for each
+/// size. The newest release differs in its heading alone: MiB/sec, where 4.5 calls the same number
+/// MB/sec.
+///
+/// A column that perftest fills wrongly holds the right number here: t_max is the largest of all
+/// samples, t_stdev is not truncated, t_avg and the percentiles leave no sample out, and the peak
+/// is the rate of the fastest epoch (0.00 where it is not known). A latency run by duration has
+/// perftest's short table. Notes and the error are not in it: a caller prints them elsewhere.
+///
+/// Of Resolved::details it reads link_layer, mtu, gid, gid_index, lid, inline, max_rd_atomic, qpn,
+/// psn, rkey, vaddr, remote_gid, remote_lid, remote_qpn, remote_psn, remote_rkey, remote_vaddr,
+/// post_api and relaxed_ordering; of Report::config lanes, depth, receives, signal_every,
+/// post_list, shared_receives, events, completion_vector, connection_manager, outstanding_reads and
+/// duration_s. qpn, psn, lid, rkey and vaddr are numbers, parted by commas where they differ
+/// between queue pairs; hexadecimal begins with 0x. Without a qpn there are no lines of addresses.
+std::string to_perftest(const Report& report, const PerftestStyle& style = {});
+
+/// The newest release's JSON, {"test_info": {...}, "results": {...}}, ended by a newline: valid,
+/// and with several sizes "results" is a list, of which perftest keeps the last one only. Rates are
+/// in the unit of `style`, named in "BW_unit", which perftest leaves out.
+std::string to_perftest_json(const Report& report, const PerftestStyle& style = {});
+
+/// One number, as of perftest's --output.
+enum class PerftestNumber : std::uint8_t { bandwidth, message_rate, latency };
+
+/// A line for each size, with six decimals: average bandwidth in the unit of `style`, millions of
+/// messages per second, or the mean latency in microseconds. Nothing for results of the other kind.
+std::string to_perftest_number(const Report& report, PerftestNumber number,
+                               const PerftestStyle& style = {});
+
+/// The heading of bandwidth rows, and one of them: for results that come one by one.
+std::string perftest_heading(const PerftestStyle& style);
+std::string perftest_row(const BandwidthResult& result, const PerftestStyle& style);
+
+/// Average bandwidth as perftest prints it, to hold limits against.
+double perftest_bandwidth(const BandwidthResult& result, const PerftestStyle& style);
+
+}  // namespace rdmabench::report

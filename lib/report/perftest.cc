@@ -1,0 +1,235 @@
+#include "rdmabench/report/perftest.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "perftest_info.h"
+
+namespace rdmabench::report {
+namespace {
+
+constexpr std::size_t kLineWidth = 87;
+constexpr double kBitsPerMebibyte = 8.0 * 1024 * 1024;
+constexpr double kBitsPerGigabit = 1e9;
+constexpr double kMillion = 1e6;
+constexpr double kNsPerUs = 1e3;
+constexpr double kNsPerS = 1e9;
+
+std::string rule() {
+  return std::string(kLineWidth, '-') + '\n';
+}
+
+std::string_view on_off(bool value) {
+  return value ? "ON" : "OFF";
+}
+
+/// As printf's %#0*x: a zero has no 0x.
+std::string hexadecimal(std::uint64_t value, int width) {
+  return value == 0 ? fmt::format("{:0{}}", 0, width) : fmt::format("{:#0{}x}", value, width);
+}
+
+std::string preamble(const PerftestInfo& info) {
+  std::string text = rule();
+  text += fmt::format("                    {} Test\n", fmt::join(info.test, " "));
+  if (info.completion_vector) {
+    text +=
+        fmt::format(" Test with events. Using {}_comp{}\n", info.device, *info.completion_vector);
+  }
+  text += fmt::format(" Dual-port       : OFF\t\tDevice         : {}\n", info.device);
+  text += fmt::format(" Number of qps   : {}\t\tTransport type : {}\n", info.queue_pairs,
+                      info.transport_type);
+  text += fmt::format(" Connection type : {}\t\tUsing SRQ      : {}\n", info.connection_type,
+                      on_off(info.shared_receives));
+  text += fmt::format(" PCIe relax order: {}\n", on_off(info.relaxed_ordering));
+  text += fmt::format(" ibv_wr* API     : {}\n", on_off(info.wr_api));
+  text += fmt::format(" TX depth        : {}\n", info.depth);
+  if (info.post_list > 1) text += fmt::format(" Post List       : {}\n", info.post_list);
+  if (info.receives) text += fmt::format(" RX depth        : {}\n", *info.receives);
+  if (info.bandwidth) text += fmt::format(" CQ Moderation   : {}\n", info.signal_every);
+  text += fmt::format(" Mtu             : {}[B]\n", info.mtu);
+  text += fmt::format(" Link type       : {}\n", info.link_type);
+  if (info.gid_index) text += fmt::format(" GID index       : {}\n", *info.gid_index);
+  text += info.from_target ? fmt::format(" Outstand reads  : {}\n", info.outstanding_reads)
+                           : fmt::format(" Max inline data : {}[B]\n", info.inlined);
+  text += fmt::format(" rdma_cm QPs\t : {}\n", on_off(info.connection_manager));
+  text += fmt::format(" Data ex. method : {}\n", info.connection_manager ? "rdma_cm" : "Ethernet");
+  return text + rule();
+}
+
+/// The numbers of a list parted by commas; what is no number is 0.
+std::vector<std::uint64_t> numbers(std::string_view text) {
+  std::vector<std::uint64_t> out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view item = text.substr(begin, end - begin);
+    const bool hex = item.rfind("0x", 0) == 0;
+    if (hex) item.remove_prefix(2);
+    std::uint64_t value = 0;
+    std::from_chars(item.data(), item.data() + item.size(), value, hex ? 16 : 10);
+    out.push_back(value);
+    begin = end + 1;
+  }
+  return out;
+}
+
+/// perftest writes a GID as 16 decimal bytes. "" for what is no GID.
+std::string gid_line(const std::string& gid) {
+  std::array<unsigned char, 16> bytes{};
+  if (inet_pton(AF_INET6, gid.c_str(), bytes.data()) != 1) return "";
+  std::vector<std::string> texts;
+  for (const unsigned char byte : bytes) texts.push_back(fmt::format("{:02}", byte));
+  return fmt::format(" GID: {}\n", fmt::join(texts, ":"));
+}
+
+/// The i-th of a list, or the last one for those that all queue pairs share.
+std::uint64_t nth(const std::vector<std::uint64_t>& list, std::size_t i) {
+  return list.empty() ? 0 : list[std::min(i, list.size() - 1)];
+}
+
+/// One side's queue pairs; `prefix` is "" or "remote_".
+std::string side(const FactReader& facts, const PerftestInfo& info, std::string_view word,
+                 std::string_view prefix) {
+  const auto list = [&](std::string_view fact) {
+    return numbers(facts.text(fmt::format("{}{}", prefix, fact), ""));
+  };
+  const auto pairs = list("qpn");
+  const auto starts = list("psn");
+  const auto lids = list("lid");
+  const auto keys = list("rkey");
+  const auto places = list("vaddr");
+  const std::string gid =
+      info.gid_index ? gid_line(facts.text(fmt::format("{}gid", prefix), "")) : "";
+  const bool one_sided = info.test[0].rfind("RDMA_", 0) == 0 && !info.connection_manager;
+  std::string text;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    text += fmt::format(" {} address: LID {} QPN {} PSN {}", word, hexadecimal(nth(lids, i), 4),
+                        hexadecimal(pairs[i], 6), hexadecimal(nth(starts, i), 6));
+    if (one_sided && info.from_target) {
+      text += fmt::format(" OUT {}", hexadecimal(info.outstanding_reads, 4));
+    }
+    if (one_sided) {
+      text += fmt::format(" RKey {} VAddr {}", hexadecimal(nth(keys, i), 8),
+                          hexadecimal(nth(places, i), 16));
+    }
+    text += '\n' + gid;
+  }
+  return text;
+}
+
+std::string addresses(const Report& report, const PerftestInfo& info) {
+  const FactReader facts(report);
+  const std::string text = side(facts, info, "local", "") + side(facts, info, "remote", "remote_");
+  return text.empty() ? text : text + rule();
+}
+
+/// Times as perftest prints them, or ticks.
+class LatencyUnit {
+ public:
+  LatencyUnit(const Report& report, const PerftestStyle& style)
+      : ticks_(style.cycles && report.clock && report.clock->ns_per_tick > 0),
+        ns_per_unit_(ticks_ ? report.clock->ns_per_tick : kNsPerUs) {}
+
+  std::string_view name() const { return ticks_ ? "cycles" : "usec"; }
+  double of(double ns) const { return ns / ns_per_unit_; }
+
+ private:
+  bool ticks_;
+  double ns_per_unit_;
+};
+
+std::string rows(const std::vector<LatencyResult>& results, const LatencyUnit& unit) {
+  std::string text = fmt::format(
+      " #bytes #iterations    t_min[{0}]    t_max[{0}]  t_typical[{0}]    t_avg[{0}]    "
+      "t_stdev[{0}]   99% percentile[{0}]   99.9% percentile[{0}] \n",
+      unit.name());
+  for (const LatencyResult& result : results) {
+    const measure::LatencySummary& ns = result.latency;
+    text += fmt::format(
+        " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     "
+        "\t{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}\n",
+        result.size_bytes, result.iterations, unit.of(ns.min_ns), unit.of(ns.max_ns),
+        unit.of(ns.p50_ns), unit.of(ns.mean_ns), unit.of(ns.stddev_ns), unit.of(ns.p99_ns),
+        unit.of(ns.p999_ns));
+  }
+  return text;
+}
+
+/// perftest's "transactions per second" are whole round trips.
+std::string short_rows(const std::vector<LatencyResult>& results, const LatencyUnit& unit) {
+  std::string text =
+      fmt::format(" #bytes        #iterations       t_avg[{}]    tps average\n", unit.name());
+  for (const LatencyResult& result : results) {
+    const double mean_ns = result.latency.mean_ns;
+    const double round_ns = result.kind == "half_round_trip" ? 2 * mean_ns : mean_ns;
+    text += fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}\n", result.size_bytes,
+                        result.iterations, unit.of(mean_ns), round_ns > 0 ? kNsPerS / round_ns : 0);
+  }
+  return text;
+}
+
+}  // namespace
+
+double perftest_bandwidth(const BandwidthResult& result, const PerftestStyle& style) {
+  return result.bits_per_s / (style.gigabits ? kBitsPerGigabit : kBitsPerMebibyte);
+}
+
+std::string perftest_heading(const PerftestStyle& style) {
+  return fmt::format(
+      " #bytes     #iterations    BW peak[{0}/sec]    BW average[{0}/sec]   MsgRate[Mpps]\n",
+      style.gigabits ? "Gb" : "MB");
+}
+
+std::string perftest_row(const BandwidthResult& result, const PerftestStyle& style) {
+  const double average = perftest_bandwidth(result, style);
+  const double scale = result.bits_per_s > 0 ? average / result.bits_per_s : 0;
+  const double peak = style.peak ? result.bits_per_s_peak * scale : 0;
+  const double rate = result.messages_per_s / kMillion;
+  if (style.gigabits && average < 0.1) {  // two decimals would leave no digit of it
+    return fmt::format(" {:<7}    {}           {:<7.6f}            {:<7.6f}            {:<7.6f}\n",
+                       result.size_bytes, result.iterations, peak, average, rate);
+  }
+  return fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t   {:<7.6f}\n",
+                     result.size_bytes, result.iterations, peak, average, rate);
+}
+
+std::string to_perftest(const Report& report, const PerftestStyle& style) {
+  const PerftestInfo info = perftest_info(report);
+  std::string text = preamble(info) + addresses(report, info);
+  if (const auto* bandwidth = std::get_if<std::vector<BandwidthResult>>(&report.results)) {
+    text += perftest_heading(style);
+    for (const BandwidthResult& result : *bandwidth) text += perftest_row(result, style);
+  } else {
+    const auto& latency = std::get<std::vector<LatencyResult>>(report.results);
+    const LatencyUnit unit(report, style);
+    text += is_perftest_short(report) ? short_rows(latency, unit) : rows(latency, unit);
+  }
+  return text + rule();
+}
+
+std::string to_perftest_number(const Report& report, PerftestNumber number,
+                               const PerftestStyle& style) {
+  std::string text;
+  const LatencyUnit unit(report, style);
+  if (const auto* latency = std::get_if<std::vector<LatencyResult>>(&report.results)) {
+    for (const LatencyResult& result : *latency) {
+      if (number != PerftestNumber::latency) break;
+      text += fmt::format("{:.6f}\n", unit.of(result.latency.mean_ns));
+    }
+    return text;
+  }
+  for (const auto& result : std::get<std::vector<BandwidthResult>>(report.results)) {
+    if (number == PerftestNumber::latency) break;
+    text += fmt::format("{:.6f}\n", number == PerftestNumber::bandwidth
+                                        ? perftest_bandwidth(result, style)
+                                        : result.messages_per_s / kMillion);
+  }
+  return text;
+}
+
+}  // namespace rdmabench::report

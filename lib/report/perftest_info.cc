@@ -1,0 +1,128 @@
+#include "perftest_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::report {
+namespace {
+
+struct FactText {
+  std::string operator()(const std::string& value) const { return printable(value); }
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(double value) const { return fmt::format("{}", value); }
+  std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
+};
+
+const Fact* find(const Facts& facts, std::string_view name) {
+  const auto found =
+      std::find_if(facts.begin(), facts.end(), [&](const Fact& fact) { return fact.name == name; });
+  return found == facts.end() ? nullptr : &*found;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+/// perftest's word for an operation, and the atomic's own.
+std::vector<std::string> verb_words(std::string_view operation) {
+  if (operation == "send") return {"Send"};
+  if (operation == "send-imm") return {"Send_imm"};
+  if (operation == "write") return {"RDMA_Write"};
+  if (operation == "write-imm") return {"RDMA_Write_imm"};
+  if (operation == "read") return {"RDMA_Read"};
+  if (operation == "fetch-add") return {"Atomic", "FETCH_AND_ADD"};
+  if (operation == "compare-swap") return {"Atomic", "CMP_AND_SWAP"};
+  return {printable(operation)};
+}
+
+template <class Result>
+const Result* first(const Report& report) {
+  const auto* const results = std::get_if<std::vector<Result>>(&report.results);
+  return results == nullptr || results->empty() ? nullptr : &results->front();
+}
+
+}  // namespace
+
+std::optional<std::string> FactReader::text(std::string_view name) const {
+  const Fact* fact = find(report_.resolved.details, name);
+  if (fact == nullptr) fact = find(report_.config, name);
+  if (fact == nullptr) return std::nullopt;
+  return std::visit(FactText{}, fact->value);
+}
+
+std::string FactReader::text(std::string_view name, std::string_view absent) const {
+  return text(name).value_or(std::string(absent));
+}
+
+std::uint64_t FactReader::number(std::string_view name, std::uint64_t absent) const {
+  const std::string value = text(name, "");
+  const bool hex = value.rfind("0x", 0) == 0;
+  std::uint64_t out = 0;
+  const char* const begin = value.data() + (hex ? 2 : 0);
+  const auto [tail, status] =
+      std::from_chars(begin, value.data() + value.size(), out, hex ? 16 : 10);
+  return status == std::errc() ? out : absent;
+}
+
+bool FactReader::flag(std::string_view name) const {
+  const std::string value = text(name, "");
+  return value == "true" || value == "on" || value == "yes";
+}
+
+bool is_perftest_short(const Report& report) {
+  return std::holds_alternative<std::vector<LatencyResult>>(report.results) &&
+         find(report.config, "duration_s") != nullptr;
+}
+
+PerftestInfo perftest_info(const Report& report) {
+  const FactReader facts(report);
+  const auto* const latency = first<LatencyResult>(report);
+  const auto* const bandwidth = first<BandwidthResult>(report);
+  const std::string operation = latency != nullptr     ? latency->operation
+                                : bandwidth != nullptr ? bandwidth->operation
+                                                       : facts.text("operation", "");
+  PerftestInfo info;
+  info.bandwidth = std::holds_alternative<std::vector<BandwidthResult>>(report.results);
+  info.test = verb_words(operation);
+  info.from_target = info.test[0] == "RDMA_Read" || info.test[0] == "Atomic";
+  info.post_list = facts.number("post_list", 1);
+  const bool both_ways = bandwidth != nullptr && bandwidth->direction == "both_ways";
+  if (both_ways) info.test.emplace_back("Bidirectional");
+  if (info.post_list > 1) info.test.emplace_back("Post List");
+  info.test.emplace_back(info.bandwidth ? "BW" : "Latency");
+
+  const std::string device = printable(report.resolved.device);
+  info.device = device.substr(0, device.find(':'));
+  info.queue_pairs = facts.number("lanes", 1);
+  info.transport_type = report.resolved.backend == "verbs"
+                            ? (facts.text("link_layer", "") == "iWARP" ? "IW" : "IB")
+                            : printable(report.resolved.backend);
+  info.connection_type = upper(printable(report.resolved.transport));
+  info.shared_receives = facts.flag("shared_receives");
+  info.relaxed_ordering = facts.flag("relaxed_ordering");
+  info.wr_api = facts.text("post_api", "").rfind("ibv_wr", 0) == 0;
+  info.depth = facts.number("depth", bandwidth != nullptr ? bandwidth->depth : 1);
+  if (both_ways && !info.from_target && info.test[0].rfind("Send", 0) == 0) {
+    info.receives = facts.number("receives", 0);
+  }
+  info.signal_every = facts.number("signal_every", 1);
+  info.mtu = facts.number("mtu", 0);
+  info.link_type = facts.text("link_layer", "Unknown");
+  if (info.link_type == "InfiniBand") info.link_type = "IB";
+  if (facts.text("gid_index")) info.gid_index = facts.number("gid_index", 0);
+  info.inlined = facts.number("inline", 0);
+  info.outstanding_reads = facts.number("outstanding_reads", 0);
+  if (info.outstanding_reads == 0) info.outstanding_reads = facts.number("max_rd_atomic", 0);
+  info.connection_manager = facts.flag("connection_manager");
+  if (facts.flag("events")) info.completion_vector = facts.number("completion_vector", 0);
+  return info;
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "perftest_info.h"
+#include "rdmabench/report/perftest.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view on_off(bool value) {
+  return value ? "ON" : "OFF";
+}
+
+Json test_info(const PerftestInfo& info) {
+  std::string test = fmt::format("{}_Test", fmt::join(info.test, "_"));
+  for (char& c : test) {
+    if (c == ' ') c = '_';
+  }
+  Json json{{"test", test}};
+  if (info.completion_vector) {
+    json["Test with events"] = fmt::format("Using_{}_comp{}", info.device, *info.completion_vector);
+  }
+  json["Dual_port"] = "OFF";
+  json["Device"] = info.device;
+  json["Number_of_qps"] = info.queue_pairs;
+  json["Transport_type"] = info.transport_type;
+  json["Connection_type"] = info.connection_type;
+  json["Using_SRQ"] = on_off(info.shared_receives);
+  json["PCIe_relax_order"] = on_off(info.relaxed_ordering);
+  json["ibv_wr_API"] = on_off(info.wr_api);
+  json["TX_depth"] = info.depth;
+  if (info.post_list > 1) json["Post_List"] = info.post_list;
+  if (info.receives) json["RX_depth"] = *info.receives;
+  if (info.bandwidth) json["CQ_Moderation"] = info.signal_every;
+  json["Mtu"] = info.mtu;
+  json["Link_type"] = info.link_type;
+  if (info.gid_index) json["GID_index"] = *info.gid_index;
+  if (info.from_target) {
+    json["Outstand_reads"] = info.outstanding_reads;
+  } else {
+    json["Max_inline_data"] = info.inlined;
+  }
+  json["rdma_cm_QPs"] = on_off(info.connection_manager);
+  json["Use_ROCm_memory"] = "OFF";
+  json["Data_ex_method"] = info.connection_manager ? "rdma_cm" : "Ethernet";
+  return json;
+}
+
+Json row(const BandwidthResult& result, const Report& /*report*/, const PerftestStyle& style) {
+  const double average = perftest_bandwidth(result, style);
+  const double scale = result.bits_per_s > 0 ? average / result.bits_per_s : 0;
+  return {{"MsgSize", result.size_bytes},
+          {"n_iterations", result.iterations},
+          {"BW_peak", style.peak ? result.bits_per_s_peak * scale : 0},
+          {"BW_average", average},
+          {"BW_unit", style.gigabits ? "Gb/s" : "MiB/s"},
+          {"MsgRate", result.messages_per_s / 1e6}};
+}
+
+Json row(const LatencyResult& result, const Report& report, const PerftestStyle& style) {
+  const bool ticks = style.cycles && report.clock && report.clock->ns_per_tick > 0;
+  const double unit = ticks ? report.clock->ns_per_tick : 1e3;
+  const measure::LatencySummary& ns = result.latency;
+  Json json{{"MsgSize", result.size_bytes}, {"n_iterations", result.iterations}};
+  if (is_perftest_short(report)) {
+    const double round_ns = result.kind == "half_round_trip" ? 2 * ns.mean_ns : ns.mean_ns;
+    json["t_avg"] = ns.mean_ns / unit;
+    json["tps_average"] = round_ns > 0 ? 1e9 / round_ns : 0;
+  } else {
+    json["t_min"] = ns.min_ns / unit;
+    json["t_max"] = ns.max_ns / unit;
+    json["t_typical"] = ns.p50_ns / unit;
+    json["t_avg"] = ns.mean_ns / unit;
+    json["t_stdev"] = ns.stddev_ns / unit;
+    json["percentile_99"] = ns.p99_ns / unit;
+    json["percentile_99.9"] = ns.p999_ns / unit;
+  }
+  json["t_unit"] = ticks ? "cycles" : "usec";
+  return json;
+}
+
+}  // namespace
+
+std::string to_perftest_json(const Report& report, const PerftestStyle& style) {
+  Json rows = Json::array();
+  std::visit(
+      [&](const auto& results) {
+        for (const auto& result : results) rows.push_back(row(result, report, style));
+      },
+      report.results);
+  const Json document{{"test_info", test_info(perftest_info(report))},
+                      {"results", rows.size() == 1 ? rows[0] : rows}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace rdmabench::report
