@@ -1,14 +1,18 @@
 // rdmabench: the command.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "commands.h"
 #include "fabtests/fabtests.h"
 #include "nearest.h"
+#include "perftest/run.h"
+#include "perftest/tool.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
@@ -20,47 +24,30 @@ int fail(const std::string& text, Fault fault) {
   return static_cast<int>(fault);
 }
 
-/// The words that could have stood where a user's word is not known.
-std::vector<std::string> known_words(const CLI::App& app) {
-  std::vector<std::string> words;
-  for (const CLI::App* sub : app.get_subcommands({})) words.push_back(sub->get_name());
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) words.push_back("-" + name);
-  }
-  return words;
+std::vector<std::string> perftest_names() {
+  std::vector<std::string> names;
+  for (const perftest::Tool& tool : perftest::tools()) names.emplace_back(tool.name);
+  return names;
 }
 
-std::string hint(const CLI::App& app) {
-  for (const CLI::App* sub : app.get_subcommands()) {
-    if (const std::string deeper = hint(*sub); !deeper.empty()) return deeper;
-  }
-  for (const std::string& word : app.remaining()) {
-    const std::string found = nearest(word.substr(0, word.find('=')), known_words(app));
-    if (!found.empty()) return fmt::format("'{}' is not known. Did you mean {}?", word, found);
-  }
-  return "";
-}
-
-/// Another program's name, as the first word or as what this one was started by: its command line.
-std::vector<std::string> personality(int argc, char** argv) {
-  std::vector<std::string> words(argv, argv + argc);
-  if (!words.empty()) {
-    std::string own = words[0].substr(words[0].rfind('/') + 1);
-    if (fabtests::find_program(own)) {
-      words[0] = std::move(own);
-      return words;
+/// Another program's command line, by the name that this one was called by or by its first word.
+std::optional<int> run_as_another(int argc, char** argv) {
+  for (int i = 0; i < std::min(argc, 2); ++i) {
+    const std::string word = argv[i];
+    std::vector<std::string> words(argv + i, argv + argc);
+    words[0] = word.substr(word.rfind('/') + 1);
+    if (const auto program = fabtests::find_program(words[0])) {
+      return fabtests::run(*program, words);
     }
-    words.erase(words.begin());
+    if (const perftest::Tool* const tool = perftest::find_tool(word)) {
+      return perftest::run(*tool, {words.begin() + 1, words.end()});
+    }
   }
-  if (!words.empty() && fabtests::find_program(words[0])) return words;
-  return {};
+  return std::nullopt;
 }
 
 int parse_and_run(int argc, char** argv) {
-  if (const std::vector<std::string> words = personality(argc, argv); !words.empty()) {
-    return fabtests::run(*fabtests::find_program(words[0]), words);
-  }
+  if (const std::optional<int> code = run_as_another(argc, argv)) return *code;
   CLI::App app(
       "rdmabench measures RDMA fabrics: InfiniBand and RoCE by verbs, EFA, TCP and more by "
       "libfabric.",
@@ -71,6 +58,7 @@ int parse_and_run(int argc, char** argv) {
       "Start 'rdmabench serve' on one node and 'rdmabench lat NODE' on another; 'rdmabench COMMAND "
       "--help'\n"
       "says more. Results go to standard output, everything else to standard error.\n"
+      "'rdmabench ib_write_bw ...' takes the command lines of perftest's eight tools.\n"
       "\n"
       "fi_rma_bw, fi_rdm_pingpong, fi_rma_pingpong, fi_rdm_bw and fi_msg_pingpong, as first word or\n"
       "as this program's name, take fabtests' options.\n"
@@ -88,7 +76,7 @@ int parse_and_run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    const std::string better = hint(app);
+    const std::string better = suggestion(app, perftest_names());
     return fail(fmt::format("{}\nTry 'rdmabench --help'.", better.empty() ? error.what() : better),
                 Fault::usage);
   }

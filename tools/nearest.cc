@@ -1,6 +1,9 @@
 #include "nearest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace rdmabench::tools {
@@ -21,6 +24,17 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+/// The words that could have stood where a user's word is not known.
+std::vector<std::string> known_words(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::App* sub : app.get_subcommands({})) words.push_back(sub->get_name());
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) words.push_back("-" + name);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string nearest(const std::string& word, const std::vector<std::string>& words) {
@@ -29,6 +43,22 @@ std::string nearest(const std::string& word, const std::vector<std::string>& wor
     return distance(word, a) < distance(word, b);
   });
   return best == words.end() || distance(word, *best) >= kFar ? "" : *best;
+}
+
+std::string suggestion(const CLI::App& app, const std::vector<std::string>& more) {
+  for (const CLI::App* sub : app.get_subcommands()) {
+    if (const std::string deeper = suggestion(*sub); !deeper.empty()) return deeper;
+  }
+  std::vector<std::string> words = known_words(app);
+  words.insert(words.end(), more.begin(), more.end());
+  for (const std::string& word : app.remaining()) {
+    std::vector<std::string> alike;  // a flag for a flag, a command for a command
+    std::copy_if(words.begin(), words.end(), std::back_inserter(alike),
+                 [&](const std::string& known) { return (known[0] == '-') == (word[0] == '-'); });
+    const std::string found = nearest(word.substr(0, word.find('=')), alike);
+    if (!found.empty()) return fmt::format("'{}' is not known. Did you mean {}?", word, found);
+  }
+  return "";
 }
 
 }  // namespace rdmabench::tools

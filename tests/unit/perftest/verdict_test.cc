@@ -1,0 +1,55 @@
+#include "perftest/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rdmabench::tools::perftest {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+report::Report two_sizes() {
+  report::BandwidthResult slow;
+  slow.size_bytes = 64;
+  slow.bits_per_s = 8.0 * 1024 * 1024 * 10;  // 10 MiB/s
+  slow.messages_per_s = 1e5;
+  report::BandwidthResult fast = slow;
+  fast.size_bytes = 65536;
+  fast.bits_per_s *= 100;
+  report::Report report;
+  report.results = std::vector{slow, fast};
+  return report;
+}
+
+TEST(Verdict, EverySizeMustReachTheLimit) {
+  Flags flags;
+  flags.limit_bandwidth = 11;
+  EXPECT_THAT(missed_limits(two_sizes(), flags, {}),
+              ElementsAre(HasSubstr("size 64: 10.00 MiB/s")));
+  flags.limit_bandwidth = 10;
+  EXPECT_THAT(missed_limits(two_sizes(), flags, {}), IsEmpty());
+  flags.limit_bandwidth = 1;
+  EXPECT_THAT(missed_limits(two_sizes(), flags, {.gigabits = true}),
+              ElementsAre(HasSubstr("0.08 Gb/s")));
+}
+
+TEST(Verdict, TheRateCountsWithoutABandwidthToo) {
+  Flags flags;
+  flags.limit_message_rate = 0.2;
+  EXPECT_THAT(missed_limits(two_sizes(), flags, {}),
+              ElementsAre(HasSubstr("size 64"), HasSubstr("size 64K")));
+}
+
+TEST(Verdict, NothingMeasuredReachesNothing) {
+  Flags flags;
+  report::Report report;
+  report.results = std::vector<report::BandwidthResult>();
+  EXPECT_THAT(missed_limits(report, flags, {}), IsEmpty());
+  flags.limit_bandwidth = 0;
+  EXPECT_THAT(missed_limits(report, flags, {}), ElementsAre(HasSubstr("no result")));
+}
+
+}  // namespace
+}  // namespace rdmabench::tools::perftest

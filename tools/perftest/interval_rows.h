@@ -1,0 +1,37 @@
+// --run_infinitely: a row for what each interval gave.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "rdmabench/report/perftest.h"
+
+namespace rdmabench::tools::perftest {
+
+/// Gathers epochs and makes a row of them when the interval is over. It reads no clock: the caller
+/// tells the time between epochs, so that nothing is done while one is measured.
+class IntervalRows {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  IntervalRows(std::chrono::nanoseconds interval, const report::PerftestStyle& style, Time start);
+
+  /// An epoch that ended at `now`: `iterations` is the total of the size so far, `messages_per_s`
+  /// the epoch's. Returns the row that is due, if one is; the rate in it is that of the epochs'
+  /// timed parts alone.
+  std::optional<std::string> add(std::uint64_t size_bytes, std::uint64_t iterations,
+                                 double messages_per_s, Time now);
+
+ private:
+  std::chrono::nanoseconds interval_;
+  report::PerftestStyle style_;
+  Time due_;
+  std::uint64_t seen_ = 0;      // iterations at the end of the last epoch
+  std::uint64_t messages_ = 0;  // of this interval
+  double seconds_ = 0;
+  double fastest_ = 0;  // messages per second
+};
+
+}  // namespace rdmabench::tools::perftest

@@ -1,0 +1,106 @@
+#include "run.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "../output.h"
+#include "../process.h"
+#include "command_line.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/perftest.h"
+#include "rdmabench/report/text_table.h"
+#include "rdmabench/run/client.h"
+#include "rdmabench/run/server.h"
+#include "to_config.h"
+#include "verdict.h"
+
+namespace rdmabench::tools::perftest {
+namespace {
+
+constexpr std::string_view kBanner =
+    "\n************************************\n"
+    "* Waiting for client to connect... *\n"
+    "************************************\n";
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void tell(std::string_view text) {
+  std::fputs(fmt::format("rdmabench: {}\n", report::printable(text)).c_str(), stderr);
+}
+
+/// One client, as perftest's server; the numbers are at the client.
+int serve(const Flags& flags) {
+  if (!flags.file.empty()) {
+    throw Error(Fault::usage, "--mmap at the server", "Give it at the client: it decides.");
+  }
+  run::ServerConfig config;
+  config.port = flags.port;
+  config.max_clients = 1;
+  config.sessions = 1;
+  config.timeout = flags.timeout;
+  config.device = device(flags);
+  config.gid_index = flags.gid_index;
+  run::Server server(config, [](const std::string& line) { tell(line); });
+  if (flags.one_number == OneNumber::none) print(kBanner);
+  server.run();
+  return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
+}
+
+std::string text_of(const report::Report& report, const Flags& flags,
+                    const report::PerftestStyle& style) {
+  switch (flags.one_number) {
+    case OneNumber::none:
+      return report::to_perftest(report, style);
+    case OneNumber::bandwidth:
+      return report::to_perftest_number(report, report::PerftestNumber::bandwidth, style);
+    case OneNumber::message_rate:
+      return report::to_perftest_number(report, report::PerftestNumber::message_rate, style);
+    case OneNumber::latency:
+      return report::to_perftest_number(report, report::PerftestNumber::latency, style);
+  }
+  return "";
+}
+
+int measure(const Tool& tool, const Flags& flags) {
+  const run::Config config = to_config(tool, flags);
+  pin(flags.cpu.value_or(-1));
+  const report::Report report = config.backend == "loop"
+                                    ? run::run_in_process(config, progress_line())
+                                    : run::run(config, flags.host, flags.port, progress_line());
+  const report::PerftestStyle style{
+      .gigabits = flags.gigabits, .peak = flags.peak, .cycles = flags.cycles};
+  print(text_of(report, flags, style));
+  for (const std::string& note : report.notes) tell(note);
+  int code = 0;
+  if (report.error) {
+    tell(*report.error);
+    code = static_cast<int>(Fault::failed);
+  }
+  for (const std::string& miss : missed_limits(report, flags, style)) {
+    tell(miss);
+    code = static_cast<int>(Fault::failed);
+  }
+  if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
+  return code;
+}
+
+}  // namespace
+
+int run(const Tool& tool, const std::vector<std::string>& words) {
+  const CommandLine line = parse(tool, words);
+  if (!line.answer.empty()) {
+    print(line.answer);
+    return 0;
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const std::string& note : line.flags.notes) tell(note);
+  const bool client = !line.flags.host.empty() || line.flags.backend == "loop";
+  return client ? measure(tool, line.flags) : serve(line.flags);
+}
+
+}  // namespace rdmabench::tools::perftest

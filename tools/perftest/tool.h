@@ -1,0 +1,40 @@
+// perftest's eight tools by name.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/transport/operation.h"
+
+namespace rdmabench::tools::perftest {
+
+struct Tool {
+  std::string_view name;               ///< "ib_write_lat"
+  transport::OperationCode operation;  ///< without --atomic_type and --..._with_imm
+  bool latency;                        ///< else bandwidth
+};
+
+/// All eight, in the order of the bits below.
+std::span<const Tool> tools();
+
+/// By the last part of a path, so that argv[0] will do; nullptr for any other word.
+const Tool* find_tool(std::string_view name);
+
+/// Some of the tools: bit i is tools()[i].
+using ToolSet = std::uint8_t;
+inline constexpr ToolSet kSendBw = 1, kSendLat = 2, kWriteBw = 4, kWriteLat = 8, kReadBw = 16,
+                         kReadLat = 32, kAtomicBw = 64, kAtomicLat = 128;
+inline constexpr ToolSet kSend = kSendBw | kSendLat, kWrite = kWriteBw | kWriteLat,
+                         kRead = kReadBw | kReadLat, kAtomic = kAtomicBw | kAtomicLat;
+inline constexpr ToolSet kBw = kSendBw | kWriteBw | kReadBw | kAtomicBw,
+                         kLat = kSendLat | kWriteLat | kReadLat | kAtomicLat, kAll = kBw | kLat;
+
+/// `tool` must be one of tools().
+bool contains(ToolSet set, const Tool& tool);
+
+/// "all", "bw", "send", "read atomic", "write_bw read_bw".
+std::string to_text(ToolSet set);
+
+}  // namespace rdmabench::tools::perftest

@@ -1,0 +1,73 @@
+#include "values.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::tools::perftest {
+namespace {
+
+/// "0x68", which perftest takes everywhere; nothing where the text does not begin so.
+std::optional<std::uint64_t> hexadecimal(const Given& given) {
+  if (given.text.rfind("0x", 0) != 0 && given.text.rfind("0X", 0) != 0) return std::nullopt;
+  std::uint64_t value = 0;
+  const char* const end = given.text.data() + given.text.size();
+  const auto [tail, status] = std::from_chars(given.text.data() + 2, end, value, 16);
+  if (status != std::errc() || tail != end) {
+    throw Error(Fault::usage, fmt::format("{} '{}' is not a number", given.name, given.text),
+                "Write a number such as 104 or 0x68.");
+  }
+  return value;
+}
+
+/// The Error of `parse`, with the flag in front.
+template <class Parse>
+auto named(const Given& given, Parse&& parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    throw Error(error.fault(), fmt::format("{}: {}", given.name, error.what()));
+  }
+}
+
+}  // namespace
+
+std::uint64_t whole(const Given& given, std::uint64_t min, std::uint64_t max) {
+  const std::optional<std::uint64_t> hex = hexadecimal(given);
+  const std::uint64_t value = hex ? *hex : named(given, [&] { return parse_count(given.text); });
+  if (value < min || value > max) {
+    throw Error(Fault::usage, fmt::format("{} {}", given.name, given.text),
+                fmt::format("It may be {} to {}.", min, max));
+  }
+  return value;
+}
+
+double real(const Given& given) {
+  double value = 0;
+  const char* const end = given.text.data() + given.text.size();
+  const auto [tail, status] = std::from_chars(given.text.data(), end, value);
+  if (status != std::errc() || tail != end || !std::isfinite(value) || value < 0) {
+    throw Error(Fault::usage,
+                fmt::format("{} '{}' is not a number of 0 or more", given.name, given.text),
+                "Write a number such as 12.5.");
+  }
+  return value;
+}
+
+std::uint64_t bytes(const Given& given) {
+  if (const std::optional<std::uint64_t> hex = hexadecimal(given)) return *hex;
+  return named(given, [&] { return parse_size(given.text); });
+}
+
+void refuse_word(const Given& given, std::string_view words) {
+  throw Error(Fault::usage, fmt::format("{} '{}'", given.name, given.text),
+              fmt::format("It may be {}.", words));
+}
+
+}  // namespace rdmabench::tools::perftest

@@ -1,0 +1,34 @@
+#include "verdict.h"
+
+#include <fmt/format.h>
+
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::tools::perftest {
+
+std::vector<std::string> missed_limits(const report::Report& report, const Flags& flags,
+                                       const report::PerftestStyle& style) {
+  constexpr double kMillion = 1e6;
+  std::vector<std::string> missed;
+  const auto* const results = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
+  if (!flags.limit_bandwidth && !flags.limit_message_rate) return missed;
+  if (results == nullptr || results->empty()) return {"no result to hold the limit against"};
+  for (const report::BandwidthResult& result : *results) {
+    const std::string size = format_size(result.size_bytes);
+    const double bandwidth = report::perftest_bandwidth(result, style);
+    if (flags.limit_bandwidth && !(bandwidth >= *flags.limit_bandwidth)) {
+      missed.push_back(fmt::format("size {}: {:.2f} {} is below the limit of {}", size, bandwidth,
+                                   style.gigabits ? "Gb/s" : "MiB/s", *flags.limit_bandwidth));
+    }
+    const double rate = result.messages_per_s / kMillion;
+    if (flags.limit_message_rate && !(rate >= *flags.limit_message_rate)) {
+      missed.push_back(
+          fmt::format("size {}: {:.6f} million messages per second are below the limit "
+                      "of {}",
+                      size, rate, *flags.limit_message_rate));
+    }
+  }
+  return missed;
+}
+
+}  // namespace rdmabench::tools::perftest
