@@ -293,9 +293,9 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
 }
 
 void add_output(CLI::App& app, Options& options) {
-  app.add_option("--format", options.format, "table, json or csv [table]")
+  app.add_option("--format", options.format, "table, json, csv or perftest [table]")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json", "csv"}));
+      ->check(CLI::IsMember({"table", "json", "csv", "perftest"}));
   app.add_option("--output", options.output, "write the results to FILE [standard output]")
       ->type_name("FILE");
 }

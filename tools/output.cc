@@ -11,6 +11,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/csv.h"
 #include "rdmabench/report/json.h"
+#include "rdmabench/report/perftest.h"
 #include "rdmabench/report/table.h"
 
 namespace rdmabench::tools {
@@ -25,7 +26,9 @@ std::string to_text(std::span<const report::Report> reports, const std::string& 
   std::string text;
   for (const report::Report& one : reports) {
     if (!text.empty()) text += '\n';
-    text += format == "csv" ? report::to_csv(one) : report::to_table(one);
+    text += format == "csv"        ? report::to_csv(one)
+            : format == "perftest" ? report::to_perftest(one)
+                                   : report::to_table(one);
   }
   return text;
 }

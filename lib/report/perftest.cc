@@ -188,7 +188,7 @@ std::string perftest_heading(const PerftestStyle& style) {
 std::string perftest_row(const BandwidthResult& result, const PerftestStyle& style) {
   const double average = perftest_bandwidth(result, style);
   const double scale = result.bits_per_s > 0 ? average / result.bits_per_s : 0;
-  const double peak = style.peak ? result.bits_per_s_peak * scale : 0;
+  const double peak = style.peak ? result.peak_bits_per_s * scale : 0;
   const double rate = result.messages_per_s / kMillion;
   if (style.gigabits && average < 0.1) {  // two decimals would leave no digit of it
     return fmt::format(" {:<7}    {}           {:<7.6f}            {:<7.6f}            {:<7.6f}\n",
@@ -205,7 +205,7 @@ std::string to_perftest(const Report& report, const PerftestStyle& style) {
     text += perftest_heading(style);
     for (const BandwidthResult& result : *bandwidth) text += perftest_row(result, style);
   } else {
-    const auto& latency = std::get<std::vector<LatencyResult>>(report.results);
+    const std::vector<LatencyResult> latency = latency_results(report);
     const LatencyUnit unit(report, style);
     text += is_perftest_short(report) ? short_rows(latency, unit) : rows(latency, unit);
   }
@@ -216,15 +216,15 @@ std::string to_perftest_number(const Report& report, PerftestNumber number,
                                const PerftestStyle& style) {
   std::string text;
   const LatencyUnit unit(report, style);
-  if (const auto* latency = std::get_if<std::vector<LatencyResult>>(&report.results)) {
-    for (const LatencyResult& result : *latency) {
-      if (number != PerftestNumber::latency) break;
+  if (number == PerftestNumber::latency) {
+    for (const LatencyResult& result : latency_results(report)) {
       text += fmt::format("{:.6f}\n", unit.of(result.latency.mean_ns));
     }
     return text;
   }
-  for (const auto& result : std::get<std::vector<BandwidthResult>>(report.results)) {
-    if (number == PerftestNumber::latency) break;
+  const auto* const results = std::get_if<std::vector<BandwidthResult>>(&report.results);
+  if (results == nullptr) return text;
+  for (const BandwidthResult& result : *results) {
     text += fmt::format("{:.6f}\n", number == PerftestNumber::bandwidth
                                         ? perftest_bandwidth(result, style)
                                         : result.messages_per_s / kMillion);

@@ -42,9 +42,8 @@ std::vector<std::string> verb_words(std::string_view operation) {
   return {printable(operation)};
 }
 
-template <class Result>
-const Result* first(const Report& report) {
-  const auto* const results = std::get_if<std::vector<Result>>(&report.results);
+const BandwidthResult* first_bandwidth(const Report& report) {
+  const auto* const results = std::get_if<std::vector<BandwidthResult>>(&report.results);
   return results == nullptr || results->empty() ? nullptr : &results->front();
 }
 
@@ -76,6 +75,15 @@ bool FactReader::flag(std::string_view name) const {
   return value == "true" || value == "on" || value == "yes";
 }
 
+std::vector<LatencyResult> latency_results(const Report& report) {
+  if (const auto* plain = std::get_if<std::vector<LatencyResult>>(&report.results)) return *plain;
+  std::vector<LatencyResult> results;
+  if (const auto* loads = std::get_if<std::vector<LoadResult>>(&report.results)) {
+    for (const LoadResult& load : *loads) results.push_back(load.latency);
+  }
+  return results;
+}
+
 bool is_perftest_short(const Report& report) {
   return std::holds_alternative<std::vector<LatencyResult>>(report.results) &&
          find(report.config, "duration_s") != nullptr;
@@ -83,9 +91,9 @@ bool is_perftest_short(const Report& report) {
 
 PerftestInfo perftest_info(const Report& report) {
   const FactReader facts(report);
-  const auto* const latency = first<LatencyResult>(report);
-  const auto* const bandwidth = first<BandwidthResult>(report);
-  const std::string operation = latency != nullptr     ? latency->operation
+  const std::vector<LatencyResult> latency = latency_results(report);
+  const BandwidthResult* const bandwidth = first_bandwidth(report);
+  const std::string operation = !latency.empty()       ? latency[0].operation
                                 : bandwidth != nullptr ? bandwidth->operation
                                                        : facts.text("operation", "");
   PerftestInfo info;
@@ -100,7 +108,7 @@ PerftestInfo perftest_info(const Report& report) {
 
   const std::string device = printable(report.resolved.device);
   info.device = device.substr(0, device.find(':'));
-  info.queue_pairs = facts.number("lanes", 1);
+  info.queue_pairs = facts.number("queue_pairs", 1);
   info.transport_type = report.resolved.backend == "verbs"
                             ? (facts.text("link_layer", "") == "iWARP" ? "IW" : "IB")
                             : printable(report.resolved.backend);
@@ -120,7 +128,7 @@ PerftestInfo perftest_info(const Report& report) {
   info.inlined = facts.number("inline", 0);
   info.outstanding_reads = facts.number("outstanding_reads", 0);
   if (info.outstanding_reads == 0) info.outstanding_reads = facts.number("max_rd_atomic", 0);
-  info.connection_manager = facts.flag("connection_manager");
+  info.connection_manager = facts.flag("rdma_cm");
   if (facts.flag("events")) info.completion_vector = facts.number("completion_vector", 0);
   return info;
 }

@@ -54,6 +54,9 @@ struct PerftestInfo {
 
 PerftestInfo perftest_info(const Report& report);
 
+/// The latency results, those under load among them; empty for bandwidth.
+std::vector<LatencyResult> latency_results(const Report& report);
+
 /// Whether the run was one by duration, and of latency: perftest has a short table for it.
 bool is_perftest_short(const Report& report);
 

@@ -51,12 +51,12 @@ Json test_info(const PerftestInfo& info) {
   return json;
 }
 
-Json row(const BandwidthResult& result, const Report& /*report*/, const PerftestStyle& style) {
+Json row(const BandwidthResult& result, const PerftestStyle& style) {
   const double average = perftest_bandwidth(result, style);
   const double scale = result.bits_per_s > 0 ? average / result.bits_per_s : 0;
   return {{"MsgSize", result.size_bytes},
           {"n_iterations", result.iterations},
-          {"BW_peak", style.peak ? result.bits_per_s_peak * scale : 0},
+          {"BW_peak", style.peak ? result.peak_bits_per_s * scale : 0},
           {"BW_average", average},
           {"BW_unit", style.gigabits ? "Gb/s" : "MiB/s"},
           {"MsgRate", result.messages_per_s / 1e6}};
@@ -88,11 +88,12 @@ Json row(const LatencyResult& result, const Report& report, const PerftestStyle&
 
 std::string to_perftest_json(const Report& report, const PerftestStyle& style) {
   Json rows = Json::array();
-  std::visit(
-      [&](const auto& results) {
-        for (const auto& result : results) rows.push_back(row(result, report, style));
-      },
-      report.results);
+  if (const auto* results = std::get_if<std::vector<BandwidthResult>>(&report.results)) {
+    for (const BandwidthResult& result : *results) rows.push_back(row(result, style));
+  }
+  for (const LatencyResult& result : latency_results(report)) {
+    rows.push_back(row(result, report, style));
+  }
   const Json document{{"test_info", test_info(perftest_info(report))},
                       {"results", rows.size() == 1 ? rows[0] : rows}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

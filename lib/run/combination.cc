@@ -31,6 +31,10 @@ void check_operation(const SessionSpec& spec) {
                  "--transport rc."
                : "SRD has no atomics: take another --op, or --transport rc.");
   }
+  if (spec.operation == OperationCode::compare_swap && spec.post_list > 1) {
+    refuse(fmt::format("--op {} with --post-list {}", operation, spec.post_list),
+           "Each of its messages looks for another word: leave out --post-list.");
+  }
   if (transport::is_atomic(spec.operation)) {
     if (spec.max_size != transport::kAtomicBytes) {
       refuse(fmt::format("--op {} of {} bytes", operation, spec.max_size),

@@ -89,6 +89,10 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
                                              : slots_within(memory, stride, outstanding);
   request.receive_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)
                                                 : slots_within(memory, stride, all_receives);
+  if (transport::is_atomic(spec.operation)) {
+    // Each word is one lane's own: swaps of two lanes on one word would not know each other.
+    request.send_slots = std::max(request.send_slots, spec.lanes);
+  }
   if (keeps_each) {
     // What is under way must not change, and what has arrived must stay until it was checked.
     request.send_slots = std::max(request.send_slots, spec.lanes);

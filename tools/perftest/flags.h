@@ -77,6 +77,7 @@ struct Flags {
   OneNumber one_number = OneNumber::none;
   bool json = false;
   std::string json_file = "perftest_out.json";
+  std::vector<std::string> counters;         ///< as sysfs names them: "hw_counters/out_of_sequence"
   std::optional<double> limit_bandwidth;     ///< in the report's unit
   std::optional<double> limit_message_rate;  ///< millions per second
 

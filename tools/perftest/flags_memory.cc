@@ -16,7 +16,7 @@ constexpr Flag kFlags[] = {
     {'\0', "mmap-offset", "bytes", kAll, Release::both, Take::mapped, "--memory file:PATH@OFFSET",
      "guest", [](Flags& f, const Given& g) { f.file_offset = bytes(g); }},
     {'\0', "odp", "", kSend | kWrite | kRead, Release::both, Take::mapped,
-     "--on-demand, where the device has it", "not exercised: rdma_rxe has it from Linux 7.2",
+     "--odp, where the device has it", "not exercised: rdma_rxe has it from Linux 7.2",
      [](Flags& f, const Given& /*g*/) { f.on_demand = true; }},
     {'\0', "disable_pcie_relaxed", "", kAll, Release::both, Take::mapped,
      "no --relaxed-ordering, which is on otherwise, as perftest's", "guest",

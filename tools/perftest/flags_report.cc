@@ -1,4 +1,6 @@
 // What is printed, and which result is a failure.
+#include <sstream>
+
 #include "flag_table.h"
 #include "values.h"
 
@@ -14,6 +16,16 @@ void set_output(Flags& flags, const Given& given) {
     flags.one_number = OneNumber::latency;
   } else {
     refuse_word(given, "bandwidth, message_rate or latency");
+  }
+}
+
+/// "hw_counters/a,counters/b"
+void set_counters(Flags& flags, const Given& given) {
+  flags.counters.clear();
+  std::istringstream names(given.text);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name.empty()) refuse_word(given, "names of counters, parted by commas");
+    flags.counters.push_back(name);
   }
 }
 
@@ -46,9 +58,9 @@ constexpr Flag kFlags[] = {
      "Run a client for each port, with -i 1 and with -i 2: one server of 'rdmabench serve' takes "
      "both.",
      "unit", nullptr},
-    {'W', "report-counters", "names", kAll, Release::both, Take::refused,
-     "Use 'rdmabench bw HOST --format json': it has every counter that changed, on both sides.",
-     "unit", nullptr},
+    {'W', "report-counters", "names", kAll, Release::both, Take::mapped,
+     "by how much each grew, after the table; all of them are in --format json", "guest",
+     set_counters},
     {'\0', "cpu_util", "", kAll, Release::both, Take::refused,
      "Run mpstat beside it: a thread that polls takes all of one processor.", "unit", nullptr},
     {'w', "limit_bw", "rate", kBw, Release::both, Take::mapped,

@@ -4,9 +4,9 @@
 
 namespace rdmabench::tools::perftest {
 
-IntervalRows::IntervalRows(std::chrono::nanoseconds interval, const report::PerftestStyle& style,
-                           Time start)
-    : interval_(interval), style_(style), due_(start + interval) {}
+IntervalRows::IntervalRows(std::chrono::nanoseconds interval, int directions,
+                           const report::PerftestStyle& style, Time start)
+    : interval_(interval), directions_(directions), style_(style), due_(start + interval) {}
 
 std::optional<std::string> IntervalRows::add(std::uint64_t size_bytes, std::uint64_t iterations,
                                              double messages_per_s, Time now) {
@@ -24,9 +24,9 @@ std::optional<std::string> IntervalRows::add(std::uint64_t size_bytes, std::uint
   report::BandwidthResult row;
   row.size_bytes = size_bytes;
   row.iterations = messages_;
-  row.messages_per_s = static_cast<double>(messages_) / seconds_;
+  row.messages_per_s = directions_ * static_cast<double>(messages_) / seconds_;
   row.bits_per_s = row.messages_per_s * bits;
-  row.bits_per_s_peak = fastest_ * bits;
+  row.peak_bits_per_s = directions_ * fastest_ * bits;
   messages_ = 0;
   seconds_ = fastest_ = 0;
   return report::perftest_row(row, style_);

@@ -16,16 +16,19 @@ class IntervalRows {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  IntervalRows(std::chrono::nanoseconds interval, const report::PerftestStyle& style, Time start);
+  /// `directions`: 2 where messages go both ways, of which the row counts both.
+  IntervalRows(std::chrono::nanoseconds interval, int directions,
+               const report::PerftestStyle& style, Time start);
 
   /// An epoch that ended at `now`: `iterations` is the total of the size so far, `messages_per_s`
-  /// the epoch's. Returns the row that is due, if one is; the rate in it is that of the epochs'
+  /// the epoch's, both of one direction. Returns the row that is due, if one is; the rate in it is that of the epochs'
   /// timed parts alone.
   std::optional<std::string> add(std::uint64_t size_bytes, std::uint64_t iterations,
                                  double messages_per_s, Time now);
 
  private:
   std::chrono::nanoseconds interval_;
+  int directions_;
   report::PerftestStyle style_;
   Time due_;
   std::uint64_t seen_ = 0;      // iterations at the end of the last epoch

@@ -4,10 +4,12 @@
 
 #include <csignal>
 #include <cstdio>
+#include <memory>
+#include <optional>
 
 #include "../output.h"
-#include "../process.h"
 #include "command_line.h"
+#include "interval_rows.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/report/text_table.h"
@@ -66,25 +68,40 @@ std::string text_of(const report::Report& report, const Flags& flags,
   return "";
 }
 
+/// Rows as they come, below a heading: what a run without an end can show.
+run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle& style) {
+  constexpr auto kInterval = std::chrono::seconds(5);  // perftest's default of -D
+  print(report::perftest_heading(style));
+  auto rows = std::make_shared<IntervalRows>(flags.duration.value_or(kInterval), flags.both_ways ? 2 : 1, style,
+                                             IntervalRows::Time::clock::now());
+  return [rows](const run::Progress& progress) {
+    const std::optional<std::string> row =
+        rows->add(progress.size_bytes, progress.iterations, progress.messages_per_s,
+                  IntervalRows::Time::clock::now());
+    if (row) print(*row);
+  };
+}
+
+/// What went wrong, on standard error; the exit code.
+int judge(const report::Report& report, const Flags& flags, const report::PerftestStyle& style) {
+  std::vector<std::string> faults = missed_limits(report, flags, style);
+  if (report.error) faults.push_back(*report.error);
+  for (const std::string& note : report.notes) tell(note);
+  for (const report::Suspicion& doubt : report.suspicions) tell("suspect: " + doubt.text);
+  for (const std::string& fault : faults) tell(fault);
+  return faults.empty() ? 0 : static_cast<int>(Fault::failed);
+}
+
 int measure(const Tool& tool, const Flags& flags) {
   const run::Config config = to_config(tool, flags);
-  pin(flags.cpu.value_or(-1));
-  const report::Report report = config.backend == "loop"
-                                    ? run::run_in_process(config, progress_line())
-                                    : run::run(config, flags.host, flags.port, progress_line());
   const report::PerftestStyle style{
       .gigabits = flags.gigabits, .peak = flags.peak, .cycles = flags.cycles};
-  print(text_of(report, flags, style));
-  for (const std::string& note : report.notes) tell(note);
-  int code = 0;
-  if (report.error) {
-    tell(*report.error);
-    code = static_cast<int>(Fault::failed);
-  }
-  for (const std::string& miss : missed_limits(report, flags, style)) {
-    tell(miss);
-    code = static_cast<int>(Fault::failed);
-  }
+  const run::OnProgress progress = flags.endless ? print_intervals(flags, style) : progress_line();
+  const report::Report report = config.backend == "loop"
+                                    ? run::run_in_process(config, progress)
+                                    : run::run(config, flags.host, flags.port, progress);
+  print(text_of(report, flags, style) + counter_lines(report, flags));
+  const int code = judge(report, flags, style);
   if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
   return code;
 }

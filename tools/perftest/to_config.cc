@@ -26,26 +26,38 @@ measure::StopRule stop_rule(const Tool& tool, const Flags& flags) {
                                        flags.lanes);
 }
 
-/// Options that this build's run::Config does not hold yet.
-void refuse_unknown(const Flags& flags) {
-  const auto refuse = [](bool given, std::string_view name) {
-    if (given) throw Error(Fault::unavailable, fmt::format("{} is not in this build", name));
-  };
-  refuse(flags.service != transport::Service::rc, "-c other than RC");
-  refuse(flags.connection_manager, "-R");
-  refuse(flags.lanes > 1, "-q above 1");
-  refuse(flags.receives != 0, "-r");
-  refuse(flags.post_list > 1, "-l");
-  refuse(flags.outstanding_reads != 0, "-o");
-  refuse(flags.shared_receives, "--use-srq");
-  refuse(flags.events || flags.completion_vector >= 0, "-e");
-  refuse(flags.rate_limit.has_value(), "--rate_limit");
-  refuse(flags.path != transport::PathOptions{}, "an option of the path");
-  refuse(flags.huge_pages || !flags.file.empty(), "memory other than host");
-  refuse(flags.on_demand, "--odp");
-  refuse(flags.numa != "auto", "--numa_node");
-  refuse(flags.both_ways, "-b");
-  refuse(flags.endless, "--run_infinitely");
+std::string memory(const Flags& flags) {
+  if (flags.huge_pages) return "huge";
+  if (flags.file.empty()) return "host";
+  return flags.file_offset == 0 ? fmt::format("file:{}", flags.file)
+                                : fmt::format("file:{}@{}", flags.file, flags.file_offset);
+}
+
+void set_rate(run::Config& config, const Flags& flags) {
+  constexpr double kGigabit = 1e9;
+  constexpr double kMebibyte = 8.0 * 1024 * 1024;
+  const double limit = flags.rate_limit.value_or(0);
+  switch (flags.rate_unit) {
+    case RateUnit::messages:
+      config.rate = limit;
+      break;
+    case RateUnit::gigabits:
+      config.bit_rate = limit * kGigabit;
+      break;
+    case RateUnit::mebibytes:
+      config.bit_rate = limit * kMebibyte;
+      break;
+  }
+}
+
+workload::Shape shape(const Tool& tool, const Flags& flags) {
+  if (tool.latency) return workload::Shape::latency;
+  return flags.both_ways ? workload::Shape::duplex : workload::Shape::stream;
+}
+
+/// A message's arrival is seen in memory by its last byte, which must then come last.
+bool relaxed_ordering(const Tool& tool, const Flags& flags) {
+  return flags.relaxed_ordering && !(tool.latency && tool.operation == OperationCode::write);
 }
 
 }  // namespace
@@ -91,21 +103,38 @@ std::uint32_t signal_every(const Tool& tool, const Flags& flags) {
 }
 
 run::Config to_config(const Tool& tool, const Flags& flags) {
-  refuse_unknown(flags);
   run::Config config;
-  config.shape = tool.latency ? workload::Shape::latency : workload::Shape::stream;
+  config.shape = shape(tool, flags);
   config.operation = operation(tool, flags);
   config.sizes = sizes(tool, flags);
   config.stop = stop_rule(tool, flags);
   config.backend = flags.backend;
   config.provider = flags.provider;
   config.timeout = flags.timeout;
-  config.device = device(flags);
+  if (!flags.device.empty()) config.devices = {device(flags)};
   config.gid_index = flags.gid_index;
   config.mtu = flags.mtu;
+  config.path = flags.path;
+  config.connection_manager = flags.connection_manager;
+  // The other back ends have services of their own, and RC is perftest's default.
+  const bool plain = flags.backend != "verbs" && flags.service == transport::Service::rc;
+  config.service = plain ? transport::Service::automatic : flags.service;
+  config.lanes = flags.lanes;
   config.depth = flags.depth != 0 || tool.latency ? flags.depth : kDepth;
+  config.receives = flags.receives;
   config.signal_every = signal_every(tool, flags);
+  config.post_list = flags.post_list;
+  config.outstanding_reads = flags.outstanding_reads;
+  config.shared_receives = flags.shared_receives;
+  config.events = flags.events;
+  config.completion_vector = flags.completion_vector;
   config.inline_limit = flags.inline_limit;
+  set_rate(config, flags);
+  config.memory = memory(flags);
+  config.numa = flags.numa;
+  config.relaxed_ordering = relaxed_ordering(tool, flags);
+  config.on_demand = flags.on_demand;
+  if (flags.cpu) config.cpus = {*flags.cpu};
   config.validate = flags.validate;
   return config;
 }

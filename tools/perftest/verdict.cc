@@ -2,9 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::tools::perftest {
+
+std::string counter_lines(const report::Report& report, const Flags& flags) {
+  std::string text;
+  for (const std::string& name : flags.counters) {
+    const auto& counters = report.counters.client;
+    const auto found = std::find_if(counters.begin(), counters.end(),
+                                    [&](const auto& counter) { return counter.source == name; });
+    const bool known = found != counters.end() && found->change;
+    text += fmt::format("\t{}={}\n", name, known ? std::to_string(*found->change) : "unknown");
+  }
+  return text;
+}
 
 std::vector<std::string> missed_limits(const report::Report& report, const Flags& flags,
                                        const report::PerftestStyle& style) {

@@ -1,4 +1,4 @@
-// Limits that a result must reach: perftest's -w and -y.
+// What is told of a result beside its table: counters, and limits that it misses.
 #pragma once
 
 #include <string>
@@ -13,5 +13,9 @@ namespace rdmabench::tools::perftest {
 /// limit but nothing was measured. Every size must reach every limit: perftest is content with one.
 std::vector<std::string> missed_limits(const report::Report& report, const Flags& flags,
                                        const report::PerftestStyle& style);
+
+/// "\thw_counters/out_of_sequence=3" for each counter that was asked for, of this side; a counter
+/// that is not in the report has "unknown" for its number. "" when none was asked for.
+std::string counter_lines(const report::Report& report, const Flags& flags);
 
 }  // namespace rdmabench::tools::perftest

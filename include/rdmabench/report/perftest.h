@@ -26,8 +26,8 @@ struct PerftestStyle {
 ///
 /// Of Resolved::details it reads link_layer, mtu, gid, gid_index, lid, inline, max_rd_atomic, qpn,
 /// psn, rkey, vaddr, remote_gid, remote_lid, remote_qpn, remote_psn, remote_rkey, remote_vaddr,
-/// post_api and relaxed_ordering; of Report::config lanes, depth, receives, signal_every,
-/// post_list, shared_receives, events, completion_vector, connection_manager, outstanding_reads and
+/// post_api and relaxed_ordering; of Report::config queue_pairs, depth, receives, signal_every,
+/// post_list, shared_receives, events, completion_vector, rdma_cm, outstanding_reads and
 /// duration_s. qpn, psn, lid, rkey and vaddr are numbers, parted by commas where they differ
 /// between queue pairs; hexadecimal begins with 0x. Without a qpn there are no lines of addresses.
 std::string to_perftest(const Report& report, const PerftestStyle& style = {});

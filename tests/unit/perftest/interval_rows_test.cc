@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 TEST(IntervalRows, ARowHoldsTheEpochsOfItsInterval) {
   const IntervalRows::Time start{};
-  IntervalRows rows(seconds(1), {.gigabits = true}, start);
+  IntervalRows rows(seconds(1), 1, {.gigabits = true}, start);
   EXPECT_EQ(rows.add(125000, 100, 100, start + milliseconds(300)), std::nullopt);
   // 100 messages in a second and 300 in one: 200 a second, the fastest epoch 300.
   EXPECT_EQ(rows.add(125000, 400, 300, start + seconds(1)),
@@ -22,9 +22,16 @@ TEST(IntervalRows, ARowHoldsTheEpochsOfItsInterval) {
               testing::HasSubstr("200              0.20               0.20"));
 }
 
+TEST(IntervalRows, BothWaysCountTwice) {
+  const IntervalRows::Time start{};
+  IntervalRows rows(seconds(1), 2, {.gigabits = true}, start);
+  EXPECT_THAT(rows.add(125000, 400, 200, start + seconds(1)).value(),
+              testing::HasSubstr("400              0.40               0.40"));
+}
+
 TEST(IntervalRows, AnIntervalWithoutAnEpochHasNoRow) {
   const IntervalRows::Time start{};
-  IntervalRows rows(seconds(1), {}, start);
+  IntervalRows rows(seconds(1), 1, {}, start);
   EXPECT_NE(rows.add(8, 100, 100, start + seconds(5)), std::nullopt);
   EXPECT_EQ(rows.add(8, 200, 100, start + milliseconds(5500)), std::nullopt)
       << "the missed intervals are not made up for";

@@ -75,6 +75,92 @@ TEST(ToConfig, Operations) {
             OperationCode::compare_swap);
 }
 
+TEST(ToConfig, EveryOptionOfALinkArrives) {
+  const run::Config config = config_of("ib_write_bw", {"-q4",
+                                                       "-t64",
+                                                       "-r",
+                                                       "32",
+                                                       "-Q8",
+                                                       "-l8",
+                                                       "-e",
+                                                       "-X3",
+                                                       "-I64",
+                                                       "-x2",
+                                                       "-m1024",
+                                                       "-R",
+                                                       "--sl=3",
+                                                       "--tclass=96",
+                                                       "--qp-timeout=18",
+                                                       "--odp",
+                                                       "--numa_node=1",
+                                                       "--pin_cores=2",
+                                                       "--data_validation",
+                                                       "-d",
+                                                       "mlx5_0",
+                                                       "-i2",
+                                                       "--timeout=3s",
+                                                       "h"});
+  EXPECT_EQ(config.lanes, 4U);
+  EXPECT_EQ(config.stop.count, 20000U) << "perftest counts the iterations of each queue pair";
+  EXPECT_EQ(config.depth, 64U);
+  EXPECT_EQ(config.receives, 32U);
+  EXPECT_EQ(config.signal_every, 8U);
+  EXPECT_EQ(config.post_list, 8U);
+  EXPECT_TRUE(config.events);
+  EXPECT_EQ(config.completion_vector, 3);
+  EXPECT_EQ(config.inline_limit, 64);
+  EXPECT_EQ(config.gid_index, 2);
+  EXPECT_EQ(config.mtu, 1024);
+  EXPECT_TRUE(config.connection_manager);
+  EXPECT_EQ(config.path.service_level, 3);
+  EXPECT_EQ(config.path.traffic_class, 96);
+  EXPECT_EQ(config.path.timeout, 18);
+  EXPECT_TRUE(config.on_demand);
+  EXPECT_EQ(config.numa, "1");
+  EXPECT_THAT(config.cpus, ElementsAre(2));
+  EXPECT_TRUE(config.validate);
+  EXPECT_THAT(config.devices, ElementsAre("mlx5_0:2"));
+  EXPECT_EQ(config.timeout, seconds(3));
+}
+
+TEST(ToConfig, ShapesServicesAndQueues) {
+  EXPECT_EQ(config_of("ib_write_bw", {"-b", "h"}).shape, workload::Shape::duplex);
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).service, transport::Service::rc);
+  EXPECT_EQ(config_of("ib_write_bw", {"--backend=ofi", "h"}).service,
+            transport::Service::automatic);
+  EXPECT_EQ(config_of("ib_send_bw", {"-cUD", "h"}).service, transport::Service::ud);
+  EXPECT_TRUE(config_of("ib_send_bw", {"--use-srq", "h"}).shared_receives);
+  EXPECT_EQ(config_of("ib_read_bw", {"-o", "4", "h"}).outstanding_reads, 4U);
+  EXPECT_EQ(config_of("ib_write_bw", {"--run_infinitely", "h"}).stop.kind, Kind::duration);
+}
+
+TEST(ToConfig, Rates) {
+  EXPECT_EQ(config_of("ib_write_bw", {"--rate_limit=10", "h"}).bit_rate, 10e9);
+  EXPECT_EQ(config_of("ib_write_bw", {"--rate_limit=1", "--rate_units=M", "h"}).bit_rate,
+            8.0 * 1024 * 1024);
+  const run::Config paced = config_of("ib_write_bw", {"--rate_limit=500", "--rate_units=p", "h"});
+  EXPECT_EQ(paced.rate, 500);
+  EXPECT_EQ(paced.bit_rate, 0);
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).bit_rate, 0);
+}
+
+TEST(ToConfig, Memory) {
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).memory, "host");
+  EXPECT_EQ(config_of("ib_write_bw", {"--use_hugepages", "h"}).memory, "huge");
+  EXPECT_EQ(config_of("ib_write_bw", {"--mmap=/tmp/x", "h"}).memory, "file:/tmp/x");
+  EXPECT_EQ(config_of("ib_write_bw", {"--mmap=/tmp/x", "--mmap-offset=4K", "h"}).memory,
+            "file:/tmp/x@4096");
+  EXPECT_EQ(config_of("ib_write_bw", {"--disable_numa", "h"}).numa, "none");
+}
+
+TEST(ToConfig, RelaxedOrderingIsOnExceptWhereItWouldBreakTheTest) {
+  EXPECT_TRUE(config_of("ib_write_bw", {"h"}).relaxed_ordering);
+  EXPECT_FALSE(config_of("ib_write_bw", {"--disable_pcie_relaxed", "h"}).relaxed_ordering);
+  EXPECT_FALSE(config_of("ib_write_lat", {"h"}).relaxed_ordering)
+      << "the last byte says that a message is there";
+  EXPECT_TRUE(config_of("ib_read_lat", {"h"}).relaxed_ordering);
+}
+
 TEST(ToConfig, TheDeviceHasItsPort) {
   const auto named = [](const std::vector<std::string>& words) {
     return device(parse(*find_tool("ib_write_bw"), words).flags);

@@ -42,6 +42,19 @@ TEST(Verdict, TheRateCountsWithoutABandwidthToo) {
               ElementsAre(HasSubstr("size 64"), HasSubstr("size 64K")));
 }
 
+TEST(Counters, AreNamedAsSysfsNamesThem) {
+  Flags flags;
+  flags.counters = {"hw_counters/sent_pkts", "hw_counters/none", "hw_counters/back"};
+  report::Report report;
+  report.counters.client = {
+      {"rxe0:1", "packets_sent", "traffic", "hw_counters/sent_pkts", 800, false},
+      {"rxe0:1", "went_back", "traffic", "hw_counters/back", std::nullopt, false}};
+  EXPECT_EQ(counter_lines(report, flags),
+            "\thw_counters/sent_pkts=800\n\thw_counters/none=unknown\n"
+            "\thw_counters/back=unknown\n");
+  EXPECT_EQ(counter_lines(report, {}), "");
+}
+
 TEST(Verdict, NothingMeasuredReachesNothing) {
   Flags flags;
   report::Report report;
