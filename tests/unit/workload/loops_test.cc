@@ -199,6 +199,8 @@ TEST(Loops, AreNotThereWhereTheyWouldProveNothing) {
   LoopKey key = key_of(Shape::duplex, OperationCode::send, false);
   key.paced = true;
   EXPECT_EQ(loop_over(pair.client, key).loop, nullptr);
+  key.shape = Shape::open_loop;  // always paced
+  EXPECT_NE(loop_over(pair.client, key).loop, nullptr);
   key = key_of(Shape::latency, OperationCode::send, false);
   key.target_idle = true;
   EXPECT_EQ(loop_over(pair.client, key).loop, nullptr);
