@@ -78,7 +78,7 @@ void Core::connect(std::string_view peer_address) {
   if (!peer_.empty()) throw Error(Fault::usage, "a verbs endpoint was connected twice");
   const Address peer = read_address(peer_address);
   check_peer(peer);
-  window_address_ = peer.window;
+  to_window_ = peer.window - send_address_;
   window_key_ = peer.window_key;
   reads_out_ = std::min(reads_out_, peer.reads_in);
   post_all_receives();

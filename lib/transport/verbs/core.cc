@@ -94,6 +94,7 @@ void Core::build(std::span<Lane> lanes) {
   lanes_ = lanes;
   send_address_ = sends_.address();
   signal_every_ = plan_.signal_every;
+  interval_ = signal_every_ == 1 ? std::uint64_t{1} << 62 : signal_every_;
   depth_ = plan_.depth;
   completion_queue_ = queues_.completions.sends();
   completion_queues_ = queues_.completions.all();
@@ -208,8 +209,11 @@ void Core::prepare(OperationCode code, std::uint64_t size) {
   for (Lane& lane : lanes_) {
     lane.posted = 0;
     lane.limit = depth_;
-    lane.signal_at = signal_every_ - 1;
+    lane.signal_at = interval_ - 1;
     fit(lane.request, code, size);
+    if (signal_every_ == 1) lane.request.send_flags |= IBV_SEND_SIGNALED;
+    lane.signalled = lane.request;
+    lane.signalled.send_flags |= IBV_SEND_SIGNALED;
     for (ibv_send_wr& request : lane.list) fit(request, code, size);
   }
 }

@@ -87,8 +87,9 @@ class Core {
 
   // The data path. What posts read comes first, together.
   std::uint64_t send_address_ = 0;
-  std::uint64_t window_address_ = 0;  ///< the peer's
+  std::uint64_t to_window_ = 0;  ///< from there to the peer's window, modulo 2^64
   std::uint64_t signal_every_ = 1;
+  std::uint64_t interval_ = 1;  ///< the same, or endless where every request asks by itself
   std::uint64_t depth_ = 1;
   unsigned send_flags_ = 0;         ///< of the prepared request, but for the signal
   std::uint32_t segments_ = 1;      ///< scatter/gather entries of the prepared request

@@ -62,8 +62,11 @@ class BasicEndpoint : public Core {
   [[gnu::always_inline]] PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
                                          std::uint32_t lane_index = 0) noexcept {
     Lane& lane = this->lane(lane_index);
-    aim<Op>(lane.request, lane.piece, offset, word);
-    return submit(lane, lane.request, send_flags_, signal);
+    const std::uint64_t number = lane.posted;
+    if (number == lane.limit) return PostStatus::busy;
+    ibv_send_wr& request = asks(lane, number, signal) ? lane.signalled : lane.request;
+    aim<Op>(request, lane.piece, offset, word);
+    return submit(lane, request, number);
   }
 
   template <class Op>
@@ -85,14 +88,14 @@ class BasicEndpoint : public Core {
     // One completion for a burst in which the interval ends: it stands for all before it.
     ibv_send_wr& last = request[burst.count - 1];
     const std::uint64_t end = first + burst.count;
-    const bool asks = lane.signal_at < end || signal == Signal::now;
-    if (asks) {
+    const bool ends = lane.signal_at < end || signal_every_ <= burst.count || signal == Signal::now;
+    if (ends) {
       last.send_flags = send_flags_ | IBV_SEND_SIGNALED;
-      lane.signal_at = end + signal_every_ - 1;
+      lane.signal_at = end + interval_ - 1;
     }
-    ibv_send_wr* refused = nullptr;
+    ibv_send_wr* refused;  // set where the call fails
     const int code = ibv_post_send(lane.queue_pair, request, &refused);
-    if (asks) last.send_flags = send_flags_;
+    if (ends) last.send_flags = send_flags_;
     if (code != 0) [[unlikely]]
       return refuse_list(lane, code, refused);
     count(lane, end, burst.count);
@@ -100,7 +103,12 @@ class BasicEndpoint : public Core {
   }
 
   [[gnu::always_inline]] PostStatus post_token(Signal signal) noexcept {
-    return submit(lane(0), token_, 0, signal);
+    Lane& lane = this->lane(0);
+    const std::uint64_t number = lane.posted;
+    if (number == lane.limit) return PostStatus::busy;
+    const bool ends = asks(lane, number, signal) || signal_every_ == 1;
+    token_.send_flags = ends ? unsigned{IBV_SEND_SIGNALED} : 0U;
+    return submit(lane, token_, number);
   }
 
   /// `slot` is one that a Received named.
@@ -180,7 +188,9 @@ class BasicEndpoint : public Core {
     } else {
       piece.addr = address;
     }
-    if constexpr (!Op::kTwoSided) request.wr.rdma.remote_addr = window_address_ + offset;
+    if constexpr (!Op::kTwoSided) {
+      request.wr.rdma.remote_addr = send_address_ + offset + to_window_;
+    }
     if constexpr (Op::kImmediate) request.imm_data = htonl(static_cast<std::uint32_t>(word));
     if constexpr (Op::kCode == OperationCode::compare_swap) {
       request.wr.atomic.compare_add = word;
@@ -188,17 +198,19 @@ class BasicEndpoint : public Core {
     }
   }
 
-  [[gnu::always_inline]] PostStatus submit(Lane& lane, ibv_send_wr& request, unsigned flags,
-                                           Signal signal) noexcept {
-    const std::uint64_t number = lane.posted;
-    if (number == lane.limit) return PostStatus::busy;
-    if (number == lane.signal_at || signal == Signal::now) {
-      flags |= IBV_SEND_SIGNALED;
-      lane.signal_at = number + signal_every_;
-    }
+  /// Whether this post must be one that asks for a completion. Where all do, `request` does so
+  /// itself, and its way is the shorter one.
+  [[gnu::always_inline]] bool asks(Lane& lane, std::uint64_t number, Signal signal) noexcept {
+    if (number != lane.signal_at && signal != Signal::now) [[likely]]
+      return false;
+    lane.signal_at = number + interval_;
+    return true;
+  }
+
+  [[gnu::always_inline]] PostStatus submit(Lane& lane, ibv_send_wr& request,
+                                           std::uint64_t number) noexcept {
     request.wr_id = id_of(lane, number);
-    request.send_flags = flags;
-    ibv_send_wr* refused = nullptr;
+    ibv_send_wr* refused;  // of no interest: there is one
     const int code = ibv_post_send(lane.queue_pair, &request, &refused);
     if (code != 0) [[unlikely]]
       return refuse_send(lane, code);

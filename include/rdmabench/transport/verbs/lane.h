@@ -16,10 +16,11 @@ struct Lane {
   std::uint64_t signal_at = 0;  ///< the number of the next post that asks for a completion
   std::uint64_t tag = 0;        ///< of the wr_ids of its sends: its index in the upper half
   ibv_send_wr request{};        ///< of post()
-  ibv_sge piece{};              ///< of `request`, where messages have one
+  ibv_send_wr signalled{};      ///< the same, but that it always asks for a completion
+  ibv_sge piece{};              ///< of both, where messages have one
 
   std::vector<ibv_send_wr> list;  ///< of post_list(): a chain, as long as the longest burst
-  std::vector<ibv_sge> pieces;    ///< of `list`, and of `request` where messages have several
+  std::vector<ibv_sge> pieces;    ///< of `list`, and of both where messages have several
   std::uint32_t chained = 0;      ///< members of the list that are linked now
 };
 
