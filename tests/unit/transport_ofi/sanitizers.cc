@@ -16,5 +16,5 @@ const char* __asan_default_options() {
 /// peer.
 const char* __lsan_default_suppressions() {
   return "leak:fi_endpoint\nleak:fi_cq_read\nleak:fi_send\nleak:fi_write\nleak:fi_read\n"
-         "leak:fi_inject\n";
+         "leak:fi_inject\nleak:fi_fetch_atomic\nleak:fi_compare_atomic\n";
 }
