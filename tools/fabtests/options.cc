@@ -23,10 +23,13 @@ constexpr std::array<std::string_view, 5> kNames{"fi_rma_bw", "fi_rdm_pingpong",
 constexpr std::uint16_t kOutOfBandPort = 3000;
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 30;
 
-// In sets of tests.
-constexpr unsigned kRmaBw = 1, kRdmPingPong = 2, kRmaPingPong = 4, kRdmBw = 8, kMsgPingPong = 16;
+// Sets of programs, a bit for each.
+constexpr unsigned bit(Program program) {
+  return 1U << static_cast<unsigned>(program);
+}
 constexpr unsigned kAll = 31;
-constexpr unsigned kRma = kRmaBw | kRmaPingPong;
+constexpr unsigned kRma = bit(Program::rma_bw) | bit(Program::rma_pingpong);
+constexpr unsigned kMsgPingPong = bit(Program::msg_pingpong);
 
 /// What is known while the words are read.
 struct State {
@@ -261,10 +264,6 @@ void apply_long(State& state, int code, const std::string& text) {
   }
 }
 
-unsigned bit(Program test) {
-  return 1U << static_cast<unsigned>(test);
-}
-
 std::string letters(Program test) {
   std::string all;
   for (const Flag& flag : kFlags) {
@@ -282,6 +281,7 @@ void read_words(State& state, std::vector<std::string>& words) {
        {"debug-assert", no_argument, nullptr, kDebugAssert},
        {nullptr, 0, nullptr, 0}}};
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const int count = static_cast<int>(words.size());
