@@ -89,6 +89,13 @@ FakeId* make_id(rdma_event_channel* channel) {
   return id;
 }
 
+void forget(FakeId& id) {
+  if (id.peer != nullptr) id.peer->peer = nullptr;
+  ids().erase(&id);
+  delete &id;
+  --state().live;
+}
+
 void tell(FakeId& id, rdma_cm_event_type type, int status = 0,
           const rdma_conn_param* parameters = nullptr) {
   ManagerFault& fault = state().manager_fault;
@@ -170,17 +177,18 @@ int rdma_destroy_id(rdma_cm_id* id) {
   const std::lock_guard lock(state().mutex);
   FakeId& own = mine(id);
   if (own.unacknowledged != 0) violate("identifier destroyed before its events: would block");
-  std::erase_if(state().listeners, [&own](const auto& entry) { return entry.second == &own; });
-  auto& events = static_cast<FakeEventChannel*>(id->channel)->events;
-  std::erase_if(events, [&](FakeEvent* event) {
-    if (event->id != id) return false;
+  const bool listened = std::erase_if(state().listeners, [&own](const auto& entry) {
+                          return entry.second == &own;
+                        }) != 0;
+  std::erase_if(static_cast<FakeEventChannel*>(id->channel)->events, [&](FakeEvent* event) {
+    // Who knocked and was never seen goes with the listener.
+    const bool unseen = listened && event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
+    if (event->id != id && !unseen) return false;
+    if (unseen) forget(mine(event->id));
     delete event;
     return true;
   });
-  if (own.peer != nullptr) own.peer->peer = nullptr;
-  ids().erase(&own);
-  delete &own;
-  --state().live;
+  forget(own);
   return 0;
 }
 
