@@ -162,7 +162,7 @@ class BasicEndpoint : public Core {
   }
 
  private:
-  static constexpr int kBatch = 16;
+  static constexpr int kBatch = 64;  // of completions: what a poll costs is shared by them
   using Lanes = std::conditional_t<kManyLanes, std::vector<Lane>, std::array<Lane, 1>>;
   using PostReceiveCall = int (*)(void* queue, ibv_recv_wr*, ibv_recv_wr**) noexcept;
 
@@ -227,35 +227,37 @@ class BasicEndpoint : public Core {
   [[gnu::always_inline]] int poll_queue(ibv_cq* queue, OnReceive& on_receive) noexcept {
     ibv_wc completions[kBatch];
     const int count = ibv_poll_cq(queue, kBatch, completions);
+    std::uint64_t limit = kManyLanes ? 0 : lanes_[0].limit;
     for (int i = 0; i < count; ++i) {
       const ibv_wc& completion = completions[i];
-      if (completion.status != IBV_WC_SUCCESS) [[unlikely]]
+      if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
+        if constexpr (!kManyLanes) lanes_[0].limit = limit;
         return fail(completion);
+      }
       // The number tells receives from sends, as the opcode does, without a second field to read.
-      if ((completion.wr_id & kReceiveBit) == 0) {
-        complete(completion.wr_id);
-      } else {
+      if ((completion.wr_id & kReceiveBit) != 0) {
         const bool has_immediate = (completion.wc_flags & IBV_WC_WITH_IMM) != 0;
         on_receive(Received{static_cast<std::uint32_t>(completion.wr_id),
                             has_immediate ? ntohl(completion.imm_data) : 0,
                             kReliable ? completion.byte_len : completion.byte_len - header_bytes_});
+      } else if constexpr (kManyLanes) {
+        complete(completion.wr_id);
+      } else {
+        limit = completion.wr_id + 1 + depth_;
       }
     }
     if (count < 0) [[unlikely]]
       return fail(count);
+    if constexpr (!kManyLanes) lanes_[0].limit = limit;
     return count;
   }
 
   [[gnu::always_inline]] void complete(std::uint64_t id) noexcept {
-    if constexpr (kManyLanes) {
-      Lane& lane = lanes_[id >> 32];
-      const std::uint64_t before = lane.limit - depth_;
-      const auto more = static_cast<std::uint32_t>(id) + 1 - static_cast<std::uint32_t>(before);
-      lane.limit += more;
-      completed_ += more;
-    } else {
-      lanes_[0].limit = id + 1 + depth_;
-    }
+    Lane& lane = lanes_[id >> 32];
+    const std::uint64_t before = lane.limit - depth_;
+    const auto more = static_cast<std::uint32_t>(id) + 1 - static_cast<std::uint32_t>(before);
+    lane.limit += more;
+    completed_ += more;
   }
 
   Lanes lanes_;
