@@ -48,6 +48,17 @@ TEST(InProcess, LatencyHasARowForEverySizeAndEverySampleInIt) {
   }
 }
 
+TEST(InProcess, EachSizeMayHaveACountOfItsOwn) {
+  Config c = config(Shape::latency, OperationCode::send);
+  c.counts = {10, 20, 30};
+  const report::Report report = run_in_process(c);
+  const auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
+  ASSERT_EQ(rows.size(), 3U);
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].iterations, 10 * (i + 1));
+  c.counts = {10};
+  EXPECT_THROW(run_in_process(c), Error);
+}
+
 TEST(InProcess, BandwidthCountsThePayloadOnce) {
   for (const OperationCode operation : kAll) {
     const report::Report report = run_in_process(config(Shape::stream, operation));

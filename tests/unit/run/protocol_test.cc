@@ -18,6 +18,8 @@ Request sample() {
   request.spec.depth = 64;
   request.spec.signal_every = 16;
   request.spec.provider = "tcp";
+  request.spec.delivery = true;
+  request.spec.shared_memory = true;
   request.spec.path.traffic_class = 96;
   request.spec.events = true;
   request.rails = {{{"verbs", "", "no device"}, {"ofi", "{}", ""}}};
@@ -45,6 +47,8 @@ TEST(Protocol, ARequestSurvivesTheWire) {
   EXPECT_EQ(got.spec.signal_every, 16U);
   EXPECT_EQ(got.spec.inline_limit, -1);
   EXPECT_EQ(got.spec.provider, "tcp");
+  EXPECT_TRUE(got.spec.delivery);
+  EXPECT_TRUE(got.spec.shared_memory);
   EXPECT_EQ(got.spec.timeout, std::chrono::seconds(10));
   EXPECT_EQ(got.spec.path, sample().spec.path);
   EXPECT_TRUE(got.spec.events);

@@ -40,6 +40,11 @@ class ServerTest : public ::testing::Test {
   /// Ends the server; then every session has reported.
   std::vector<std::string> stop() {
     server_->stop();
+    return wait();
+  }
+
+  /// Until the server has ended by itself.
+  std::vector<std::string> wait() {
     thread_.join();
     return lines_;
   }
@@ -69,6 +74,16 @@ TEST_F(ServerTest, ServesOneClientAfterAnother) {
   start({});
   for (int i = 0; i < 5; ++i) expect_service();
   EXPECT_EQ(stop().size(), 5U);
+}
+
+TEST_F(ServerTest, EndsAfterAsManySessionsAsItWasToldOf) {
+  ServerConfig config;
+  config.sessions = 2;
+  start(config);
+  expect_service();
+  { const Channel leaves = dial(); }
+  EXPECT_EQ(wait().size(), 2U);
+  EXPECT_EQ(server_->failed_sessions(), 1U);
 }
 
 TEST_F(ServerTest, AClientThatLeavesCostsOneLine) {
