@@ -172,6 +172,9 @@ Verdict judge_verbs_address(std::string_view text) {
   return judge(text, transport::verbs::read_address, transport::verbs::write_address,
                [](const Address& address) -> std::string {
                  if (!is_mtu(address.mtu)) return "an MTU that is none was taken";
+                 if (address.queues.empty() || address.queues.size() > address.lanes) {
+                   return "another number of queue pairs than lanes was taken";
+                 }
                  const bool wraps = address.window + address.window_bytes < address.window;
                  return wraps ? "a window that wraps was taken" : "";
                });
@@ -189,15 +192,17 @@ Verdict judge_ofi_fit(std::string_view text) {
 }
 Verdict judge_ofi_address(std::string_view text) {
   using transport::ofi::Address;
-  return judge(
-      text, transport::ofi::read_address, transport::ofi::write_address,
-      [](const Address& address) -> std::string {
-        if (address.name.empty() || address.name.size() > transport::ofi::kMaxEndpointName) {
-          return "an endpoint name out of bounds was taken";
-        }
-        const bool wraps = address.window_base + address.window_bytes < address.window_base;
-        return wraps ? "a window that wraps was taken" : "";
-      });
+  return judge(text, transport::ofi::read_address, transport::ofi::write_address,
+               [](const Address& address) -> std::string {
+                 for (const std::string& name : address.names) {
+                   if (name.empty() || name.size() > transport::ofi::kMaxEndpointName) {
+                     return "an endpoint name out of bounds was taken";
+                   }
+                 }
+                 const bool wraps =
+                     address.window_base + address.window_bytes < address.window_base;
+                 return wraps ? "a window that wraps was taken" : "";
+               });
 }
 #endif
 

@@ -84,8 +84,8 @@ void add_verbs(std::vector<Seed>& list) {
                                                            .mtu = 1024,
                                                            .reason = "same subnet"})});
   list.push_back({"payload", "seed-verbs-address",
-                  "A" + transport::verbs::write_address({.qpn = 17,
-                                                         .psn = 0x123456,
+                  "A" + transport::verbs::write_address({.lanes = 2,
+                                                         .queues = {{17, 0x123456, 0}, {18, 1, 0}},
                                                          .lid = 0,
                                                          .gid = gid("10.0.0.2"),
                                                          .mtu = 1024,
@@ -113,7 +113,7 @@ void add_ofi(std::vector<Seed>& list) {
                                                        .provider = "tcp;ofi_rxm",
                                                        .protocol = 7,
                                                        .addr_format = 2,
-                                                       .name = std::string("\x02\x00\xab", 3),
+                                                       .names = {std::string("\x02\x00\xab", 3)},
                                                        .window_base = 4096,
                                                        .window_bytes = 65536,
                                                        .window_key = 3})});
