@@ -170,7 +170,7 @@ void add_queues(CLI::App& app, Options& options) {
       ->group(group);
   app.add_flag("-e,--events", config.events, "sleep for completions instead of polling")
       ->group(group);
-  add_number(app, "--completion-vector", config.completion_vector, 0, 65535,
+  add_number(app, "-X,--completion-vector", config.completion_vector, 0, 65535,
              "interrupt vector of the events [0]")
       ->group(group);
   add_parsed(
@@ -202,6 +202,23 @@ void add_path(CLI::App& app, Options& options) {
                  "libfabric provider, on both sides: tcp, shm, efa ... [by route]")
       ->type_name("NAME")
       ->group(group);
+  app.add_option("--fabric", config.fabric,
+                 "libfabric fabric of this side, by name: efa, efa-direct [by route]")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_flag("--delivery", config.delivery,
+               "libfabric: a local completion means that the peer has it all")
+      ->group(group);
+  app.add_flag("--shared-memory", config.shared_memory,
+               "libfabric: let efa reach a peer of its own host through memory")
+      ->group(group);
+  add_parsed(
+      app, "--require",
+      [&](const std::string& text) { config.requirements = run::parse_requirements(text); },
+      "measure only if: rdma-write, rdma-read (the device does them), no-shm, in-order-128, "
+      "fabric=NAME")
+      ->type_name("LIST")
+      ->group(group);
   add_parsed(
       app, "-c,--transport", [&](const std::string& text) { config.service = parse_service(text); },
       "rc, uc, ud, xrc, dc or srd (verbs); rdm or msg (libfabric) [rc; rdm]")
@@ -218,12 +235,12 @@ void add_path(CLI::App& app, Options& options) {
       ->group(group);
   transport::PathOptions& path = config.path;
   add_number(app, "-S,--sl", path.service_level, 0, 15, "service level [0]")->group(group);
-  add_number(app, "--tclass", path.traffic_class, 0, 255,
+  add_number(app, "-T,--tclass", path.traffic_class, 0, 255,
              "traffic class; on RoCE v2 the TOS byte: DSCP times 4 [0]")
       ->group(group);
   add_number(app, "--flow-label", path.flow_label, 0, (1 << 20) - 1, "IPv6 flow label [0]")
       ->group(group);
-  add_number(app, "--hop-limit", path.hop_limit, 0, 255, "hops that a packet may go [64]")
+  add_number(app, "-L,--hop-limit", path.hop_limit, 0, 255, "hops that a packet may go [64]")
       ->group(group);
   add_number(app, "--pkey-index", path.partition_index, 0, 65535, "partition key's index [0]")
       ->group(group);

@@ -69,6 +69,9 @@ void add_serve(CLI::App& app, Command& command) {
       ->type_name("ADDRESS");
   add_port(*sub, config.port);
   add_cpus(*sub, config.cpus);
+  sub->add_option("--device", config.device,
+                  "use this device only: NAME[:PORT] or a libfabric domain [to match the client]")
+      ->type_name("NAME");
   sub->add_option("--max-clients", config.max_clients, "clients at once [64]")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));

@@ -84,6 +84,19 @@ report::Resolved resolved(Session& session, const std::string& reason) {
   return facts;
 }
 
+/// Throws Error(failed) that lists what is not met on any link.
+void check_requirements(Session& session, const Config& config) {
+  std::string reasons;
+  for (std::size_t i = 0; i < session.links(); ++i) {
+    for (const Unmet& one : unmet(config.requirements, session.link(i).describe())) {
+      reasons += fmt::format("{}{}", reasons.empty() ? "" : " ", one.reason);
+    }
+  }
+  if (reasons.empty()) return;
+  throw Error(Fault::failed, fmt::format("--require is not met: {}", reasons),
+              "Leave the condition out to measure all the same.");
+}
+
 report::Clock clock_facts(const measure::TickRate& rate) {
   const measure::ClockSource source = measure::clock_choice().source;
   return {.source = source == measure::ClockSource::tsc ? "tsc" : "CLOCK_MONOTONIC_RAW",
@@ -137,6 +150,7 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
     Agreement agreement = negotiate(session, config);
     report.environment.server = std::move(agreement.server_environment);
     reason = std::move(agreement.reason);
+    check_requirements(session, config);
   } catch (const std::exception& error) {
     session.channel().abort(error.what());
     throw;

@@ -55,6 +55,11 @@ void check_shape(const SessionSpec& spec) {
              "A write leaves no completion at its target, so there is no event to wait for: take "
              "--op write-imm, or leave out --events.");
     }
+    if (spec.relaxed_ordering && plain_write) {
+      refuse("latency of --op write with --relaxed-ordering",
+             "Its arrival is seen by polling the last byte, which then may not come last: take "
+             "--op write-imm, or leave out --relaxed-ordering.");
+    }
     if (spec.post_list > 1) {
       refuse(fmt::format("--post-list {} in a latency test", spec.post_list),
              "One message is under way at a time: leave it out, or measure bw.");

@@ -18,7 +18,7 @@ import command
 from command import run, server
 
 SCHEMA: dict = {}
-OPERATIONS = ("send", "write", "write-imm", "read")
+OPERATIONS = ("send", "send-imm", "write", "write-imm", "read")
 
 
 def client(port: str, *words: str, host: str = "127.0.0.1") -> tuple[str, ...]:
@@ -103,11 +103,77 @@ class Measuring(unittest.TestCase):
             self.assertIn("tcp", result.stderr)
 
 
+    def test_both_ways_over_several_queue_pairs_and_threads(self):
+        with server() as peer:
+            for operation in OPERATIONS:
+                with self.subTest(operation=operation):
+                    row = self.measured(peer.port, "bw", "-b", "--op", operation, "-s", "4K", "-n",
+                                        "200", "--qps", "2", "--threads", "2", "--validate",
+                                        "--no-watch")["results"][0]
+                    self.assertEqual(row["direction"], "both_ways")
+                    self.assertTrue(row["validated"])
+
+    def test_atomics_tell_how_often_they_succeeded(self):
+        with server() as peer:
+            for test in ("lat", "bw"):
+                for operation in ("fetch-add", "compare-swap"):
+                    with self.subTest(test=test, operation=operation):
+                        row = self.measured(peer.port, test, "--op", operation, "-n", "200",
+                                            "--provider", "tcp;ofi_rxm", "--no-watch")["results"][0]
+                        self.assertEqual(row["size_bytes"], 8)
+                        # Where they are carried out in order every one finds what it looks for.
+                        self.assertLessEqual(row["succeeded"], 200)
+                        if test == "lat":
+                            self.assertEqual(row["succeeded"], 200)
+
+    def test_a_rate_is_kept_and_intervals_are_told(self):
+        with server() as peer:
+            row = self.measured(peer.port, "bw", "-s", "64", "--rate", "2k", "-D", "500ms",
+                                "--interval", "100ms", "--no-watch")["results"][0]
+            self.assertEqual(row["offered_messages_per_s"], 2000)
+            self.assertLess(row["messages_per_s"], 2100)  # it may be less on a busy machine
+            self.assertGreaterEqual(len(row["intervals"]), 1)
+            self.assertAlmostEqual(sum(i["elapsed_ns"] for i in row["intervals"]),
+                                   row["elapsed_ns"], delta=1)
+
+    def test_load_walks_up_to_beyond_capacity(self):
+        with server() as peer:
+            document = self.measured(peer.port, "load", "--op", "send-imm", "-n", "300",
+                                     "--no-watch")
+            self.assertEqual(document["test"], "load")
+            loads = [row["load"] for row in document["results"]]
+            self.assertEqual(loads, sorted(loads))
+            self.assertGreater(loads[-1], 1)
+            for row in document["results"]:
+                self.assertEqual(row["kind"], "round_trip")
+                self.assertLessEqual(row["p50_ns"], row["max_ns"])
+
+    def test_one_sided_work_needs_the_target_over_tcp(self):
+        with server() as peer:
+            result = run(*client(peer.port, "lat", "--op", "write", "--target-idle", "-n", "3",
+                                 "--timeout", "1s", "--no-watch"))
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("nothing completed", result.stderr)
+            self.measured(peer.port, "lat", "-n", "10")
+
+    def test_a_condition_that_is_not_met_ends_the_run(self):
+        with server() as peer:
+            result = run(*client(peer.port, "lat", "-n", "3", "--require", "rdma-write"))
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("--require", result.stderr)
+
+    def test_both_sides_tell_what_the_machine_did_meanwhile(self):
+        with server() as peer:
+            document = self.measured(peer.port, "lat", "-n", "100")
+            for side in ("client", "server"):
+                self.assertIn("noise", json.dumps(document["conditions"][side]))
+
+
 class Staying(unittest.TestCase):
     """One server, many clients; nothing of them is left."""
 
     def quick(self, port: str) -> int:
-        return run(*client(port, "lat", "-n", "20", "--warmup", "1")).returncode
+        return run(*client(port, "lat", "-n", "20", "--warmup", "1", "--no-watch")).returncode
 
     def settle(self, peer, clients: int) -> None:
         peer.wait_lines(clients)

@@ -10,6 +10,7 @@
 
 #include "rdmabench/measure/stop.h"
 #include "rdmabench/run/link_options.h"
+#include "rdmabench/run/requirements.h"
 #include "rdmabench/workload/table.h"
 
 namespace rdmabench::run {
@@ -36,6 +37,8 @@ struct Config : LinkOptions {
       "host";  ///< of this side, see memory/; the server follows in "host" and "huge"
   std::string numa = "auto";  ///< of this side's memory: "auto" = near the device, "none", a node
   std::vector<int> cpus;      ///< link i runs on cpus[i modulo their number]; none = anywhere
+
+  std::vector<Requirement> requirements;  ///< conditions on the open endpoint; or there is no run
 
   /// Messages per second of a stream or of the open loop, over all links; 0 = as fast as it goes.
   double rate = 0;

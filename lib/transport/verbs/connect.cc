@@ -88,6 +88,7 @@ void Core::connect(std::string_view peer_address) {
     connect_queue_pairs(peer);
   }
   reach_peers(peer);
+  remember(peer);
   peer_ =
       fmt::format("{} LID {} queue pair {}", to_text(peer.gid), peer.lid, peer.queues.front().qpn);
 }

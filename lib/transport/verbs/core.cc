@@ -36,14 +36,6 @@ constexpr ibv_wr_opcode work_request_opcode(OperationCode code) {
   return IBV_WR_SEND;
 }
 
-SlotLayout layout(const EndpointRequest& request, const Plan& plan, std::uint32_t slots,
-                  std::uint32_t header_room = 0) {
-  return {.slots = slots,
-          .stride = plan.stride,
-          .misalignment = request.misalignment,
-          .header_room = header_room};
-}
-
 /// Of a queue pair that can be sent to; the upper bit would make it the kernel's own.
 std::uint32_t random_q_key() {
   return std::random_device{}() & 0x7fffffff;
@@ -57,11 +49,10 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
       context_(mechanism::open_device(placement_.device)),
       plan_(make_plan(request, placement_, *context_)),
       domain_(mechanism::allocate_protection_domain(*context_)),
-      sends_(*domain_, Access::local, layout(request, plan_, request.send_slots)),
-      receives_(*domain_, Access::local,
-                layout(request, plan_, request.receive_slots, plan_.datagrams() ? kHeaderRoom : 0)),
-      window_(*domain_, is_atomic(request.operation) ? Access::atomic_window : Access::window,
-              layout(request, plan_, request.send_slots)),
+      sends_(make_slots(Access::local, Slots::sends)),
+      receives_(make_slots(Access::local, Slots::receives)),
+      window_(make_slots(is_atomic(request.operation) ? Access::atomic_window : Access::window,
+                         Slots::window)),
       queues_(*context_, *domain_, plan_, request),
       q_key_(random_q_key()),
       reads_out_(plan_.reads_out) {
@@ -89,6 +80,30 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
 }
 
 Core::~Core() = default;
+
+SlotLayout Core::layout(Slots which) const {
+  const bool receives = which == Slots::receives;
+  return {.slots = receives ? request_.receive_slots : request_.send_slots,
+          .stride = plan_.stride,
+          .misalignment = request_.misalignment,
+          .header_room = receives && plan_.datagrams() ? kHeaderRoom : 0};
+}
+
+RegisteredSlots Core::make_slots(Access access, Slots which) const {
+  memory::Request where = memory::parse_request(request_.memory);
+  where.numa = memory::parse_numa(request_.numa);
+  where.device = placement_.device;
+  // In a file, each lies behind those before it.
+  for (const Slots before : {Slots::sends, Slots::receives}) {
+    if (before < which) where = memory::next(where, bytes_of(layout(before)));
+  }
+  return {*domain_,
+          layout(which),
+          where,
+          {.access = access,
+           .relaxed_ordering = request_.relaxed_ordering,
+           .on_demand = request_.on_demand}};
+}
 
 void Core::build(std::span<Lane> lanes) {
   lanes_ = lanes;
@@ -216,43 +231,6 @@ void Core::prepare(OperationCode code, std::uint64_t size) {
     lane.signalled.send_flags |= IBV_SEND_SIGNALED;
     for (ibv_send_wr& request : lane.list) fit(request, code, size);
   }
-}
-
-Description Core::describe() const {
-  Description description{.backend = "verbs",
-                          .provider = driver_.empty() ? "verbs" : driver_,
-                          .device = fmt::format("{}:{}", placement_.device, placement_.port),
-                          .transport = std::string(name(plan_.service)),
-                          .completion = is_reliable(plan_.service) ? "delivery" : "transmit",
-                          .details = {}};
-  const auto add = [&description](std::string_view key, std::string value) {
-    description.details.emplace_back(key, std::move(value));
-  };
-  add("link_layer", ethernet_ ? "Ethernet" : "InfiniBand");
-  add("gid", to_text(gid_));
-  add("gid_index", std::to_string(placement_.gid_index));
-  if (lid_ != 0) add("lid", std::to_string(lid_));
-  add("path", placement_.reason);
-  add("mtu", std::to_string(placement_.mtu));
-  add("inline", std::to_string(queues_.inline_bytes));
-  if (is_reliable(plan_.service)) add("max_rd_atomic", std::to_string(reads_out_));
-  add("queue_pairs", std::to_string(plan_.queue_pairs));
-  if (plan_.queue_pairs != plan_.lanes) add("peers", std::to_string(plan_.lanes));
-  add("depth", std::to_string(plan_.depth));
-  add("receives", std::to_string(plan_.receives));
-  add("receive_queue", plan_.shared_receives ? "shared" : "one for each queue pair");
-  add("completion_queues", plan_.separate_queues ? "sends, receives" : "one");
-  add("connected_by", manager_ ? "rdma_cm" : "own exchange");
-  add("completions_by", request_.events ? "events" : "polling");
-  if (plan_.post_list > 1) add("post_list", std::to_string(plan_.post_list));
-  if (plan_.segments > 1) add("segments", std::to_string(plan_.segments));
-  if (plan_.signal_every != request_.signal_every) {
-    add("signal_every", std::to_string(plan_.signal_every));
-  }
-  std::string reduced;
-  for (const std::string& note : plan_.reduced) reduced += (reduced.empty() ? "" : "; ") + note;
-  if (!reduced.empty()) add("reduced", std::move(reduced));
-  return description;
 }
 
 }  // namespace rdmabench::transport::verbs

@@ -9,13 +9,19 @@ std::uint64_t stride_of(const SlotLayout& layout) {
 
 }  // namespace
 
-RegisteredSlots::RegisteredSlots(ibv_pd& domain, rdmabench::verbs::Access access,
-                                 const SlotLayout& layout)
-    // Misaligned slots end as far behind the last whole one.
-    : buffer_(stride_of(layout) * layout.slots + (layout.misalignment == 0 ? 0 : 64)),
+std::uint64_t bytes_of(const SlotLayout& layout) noexcept {
+  // Misaligned slots end as far behind the last whole one.
+  return stride_of(layout) * layout.slots + (layout.misalignment == 0 ? 0 : 64);
+}
+
+RegisteredSlots::RegisteredSlots(ibv_pd& domain, const SlotLayout& layout,
+                                 const memory::Request& where,
+                                 const rdmabench::verbs::RegistrationRequest& how)
+    : buffer_(where, bytes_of(layout)),
       region_{.data = buffer_.data() + layout.header_room + layout.misalignment,
               .stride = stride_of(layout),
               .slots = layout.slots},
-      registration_(rdmabench::verbs::register_memory(domain, buffer_.bytes(), access)) {}
+      registration_(rdmabench::verbs::register_memory(
+          domain, {buffer_.bytes(), buffer_.dma_buf(), buffer_.dma_buf_offset()}, how)) {}
 
 }  // namespace rdmabench::transport::verbs

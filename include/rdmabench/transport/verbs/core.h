@@ -105,6 +105,12 @@ class Core {
   ibv_send_wr token_{};
 
  private:
+  /// In the order in which a file holds them.
+  enum class Slots : std::uint8_t { sends, receives, window };
+  SlotLayout layout(Slots which) const;
+  RegisteredSlots make_slots(rdmabench::verbs::Access access, Slots which) const;
+
+  void remember(const Address& peer);
   void check_peer(const Address& peer) const;
   void connect_queue_pairs(const Address& peer);
   void open_manager();
@@ -145,8 +151,9 @@ class Core {
   std::vector<std::uint32_t> first_packets_;  ///< packet sequence numbers, by queue pair
   std::uint32_t q_key_ = 0;
   std::uint8_t reads_out_ = 0;
-  std::uint32_t window_key_ = 0;  ///< the peer's
-  std::string peer_;              ///< "10.0.0.2 queue pair 17"; "" until connected
+  std::uint32_t window_key_ = 0;                                   ///< the peer's
+  std::vector<std::pair<std::string, std::string>> remote_facts_;  ///< of the peer, for the report
+  std::string peer_;  ///< "10.0.0.2 queue pair 17"; "" until connected
 
   bool failed_ = false;
   ibv_wc failed_completion_{};

@@ -6,7 +6,7 @@
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/verbs/handles.h"
-#include "rdmabench/verbs/memory_region.h"
+#include "rdmabench/verbs/registration.h"
 
 namespace rdmabench::transport::verbs {
 
@@ -21,24 +21,31 @@ struct SlotLayout {
   std::uint32_t header_room = 0;   ///< bytes before each slot
 };
 
+/// Bytes of memory that they take.
+std::uint64_t bytes_of(const SlotLayout& layout) noexcept;
+
 /// Slots and their registration. This is the one place where an endpoint's memory comes from.
 class RegisteredSlots {
  public:
-  /// Throws Error(failed).
-  RegisteredSlots(ibv_pd& domain, rdmabench::verbs::Access access, const SlotLayout& layout);
+  /// Throws Error: unavailable where the machine has no such memory or the device does not take it,
+  /// failed where it cannot be had now.
+  RegisteredSlots(ibv_pd& domain, const SlotLayout& layout, const memory::Request& where,
+                  const rdmabench::verbs::RegistrationRequest& how);
   RegisteredSlots& operator=(RegisteredSlots&&) = delete;
 
   Region region() const noexcept { return region_; }
   std::uint64_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(region_.data); }
   /// From the first slot to the end of the last.
   std::uint64_t bytes() const noexcept { return region_.stride * region_.slots; }
-  std::uint32_t local_key() const noexcept { return registration_->lkey; }
-  std::uint32_t remote_key() const noexcept { return registration_->rkey; }
+  std::uint32_t local_key() const noexcept { return registration_.region->lkey; }
+  std::uint32_t remote_key() const noexcept { return registration_.region->rkey; }
+  const memory::Buffer& buffer() const noexcept { return buffer_; }
+  const rdmabench::verbs::Registration& registration() const noexcept { return registration_; }
 
  private:
   memory::Buffer buffer_;
   Region region_;
-  rdmabench::verbs::MemoryRegion registration_;  ///< after the memory it covers: it goes first
+  rdmabench::verbs::Registration registration_;  ///< after the memory it covers: it goes first
 };
 
 }  // namespace rdmabench::transport::verbs

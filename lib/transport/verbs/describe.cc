@@ -1,0 +1,104 @@
+// What an endpoint tells of itself, for the report.
+#include <fmt/format.h>
+
+#include "rdmabench/transport/verbs/core.h"
+#include "wire.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+using Details = std::vector<std::pair<std::string, std::string>>;
+
+/// "18,19": of each queue pair.
+std::string listed(const std::vector<std::uint32_t>& numbers, bool hexadecimal) {
+  std::string text;
+  for (const std::uint32_t number : numbers) {
+    if (!text.empty()) text += ',';
+    text += hexadecimal ? fmt::format("{:#x}", number) : fmt::format("{}", number);
+  }
+  return text;
+}
+
+void add_memory(Details& details, const RegisteredSlots& slots) {
+  const rdmabench::verbs::Registration& registration = slots.registration();
+  details.emplace_back("memory_placement", slots.buffer().placement());
+  details.emplace_back("memory_nodes", memory::to_text(slots.buffer().nodes()));
+  details.emplace_back("registration", std::string(name(registration.route)));
+  std::string others;
+  for (const rdmabench::verbs::Rung& rung : registration.others) {
+    others += fmt::format("{}{}: {}", others.empty() ? "" : "; ", name(rung.route), rung.reason);
+  }
+  details.emplace_back("registration_others", others);
+  for (const std::string& note : registration.notes) {
+    details.emplace_back("registration_note", note);
+  }
+}
+
+}  // namespace
+
+void Core::remember(const Address& peer) {
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::uint32_t> packets;
+  for (const QueueAddress& queue : peer.queues) {
+    numbers.push_back(queue.qpn);
+    packets.push_back(queue.psn);
+  }
+  remote_facts_ = {{"remote_gid", to_text(peer.gid)},
+                   {"remote_lid", std::to_string(peer.lid)},
+                   {"remote_qpn", listed(numbers, false)},
+                   {"remote_psn", listed(packets, true)},
+                   {"remote_rkey", fmt::format("{:#x}", peer.window_key)},
+                   {"remote_vaddr", fmt::format("{:#x}", peer.window)}};
+}
+
+Description Core::describe() const {
+  Description description{.backend = "verbs",
+                          .provider = driver_.empty() ? "verbs" : driver_,
+                          .device = fmt::format("{}:{}", placement_.device, placement_.port),
+                          .transport = std::string(name(plan_.service)),
+                          .completion = is_reliable(plan_.service) ? "delivery" : "transmit",
+                          .details = {}};
+  const auto add = [&description](std::string_view key, std::string value) {
+    description.details.emplace_back(key, std::move(value));
+  };
+  add("link_layer", ethernet_ ? "Ethernet" : "InfiniBand");
+  add("gid", to_text(gid_));
+  add("gid_index", std::to_string(placement_.gid_index));
+  if (lid_ != 0) add("lid", std::to_string(lid_));
+  add("path", placement_.reason);
+  add("mtu", std::to_string(placement_.mtu));
+  add("inline", std::to_string(queues_.inline_bytes));
+  if (is_reliable(plan_.service)) add("max_rd_atomic", std::to_string(reads_out_));
+  add("queue_pairs", std::to_string(plan_.queue_pairs));
+  if (plan_.queue_pairs != plan_.lanes) add("peers", std::to_string(plan_.lanes));
+  add("depth", std::to_string(plan_.depth));
+  add("receives", std::to_string(plan_.receives));
+  add("receive_queue", plan_.shared_receives ? "shared" : "one for each queue pair");
+  add("completion_queues", plan_.separate_queues ? "sends, receives" : "one");
+  add("connected_by", manager_ ? "rdma_cm" : "own exchange");
+  add("completions_by", request_.events ? "events" : "polling");
+  add("post_api", "ibv_post_send");
+  add("relaxed_ordering", request_.relaxed_ordering ? "true" : "false");
+  if (plan_.post_list > 1) add("post_list", std::to_string(plan_.post_list));
+  if (plan_.segments > 1) add("segments", std::to_string(plan_.segments));
+  if (plan_.signal_every != request_.signal_every) {
+    add("signal_every", std::to_string(plan_.signal_every));
+  }
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+    numbers.push_back(queues_.pairs[i]->qp_num);
+  }
+  add("qpn", listed(numbers, false));
+  add("psn", listed(first_packets_, true));
+  add("rkey", fmt::format("{:#x}", window_.remote_key()));
+  add("vaddr", fmt::format("{:#x}", window_.address()));
+  for (const auto& fact : remote_facts_) description.details.push_back(fact);
+  add("memory", request_.memory);
+  add_memory(description.details, window_);
+  std::string reduced;
+  for (const std::string& note : plan_.reduced) reduced += (reduced.empty() ? "" : "; ") + note;
+  if (!reduced.empty()) add("reduced", std::move(reduced));
+  return description;
+}
+
+}  // namespace rdmabench::transport::verbs
