@@ -173,6 +173,9 @@ void add_queues(CLI::App& app, Options& options) {
   add_number(app, "-X,--completion-vector", config.completion_vector, 0, 65535,
              "interrupt vector of the events [0]")
       ->group(group);
+  add_number(app, "--clients", config.clients, 1, run::kMaxClients,
+             "incast: start when so many clients of the server have come, all with this option [1]")
+      ->group(group);
   add_parsed(
       app, "--peers",
       [&](const std::string& text) {

@@ -39,6 +39,7 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
                       {"events", spec.events},
                       {"validate", config.validate},
                       {"timeout_s", std::chrono::duration<double>(config.timeout).count()}};
+  if (spec.clients > 1) facts.push_back({"incast_clients", std::uint64_t{spec.clients}});
   if (spec.post_list > 1) facts.push_back({"post_list", std::uint64_t{spec.post_list}});
   if (spec.segments > 1) facts.push_back({"segments", std::uint64_t{spec.segments}});
   if (config.rate > 0) facts.push_back({"rate_messages_per_s", config.rate});

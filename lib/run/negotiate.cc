@@ -144,6 +144,10 @@ void check_config(const Config& config) {
     throw Error(Fault::usage, fmt::format("--threads {}", config.links),
                 fmt::format("Threads go from 1 to {}.", kMaxLinks));
   }
+  if (config.clients == 0 || config.clients > kMaxClients) {
+    throw Error(Fault::usage, fmt::format("--clients {}", config.clients),
+                fmt::format("An incast has 1 to {} clients.", kMaxClients));
+  }
   if (config.links < config.devices.size()) {
     throw Error(Fault::usage,
                 fmt::format("--threads {} for {} devices", config.links, config.devices.size()),

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <optional>
 
+#include "gate.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/printable.h"
@@ -92,7 +93,8 @@ std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
 
 /// A whole session. Returns its line for the log.
 std::string converse(Session& session, const ServerConfig& config,
-                     const control::Listener& listener, std::atomic<std::uint64_t>& memory) {
+                     const control::Listener& listener, Gate& gate,
+                     std::atomic<std::uint64_t>& memory) {
   const Request request = parse_request(session.receive(MessageType::request, "request"));
   if (request.spec.timeout > config.max_timeout) {
     throw Error(Fault::failed,
@@ -130,6 +132,10 @@ std::string converse(Session& session, const ServerConfig& config,
     watch.emplace(session.devices());
     watch->begin();
   }
+  if (request.spec.clients > 1) {
+    // A little less than the client waits for, so that it hears who was missing.
+    gate.pass(request.spec.clients, Deadline::after(request.spec.timeout * 9 / 10));
+  }
   session.send(MessageType::ready);
   session.set_timeout(request.spec.timeout);
 
@@ -146,7 +152,10 @@ struct Server::Client {
 };
 
 Server::Server(const ServerConfig& config, OnEvent on_event)
-    : config_(config), on_event_(std::move(on_event)), listener_(config.address, config.port) {}
+    : config_(config),
+      on_event_(std::move(on_event)),
+      listener_(config.address, config.port),
+      gate_(std::make_unique<Gate>()) {}
 
 Server::~Server() {
   stop();
@@ -192,7 +201,7 @@ void Server::serve(control::Channel channel) {
     Session session(std::move(channel), config_.timeout);
     try {
       if (!config_.cpus.empty()) pin_this_thread(config_.cpus.front());
-      line = converse(session, config_, listener_, memory_);
+      line = converse(session, config_, listener_, *gate_, memory_);
     } catch (const std::exception& error) {
       line = control::printable(error.what());  // it may quote what the client sent
       session.channel().abort(line);

@@ -78,6 +78,7 @@ void walk(Fields& fields, Spec& spec) {
   fields.flag("validate", spec.validate);
   fields.flag("target_idle", spec.target_idle);
   fields.flag("watch", spec.watch);
+  fields.number("clients", spec.clients, 1, kMaxClients);
   fields.number("working_set_bytes", spec.working_set, 0, kMaxWorkingSet);
   fields.number("stride_bytes", spec.stride, 0, kMaxWorkingSet);
   fields.number("misalignment_bytes", spec.misalignment, 0, 63);

@@ -126,6 +126,16 @@ class Measuring(unittest.TestCase):
                         if test == "lat":
                             self.assertEqual(row["succeeded"], 200)
 
+    def test_clients_of_an_incast_start_together_or_say_who_is_missing(self):
+        words = ("bw", "-s", "4K", "-n", "500", "--clients", "3", "--timeout", "3s", "--no-watch")
+        with server() as peer:
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                rows = list(pool.map(lambda _: self.measured(peer.port, *words), range(3)))
+            self.assertEqual([row["config"]["incast_clients"] for row in rows], [3, 3, 3])
+            alone = run(*client(peer.port, *words))
+            self.assertEqual(alone.returncode, 1, alone.stderr)
+            self.assertIn("1 of 3 clients", alone.stderr)
+
     def test_a_rate_is_kept_and_intervals_are_told(self):
         with server() as peer:
             row = self.measured(peer.port, "bw", "-s", "64", "--rate", "2k", "-D", "500ms",

@@ -15,6 +15,7 @@ inline constexpr std::uint64_t kMaxEpoch = std::uint64_t{1} << 31;   ///< messag
 inline constexpr std::uint32_t kMaxLinks = 64;                       ///< threads
 inline constexpr std::uint32_t kMaxLanes = 1024;                     ///< queue pairs of a link
 inline constexpr std::uint32_t kMaxAllLanes = 4096;                  ///< ... of all links
+inline constexpr std::uint32_t kMaxClients = 1024;                   ///< of one incast
 inline constexpr std::uint32_t kMaxSegments = 32;
 inline constexpr std::uint32_t kMaxPostList = 1024;
 inline constexpr std::uint64_t kMaxWorkingSet = std::uint64_t{1} << 40;  ///< bytes
@@ -42,8 +43,9 @@ struct LinkOptions {
   bool relaxed_ordering = false;        ///< PCIe relaxed ordering for what is registered
   bool on_demand = false;               ///< on-demand paging
   bool validate = false;
-  bool target_idle = false;  ///< latency: the target does not poll at all; is one-sided one-sided?
-  bool watch = true;         ///< counters, placement and noise of both sides, about 50 ms
+  bool target_idle = false;   ///< latency: the target does not poll at all; is one-sided one-sided?
+  bool watch = true;          ///< counters, placement and noise of both sides, about 50 ms
+  std::uint32_t clients = 1;  ///< incast: so many clients of the server start together
   std::uint64_t working_set = 0;  ///< bytes that messages walk through; 0 = hot in cache
   std::uint64_t stride = 0;  ///< bytes from one message to the next; 0 = its size in cache lines
   std::uint32_t misalignment = 0;  ///< bytes off a cache line, 0..63

@@ -38,6 +38,8 @@ struct ServerConfig {
 /// Called from the threads of the server, one at a time.
 using OnEvent = std::function<void(const std::string& line)>;
 
+class Gate;
+
 /// Serves clients, each in a thread of its own, until stop(). Whatever a client does or sends ends
 /// that client's session alone; its endpoint and memory are gone before its line is reported.
 class Server {
@@ -70,6 +72,7 @@ class Server {
   ServerConfig config_;
   OnEvent on_event_;
   control::Listener listener_;
+  std::unique_ptr<Gate> gate_;
   std::list<std::unique_ptr<Client>> clients_;
   std::atomic<std::uint64_t> memory_{0};
   std::atomic<std::uint64_t> served_{0};

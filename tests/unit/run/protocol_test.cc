@@ -64,6 +64,7 @@ TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
   EXPECT_THAT(complaint("\"depth\":64", "\"depth\":4294967296"), HasSubstr("depth"));
   EXPECT_THAT(complaint("\"signal_every\":16", "\"signal_every\":65"), HasSubstr("--signal-every"));
   EXPECT_THAT(complaint("\"lanes\":1", "\"lanes\":1025"), HasSubstr("lanes"));
+  EXPECT_THAT(complaint("\"clients\":1", "\"clients\":0"), HasSubstr("clients"));
   EXPECT_THAT(complaint("\"links\":1", "\"links\":0"), HasSubstr("links"));
   EXPECT_THAT(complaint("\"service\":\"auto\"", "\"service\":\"rd\""), HasSubstr("service"));
   EXPECT_THAT(complaint("\"timeout_ms\":10000", "\"timeout_ms\":86400000"), HasSubstr("timeout"));
