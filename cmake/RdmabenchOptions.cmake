@@ -9,6 +9,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 option(RDMABENCH_TOOLS "Build the rdmabench command" ON)
+option(RDMABENCH_EXAMPLES "Build the three programs of examples/" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 set(RDMABENCH_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")

@@ -56,6 +56,7 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
       receive_region_(region_of(receive_memory_, request, request.receive_slots)),
       window_region_(region_of(window_memory_, request, request.send_slots)),
       inject_limit_(inject_limit(*info_, request)),
+      write_flags_(FI_COMPLETION | (info_->tx_attr->op_flags & FI_DELIVERY_COMPLETE)),
       request_(request),
       operation_(request.operation) {
   for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {

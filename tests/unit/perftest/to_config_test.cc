@@ -159,6 +159,8 @@ TEST(ToConfig, RelaxedOrderingIsOnExceptWhereItWouldBreakTheTest) {
   EXPECT_FALSE(config_of("ib_write_lat", {"h"}).relaxed_ordering)
       << "the last byte says that a message is there";
   EXPECT_TRUE(config_of("ib_read_lat", {"h"}).relaxed_ordering);
+  EXPECT_FALSE(config_of("ib_write_bw", {"--backend", "ofi", "h"}).relaxed_ordering)
+      << "libfabric has none";
 }
 
 TEST(ToConfig, TheDeviceHasItsPort) {

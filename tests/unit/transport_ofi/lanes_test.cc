@@ -103,6 +103,31 @@ TEST_P(OfiProviders, TheDepthIsOfEachLane) {
   EXPECT_EQ(pair.a->completed(), posted);
 }
 
+// What says that a stream of writes is over goes on one lane, and may overtake what is under way on
+// another.
+TEST_P(OfiProviders, AWriteThatHasCompletedIsInTheWindow) {
+  const EndpointRequest r = lanes(GetParam(), OperationCode::write);
+  if (!available(r)) GTEST_SKIP() << "not here";
+  Many pair(r);
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {  // the provider connects
+    pair.must([&] { return pair.a->post<Write>(0, 0, Signal::now, lane); });
+    pair.settle();
+  }
+  const Region from = pair.a->send_region();
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+    const auto tag = static_cast<std::uint8_t>(lane + 1);
+    memory::fill_pattern(slot(from, 1), tag);
+    pair.must([&] { return pair.a->post<Write>(from.stride, 0, Signal::now, lane); });
+    const auto done = [&] { return pair.a->completed() == pair.a->posted(); };
+    // The target is busy elsewhere for a while.
+    for (const Deadline deadline = Deadline::after(20ms); !done() && !deadline.passed();) {
+      ASSERT_GE(pair.a->poll([](const Received&) noexcept {}), 0) << pair.a->failure();
+    }
+    pair.poll_until(done);
+    EXPECT_TRUE(holds(pair.b->window(), 1, tag)) << "lane " << lane;
+  }
+}
+
 TEST(OfiLanes, ConnectedOnesToo) {
   EndpointRequest r = lanes("tcp", OperationCode::send);
   r.service = Service::msg;

@@ -159,14 +159,29 @@ class EndpointOf : private Objects {
     } else if constexpr (Op::kFromTarget) {
       return fi_read(lane.ep.get(), send_region_.data + offset, size_, send_descriptor_, lane.peer,
                      remote_base_ + offset, remote_key_, context);
-    } else if constexpr (Op::kImmediate) {
-      return fi_writedata(lane.ep.get(), local, size_, send_descriptor_,
-                          static_cast<std::uint32_t>(word), lane.peer, remote_base_ + offset,
-                          remote_key_, context);
     } else {
-      return fi_write(lane.ep.get(), local, size_, send_descriptor_, lane.peer,
-                      remote_base_ + offset, remote_key_, context);
+      return write<Op>(lane, context, offset, word);
     }
+  }
+
+  /// With the completion level in the call: tcp and net of 1.17 do not look at the endpoint's, and
+  /// what had only left could then be overtaken by a token on another lane.
+  template <class Op>
+  ssize_t write(const Lane& lane, Context* context, std::uint64_t offset,
+                std::uint64_t word) noexcept {
+    const iovec piece{send_region_.data + offset, size_};
+    const fi_rma_iov target{remote_base_ + offset, size_, remote_key_};
+    fi_msg_rma message{};
+    message.msg_iov = &piece;
+    message.desc = &send_descriptor_;
+    message.iov_count = 1;
+    message.addr = lane.peer;
+    message.rma_iov = &target;
+    message.rma_iov_count = 1;
+    message.context = context;
+    message.data = Op::kImmediate ? static_cast<std::uint32_t>(word) : 0;
+    return fi_writemsg(lane.ep.get(), &message,
+                       write_flags_ | (Op::kImmediate ? FI_REMOTE_CQ_DATA : 0));
   }
 
   /// The operands stay the provider's until the completion, so each context has its own.

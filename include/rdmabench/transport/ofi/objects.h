@@ -83,6 +83,7 @@ class Objects {
   std::uint64_t remote_key_ = 0;
   std::uint64_t size_ = 1;
   std::uint64_t inject_limit_ = 0;
+  std::uint64_t write_flags_ = 0;  ///< of each write: its completion level
   std::uint64_t posted_ = 0;
   std::uint64_t outstanding_ = 0;  ///< counted where there are many lanes
   std::uint64_t retries_ = 0;
