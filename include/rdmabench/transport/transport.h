@@ -155,6 +155,7 @@ struct Burst {
 ///                        `now` concerns its last message
 ///   post_token(signal)   a zero-byte send on lane 0: "I am done"; the peer gets a Received of 0 bytes
 ///   post_receive(slot)   gives a receive slot back; all slots of all lanes are posted by connect()
+///   defer_receive(slot)  optional: the same from within on_receive(), for all of a poll by one call at its end
 ///   poll(on_receive)     progress: takes what has completed, calls on_receive(const Received&) for each
 ///                        receive; returns how many completions it saw, or -1 when one failed
 ///   rest(at_most)        after an empty poll: returns at once, or where `events` was asked for when

@@ -35,7 +35,7 @@ class Arrivals {
       check_message<T>(message, count(), tag, inbox_, result_);
     }
     ++result_.arrived;
-    inbox_.give_back(received.slot);
+    inbox_.give_back_together(received.slot);
   }
 
   /// After the last message; for writes with immediate their window too.

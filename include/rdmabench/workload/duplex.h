@@ -101,12 +101,12 @@ class Duplex {
     inbox_.moved();
     if (received.bytes == 0) {
       ++tokens_;
-      inbox_.give_back(received.slot);
+      inbox_.give_back_together(received.slot);
     } else if constexpr (Op::kNotifies) {
       arrivals_.add(received);
     } else {
       inbox_.end(Outcome::wrong_size, Wait::message);
-      inbox_.give_back(received.slot);
+      inbox_.give_back_together(received.slot);
     }
   }
 

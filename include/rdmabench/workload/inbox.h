@@ -82,6 +82,16 @@ class Inbox {
     }
   }
 
+  /// The same from within a poll's on_receive(): where the endpoint can, together with the others
+  /// of that poll.
+  void give_back_together(std::uint32_t slot) noexcept {
+    if constexpr (requires { endpoint_.defer_receive(slot); }) {
+      endpoint_.defer_receive(slot);
+    } else {
+      give_back(slot);
+    }
+  }
+
   /// Posts one message, polling for room while there is none. Use where no receive is expected
   /// meanwhile.
   template <class Op>

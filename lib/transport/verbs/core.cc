@@ -138,6 +138,13 @@ void Core::build_receives() {
   receive_piece_.length = static_cast<std::uint32_t>(request_.max_size) + header_bytes_;
   receive_request_.sg_list = &receive_piece_;
   receive_request_.num_sge = 1;
+  for (std::size_t i = 0; i < returned_requests_.size(); ++i) {
+    returned_pieces_[i] = receive_piece_;
+    returned_requests_[i].sg_list = &returned_pieces_[i];
+    returned_requests_[i].num_sge = 1;
+    returned_requests_[i].next =
+        i + 1 < returned_requests_.size() ? &returned_requests_[i + 1] : nullptr;
+  }
   const Region region = receives_.region();
   for (std::uint32_t slot = 0; slot < plan_.lanes * plan_.receives; ++slot) {
     const std::uint64_t address =

@@ -4,6 +4,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -65,6 +66,7 @@ class Core {
 
  protected:
   static constexpr std::uint64_t kReceiveBit = std::uint64_t{1} << 63;
+  static constexpr int kBatch = 64;  // of completions: what a poll costs is shared by them
 
   /// Opens the device that `choice` names and no other. Throws Error: usage where the request is
   /// beyond a limit of the device (the text names the limit), unavailable where the device cannot
@@ -101,6 +103,8 @@ class Core {
   std::uint32_t header_bytes_ = 0;  ///< that a receive counts beside the message
   ibv_sge receive_piece_{};
   ibv_recv_wr receive_request_{};
+  std::array<ibv_sge, kBatch> returned_pieces_{};  ///< of receives that go back together, linked
+  std::array<ibv_recv_wr, kBatch> returned_requests_{};
   std::vector<ReceiveSlot> receive_slots_;
   ibv_send_wr token_{};
 

@@ -128,6 +128,13 @@ class BasicEndpoint : public Core {
     return PostStatus::posted;
   }
 
+  /// The same from within on_receive(): the receives of one poll go back by one call at its end.
+  [[gnu::always_inline]] void defer_receive(std::uint32_t slot) noexcept requires(!kManyLanes) {
+    returned_pieces_[returned_].addr = receive_slots_[slot].address;
+    returned_requests_[returned_].wr_id = kReceiveBit | slot;
+    ++returned_;
+  }
+
   template <class OnReceive>
   [[gnu::always_inline]] int poll(OnReceive&& on_receive) noexcept {
     if constexpr (kManyLanes) {
@@ -162,7 +169,6 @@ class BasicEndpoint : public Core {
   }
 
  private:
-  static constexpr int kBatch = 64;  // of completions: what a poll costs is shared by them
   using Lanes = std::conditional_t<kManyLanes, std::vector<Lane>, std::array<Lane, 1>>;
   using PostReceiveCall = int (*)(void* queue, ibv_recv_wr*, ibv_recv_wr**) noexcept;
 
@@ -248,8 +254,23 @@ class BasicEndpoint : public Core {
     }
     if (count < 0) [[unlikely]]
       return fail(count);
-    if constexpr (!kManyLanes) lanes_[0].limit = limit;
+    if constexpr (!kManyLanes) {
+      lanes_[0].limit = limit;
+      if (returned_ != 0 && !post_returned()) [[unlikely]]
+        return -1;
+    }
     return count;
+  }
+
+  [[gnu::always_inline]] bool post_returned() noexcept {
+    ibv_recv_wr& last = returned_requests_[returned_ - 1];
+    ibv_recv_wr* const next = last.next;
+    last.next = nullptr;
+    returned_ = 0;
+    ibv_recv_wr* refused = nullptr;
+    const int code = ibv_post_recv(lanes_[0].queue_pair, returned_requests_.data(), &refused);
+    last.next = next;
+    return code == 0 || refuse("ibv_post_recv", code) == PostStatus::posted;
   }
 
   [[gnu::always_inline]] void complete(std::uint64_t id) noexcept {
@@ -261,6 +282,7 @@ class BasicEndpoint : public Core {
   }
 
   Lanes lanes_;
+  std::uint32_t returned_ = 0;                   ///< receives that this poll will give back
   PostReceiveCall post_receive_call_ = nullptr;  ///< to a queue pair, or to a shared queue
 };
 
