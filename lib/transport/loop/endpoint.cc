@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/transport/slots.h"
 
 namespace rdmabench::transport::loop {
 namespace {
@@ -43,20 +44,6 @@ class Registry {
 Registry& registry() {
   static Registry instance;
   return instance;
-}
-
-std::uint64_t stride_of(const EndpointRequest& request) {
-  return request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);
-}
-
-/// Room for `slots` of them, and to begin off a cache line.
-std::uint64_t bytes_of(const EndpointRequest& request, std::uint32_t slots) {
-  return stride_of(request) * slots + request.misalignment;
-}
-
-Region region_of(const memory::Buffer& memory, const EndpointRequest& request,
-                 std::uint32_t slots) {
-  return {memory.data() + request.misalignment, stride_of(request), slots};
 }
 
 /// Throws for what was asked for and would silently not be done.

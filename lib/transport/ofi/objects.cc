@@ -15,6 +15,7 @@
 #include "options.h"
 #include "provider_info.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/transport/slots.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -24,19 +25,6 @@ constexpr std::size_t kQueueMargin = 16;
 // Memory keys are the caller's to choose unless the provider does (FI_MR_PROV_KEY), and may not
 // repeat within a domain (-FI_ENOKEY). Each endpoint has its own domain.
 enum : std::uint64_t { kSendKey = 1, kReceiveKey = 2, kWindowKey = 3, kOperandKey = 4 };
-
-std::uint64_t stride_of(const EndpointRequest& request) {
-  return request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);
-}
-
-memory::Buffer slots_of(const EndpointRequest& request, std::uint32_t slots) {
-  return memory::Buffer(stride_of(request) * slots + request.misalignment);
-}
-
-Region region_of(const memory::Buffer& memory, const EndpointRequest& request,
-                 std::uint32_t slots) {
-  return {memory.data() + request.misalignment, stride_of(request), slots};
-}
 
 /// Posts that may be under way on a lane.
 std::uint32_t depth_of(const EndpointRequest& request) {
@@ -48,9 +36,9 @@ std::uint32_t depth_of(const EndpointRequest& request) {
 
 Objects::Objects(const EndpointRequest& request, std::string_view choice)
     : receives_(std::size_t{request.receives} * request.lanes),
-      send_memory_(slots_of(request, request.send_slots)),
-      receive_memory_(slots_of(request, request.receive_slots)),
-      window_memory_(slots_of(request, request.send_slots)),
+      send_memory_(bytes_of(request, request.send_slots)),
+      receive_memory_(bytes_of(request, request.receive_slots)),
+      window_memory_(bytes_of(request, request.send_slots)),
       info_(chosen_info(request, choice)),
       send_region_(region_of(send_memory_, request, request.send_slots)),
       receive_region_(region_of(receive_memory_, request, request.receive_slots)),
