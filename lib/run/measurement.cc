@@ -52,9 +52,11 @@ bool is_from_target(const Session& session) {
   return transport::is_from_target(session.spec().operation);
 }
 
-/// How often compare-swap found what it looked for, which the target alone can tell.
+/// How often compare-swap found what it looked for, which the target alone can tell; an idle one
+/// does not look.
 std::optional<std::uint64_t> successes(const Session& session, std::uint64_t succeeded) {
-  if (!transport::is_atomic(session.spec().operation)) return std::nullopt;
+  const SessionSpec& spec = session.spec();
+  if (!transport::is_atomic(spec.operation) || spec.target_idle) return std::nullopt;
   return succeeded;
 }
 
@@ -97,16 +99,24 @@ class LatencySink {
 
 constexpr double kNsPerSecond = 1e9;
 
+/// Messages that may be outstanding over all queue pairs.
+std::uint64_t depth_of(Session& session) {
+  const SessionSpec& spec = session.spec();
+  const transport::EndpointRequest request = endpoint_request(spec, true);
+  const std::uint64_t each =
+      session.link().bounded({.depth = request.depth, .receives = request.receives}).depth;
+  return each * spec.lanes * spec.links;
+}
+
 class BandwidthSink {
  public:
   using Result = report::BandwidthResult;
 
-  BandwidthSink(const Session& session, const Config& config)
+  BandwidthSink(Session& session, const Config& config)
       : directions_(config.shape == workload::Shape::duplex ? 2 : 1),
         config_(config),
         interval_ns_(static_cast<double>(config.interval.count())),
-        depth_(endpoint_request(session.spec(), true).depth * session.spec().lanes *
-               session.spec().links) {}
+        depth_(depth_of(session)) {}
 
   Seen add(const EpochOutcome& epoch, std::span<const measure::Ticks> /*intervals*/,
            std::uint64_t messages, double ns_per_tick) {

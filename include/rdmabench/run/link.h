@@ -30,6 +30,10 @@ class Link {
   virtual transport::Description describe() const = 0;
   virtual std::string failure() const = 0;
 
+  /// The plan within what the endpoint could have of its device, which may be less than was asked
+  /// for.
+  virtual workload::EpochPlan bounded(workload::EpochPlan plan) const = 0;
+
   /// Readies endpoint and memory for an epoch. Throws Error(usage) where the transport lacks the
   /// operation.
   virtual void stage(const workload::LoopKey& key, const workload::EpochPlan& plan) = 0;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/link.h"
 
@@ -19,13 +21,25 @@ class LinkOf final : public Link {
   transport::Description describe() const override { return endpoint_.describe(); }
   std::string failure() const override { return endpoint_.failure(); }
 
+  workload::EpochPlan bounded(workload::EpochPlan plan) const override {
+    if constexpr (requires(const T& endpoint) {
+                    endpoint.depth();
+                    endpoint.receives();
+                  }) {
+      plan.depth = std::min(plan.depth, endpoint_.depth());
+      plan.receives = std::min(plan.receives, endpoint_.receives());
+      plan.post_list = std::min(plan.post_list, plan.depth);
+    }
+    return plan;
+  }
+
   void stage(const workload::LoopKey& key, const workload::EpochPlan& plan) override {
-    entry(key).stage(endpoint_, key, plan);
+    entry(key).stage(endpoint_, key, bounded(plan));
   }
 
   workload::EpochResult run(const workload::LoopKey& key, const workload::EpochPlan& plan,
                             workload::Watch& watch, std::span<measure::Ticks> intervals) override {
-    return entry(key).loop(endpoint_, plan, watch, intervals);
+    return entry(key).loop(endpoint_, bounded(plan), watch, intervals);
   }
 
   void progress() noexcept override {
