@@ -43,7 +43,7 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
           std::chrono::duration_cast<std::chrono::milliseconds>(timeout), wait_text(result.wait),
           where);
     case Outcome::interrupted:
-      return fmt::format("the peer left: {}", where);
+      return fmt::format("the peer left, {}: {}", wait_text(result.wait), where);
     case Outcome::post_failed:
       return fmt::format("a post failed: {}: {}", where, failure);
     case Outcome::completion_failed:

@@ -172,13 +172,19 @@ EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure:
   }
   const auto first = first_failure(results);
   if (first == results.size()) return epoch;
-  if (channel_.interrupted()) {
-    // The peer's own words are the better account: this throws them.
+  const std::string text =
+      epoch_text(results[first], planned, timeout_, channel_.peer(), links_[first]->failure());
+  throw Error(Fault::failed, channel_.interrupted() ? text + ": " + reason_of_peer() : text);
+}
+
+std::string Session::reason_of_peer() {
+  try {
     static_cast<void>(channel_.receive(control::MessageType::result, Deadline::after(timeout_),
-                                       "reason of the peer"));
+                                       "the reason why it left"));
+  } catch (const std::exception& error) {
+    return error.what();
   }
-  throw Error(Fault::failed, epoch_text(results[first], planned, timeout_, channel_.peer(),
-                                        links_[first]->failure()));
+  return "it gave no reason";
 }
 
 Offer make_offer(const Backend& backend, const transport::EndpointRequest& request) {

@@ -29,8 +29,9 @@ constexpr std::array<Entry, kStatuses> kTexts{{
     {IBV_WC_LOC_QP_OP_ERR,
      {"IBV_WC_LOC_QP_OP_ERR", "this side's queue pair could not carry the request out",
       "A request the device does not take: too much inline data, too many scatter/gather entries, "
-      "or an operation that the device or this type of queue pair lacks.",
-      "Try --inline 0, or another operation."}},
+      "or an operation that the device or this type of queue pair lacks; on Soft-RoCE also a port "
+      "whose network device went down or has no route to the peer.",
+      "Look at 'rdma link'; try --inline 0, or another operation."}},
     {IBV_WC_LOC_EEC_OP_ERR, {"IBV_WC_LOC_EEC_OP_ERR", "a local EE context failed", kNotUsed, ""}},
     {IBV_WC_LOC_PROT_ERR,
      {"IBV_WC_LOC_PROT_ERR", "a local buffer is not covered by its memory region",

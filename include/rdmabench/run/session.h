@@ -81,6 +81,7 @@ class Session {
   std::vector<workload::EpochResult> run_links(const workload::LoopKey& key,
                                                const workload::EpochPlan& plan,
                                                std::span<measure::Ticks> intervals);
+  std::string reason_of_peer();  ///< its own words, or how the channel ended
 
   control::Channel channel_;
   std::chrono::nanoseconds timeout_;
