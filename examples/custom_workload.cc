@@ -1,27 +1,27 @@
 // A traffic pattern of one's own: a look-up service. The client sends a request of 64 bytes, the
 // server answers with 4096, and what is timed is the whole look-up.
 //
-// The loops are templates over transport::Transport, so that they compile to straight code over
-// every back end. Here they run over two endpoints of the loop back end, in two threads.
-#include <rdmabench/base/error.h>
-#include <rdmabench/measure/samples.h>
-#include <rdmabench/transport/loop/endpoint.h>
-#include <rdmabench/workload/inbox.h>
+// Party is a template over transport::Transport, so it compiles to straight code over every back
+// end. Here two of them run over endpoints of the loop back end, in two threads.
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <thread>
 #include <vector>
 
+#include <rdmabench/measure/samples.h>
+#include <rdmabench/transport/loop/endpoint.h>
+#include <rdmabench/workload/inbox.h>
+
 using namespace rdmabench;
-using transport::Received;
 using workload::EpochPlan, workload::EpochResult, workload::Outcome, workload::Wait;
 
 namespace {
 
 constexpr std::uint64_t kRequestBytes = 64, kAnswerBytes = 4096, kLookUps = 5000;
 
-/// One side. Nothing here allocates or throws once it is made. The Inbox polls, makes room, and
-/// ends every wait when nothing moves for the limit of its Watch; false then says that it is over.
+/// One side. Once made it neither allocates nor throws. Its Inbox polls and makes room, and ends
+/// every wait when nothing moves for its Watch's limit: false says that it is over.
 template <transport::Transport T>
 class Party {
  public:
@@ -36,7 +36,7 @@ class Party {
 
   /// Waits until message `count` has come, and until all that was sent has left slot 0.
   bool hear(std::uint64_t count, std::uint64_t bytes) noexcept {
-    const auto on_receive = [&](const Received& received) noexcept {
+    const auto on_receive = [&](const transport::Received& received) noexcept {
       const transport::Region region = endpoint_.receive_region();
       std::memcpy(&number_, region.data + received.slot % region.slots * region.stride,
                   sizeof number_);
@@ -94,7 +94,7 @@ int main() try {
   std::printf("%llu look-ups: p50 %.0f ns, p99 %.0f ns, slowest %.0f ns\n",
               static_cast<unsigned long long>(all.count), all.p50_ns, all.p99_ns, all.max_ns);
   return all.count == kLookUps && answering.outcome() == Outcome::ok ? 0 : 1;
-} catch (const Error& error) {
+} catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;
 }

@@ -4,17 +4,19 @@
 //
 //   embed [BYTES]           65536 if left out; over libfabric's tcp where this build has it
 //   embed BYTES loop        over the loop back end
-#include <rdmabench/base/error.h>
-#include <rdmabench/features.h>
-#include <rdmabench/run/client.h>
-#include <rdmabench/run/server.h>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <rdmabench/base/error.h>
+#include <rdmabench/features.h>
+#include <rdmabench/run/client.h>
+#include <rdmabench/run/server.h>
 
 namespace run = rdmabench::run;
 namespace report = rdmabench::report;
@@ -85,4 +87,7 @@ int main(int argc, char** argv) try {
 } catch (const rdmabench::Error& error) {  // bad input, or nothing here to measure with
   std::fprintf(stderr, "%s\n", error.what());
   return static_cast<int>(error.fault());
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -2,9 +2,11 @@
 //
 //   ping_pong           both ends in this process, over the loop back end: needs no hardware
 //   ping_pong node1     against `rdmabench serve` on node1, over the best that both machines have
+#include <cstdio>
+#include <exception>
+
 #include <rdmabench/base/error.h>
 #include <rdmabench/run/client.h>
-#include <cstdio>
 
 namespace run = rdmabench::run;
 namespace report = rdmabench::report;
@@ -48,5 +50,8 @@ int main(int argc, char** argv) {
   } catch (const rdmabench::Error& error) {  // set-up failed: the text names what to try
     std::fprintf(stderr, "%s\n", error.what());
     return static_cast<int>(error.fault());  // 1 failed, 2 wrong usage, 3 not available here
+  } catch (const std::exception& error) {    // such as too little memory
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
   }
 }
