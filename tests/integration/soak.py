@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Many short sessions against one server: what does it hold after 100, 1,000 and 10,000?
 
-By hand, for it takes minutes: soak.py RDMABENCH [--sessions N] [--backend ofi --provider tcp | --backend verbs]
-[--host ADDRESS]. Ends with 1 when descriptors, threads or verbs objects grew after the first tenth, or memory
-by more than `--bytes-each` (default 64) a session.
+By hand, for it takes minutes: soak.py RDMABENCH MANY_SESSIONS [--sessions N]
+[--backend ofi --provider tcp | --backend verbs] [--host ADDRESS] [--jobs N]. Ends with 1 when
+descriptors, threads or verbs objects grew after the first tenth, or memory by more than
+`--bytes-each` (default 64) a session.
 """
 
 import argparse
 import collections
-import os
 import subprocess
 import sys
 import time
@@ -19,10 +19,12 @@ import command
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool")
+    parser.add_argument("many_sessions")
     parser.add_argument("--sessions", type=int, default=10000)
     parser.add_argument("--backend", default="ofi")
     parser.add_argument("--provider", default="")
     parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--jobs", type=int, default=8, help="clients at once (%(default)s)")
     parser.add_argument("--bytes-each", type=float, default=64)
     return parser.parse_args()
 
@@ -47,29 +49,30 @@ def look(peer: command.Server, backend: str) -> dict:
     return held | (verbs_objects(peer.process.pid) if backend == "verbs" else {})
 
 
+def run_sessions(options: argparse.Namespace, port: str, count: int, words: list[str]) -> None:
+    """In `--jobs` processes at once. Raises when one fails."""
+    shares = [count // options.jobs + (job < count % options.jobs) for job in range(options.jobs)]
+    clients = [subprocess.Popen([options.many_sessions, options.host, port, str(share), *words])
+               for share in shares if share > 0]
+    failed = [client.args for client in clients if client.wait() != 0]
+    if failed:
+        raise RuntimeError(f"failed: {failed}")
+
+
 def main() -> int:
     options = parse()
-    if options.backend == "ofi":  # its verbs provider reads all of /proc/kallsyms at every start
-        os.environ["FI_PROVIDER"] = "^verbs"
     command.TOOL = options.tool
     begin = time.monotonic()
     marks = sorted({max(1, options.sessions // part) for part in (100, 10, 2, 1)})
-    words = ["lat", options.host, "--backend", options.backend, "-n", "1", "--warmup", "0",
-             "--no-watch"]
-    if options.provider:
-        words += ["--provider", options.provider]
+    words = [options.backend, *([options.provider] if options.provider else [])]
     seen = {}
     with command.server() as peer:
-        for count in range(1, options.sessions + 1):
-            done = command.run(*words, "--port", peer.port)
-            if done.returncode != 0:
-                print(f"session {count}: {done.stderr}", file=sys.stderr)
-                return 1
-            if count in marks:
-                peer.wait_lines(count)
-                seen[count] = look(peer, options.backend)
-                print(f"{options.backend} {options.provider} after {count} sessions, "
-                      f"{time.monotonic() - begin:.0f} s: {seen[count]}", flush=True)
+        for done, count in zip([0, *marks], marks):
+            run_sessions(options, peer.port, count - done, words)
+            peer.wait_lines(count)
+            seen[count] = look(peer, options.backend)
+            print(f"{' '.join(words)} after {count} sessions, {time.monotonic() - begin:.0f} s: "
+                  f"{seen[count]}", flush=True)
         if peer.stop() != 0:
             return 1
     first = seen[marks[-3] if len(marks) > 2 else marks[0]]
