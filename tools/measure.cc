@@ -74,10 +74,13 @@ void add_load(CLI::App& app, Command& command) {
       "the knee.\n"
       "\n"
       "Examples:\n"
-      "  rdmabench load node2                      the latency-versus-load curve of 8-byte sends\n"
+      "  rdmabench load node2                      the latency-versus-load curve of 8 bytes\n"
       "  rdmabench load node2 --op read -s 4K -D 5s\n"
       "  rdmabench load node2 --rate 100k          one load");
-  add(*load, command, Test::load)->config.shape = workload::Shape::open_loop;
+  run::Config& config = add(*load, command, Test::load)->config;
+  config.shape = workload::Shape::open_loop;
+  config.operation =
+      transport::OperationCode::send_imm;  // whose answers every transport can tell apart
 }
 
 }  // namespace rdmabench::tools

@@ -85,7 +85,8 @@ void add_traffic(CLI::App& app, Options& options, Test test) {
   const std::string group = "What is sent";
   add_parsed(
       app, "--op", [&](const std::string& text) { config.operation = parse_operation(text); },
-      fmt::format("{} [send]", fmt::join(transport::kOperationNames, ", ")))
+      fmt::format("{} [{}]", fmt::join(transport::kOperationNames, ", "),
+                  test == Test::load ? "send-imm" : "send"))
       ->type_name("OP")
       ->group(group);
   add_parsed(

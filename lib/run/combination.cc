@@ -20,6 +20,11 @@ bool verbs_only(Service service) {
 }
 
 void check_operation(const SessionSpec& spec) {
+  if (spec.service == Service::dc || spec.service == Service::srd) {
+    throw Error(Fault::unavailable, fmt::format("--transport {}", transport::name(spec.service)),
+                "It needs mlx5dv or efadv, which this release does not use yet: take rc, or "
+                "libfabric's rdm on EFA.");
+  }
   const std::string_view operation = transport::name(spec.operation);
   const std::string_view service = transport::name(spec.service);
   if (!transport::has_operation(spec.service, spec.operation)) {

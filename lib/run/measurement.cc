@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <optional>
 
@@ -99,6 +100,7 @@ class LatencySink {
 
 constexpr double kNsPerSecond = 1e9;
 
+<<<<<<< HEAD
 /// Messages that may be outstanding over all queue pairs.
 std::uint64_t depth_of(Session& session) {
   const SessionSpec& spec = session.spec();
@@ -106,6 +108,17 @@ std::uint64_t depth_of(Session& session) {
   const std::uint64_t each =
       session.link().bounded({.depth = request.depth, .receives = request.receives}).depth;
   return each * spec.lanes * spec.links;
+=======
+/// On each queue pair: what was asked for, or what the device left of it.
+std::uint64_t granted_depth(Session& session) {
+  std::uint64_t depth = endpoint_request(session.spec(), true).depth;
+  for (const auto& [name, value] : session.link().describe().details) {
+    std::uint64_t granted = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), granted);
+    if (name == "depth" && parsed.ec == std::errc{}) depth = std::min(depth, granted);
+  }
+  return depth;
+>>>>>>> faults
 }
 
 class BandwidthSink {
@@ -116,7 +129,11 @@ class BandwidthSink {
       : directions_(config.shape == workload::Shape::duplex ? 2 : 1),
         config_(config),
         interval_ns_(static_cast<double>(config.interval.count())),
+<<<<<<< HEAD
         depth_(depth_of(session)) {}
+=======
+        queue_pairs_(std::uint64_t{session.spec().lanes} * session.spec().links) {}
+>>>>>>> faults
 
   Seen add(const EpochOutcome& epoch, std::span<const measure::Ticks> /*intervals*/,
            std::uint64_t messages, double ns_per_tick) {
@@ -134,7 +151,7 @@ class BandwidthSink {
 
   void fill(Result& row, Session& session, double /*ns_per_tick*/) {
     const double bits = 8.0 * static_cast<double>(row.size_bytes);
-    row.depth = depth_;
+    row.depth = granted_depth(session) * queue_pairs_;
     row.direction = directions_ == 2 ? "both_ways" : "one_way";
     row.completion = completion(session);
     row.offered_messages_per_s = rate_of(config_, row.size_bytes);
@@ -213,7 +230,7 @@ class BandwidthSink {
   std::uint64_t directions_;
   const Config& config_;
   double interval_ns_;
-  std::uint64_t depth_;
+  std::uint64_t queue_pairs_;
   std::uint64_t sent_ = 0;
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;

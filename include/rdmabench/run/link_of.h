@@ -59,8 +59,13 @@ class LinkOf final : public Link {
   static workload::Entry<T> entry(const workload::LoopKey& key) {
     const workload::Entry<T> found = workload::find_loop<T>(key);
     if (found.loop == nullptr) {
+      const bool load = key.shape == workload::Shape::open_loop;
       throw Error(Fault::usage,
-                  fmt::format("--op {} is not in this back end", transport::name(key.operation)));
+                  fmt::format("{} of --op {} is not in this back end", load ? "load" : "a test",
+                              transport::name(key.operation)),
+                  load ? "Answers that may come in any order need a number: take --op send-imm or "
+                         "write-imm."
+                       : "Take another --op or --backend.");
     }
     return found;
   }

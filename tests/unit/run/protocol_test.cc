@@ -180,9 +180,21 @@ TEST(Combination, WhatVerbsForbidsIsRefusedByName) {
     EXPECT_EQ(pair(Service::rc, operation), "no error");
   }
   EXPECT_THAT(pair(Service::ud, OperationCode::write), HasSubstr("--op write over ud"));
-  EXPECT_THAT(pair(Service::srd, OperationCode::fetch_add), HasSubstr("over srd"));
   EXPECT_EQ(pair(Service::uc, OperationCode::write_imm), "no error");
   EXPECT_EQ(pair(Service::ud, OperationCode::send_imm), "no error");
+}
+
+TEST(Combination, WhatThisReleaseLacksIsSaidBeforeAnythingIsOpened) {
+  SessionSpec spec = stream_of(8);
+  for (const transport::Service service : {transport::Service::dc, transport::Service::srd}) {
+    spec.service = service;
+    try {
+      parse_request(to_text(Request{spec, {{}}}));
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::unavailable);
+    }
+  }
 }
 
 TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
