@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 
@@ -100,7 +99,6 @@ class LatencySink {
 
 constexpr double kNsPerSecond = 1e9;
 
-<<<<<<< HEAD
 /// Messages that may be outstanding over all queue pairs.
 std::uint64_t depth_of(Session& session) {
   const SessionSpec& spec = session.spec();
@@ -108,17 +106,6 @@ std::uint64_t depth_of(Session& session) {
   const std::uint64_t each =
       session.link().bounded({.depth = request.depth, .receives = request.receives}).depth;
   return each * spec.lanes * spec.links;
-=======
-/// On each queue pair: what was asked for, or what the device left of it.
-std::uint64_t granted_depth(Session& session) {
-  std::uint64_t depth = endpoint_request(session.spec(), true).depth;
-  for (const auto& [name, value] : session.link().describe().details) {
-    std::uint64_t granted = 0;
-    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), granted);
-    if (name == "depth" && parsed.ec == std::errc{}) depth = std::min(depth, granted);
-  }
-  return depth;
->>>>>>> faults
 }
 
 class BandwidthSink {
@@ -129,11 +116,7 @@ class BandwidthSink {
       : directions_(config.shape == workload::Shape::duplex ? 2 : 1),
         config_(config),
         interval_ns_(static_cast<double>(config.interval.count())),
-<<<<<<< HEAD
         depth_(depth_of(session)) {}
-=======
-        queue_pairs_(std::uint64_t{session.spec().lanes} * session.spec().links) {}
->>>>>>> faults
 
   Seen add(const EpochOutcome& epoch, std::span<const measure::Ticks> /*intervals*/,
            std::uint64_t messages, double ns_per_tick) {
