@@ -78,10 +78,14 @@ std::vector<std::uint64_t> numbers(std::string_view text) {
   return out;
 }
 
-/// perftest writes a GID as 16 decimal bytes. "" for what is no GID.
+/// perftest writes a GID as 16 decimal bytes. One that maps an IPv4 address may be named by that
+/// address. "" for what is no GID.
 std::string gid_line(const std::string& gid) {
   std::array<unsigned char, 16> bytes{};
-  if (inet_pton(AF_INET6, gid.c_str(), bytes.data()) != 1) return "";
+  if (inet_pton(AF_INET6, gid.c_str(), bytes.data()) != 1 &&
+      inet_pton(AF_INET6, ("::ffff:" + gid).c_str(), bytes.data()) != 1) {
+    return "";
+  }
   std::vector<std::string> texts;
   for (const unsigned char byte : bytes) texts.push_back(fmt::format("{:02}", byte));
   return fmt::format(" GID: {}\n", fmt::join(texts, ":"));
