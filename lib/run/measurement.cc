@@ -134,7 +134,7 @@ class BandwidthSink {
 
   void fill(Result& row, Session& session, double /*ns_per_tick*/) {
     const double bits = 8.0 * static_cast<double>(row.size_bytes);
-    row.depth = granted_depth(session) * queue_pairs_;
+    row.depth = depth_;
     row.direction = directions_ == 2 ? "both_ways" : "one_way";
     row.completion = completion(session);
     row.offered_messages_per_s = rate_of(config_, row.size_bytes);
@@ -213,7 +213,7 @@ class BandwidthSink {
   std::uint64_t directions_;
   const Config& config_;
   double interval_ns_;
-  std::uint64_t queue_pairs_;
+  std::uint64_t depth_;
   std::uint64_t sent_ = 0;
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;
