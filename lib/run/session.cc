@@ -172,6 +172,13 @@ EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure:
   }
   const auto first = first_failure(results);
   if (first == results.size()) return epoch;
+  if (spec_.target_idle && side == Side::initiator && results[first].outcome == Outcome::stalled) {
+    throw Error(
+        Fault::failed,
+        fmt::format("not one-sided here: --op {} did not complete within {} ms while the "
+                    "target left its endpoint alone",
+                    transport::name(spec_.operation), timeout_ / std::chrono::milliseconds(1)));
+  }
   const std::string text =
       epoch_text(results[first], planned, timeout_, channel_.peer(), links_[first]->failure());
   throw Error(Fault::failed, channel_.interrupted() ? text + ": " + reason_of_peer() : text);
