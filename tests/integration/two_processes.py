@@ -191,8 +191,8 @@ class Staying(unittest.TestCase):
         while peer.threads() > 1 and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def test_two_hundred_clients_in_a_row_and_eight_at_once(self):
-        many = 20 if command.SANITIZED else 200
+    def test_a_hundred_clients_in_a_row_and_eight_at_once(self):
+        many = 20 if command.SANITIZED else 100  # tests/integration/soak.py: thousands
         with server() as peer:
             # Eight at once first: each thread's heap finds its size.
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -209,7 +209,7 @@ class Staying(unittest.TestCase):
                   f"{after} after {28 + many}", file=sys.stderr)
             self.assertEqual(after[:2], before[:2])
             if not command.SANITIZED:  # whose allocators keep what was freed
-                self.assertLess(after[2] - before[2], 20)  # of 200 sessions with several each
+                self.assertLess(after[2] - before[2], 20)  # of sessions with several each
                 # libfabric 1.17 itself loses some 1,200 bytes a client (docs/status.md).
                 self.assertLess(after[3] - before[3], many * 2048 + (512 << 10))
             self.assertEqual(peer.stop(), 0)
