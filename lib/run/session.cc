@@ -80,7 +80,7 @@ void Session::connect(const std::vector<std::string>& peer_addresses) {
   for (std::size_t i = 0; i < links_.size(); ++i) links_[i]->connect(peer_addresses[i]);
 }
 
-void Session::wait_readable(const Deadline& deadline) {
+void Session::wait_readable(const Deadline& deadline, std::string_view waiting_for) {
   // The answer mostly comes at once; but a server that waits for its client's next wish must not
   // burn a core.
   constexpr auto kSpin = std::chrono::milliseconds(1);
@@ -90,17 +90,22 @@ void Session::wait_readable(const Deadline& deadline) {
     if (channel_.readable(spin.passed() ? kNap : std::chrono::milliseconds(0))) return;
     for (const std::unique_ptr<Link>& link : links_) link->progress();
   }
+  if (links_.empty() || channel_.readable(std::chrono::milliseconds(0))) return;
+  throw Error(Fault::failed,
+              fmt::format("{} said nothing for {} ms, waiting for its {}", channel_.peer(),
+                          timeout_ / std::chrono::milliseconds(1), waiting_for),
+              "It may have stopped; raise --timeout if it is only slow.");
 }
 
 std::string Session::receive(control::MessageType type, std::string_view waiting_for) {
   const Deadline deadline = Deadline::after(timeout_);
-  wait_readable(deadline);
+  wait_readable(deadline, waiting_for);
   return channel_.receive(type, deadline, waiting_for);
 }
 
 control::Message Session::receive(std::string_view waiting_for) {
   const Deadline deadline = Deadline::after(timeout_);
-  wait_readable(deadline);
+  wait_readable(deadline, waiting_for);
   return channel_.receive(deadline, waiting_for);
 }
 

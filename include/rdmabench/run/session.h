@@ -75,7 +75,7 @@ class Session {
                    std::span<measure::Ticks> intervals);
 
  private:
-  void wait_readable(const Deadline& deadline);
+  void wait_readable(const Deadline& deadline, std::string_view waiting_for);
   workload::LoopKey key(workload::Side side) const;
   workload::EpochPlan plan(const EpochOrder& order) const;
   std::vector<workload::EpochResult> run_links(const workload::LoopKey& key,
