@@ -3,6 +3,7 @@
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/run/protocol.h"
+#include "rdmabench/transport/slots.h"
 
 namespace rdmabench::run {
 namespace {
@@ -31,10 +32,6 @@ std::uint32_t usual_receives(const SessionSpec& spec) {
   if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kTokenReceives;
   // Many queue pairs share the burst: no one fills up all of them at once.
   return std::max({kStreamReceives / spec.lanes, 2 * spec.depth, kTokenReceives});
-}
-
-std::uint64_t stride_of(const transport::EndpointRequest& request) {
-  return request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);
 }
 
 }  // namespace
@@ -80,7 +77,7 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
     request.slot_stride = memory::slot_stride(spec.max_size + spec.misalignment);
   }
 
-  const std::uint64_t stride = stride_of(request);
+  const std::uint64_t stride = transport::stride_of(request);
   const bool keeps_each = spec.validate && spec.shape != Shape::latency;
   const std::uint64_t outstanding = std::uint64_t{spec.depth} * spec.lanes;
   const std::uint64_t all_receives = std::uint64_t{request.receives} * spec.lanes;
@@ -110,7 +107,7 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
 
 std::uint64_t memory_of(const transport::EndpointRequest& request) {
   const std::uint64_t slots = std::uint64_t{2} * request.send_slots + request.receive_slots;
-  const std::uint64_t stride = stride_of(request);
+  const std::uint64_t stride = transport::stride_of(request);
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / kMaxLinks;
   return slots > kMost / stride ? kMost : slots * stride;
 }

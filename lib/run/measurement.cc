@@ -84,7 +84,6 @@ class LatencySink {
     row.latency = recorder_.summary(ns_per_tick * factor_);
     row.succeeded = successes(session, succeeded_);
     if (session.spec().target_idle) {
-      row.kind = "completion";
       row.notes.emplace_back(
           "one-sided here: every operation completed while the target did not touch its endpoint");
     }

@@ -26,8 +26,11 @@ class MemoryShare {
  public:
   MemoryShare(std::atomic<std::uint64_t>& total, std::uint64_t bytes, std::uint64_t limit)
       : total_(total), bytes_(bytes) {
-    if (total_.fetch_add(bytes_) + bytes_ <= limit) return;
-    total_ -= bytes_;
+    // What alone is too much is never added: sums of such wishes could wrap.
+    if (bytes_ <= limit) {
+      if (total_.fetch_add(bytes_) + bytes_ <= limit) return;
+      total_ -= bytes_;
+    }
     throw Error(Fault::failed,
                 fmt::format("{} bytes for this session would pass the server's limit of {} bytes",
                             bytes, limit),

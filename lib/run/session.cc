@@ -132,7 +132,9 @@ EpochPlan Session::plan(const EpochOrder& order) const {
 }
 
 void Session::stage(Side side, const EpochOrder& order) {
-  for (const std::unique_ptr<Link>& link : links_) link->stage(key(side), plan(order));
+  const LoopKey wanted = key(side);
+  const EpochPlan planned = plan(order);
+  for (const std::unique_ptr<Link>& link : links_) link->stage(wanted, planned);
 }
 
 std::vector<EpochResult> Session::run_links(const LoopKey& key, const EpochPlan& plan,

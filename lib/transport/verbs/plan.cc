@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/memory/buffer.h"
+#include "rdmabench/transport/slots.h"
 #include "rdmabench/verbs/device.h"
 
 namespace rdmabench::transport::verbs {
@@ -268,8 +268,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   plan.signal_every = request.signal_every;
   plan.post_list = request.post_list;
   plan.segments = request.segments;
-  plan.stride =
-      request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);
+  plan.stride = stride_of(request);
   plan.inline_bytes = wanted_inline(request);
   plan.reads_out = bound_reads(request.outstanding_reads, device.attributes.max_qp_init_rd_atom);
   plan.reads_in = bound_reads(request.outstanding_reads, device.attributes.max_qp_rd_atom);
