@@ -13,7 +13,7 @@ many=3072
 # instructions PROGRAM ARGUMENTS...: everything the program executes in user space.
 instructions() {
   local log
-  log=$(timeout 120 valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" \
+  log=$(timeout 300 valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" \
     2>&1 >/dev/null) ||
     { echo "FAILED: $*: $log" >&2; return 1; }
   awk '/Collected/ { print $NF }' <<<"$log"

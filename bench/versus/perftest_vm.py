@@ -40,10 +40,20 @@ class Case:
     def name(self) -> str:
         return f"{self.op} {self.kind} {self.size} B"
 
+    @property
+    def perftest(self) -> list:
+        """Its tool, with the atomic it should do; an atomic is of 8 bytes there and has no -s."""
+        if self.op in ATOMICS:
+            return [f"ib_atomic_{self.kind}", "-A", ATOMICS[self.op]]
+        return [f"ib_{self.op}_{self.kind}", "-s", self.size]
 
-CASES = [*(Case("lat", op, 8, 2000, "us") for op in ("write", "read", "send")),
-         *(Case("bw", op, 65536, 500, "MiB/s") for op in ("write", "read", "send")),
-         Case("bw", "write", 64, 5000, "Mpps")]
+
+ATOMICS = {"fetch-add": "FETCH_AND_ADD", "compare-swap": "CMP_AND_SWAP"}
+OPERATIONS = ("write", "read", "send")
+CASES = [*(Case("lat", op, 8, 2000, "us") for op in (*OPERATIONS, *ATOMICS)),
+         *(Case("bw", op, 65536, 500, "MiB/s") for op in OPERATIONS),
+         *(Case("bw", op, 4096, 2000, "MiB/s") for op in OPERATIONS),
+         *(Case("bw", op, 64, 5000, "Mpps") for op in OPERATIONS)]
 
 
 class Failed(Exception):
@@ -82,8 +92,8 @@ def device_and_gid() -> tuple[str, int]:
 
 def run_perftest(case: Case, address: str) -> float:
     device, gid = device_and_gid()
-    command = [f"ib_{case.op}_{case.kind}", "-d", device, "-x", gid, "-F", "-p", PERFTEST_PORT,
-               "-s", case.size, "-n", case.iterations]
+    command = [*case.perftest, "-d", device, "-x", gid, "-F", "-p", PERFTEST_PORT,
+               "-n", case.iterations]
     with subprocess.Popen(pinned(0, *command), stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as server:
         try:

@@ -3,7 +3,7 @@
 
   bench/versus/versus.py build/release >tables.md
 
-Needs, besides what scripts/packages test installs: perftest, valgrind, libfabric-bin. Takes about 8 minutes
+Needs, besides what scripts/packages test installs: perftest, valgrind, libfabric-bin. Takes about 20 minutes
 on a machine that should do nothing else meanwhile.
 """
 
@@ -36,9 +36,9 @@ def main() -> int:
         return 2
     build = Path(sys.argv[1]).resolve()
     table("perftest, both ends in one virtual machine with Soft-RoCE",
-          lines(VM, "run", "--timeout", 900, "--", HERE / "perftest_vm.py", build))
+          lines(VM, "run", "--timeout", 1800, "--", HERE / "perftest_vm.py", build))
     table("A bare libibverbs loop: user-space instructions per message",
-          lines(VM, "run", "--timeout", 900, "--", HERE / "instructions_vm.sh", build))
+          lines(VM, "run", "--timeout", 1800, "--", HERE / "instructions_vm.sh", build))
     table("fi_pingpong, loopback of this machine", lines(HERE / "fi_pingpong.py", build))
     return 0
 
