@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
 
 namespace rdmabench::run {
 namespace {
@@ -15,14 +16,19 @@ using workload::Shape;
   throw Error(Fault::usage, what, remedy);
 }
 
+bool is_built(Service service) {
+  if (service == Service::dc) return RDMABENCH_HAVE_MLX5 != 0;
+  return service != Service::srd || RDMABENCH_HAVE_EFA != 0;
+}
+
 bool verbs_only(Service service) {
   return service != Service::automatic && service != Service::rdm && service != Service::msg;
 }
 
 void check_operation(const SessionSpec& spec) {
-  if (spec.service == Service::dc || spec.service == Service::srd) {
+  if (!is_built(spec.service)) {
     throw Error(Fault::unavailable, fmt::format("--transport {}", transport::name(spec.service)),
-                "It needs mlx5dv or efadv, which this release does not use yet: take rc, or "
+                "It needs libmlx5 or libefa, which this build does not have: take rc, or "
                 "libfabric's rdm on EFA.");
   }
   const std::string_view operation = transport::name(spec.operation);
@@ -117,6 +123,10 @@ void check_queues(const SessionSpec& spec) {
   if (spec.shared_receives && spec.service == Service::uc) {
     refuse("--srq with --transport uc",
            "UC queue pairs take no shared receive queue: use rc or ud, or leave out --srq.");
+  }
+  if (spec.shared_receives && spec.service == Service::srd) {
+    refuse("--srq with --transport srd",
+           "EFA has no shared receive queue: leave out --srq, or take another transport.");
   }
 }
 

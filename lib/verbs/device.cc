@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/verbs/dynamic.h"
+#include "rdmabench/verbs/scalable.h"
 #include "rdmabench/verbs/setup_error.h"
 #include "sysfs.h"
 
@@ -58,6 +60,9 @@ LinkLayer link_layer(const ibv_device& device, std::uint8_t layer) {
   // Old kernels leave it unspecified, and meant InfiniBand.
   if (layer == IBV_LINK_LAYER_INFINIBAND || device.transport_type == IBV_TRANSPORT_IB) {
     return LinkLayer::infiniband;
+  }
+  if (layer == IBV_LINK_LAYER_UNSPECIFIED && device.transport_type == IBV_TRANSPORT_UNSPECIFIED) {
+    return LinkLayer::unspecified;
   }
   return LinkLayer::unknown;
 }
@@ -131,8 +136,10 @@ DeviceInfo read_device(ibv_device& device) {
   info.node_guid = be64toh(ibv_get_device_guid(&device));
   // iWARP connects through a connection manager only; EFA and usNIC have no RC.
   info.reliable_connected = device.transport_type == IBV_TRANSPORT_IB;
+  info.dynamic = has_dynamic(device);
   try {
     const Context context = open(device);
+    info.scalable = query_scalable(*context).has_value();
     const ibv_device_attr attributes = query_device(*context);
     info.firmware.assign(attributes.fw_ver, strnlen(attributes.fw_ver, sizeof attributes.fw_ver));
     for (int port = 1; port <= attributes.phys_port_cnt; ++port) {
@@ -167,6 +174,8 @@ std::string_view name(LinkLayer layer) noexcept {
       return "InfiniBand";
     case LinkLayer::ethernet:
       return "Ethernet";
+    case LinkLayer::unspecified:
+      return "unspecified";
     case LinkLayer::unknown:
       break;
   }

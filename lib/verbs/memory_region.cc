@@ -9,6 +9,8 @@ int access_flags(Access access) noexcept {
   switch (access) {
     case Access::local:
       return IBV_ACCESS_LOCAL_WRITE;
+    case Access::read_window:
+      return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
     case Access::window:
       return kWindow;
     case Access::atomic_window:

@@ -69,6 +69,8 @@ bool can_talk(const Candidate& a, const Candidate& b) {
   if (a.link_layer == LinkLayer::infiniband) {
     return a.lid != 0 && b.lid != 0 && subnet_prefix(a.gid.gid) == subnet_prefix(b.gid.gid);
   }
+  // EFA routes between the subnets of a cloud; what is not allowed there shows when it is tried.
+  if (a.link_layer == LinkLayer::unspecified) return true;
   return a.link_layer == LinkLayer::ethernet && is_ipv4(a.gid.gid) == is_ipv4(b.gid.gid) &&
          is_link_local(a.gid.gid) == is_link_local(b.gid.gid);
 }
@@ -114,6 +116,10 @@ std::string describe(const Candidate& client, const Candidate& server, const Mer
                        client.port, client.lid, server.lid, subnet_prefix(client.gid.gid),
                        global ? ", with the global header" : "");
   }
+  if (client.link_layer == LinkLayer::unspecified) {
+    return fmt::format("GID {} {} ({}:{}) to {}", client.gid.index, to_text(client.gid.gid),
+                       client.device, client.port, to_text(server.gid.gid));
+  }
   std::string_view how = "no route and no common subnet known";
   if (merit.on_route) {
     how = merit.same_subnet ? "on the route, same subnet" : "on the route";
@@ -143,6 +149,9 @@ std::string to_text(const Candidate& candidate) {
   if (candidate.link_layer == LinkLayer::infiniband) {
     return fmt::format("{} InfiniBand LID {} subnet {:016x}", place, candidate.lid,
                        subnet_prefix(candidate.gid.gid));
+  }
+  if (candidate.link_layer == LinkLayer::unspecified) {
+    return fmt::format("{} GID {}", place, to_text(candidate.gid.gid));
   }
   return fmt::format("{} {}", place, to_text(candidate.gid));
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "queue_pair_steps.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
 
@@ -16,30 +17,6 @@ namespace {
 constexpr std::string_view kResolves =
     "On RoCE this resolves the peer's address: check that it answers a ping from this port's "
     "network device.";
-
-void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_view step,
-            std::string_view remedy) {
-  // No verb of this name sets errno: it returns it.
-  if (const int code = ibv_modify_qp(&queue_pair, &attributes, mask); code != 0) {
-    throw Error(Fault::failed, fmt::format("ibv_modify_qp({})", step), remedy, code);
-  }
-}
-
-ibv_ah_attr address_vector(const Connection& connection) {
-  ibv_ah_attr vector{};
-  vector.port_num = connection.port;
-  vector.dlid = connection.remote_lid;
-  vector.sl = connection.path.service_level;
-  if (connection.global) {
-    vector.is_global = 1;
-    std::memcpy(vector.grh.dgid.raw, connection.remote_gid.raw.data(), sizeof vector.grh.dgid.raw);
-    vector.grh.sgid_index = static_cast<std::uint8_t>(connection.gid_index);
-    vector.grh.hop_limit = connection.path.hop_limit;
-    vector.grh.traffic_class = connection.path.traffic_class;
-    vector.grh.flow_label = connection.path.flow_label;
-  }
-  return vector;
-}
 
 std::string peer_text(const Connection& connection) {
   return fmt::format("peer {} LID {} queue pair {}, MTU {}", to_text(connection.remote_gid),
@@ -92,8 +69,7 @@ void to_rts(ibv_qp& queue_pair, const Connection& connection) {
   modify(queue_pair, send, mask, "to RTS", "");
 }
 
-ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec,
-                                  std::uint32_t inline_bytes) {
+ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec) {
   ibv_qp_init_attr_ex attributes{};
   attributes.qp_type = spec.type;
   if (spec.type == IBV_QPT_XRC_RECV) {
@@ -104,23 +80,72 @@ ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec,
   }
   attributes.comp_mask = IBV_QP_INIT_ATTR_PD;
   attributes.pd = &domain;
-  attributes.send_cq = spec.send_completions;
-  attributes.cap = {.max_send_wr = spec.sends,
-                    .max_recv_wr = 0,
-                    .max_send_sge = spec.segments,
-                    .max_recv_sge = 0,
-                    .max_inline_data = inline_bytes};
-  if (spec.type == IBV_QPT_XRC_SEND) return attributes;
-  attributes.recv_cq = spec.receive_completions;
-  attributes.srq = spec.shared_receives;
-  if (spec.shared_receives == nullptr) {
-    attributes.cap.max_recv_wr = spec.receives;
-    attributes.cap.max_recv_sge = 1;
-  }
+  add_sends(attributes, spec);
+  if (spec.type != IBV_QPT_XRC_SEND) add_receives(attributes, spec);
   return attributes;
 }
 
 }  // namespace
+
+void add_sends(ibv_qp_init_attr_ex& attributes, const QueuePairSpec& spec) {
+  attributes.send_cq = spec.send_completions;
+  attributes.cap.max_send_wr = spec.sends;
+  attributes.cap.max_send_sge = spec.segments;
+  attributes.cap.max_inline_data = spec.inline_bytes;
+}
+
+void add_receives(ibv_qp_init_attr_ex& attributes, const QueuePairSpec& spec) {
+  attributes.recv_cq = spec.receive_completions;
+  attributes.srq = spec.shared_receives;
+  if (spec.shared_receives != nullptr) return;
+  attributes.cap.max_recv_wr = spec.receives;
+  attributes.cap.max_recv_sge = 1;
+}
+
+SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
+                            const ibv_qp_init_attr_ex& wanted, const CreateQueuePair& create) {
+  for (std::uint32_t inline_bytes = wanted.cap.max_inline_data;; inline_bytes /= 2) {
+    ibv_qp_init_attr_ex attributes = wanted;
+    attributes.cap.max_inline_data = inline_bytes;
+    errno = 0;
+    QueuePair queue_pair(create(attributes));
+    if (queue_pair != nullptr) return {std::move(queue_pair), attributes.cap.max_inline_data};
+    const int code = errno;
+    if (inline_bytes == 0) {
+      throw Error(Fault::failed,
+                  fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
+                              ibv_get_device_name(domain.context->device), type,
+                              attributes.cap.max_send_wr, attributes.cap.max_recv_wr),
+                  "Lower --depth, raise 'ulimit -l', or list what holds the device's objects with "
+                  "'rdma resource show'.",
+                  code);
+    }
+  }
+}
+
+void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_view step,
+            std::string_view remedy) {
+  // No verb of this name sets errno: it returns it.
+  if (const int code = ibv_modify_qp(&queue_pair, &attributes, mask); code != 0) {
+    throw Error(Fault::failed, fmt::format("ibv_modify_qp({})", step), remedy, code);
+  }
+}
+
+ibv_ah_attr address_vector(const Connection& connection) {
+  ibv_ah_attr vector{};
+  vector.port_num = connection.port;
+  vector.dlid = connection.remote_lid;
+  vector.sl = connection.path.service_level;
+  if (connection.global) {
+    vector.is_global = 1;
+    std::memcpy(vector.grh.dgid.raw, connection.remote_gid.raw.data(), sizeof vector.grh.dgid.raw);
+    vector.grh.sgid_index = static_cast<std::uint8_t>(connection.gid_index);
+    vector.grh.hop_limit = connection.path.hop_limit;
+    vector.grh.traffic_class = connection.path.traffic_class;
+    vector.grh.flow_label = connection.path.flow_label;
+  }
+  return vector;
+}
 
 std::string_view name(ibv_qp_type type) noexcept {
   switch (type) {
@@ -148,21 +173,10 @@ ibv_mtu encode_mtu(std::uint32_t bytes) {
 }
 
 SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec) {
-  for (std::uint32_t inline_bytes = spec.inline_bytes;; inline_bytes /= 2) {
-    ibv_qp_init_attr_ex attributes = attributes_of(domain, spec, inline_bytes);
-    QueuePair queue_pair(ibv_create_qp_ex(domain.context, &attributes));
-    if (queue_pair != nullptr) return {std::move(queue_pair), attributes.cap.max_inline_data};
-    const int code = errno;
-    if (inline_bytes == 0) {
-      throw Error(Fault::failed,
-                  fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
-                              ibv_get_device_name(domain.context->device), name(spec.type),
-                              attributes.cap.max_send_wr, attributes.cap.max_recv_wr),
-                  "Lower --depth, raise 'ulimit -l', or list what holds the device's objects with "
-                  "'rdma resource show'.",
-                  code);
-    }
-  }
+  return create_sized(domain, name(spec.type), attributes_of(domain, spec),
+                      [&](ibv_qp_init_attr_ex& attributes) {
+                        return ibv_create_qp_ex(domain.context, &attributes);
+                      });
 }
 
 void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_index,

@@ -124,7 +124,13 @@ std::vector<Candidate> own_candidates() {
                     .mtu = 4096,
                     .lid = 7,
                     .gbps = 400,
-                    .gid = {0, *rdmabench::verbs::parse_gid("fe80::2"), GidType::ib, "", -1}}};
+                    .gid = {0, *rdmabench::verbs::parse_gid("fe80::2"), GidType::ib, "", -1}},
+          Candidate{.device = "efa_0",
+                    .link_layer = LinkLayer::unspecified,
+                    .mtu = 4096,
+                    .lid = 1,
+                    .gbps = 100,
+                    .gid = {0, *rdmabench::verbs::parse_gid("fe80::5"), GidType::ib, "", -1}}};
 }
 
 /// The client chooses a path from what the server offers; what it chose must reach the server.

@@ -74,7 +74,13 @@ void add_verbs(std::vector<Seed>& list) {
                                       .mtu = 4096,
                                       .lid = 9,
                                       .gbps = 400,
-                                      .gid = {0, gid("fe80::3"), GidType::ib, "", -1}}};
+                                      .gid = {0, gid("fe80::3"), GidType::ib, "", -1}},
+                                     {.device = "efa_0",
+                                      .link_layer = LinkLayer::unspecified,
+                                      .mtu = 4096,
+                                      .lid = 1,
+                                      .gbps = 100,
+                                      .gid = {0, gid("fe80::4"), GidType::ib, "", -1}}};
   list.push_back({"payload", "seed-verbs-offer", "O" + transport::verbs::write_offer(offer)});
   list.push_back({"payload", "seed-verbs-placement",
                   "P" + transport::verbs::write_placement({.device = "rxe0",
@@ -89,6 +95,17 @@ void add_verbs(std::vector<Seed>& list) {
                                                          .lid = 0,
                                                          .gid = gid("10.0.0.2"),
                                                          .mtu = 1024,
+                                                         .reads_in = 16,
+                                                         .window_key = 0xabcd,
+                                                         .window = 0x7f0000000000,
+                                                         .window_bytes = 65536,
+                                                         .stride = 64})});
+  list.push_back({"payload", "seed-verbs-address-dc",
+                  "A" + transport::verbs::write_address({.service = transport::Service::dc,
+                                                         .queues = {{17, 0x123456, 0xfffffe}},
+                                                         .dc_key = 0xfedcba9876543210,
+                                                         .gid = gid("10.0.0.2"),
+                                                         .mtu = 4096,
                                                          .reads_in = 16,
                                                          .window_key = 0xabcd,
                                                          .window = 0x7f0000000000,

@@ -93,6 +93,11 @@ constexpr bool is_from_target(OperationCode code) {
   return code == OperationCode::read || is_atomic(code);
 }
 
+/// The target supplies the buffer.
+constexpr bool is_two_sided(OperationCode code) {
+  return code == OperationCode::send || code == OperationCode::send_imm;
+}
+
 /// The target gets a completion for each.
 constexpr bool notifies(OperationCode code) {
   return code == OperationCode::send || code == OperationCode::send_imm ||

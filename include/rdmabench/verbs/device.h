@@ -12,9 +12,10 @@
 
 namespace rdmabench::verbs {
 
-enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet };
+/// `unspecified` is what EFA devices say: neither of the others, and reached by GID.
+enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet, unspecified };
 
-/// "unknown", "InfiniBand", "Ethernet".
+/// "unknown", "InfiniBand", "Ethernet", "unspecified".
 std::string_view name(LinkLayer layer) noexcept;
 
 struct PortInfo {
@@ -36,6 +37,8 @@ struct DeviceInfo {
   std::uint64_t node_guid = 0;
   std::string firmware;
   bool reliable_connected = false;  ///< takes RC queue pairs without a connection manager
+  bool dynamic = false;             ///< has DC queue pairs: see dynamic.h
+  bool scalable = false;            ///< has SRD queue pairs: see scalable.h
   std::vector<PortInfo> ports;
   std::string fault;  ///< why it could not be opened; then there are no ports
 };

@@ -12,6 +12,7 @@ namespace rdmabench::verbs {
 /// Who may touch a region. Each is the least that its use needs.
 enum class Access : std::uint8_t {
   local,          ///< this side sends from it, and reads and receives land in it
+  read_window,    ///< the peer also reads from it
   window,         ///< the peer also writes to it and reads from it
   atomic_window,  ///< and does atomics on it
 };

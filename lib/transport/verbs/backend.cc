@@ -24,8 +24,12 @@ using mechanism::PortRef;
 constexpr std::uint32_t kMaxGidIndex = 255;  // ibv_global_route holds it in 8 bits
 
 /// Why nothing of ours can be run over a port; "" if it can.
-std::string_view obstacle(const DeviceInfo& device, const PortInfo& port) {
-  if (!device.reliable_connected) return "takes no RC queue pairs of ours";
+std::string_view obstacle(const DeviceInfo& device, const PortInfo& port, Service service) {
+  if (service == Service::dc && !device.dynamic) return "has no DC: it is no mlx5 device";
+  if (service == Service::srd && !device.scalable) return "has no SRD: it is no EFA device";
+  if (service != Service::srd && !device.reliable_connected) {
+    return "takes no RC queue pairs of ours";
+  }
   if (!port.active) return port.state;
   if (port.link_layer == LinkLayer::unknown) return "has an unknown link layer";
   if (port.active_mtu == 0) return "has an unknown MTU";
@@ -36,7 +40,7 @@ std::string_view obstacle(const DeviceInfo& device, const PortInfo& port) {
 bool offered(const PortInfo& port, const GidEntry& gid, std::int32_t wanted_index) {
   if (gid.index > kMaxGidIndex) return false;
   if (wanted_index >= 0) return gid.index == static_cast<std::uint32_t>(wanted_index);
-  return port.link_layer == LinkLayer::ethernet || gid.index == 0;
+  return port.link_layer != LinkLayer::infiniband || gid.index == 0;
 }
 
 Candidate candidate(const PortRef& at, const GidEntry& gid) {
@@ -51,11 +55,12 @@ Candidate candidate(const PortRef& at, const GidEntry& gid) {
 }
 
 /// Why nothing can be offered: every device and port, and what is the matter with it.
-std::string obstacles(std::span<const DeviceInfo> devices, std::span<const PortRef> ports) {
+std::string obstacles(std::span<const DeviceInfo> devices, std::span<const PortRef> ports,
+                      Service service) {
   std::string text;
   const auto add = [&text](const std::string& line) { text += (text.empty() ? "" : "; ") + line; };
   for (const PortRef& at : ports) {
-    const std::string_view why = obstacle(*at.device, *at.port);
+    const std::string_view why = obstacle(*at.device, *at.port, service);
     std::string gids;
     for (const GidEntry& gid : at.port->gids) gids += fmt::format(" {}", gid.index);
     add(fmt::format("{}:{} {}", at.device->name, at.port->number,
@@ -114,6 +119,8 @@ transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
   if (!device.firmware.empty()) add("firmware", device.firmware);
   add("node_guid", fmt::format("{:016x}", device.node_guid));
   if (!device.reliable_connected) add("rc", "no");
+  if (device.dynamic) add("dc", "yes");
+  if (device.scalable) add("srd", "yes");
   for (const GidEntry& gid : port.gids) add("gid", to_text(gid));
   return info;
 }
@@ -139,7 +146,7 @@ std::string offer(const EndpointRequest& request) {
   const std::vector<PortRef> ports = mechanism::select_ports(devices, request.device);
   std::vector<Candidate> candidates;
   for (const PortRef& at : ports) {
-    if (!obstacle(*at.device, *at.port).empty()) continue;
+    if (!obstacle(*at.device, *at.port, request.service).empty()) continue;
     for (const GidEntry& gid : at.port->gids) {
       if (offered(*at.port, gid, request.gid_index)) candidates.push_back(candidate(at, gid));
     }
@@ -149,7 +156,8 @@ std::string offer(const EndpointRequest& request) {
         request.gid_index < 0 ? "" : fmt::format(" with GID index {}", request.gid_index);
     throw Error(
         Fault::unavailable,
-        fmt::format("no usable RDMA port{}: {}", wanted, obstacles(devices, ports)),
+        fmt::format("no usable RDMA port{}: {}", wanted,
+                    obstacles(devices, ports, request.service)),
         "Bring a port up and give its network device an address; 'rdmabench devices' lists all.");
   }
   return write_offer(candidates);

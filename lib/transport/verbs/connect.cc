@@ -6,6 +6,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
+#include "rdmabench/verbs/dynamic.h"
 #include "rdmabench/verbs/queue_pair.h"
 #include "wire.h"
 
@@ -49,7 +50,7 @@ void Core::check_peer(const Address& peer) const {
   if (is_atomic(request_.operation) && peer.window % kAtomicBytes != 0) {
     refuse("the peer's window is not aligned to the words of atomics");
   }
-  if (is_from_target(request_.operation) && peer.reads_in == 0) {
+  if (plan_.service != Service::srd && is_from_target(request_.operation) && peer.reads_in == 0) {
     refuse("the peer answers no reads and atomics");
   }
   if (manager_ && request_.client && peer.listener == 0) {
@@ -58,6 +59,9 @@ void Core::check_peer(const Address& peer) const {
   for (const QueueAddress& queue : peer.queues) {
     if (plan_.service == Service::xrc && (queue.receiver == 0 || peer.shared_receives == 0)) {
       refuse("the peer names no XRC receive queue");
+    }
+    if (plan_.service == Service::dc && queue.receiver == 0) {
+      refuse("the peer names no DC target");
     }
   }
 }
@@ -81,7 +85,7 @@ void Core::connect(std::string_view peer_address) {
   to_window_ = peer.window - send_address_;
   window_key_ = peer.window_key;
   reads_out_ = std::min(reads_out_, peer.reads_in);
-  post_all_receives();
+  if (plan_.service != Service::dc) post_all_receives();
   if (manager_) {
     connect_by_manager(peer);
   } else {
@@ -89,8 +93,10 @@ void Core::connect(std::string_view peer_address) {
   }
   reach_peers(peer);
   remember(peer);
-  peer_ =
-      fmt::format("{} LID {} queue pair {}", to_text(peer.gid), peer.lid, peer.queues.front().qpn);
+  const QueueAddress& first = peer.queues.front();
+  peer_ = fmt::format("{} LID {} {} {}", to_text(peer.gid), peer.lid,
+                      plan_.service == Service::dc ? "DC target" : "queue pair",
+                      plan_.service == Service::dc ? first.receiver : first.qpn);
 }
 
 void Core::connect_queue_pairs(const Address& peer) {
@@ -99,11 +105,19 @@ void Core::connect_queue_pairs(const Address& peer) {
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
     connection.local_psn = first_packets_[i];
     connection.remote_psn = other.psn;
+    if (plan_.service == Service::dc) {
+      mechanism::connect_initiator(*queues_.pairs[i], connection);
+      continue;
+    }
+    if (plan_.service == Service::srd) {
+      mechanism::connect_scalable(*queues_.pairs[i], connection, plan_.scalable);
+      continue;
+    }
     connection.remote_qpn = plan_.service == Service::xrc ? other.receiver : other.qpn;
     mechanism::connect(*queues_.pairs[i], connection);
     if (plan_.service == Service::xrc) {
       connection.remote_qpn = other.qpn;
-      mechanism::connect(*queues_.xrc_receivers[i], connection);
+      mechanism::connect(*queues_.receivers[i], connection);
     }
   }
 }
@@ -157,6 +171,7 @@ void Core::reach_peers(const Address& peer) {
       });
     }
   }
+  if (plan_.extended()) return add_routes(peer);
   if (!plan_.datagrams()) return;
   const mechanism::Connection connection = connection_to(peer);
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
@@ -166,6 +181,38 @@ void Core::reach_peers(const Address& peer) {
       request.wr.ud.remote_qpn = peer.queues[i % peer.queues.size()].qpn;
       request.wr.ud.remote_qkey = peer.q_key;
     });
+  }
+}
+
+void Core::add_routes(const Address& peer) {
+  const bool dynamic = plan_.service == Service::dc;
+  const mechanism::Connection connection = connection_to(peer);
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    ibv_qp& pair = *lanes_[i].queue_pair;
+    const QueueAddress& other = peer.queues[i % peer.queues.size()];
+    address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
+    routes_.push_back({.queue_pair = ibv_qp_to_qp_ex(&pair),
+                       .dynamic = dynamic ? mechanism::dynamic_requests(pair) : nullptr,
+                       .handle = address_handles_.back().get(),
+                       .number = dynamic ? other.receiver : other.qpn,
+                       .q_key = peer.q_key,
+                       .dc_key = peer.dc_key});
+  }
+}
+
+/// A DC target has no number before it can take messages, so its receives are posted before the
+/// peer can know of it.
+void Core::open_targets() {
+  post_all_receives();
+  const mechanism::Connection here{.port = placement_.port,
+                                   .gid_index = placement_.gid_index,
+                                   .global = placement_.global,
+                                   .mtu = placement_.mtu,
+                                   .remote_lid = lid_,
+                                   .remote_gid = gid_,
+                                   .path = plan_.path};
+  for (const mechanism::QueuePair& target : queues_.receivers) {
+    mechanism::open_target(*target, here);
   }
 }
 

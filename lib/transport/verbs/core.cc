@@ -7,6 +7,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
+#include "rdmabench/verbs/dynamic.h"
 #include "rdmabench/verbs/queue_pair.h"
 #include "wire.h"
 
@@ -41,6 +42,11 @@ std::uint32_t random_q_key() {
   return std::random_device{}() & 0x7fffffff;
 }
 
+std::uint64_t random_dc_key() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
+
 }  // namespace
 
 Core::Core(const EndpointRequest& request, std::string_view choice)
@@ -51,17 +57,12 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
       domain_(mechanism::allocate_protection_domain(*context_)),
       sends_(make_slots(Access::local, Slots::sends)),
       receives_(make_slots(Access::local, Slots::receives)),
-      window_(make_slots(is_atomic(request.operation) ? Access::atomic_window : Access::window,
-                         Slots::window)),
-      queues_(*context_, *domain_, plan_, request),
+      window_(make_slots(window_access(), Slots::window)),
+      dc_key_(random_dc_key()),
+      queues_(*context_, *domain_, plan_, request, dc_key_),
       q_key_(random_q_key()),
       reads_out_(plan_.reads_out) {
-  const mechanism::RemoteAccess access{.atomics = is_atomic(request.operation)};
-  const auto make_ready = [&](const mechanism::QueuePair& queue_pair) {
-    mechanism::initialize(*queue_pair, placement_.port, plan_.path.partition_index, access, q_key_);
-  };
-  std::for_each(queues_.pairs.begin(), queues_.pairs.end(), make_ready);
-  std::for_each(queues_.xrc_receivers.begin(), queues_.xrc_receivers.end(), make_ready);
+  initialize_queue_pairs();
   if (request.inline_limit > 0 && queues_.inline_bytes < plan_.inline_bytes) {
     plan_.reduced.push_back(fmt::format("inline {} reduced to {}: what {} takes",
                                         plan_.inline_bytes, queues_.inline_bytes,
@@ -80,6 +81,31 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
 }
 
 Core::~Core() = default;
+
+Access Core::window_access() const {
+  if (plan_.service == Service::srd && !plan_.scalable.writes) {
+    return plan_.scalable.reads ? Access::read_window : Access::local;
+  }
+  return is_atomic(request_.operation) ? Access::atomic_window : Access::window;
+}
+
+void Core::initialize_queue_pairs() {
+  const mechanism::RemoteAccess access{.atomics = is_atomic(request_.operation)};
+  const std::uint16_t partition = plan_.path.partition_index;
+  const auto initialize = [&](ibv_qp& queue_pair) {
+    mechanism::initialize(queue_pair, placement_.port, partition, access, q_key_);
+  };
+  for (const mechanism::QueuePair& pair : queues_.pairs) {
+    if (plan_.service == Service::dc) {
+      mechanism::initialize_initiator(*pair, placement_.port, partition);
+    } else if (plan_.service == Service::srd) {
+      mechanism::initialize_scalable(*pair, placement_.port, partition, q_key_);
+    } else {
+      initialize(*pair);
+    }
+  }
+  for (const mechanism::QueuePair& receiver : queues_.receivers) initialize(*receiver);
+}
 
 SlotLayout Core::layout(Slots which) const {
   const bool receives = which == Slots::receives;
@@ -130,6 +156,7 @@ void Core::build(std::span<Lane> lanes) {
   }
   token_.opcode = IBV_WR_SEND;  // and no scatter/gather entry: a message of 0 bytes
   build_receives();
+  if (plan_.service == Service::dc) open_targets();
 }
 
 void Core::build_receives() {
@@ -162,6 +189,7 @@ std::string Core::address() const {
                   .lanes = plan_.lanes,
                   .queues = {},
                   .q_key = q_key_,
+                  .dc_key = plan_.service == Service::dc ? dc_key_ : 0,
                   .lid = lid_,
                   .gid = gid_,
                   .mtu = placement_.mtu,
@@ -175,9 +203,7 @@ std::string Core::address() const {
   if (manager_) address.manager = manager_address();
   for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
     address.queues.push_back({.qpn = queues_.pairs[i]->qp_num, .psn = first_packets_[i]});
-    if (plan_.service == Service::xrc) {
-      address.queues[i].receiver = queues_.xrc_receivers[i]->qp_num;
-    }
+    if (plan_.has_receivers()) address.queues[i].receiver = queues_.receivers[i]->qp_num;
   }
   if (plan_.service == Service::xrc) {
     address.shared_receives = mechanism::xrc_receive_queue_number(*queues_.shared_receives);
@@ -224,7 +250,9 @@ void Core::prepare(OperationCode code, std::uint64_t size) {
                 "Post the last one of each lane with Signal::now and poll until it completes.");
   }
   const bool carries_data = !is_from_target(code);
-  send_flags_ = carries_data && size <= queues_.inline_bytes ? IBV_SEND_INLINE : 0;
+  const bool takes_inline = plan_.service != Service::srd || is_two_sided(code);
+  send_flags_ = carries_data && takes_inline && size <= queues_.inline_bytes ? IBV_SEND_INLINE : 0;
+  message_bytes_ = size;
   segments_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.segments, size));
   segment_size_ = size / segments_;
   posted_ = completed_ = 0;

@@ -19,6 +19,12 @@ std::string listed(const std::vector<std::uint32_t>& numbers, bool hexadecimal) 
   return text;
 }
 
+/// An acknowledgement of SRD says that the peer's device has the data, and not that they are in its
+/// memory.
+std::string completion_level(Service service) {
+  return is_reliable(service) && service != Service::srd ? "delivery" : "transmit";
+}
+
 void add_memory(Details& details, const RegisteredSlots& slots) {
   const rdmabench::verbs::Registration& registration = slots.registration();
   details.emplace_back("memory_placement", slots.buffer().placement());
@@ -39,7 +45,9 @@ void add_memory(Details& details, const RegisteredSlots& slots) {
 void Core::remember(const Address& peer) {
   std::vector<std::uint32_t> numbers;
   std::vector<std::uint32_t> packets;
+  std::vector<std::uint32_t> targets;
   for (const QueueAddress& queue : peer.queues) {
+    if (plan_.service == Service::dc) targets.push_back(queue.receiver);
     numbers.push_back(queue.qpn);
     packets.push_back(queue.psn);
   }
@@ -49,6 +57,7 @@ void Core::remember(const Address& peer) {
                    {"remote_psn", listed(packets, true)},
                    {"remote_rkey", fmt::format("{:#x}", peer.window_key)},
                    {"remote_vaddr", fmt::format("{:#x}", peer.window)}};
+  if (!targets.empty()) remote_facts_.emplace_back("remote_dctn", listed(targets, false));
 }
 
 Description Core::describe() const {
@@ -56,7 +65,7 @@ Description Core::describe() const {
                           .provider = driver_.empty() ? "verbs" : driver_,
                           .device = fmt::format("{}:{}", placement_.device, placement_.port),
                           .transport = std::string(name(plan_.service)),
-                          .completion = is_reliable(plan_.service) ? "delivery" : "transmit",
+                          .completion = completion_level(plan_.service),
                           .details = {}};
   const auto add = [&description](std::string_view key, std::string value) {
     description.details.emplace_back(key, std::move(value));
@@ -68,7 +77,15 @@ Description Core::describe() const {
   add("path", placement_.reason);
   add("mtu", std::to_string(placement_.mtu));
   add("inline", std::to_string(queues_.inline_bytes));
-  if (is_reliable(plan_.service)) add("max_rd_atomic", std::to_string(reads_out_));
+  if (plan_.service == Service::srd) {
+    add("rdma", fmt::format("{}, at most {} bytes",
+                            plan_.scalable.writes  ? "read, write"
+                            : plan_.scalable.reads ? "read"
+                                                   : "none",
+                            plan_.scalable.max_rdma_bytes));
+  } else if (is_reliable(plan_.service)) {
+    add("max_rd_atomic", std::to_string(reads_out_));
+  }
   add("queue_pairs", std::to_string(plan_.queue_pairs));
   if (plan_.queue_pairs != plan_.lanes) add("peers", std::to_string(plan_.lanes));
   add("depth", std::to_string(plan_.depth));
@@ -77,7 +94,7 @@ Description Core::describe() const {
   add("completion_queues", plan_.separate_queues ? "sends, receives" : "one");
   add("connected_by", manager_ ? "rdma_cm" : "own exchange");
   add("completions_by", request_.events ? "events" : "polling");
-  add("post_api", "ibv_post_send");
+  add("post_api", plan_.extended() ? "ibv_wr_*" : "ibv_post_send");
   add("relaxed_ordering", request_.relaxed_ordering ? "true" : "false");
   if (plan_.post_list > 1) add("post_list", std::to_string(plan_.post_list));
   if (plan_.segments > 1) add("segments", std::to_string(plan_.segments));
@@ -89,6 +106,11 @@ Description Core::describe() const {
     numbers.push_back(queues_.pairs[i]->qp_num);
   }
   add("qpn", listed(numbers, false));
+  if (plan_.service == Service::dc) {
+    numbers.clear();
+    for (const auto& target : queues_.receivers) numbers.push_back(target->qp_num);
+    add("dctn", listed(numbers, false));
+  }
   add("psn", listed(first_packets_, true));
   add("rkey", fmt::format("{:#x}", window_.remote_key()));
   add("vaddr", fmt::format("{:#x}", window_.address()));

@@ -11,9 +11,21 @@ namespace {
 static_assert(Transport<Endpoint>);
 static_assert(Transport<GeneralEndpoint>);
 static_assert(Transport<DatagramEndpoint>);
+#if RDMABENCH_HAVE_MLX5
+static_assert(Transport<DynamicEndpoint>);
+#endif
+#if RDMABENCH_HAVE_EFA
+static_assert(Transport<ScalableEndpoint>);
+#endif
+
+Posting posting_of(Service service) {
+  if (service == Service::dc) return Posting::dynamic;
+  return service == Service::srd ? Posting::scalable : Posting::lists;
+}
 
 /// Throws where a caller picked a type that does not do what the request asks for.
 const EndpointRequest& check_policy(const EndpointRequest& request, bool fits) {
+  service_of(request);  // what this build lacks is no caller's mistake
   if (fits) return request;
   throw Error(Fault::usage, "an endpoint of the wrong policy for its request",
               "Let with_endpoint_type() choose it.");
@@ -21,6 +33,7 @@ const EndpointRequest& check_policy(const EndpointRequest& request, bool fits) {
 
 template <class Policy>
 bool fits(const EndpointRequest& request) {
+  if (Policy::kPosting != posting_of(request.service)) return false;
   if (Policy::kReliable != is_reliable(request.service)) return false;
   return Policy::kManyLanes || is_lean(request);
 }
@@ -47,5 +60,11 @@ BasicEndpoint<Policy>::BasicEndpoint(const EndpointRequest& request, std::string
 template class BasicEndpoint<Lean>;
 template class BasicEndpoint<General>;
 template class BasicEndpoint<Datagram>;
+#if RDMABENCH_HAVE_MLX5
+template class BasicEndpoint<Dynamic>;
+#endif
+#if RDMABENCH_HAVE_EFA
+template class BasicEndpoint<Scalable>;
+#endif
 
 }  // namespace rdmabench::transport::verbs

@@ -47,7 +47,7 @@ PostStatus Core::refuse_send(Lane& lane, int code) noexcept {
   lane.signal_at = lane.posted;  // the request was not posted: let the next one carry the signal
   // A queue that is full empties as completions are polled; with nothing outstanding it never will.
   if (code == ENOMEM && lane.posted != lane.limit - depth_) return PostStatus::busy;
-  return refuse("ibv_post_send", code);
+  return refuse(plan_.extended() ? "ibv_wr_complete" : "ibv_post_send", code);
 }
 
 PostStatus Core::refuse_list(Lane& lane, int code, const ibv_send_wr* refused) noexcept {

@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
 #include "rdmabench/transport/slots.h"
 #include "rdmabench/verbs/device.h"
+#include "rdmabench/verbs/dynamic.h"
 
 namespace rdmabench::transport::verbs {
 namespace {
@@ -93,6 +95,32 @@ struct Device {
   int vectors;
 };
 
+void check_vector(const EndpointRequest& request, const Device& device) {
+  if (request.completion_vector < 0 || request.completion_vector < device.vectors) return;
+  refuse(fmt::format("completion vector {} on {}", request.completion_vector, device.name),
+         fmt::format("It has {}, numbered from 0.", device.vectors));
+}
+
+/// What EFA devices say by efadv_query_device(3), and not by ibv_query_device(3).
+void check_scalable(const EndpointRequest& request, const Plan& plan, const Device& device) {
+  const OperationCode code = request.operation;
+  const bool one_sided = !is_two_sided(code);
+  if (one_sided && !(code == OperationCode::read ? plan.scalable.reads : plan.scalable.writes)) {
+    device.lacks(
+        fmt::format("{} over SRD", name(code)),
+        fmt::format("The device or its driver has no RDMA {} (efadv_query_device): take --op send.",
+                    code == OperationCode::read ? "read" : "write"));
+  }
+  if (one_sided) {
+    device.check("byte messages", request.max_size, "max_rdma_size", plan.scalable.max_rdma_bytes,
+                 "Lower --size.");
+  }
+  device.check("scatter/gather entries", plan.segments, one_sided ? "max_sge_rd" : "max_sge",
+               one_sided ? device.attributes.max_sge_rd : device.attributes.max_sge, "Take fewer.");
+  device.check("queue pairs", plan.queue_pairs, "max_qp", device.attributes.max_qp, "Lower --qps.");
+  check_vector(request, device);
+}
+
 void check_features(const EndpointRequest& request, const Plan& plan, const Device& device) {
   const ibv_device_attr& has = device.attributes;
   if (plan.service == Service::xrc && (has.device_cap_flags & IBV_DEVICE_XRC) == 0) {
@@ -101,6 +129,7 @@ void check_features(const EndpointRequest& request, const Plan& plan, const Devi
   if (is_atomic(request.operation) && has.atomic_cap == IBV_ATOMIC_NONE) {
     device.lacks(name(request.operation), "The device has no atomics (atomic_cap is NONE).");
   }
+  if (plan.service == Service::srd) return check_scalable(request, plan, device);
   if (is_from_target(request.operation) && (plan.reads_in == 0 || plan.reads_out == 0)) {
     device.lacks(name(request.operation),
                  fmt::format("The device has no room for reads and atomics (max_qp_rd_atom {}, "
@@ -116,10 +145,7 @@ void check_features(const EndpointRequest& request, const Plan& plan, const Devi
     device.check("receives in one shared queue", std::uint64_t{plan.lanes} * plan.receives,
                  "max_srq_wr", has.max_srq_wr, "Lower --depth or --qps.");
   }
-  if (request.completion_vector >= 0 && request.completion_vector >= device.vectors) {
-    refuse(fmt::format("completion vector {} on {}", request.completion_vector, device.name),
-           fmt::format("It has {}, numbered from 0.", device.vectors));
-  }
+  check_vector(request, device);
 }
 
 /// Lowers `value` to `limit`, and says so.
@@ -163,6 +189,8 @@ void fit_queues(Plan& plan, const Device& device) {
   plan.post_list = std::min(plan.post_list, plan.depth);
   // A list is posted whole: while it finds no room, a completion must be on its way.
   plan.signal_every = std::min(plan.signal_every, plan.depth - plan.post_list + 1);
+  // EFA takes no request that does not ask for its completion.
+  if (plan.service == Service::srd) plan.signal_every = 1;
 }
 
 /// `value` where it is given, after a look at its range; else `otherwise`.
@@ -201,6 +229,17 @@ mechanism::PathAttributes path_attributes(const PathOptions& options, const Plac
   return path;
 }
 
+/// DC and SRD are of one kind of device each.
+void require_kind(Plan& plan, ibv_context& context, const Device& device) {
+  if (plan.service == Service::dc && !mechanism::has_dynamic(*context.device)) {
+    device.lacks("DC", "Only mlx5 devices have it (mlx5dv): take --transport rc.");
+  }
+  if (plan.service != Service::srd) return;
+  const auto limits = mechanism::query_scalable(context);
+  if (!limits) device.lacks("SRD", "Only EFA devices have it (efadv): take --transport rc.");
+  plan.scalable = *limits;
+}
+
 /// Bytes sent inline, before the device has had its say.
 std::uint32_t wanted_inline(const EndpointRequest& request) {
   std::uint64_t wanted = request.latency ? kDefaultInline : 0;
@@ -220,12 +259,15 @@ Service service_of(const EndpointRequest& request) {
   switch (service) {
     case Service::rdm:
     case Service::msg:
-      refuse(fmt::format("--transport {} over verbs", name(service)),
-             "Verbs have rc, uc, ud and xrc; rdm and msg are libfabric's: take --backend ofi.");
+      refuse(
+          fmt::format("--transport {} over verbs", name(service)),
+          "Verbs have rc, uc, ud, xrc, dc and srd; rdm and msg are libfabric's: take --backend ofi.");
     case Service::dc:
+      if (RDMABENCH_HAVE_MLX5 != 0) break;
       throw Error(Fault::unavailable, "--transport dc",
                   "This build has no dynamically connected queue pairs (mlx5dv): take rc or xrc.");
     case Service::srd:
+      if (RDMABENCH_HAVE_EFA != 0) break;
       throw Error(Fault::unavailable, "--transport srd",
                   "This build has no SRD queue pairs (efadv): on EFA take --backend ofi.");
     default:
@@ -233,8 +275,13 @@ Service service_of(const EndpointRequest& request) {
   }
   if (!has_operation(service, request.operation)) {
     refuse(fmt::format("--op {} over {}", name(request.operation), name(service)),
-           service == Service::ud ? "UD has send and send-imm."
-                                  : "UC has send, send-imm, write and write-imm.");
+           service == Service::ud    ? "UD has send and send-imm."
+           : service == Service::srd ? "SRD has no atomics."
+                                     : "UC has send, send-imm, write and write-imm.");
+  }
+  if (service == Service::srd && request.shared_receives) {
+    refuse("a shared receive queue with --transport srd",
+           "EFA has none: leave out --srq, or take another transport.");
   }
   if (request.local_lanes != 0 && (service != Service::ud || request.local_lanes > request.lanes)) {
     refuse(fmt::format("{} queue pairs for {} peers over {}", request.local_lanes, request.lanes,
@@ -258,8 +305,12 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
            fmt::format("A datagram holds at most the path MTU, {} bytes here.", placement.mtu));
   }
   const Device device(context);
+  require_kind(plan, context, device);
   const ibv_port_attr port = mechanism::query_port(context, placement.port);
-  device.check("byte messages", request.max_size, "max_msg_sz", port.max_msg_sz, "Lower --size.");
+  // EFA's is that of a send.
+  if (plan.service != Service::srd || is_two_sided(request.operation)) {
+    device.check("byte messages", request.max_size, "max_msg_sz", port.max_msg_sz, "Lower --size.");
+  }
 
   plan.lanes = request.lanes;
   plan.queue_pairs = request.local_lanes != 0 ? request.local_lanes : request.lanes;
@@ -272,7 +323,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   plan.inline_bytes = wanted_inline(request);
   plan.reads_out = bound_reads(request.outstanding_reads, device.attributes.max_qp_init_rd_atom);
   plan.reads_in = bound_reads(request.outstanding_reads, device.attributes.max_qp_rd_atom);
-  plan.shared_receives = request.shared_receives || plan.service == Service::xrc;
+  plan.shared_receives = request.shared_receives || plan.has_receivers();
   plan.separate_queues = request.separate_queues;
   plan.path = path_attributes(request.path, placement, port, device);
   check_features(request, plan, device);

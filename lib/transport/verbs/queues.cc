@@ -1,5 +1,7 @@
 #include "rdmabench/transport/verbs/core.h"
+#include "rdmabench/verbs/dynamic.h"
 #include "rdmabench/verbs/queue_pair.h"
+#include "rdmabench/verbs/scalable.h"
 
 namespace rdmabench::transport::verbs {
 namespace {
@@ -32,7 +34,7 @@ mechanism::CompletionQueueSpec completion_queues(const Plan& plan, const Endpoin
 }  // namespace
 
 Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
-               const EndpointRequest& request)
+               const EndpointRequest& request, std::uint64_t dc_key)
     : completions(context, completion_queues(plan, request)), inline_bytes(plan.inline_bytes) {
   const bool xrc = plan.service == Service::xrc;
   if (xrc) {
@@ -51,16 +53,26 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
                                 .receives = lanes_each * plan.receives,
                                 .segments = plan.segments,
                                 .inline_bytes = plan.inline_bytes};
+  const auto create = [&] {
+    if (plan.service == Service::dc) {
+      return mechanism::create_initiator(domain, spec, is_atomic(request.operation));
+    }
+    if (plan.service == Service::srd) {
+      return mechanism::create_scalable(domain, spec, plan.scalable);
+    }
+    return mechanism::create_queue_pair(domain, spec);
+  };
   for (std::uint32_t i = 0; i < plan.queue_pairs; ++i) {
-    mechanism::SizedQueuePair sized = mechanism::create_queue_pair(domain, spec);
+    mechanism::SizedQueuePair sized = create();
     // What the first was refused, the others need not ask for.
     inline_bytes = spec.inline_bytes = std::min(spec.inline_bytes, sized.inline_bytes);
     pairs.push_back(std::move(sized.queue_pair));
   }
-  for (std::uint32_t i = 0; xrc && i < plan.queue_pairs; ++i) {
-    xrc_receivers.push_back(mechanism::create_queue_pair(
-                                domain, {.type = IBV_QPT_XRC_RECV, .xrc_domain = xrc_domain.get()})
-                                .queue_pair);
+  for (std::uint32_t i = 0; plan.has_receivers() && i < plan.queue_pairs; ++i) {
+    receivers.push_back(xrc ? mechanism::create_queue_pair(domain, {.type = IBV_QPT_XRC_RECV,
+                                                                    .xrc_domain = xrc_domain.get()})
+                                  .queue_pair
+                            : mechanism::create_target(domain, spec, dc_key));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -110,8 +111,8 @@ class Fields {
   std::string_view whose_;
 };
 
-constexpr std::string_view kInfiniBand = "InfiniBand";
-constexpr std::string_view kEthernet = "Ethernet";
+constexpr std::array kLinkLayers{LinkLayer::infiniband, LinkLayer::ethernet,
+                                 LinkLayer::unspecified};
 
 Candidate read_candidate(const json& object, std::string_view whose) {
   const Fields fields(object, whose);
@@ -119,8 +120,9 @@ Candidate read_candidate(const json& object, std::string_view whose) {
   candidate.device = fields.text("device", kMaxName);
   candidate.port = fields.number<std::uint8_t>("port", 1, 255);
   const std::string link = fields.text("link", kMaxName);
-  if (link == kInfiniBand) candidate.link_layer = LinkLayer::infiniband;
-  if (link == kEthernet) candidate.link_layer = LinkLayer::ethernet;
+  for (const LinkLayer layer : kLinkLayers) {
+    if (link == name(layer)) candidate.link_layer = layer;
+  }
   candidate.mtu = fields.mtu("mtu");
   candidate.lid = fields.number<std::uint32_t>("lid", 0, 0xffff);
   candidate.needs_grh = fields.flag("grh");
@@ -145,7 +147,7 @@ std::string write_offer(std::span<const Candidate> candidates) {
   for (const Candidate& from : candidates) {
     list.push_back({{"device", from.device},
                     {"port", from.port},
-                    {"link", from.link_layer == LinkLayer::infiniband ? kInfiniBand : kEthernet},
+                    {"link", name(from.link_layer)},
                     {"mtu", from.mtu},
                     {"lid", from.lid},
                     {"grh", from.needs_grh},
@@ -200,6 +202,7 @@ std::string write_address(const Address& address) {
               {"lanes", address.lanes},
               {"queues", std::move(queues)},
               {"qkey", address.q_key},
+              {"dckey", address.dc_key},
               {"srq", address.shared_receives},
               {"lid", address.lid},
               {"gid", to_text(address.gid)},
@@ -234,6 +237,7 @@ Address read_address(std::string_view text) {
                               .receiver = queue.number<std::uint32_t>("receiver", 0, k24Bits)});
   }
   address.q_key = fields.number<std::uint32_t>("qkey", 0, kMax32);
+  address.dc_key = fields.number<std::uint64_t>("dckey", 0, kMax64);
   address.shared_receives = fields.number<std::uint32_t>("srq", 0, kMax32);
   address.lid = fields.number<std::uint16_t>("lid", 0, 0xffff);
   address.gid = fields.gid("gid");

@@ -27,7 +27,7 @@ Placement read_placement(std::string_view text);
 struct QueueAddress {
   std::uint32_t qpn = 0;       ///< 24 bits
   std::uint32_t psn = 0;       ///< 24 bits
-  std::uint32_t receiver = 0;  ///< XRC: the queue pair that ours sends to, 24 bits; else 0
+  std::uint32_t receiver = 0;  ///< XRC and DC: the queue pair that ours sends to, 24 bits; else 0
 };
 
 /// What an endpoint must know of the other one.
@@ -35,7 +35,8 @@ struct Address {
   Service service = Service::rc;
   std::uint32_t lanes = 1;
   std::vector<QueueAddress> queues;   ///< 1 to `lanes`
-  std::uint32_t q_key = 0;            ///< UD
+  std::uint32_t q_key = 0;            ///< UD and SRD
+  std::uint64_t dc_key = 0;           ///< DC: what opens the receivers
   std::uint32_t shared_receives = 0;  ///< XRC: number of the shared receive queue
   std::uint16_t lid = 0;
   rdmabench::verbs::Gid gid;

@@ -72,7 +72,10 @@ void complete(ibv_cq* to, const Completion& completion) {
   if (queue.entries.size() == static_cast<std::size_t>(queue.cqe)) {
     state().violations.emplace_back("completion queue overrun");
   }
-  queue.entries.push_back(completion);
+  const auto owner = state().queue_pairs.find(completion.wc.qp_num);
+  const bool unordered =
+      owner != state().queue_pairs.end() && owner->second->kind == Kind::scalable;
+  queue.entries.insert(unordered ? queue.entries.begin() : queue.entries.end(), completion);
   notify(queue);
 }
 
@@ -129,7 +132,21 @@ bool is_ready(const FakeQueuePair& queue_pair) {
   return queue_pair.state == IBV_QPS_RTR || queue_pair.state == IBV_QPS_RTS;
 }
 
-FakeQueuePair* find_peer(const FakeQueuePair& queue_pair, const ibv_send_wr& request) {
+/// The peer that a request of ibv_wr_post(3) names, if it knows its key.
+FakeQueuePair* find_routed(const FakeQueuePair& queue_pair, const FakeRoute& route) {
+  if (!state().address_handles.contains(route.handle)) violate("a request with no address");
+  const auto found = state().queue_pairs.find(route.number);
+  if (found == state().queue_pairs.end() || !is_ready(*found->second)) return nullptr;
+  FakeQueuePair* peer = found->second;
+  if (queue_pair.kind == Kind::initiator) {
+    return peer->kind == Kind::target && peer->dc_key == route.dc_key ? peer : nullptr;
+  }
+  return peer->kind == Kind::scalable && peer->attributes.qkey == route.q_key ? peer : nullptr;
+}
+
+FakeQueuePair* find_peer(const FakeQueuePair& queue_pair, const PostedSend& send) {
+  if (queue_pair.kind != Kind::plain) return find_routed(queue_pair, send.route);
+  const ibv_send_wr& request = send.request;
   const bool datagram = queue_pair.qp_type == IBV_QPT_UD;
   const auto found = state().queue_pairs.find(datagram ? request.wr.ud.remote_qpn
                                                        : queue_pair.attributes.dest_qp_num);
@@ -152,7 +169,9 @@ bool is_atomic(ibv_wr_opcode opcode) {
 }
 
 bool allows(const FakeQueuePair& peer, int access) {
-  return (peer.attributes.qp_access_flags & static_cast<unsigned>(access)) != 0;
+  // A queue pair of SRD has no flags of its own.
+  return peer.kind == Kind::scalable ||
+         (peer.attributes.qp_access_flags & static_cast<unsigned>(access)) != 0;
 }
 
 ibv_wc_status carry_out_atomic(const PostedSend& send, const FakeQueuePair& peer) {
@@ -226,7 +245,7 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
 /// Whether the message waits for a receive; else `status` says how it ended.
 bool attempt(const PostedSend& send, FakeQueuePair& queue_pair, ibv_wc_status& status) {
   if (status != IBV_WC_SUCCESS) return false;
-  FakeQueuePair* peer = find_peer(queue_pair, send.request);
+  FakeQueuePair* peer = find_peer(queue_pair, send);
   const bool lost = std::exchange(state().lose_next, false);
   if (peer == nullptr || lost) {
     status = IBV_WC_RETRY_EXC_ERR;
@@ -249,22 +268,6 @@ bool attempt(const PostedSend& send, FakeQueuePair& queue_pair, ibv_wc_status& s
 
 bool is_local(ibv_wc_status status) {
   return status == IBV_WC_LOC_PROT_ERR || status == IBV_WC_LOC_LEN_ERR;
-}
-
-/// Carries out what can be, in order.
-void progress(FakeQueuePair& queue_pair) {
-  while (!queue_pair.sends.empty()) {
-    const PostedSend& send = queue_pair.sends.front();
-    ibv_wc_status status = state().message_fault;
-    const bool ordered = status != IBV_WC_SUCCESS;
-    if (attempt(send, queue_pair, status)) return;
-    if (ordered) state().message_fault = IBV_WC_SUCCESS;
-    // What the other side thinks of it never comes back.
-    if (is_unreliable(queue_pair) && !ordered && !is_local(status)) status = IBV_WC_SUCCESS;
-    complete_send(queue_pair, send.request, status);
-    queue_pair.sends.pop_front();
-    if (status != IBV_WC_SUCCESS) enter_error(queue_pair);
-  }
 }
 
 /// After a receive was posted: some of those that waited may go on.
@@ -291,6 +294,21 @@ std::uint64_t mtu_of(const FakeQueuePair& queue_pair) {
 }
 
 }  // namespace
+
+void progress(FakeQueuePair& queue_pair) {
+  while (!queue_pair.sends.empty()) {
+    const PostedSend& send = queue_pair.sends.front();
+    ibv_wc_status status = state().message_fault;
+    const bool ordered = status != IBV_WC_SUCCESS;
+    if (attempt(send, queue_pair, status)) return;
+    if (ordered) state().message_fault = IBV_WC_SUCCESS;
+    // What the other side thinks of it never comes back.
+    if (is_unreliable(queue_pair) && !ordered && !is_local(status)) status = IBV_WC_SUCCESS;
+    complete_send(queue_pair, send.request, status);
+    queue_pair.sends.pop_front();
+    if (status != IBV_WC_SUCCESS) enter_error(queue_pair);
+  }
+}
 
 void enter_error(FakeQueuePair& queue_pair) {
   queue_pair.state = IBV_QPS_ERR;
@@ -319,6 +337,7 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** refused_re
   for (; request != nullptr; request = request->next) {
     *refused_request = request;
     if (const int code = count(Call::post_send); code != 0) return code;
+    if (queue.kind != Kind::plain) return EINVAL;  // such a request names no peer
     if (queue.state != IBV_QPS_RTS && queue.state != IBV_QPS_ERR) return EINVAL;
     if (queue.sends_used == queue.cap.max_send_wr) return ENOMEM;
     const std::span pieces(request->sg_list, static_cast<std::size_t>(request->num_sge));

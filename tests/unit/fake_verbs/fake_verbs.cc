@@ -32,6 +32,29 @@ Device soft_roce() {
               {.gids = {{.index = 0, .address = "fe80::1"}, {.index = 1, .address = "10.0.0.1"}}}}};
 }
 
+Device mlx5() {
+  return {
+      .name = "mlx5_0", .mlx5 = true, .ports = {{.gids = {{.index = 0, .address = "10.0.0.1"}}}}};
+}
+
+Device efa() {
+  return {.name = "efa_0",
+          .transport = IBV_TRANSPORT_UNSPECIFIED,
+          .max_reads = 0,
+          .max_inline = 32,
+          .max_sge = 2,
+          .max_srq = 0,
+          .max_srq_wr = 0,
+          .atomics = IBV_ATOMIC_NONE,
+          .xrc = false,
+          .efa = true,
+          .ports = {{.link_layer = IBV_LINK_LAYER_UNSPECIFIED,
+                     .active_mtu = IBV_MTU_4096,
+                     .lid = 1,
+                     .max_msg_sz = 8928,
+                     .gids = {{0, "fe80::e:fa", IBV_GID_TYPE_IB}}}}};
+}
+
 void reset(std::vector<Device> devices) {
   State& now = state();
   const std::lock_guard lock(now.mutex);

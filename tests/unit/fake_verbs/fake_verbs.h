@@ -3,7 +3,9 @@
 // It is linked instead of the real library. Its RC, UC, UD and XRC queue pairs, connected in one
 // process, really move bytes: a message is carried out when it is posted, or when the receive it
 // waits for is; over UC and UD it is lost where there is none, and over UD where its Q_Key is not
-// that of its target. What the real library leaves undefined in a completion is poisoned here.
+// that of its target. So do DC and SRD queue pairs, which mlx5dv and efadv make and ibv_wr_post(3)
+// posts to; over SRD the last message of a list goes first, and what completed last is polled
+// first. What the real library leaves undefined in a completion is poisoned here.
 // Thread rule: any thread may call.
 #pragma once
 
@@ -55,6 +57,12 @@ struct Device {
   int completion_vectors = 2;
   ibv_atomic_cap atomics = IBV_ATOMIC_HCA;
   bool xrc = true;
+  int max_sge_rd = 1;
+  bool mlx5 = false;                        ///< mlx5dv_is_supported(), so it has DC
+  bool efa = false;                         ///< efadv_query_device() knows it, so it has SRD
+  std::uint32_t efa_capabilities = 0b1011;  ///< RDMA read, RNR retries, RDMA write
+  std::uint16_t efa_inline = 32;
+  std::uint32_t efa_max_rdma = 1U << 20;
   std::vector<Port> ports = {};
 };
 
@@ -75,6 +83,7 @@ enum class Call {
   create_qp,
   modify_qp,
   post_send,
+  wr_complete,
   post_recv,
   poll_cq,
   create_ah,
@@ -98,6 +107,11 @@ enum class Call {
 
 /// One active Soft-RoCE-like device, "rxe0", GID 0 fe80::1 and GID 1 10.0.0.1.
 Device soft_roce();
+
+/// "mlx5_0" on Ethernet with DC, GID 0 10.0.0.1.
+Device mlx5();
+/// "efa_0" with SRD, as the kernel's driver describes it: no RC, no link layer, one GID.
+Device efa();
 
 /// Forgets every fault, count and device, and then has `devices`. Objects must be gone by then.
 void reset(std::vector<Device> devices = {soft_roce()});

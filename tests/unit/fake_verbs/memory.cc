@@ -18,6 +18,14 @@ const Device& device_of(ibv_context* context) {
   return fake(*context).device->config;
 }
 
+/// Source: Linux, efa_reg_mr() in drivers/infiniband/hw/efa/efa_verbs.c.
+unsigned efa_access(const Device& device) {
+  unsigned access = IBV_ACCESS_LOCAL_WRITE;
+  if ((device.efa_capabilities & 0b0001) != 0) access |= IBV_ACCESS_REMOTE_READ;
+  if ((device.efa_capabilities & 0b1000) != 0) access |= IBV_ACCESS_REMOTE_WRITE;
+  return access;
+}
+
 ibv_mr* fail(int code) {
   errno = code;
   return nullptr;
@@ -67,6 +75,7 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t 
   const bool too_large = device.max_mr_size != 0 && length > device.max_mr_size;
   const bool can_page = (device.on_demand.general_caps & IBV_ODP_SUPPORT) != 0;
   if (too_large || ((access & IBV_ACCESS_ON_DEMAND) != 0 && !can_page)) return fail(EINVAL);
+  if (device.efa && (access & ~efa_access(device)) != 0) return fail(EOPNOTSUPP);
   FakeRegion made{};
   made.addr = address;
   made.length = length;

@@ -53,59 +53,6 @@ int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attribu
   return 0;
 }
 
-struct Step {
-  ibv_qp_state from;
-  ibv_qp_state to;
-};
-constexpr Step kSteps[] = {
-    {IBV_QPS_RESET, IBV_QPS_INIT}, {IBV_QPS_INIT, IBV_QPS_RTR}, {IBV_QPS_RTR, IBV_QPS_RTS}};
-
-/// What the kernel requires, by type. Source: ibv_modify_qp(3); Linux, qp_state_table in
-/// drivers/infiniband/core/verbs.c.
-int required(ibv_qp_type type, ibv_qp_state to) {
-  const bool requests = type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
-  const bool responds = type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV;
-  int mask = IBV_QP_STATE;
-  if (to == IBV_QPS_INIT) {
-    mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-    return mask | (type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
-  }
-  if (to == IBV_QPS_RTR) {
-    if (type == IBV_QPT_UD) return mask;
-    mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-    return mask | (responds ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0);
-  }
-  mask |= IBV_QP_SQ_PSN;
-  if (type == IBV_QPT_XRC_RECV) mask |= IBV_QP_TIMEOUT;
-  if (requests) {
-    mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-  }
-  return mask;
-}
-
-void adopt(ibv_qp_attr& to, const ibv_qp_attr& from, ibv_qp_state state) {
-  to.qp_state = state;
-  if (state == IBV_QPS_INIT) {
-    to.port_num = from.port_num;
-    to.pkey_index = from.pkey_index;
-    to.qkey = from.qkey;
-    to.qp_access_flags = from.qp_access_flags;
-  } else if (state == IBV_QPS_RTR) {
-    to.ah_attr = from.ah_attr;
-    to.path_mtu = from.path_mtu;
-    to.dest_qp_num = from.dest_qp_num;
-    to.rq_psn = from.rq_psn;
-    to.max_dest_rd_atomic = from.max_dest_rd_atomic;
-    to.min_rnr_timer = from.min_rnr_timer;
-  } else {
-    to.sq_psn = from.sq_psn;
-    to.max_rd_atomic = from.max_rd_atomic;
-    to.timeout = from.timeout;
-    to.retry_cnt = from.retry_cnt;
-    to.rnr_retry = from.rnr_retry;
-  }
-}
-
 }  // namespace
 
 void violate(const char* what) {
@@ -252,6 +199,7 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   attributes->max_qp_init_rd_atom = device.max_reads;
   attributes->max_qp = device.max_qp;
   attributes->max_sge = device.max_sge;
+  attributes->max_sge_rd = device.max_sge_rd;
   attributes->max_srq = device.max_srq;
   attributes->max_srq_wr = device.max_srq_wr;
   attributes->atomic_cap = device.atomics;
@@ -363,24 +311,6 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
   all.qp_type = attributes->qp_type;
   all.sq_sig_all = attributes->sq_sig_all;
   return make_queue_pair(*domain->context, all);
-}
-
-int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
-  const std::lock_guard lock(state().mutex);
-  if (const int code = count(Call::modify_qp); code != 0) return code;
-  auto& mine = *static_cast<FakeQueuePair*>(queue_pair);
-  for (const Step& step : kSteps) {
-    if (queue_pair->state != step.from || attributes->qp_state != step.to) continue;
-    // Exactly this: real devices refuse what a type does not have, too.
-    if (mask != required(queue_pair->qp_type, step.to)) return EINVAL;
-    if ((mask & IBV_QP_AV) != 0 && !is_valid(queue_pair->context, attributes->ah_attr)) {
-      return EINVAL;
-    }
-    queue_pair->state = step.to;
-    adopt(mine.attributes, *attributes, step.to);
-    return 0;
-  }
-  return EINVAL;
 }
 
 int ibv_destroy_qp(ibv_qp* queue_pair) {

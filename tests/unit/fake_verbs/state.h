@@ -62,10 +62,35 @@ struct FakeXrcDomain : ibv_xrcd {
   int children = 0;
 };
 
+/// Where a request of ibv_wr_post(3) goes.
+struct FakeRoute {
+  ibv_ah* handle = nullptr;
+  std::uint32_t number = 0;
+  std::uint32_t q_key = 0;
+  std::uint64_t dc_key = 0;
+};
+
 struct PostedSend {
   ibv_send_wr request;
   std::vector<ibv_sge> pieces;
   std::vector<std::byte> inlined;
+  FakeRoute route;
+};
+
+/// What is between ibv_wr_start() and ibv_wr_complete().
+struct Draft {
+  PostedSend send{};
+  int data = 0;  ///< setters called, of each kind
+  int routes = 0;
+};
+
+struct FakeRequests : ibv_qp_ex {
+  FakeQueuePair* owner = nullptr;
+  std::uint64_t operations = 0;  ///< IBV_QP_EX_WITH_..., as the queue pair was made
+  bool open = false;
+  const char* wrong = nullptr;
+  std::vector<Draft> drafts;
+  std::shared_ptr<void> dynamic;  ///< its mlx5dv_qp_ex
 };
 
 struct PostedReceive {
@@ -82,7 +107,13 @@ struct FakeSharedQueue : ibv_srq {
   int users = 0;
 };
 
+/// Of IBV_QPT_DRIVER: a DC initiator, a DC target, SRD.
+enum class Kind { plain, initiator, target, scalable };
+
 struct FakeQueuePair : ibv_qp {
+  Kind kind = Kind::plain;
+  std::uint64_t dc_key = 0;                ///< of a target
+  std::unique_ptr<FakeRequests> requests;  ///< of an initiator and of SRD
   FakeSharedQueue* shared = nullptr;
   FakeXrcDomain* xrc_domain = nullptr;  ///< IBV_QPT_XRC_RECV only
   ibv_qp_cap cap{};
@@ -165,6 +196,8 @@ bool is_valid(ibv_context* context, const ibv_ah_attr& vector);
 /// An event for a queue that was armed. With the mutex held.
 void notify(FakeCompletionQueue& queue);
 
+/// Carries out what can be, in order. With the mutex held.
+void progress(FakeQueuePair& queue_pair);
 /// Flushes all that is posted. With the mutex held.
 void enter_error(FakeQueuePair& queue_pair);
 

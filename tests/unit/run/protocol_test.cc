@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
 
 namespace rdmabench::run {
 namespace {
@@ -184,17 +187,36 @@ TEST(Combination, WhatVerbsForbidsIsRefusedByName) {
   EXPECT_EQ(pair(Service::ud, OperationCode::send_imm), "no error");
 }
 
-TEST(Combination, WhatThisReleaseLacksIsSaidBeforeAnythingIsOpened) {
+TEST(Combination, WhatThisBuildLacksIsSaidBeforeAnythingIsOpened) {
   SessionSpec spec = stream_of(8);
-  for (const transport::Service service : {transport::Service::dc, transport::Service::srd}) {
+  const auto fault = [&](transport::Service service) -> std::optional<Fault> {
     spec.service = service;
     try {
       parse_request(to_text(Request{spec, {{}}}));
-      ADD_FAILURE();
     } catch (const Error& error) {
-      EXPECT_EQ(error.fault(), Fault::unavailable);
+      return error.fault();
     }
-  }
+    return std::nullopt;
+  };
+  const auto expected = [](bool built) {
+    return built ? std::nullopt : std::optional(Fault::unavailable);
+  };
+  EXPECT_EQ(fault(transport::Service::dc), expected(RDMABENCH_HAVE_MLX5 != 0));
+  EXPECT_EQ(fault(transport::Service::srd), expected(RDMABENCH_HAVE_EFA != 0));
+}
+
+TEST(Combination, SrdHasNeitherAtomicsNorASharedReceiveQueue) {
+  if (RDMABENCH_HAVE_EFA == 0) GTEST_SKIP() << "no libefa in this build";
+  SessionSpec spec = stream_of(8);
+  spec.service = transport::Service::srd;
+  spec.operation = transport::OperationCode::fetch_add;
+  EXPECT_THAT(refusal(spec), HasSubstr("SRD has no atomics"));
+  spec.operation = transport::OperationCode::send;
+  spec.shared_receives = true;
+  EXPECT_THAT(refusal(spec), HasSubstr("--srq with --transport srd"));
+  spec.shared_receives = false;
+  spec.connection_manager = true;
+  EXPECT_THAT(refusal(spec), HasSubstr("rdma_cm with --transport srd"));
 }
 
 TEST(Combination, WishesThatExcludeEachOtherAreNamed) {

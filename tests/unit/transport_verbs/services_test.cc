@@ -2,7 +2,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "pair.h"
+#include "messages.h"
 
 namespace rdmabench::transport::verbs {
 namespace {
@@ -10,44 +10,6 @@ namespace {
 using fake_verbs::Call;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-constexpr std::uint64_t kSize = 100;
-
-EndpointRequest over(Service service, OperationCode operation = OperationCode::send) {
-  EndpointRequest request = small_request();
-  request.service = service;
-  request.operation = operation;
-  if (is_atomic(operation)) request.max_size = kAtomicBytes;
-  return request;
-}
-
-std::uint64_t& word(const Region& region, std::uint32_t index) {
-  return *reinterpret_cast<std::uint64_t*>(region.data + index * region.stride);
-}
-
-/// Posts one message of each slot and looks at what arrives.
-template <class Op, class Endpoint>
-void move(PairOf<Endpoint>& pair, std::uint32_t lane = 0) {
-  SCOPED_TRACE(Op::kName);
-  pair.client.prepare(Op::kCode, kSize);
-  const Region from = Op::kFromTarget ? pair.server.window() : pair.client.send_region();
-  memory::fill_pattern(slot(from, 1, kSize), 77);
-  ASSERT_EQ(pair.client.template post<Op>(from.stride, 0x01020304, Signal::now, lane),
-            PostStatus::posted);
-  ASSERT_EQ(poll_once(pair.client), 1) << pair.client.failure();
-  const std::vector<Received> received = take(pair.server);
-  ASSERT_EQ(received.size(), Op::kNotifies ? 1U : 0U);
-  if (Op::kNotifies) {
-    EXPECT_EQ(received[0].immediate, Op::kImmediate ? 0x01020304U : 0U);
-    EXPECT_EQ(received[0].bytes, kSize);
-    pair.server.post_receive(received[0].slot);
-  }
-  const std::span<std::byte> to = Op::kTwoSided
-                                      ? slot(pair.server.receive_region(), received[0].slot, kSize)
-                                  : Op::kFromTarget ? slot(pair.client.send_region(), 1, kSize)
-                                                    : slot(pair.server.window(), 1, kSize);
-  EXPECT_TRUE(holds(to, 77));
-}
 
 class Services : public OnFakeVerbs {};
 
@@ -208,30 +170,11 @@ TEST_F(Services, DatagramsCarryThePathOptions) {
 }
 
 TEST_F(Services, MayFailAndLeaveNothingBehind) {
-  const auto every_failure = [](Service service, Call call, auto type) {
-    using Endpoint = typename decltype(type)::type;
-    const EndpointRequest request = over(service);
-    const Choice choice = choice_for(request);
-    int failures = 0;
-    for (bool struck = true; struck; ++failures) {
-      fake_verbs::fail(call, failures + 1, EIO);
-      try {
-        const PairOf<Endpoint> pair(request, choice);
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), EIO) << error.what();
-      }
-      struck = fake_verbs::struck();
-      EXPECT_EQ(fake_verbs::live(), 0);
-      ASSERT_LT(failures, 100);
-    }
-    EXPECT_GE(failures, 3);
-  };
-  every_failure(Service::ud, Call::create_ah, std::type_identity<DatagramEndpoint>());
-  every_failure(Service::ud, Call::modify_qp, std::type_identity<DatagramEndpoint>());
-  every_failure(Service::xrc, Call::create_srq, std::type_identity<GeneralEndpoint>());
-  every_failure(Service::xrc, Call::open_xrcd, std::type_identity<GeneralEndpoint>());
-  every_failure(Service::xrc, Call::create_qp, std::type_identity<GeneralEndpoint>());
-  every_failure(Service::xrc, Call::modify_qp, std::type_identity<GeneralEndpoint>());
+  every_failure<DatagramEndpoint>(over(Service::ud), Call::create_ah);
+  every_failure<DatagramEndpoint>(over(Service::ud), Call::modify_qp);
+  for (const Call call : {Call::create_srq, Call::open_xrcd, Call::create_qp, Call::modify_qp}) {
+    every_failure<GeneralEndpoint>(over(Service::xrc), call);
+  }
 }
 
 TEST_F(Services, AreGivenTheirEndpointType) {

@@ -32,6 +32,12 @@ bool is_lean(const EndpointRequest& request) noexcept;
 /// whose data path does what it asks for and no more. The same on both sides.
 template <class Visitor>
 auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
+#if RDMABENCH_HAVE_MLX5
+  if (request.service == Service::dc) return visitor(std::type_identity<DynamicEndpoint>());
+#endif
+#if RDMABENCH_HAVE_EFA
+  if (request.service == Service::srd) return visitor(std::type_identity<ScalableEndpoint>());
+#endif
   if (!is_reliable(request.service)) return visitor(std::type_identity<DatagramEndpoint>());
   if (!is_lean(request)) return visitor(std::type_identity<GeneralEndpoint>());
   return visitor(std::type_identity<Endpoint>());

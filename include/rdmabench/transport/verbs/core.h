@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rdmabench/transport/transport.h"
+#include "rdmabench/transport/verbs/extended.h"
 #include "rdmabench/transport/verbs/lane.h"
 #include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/transport/verbs/slots.h"
@@ -29,14 +30,16 @@ struct Address;
 /// The queue pairs of an endpoint and what they share. Parents before children: each is destroyed
 /// after all that is declared below it.
 struct Queues {
-  Queues(ibv_context& context, ibv_pd& domain, const Plan& plan, const EndpointRequest& request);
+  /// `dc_key` opens the receivers of DC.
+  Queues(ibv_context& context, ibv_pd& domain, const Plan& plan, const EndpointRequest& request,
+         std::uint64_t dc_key);
 
   rdmabench::verbs::CompletionQueues completions;
   rdmabench::verbs::XrcDomain xrc_domain;
   rdmabench::verbs::SharedReceiveQueue shared_receives;
-  std::vector<rdmabench::verbs::QueuePair> pairs;          ///< what lanes post to
-  std::vector<rdmabench::verbs::QueuePair> xrc_receivers;  ///< XRC: where the peer's pairs end
-  std::uint32_t inline_bytes = 0;                          ///< of a message, at most
+  std::vector<rdmabench::verbs::QueuePair> pairs;      ///< what lanes post to
+  std::vector<rdmabench::verbs::QueuePair> receivers;  ///< XRC and DC: where the peer's pairs end
+  std::uint32_t inline_bytes = 0;                      ///< of a message, at most
 };
 
 /// See transport.h for the contract that Endpoint makes of this.
@@ -107,12 +110,17 @@ class Core {
   std::array<ibv_recv_wr, kBatch> returned_requests_{};
   std::vector<ReceiveSlot> receive_slots_;
   ibv_send_wr token_{};
+  std::vector<Route> routes_;        ///< DC and SRD: of each lane
+  std::uint64_t message_bytes_ = 0;  ///< of the prepared request
 
  private:
   /// In the order in which a file holds them.
   enum class Slots : std::uint8_t { sends, receives, window };
   SlotLayout layout(Slots which) const;
   RegisteredSlots make_slots(rdmabench::verbs::Access access, Slots which) const;
+  rdmabench::verbs::Access window_access() const;
+  void initialize_queue_pairs();
+  void open_targets();
 
   void remember(const Address& peer);
   void check_peer(const Address& peer) const;
@@ -121,6 +129,7 @@ class Core {
   void connect_by_manager(const Address& peer);
   rdmabench::verbs::Gid manager_address() const;
   void reach_peers(const Address& peer);
+  void add_routes(const Address& peer);
   void post_all_receives();
   int post_receive(const ReceiveSlot& slot, std::uint32_t index) noexcept;
   void build_receives();
@@ -136,12 +145,13 @@ class Core {
   RegisteredSlots sends_;
   RegisteredSlots receives_;
   RegisteredSlots window_;
+  std::uint64_t dc_key_;
 
  protected:
   Queues queues_;
 
  private:
-  std::vector<rdmabench::verbs::AddressHandle> address_handles_;  ///< UD: one for each lane
+  std::vector<rdmabench::verbs::AddressHandle> address_handles_;  ///< UD, DC, SRD: of each lane
   std::optional<rdmabench::verbs::ConnectionManager> manager_;    ///< where rdma_cm connects
   std::uint16_t listener_ = 0;                                    ///< a server's rdma_cm port
   std::uint64_t session_ = 0;

@@ -15,30 +15,55 @@
 
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/transport/verbs/core.h"
+#include "rdmabench/transport/verbs/extended.h"
 
 namespace rdmabench::transport::verbs {
 
 // An option costs nothing where it is not used, because the loop is compiled once for each of these
 // and none of them tests for one.
 
+/// How requests are handed over: by ibv_post_send(3), or by ibv_wr_post(3) with a DC target or a
+/// queue pair of SRD in each.
+enum class Posting : std::uint8_t { lists, dynamic, scalable };
+
 /// One RC queue pair, one completion queue, one scatter/gather entry: what is measured most.
 struct Lean {
-  static constexpr bool kReliable = true, kManyLanes = false, kOrdersMessages = true;
+  static constexpr Posting kPosting = Posting::lists;
+  static constexpr bool kReliable = true, kManyLanes = false, kOrdersMessages = true,
+                        kOrdersWrites = true;
 };
 /// RC and XRC with everything: several queue pairs, several scatter/gather entries, a shared
 /// receive queue, two completion queues, events.
 struct General {
-  static constexpr bool kReliable = true, kManyLanes = true, kOrdersMessages = false;
+  static constexpr Posting kPosting = Posting::lists;
+  static constexpr bool kReliable = true, kManyLanes = true, kOrdersMessages = false,
+                        kOrdersWrites = true;
 };
 /// The same over UC and UD.
 struct Datagram {
-  static constexpr bool kReliable = false, kManyLanes = true, kOrdersMessages = false;
+  static constexpr Posting kPosting = Posting::lists;
+  static constexpr bool kReliable = false, kManyLanes = true, kOrdersMessages = false,
+                        kOrdersWrites = false;
+};
+/// DC: as General, with a target named in each request.
+struct Dynamic {
+  static constexpr Posting kPosting = Posting::dynamic;
+  static constexpr bool kReliable = true, kManyLanes = true, kOrdersMessages = false,
+                        kOrdersWrites = true;
+};
+/// SRD: packets take many paths, so that nothing comes in order, completions neither. Each request
+/// completes.
+struct Scalable {
+  static constexpr Posting kPosting = Posting::scalable;
+  static constexpr bool kReliable = true, kManyLanes = true, kOrdersMessages = false,
+                        kOrdersWrites = false;
 };
 
 /// See transport.h for the contract. One thread drives an endpoint; endpoints share nothing.
 ///
 /// A send's wr_id is its number among the posts of its lane since prepare(). A queue pair completes
-/// them in order, so a completion stands for all posts of the lane before it.
+/// them in order, so a completion stands for all posts of the lane before it; but over SRD for its
+/// own alone.
 template <class Policy>
 class BasicEndpoint : public Core {
  public:
@@ -47,11 +72,12 @@ class BasicEndpoint : public Core {
   static constexpr bool kPostLists = true;
   // What RC gives on InfiniBand and RoCE without relaxed ordering; a write that is lost on UC
   // leaves a hole.
-  static constexpr bool kOrdersWrites = Policy::kReliable;
+  static constexpr bool kOrdersWrites = Policy::kOrdersWrites;
   static constexpr bool kOrdersMessages = Policy::kOrdersMessages;
   static constexpr bool kNeedsProgress = false;
   template <class Op>
-  static constexpr bool supports = Policy::kReliable || !Op::kFromTarget;
+  static constexpr bool supports =
+      Policy::kReliable ? Policy::kPosting != Posting::scalable || !Op::kAtomic : !Op::kFromTarget;
   template <class Op>
   static constexpr bool consumes_receive = Op::kNotifies;
 
@@ -66,7 +92,7 @@ class BasicEndpoint : public Core {
     if (number == lane.limit) return PostStatus::busy;
     ibv_send_wr& request = asks(lane, number, signal) ? lane.signalled : lane.request;
     aim<Op>(request, lane.piece, offset, word);
-    return submit(lane, request, number);
+    return submit<Op>(lane, lane_index, request, number);
   }
 
   template <class Op>
@@ -93,11 +119,18 @@ class BasicEndpoint : public Core {
       last.send_flags = send_flags_ | IBV_SEND_SIGNALED;
       lane.signal_at = end + interval_ - 1;
     }
-    ibv_send_wr* refused;  // set where the call fails
-    const int code = ibv_post_send(lane.queue_pair, request, &refused);
-    if (ends) last.send_flags = send_flags_;
-    if (code != 0) [[unlikely]]
-      return refuse_list(lane, code, refused);
+    if constexpr (kExtended) {
+      const int code = hand_over<Op>(lane_index, request, burst.count);
+      if (ends) last.send_flags = send_flags_;
+      if (code != 0) [[unlikely]]
+        return refuse_send(lane, code);
+    } else {
+      ibv_send_wr* refused;  // set where the call fails
+      const int code = ibv_post_send(lane.queue_pair, request, &refused);
+      if (ends) last.send_flags = send_flags_;
+      if (code != 0) [[unlikely]]
+        return refuse_list(lane, code, refused);
+    }
     count(lane, end, burst.count);
     return PostStatus::posted;
   }
@@ -108,7 +141,7 @@ class BasicEndpoint : public Core {
     if (number == lane.limit) return PostStatus::busy;
     const bool ends = asks(lane, number, signal) || signal_every_ == 1;
     token_.send_flags = ends ? unsigned{IBV_SEND_SIGNALED} : 0U;
-    return submit(lane, token_, number);
+    return submit<Send>(lane, 0, token_, number);
   }
 
   /// `slot` is one that a Received named.
@@ -171,6 +204,8 @@ class BasicEndpoint : public Core {
  private:
   using Lanes = std::conditional_t<kManyLanes, std::vector<Lane>, std::array<Lane, 1>>;
   using PostReceiveCall = int (*)(void* queue, ibv_recv_wr*, ibv_recv_wr**) noexcept;
+  static constexpr bool kExtended = Policy::kPosting != Posting::lists;
+  static constexpr bool kCompletesEach = Policy::kPosting == Posting::scalable;
 
   [[gnu::always_inline]] Lane& lane(std::uint32_t index) noexcept {
     if constexpr (kManyLanes) return lanes_[index];
@@ -213,15 +248,34 @@ class BasicEndpoint : public Core {
     return true;
   }
 
-  [[gnu::always_inline]] PostStatus submit(Lane& lane, ibv_send_wr& request,
-                                           std::uint64_t number) noexcept {
+  template <class Op>
+  [[gnu::always_inline]] PostStatus submit(Lane& lane, [[maybe_unused]] std::uint32_t lane_index,
+                                           ibv_send_wr& request, std::uint64_t number) noexcept {
     request.wr_id = id_of(lane, number);
-    ibv_send_wr* refused;  // of no interest: there is one
-    const int code = ibv_post_send(lane.queue_pair, &request, &refused);
+    int code = 0;
+    if constexpr (kExtended) {
+      code = hand_over<Op>(lane_index, &request, 1);
+    } else {
+      ibv_send_wr* refused;  // of no interest: there is one
+      code = ibv_post_send(lane.queue_pair, &request, &refused);
+    }
     if (code != 0) [[unlikely]]
       return refuse_send(lane, code);
     count(lane, number + 1, 1);
     return PostStatus::posted;
+  }
+
+  /// All of `requests` or, with an errno, none. EFA takes none that does not ask for a completion.
+  template <class Op>
+  [[gnu::always_inline]] int hand_over(std::uint32_t lane_index, const ibv_send_wr* requests,
+                                       std::uint32_t count) noexcept requires(kExtended) {
+    const Route& route = routes_[lane_index];
+    ibv_wr_start(route.queue_pair);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      add_request<Op, Policy::kPosting == Posting::dynamic>(
+          route, requests[i], kCompletesEach ? unsigned{IBV_SEND_SIGNALED} : 0U, message_bytes_);
+    }
+    return ibv_wr_complete(route.queue_pair);
   }
 
   [[gnu::always_inline]] void count(Lane& lane, std::uint64_t posted, std::uint32_t by) noexcept {
@@ -275,6 +329,11 @@ class BasicEndpoint : public Core {
 
   [[gnu::always_inline]] void complete(std::uint64_t id) noexcept {
     Lane& lane = lanes_[id >> 32];
+    if constexpr (kCompletesEach) {
+      ++lane.limit;
+      ++completed_;
+      return;
+    }
     const std::uint64_t before = lane.limit - depth_;
     const auto more = static_cast<std::uint32_t>(id) + 1 - static_cast<std::uint32_t>(before);
     lane.limit += more;
@@ -289,6 +348,14 @@ class BasicEndpoint : public Core {
 using Endpoint = BasicEndpoint<Lean>;
 using GeneralEndpoint = BasicEndpoint<General>;
 using DatagramEndpoint = BasicEndpoint<Datagram>;
+#if RDMABENCH_HAVE_MLX5
+using DynamicEndpoint = BasicEndpoint<Dynamic>;
+extern template class BasicEndpoint<Dynamic>;
+#endif
+#if RDMABENCH_HAVE_EFA
+using ScalableEndpoint = BasicEndpoint<Scalable>;
+extern template class BasicEndpoint<Scalable>;
+#endif
 
 extern template class BasicEndpoint<Lean>;
 extern template class BasicEndpoint<General>;

@@ -8,6 +8,7 @@
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/verbs/handles.h"
 #include "rdmabench/verbs/queue_pair.h"
+#include "rdmabench/verbs/scalable.h"
 
 namespace rdmabench::transport::verbs {
 
@@ -36,12 +37,17 @@ struct Plan {
   std::uint32_t inline_bytes = 0;  ///< wanted
   std::uint8_t reads_out = 0;
   std::uint8_t reads_in = 0;
-  bool shared_receives = false;  ///< by request, or because XRC has no other
+  bool shared_receives = false;  ///< by request, or because XRC and DC have no other
   bool separate_queues = false;
   rdmabench::verbs::PathAttributes path{};
+  rdmabench::verbs::ScalableLimits scalable{};  ///< SRD
   std::vector<std::string> reduced;  ///< "depth 16384 reduced to 4096: max_qp_wr of rxe0"
 
   bool datagrams() const noexcept { return service == Service::ud; }
+  /// Posted to by ibv_wr_post(3), with the peer in each request.
+  bool extended() const noexcept { return service == Service::dc || service == Service::srd; }
+  /// The peer's queue pairs end at others than those that post to it.
+  bool has_receivers() const noexcept { return service == Service::xrc || service == Service::dc; }
 };
 
 /// Throws Error: usage where the request contradicts itself, unavailable where the device lacks

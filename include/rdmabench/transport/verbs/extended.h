@@ -1,0 +1,87 @@
+// Posting by ibv_wr_post(3): what DC and SRD queue pairs need, whose requests each name their peer.
+//
+// A request is the same ibv_send_wr as elsewhere, built before and edited in place; here it is
+// handed over by calls in place of a list.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+
+#include "rdmabench/features.h"
+#include "rdmabench/transport/operation.h"
+
+#if RDMABENCH_HAVE_MLX5
+#include <infiniband/mlx5dv.h>
+#else
+struct mlx5dv_qp_ex;
+#endif
+
+namespace rdmabench::transport::verbs {
+
+/// Where the requests of a lane go.
+struct Route {
+  ibv_qp_ex* queue_pair = nullptr;
+  mlx5dv_qp_ex* dynamic = nullptr;  ///< DC: the same queue pair
+  ibv_ah* handle = nullptr;
+  std::uint32_t number = 0;  ///< of the peer's queue pair, or of its DC target
+  std::uint32_t q_key = 0;   ///< SRD
+  std::uint64_t dc_key = 0;  ///< DC
+};
+
+/// Begins a request: what is to be done, and to what.
+template <class Op>
+[[gnu::always_inline]] inline void begin_request(ibv_qp_ex* queue,
+                                                 const ibv_send_wr& request) noexcept {
+  if constexpr (Op::kCode == OperationCode::send) {
+    ibv_wr_send(queue);
+  } else if constexpr (Op::kCode == OperationCode::send_imm) {
+    ibv_wr_send_imm(queue, request.imm_data);
+  } else if constexpr (Op::kCode == OperationCode::write) {
+    ibv_wr_rdma_write(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr);
+  } else if constexpr (Op::kCode == OperationCode::write_imm) {
+    ibv_wr_rdma_write_imm(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr,
+                          request.imm_data);
+  } else if constexpr (Op::kCode == OperationCode::read) {
+    ibv_wr_rdma_read(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr);
+  } else if constexpr (Op::kCode == OperationCode::fetch_add) {
+    ibv_wr_atomic_fetch_add(queue, request.wr.atomic.rkey, request.wr.atomic.remote_addr,
+                            request.wr.atomic.compare_add);
+  } else {
+    static_assert(Op::kCode == OperationCode::compare_swap);
+    ibv_wr_atomic_cmp_swp(queue, request.wr.atomic.rkey, request.wr.atomic.remote_addr,
+                          request.wr.atomic.compare_add, request.wr.atomic.swap);
+  }
+}
+
+/// Gives the request its data. Inline data are copied here and now, from the pieces of the message,
+/// which lie one behind the other.
+[[gnu::always_inline]] inline void add_data(ibv_qp_ex* queue, const ibv_send_wr& request,
+                                            std::uint64_t bytes) noexcept {
+  if ((request.send_flags & IBV_SEND_INLINE) != 0) {
+    ibv_wr_set_inline_data(queue, reinterpret_cast<void*>(request.sg_list->addr), bytes);
+  } else {
+    ibv_wr_set_sge_list(queue, static_cast<std::size_t>(request.num_sge), request.sg_list);
+  }
+}
+
+/// One whole request between ibv_wr_start() and ibv_wr_complete(). The flag IBV_SEND_INLINE stays
+/// behind: the setter says it.
+template <class Op, bool kDynamic>
+[[gnu::always_inline]] inline void add_request(const Route& route, const ibv_send_wr& request,
+                                               unsigned more_flags, std::uint64_t bytes) noexcept {
+  ibv_qp_ex* const queue = route.queue_pair;
+  queue->wr_id = request.wr_id;
+  queue->wr_flags = (request.send_flags & ~unsigned{IBV_SEND_INLINE}) | more_flags;
+  begin_request<Op>(queue, request);
+  add_data(queue, request, bytes);
+  if constexpr (kDynamic) {
+#if RDMABENCH_HAVE_MLX5
+    mlx5dv_wr_set_dc_addr(route.dynamic, route.handle, route.number, route.dc_key);
+#endif
+  } else {
+    ibv_wr_set_ud_addr(queue, route.handle, route.number, route.q_key);
+  }
+}
+
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,138 @@
+#include "rdmabench/verbs/dynamic.h"
+
+#include "queue_pair_steps.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+
+#if RDMABENCH_HAVE_MLX5
+#include <infiniband/mlx5dv.h>
+#endif
+
+namespace rdmabench::verbs {
+
+#if RDMABENCH_HAVE_MLX5
+
+namespace {
+
+constexpr std::uint64_t kOperations = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+                                      IBV_QP_EX_WITH_RDMA_WRITE |
+                                      IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ;
+constexpr std::uint64_t kAtomics =
+    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
+
+/// Both kinds name both completion queues: the kernel asks for them.
+ibv_qp_init_attr_ex driver_attributes(ibv_pd& domain, const QueuePairSpec& spec) {
+  ibv_qp_init_attr_ex attributes{};
+  attributes.qp_type = IBV_QPT_DRIVER;
+  attributes.comp_mask = IBV_QP_INIT_ATTR_PD;
+  attributes.pd = &domain;
+  attributes.send_cq = spec.send_completions;
+  attributes.recv_cq = spec.receive_completions;
+  return attributes;
+}
+
+CreateQueuePair creator(ibv_pd& domain, mlx5dv_dc_type type, std::uint64_t key) {
+  return [&domain, type, key](ibv_qp_init_attr_ex& attributes) {
+    mlx5dv_qp_init_attr direct{};
+    direct.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC;
+    direct.dc_init_attr.dc_type = type;
+    direct.dc_init_attr.dct_access_key = key;
+    return mlx5dv_create_qp(domain.context, &attributes, &direct);
+  };
+}
+
+}  // namespace
+
+bool has_dynamic(ibv_device& device) noexcept {
+  return mlx5dv_is_supported(&device);
+}
+
+SizedQueuePair create_initiator(ibv_pd& domain, const QueuePairSpec& spec, bool atomics) {
+  ibv_qp_init_attr_ex attributes = driver_attributes(domain, spec);
+  add_sends(attributes, spec);
+  attributes.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  attributes.send_ops_flags = kOperations | (atomics ? kAtomics : 0);
+  return create_sized(domain, "DC initiator", attributes, creator(domain, MLX5DV_DCTYPE_DCI, 0));
+}
+
+QueuePair create_target(ibv_pd& domain, const QueuePairSpec& spec, std::uint64_t key) {
+  ibv_qp_init_attr_ex attributes = driver_attributes(domain, spec);
+  attributes.srq = spec.shared_receives;
+  return create_sized(domain, "DC target", attributes, creator(domain, MLX5DV_DCTYPE_DCT, key))
+      .queue_pair;
+}
+
+mlx5dv_qp_ex* dynamic_requests(ibv_qp& initiator) noexcept {
+  return mlx5dv_qp_ex_from_ibv_qp_ex(ibv_qp_to_qp_ex(&initiator));
+}
+
+#else
+
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Error(Fault::unavailable, "a DC queue pair", "This build has no libmlx5 (mlx5dv).");
+}
+
+}  // namespace
+
+bool has_dynamic(ibv_device& /*device*/) noexcept {
+  return false;
+}
+
+SizedQueuePair create_initiator(ibv_pd& /*domain*/, const QueuePairSpec& /*spec*/,
+                                bool /*atomics*/) {
+  refuse();
+}
+
+QueuePair create_target(ibv_pd& /*domain*/, const QueuePairSpec& /*spec*/, std::uint64_t /*key*/) {
+  refuse();
+}
+
+mlx5dv_qp_ex* dynamic_requests(ibv_qp& /*initiator*/) noexcept {
+  return nullptr;
+}
+
+#endif
+
+void initialize_initiator(ibv_qp& initiator, std::uint8_t port, std::uint16_t partition_index) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_INIT;
+  attributes.port_num = port;
+  attributes.pkey_index = partition_index;
+  modify(initiator, attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT,
+         "DC initiator to INIT", "Check that the port is active.");
+}
+
+void open_target(ibv_qp& target, const Connection& here) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RTR;
+  attributes.path_mtu = encode_mtu(here.mtu);
+  attributes.min_rnr_timer = here.path.rnr_timer;
+  attributes.ah_attr = address_vector(here);
+  modify(target, attributes, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV,
+         "DC target to RTR",
+         "The device makes the target only now: its firmware may have DC switched off, or no room "
+         "for another.");
+}
+
+void connect_initiator(ibv_qp& initiator, const Connection& connection) {
+  ibv_qp_attr receive{};
+  receive.qp_state = IBV_QPS_RTR;
+  receive.path_mtu = encode_mtu(connection.mtu);
+  modify(initiator, receive, IBV_QP_STATE | IBV_QP_PATH_MTU, "DC initiator to RTR", "");
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  send.sq_psn = connection.local_psn;
+  send.max_rd_atomic = connection.reads_out;
+  send.retry_cnt = connection.path.retries;
+  send.rnr_retry = connection.path.rnr_retries;
+  send.timeout = connection.path.timeout;
+  modify(initiator, send,
+         IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT |
+             IBV_QP_RNR_RETRY | IBV_QP_TIMEOUT,
+         "DC initiator to RTS",
+         "A DC initiator may have fewer reads outstanding than an RC queue pair: ask for fewer.");
+}
+
+}  // namespace rdmabench::verbs

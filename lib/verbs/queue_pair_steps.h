@@ -1,0 +1,29 @@
+// What the makers of all kinds of queue pairs share. Private to this room.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "rdmabench/verbs/queue_pair.h"
+
+namespace rdmabench::verbs {
+
+/// The send queue that `spec` asks for, and the receive queue or the shared one.
+void add_sends(ibv_qp_init_attr_ex& attributes, const QueuePairSpec& spec);
+void add_receives(ibv_qp_init_attr_ex& attributes, const QueuePairSpec& spec);
+
+using CreateQueuePair = std::function<ibv_qp*(ibv_qp_init_attr_ex&)>;
+
+/// Calls `create` with less and less inline data until it succeeds. Throws Error(failed) that names
+/// `type`.
+SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
+                            const ibv_qp_init_attr_ex& wanted, const CreateQueuePair& create);
+
+/// ibv_modify_qp(3). Throws Error(failed) that names `step`.
+void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_view step,
+            std::string_view remedy);
+
+/// How packets get there.
+ibv_ah_attr address_vector(const Connection& connection);
+
+}  // namespace rdmabench::verbs
