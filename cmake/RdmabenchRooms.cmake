@@ -14,10 +14,12 @@ function(rdmabench_room room)
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_ROOMS ${target})
 endfunction()
 
-# rdmabench_backend(loop) enters lib/transport/loop into the table of back ends: the one line a new
-# back end needs. Its folder defines the type named in include/rdmabench/transport/<name>/backend.h.
+# rdmabench_backend(loop Endpoint ManyEndpoint) enters lib/transport/loop into the table of back ends, with the names
+# of its endpoint types: the one line a new back end needs. Its folder defines what is named in
+# include/rdmabench/transport/<name>/backend.h.
 function(rdmabench_backend name)
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_BACKENDS ${name})
+  set_property(GLOBAL PROPERTY RDMABENCH_ENDPOINTS_${name} ${ARGN})
 endfunction()
 
 # GoogleTest's headers, compiled once for all tests: they are a third of what a test takes to compile. Not where

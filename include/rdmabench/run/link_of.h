@@ -1,4 +1,4 @@
-// The Link over one transport: instantiated once per back end, in a file that CMake writes.
+// The Link over one endpoint type: instantiated once for each, in a file that CMake writes.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/link.h"
+#include "rdmabench/run/open_link.h"
 
 namespace rdmabench::run {
 
@@ -72,5 +73,11 @@ class LinkOf final : public Link {
 
   T endpoint_;
 };
+
+template <class T>
+std::unique_ptr<Link> open_link(const transport::EndpointRequest& request,
+                                std::string_view choice) {
+  return std::make_unique<LinkOf<T>>(request, choice);
+}
 
 }  // namespace rdmabench::run
