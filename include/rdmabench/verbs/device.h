@@ -36,6 +36,7 @@ struct DeviceInfo {
   std::uint64_t node_guid = 0;
   std::string firmware;
   bool reliable_connected = false;  ///< takes RC queue pairs without a connection manager
+  bool xrc = false;                 ///< IBV_DEVICE_XRC
   std::vector<PortInfo> ports;
   std::string fault;  ///< why it could not be opened; then there are no ports
 };

@@ -19,6 +19,7 @@ namespace {
 
 using control::Channel;
 using control::MessageType;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
@@ -74,6 +75,48 @@ TEST(Client, HandsTheReportOutBeforeItClosesTheSession) {
 TEST(Client, WhatTheTakerOfAReportThrowsGoesOn) {
   const OnReport on_report = [](const report::Report&) { throw Error(Fault::failed, "no paper"); };
   EXPECT_THROW(run_in_process(quick(), {}, on_report), Error);
+}
+
+TEST(Client, AnEndpointThatDoesNotOpenNamesTheSide) {
+  control::Listener listener("127.0.0.1", 0);
+  Session session(Channel::connect("127.0.0.1", listener.port(), soon()), std::chrono::seconds(5));
+  for (const bool client : {true, false}) {
+    transport::EndpointRequest request;
+    request.client = client;
+    request.service = transport::Service::uc;
+    try {
+      session.open(find_backend("loop"), request, "");
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::usage);
+      EXPECT_THAT(error.what(), HasSubstr(client ? "at the client: the loop back end has no"
+                                                 : "at the server: the loop back end has no"));
+    }
+  }
+}
+
+/// What arrives at a server until its client has gone.
+std::vector<MessageType> hear_out(control::Listener& listener) {
+  Channel channel = listener.accept(soon()).value();
+  std::vector<MessageType> heard;
+  try {
+    for (;;) heard.push_back(channel.receive(soon(), "anything").type);
+  } catch (const Error&) {
+    return heard;
+  }
+}
+
+TEST(Client, AsksNoPeerForWhatThisSideDoesNotHave) {
+  control::Listener listener("127.0.0.1", 0);
+  std::vector<MessageType> heard;
+  std::thread serving([&] { heard = hear_out(listener); });
+  Config config = quick();
+  config.backend = "auto";
+  config.service = transport::Service::rc;  // over verbs, then
+  config.devices = {"no-such-device0"};
+  EXPECT_THROW(run(config, "127.0.0.1", listener.port()), Error);
+  serving.join();
+  EXPECT_THAT(heard, ElementsAre(MessageType::abort));
 }
 
 }  // namespace
