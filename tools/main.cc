@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "commands.h"
+#include "ending.h"
 #include "fabtests/fabtests.h"
 #include "nearest.h"
 #include "perftest/run.h"
@@ -18,11 +18,6 @@
 
 namespace rdmabench::tools {
 namespace {
-
-int fail(const std::string& text, Fault fault) {
-  std::fputs(fmt::format("rdmabench: {}\n", text).c_str(), stderr);
-  return static_cast<int>(fault);
-}
 
 std::vector<std::string> perftest_names() {
   std::vector<std::string> names;
@@ -77,8 +72,8 @@ int parse_and_run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
     const std::string better = suggestion(app, perftest_names());
-    return fail(fmt::format("{}\nTry 'rdmabench --help'.", better.empty() ? error.what() : better),
-                Fault::usage);
+    return fail(Error(Fault::usage, fmt::format("{}\nTry 'rdmabench --help'.",
+                                                better.empty() ? error.what() : better)));
   }
   return command();
 }
@@ -87,13 +82,9 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace rdmabench::tools
 
 int main(int argc, char** argv) {
-  using rdmabench::Error;
-  using rdmabench::Fault;
   try {
     return rdmabench::tools::parse_and_run(argc, argv);
-  } catch (const Error& error) {
-    return rdmabench::tools::fail(error.what(), error.fault());
   } catch (const std::exception& error) {
-    return rdmabench::tools::fail(error.what(), Fault::failed);
+    return rdmabench::tools::fail(error);
   }
 }

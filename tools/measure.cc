@@ -2,21 +2,19 @@
 #include <memory>
 
 #include "commands.h"
+#include "ending.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/run/client.h"
 
 namespace rdmabench::tools {
 namespace {
 
 int measure(Options options) {
   settle(options);
-  const run::Config& config = options.config;
-  const report::Report report = config.backend == "loop"
-                                    ? run::run_in_process(config, progress_line())
-                                    : run::run(config, options.host, options.port, progress_line());
-  return write(std::span(&report, 1), options);
+  return run_and_write(
+      options.config, options.host, options.port, progress_line(),
+      [&](const report::Report& report) { return write(std::span(&report, 1), options); });
 }
 
 std::shared_ptr<Options> add(CLI::App& subcommand, Command& command, Test test) {

@@ -30,4 +30,11 @@ Error::Error(Fault fault, std::string_view what, std::string_view remedy, int co
       code_(code),
       remedy_(remedy) {}
 
+Error::Error(const Error& other, const std::string& text)
+    : std::runtime_error(text), fault_(other.fault_), code_(other.code_), remedy_(other.remedy_) {}
+
+Error Error::at(std::string_view where) const {
+  return {*this, fmt::format("{}: {}", where, what())};
+}
+
 }  // namespace rdmabench

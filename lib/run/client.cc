@@ -171,7 +171,7 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
 }  // namespace
 
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
-                   const OnProgress& on_progress) {
+                   const OnProgress& on_progress, const OnReport& on_report) {
   const SessionSpec spec = make_spec(config);
   if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
   Session session(control::Channel::connect(
@@ -205,10 +205,12 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   }
   measure_all(session, config, on_progress, report);
   report.resolved = resolved(session, reason);  // with what the links have counted by now
+  if (on_report) on_report(report);
   return report;
 }
 
-report::Report run_in_process(const Config& config, const OnProgress& on_progress) {
+report::Report run_in_process(const Config& config, const OnProgress& on_progress,
+                              const OnReport& on_report) {
   Server server({.address = "127.0.0.1", .port = 0, .max_clients = 1, .timeout = config.timeout},
                 nullptr);
   std::thread serving([&server] { server.run(); });
@@ -217,7 +219,7 @@ report::Report run_in_process(const Config& config, const OnProgress& on_progres
     serving.join();
   };
   try {
-    report::Report report = run(config, "127.0.0.1", server.port(), on_progress);
+    report::Report report = run(config, "127.0.0.1", server.port(), on_progress, on_report);
     finish();
     return report;
   } catch (...) {

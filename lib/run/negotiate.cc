@@ -114,6 +114,25 @@ std::vector<transport::EndpointRequest> rail_requests(const SessionSpec& spec, c
   return rails;
 }
 
+/// The offers of this side for each rail. Throws Error(unavailable) for a rail without any: then no
+/// peer need be asked.
+std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& backends,
+                                            const std::vector<transport::EndpointRequest>& rails) {
+  std::vector<std::vector<Offer>> ours;
+  for (const transport::EndpointRequest& rail : rails) {
+    std::vector<Offer>& offers = ours.emplace_back();
+    std::string excuses;
+    bool found = false;
+    for (const Backend* backend : backends) {
+      const Offer& offer = offers.emplace_back(make_offer(*backend, rail));
+      found = found || offer.error.empty();
+      excuses += fmt::format("\n  {}: {}", backend->name, offer.error);
+    }
+    if (!found) throw Error(Fault::unavailable, "nothing here fits" + excuses);
+  }
+  return ours;
+}
+
 /// Bounds that the spec alone cannot tell.
 void check_config(const Config& config) {
   if (!config.counts.empty() && config.counts.size() != config.sizes.size()) {
@@ -186,16 +205,7 @@ SessionSpec make_spec(const Config& config) {
 
 void check_this_side(const Config& config) {
   const SessionSpec spec = make_spec(config);
-  for (const transport::EndpointRequest& rail : rail_requests(spec, config, "", "")) {
-    std::string excuses;
-    bool found = false;
-    for (const Backend* backend : candidates(config)) {
-      const Offer offer = make_offer(*backend, rail);
-      found = found || offer.error.empty();
-      excuses += fmt::format("\n  {}: {}", backend->name, offer.error);
-    }
-    if (!found) throw Error(Fault::unavailable, "nothing here fits" + excuses);
-  }
+  make_offers(candidates(config), rail_requests(spec, config, "", ""));
 }
 
 Agreement negotiate(Session& session, const Config& config) {
@@ -203,11 +213,7 @@ Agreement negotiate(Session& session, const Config& config) {
   const std::vector<transport::EndpointRequest> rails = rail_requests(
       session.spec(), config, session.channel().local_ip(), session.channel().peer_ip());
   const std::vector<const Backend*> wanted = candidates(config);
-  std::vector<std::vector<Offer>> ours;
-  for (const transport::EndpointRequest& rail : rails) {
-    std::vector<Offer>& offers = ours.emplace_back();
-    for (const Backend* backend : wanted) offers.push_back(make_offer(*backend, rail));
-  }
+  const std::vector<std::vector<Offer>> ours = make_offers(wanted, rails);
   session.send(MessageType::request, to_text(Request{session.spec(), ours}));
   const std::vector<Offer> theirs = parse_offers(session.receive(MessageType::offer, "offer"));
   const Match match = choose(wanted, rails, ours, theirs);

@@ -51,6 +51,15 @@ std::size_t first_failure(const std::vector<EpochResult>& results) {
 
 }  // namespace
 
+void Session::open(const Backend& backend, const transport::EndpointRequest& request,
+                   std::string_view choice) {
+  try {
+    links_.push_back(backend.open(request, choice));
+  } catch (const Error& error) {  // the other side reads it too
+    throw error.at(request.client ? "at the client" : "at the server");
+  }
+}
+
 void Session::send(control::MessageType type, std::string_view payload) {
   channel_.send(type, payload, Deadline::after(timeout_));
 }

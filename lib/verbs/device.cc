@@ -142,6 +142,7 @@ DeviceInfo read_device(ibv_device& device) {
     info.scalable = query_scalable(*context).has_value();
     const ibv_device_attr attributes = query_device(*context);
     info.firmware.assign(attributes.fw_ver, strnlen(attributes.fw_ver, sizeof attributes.fw_ver));
+    info.xrc = (attributes.device_cap_flags & IBV_DEVICE_XRC) != 0;
     for (int port = 1; port <= attributes.phys_port_cnt; ++port) {
       info.ports.push_back(read_port(*context, static_cast<std::uint8_t>(port)));
     }

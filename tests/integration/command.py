@@ -1,5 +1,6 @@
 """Runs the rdmabench command: shared by the tests of this folder."""
 
+import concurrent.futures
 import contextlib
 import os
 import re
@@ -7,6 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import unittest
 
 TOOL = ""  # set by take_tool(): the command under test
 SANITIZED = "RDMABENCH_SANITIZED" in os.environ  # slow, and its memory says nothing about leaks
@@ -29,7 +32,8 @@ class Server:
         self.port = match.group(1)
         self.lines: list[str] = []
         self.arrived = threading.Condition()
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def _read(self) -> None:
         for line in self.process.stderr:
@@ -65,6 +69,7 @@ class Server:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
         self.process.wait()
+        self.reader.join()
         self.process.stderr.close()
 
 
@@ -82,3 +87,37 @@ def take_tool() -> list[str]:
     global TOOL
     TOOL = sys.argv.pop(1)
     return sys.argv
+
+
+def cases(suite) -> list[unittest.TestCase]:
+    if isinstance(suite, unittest.TestCase):
+        return [suite]
+    return [case for part in suite for case in cases(part)]
+
+
+def run_case(case: unittest.TestCase) -> bool:
+    """Says how long it took, and what went wrong."""
+    result = unittest.TestResult()
+    begin = time.monotonic()
+    case.run(result)
+    word = "ok" if result.wasSuccessful() else "FAILED"
+    lines = [f"{time.monotonic() - begin:5.1f} s  {word}  {case.id()}"]
+    lines += [f"skipped: {reason}" for _, reason in result.skipped]
+    lines += [f"{part.id()}:\n{trace}" for part, trace in result.failures + result.errors]
+    print("\n".join(lines), file=sys.stderr, flush=True)
+    return result.wasSuccessful()
+
+
+def run_cases(names: list[str], at_once: int) -> int:
+    """Runs the cases of the main module, or those named, several at once: they share nothing, and
+    half of them wait for what does not come. Returns the exit code."""
+    loader, module = unittest.defaultTestLoader, sys.modules["__main__"]
+    found = loader.loadTestsFromNames(names, module) if names \
+        else loader.loadTestsFromModule(module)
+    begin = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        # The longest comes last by its name.
+        passed = list(pool.map(run_case, reversed(cases(found))))
+    print(f"{sum(passed)} of {len(passed)} passed, {time.monotonic() - begin:.1f} s",
+          file=sys.stderr)
+    return 0 if passed and all(passed) else 1

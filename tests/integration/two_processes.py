@@ -2,8 +2,11 @@
 """A client and a server in two processes, over libfabric. Usage: two_processes.py RDMABENCH SCHEMA"""
 
 import concurrent.futures
+import contextlib
 import json
+import os
 import pathlib
+import pty
 import signal
 import socket
 import struct
@@ -40,7 +43,8 @@ class Measuring(unittest.TestCase):
                 for operation in OPERATIONS:
                     with self.subTest(test=test, operation=operation):
                         document = self.measured(peer.port, test, "--op", operation, "--validate",
-                                                 "-s", "1,8,1000,64K,1M", "-n", "50")
+                                                 "-s", "1,8,1000,64K,1M", "-n", "50",
+                                                 "--no-watch")
                         self.assertEqual([row["size_bytes"] for row in document["results"]],
                                          [1, 8, 1000, 65536, 1048576])
                         for row in document["results"]:
@@ -52,15 +56,16 @@ class Measuring(unittest.TestCase):
             for operation in OPERATIONS:  # many more messages than there are slots of 1 MiB
                 with self.subTest(operation=operation):
                     self.measured(peer.port, "bw", "--op", operation, "--validate", "-s", "1M",
-                                  "-n", "200", "--provider", "tcp")
+                                  "-n", "64", "--provider", "tcp", "--no-watch")
 
     def test_every_provider_that_needs_no_device(self):
         with server() as peer:
             for provider in ("tcp", "shm"):
                 for operation in OPERATIONS:
                     with self.subTest(provider=provider, operation=operation):
-                        document = self.measured(peer.port, "lat", "--op", operation, "-n", "200",
-                                                 "--provider", provider, "--validate")
+                        document = self.measured(peer.port, "lat", "--op", operation, "-n", "50",
+                                                 "--provider", provider, "--validate",
+                                                 "--no-watch")
                         self.assertIn(provider, document["resolved"]["provider"])
 
     def test_a_write_is_signalled_by_remote_completion_data(self):
@@ -118,13 +123,13 @@ class Measuring(unittest.TestCase):
             for test in ("lat", "bw"):
                 for operation in ("fetch-add", "compare-swap"):
                     with self.subTest(test=test, operation=operation):
-                        row = self.measured(peer.port, test, "--op", operation, "-n", "200",
+                        row = self.measured(peer.port, test, "--op", operation, "-n", "50",
                                             "--provider", "tcp;ofi_rxm", "--no-watch")["results"][0]
                         self.assertEqual(row["size_bytes"], 8)
                         # Where they are carried out in order every one finds what it looks for.
-                        self.assertLessEqual(row["succeeded"], 200)
+                        self.assertLessEqual(row["succeeded"], 50)
                         if test == "lat":
-                            self.assertEqual(row["succeeded"], 200)
+                            self.assertEqual(row["succeeded"], 50)
 
     def test_clients_of_an_incast_start_together_or_say_who_is_missing(self):
         words = ("bw", "-s", "4K", "-n", "500", "--clients", "3", "--timeout", "3s", "--no-watch")
@@ -161,7 +166,7 @@ class Measuring(unittest.TestCase):
     def test_one_sided_work_needs_the_target_over_tcp(self):
         with server() as peer:
             result = run(*client(peer.port, "lat", "--op", "write", "--target-idle", "-n", "3",
-                                 "--timeout", "1s", "--no-watch"))
+                                 "--timeout", "2s", "--no-watch"))
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn("not one-sided", result.stderr)
             self.measured(peer.port, "lat", "-n", "10")
@@ -191,22 +196,22 @@ class Staying(unittest.TestCase):
         while peer.threads() > 1 and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def test_a_hundred_clients_in_a_row_and_eight_at_once(self):
-        many = 20 if command.SANITIZED else 100  # tests/integration/soak.py: thousands
+    def test_many_clients_in_a_row_and_eight_at_once(self):
+        many = 10 if command.SANITIZED else 40  # tests/integration/soak.py: thousands
         with server() as peer:
             # Eight at once first: each thread's heap finds its size.
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
                 self.assertEqual(list(pool.map(lambda _: self.quick(peer.port), range(8))), [0] * 8)
-            for _ in range(20):
+            for _ in range(8):
                 self.assertEqual(self.quick(peer.port), 0)
-            self.settle(peer, 28)
+            self.settle(peer, 16)
             before = (peer.descriptors(), peer.threads(), peer.mappings(), peer.resident_bytes())
             for _ in range(many):
                 self.assertEqual(self.quick(peer.port), 0)
-            self.settle(peer, 28 + many)
+            self.settle(peer, 16 + many)
             after = (peer.descriptors(), peer.threads(), peer.mappings(), peer.resident_bytes())
-            print(f"descriptors, threads, mappings, resident bytes: {before} after 28 clients, "
-                  f"{after} after {28 + many}", file=sys.stderr)
+            print(f"descriptors, threads, mappings, resident bytes: {before} after 16 clients, "
+                  f"{after} after {16 + many}", file=sys.stderr)
             self.assertEqual(after[:2], before[:2])
             if not command.SANITIZED:  # whose allocators keep what was freed
                 self.assertLess(after[2] - before[2], 20)  # of sessions with several each
@@ -252,7 +257,7 @@ class Hostile(unittest.TestCase):
             self.still_serves(peer)
 
     def test_silence_ends_at_the_timeout(self):
-        with server("--timeout", "300ms") as peer:
+        with server("--timeout", "2s") as peer:
             with self.dial(peer) as connection:
                 self.assertIn("no request", peer.wait_lines(1)[0])
                 connection.recv(4096)
@@ -290,16 +295,25 @@ class DeadServer(unittest.TestCase):
 
     def interrupted(self, test: str, blow: int, limit: float) -> dict:
         with server() as peer:
+            progress, terminal = pty.openpty()  # only a terminal is told how far a run is
             victim = subprocess.Popen(
-                [command.TOOL, *client(peer.port, test, "-s", "8,64", "-D", "2s", "--timeout", "2s")],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(3)  # within the second size
+                [command.TOOL, *client(peer.port, test, "-s", "8,64,512", "-D", "500ms",
+                                       "--timeout", "2s", "--no-watch")],
+                stdout=subprocess.PIPE, stderr=terminal)
+            os.close(terminal)
+            errors = b""
+            while b"size 2 of 3" not in errors:
+                errors += os.read(progress, 4096)
             peer.process.send_signal(blow)
             begin = time.monotonic()
-            output, errors = victim.communicate(timeout=30)
+            output = victim.communicate(timeout=30)[0]
             self.assertLess(time.monotonic() - begin, limit)
+            with contextlib.suppress(OSError):  # EIO: the other end is closed, and all was read
+                while True:
+                    errors += os.read(progress, 4096)
+            os.close(progress)
             self.assertEqual(victim.returncode, 1, errors)
-            self.assertIn("127.0.0.1", errors)
+            self.assertIn(b"127.0.0.1", errors)
             return json.loads(output)
 
     def test_killed(self):
@@ -319,4 +333,4 @@ class DeadServer(unittest.TestCase):
 if __name__ == "__main__":
     arguments = command.take_tool()
     SCHEMA = json.loads(pathlib.Path(arguments.pop(1)).read_text(encoding="utf-8"))
-    unittest.main(argv=arguments)
+    sys.exit(command.run_cases(arguments[1:], at_once=2))

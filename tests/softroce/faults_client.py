@@ -218,7 +218,7 @@ def limits() -> None:
     # root may pass the limit unless it has lost that one capability.
     setpriv = ("setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock")
     Run("memlock of 64 KiB", *whole("bw", "write", 20), limit=8, prefix=setpriv,
-        preexec_fn=lock_little).expect(1, error=r"limited to 64 KiB.*ulimit -l", peer=False, sizes=0)
+        preexec_fn=lock_little).expect(1, error=r"at the client: .*limited to 64 KiB.*ulimit -l", peer=False, sizes=0)
 
     name = "depth beyond the device"
     document = Run(name, *whole("bw", "send", 20), "--depth", "16384", "--qps", "4", limit=20).expect(0)

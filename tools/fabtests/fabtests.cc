@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "../ending.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
@@ -67,12 +68,14 @@ int serve(const Options& options) {
 
 int measure(const Options& options) {
   run::check_this_side(options.config);
-  const report::Report report = run::run(options.config, options.host, options.port);
-  std::fputs(to_text(report, options).c_str(), stdout);
-  std::fflush(stdout);
-  if (!report.error) return 0;
-  say(*report.error);
-  return static_cast<int>(Fault::failed);
+  return run_and_write(options.config, options.host, options.port, {},
+                       [&](const report::Report& report) {
+                         std::fputs(to_text(report, options).c_str(), stdout);
+                         std::fflush(stdout);
+                         if (!report.error) return 0;
+                         say(*report.error);
+                         return static_cast<int>(Fault::failed);
+                       });
 }
 
 /// A failure must not look like a skipped test to fabtests' runner.

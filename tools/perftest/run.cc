@@ -7,13 +7,13 @@
 #include <memory>
 #include <optional>
 
+#include "../ending.h"
 #include "../output.h"
 #include "command_line.h"
 #include "interval_rows.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/report/text_table.h"
-#include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 #include "to_config.h"
 #include "verdict.h"
@@ -72,8 +72,9 @@ std::string text_of(const report::Report& report, const Flags& flags,
 run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle& style) {
   constexpr auto kInterval = std::chrono::seconds(5);  // perftest's default of -D
   print(report::perftest_heading(style));
-  auto rows = std::make_shared<IntervalRows>(flags.duration.value_or(kInterval), flags.both_ways ? 2 : 1, style,
-                                             IntervalRows::Time::clock::now());
+  auto rows =
+      std::make_shared<IntervalRows>(flags.duration.value_or(kInterval), flags.both_ways ? 2 : 1,
+                                     style, IntervalRows::Time::clock::now());
   return [rows](const run::Progress& progress) {
     const std::optional<std::string> row =
         rows->add(progress.size_bytes, progress.iterations, progress.messages_per_s,
@@ -97,13 +98,12 @@ int measure(const Tool& tool, const Flags& flags) {
   const report::PerftestStyle style{
       .gigabits = flags.gigabits, .peak = flags.peak, .cycles = flags.cycles};
   const run::OnProgress progress = flags.endless ? print_intervals(flags, style) : progress_line();
-  const report::Report report = config.backend == "loop"
-                                    ? run::run_in_process(config, progress)
-                                    : run::run(config, flags.host, flags.port, progress);
-  print(text_of(report, flags, style) + counter_lines(report, flags));
-  const int code = judge(report, flags, style);
-  if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
-  return code;
+  return run_and_write(config, flags.host, flags.port, progress, [&](const report::Report& report) {
+    print(text_of(report, flags, style) + counter_lines(report, flags));
+    const int code = judge(report, flags, style);
+    if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
+    return code;
+  });
 }
 
 }  // namespace

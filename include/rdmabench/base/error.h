@@ -26,11 +26,16 @@ class Error : public std::runtime_error {
   /// positive errno or 0.
   Error(Fault fault, std::string_view what, std::string_view remedy = {}, int code = 0);
 
+  /// The same, whose text begins with "WHERE: ".
+  Error at(std::string_view where) const;
+
   Fault fault() const noexcept { return fault_; }
   int code() const noexcept { return code_; }
   const std::string& remedy() const noexcept { return remedy_; }
 
  private:
+  Error(const Error& other, const std::string& text);
+
   Fault fault_;
   int code_;
   std::string remedy_;

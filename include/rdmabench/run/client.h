@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "rdmabench/report/result.h"
@@ -9,19 +10,25 @@
 
 namespace rdmabench::run {
 
-/// Measures against the server at host:port.
+/// Told once of the finished report, while the session is still open. Closing endpoints is up to
+/// the device's driver, which may take its time or for ever: what must not be lost is written here.
+/// What it throws goes on out of the run.
+using OnReport = std::function<void(const report::Report&)>;
+
+/// Measures against the server at host:port. Returns the report once the session is closed.
 ///
 /// Set-up that fails throws Error. Once measuring has begun, a failure ends the run and becomes the
 /// report's `error`; the sizes that were finished are in it. Bad configuration throws Error(usage)
 /// before anything is opened. Blocks its thread, which should be pinned; see config.timeout for the
 /// longest single wait.
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
-                   const OnProgress& on_progress = {});
+                   const OnProgress& on_progress = {}, const OnReport& on_report = {});
 
 /// Throws what run() would for want of a provider or device on this side, without a server.
 void check_this_side(const Config& config);
 
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
-report::Report run_in_process(const Config& config, const OnProgress& on_progress = {});
+report::Report run_in_process(const Config& config, const OnProgress& on_progress = {},
+                              const OnReport& on_report = {});
 
 }  // namespace rdmabench::run

@@ -43,10 +43,9 @@ class Session {
   /// caller's thread, which stays where it is.
   void set_cpus(std::vector<int> cpus) { cpus_ = std::move(cpus); }
 
+  /// Opens one more link. Its Error says on which side it was.
   void open(const Backend& backend, const transport::EndpointRequest& request,
-            std::string_view choice) {
-    links_.push_back(backend.open(request, choice));
-  }
+            std::string_view choice);
 
   /// Those that the links use, each once.
   std::vector<std::string> devices() const;

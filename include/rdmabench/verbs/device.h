@@ -39,6 +39,7 @@ struct DeviceInfo {
   bool reliable_connected = false;  ///< takes RC queue pairs without a connection manager
   bool dynamic = false;             ///< has DC queue pairs: see dynamic.h
   bool scalable = false;            ///< has SRD queue pairs: see scalable.h
+  bool xrc = false;                 ///< IBV_DEVICE_XRC
   std::vector<PortInfo> ports;
   std::string fault;  ///< why it could not be opened; then there are no ports
 };

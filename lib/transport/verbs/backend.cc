@@ -30,6 +30,7 @@ std::string_view obstacle(const DeviceInfo& device, const PortInfo& port, Servic
   if (service != Service::srd && !device.reliable_connected) {
     return "takes no RC queue pairs of ours";
   }
+  if (service == Service::xrc && !device.xrc) return "has no XRC (IBV_DEVICE_XRC)";
   if (!port.active) return port.state;
   if (port.link_layer == LinkLayer::unknown) return "has an unknown link layer";
   if (port.active_mtu == 0) return "has an unknown MTU";
@@ -134,7 +135,7 @@ bool is_lean(const EndpointRequest& request) noexcept {
 }
 
 std::string offer(const EndpointRequest& request) {
-  service_of(request);  // what verbs forbid is refused before anything is opened
+  const Service service = service_of(request);  // what verbs forbid opens nothing
   const std::vector<DeviceInfo> devices = mechanism::list_devices();
   if (devices.empty()) {
     const std::string hidden = mechanism::hidden_devices();
@@ -146,7 +147,7 @@ std::string offer(const EndpointRequest& request) {
   const std::vector<PortRef> ports = mechanism::select_ports(devices, request.device);
   std::vector<Candidate> candidates;
   for (const PortRef& at : ports) {
-    if (!obstacle(*at.device, *at.port, request.service).empty()) continue;
+    if (!obstacle(*at.device, *at.port, service).empty()) continue;
     for (const GidEntry& gid : at.port->gids) {
       if (offered(*at.port, gid, request.gid_index)) candidates.push_back(candidate(at, gid));
     }
@@ -154,11 +155,15 @@ std::string offer(const EndpointRequest& request) {
   if (candidates.empty()) {
     const std::string wanted =
         request.gid_index < 0 ? "" : fmt::format(" with GID index {}", request.gid_index);
+    const bool no_xrc =
+        service == Service::xrc &&
+        std::none_of(ports.begin(), ports.end(), [](const PortRef& at) { return at.device->xrc; });
     throw Error(
         Fault::unavailable,
-        fmt::format("no usable RDMA port{}: {}", wanted,
-                    obstacles(devices, ports, request.service)),
-        "Bring a port up and give its network device an address; 'rdmabench devices' lists all.");
+        fmt::format("no usable RDMA port{}: {}", wanted, obstacles(devices, ports, service)),
+        no_xrc ? "Take --transport rc."
+               : "Bring a port up and give its network device an address; 'rdmabench devices' "
+                 "lists all.");
   }
   return write_offer(candidates);
 }

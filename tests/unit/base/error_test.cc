@@ -20,6 +20,15 @@ TEST(Error, LeavesOutWhatItWasNotGiven) {
   EXPECT_STREQ(Error(Fault::usage, "'3Q' is not a size").what(), "'3Q' is not a size");
 }
 
+TEST(Error, SaysFirstWhereItHappened) {
+  const Error error(Fault::unavailable, "ibv_reg_mr()", "Raise it.", ENOMEM);
+  const Error placed = error.at("at the server");
+  EXPECT_EQ(placed.what(), std::string("at the server: ") + error.what());
+  EXPECT_EQ(placed.fault(), Fault::unavailable);
+  EXPECT_EQ(placed.code(), ENOMEM);
+  EXPECT_EQ(placed.remedy(), "Raise it.");
+}
+
 TEST(Error, NamesAnUnknownErrnoByItsNumber) {
   EXPECT_NE(errno_text(99999).find("99999"), std::string::npos);
 }

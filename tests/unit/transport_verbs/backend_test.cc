@@ -79,6 +79,26 @@ TEST_F(Backend, SaysWhyNoPortCanBeUsed) {
   EXPECT_THAT(complaint([] { offer(small_request()); }).what(), HasSubstr("ibv_open_device(rxe0)"));
 }
 
+TEST_F(Backend, OffersNoXrcOfADeviceWithout) {
+  fake_verbs::Device without = fake_verbs::soft_roce();
+  without.xrc = false;
+  fake_verbs::Device with = fake_verbs::soft_roce();
+  with.name = "mlx5_0";
+  fake_verbs::reset({without, with});
+  EndpointRequest request = small_request();
+  request.service = Service::xrc;
+  const json offered = json::parse(offer(request))["candidates"];
+  ASSERT_EQ(offered.size(), 2U);
+  for (const json& candidate : offered) EXPECT_EQ(candidate["device"], "mlx5_0");
+  fake_verbs::reset({without});
+  const Error error = complaint([&] { offer(request); });
+  EXPECT_EQ(error.fault(), Fault::unavailable);
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("rxe0:1 has no XRC (IBV_DEVICE_XRC)"), HasSubstr("--transport rc")));
+  request.service = Service::rc;
+  EXPECT_EQ(json::parse(offer(request))["candidates"].size(), 2U);
+}
+
 TEST_F(Backend, TakesTheSmallerActiveMtuUnlessTold) {
   fake_verbs::Device wide = fake_verbs::soft_roce();
   wide.ports[0].active_mtu = IBV_MTU_4096;

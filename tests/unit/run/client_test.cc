@@ -1,0 +1,123 @@
+// The client against a server that does not behave.
+#include "rdmabench/run/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/listener.h"
+#include "rdmabench/run/link.h"
+#include "rdmabench/run/protocol.h"
+#include "rdmabench/run/session.h"
+
+namespace rdmabench::run {
+namespace {
+
+using control::Channel;
+using control::MessageType;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+Deadline soon() {
+  return Deadline::after(std::chrono::seconds(5));
+}
+
+Config quick() {
+  Config config;
+  config.backend = "loop";
+  config.stop = measure::StopRule::iterations(10);
+  config.watch = false;
+  return config;
+}
+
+/// Serves a client up to its first epoch, then gives up and hears out what it says to that.
+Channel quit_at_the_first_epoch(control::Listener& listener) {
+  Channel channel = listener.accept(soon()).value();
+  const Request request = parse_request(channel.receive(MessageType::request, soon(), "request"));
+  const auto wanted = endpoint_request(request.spec, false);
+  channel.send(MessageType::offer, to_text(std::vector{make_offer(find_backend("loop"), wanted)}),
+               soon());
+  channel.receive(MessageType::choice, soon(), "choice");
+  const auto link = find_backend("loop").open(wanted, "");
+  channel.send(MessageType::address, to_text(Introduction{{link->address()}, {}}), soon());
+  const auto client = parse_introduction(channel.receive(MessageType::address, soon(), "address"));
+  link->connect(client.addresses.at(0));
+  channel.send(MessageType::ready, {}, soon());
+  channel.receive(MessageType::epoch, soon(), "epoch");
+  channel.abort("out of order");
+  static_cast<void>(channel.receive(soon(), "the client's own abort"));
+  return channel;
+}
+
+TEST(Client, HandsTheReportOutBeforeItClosesTheSession) {
+  control::Listener listener("127.0.0.1", 0);
+  std::optional<Channel> server;
+  std::thread serving([&] { server = quit_at_the_first_epoch(listener); });
+  int reports = 0;
+  const report::Report report =
+      run(quick(), "127.0.0.1", listener.port(), {}, [&](const report::Report& early) {
+        serving.join();
+        ++reports;
+        EXPECT_THAT(early.error, Optional(HasSubstr("out of order")));
+        EXPECT_EQ(early.resolved.backend, "loop");
+        EXPECT_FALSE(server->interrupted()) << "the session is closed already";
+      });
+  EXPECT_EQ(reports, 1);
+  EXPECT_TRUE(server->interrupted());
+  EXPECT_THAT(report.error, Optional(HasSubstr("out of order")));
+}
+
+TEST(Client, WhatTheTakerOfAReportThrowsGoesOn) {
+  const OnReport on_report = [](const report::Report&) { throw Error(Fault::failed, "no paper"); };
+  EXPECT_THROW(run_in_process(quick(), {}, on_report), Error);
+}
+
+TEST(Client, AnEndpointThatDoesNotOpenNamesTheSide) {
+  control::Listener listener("127.0.0.1", 0);
+  Session session(Channel::connect("127.0.0.1", listener.port(), soon()), std::chrono::seconds(5));
+  for (const bool client : {true, false}) {
+    transport::EndpointRequest request;
+    request.client = client;
+    request.service = transport::Service::uc;
+    try {
+      session.open(find_backend("loop"), request, "");
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::usage);
+      EXPECT_THAT(error.what(), HasSubstr(client ? "at the client: the loop back end has no"
+                                                 : "at the server: the loop back end has no"));
+    }
+  }
+}
+
+/// What arrives at a server until its client has gone.
+std::vector<MessageType> hear_out(control::Listener& listener) {
+  Channel channel = listener.accept(soon()).value();
+  std::vector<MessageType> heard;
+  try {
+    for (;;) heard.push_back(channel.receive(soon(), "anything").type);
+  } catch (const Error&) {
+    return heard;
+  }
+}
+
+TEST(Client, AsksNoPeerForWhatThisSideDoesNotHave) {
+  control::Listener listener("127.0.0.1", 0);
+  std::vector<MessageType> heard;
+  std::thread serving([&] { heard = hear_out(listener); });
+  Config config = quick();
+  config.backend = "auto";
+  config.service = transport::Service::rc;  // over verbs, then
+  config.devices = {"no-such-device0"};
+  EXPECT_THROW(run(config, "127.0.0.1", listener.port()), Error);
+  serving.join();
+  EXPECT_THAT(heard, ElementsAre(MessageType::abort));
+}
+
+}  // namespace
+}  // namespace rdmabench::run

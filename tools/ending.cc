@@ -1,0 +1,64 @@
+#include "ending.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::tools {
+
+int fail(const std::exception& error) {
+  std::fputs(fmt::format("rdmabench: {}\n", error.what()).c_str(), stderr);
+  const auto* const known = dynamic_cast<const Error*>(&error);
+  return static_cast<int>(known != nullptr ? known->fault() : Fault::failed);
+}
+
+CloseLimit::CloseLimit(std::chrono::nanoseconds limit, int code)
+    : watcher_([this, limit, code] { watch(limit, code); }) {}
+
+CloseLimit::~CloseLimit() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_one();
+  watcher_.join();
+}
+
+void CloseLimit::watch(std::chrono::nanoseconds limit, int code) {
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, limit, [this] { return closed_; })) return;
+  std::fputs(
+      fmt::format("rdmabench: the results are written, but the endpoints are not closed "
+                  "after {:g} s: their driver waits for packets that do not leave, as while a "
+                  "link is down. Ending all the same.\n",
+                  std::chrono::duration<double>(limit).count())
+          .c_str(),
+      stderr);
+  _exit(code);  // nothing that exit(3) would run can be relied on to return either
+}
+
+int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
+                  const run::OnProgress& on_progress, const Write& write) {
+  int code = 0;
+  std::optional<CloseLimit> limit;
+  const run::OnReport on_report = [&](const report::Report& report) {
+    try {
+      code = write(report);
+    } catch (const std::exception& error) {
+      code = fail(error);  // now: nobody knows when closing will end
+    }
+    limit.emplace(config.timeout, code);
+  };
+  if (config.backend == "loop") {
+    run::run_in_process(config, on_progress, on_report);
+  } else {
+    run::run(config, host, port, on_progress, on_report);
+  }
+  return code;
+}
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,47 @@
+// How a command that measured ends: its report is out, its session is closed, it has an exit code.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "rdmabench/run/client.h"
+
+namespace rdmabench::tools {
+
+/// Says on standard error what was thrown. Returns the exit code for it.
+int fail(const std::exception& error);
+
+/// Ends the process with `code` where this object still lives after `limit`, and says on standard
+/// error what had not ended by then.
+class CloseLimit {
+ public:
+  CloseLimit(std::chrono::nanoseconds limit, int code);
+  ~CloseLimit();
+  CloseLimit(const CloseLimit&) = delete;
+  CloseLimit& operator=(const CloseLimit&) = delete;
+
+ private:
+  void watch(std::chrono::nanoseconds limit, int code);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  std::thread watcher_;
+};
+
+/// Puts a report out, flushed, and returns the exit code for it.
+using Write = std::function<int(const report::Report&)>;
+
+/// Measures against the server at host:port, or within this process over the loop back end. The
+/// report is written before the session is closed, which may take config.timeout. Returns the exit
+/// code.
+int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
+                  const run::OnProgress& on_progress, const Write& write);
+
+}  // namespace rdmabench::tools
