@@ -96,9 +96,9 @@ void add_row(TextTable& table, const Family& family, const Cell& cell) {
 std::string family_text(const Family& family, const Settings& settings) {
   const bool rate = family.metric == Metric::bandwidth;
   const std::string unit = rate ? "[Gb/s]" : "[us]";
-  std::string text = printable(fmt::format("\n{} {}, {} ({}): {}{}", family.operation, family.test,
-                                           name(family.metric), family.kind, name(family.verdict),
-                                           more_text(family.more)));
+  std::string text = '\n' + printable(fmt::format("{} {}, {} ({}): {}{}", family.operation,
+                                                  family.test, name(family.metric), family.kind,
+                                                  name(family.verdict), more_text(family.more)));
   if (!family.confounds.empty()) text += ", confounded";
   text += '\n';
   const std::string level = fmt::format("{:g}%", 100 * (1 - 2 * settings.alpha));

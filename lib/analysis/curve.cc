@@ -107,12 +107,11 @@ LinkSample sample_of(const Launch& launch, const std::string& operation, const S
     const auto size = static_cast<double>(row->size_bytes);
     points.emplace_back(size, value_of(launch, *row));
     if (!is_latency(launch)) continue;
-    std::vector<Percentile> tail;
-    std::copy_if(row->percentiles.begin(), row->percentiles.end(), std::back_inserter(tail),
+    Tail tail{size, row->samples, {}};
+    std::copy_if(row->percentiles.begin(), row->percentiles.end(),
+                 std::back_inserter(tail.percentiles),
                  [](const Percentile& one) { return one.supported && one.value_ns > 0; });
-    sample.tails.emplace_back(size, std::move(tail));
-    sample.tail_samples =
-        sample.tail_samples == 0 ? row->samples : std::min(sample.tail_samples, row->samples);
+    sample.tails.push_back(std::move(tail));
   }
   (is_latency(launch) ? sample.latency_ns : sample.bits_per_s) = Curve(std::move(points));
   return sample;

@@ -251,10 +251,27 @@ void list_assumptions(Projection& projection) {
   list.add("stragglers", std::string(name(job.stragglers)));
   list.add("curve", std::string(name(projection.source)));
   list.add_fixed("operation", projection.a.operation, "measured");
-  list.add_fixed("congestion", "none: every link as fast as when it was measured alone", "model");
+  list.add_fixed("congestion", "none: links do not disturb one another", "model");
   list.add_fixed("computation of a reduction", "takes no time", "model");
   list.add_fixed("optimizer, input, checkpoints", "take no time", "model");
   projection.assumptions = list.take();
+}
+
+/// Says where a tail is not that of the messages' own size.
+void note_tail(Projection& projection, const char* label, const LinkSamples& samples,
+               std::optional<ProjectedStep> ProjectionRow::*side) {
+  if (projection.options.job.stragglers == Stragglers::none || samples.latency.empty()) return;
+  const Curve& measured = *samples.latency[0].latency_ns;
+  const bool outside =
+      std::any_of(projection.rows.begin(), projection.rows.end(), [&](const ProjectionRow& row) {
+        const auto& step = row.*side;
+        return step && step->time.message_bytes > 0 && !measured.covers(step->time.message_bytes);
+      });
+  if (!outside) return;
+  projection.notes.push_back(
+      fmt::format("{}: of some messages' size no latency was measured: their stragglers are those "
+                  "of the nearest of {:g} to {:g} bytes.",
+                  label, measured.smallest(), measured.largest()));
 }
 
 void add_notes(Projection& projection) {
@@ -275,6 +292,8 @@ void add_notes(Projection& projection) {
           label));
     }
   };
+  note_tail(projection, "A", projection.a, &ProjectionRow::a);
+  if (projection.b) note_tail(projection, "B", *projection.b, &ProjectionRow::b);
   add_side("A", projection.a);
   if (projection.b) add_side("B", *projection.b);
   if (projection.options.extrapolate) {

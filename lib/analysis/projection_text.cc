@@ -15,62 +15,60 @@ std::string milliseconds(double seconds) {
   return fmt::format("{:.5g}", seconds * 1e3);
 }
 
-std::string interval(const ProjectedStep& step) {
-  if (!step.low_s) return "-";
-  return fmt::format("{} to {}", milliseconds(*step.low_s), milliseconds(*step.high_s));
-}
-
 std::string percent(double log_ratio) {
   return fmt::format("{:+.2f} %", 100 * std::expm1(log_ratio));
 }
 
-void add_side(std::vector<std::string>& cells, const ProjectedStep& step) {
-  cells.push_back(milliseconds(step.time.step_s));
-  cells.push_back(interval(step));
+std::string axis_value(double value) {
+  return fmt::format("{:.10g}", value);
 }
 
-std::string axis_value(const Projection& projection, double value) {
-  return fmt::format("{:.6g}", value) +
-         (projection.options.axis == Axis::nodes && value == 1 ? " (no network)" : "");
+std::string or_dash(const std::optional<double>& seconds) {
+  return seconds ? milliseconds(*seconds) : "-";
 }
 
-std::string step_table(const Projection& projection) {
-  std::vector<TextTable::Column> columns{{std::string(name(projection.options.axis))},
-                                         {"compute[ms]"},
-                                         {"network A[ms]"},
-                                         {"stragglers"},
-                                         {"step A[ms]"},
-                                         {"interval"}};
-  if (projection.b) {
-    columns.insert(columns.end(), {{"network B"},
-                                   {"stragglers"},
-                                   {"step B[ms]"},
-                                   {"interval"},
-                                   {"B/A-1"},
-                                   {"verdict", TextTable::Align::left}});
-  }
-  TextTable table(columns);
+using SideOfRow = std::optional<ProjectedStep> ProjectionRow::*;
+
+std::string side_table(const Projection& projection, SideOfRow side) {
+  TextTable table({{std::string(name(projection.options.axis))},
+                   {"compute[ms]"},
+                   {"network[ms]"},
+                   {"of it stragglers"},
+                   {"hidden"},
+                   {"step[ms]"},
+                   {"low"},
+                   {"high"}});
   for (const ProjectionRow& row : projection.rows) {
-    std::vector<std::string> cells{axis_value(projection, row.value)};
-    if (!row.a) {
-      cells.emplace_back("refused: see below");
-      table.add_row(std::move(cells));
-      continue;
+    if (const auto& step = row.*side) {
+      table.add_row({axis_value(row.value), milliseconds(step->time.compute_s),
+                     milliseconds(step->time.communication_s),
+                     milliseconds(step->time.stragglers_s), milliseconds(step->time.hidden_s),
+                     milliseconds(step->time.step_s), or_dash(step->low_s), or_dash(step->high_s)});
+    } else {
+      table.add_row({axis_value(row.value), "refused"});
     }
-    cells.push_back(milliseconds(row.a->time.compute_s));
-    cells.push_back(milliseconds(row.a->time.communication_s));
-    cells.push_back(milliseconds(row.a->time.stragglers_s));
-    add_side(cells, *row.a);
-    if (row.b) {
-      cells.push_back(milliseconds(row.b->time.communication_s));
-      cells.push_back(milliseconds(row.b->time.stragglers_s));
-      add_side(cells, *row.b);
-      cells.push_back(percent(std::log(row.b->time.step_s / row.a->time.step_s)));
-      std::string verdict(name(row.difference->verdict));
-      if (row.difference->more) verdict += fmt::format(", {} more", *row.difference->more);
-      cells.push_back(std::move(verdict));
-    }
-    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string difference_table(const Projection& projection) {
+  TextTable table({{std::string(name(projection.options.axis))},
+                   {"step A[ms]"},
+                   {"step B[ms]"},
+                   {"B/A-1"},
+                   {"low"},
+                   {"high"},
+                   {"verdict", TextTable::Align::left}});
+  for (const ProjectionRow& row : projection.rows) {
+    if (!row.difference) continue;
+    const auto& estimate = row.difference->estimate;
+    std::string verdict(name(row.difference->verdict));
+    if (row.difference->more) verdict += fmt::format(", {} more", *row.difference->more);
+    table.add_row({axis_value(row.value), milliseconds(row.a->time.step_s),
+                   milliseconds(row.b->time.step_s),
+                   percent(std::log(row.b->time.step_s / row.a->time.step_s)),
+                   estimate ? percent(estimate->low) : "-",
+                   estimate ? percent(estimate->high) : "-", std::move(verdict)});
   }
   return table.text();
 }
@@ -84,7 +82,7 @@ std::string costs(const Projection& projection) {
   std::string text;
   for (const ProjectionRow& row : projection.rows) {
     if (!row.a || (!row.a->cost && !(row.b && row.b->cost))) continue;
-    text += fmt::format("  {:.6g}:", row.value);
+    text += fmt::format("  {}:", axis_value(row.value));
     if (row.a->cost) text += fmt::format(" A {:.4g}", *row.a->cost);
     if (row.b && row.b->cost) text += fmt::format(" B {:.4g}", *row.b->cost);
     if (row.b && row.a->cost && row.b->cost) {
@@ -121,20 +119,15 @@ std::string side_text(const char* label, const LinkSamples& samples) {
 }  // namespace
 
 std::string to_table(const Projection& projection) {
-  std::string text = "Step time projected from measured curves\n";
-  text += side_text("A", projection.a);
-  if (projection.b) text += side_text("B", *projection.b);
-  text += "\n" + step_table(projection);
-  for (const ProjectionRow& row : projection.rows) {
-    if (!row.refusal.empty()) {
-      text += fmt::format("  {:.6g}: {}\n", row.value, printable(row.refusal));
-    }
-  }
+  std::string text = "Step time projected from measured curves\n\n";
+  text += side_text("A", projection.a) + side_table(projection, &ProjectionRow::a);
   if (projection.b) {
-    for (const ProjectionRow& row : projection.rows) {
-      if (!row.difference || row.difference->text.empty()) continue;
-      text += fmt::format("  {:.6g}: {}\n", row.value, printable(row.difference->text));
-    }
+    text += "\n" + side_text("B", *projection.b) + side_table(projection, &ProjectionRow::b);
+    text += "\nB against A\n" + difference_table(projection);
+  }
+  for (const ProjectionRow& row : projection.rows) {
+    const std::string why = row.difference ? row.difference->text : row.refusal;
+    if (!why.empty()) text += fmt::format("  {}: {}\n", axis_value(row.value), printable(why));
   }
   text += break_even_text(projection);
   text += "\nBounds by overlap, at the first row:\n";
@@ -148,10 +141,10 @@ std::string to_table(const Projection& projection) {
   text += "\nAssumptions\n";
   TextTable table({{"  name", TextTable::Align::left},
                    {"value", TextTable::Align::left},
-                   {"unit", TextTable::Align::left},
                    {"from", TextTable::Align::left}});
   for (const Assumption& one : projection.assumptions) {
-    table.add_row({"  " + one.name, one.value, one.unit, one.origin});
+    table.add_row(
+        {"  " + one.name, one.value + (one.unit.empty() ? "" : " " + one.unit), one.origin});
   }
   text += table.text();
   for (const std::string& note : projection.notes) {

@@ -39,7 +39,8 @@ std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double qu
   return std::nullopt;
 }
 
-[[noreturn]] void refuse_tail(const LinkSample& sample, double links, double quantile) {
+[[noreturn]] void refuse_tail(const LinkSample& sample, const Tail& tail, double links,
+                              double quantile) {
   const double needed = std::ceil(10 / (1 - quantile) - 1e-6);
   if (quantile > 0.9999) {
     throw Error(Fault::usage,
@@ -57,21 +58,28 @@ std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double qu
       Fault::usage,
       fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one: that takes "
                   "{:.0f} samples, with the next percentile that documents hold {:.0f}, and "
-                  "{} has {}",
+                  "{} has {} of {:g} bytes",
                   links, 100 * quantile, needed, std::max(needed, above), sample.source,
-                  sample.tail_samples),
+                  tail.samples, tail.size_bytes),
       "Measure longer, or leave the stragglers out with --stragglers none.");
 }
 
-/// The quantile by size, of one launch.
-Curve quantile_curve(const LinkSample& sample, double links, double quantile) {
+/// One launch's quantile at a size, from the sizes on both sides of it or the nearest end.
+double quantile_at(const LinkSample& sample, double size_bytes, double links, double quantile) {
+  const std::vector<Tail>& tails = sample.tails;
+  const auto above =
+      std::lower_bound(tails.begin(), tails.end(), size_bytes,
+                       [](const Tail& tail, double size) { return tail.size_bytes < size; });
+  const bool exact = above != tails.end() && above->size_bytes == size_bytes;
+  const auto first = above == tails.begin() || exact ? above : above - 1;
+  const auto last = above == tails.end() ? above : above + 1;
   std::vector<std::pair<double, double>> points;
-  for (const auto& [size, tail] : sample.tails) {
-    const auto value = quantile_ns(tail, quantile);
-    if (!value) refuse_tail(sample, links, quantile);
-    points.emplace_back(size, *value);
+  for (auto tail = first; tail != last; ++tail) {
+    const auto value = quantile_ns(tail->percentiles, quantile);
+    if (!value) refuse_tail(sample, *tail, links, quantile);
+    points.emplace_back(tail->size_bytes, *value);
   }
-  return Curve(std::move(points));
+  return Curve(std::move(points)).at(size_bytes);
 }
 
 void require(bool good, const char* name, double value, const char* remedy) {
@@ -215,7 +223,7 @@ double MessageTime::seconds(double size_bytes) const {
   const bool above = size_bytes > largest_ * (1 + kRounding);
   if ((below || above) && !extrapolate_) {
     throw Error(Fault::usage,
-                fmt::format("a message of {:.6g} bytes, where {:g} to {:g} bytes were measured",
+                fmt::format("a message of {:.0f} bytes, where {:g} to {:g} bytes were measured",
                             size_bytes, smallest_, largest_),
                 "Measure that size too (--size), or allow --extrapolate.");
   }
@@ -235,7 +243,7 @@ double MessageTime::excess_seconds(double size_bytes, double links) const {
   const double quantile = slowest_quantile(links);
   const double slow = geometric_mean(
       samples_.latency, without_.latency,
-      [&](const LinkSample& one) { return quantile_curve(one, links, quantile).at(size_bytes); });
+      [&](const LinkSample& one) { return quantile_at(one, size_bytes, links, quantile); });
   const double typical =
       geometric_mean(samples_.latency, without_.latency,
                      [&](const LinkSample& one) { return one.latency_ns->at(size_bytes); });

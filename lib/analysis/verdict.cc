@@ -178,8 +178,11 @@ Judgement judge_estimate(double difference, double standard_error, double degree
 void plan_further(Judgement& judgement, const Settings& settings) {
   if (judgement.verdict != Verdict::inconclusive || !judgement.estimate) return;
   const std::uint32_t have = std::min(judgement.a_units, judgement.b_units);
+  // A difference that noise alone may have made is planned for as none: that is the cheapest case.
+  constexpr double kNoticed = 0.05;
+  const bool noticed = judgement.p_nonzero < kNoticed;
   const auto need = launches_needed({.deviation = judgement.deviation,
-                                     .difference = judgement.estimate->difference,
+                                     .difference = noticed ? judgement.estimate->difference : 0,
                                      .margin = settings.margin,
                                      .alpha = settings.alpha,
                                      .power = settings.power});
@@ -190,7 +193,9 @@ void plan_further(Judgement& judgement, const Settings& settings) {
   judgement.more.reset();
   if (!judgement.text.empty()) judgement.text += "; ";
   judgement.text += fmt::format(
-      "the difference seems to be about the margin itself: over {} launches", kMostLaunches);
+      "{}: over {} launches",
+      noticed ? "the difference seems to be about the margin itself" : "the noise is too large",
+      kMostLaunches);
 }
 
 std::vector<double> holm(std::span<const double> p_values) {

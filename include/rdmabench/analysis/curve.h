@@ -38,14 +38,19 @@ enum class TimeSource : std::uint8_t {
 
 std::string_view name(TimeSource source) noexcept;
 
+/// The percentiles of the latency of one size.
+struct Tail {
+  double size_bytes = 0;
+  std::uint64_t samples = 0;
+  std::vector<Percentile> percentiles;  ///< the supported ones only: rising
+};
+
 /// The measurements of one launch, of one operation. Either curve may be missing.
 struct LinkSample {
   std::string source;               ///< of the launch
   std::optional<Curve> latency_ns;  ///< medians
   std::optional<Curve> bits_per_s;
-  /// Percentiles of the latency at each size, the supported ones only: rising.
-  std::vector<std::pair<double, std::vector<Percentile>>> tails;
-  std::uint64_t tail_samples = 0;  ///< the fewest of any size
+  std::vector<Tail> tails;  ///< by size, as latency_ns
 };
 
 /// Which launches a projection takes, and over which sizes.

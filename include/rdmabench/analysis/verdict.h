@@ -88,8 +88,8 @@ Judgement judge_estimate(double difference, double standard_error, double degree
                          std::uint32_t fewest, const Settings& settings);
 
 /// Where there is no verdict: how many launches more would give one with the power asked for, were
-/// the difference and the deviation what they seem to be. Where that is over kMostLaunches, `text`
-/// says so. It takes milliseconds.
+/// the deviation and the difference what they seem to be, or the difference none where it may be
+/// noise (p >= 0.05). Where that is over kMostLaunches, `text` says so. It takes milliseconds.
 void plan_further(Judgement& judgement, const Settings& settings);
 
 /// Holm's step-down: the p-values as adjusted for having been looked at together, in the given

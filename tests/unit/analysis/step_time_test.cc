@@ -221,6 +221,20 @@ TEST(Stragglers, OfTooFewSamplesAreRefused) {
       Error);
 }
 
+TEST(Stragglers, NeedSamplesOfTheirSizesAlone) {
+  report::Report report = latency_report({{64, 1000}, {1024, 2000}, {1 << 20, 90'000}});
+  // A launch that could take few of its largest messages, as launches of a fixed time do.
+  auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
+  rows[2].iterations = rows[2].latency.count = 100;
+  const LinkSamples samples = collect_link({launch_of(report)}, "");
+  const MessageTime message(samples, TimeSource::latency, false);
+  EXPECT_GT(message.excess_seconds(64, 64), 0);
+  EXPECT_GT(message.excess_seconds(500, 64), 0);
+  EXPECT_GT(message.excess_seconds(1024, 64), 0);
+  EXPECT_THROW(static_cast<void>(message.excess_seconds(1025, 64)), Error);
+  EXPECT_THROW(static_cast<void>(message.excess_seconds(1 << 21, 64)), Error) << "the nearest";
+}
+
 TEST(Job, RefusesWhatIsOutOfRange) {
   const auto refused = [](auto change) {
     Job wrong = job(8);
