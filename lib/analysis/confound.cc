@@ -39,20 +39,21 @@ constexpr std::array<std::string_view, 23> kIncidental{"hostname",
                                                        "retries",
                                                        "registration_note"};
 
+/// What was asked for where `resolved` says what came of it.
+constexpr std::array<std::string_view, 4> kAsked{"config.backend", "config.device",
+                                                 "config.provider", "config.fabric"};
+
 struct Meaning {
   std::string_view word;
-  std::array<std::string_view, 10> facts;
+  std::array<std::string_view, 6> facts;
 };
 /// What follows from a choice, and is part of it.
 constexpr std::array<Meaning, 3> kMeanings{{
     {"backend",
-     {"config.backend", "config.service", "config.provider", "config.fabric", "config.device",
-      "resolved.backend", "resolved.provider", "resolved.device", "resolved.transport",
-      "details."}},
-    {"provider",
-     {"config.provider", "config.fabric", "config.device", "resolved.provider", "resolved.device",
+     {"config.service", "resolved.backend", "resolved.provider", "resolved.device",
       "resolved.transport", "details."}},
-    {"device", {"config.device", "resolved.device", "details."}},
+    {"provider", {"resolved.provider", "resolved.device", "resolved.transport", "details."}},
+    {"device", {"resolved.device", "details."}},
 }};
 
 std::string_view last_part(std::string_view fact) {
@@ -122,6 +123,7 @@ bool Factors::declare(const std::string& fact) const {
 
 bool is_incidental(const std::string& fact) {
   const std::string_view last = last_part(fact);
+  if (std::find(kAsked.begin(), kAsked.end(), fact) != kAsked.end()) return true;
   return std::find(kIncidental.begin(), kIncidental.end(), last) != kIncidental.end();
 }
 

@@ -270,7 +270,7 @@ void note_tail(Projection& projection, const char* label, const LinkSamples& sam
   if (!outside) return;
   projection.notes.push_back(
       fmt::format("{}: of some messages' size no latency was measured: their stragglers are those "
-                  "of the nearest of {:g} to {:g} bytes.",
+                  "of the nearest of {:.0f} to {:.0f} bytes.",
                   label, measured.smallest(), measured.largest()));
 }
 

@@ -223,7 +223,7 @@ double MessageTime::seconds(double size_bytes) const {
   const bool above = size_bytes > largest_ * (1 + kRounding);
   if ((below || above) && !extrapolate_) {
     throw Error(Fault::usage,
-                fmt::format("a message of {:.0f} bytes, where {:g} to {:g} bytes were measured",
+                fmt::format("a message of {:.0f} bytes, where {:.0f} to {:.0f} bytes were measured",
                             size_bytes, smallest_, largest_),
                 "Measure that size too (--size), or allow --extrapolate.");
   }
