@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_path(RDMABENCH_ASIO_INCLUDE asio.hpp REQUIRED)
+find_path(RDMABENCH_BOOST_INCLUDE boost/math/distributions/students_t.hpp REQUIRED)
 
 # rdmabench_optional(VERBS libibverbs librdmacm) sets RDMABENCH_HAVE_VERBS and, when found, makes the
 # imported target PkgConfig::RDMABENCH_VERBS. Its headers count as system headers: libfabric 2.x does
@@ -50,3 +51,4 @@ if(RDMABENCH_HAVE_VERBS)
 endif()
 rdmabench_optional(OFI libfabric)
 rdmabench_optional(HWLOC hwloc)
+rdmabench_optional(SQLITE sqlite3)

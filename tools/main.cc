@@ -67,6 +67,8 @@ int parse_and_run(int argc, char** argv) {
   add_load(app, command);
   add_reg(app, command);
   add_demo(app, command);
+  add_compare(app, command);
+  add_project(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -46,6 +46,12 @@ void write_file(const std::string& text, const std::string& path) {
   }
 }
 
+void write_text(const std::string& text, const std::string& path) {
+  if (!path.empty()) return write_file(text, path);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
 int write(std::span<const report::Report> reports, const Options& options) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
   if (terminal) std::fputs(kEraseLine, stderr);

@@ -16,6 +16,9 @@ int write(std::span<const report::Report> reports, const Options& options);
 /// Throws Error(failed) that names the path.
 void write_file(const std::string& text, const std::string& path);
 
+/// Writes to the file, or to standard output where `path` is empty. Throws as write_file().
+void write_text(const std::string& text, const std::string& path);
+
 /// A line about the run on standard error that overwrites itself; nothing where that is not a
 /// terminal. Called between epochs only.
 run::OnProgress progress_line();

@@ -19,7 +19,8 @@ class Usage(unittest.TestCase):
         return result.stderr
 
     def test_help_of_every_command_goes_to_standard_output(self):
-        for words in ([], ["lat"], ["bw"], ["serve"], ["devices"], ["demo"], ["reg"]):
+        for words in ([], ["lat"], ["bw"], ["serve"], ["devices"], ["demo"], ["reg"],
+                      ["compare"], ["project"]):
             result = run(*words, "--help")
             self.assertEqual(result.returncode, 0)
             self.assertIn("rdmabench", result.stdout)
@@ -103,6 +104,95 @@ class Output(unittest.TestCase):
         result = run(*self.LOOP, "--cpu", "1023")
         self.assertEqual(result.returncode, 2)
         self.assertIn(str(min(os.sched_getaffinity(0))), result.stderr)
+
+
+class Analysis(unittest.TestCase):
+    """compare and project over documents of the in-process transport. No verdict is expected: it
+    would be one about this machine's noise."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.folder.name)
+        for side in "ab":
+            (cls.root / side).mkdir()
+        for i in range(5):
+            for side in "ab":
+                for test in ("bw", "lat"):
+                    result = run(test, "--backend", "loop", "--no-watch", "-n", "1200", "-s", "1K,1M",
+                                 "--format", "json", "--output",
+                                 str(cls.root / side / f"{test}{i}.json"))
+                    assert result.returncode == 0, result
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def side(self, name: str) -> str:
+        return str(self.root / name)
+
+    def refused(self, *words: str) -> str:
+        result = run(*words)
+        self.assertEqual((result.returncode, result.stdout), (2, ""), result)
+        return result.stderr
+
+    def test_two_sides(self):
+        result = run("compare", self.side("a"), self.side("b"), "--format", "json")
+        self.assertIn(result.returncode, (0, 1), result)
+        document = json.loads(result.stdout)
+        self.assertEqual(document["schema"], "rdmabench-compare/1")
+        self.assertEqual((document["a"]["launches"], document["b"]["launches"]), (10, 10))
+        self.assertEqual(document["confounds"], [])
+        self.assertIn("B against A", run("compare", self.side("a"), self.side("b")).stdout)
+
+    def test_a_baseline(self):
+        database = str(self.root / "base.sqlite")
+        words = ("compare", "--baseline", database, "--name", "nightly")
+        result = run(*words, "--store", self.side("a"))
+        if result.returncode == 3:  # a build without SQLite
+            self.assertIn("SQLITE", result.stderr)
+            return
+        self.assertIn("10 launches", result.stdout)
+        result = run(*words, "--margin", "80%", "--metric", "p50", self.side("b"))
+        self.assertEqual(len(result.stdout.splitlines()), 1, result)
+        self.assertIn("'nightly'", result.stdout)
+        self.assertIn("'weekly'", self.refused("compare", "--baseline", database, "--name", "weekly",
+                                               self.side("b")))
+
+    def test_a_plan(self):
+        self.assertIn("5 launches of each side", run("compare", "--plan", "--cv", "2%").stdout)
+        self.assertIn("write 5%", self.refused("compare", "--plan", "--cv", "2").lower())
+        self.assertIn("--cv", self.refused("compare", "--plan"))
+        self.assertEqual(run("compare", "--plan", self.side("a")).returncode, 0)
+
+    def test_a_comparison_of_nothing(self):
+        self.assertIn("nosuch", self.refused("compare", "nosuch", self.side("a")))
+        self.assertIn("1 paths", self.refused("compare", self.side("a")))
+        self.assertIn("the same launch", self.refused("compare", self.side("a"), self.side("a")))
+        self.assertIn("'p98'", self.refused("compare", self.side("a"), self.side("b"), "--metric",
+                                            "p98"))
+        self.assertIn("--baseline", self.refused("compare", "--store", self.side("a")))
+
+    def test_a_projection(self):
+        job = ("--params", "1B", "--nodes", "2,8", "--extrapolate")
+        result = run("project", self.side("a"), "--against", self.side("b"), *job, "--format", "json")
+        self.assertEqual(result.returncode, 0, result)
+        document = json.loads(result.stdout)
+        self.assertEqual([row["value"] for row in document["rows"]], [2, 8])
+        self.assertGreater(document["rows"][0]["a"]["step_s"], 0)
+        table = run("project", self.side("a"), *job, "--price-a", "30").stdout
+        self.assertIn("Assumptions", table)
+        self.assertIn("Cost", table)
+
+    def test_a_projection_of_nothing(self):
+        self.assertIn("--params", self.refused("project", self.side("a")))
+        self.assertIn("--extrapolate", self.refused("project", self.side("a"), "--params", "1B",
+                                                      "--nodes", "2"))
+        self.assertIn("'gpt-9'", self.refused("project", self.side("a"), "--model", "gpt-9"))
+        self.assertIn("Vary one", self.refused("project", self.side("a"), "--params", "1B:8B",
+                                               "--nodes", "2,4"))
+        self.assertIn("'0.4'", self.refused("project", self.side("a"), "--params", "1B", "--mfu",
+                                            "0.4"))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ MAY_INCLUDE = {
     "control": {"base"},
     "report": {"base", "measure"},
     "health": {"base", "measure", "report"},
+    "analysis": {"base", "measure", "report"},
     "run": {"base", "measure", "verbs", "memory", "transport", "workload", "control", "report",
             "health"},
 }

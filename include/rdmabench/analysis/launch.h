@@ -1,0 +1,71 @@
+// Finished results, as read back from rdmabench/1 documents.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench::analysis {
+
+/// What of a row is compared.
+enum class Metric : std::uint8_t { p50, p99, p999, bandwidth };
+
+inline constexpr std::array kMetrics{Metric::p50, Metric::p99, Metric::p999, Metric::bandwidth};
+
+/// "p50", "p99", "p99.9", "bandwidth".
+std::string_view name(Metric metric) noexcept;
+
+/// Throws Error(usage) that lists them.
+Metric parse_metric(std::string_view text);
+
+/// One percentile of a latency row.
+struct Percentile {
+  double percent = 0;  ///< 99.9
+  double value_ns = 0;
+  bool supported = false;  ///< at least 10 samples lie beyond it
+};
+
+/// One operation at one size of one launch.
+struct Row {
+  std::string operation;
+  std::string kind;  ///< what a latency spans, or which bytes a bandwidth counts
+  std::uint64_t size_bytes = 0;
+  std::uint64_t samples = 0;                 ///< timed iterations
+  std::optional<double> load;                ///< of a load test: offered rate over capacity
+  std::vector<Percentile> percentiles;       ///< rising; empty for a bandwidth
+  std::optional<double> bits_per_s;          ///< payload
+  std::map<std::string, std::string> facts;  ///< completion, signal, depth: what the number means
+};
+
+/// One run of one test.
+struct Launch {
+  std::string source;                   ///< "a.json", or "demo.json#2" of several documents
+  std::string test;                     ///< "latency", "bandwidth" or "load"
+  std::optional<std::string> error;     ///< why it ended early
+  std::vector<std::string> suspicions;  ///< codes: "migration", ...
+  std::map<std::string, std::uint64_t> disturbances;  ///< by counter class; only what is not zero
+  std::map<std::string, std::string> facts;  ///< "environment.client.kernel", "config.depth", ...
+  std::optional<double> time_s;              ///< when it ran, in seconds since 1970
+  std::string pair;                          ///< "node1 node2": the two sides' names
+  std::vector<Row> rows;
+  std::string document;  ///< as JSON in one line
+};
+
+/// Reads a document, or the documents of several runs. Throws Error(usage) that names `source` and
+/// what is wrong: no JSON, another schema, a key of the wrong type, no results and no error. Keys
+/// that it does not know are left alone.
+std::vector<Launch> read_launches(const std::string& text, const std::string& source);
+
+/// Of files, and of the *.json of directories, by name. Throws Error(usage) for what cannot be
+/// read, for a path that holds nothing, and for two launches that are the same.
+std::vector<Launch> load_launches(const std::vector<std::string>& paths);
+
+/// Throws Error(usage) that names two launches which are one and the same: a copied file would
+/// count as evidence.
+void refuse_copies(const std::vector<Launch>& a, const std::vector<Launch>& b);
+
+}  // namespace rdmabench::analysis

@@ -1,0 +1,99 @@
+// analysis: what finished results say together: whether two fabrics differ, and what that is worth
+// to a job.
+//
+// It measures nothing and opens no device. The unit of replication is the launch: a process of its
+// own with fresh connections. Samples within one launch depend on each other, so however many there
+// are, they count as one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench::analysis {
+
+/// What can be said of B against A, given a margin below which a difference does not matter.
+enum class Verdict : std::uint8_t {
+  equivalent,    ///< proved: B lies within the margin of A
+  immaterial,    ///< proved: it lies within the margin, and is not the same
+  different,     ///< proved: it lies beyond the margin
+  inconclusive,  ///< neither was proved; more launches may
+  drifting,      ///< the values moved with time by more than half the margin: nothing is said
+  refused,       ///< the data cannot carry this metric
+};
+
+/// "EQUIVALENT", "DIFFERENT BUT IMMATERIAL", ...
+std::string_view name(Verdict verdict) noexcept;
+
+/// Decided before the measurement; the defaults are those of docs/compare.md.
+struct Settings {
+  double margin = 0.05;  ///< 0.05: B/A within 1/1.05 to 1.05 does not matter; 0 < margin < 1
+  double alpha = 0.05;   ///< chance of a wrong EQUIVALENT, and of a wrong DIFFERENT, at the margin
+  double power = 0.9;    ///< chance of a verdict that further launches are planned for
+  std::uint64_t seed = 1;          ///< of the bootstrap
+  std::uint32_t resamples = 9999;  ///< of the bootstrap; 999 to 99999
+
+  /// Throws Error(usage) that names the value which is out of range.
+  void check() const;
+};
+
+/// Below so many launches of either side there is no verdict, whatever the interval says: a
+/// standard deviation of fewer is mostly luck.
+inline constexpr std::uint32_t kFewestLaunches = 5;
+
+/// Above so many units of both sides the interval is a bootstrap's, up to it Student's t: with few
+/// units a percentile bootstrap claims EQUIVALENT too often.
+inline constexpr std::uint32_t kMostForT = 20;
+
+/// That two values differ at all is claimed at this level only, so that two runs of one fabric come
+/// out EQUIVALENT and not as DIFFERENT BUT IMMATERIAL.
+inline constexpr double kZeroAlpha = 0.01;
+
+/// Of log(B) - log(A): exp() of the numbers is a ratio.
+struct Estimate {
+  double difference = 0;
+  double low =
+      0;  ///< the 1 - 2 alpha interval: it lies within the margin exactly if both one-sided
+  double high = 0;  ///< tests at alpha reject
+  double standard_error = 0;
+  std::string method;  ///< "welch_t" or "bootstrap_t"
+};
+
+/// A verdict with what it rests on.
+struct Judgement {
+  Verdict verdict = Verdict::inconclusive;
+  std::uint32_t a_units = 0;
+  std::uint32_t b_units = 0;
+  std::optional<Estimate> estimate;   ///< none with fewer than two units on a side
+  double p_within = 1;                ///< of "beyond the margin", by two one-sided tests
+  double p_beyond = 1;                ///< of "within the margin"
+  double p_nonzero = 1;               ///< of "no difference", two-sided
+  double deviation = 0;               ///< of one launch's log, both sides pooled
+  std::optional<std::uint32_t> more;  ///< further launches of each side; see plan_further()
+  std::string text;                   ///< why there is no verdict, or empty
+};
+
+/// Judges two sides by the logs of their per-launch values, in any order. Finite values. Welch's
+/// t interval with Satterthwaite's degrees of freedom; above kMostForT units a bootstrap-t.
+/// Sources: Schuirmann 1987 and Berger & Hsu 1996 (equivalence), Welch 1947, Efron & Tibshirani,
+/// An Introduction to the Bootstrap, 12.5.
+Judgement judge(std::span<const double> a, std::span<const double> b, const Settings& settings);
+
+/// As judge(), of an estimate that was made elsewhere: a difference of logs with its standard error
+/// and degrees of freedom > 0. `fewest` is the smaller number of launches that it rests on.
+Judgement judge_estimate(double difference, double standard_error, double degrees,
+                         std::uint32_t fewest, const Settings& settings);
+
+/// Where there is no verdict: how many launches more would give one with the power asked for, were
+/// the deviation and the difference what they seem to be, or the difference none where it may be
+/// noise (p >= 0.05). Where that is over kMostLaunches, `text` says so. It takes milliseconds.
+void plan_further(Judgement& judgement, const Settings& settings);
+
+/// Holm's step-down: the p-values as adjusted for having been looked at together, in the given
+/// order. Source: Holm 1979.
+std::vector<double> holm(std::span<const double> p_values);
+
+}  // namespace rdmabench::analysis

@@ -1,0 +1,348 @@
+#include "rdmabench/analysis/comparison.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/measure/statistics.h"
+#include "values.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+/// As many pairs of nodes on both sides make the pair the unit: launches of one pair are alike.
+constexpr std::size_t kFewestPairs = 8;
+
+using Launches = std::vector<const Launch*>;
+
+Side summarize(const std::vector<Launch>& launches, Launches& kept, bool skip_failed,
+               const char* side_name) {
+  Side side;
+  std::set<std::string> pairs;
+  for (const Launch& launch : launches) {
+    if (launch.error) {
+      side.failed.push_back(fmt::format("{}: {}", launch.source, *launch.error));
+      continue;
+    }
+    kept.push_back(&launch);
+    ++side.launches;
+    pairs.insert(launch.pair);
+    for (const std::string& code :
+         std::set<std::string>(launch.suspicions.begin(), launch.suspicions.end())) {
+      ++side.suspicions[code];
+    }
+    for (const auto& [kind, count] : launch.disturbances) side.disturbances[kind] += count;
+  }
+  side.pairs = static_cast<std::uint32_t>(pairs.size());
+  if (!side.failed.empty() && !skip_failed) {
+    throw Error(Fault::usage, fmt::format("a launch ended early: {}", side.failed[0]),
+                "Mend it, or leave such launches out with --skip-failed, which says so beside the "
+                "verdict.");
+  }
+  if (kept.empty()) {
+    throw Error(Fault::usage, fmt::format("side {} has no launch", side_name),
+                "Give it at least one document, and five for a verdict.");
+  }
+  return side;
+}
+
+/// The mean over the launches of each pair of nodes.
+std::vector<double> pair_means(const Sample& sample) {
+  std::map<std::string, std::vector<double>> pairs;
+  for (const Point& point : sample.points) pairs[point.launch->pair].push_back(point.log_value);
+  std::vector<double> means;
+  for (const auto& [pair, values] : pairs) means.push_back(measure::mean(values));
+  return means;
+}
+
+std::size_t count_pairs(const Sample& sample) {
+  std::set<std::string> pairs;
+  for (const Point& point : sample.points) pairs.insert(point.launch->pair);
+  return pairs.size();
+}
+
+std::uint32_t count_suspect(const Sample& sample) {
+  return static_cast<std::uint32_t>(
+      std::count_if(sample.points.begin(), sample.points.end(),
+                    [](const Point& point) { return !point.launch->suspicions.empty(); }));
+}
+
+std::vector<Timed> timed(const Sample& sample) {
+  std::vector<Timed> values;
+  for (const Point& point : sample.points) {
+    if (point.launch->time_s) values.push_back({*point.launch->time_s, point.log_value});
+  }
+  return values;
+}
+
+Cell make_cell(const QuantityKey& key, const Sample& a, const Sample& b, const Settings& settings) {
+  Cell cell;
+  cell.size_bytes = key.size_bytes;
+  cell.load = key.load;
+  if (!a.refusal.empty() || !b.refusal.empty()) {
+    cell.judgement.verdict = Verdict::refused;
+    cell.judgement.text = a.refusal.empty() ? b.refusal : a.refusal;
+    return cell;
+  }
+  const std::vector<double> of_a = logs(a);
+  const std::vector<double> of_b = logs(b);
+  const bool by_pair = count_pairs(a) >= kFewestPairs && count_pairs(b) >= kFewestPairs;
+  cell.judgement =
+      by_pair ? judge(pair_means(a), pair_means(b), settings) : judge(of_a, of_b, settings);
+  plan_further(cell.judgement, settings);
+  cell.a_typical = std::exp(measure::mean(of_a));
+  cell.b_typical = std::exp(measure::mean(of_b));
+  cell.a_variation = measure::stddev(of_a);
+  cell.b_variation = measure::stddev(of_b);
+  cell.a_suspect = count_suspect(a);
+  cell.b_suspect = count_suspect(b);
+  cell.drift = find_drift(timed(a), timed(b));
+  return cell;
+}
+
+std::vector<Cell*> judged_cells(std::vector<Family>& families) {
+  std::vector<Cell*> cells;
+  for (Family& family : families) {
+    for (Cell& cell : family.cells) {
+      if (cell.judgement.verdict != Verdict::refused) cells.push_back(&cell);
+    }
+  }
+  return cells;
+}
+
+/// Holm over all cells, of each kind of p-value.
+void adjust(const std::vector<Cell*>& cells) {
+  std::vector<double> beyond;
+  std::vector<double> nonzero;
+  for (const Cell* cell : cells) {
+    beyond.push_back(cell->judgement.p_beyond);
+    nonzero.push_back(cell->judgement.p_nonzero);
+  }
+  beyond = holm(beyond);
+  nonzero = holm(nonzero);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i]->p_beyond_adjusted = beyond[i];
+    cells[i]->p_nonzero_adjusted = nonzero[i];
+  }
+}
+
+/// A drift of more than half the margin leaves no verdict: what came later would be judged by when
+/// it ran.
+void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) {
+  std::vector<double> p_values;
+  for (const Cell* cell : cells) p_values.push_back(cell->drift.p_value);
+  p_values = holm(p_values);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double change = cells[i]->drift.change;
+    if (p_values[i] >= 0.05 || std::abs(change) <= std::log1p(settings.margin) / 2) continue;
+    cells[i]->judgement.verdict = Verdict::drifting;
+    cells[i]->judgement.more.reset();
+    cells[i]->judgement.text = fmt::format(
+        "the values moved by {:+.1f} % while the launches ran (p = {:.2g}); find the cause, then "
+        "measure A and B in turn",
+        100 * std::expm1(change), p_values[i]);
+  }
+}
+
+/// Both rules in one: different if some cell is, by the adjusted p-value; equivalent if every cell
+/// lies within the margin. `more` becomes the largest need of an open cell, if all needs are known.
+Verdict combine(const std::vector<const Cell*>& cells, const Settings& settings,
+                std::optional<std::uint32_t>& more) {
+  bool all_within = !cells.empty();
+  bool some_nonzero = false;
+  bool drifting = false;
+  bool countable = true;
+  std::uint32_t most = 0;
+  for (const Cell* cell : cells) {
+    const Verdict verdict = cell->judgement.verdict;
+    if (verdict == Verdict::different && cell->p_beyond_adjusted < settings.alpha) {
+      return Verdict::different;
+    }
+    drifting |= verdict == Verdict::drifting;
+    const bool within = verdict == Verdict::equivalent || verdict == Verdict::immaterial;
+    all_within &= within;
+    some_nonzero |= verdict == Verdict::immaterial && cell->p_nonzero_adjusted < kZeroAlpha;
+    if (!within) {
+      countable &= cell->judgement.more.has_value();
+      most = std::max(most, cell->judgement.more.value_or(0));
+    }
+  }
+  if (drifting) return Verdict::drifting;
+  if (all_within) return some_nonzero ? Verdict::immaterial : Verdict::equivalent;
+  if (cells.empty()) return Verdict::refused;
+  if (countable && most > 0) more = most;
+  return Verdict::inconclusive;
+}
+
+std::vector<const Cell*> usable(std::span<const Family> families) {
+  std::vector<const Cell*> cells;
+  for (const Family& family : families) {
+    for (const Cell& cell : family.cells) {
+      if (cell.judgement.verdict != Verdict::refused) cells.push_back(&cell);
+    }
+  }
+  return cells;
+}
+
+/// A cell for each quantity of both sides.
+void pair_up(Comparison& comparison, const Quantities& a, const Quantities& b) {
+  std::vector<Family>& families = comparison.families;
+  std::size_t common = 0;
+  for (const auto& [key, sample] : a) {  // in the order of families
+    const auto other = b.find(key);
+    if (other == b.end()) continue;
+    ++common;
+    if (families.empty() || !belongs(key, families.back())) {
+      families.emplace_back();
+      families.back().test = key.test;
+      families.back().operation = key.operation;
+      families.back().kind = key.kind;
+      families.back().metric = key.metric;
+    }
+    families.back().cells.push_back(
+        make_cell(key, sample, other->second, comparison.options.settings));
+  }
+  if (common == 0) {
+    throw Error(Fault::usage, "the two sides measured nothing in common",
+                "A quantity is a test, an operation, a size and what its number means; measure the "
+                "same ones on both sides.");
+  }
+  if (const std::size_t alone = a.size() + b.size() - 2 * common; alone > 0) {
+    comparison.notes.push_back(
+        fmt::format("{} quantities were measured on one side alone and are left out.", alone));
+  }
+}
+
+/// The facts of one test and operation.
+void gate(Comparison& comparison, const Launches& a, const Launches& b) {
+  std::map<std::string, Confound> found;
+  std::map<std::string, std::set<std::string>> places;
+  std::set<std::string> all_places;
+  for (Family& family : comparison.families) {
+    const auto of_family = [&](const Launches& side) {
+      Launches some;
+      std::copy_if(side.begin(), side.end(), std::back_inserter(some), [&](const Launch* launch) {
+        return launch->test == family.test &&
+               std::any_of(launch->rows.begin(), launch->rows.end(),
+                           [&](const Row& row) { return row.operation == family.operation; });
+      });
+      return some;
+    };
+    const std::string place = fmt::format("{} {}", family.operation, family.test);
+    all_places.insert(place);
+    for (Confound& one :
+         find_confounds(of_family(a), of_family(b), family.operation, comparison.options.factors)) {
+      if (!one.declared) family.confounds.push_back(one.name);
+      places[one.name].insert(place);
+      Confound& all = found.emplace(one.name, one).first->second;
+      all.a.insert(one.a.begin(), one.a.end());
+      all.b.insert(one.b.begin(), one.b.end());
+    }
+  }
+  for (auto& [name, confound] : found) {
+    if (places[name] != all_places)
+      confound.where = fmt::format("{}", fmt::join(places[name], ", "));
+    comparison.confounds.push_back(std::move(confound));
+  }
+}
+
+void note_order(Comparison& comparison, const Launches& a, const Launches& b) {
+  std::vector<double> times[2];
+  bool all_known = true;
+  const Launches* const sides[] = {&a, &b};
+  for (int i = 0; i < 2; ++i) {
+    for (const Launch* launch : *sides[i]) {
+      all_known &= launch->time_s.has_value();
+      if (launch->time_s) times[i].push_back(*launch->time_s);
+    }
+  }
+  if (!all_known) {
+    comparison.notes.emplace_back(
+        "Some launches have no collected_utc: neither their order nor a drift can be checked.");
+    return;
+  }
+  comparison.order = find_order(times[0], times[1]);
+  if (comparison.order.separate) {
+    comparison.notes.emplace_back(
+        "All launches of one side ran before all of the other: whatever changed meanwhile counts as "
+        "a difference. Run them in turn: A B B A.");
+  }
+}
+
+/// With many more launches on one side the skewness of the noise no longer cancels.
+void note_balance(Comparison& comparison) {
+  const auto [fewer, more] = std::minmax(comparison.a.launches, comparison.b.launches);
+  if (more < 2 * fewer) return;
+  comparison.notes.push_back(fmt::format(
+      "{} launches against {}: where noise is skewed, a wrong EQUIVALENT is more likely than the "
+      "alpha. Run as many of both.",
+      comparison.b.launches, comparison.a.launches));
+}
+
+/// A size that is DIFFERENT by itself may be one of many that were looked at.
+void note_correction(Comparison& comparison) {
+  std::size_t lost = 0;
+  const std::vector<const Cell*> cells = usable(comparison.families);
+  for (const Cell* cell : cells) {
+    const bool alone = cell->judgement.verdict == Verdict::different;
+    lost += alone && cell->p_beyond_adjusted >= comparison.options.settings.alpha ? 1U : 0U;
+  }
+  if (lost == 0) return;
+  comparison.notes.push_back(fmt::format(
+      "{} of {} quantities are DIFFERENT taken alone, but not after Holm's correction for looking "
+      "at all of them.",
+      lost, cells.size()));
+}
+
+void note_factors(Comparison& comparison) {
+  for (const std::string& word : comparison.options.factors.words()) {
+    const bool differs =
+        std::any_of(comparison.confounds.begin(), comparison.confounds.end(),
+                    [&](const Confound& one) { return Factors({word}).declare(one.name); });
+    if (!differs) {
+      comparison.notes.push_back(
+          fmt::format("Nothing of the declared factor '{}' differs between the two sides.", word));
+    }
+  }
+}
+
+}  // namespace
+
+bool Comparison::confounded() const {
+  return std::any_of(confounds.begin(), confounds.end(),
+                     [](const Confound& confound) { return !confound.declared; });
+}
+
+Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
+                   const ComparisonOptions& options) {
+  options.settings.check();
+  refuse_copies(a, b);
+  Comparison comparison;
+  comparison.options = options;
+  Launches kept_a;
+  Launches kept_b;
+  comparison.a = summarize(a, kept_a, options.skip_failed, "A");
+  comparison.b = summarize(b, kept_b, options.skip_failed, "B");
+  pair_up(comparison, collect_quantities(kept_a, options.metrics),
+          collect_quantities(kept_b, options.metrics));
+  const std::vector<Cell*> cells = judged_cells(comparison.families);
+  adjust(cells);
+  refuse_drifting(cells, options.settings);
+  for (Family& family : comparison.families) {
+    family.verdict = combine(usable({&family, 1}), options.settings, family.more);
+  }
+  comparison.verdict = combine(usable(comparison.families), options.settings, comparison.more);
+  note_correction(comparison);
+  note_balance(comparison);
+  gate(comparison, kept_a, kept_b);
+  note_order(comparison, kept_a, kept_b);
+  note_factors(comparison);
+  return comparison;
+}
+
+}  // namespace rdmabench::analysis

@@ -1,0 +1,122 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "rdmabench/analysis/comparison.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "rdmabench-compare/1";
+
+/// Words for programs; a table has its own.
+std::string word(Verdict verdict) {
+  return verdict == Verdict::immaterial ? "DIFFERENT_BUT_IMMATERIAL" : std::string(name(verdict));
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_object(const Side& side) {
+  return {{"launches", side.launches},
+          {"pairs", side.pairs},
+          {"failed", side.failed},
+          {"suspicions", side.suspicions},
+          {"counters", side.disturbances}};
+}
+
+Json to_object(const Confound& confound) {
+  return {{"name", confound.name},
+          {"where", confound.where},
+          {"a", confound.a},
+          {"b", confound.b},
+          {"declared", confound.declared}};
+}
+
+Json estimate_of(const Judgement& judgement) {
+  if (!judgement.estimate) return nullptr;
+  const Estimate& estimate = *judgement.estimate;
+  return {{"ratio", std::exp(estimate.difference)},
+          {"ratio_low", std::exp(estimate.low)},
+          {"ratio_high", std::exp(estimate.high)},
+          {"log_standard_error", estimate.standard_error},
+          {"method", estimate.method}};
+}
+
+Json to_object(const Cell& cell, Metric metric) {
+  const Judgement& judgement = cell.judgement;
+  const bool refused = judgement.verdict == Verdict::refused;
+  const std::string unit = metric == Metric::bandwidth ? "bits_per_s" : "ns";
+  const auto unless_refused = [refused](Json value) { return refused ? Json(nullptr) : value; };
+  return {{"size_bytes", cell.size_bytes},
+          {"load", or_null(cell.load)},
+          {"unit", unit},
+          {"a", unless_refused(cell.a_typical)},
+          {"b", unless_refused(cell.b_typical)},
+          {"a_units", judgement.a_units},
+          {"b_units", judgement.b_units},
+          {"a_log_stddev", unless_refused(cell.a_variation)},
+          {"b_log_stddev", unless_refused(cell.b_variation)},
+          {"estimate", estimate_of(judgement)},
+          {"p_within_margin", judgement.p_within},
+          {"p_beyond_margin", judgement.p_beyond},
+          {"p_nonzero", judgement.p_nonzero},
+          {"p_beyond_margin_holm", cell.p_beyond_adjusted},
+          {"p_nonzero_holm", cell.p_nonzero_adjusted},
+          {"drift_ratio", std::exp(cell.drift.change)},
+          {"drift_p", cell.drift.p_value},
+          {"a_suspect_launches", cell.a_suspect},
+          {"b_suspect_launches", cell.b_suspect},
+          {"verdict", word(judgement.verdict)},
+          {"more_launches", or_null(judgement.more)},
+          {"reason", judgement.text}};
+}
+
+Json to_object(const Family& family) {
+  Json cells = Json::array();
+  for (const Cell& cell : family.cells) cells.push_back(to_object(cell, family.metric));
+  return {{"test", family.test},
+          {"operation", family.operation},
+          {"kind", family.kind},
+          {"metric", name(family.metric)},
+          {"verdict", word(family.verdict)},
+          {"more_launches", or_null(family.more)},
+          {"confounded_by", family.confounds},
+          {"cells", std::move(cells)}};
+}
+
+}  // namespace
+
+std::string to_json(const Comparison& comparison) {
+  const Settings& settings = comparison.options.settings;
+  Json json;
+  json["schema"] = kSchema;
+  json["verdict"] = comparison.confounded() ? "CONFOUNDED" : word(comparison.verdict);
+  json["as_they_stand"] = word(comparison.verdict);
+  json["more_launches"] = or_null(comparison.more);
+  json["settings"] = {{"margin", settings.margin},
+                      {"alpha", settings.alpha},
+                      {"nonzero_alpha", kZeroAlpha},
+                      {"power", settings.power},
+                      {"seed", settings.seed},
+                      {"resamples", settings.resamples},
+                      {"fewest_launches", kFewestLaunches},
+                      {"factors", comparison.options.factors.words()}};
+  json["a"] = to_object(comparison.a);
+  json["b"] = to_object(comparison.b);
+  json["order"] = {{"known", comparison.order.known},
+                   {"separate", comparison.order.separate},
+                   {"blocks", comparison.order.blocks},
+                   {"pattern", comparison.order.pattern}};
+  json["confounds"] = Json::array();
+  for (const Confound& one : comparison.confounds) json["confounds"].push_back(to_object(one));
+  json["families"] = Json::array();
+  for (const Family& family : comparison.families) json["families"].push_back(to_object(family));
+  json["notes"] = comparison.notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rdmabench::analysis

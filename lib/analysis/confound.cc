@@ -1,0 +1,159 @@
+#include "rdmabench/analysis/confound.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+namespace rdmabench::analysis {
+namespace {
+
+using Values = std::map<std::string, std::set<std::string>>;
+
+constexpr const char* kNone = "(none)";
+
+/// By the last part of the name.
+constexpr std::array<std::string_view, 23> kIncidental{"hostname",
+                                                       "collected_utc",
+                                                       "sizes",
+                                                       "operation",
+                                                       "timeout_s",
+                                                       "source_ip",
+                                                       "port",
+                                                       "gid",
+                                                       "lid",
+                                                       "path",
+                                                       "qpn",
+                                                       "psn",
+                                                       "rkey",
+                                                       "vaddr",
+                                                       "remote_gid",
+                                                       "remote_lid",
+                                                       "remote_qpn",
+                                                       "remote_psn",
+                                                       "remote_rkey",
+                                                       "remote_vaddr",
+                                                       "address",
+                                                       "retries",
+                                                       "registration_note"};
+
+/// What was asked for where `resolved` says what came of it.
+constexpr std::array<std::string_view, 4> kAsked{"config.backend", "config.device",
+                                                 "config.provider", "config.fabric"};
+
+struct Meaning {
+  std::string_view word;
+  std::array<std::string_view, 6> facts;
+};
+/// What follows from a choice, and is part of it.
+constexpr std::array<Meaning, 3> kMeanings{{
+    {"backend",
+     {"config.service", "resolved.backend", "resolved.provider", "resolved.device",
+      "resolved.transport", "details."}},
+    {"provider", {"resolved.provider", "resolved.device", "resolved.transport", "details."}},
+    {"device", {"resolved.device", "details."}},
+}};
+
+std::string_view last_part(std::string_view fact) {
+  return fact.substr(fact.rfind('.') + 1);
+}
+
+bool covers(const Meaning& meaning, std::string_view fact) {
+  return std::any_of(meaning.facts.begin(), meaning.facts.end(), [&](std::string_view covered) {
+    if (covered.empty()) return false;
+    return covered.back() == '.' ? fact.starts_with(covered) : fact == covered;
+  });
+}
+
+/// Facts of rows by size: the completion level of small and of large messages may differ, as long
+/// as it does so on both sides.
+void add_row_facts(std::map<std::string, std::string>& facts, const Row& row) {
+  const std::string at = row.load ? fmt::format("{} bytes, load {:g}", row.size_bytes, *row.load)
+                                  : fmt::format("{} bytes", row.size_bytes);
+  for (const auto& [key, value] : row.facts) facts[fmt::format("{} at {}", key, at)] = value;
+}
+
+/// Sizes that one side alone has are no confound: there is nothing to compare there.
+bool is_of_row(const std::string& fact) {
+  return fact.find(" at ") != std::string::npos;
+}
+
+Values collect(std::span<const Launch* const> side, const std::string& operation) {
+  std::vector<std::map<std::string, std::string>> all;
+  std::set<std::string> names;
+  for (const Launch* launch : side) {
+    std::map<std::string, std::string> facts = launch->facts;
+    for (const Row& row : launch->rows) {
+      if (row.operation == operation) add_row_facts(facts, row);
+    }
+    for (const auto& [name, value] : facts) names.insert(name);
+    all.push_back(std::move(facts));
+  }
+  Values values;
+  for (const std::string& name : names) {
+    if (is_incidental(name)) continue;
+    for (const auto& facts : all) {
+      const auto found = facts.find(name);
+      if (found != facts.end()) {
+        values[name].insert(found->second);
+      } else if (!is_of_row(name)) {
+        values[name].insert(kNone);
+      }
+    }
+  }
+  return values;
+}
+
+std::string without_size(const std::string& fact) {
+  return fact.substr(0, fact.find(" at "));
+}
+
+}  // namespace
+
+bool Factors::declare(const std::string& fact) const {
+  return std::any_of(words_.begin(), words_.end(), [&](const std::string& word) {
+    if (word == "all" || word == fact || word == last_part(fact)) return true;
+    return std::any_of(kMeanings.begin(), kMeanings.end(), [&](const Meaning& meaning) {
+      return meaning.word == word && covers(meaning, fact);
+    });
+  });
+}
+
+bool is_incidental(const std::string& fact) {
+  const std::string_view last = last_part(fact);
+  if (std::find(kAsked.begin(), kAsked.end(), fact) != kAsked.end()) return true;
+  return std::find(kIncidental.begin(), kIncidental.end(), last) != kIncidental.end();
+}
+
+std::vector<Confound> find_confounds(std::span<const Launch* const> a,
+                                     std::span<const Launch* const> b, const std::string& operation,
+                                     const Factors& factors) {
+  Values of_a = collect(a, operation);
+  Values of_b = collect(b, operation);
+  std::set<std::string> names;
+  for (const Values* side : {&of_a, &of_b}) {
+    for (const auto& [name, values] : *side) names.insert(name);
+  }
+  std::map<std::string, Confound> found;
+  for (const std::string& name : names) {
+    std::set<std::string>& in_a = of_a[name];
+    std::set<std::string>& in_b = of_b[name];
+    if (in_a == in_b) continue;
+    if (is_of_row(name) && (in_a.empty() || in_b.empty())) continue;
+    if (in_a.empty()) in_a.insert(kNone);
+    if (in_b.empty()) in_b.insert(kNone);
+    const std::string shown = without_size(name);
+    Confound& confound = found[shown];
+    confound.name = shown;
+    confound.a.insert(in_a.begin(), in_a.end());
+    confound.b.insert(in_b.begin(), in_b.end());
+    confound.declared = factors.declare(shown);
+  }
+  std::vector<Confound> confounds;
+  for (auto& [name, confound] : found) confounds.push_back(std::move(confound));
+  return confounds;
+}
+
+}  // namespace rdmabench::analysis

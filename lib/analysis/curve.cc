@@ -1,0 +1,210 @@
+#include "rdmabench/analysis/curve.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using Points = std::vector<std::pair<double, double>>;
+
+constexpr const char* kKinds =
+    "Projections take 'lat' of send, write or their -imm, and 'bw' one way.";
+
+bool is_latency(const Launch& launch) {
+  return launch.test == "latency";
+}
+
+/// Rows that say what a message on the wire costs: no round trips, no sums of both directions.
+bool is_usable(const Launch& launch, const Row& row) {
+  return is_latency(launch) ? row.kind == "half_round_trip"
+                            : launch.test == "bandwidth" && row.kind == "one_way";
+}
+
+std::string only_operation(const std::vector<Launch>& launches) {
+  std::set<std::string> names;
+  for (const Launch& launch : launches) {
+    for (const Row& row : launch.rows) {
+      if (is_usable(launch, row)) names.insert(row.operation);
+    }
+  }
+  if (names.size() == 1) return *names.begin();
+  if (names.empty()) throw Error(Fault::usage, "no curve to project from", kKinds);
+  throw Error(Fault::usage,
+              fmt::format("the documents hold several operations: {}", fmt::join(names, ", ")),
+              "Choose one with --op.");
+}
+
+std::vector<const Row*> rows_of(const Launch& launch, const std::string& operation) {
+  std::vector<const Row*> rows;
+  for (const Row& row : launch.rows) {
+    if (row.operation == operation && is_usable(launch, row)) rows.push_back(&row);
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const Row* x, const Row* y) { return x->size_bytes < y->size_bytes; });
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i]->size_bytes != rows[i - 1]->size_bytes) continue;
+    throw Error(
+        Fault::usage,
+        fmt::format("{} has {} of {} bytes twice", launch.source, operation, rows[i]->size_bytes),
+        "One launch has one value for each size.");
+  }
+  return rows;
+}
+
+double value_of(const Launch& launch, const Row& row) {
+  std::optional<double> value = row.bits_per_s;
+  if (is_latency(launch)) {
+    for (const Percentile& one : row.percentiles) {
+      if (one.percent == 50) value = one.value_ns;
+    }
+  }
+  if (!value || !(*value > 0) || !std::isfinite(*value)) {
+    throw Error(Fault::usage,
+                fmt::format("{} has no value for {} of {} bytes", launch.source, row.operation,
+                            row.size_bytes),
+                "Measure it again, or leave that launch out.");
+  }
+  return *value;
+}
+
+using Sizes = std::set<std::uint64_t>;
+
+/// The sizes that all launches of one test have; `all` gets every size.
+Sizes common_sizes(const std::vector<const Launch*>& launches, const std::string& operation,
+                   Sizes& all) {
+  std::optional<Sizes> common;
+  for (const Launch* launch : launches) {
+    Sizes own;
+    for (const Row* row : rows_of(*launch, operation)) own.insert(row->size_bytes);
+    all.insert(own.begin(), own.end());
+    if (!common) {
+      common = std::move(own);
+      continue;
+    }
+    Sizes kept;
+    std::set_intersection(common->begin(), common->end(), own.begin(), own.end(),
+                          std::inserter(kept, kept.end()));
+    common = std::move(kept);
+  }
+  return common.value_or(Sizes{});
+}
+
+LinkSample sample_of(const Launch& launch, const std::string& operation, const Sizes& sizes) {
+  LinkSample sample;
+  sample.source = launch.source;
+  Points points;
+  for (const Row* row : rows_of(launch, operation)) {
+    if (!sizes.contains(row->size_bytes)) continue;
+    const auto size = static_cast<double>(row->size_bytes);
+    points.emplace_back(size, value_of(launch, *row));
+    if (!is_latency(launch)) continue;
+    Tail tail{size, row->samples, {}};
+    std::copy_if(row->percentiles.begin(), row->percentiles.end(),
+                 std::back_inserter(tail.percentiles),
+                 [](const Percentile& one) { return one.supported && one.value_ns > 0; });
+    sample.tails.push_back(std::move(tail));
+  }
+  (is_latency(launch) ? sample.latency_ns : sample.bits_per_s) = Curve(std::move(points));
+  return sample;
+}
+
+void add_samples(const std::vector<const Launch*>& launches, const char* test, LinkSamples& samples,
+                 std::vector<LinkSample>& to) {
+  if (launches.empty()) return;
+  Sizes all;
+  const Sizes common = common_sizes(launches, samples.operation, all);
+  if (common.empty()) {
+    throw Error(
+        Fault::usage,
+        fmt::format("the {} launches of {} have no size in common", test, samples.operation),
+        "Measure the same sizes in every launch.");
+  }
+  std::vector<std::string> left_out;
+  for (const std::uint64_t size : all) {
+    if (!common.contains(size)) left_out.push_back(format_size(size));
+  }
+  if (!left_out.empty()) {
+    samples.notes.push_back(fmt::format("Sizes that not every {} launch has are left out: {}.",
+                                        test, fmt::join(left_out, ", ")));
+  }
+  for (const Launch* launch : launches) {
+    to.push_back(sample_of(*launch, samples.operation, common));
+  }
+}
+
+}  // namespace
+
+Curve::Curve(Points points) : points_(std::move(points)) {
+  if (points_.empty()) throw Error(Fault::usage, "a curve without a size");
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const auto [size, value] = points_[i];
+    const bool rising = i == 0 || size > points_[i - 1].first;
+    if (!(size > 0) || !(value > 0) || !std::isfinite(value) || !rising) {
+      throw Error(Fault::usage, fmt::format("a curve with {:g} at {:g} bytes", value, size));
+    }
+  }
+}
+
+bool Curve::covers(double size_bytes) const {
+  constexpr double kRounding = 1e-9;
+  return size_bytes >= smallest() * (1 - kRounding) && size_bytes <= largest() * (1 + kRounding);
+}
+
+double Curve::at(double size_bytes) const {
+  if (size_bytes <= smallest()) return points_.front().second;
+  if (size_bytes >= largest()) return points_.back().second;
+  const auto above =
+      std::upper_bound(points_.begin(), points_.end(), size_bytes,
+                       [](double size, const auto& point) { return size < point.first; });
+  const auto& [size1, value1] = *(above - 1);
+  const auto& [size2, value2] = *above;
+  const double share = std::log(size_bytes / size1) / std::log(size2 / size1);
+  return value1 * std::pow(value2 / value1, share);
+}
+
+std::string_view name(TimeSource source) noexcept {
+  switch (source) {
+    case TimeSource::latency:
+      return "latency";
+    case TimeSource::bandwidth:
+      return "bandwidth";
+    case TimeSource::both:
+      break;
+  }
+  return "latency of the smallest size + size / bandwidth";
+}
+
+LinkSamples collect_link(const std::vector<Launch>& launches, std::string operation) {
+  LinkSamples samples;
+  samples.operation = operation.empty() ? only_operation(launches) : std::move(operation);
+  std::vector<const Launch*> latency;
+  std::vector<const Launch*> bandwidth;
+  std::set<std::string> suspicions;
+  for (const Launch& launch : launches) {
+    if (launch.error) {
+      throw Error(Fault::usage, fmt::format("{} ended early: {}", launch.source, *launch.error),
+                  "Measure it again, or leave that launch out.");
+    }
+    if (rows_of(launch, samples.operation).empty()) continue;
+    (is_latency(launch) ? latency : bandwidth).push_back(&launch);
+    suspicions.insert(launch.suspicions.begin(), launch.suspicions.end());
+  }
+  if (latency.empty() && bandwidth.empty()) {
+    throw Error(Fault::usage, fmt::format("no curve of '{}'", samples.operation), kKinds);
+  }
+  add_samples(latency, "latency", samples, samples.latency);
+  add_samples(bandwidth, "bandwidth", samples, samples.bandwidth);
+  samples.suspicions.assign(suspicions.begin(), suspicions.end());
+  return samples;
+}
+
+}  // namespace rdmabench::analysis

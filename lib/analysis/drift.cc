@@ -1,0 +1,96 @@
+#include "rdmabench/analysis/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "distributions.h"
+#include "rdmabench/measure/statistics.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+int sign(double value) {
+  return value > 0 ? 1 : value < 0 ? -1 : 0;
+}
+
+/// Sums over groups of equal values, for the variance of Kendall's statistic.
+struct Ties {
+  double full = 0;     ///< t(t-1)(2t+5)
+  double triples = 0;  ///< t(t-1)(t-2)
+  double pairs = 0;    ///< t(t-1)
+};
+
+template <class Member>
+Ties count_ties(std::span<const Timed> side, Member member) {
+  std::map<double, int> groups;
+  for (const Timed& one : side) ++groups[one.*member];
+  Ties ties;
+  for (const auto& [value, count] : groups) {
+    const double t = count;
+    ties.full += t * (t - 1) * (2 * t + 5);
+    ties.triples += t * (t - 1) * (t - 2);
+    ties.pairs += t * (t - 1);
+  }
+  return ties;
+}
+
+/// Source: Kendall, Rank Correlation Methods, chapter 4.
+double kendall_variance(std::span<const Timed> side) {
+  const auto n = static_cast<double>(side.size());
+  const Ties time = count_ties(side, &Timed::time_s);
+  const Ties value = count_ties(side, &Timed::value);
+  double variance = (n * (n - 1) * (2 * n + 5) - time.full - value.full) / 18;
+  if (n > 2) variance += time.triples * value.triples / (9 * n * (n - 1) * (n - 2));
+  if (n > 1) variance += time.pairs * value.pairs / (2 * n * (n - 1));
+  return variance;
+}
+
+}  // namespace
+
+Drift find_drift(std::span<const Timed> a, std::span<const Timed> b) {
+  double statistic = 0;
+  double variance = 0;
+  std::vector<double> slopes;
+  double first = HUGE_VAL;
+  double last = -HUGE_VAL;
+  for (const std::span<const Timed> side : {a, b}) {
+    for (std::size_t i = 0; i < side.size(); ++i) {
+      first = std::min(first, side[i].time_s);
+      last = std::max(last, side[i].time_s);
+      for (std::size_t j = i + 1; j < side.size(); ++j) {
+        const double time = side[j].time_s - side[i].time_s;
+        const double value = side[j].value - side[i].value;
+        statistic += sign(time) * sign(value);
+        if (time != 0) slopes.push_back(value / time);
+      }
+    }
+    if (side.size() > 1) variance += kendall_variance(side);
+  }
+  if (variance <= 0 || slopes.empty()) return {};
+  const double beyond_chance = std::max(0.0, std::abs(statistic) - 1);  // continuity correction
+  return {.p_value = 2 * normal_below(-beyond_chance / std::sqrt(variance)),
+          .change = measure::median(std::span<const double>(slopes)) * (last - first)};
+}
+
+Order find_order(std::span<const double> a_times_s, std::span<const double> b_times_s) {
+  Order order;
+  if (a_times_s.empty() || b_times_s.empty()) return order;
+  order.known = true;
+  std::vector<std::pair<double, char>> launches;
+  for (const double time : a_times_s) launches.emplace_back(time, 'A');
+  for (const double time : b_times_s) launches.emplace_back(time, 'B');
+  std::sort(launches.begin(), launches.end());
+  for (const auto& [time, side] : launches) {
+    if (order.pattern.empty() || order.pattern.back() != side) ++order.blocks;
+    order.pattern += side;
+  }
+  const auto [a_first, a_last] = std::minmax_element(a_times_s.begin(), a_times_s.end());
+  const auto [b_first, b_last] = std::minmax_element(b_times_s.begin(), b_times_s.end());
+  order.separate = *a_last < *b_first || *b_last < *a_first;
+  return order;
+}
+
+}  // namespace rdmabench::analysis

@@ -1,0 +1,233 @@
+#include "rdmabench/analysis/launch.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSchema = "rdmabench/1";
+constexpr const char* kRemedy =
+    "Give what 'rdmabench lat', 'bw' or 'load' wrote with --format json.";
+
+struct Key {
+  const char* name;
+  double percent;
+};
+constexpr std::array kPercentiles{Key{"p50_ns", 50}, Key{"p90_ns", 90}, Key{"p99_ns", 99},
+                                  Key{"p999_ns", 99.9}, Key{"p9999_ns", 99.99}};
+
+[[noreturn]] void refuse(const std::string& source, const std::string& what) {
+  throw Error(Fault::usage, fmt::format("{}: {}", source, what), kRemedy);
+}
+
+/// A member that must be there. Only the reader of one document knows where it is, so errors say
+/// so.
+class Reader {
+ public:
+  Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json.is_object()) refuse(where_, "no JSON object");
+  }
+
+  const Json& at(const char* key) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) refuse(where_, fmt::format("the key '{}' is missing", key));
+    return *found;
+  }
+  const Json& list(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_array()) refuse(where_, fmt::format("'{}' is no list", key));
+    return value;
+  }
+  std::string text(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_string()) refuse(where_, fmt::format("'{}' is no text", key));
+    return value.get<std::string>();
+  }
+  std::uint64_t count(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_number_unsigned()) {
+      refuse(where_, fmt::format("'{}' is {}, no whole number", key, value.dump()));
+    }
+    return value.get<std::uint64_t>();
+  }
+  /// None for null, which stands for a metric without a value.
+  std::optional<double> metric(const char* key) const {
+    const Json& value = at(key);
+    if (value.is_null()) return std::nullopt;
+    if (!value.is_number()) {
+      refuse(where_, fmt::format("'{}' is {}, no number", key, value.dump()));
+    }
+    return value.get<double>();
+  }
+  std::optional<std::string> optional_text(const char* key) const {
+    return at(key).is_null() ? std::nullopt : std::optional(text(key));
+  }
+
+ private:
+  const Json& json_;
+  std::string where_;
+};
+
+std::string fact_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void add_facts(Launch& launch, const std::string& prefix, const Json& facts) {
+  if (!facts.is_object()) refuse(launch.source, fmt::format("'{}' is no object", prefix));
+  for (const auto& [key, value] : facts.items()) {
+    launch.facts[prefix + "." + key] = fact_text(value);
+  }
+}
+
+/// Of "2026-11-21T17:02:05Z"; none if it is no such text.
+std::optional<double> seconds(const std::string& utc) {
+  tm parts{};
+  const char* const end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return static_cast<double>(timegm(&parts));
+}
+
+void read_environment(Launch& launch, const Json& environment) {
+  std::string names[2];
+  int side_index = 0;
+  for (const char* side : {"client", "server"}) {
+    for (const Json& fact : Reader(environment, launch.source).list(side)) {
+      const Reader reader(fact, launch.source + ": a fact of the environment");
+      const std::string name = reader.text("name");
+      const std::string value = fact_text(reader.at("value"));
+      launch.facts[fmt::format("environment.{}.{}", side, name)] = value;
+      if (name == "hostname") names[side_index] = value;
+      if (name == "collected_utc" && !launch.time_s) launch.time_s = seconds(value);
+    }
+    ++side_index;
+  }
+  launch.pair = names[0] + " " + names[1];
+}
+
+void read_counters(Launch& launch, const Json& counters) {
+  for (const char* side : {"client", "server"}) {
+    for (const Json& counter : Reader(counters, launch.source).list(side)) {
+      const Reader reader(counter, launch.source + ": a counter");
+      const std::string kind = reader.text("class");
+      if (kind == "traffic" || kind == "other" || reader.at("change").is_null()) continue;
+      if (const std::uint64_t change = reader.count("change")) launch.disturbances[kind] += change;
+    }
+  }
+}
+
+void read_latency(Row& row, const Reader& reader) {
+  row.kind = reader.text("kind");
+  row.facts["signal"] = reader.text("signal");
+  std::set<std::string> unsupported;
+  for (const Json& key : reader.list("unsupported_percentiles")) {
+    if (key.is_string()) unsupported.insert(key.get<std::string>());
+  }
+  for (const Key& key : kPercentiles) {
+    if (const auto value = reader.metric(key.name)) {
+      row.percentiles.push_back({key.percent, *value, !unsupported.contains(key.name)});
+    }
+  }
+}
+
+Row read_row(const Json& json, const std::string& test, const std::string& where) {
+  const Reader reader(json, where);
+  Row row;
+  row.operation = reader.text("operation");
+  row.size_bytes = reader.count("size_bytes");
+  if (row.size_bytes == 0) refuse(where, "'size_bytes' is 0");
+  row.samples = reader.count("iterations");
+  row.facts["completion"] = reader.text("completion");
+  if (test == "bandwidth") {
+    row.kind = reader.text("direction");
+    row.facts["depth"] = std::to_string(reader.count("depth"));
+    row.bits_per_s = reader.metric("bits_per_s");
+  } else {
+    read_latency(row, reader);
+    if (test == "load") row.load = reader.metric("load");
+  }
+  return row;
+}
+
+Launch read_launch(const Json& json, const std::string& source) {
+  const Reader reader(json, source);
+  Launch launch;
+  launch.source = source;
+  if (const std::string schema = reader.text("schema"); schema != kSchema) {
+    refuse(source, fmt::format("its schema is '{}', not '{}'", schema, kSchema));
+  }
+  launch.test = reader.text("test");
+  if (launch.test != "latency" && launch.test != "bandwidth" && launch.test != "load") {
+    refuse(source, fmt::format("a test '{}' cannot be compared", launch.test));
+  }
+  launch.error = reader.optional_text("error");
+  for (const Json& one : reader.list("suspicions")) {
+    launch.suspicions.push_back(Reader(one, source + ": a suspicion").text("code"));
+  }
+  read_environment(launch, reader.at("environment"));
+  read_counters(launch, reader.at("counters"));
+  add_facts(launch, "config", reader.at("config"));
+  const Reader resolved(reader.at("resolved"), source + ": resolved");
+  for (const char* key : {"backend", "provider", "device", "transport"}) {
+    launch.facts[fmt::format("resolved.{}", key)] = resolved.text(key);
+  }
+  add_facts(launch, "details", resolved.at("details"));
+  for (const Json& row : reader.list("results")) {
+    const std::string where = fmt::format("{}: result {}", source, launch.rows.size() + 1);
+    launch.rows.push_back(read_row(row, launch.test, where));
+  }
+  if (launch.rows.empty() && !launch.error) refuse(source, "it holds no results");
+  launch.document = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return launch;
+}
+
+}  // namespace
+
+std::string_view name(Metric metric) noexcept {
+  switch (metric) {
+    case Metric::p50:
+      return "p50";
+    case Metric::p99:
+      return "p99";
+    case Metric::p999:
+      return "p99.9";
+    case Metric::bandwidth:
+      break;
+  }
+  return "bandwidth";
+}
+
+Metric parse_metric(std::string_view text) {
+  for (const Metric metric : kMetrics) {
+    if (text == name(metric)) return metric;
+  }
+  throw Error(Fault::usage, fmt::format("no metric '{}'", text),
+              "There are p50, p99, p99.9 and bandwidth.");
+}
+
+std::vector<Launch> read_launches(const std::string& text, const std::string& source) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) refuse(source, "it is empty");
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::exception& error) {
+    refuse(source, fmt::format("no JSON: {}", error.what()));
+  }
+  if (!json.is_object() || !json.contains("documents")) return {read_launch(json, source)};
+  std::vector<Launch> launches;
+  for (const Json& document : Reader(json, source).list("documents")) {
+    launches.push_back(read_launch(document, fmt::format("{}#{}", source, launches.size() + 1)));
+  }
+  if (launches.empty()) refuse(source, "it holds no documents");
+  return launches;
+}
+
+}  // namespace rdmabench::analysis

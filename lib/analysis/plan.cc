@@ -1,0 +1,146 @@
+#include "rdmabench/analysis/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "rdmabench/analysis/power.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/text_table.h"
+#include "values.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+std::optional<std::uint32_t> need(double deviation, double difference, const Settings& settings) {
+  const auto launches = launches_needed({.deviation = deviation,
+                                         .difference = std::log1p(difference),
+                                         .margin = settings.margin,
+                                         .alpha = settings.alpha,
+                                         .power = settings.power});
+  if (!launches) return std::nullopt;
+  return std::max(*launches, kFewestLaunches);
+}
+
+void check(double difference, const Settings& settings) {
+  settings.check();
+  if (difference >= 0 && difference < 10) return;
+  throw Error(Fault::usage, fmt::format("a true difference of {:g}", difference),
+              "It lies between 0 and 1000 %.");
+}
+
+void conclude(Plan& plan) {
+  std::uint32_t most = 0;
+  for (const PlannedQuantity& one : plan.quantities) {
+    if (!one.launches) return;
+    most = std::max(most, *one.launches);
+  }
+  plan.launches = most;
+}
+
+std::string count_text(const std::optional<std::uint32_t>& launches) {
+  return launches ? fmt::format("{}", *launches) : fmt::format("over {}", kMostLaunches);
+}
+
+}  // namespace
+
+Plan plan_for(double variation, double difference, const Settings& settings) {
+  check(difference, settings);
+  if (!(variation > 0 && variation < 10)) {
+    throw Error(Fault::usage, fmt::format("a variation of {:g}", variation),
+                "It lies between 0 and 1000 %, as in --cv 2%.");
+  }
+  Plan plan;
+  plan.settings = settings;
+  plan.difference = difference;
+  const double deviation = log_deviation(variation);
+  plan.quantities.push_back({"as given", deviation, need(deviation, difference, settings)});
+  conclude(plan);
+  return plan;
+}
+
+Plan plan_from(const std::vector<Launch>& pilot, double difference,
+               const ComparisonOptions& options) {
+  check(difference, options.settings);
+  Plan plan;
+  plan.settings = options.settings;
+  plan.difference = difference;
+  std::vector<const Launch*> launches;
+  for (const Launch& launch : pilot) {
+    if (!launch.error) launches.push_back(&launch);
+  }
+  plan.pilot_launches = static_cast<std::uint32_t>(launches.size());
+  std::size_t refused = 0;
+  std::size_t fewest = SIZE_MAX;
+  for (const auto& [key, sample] : collect_quantities(launches, options.metrics)) {
+    if (!sample.refusal.empty() || sample.points.size() < 2) {
+      ++refused;
+      continue;
+    }
+    fewest = std::min(fewest, sample.points.size());
+    const std::vector<double> values = logs(sample);
+    const double deviation = measure::stddev(values);
+    plan.quantities.push_back({fmt::format("{} {} {} of {}", key.operation, key.test,
+                                           name(key.metric), format_size(key.size_bytes)),
+                               deviation, need(deviation, difference, options.settings)});
+  }
+  if (plan.quantities.empty()) {
+    throw Error(Fault::usage, "no quantity has two launches in the pilot",
+                "Run the same measurement five times, each in a process of its own.");
+  }
+  if (refused > 0) {
+    plan.notes.push_back(
+        fmt::format("{} quantities have too few samples or launches and are left out.", refused));
+  }
+  if (fewest < kFewestLaunches) {
+    plan.notes.push_back(
+        fmt::format("A variation from {} launches is mostly luck: five tell more.", fewest));
+  }
+  conclude(plan);
+  return plan;
+}
+
+std::string to_table(const Plan& plan) {
+  using report::TextTable;
+  TextTable table({{"quantity", TextTable::Align::left}, {"variation"}, {"launches"}});
+  for (const PlannedQuantity& one : plan.quantities) {
+    table.add_row(
+        {one.what, fmt::format("{:.2f} %", 100 * one.variation), count_text(one.launches)});
+  }
+  std::string text = fmt::format(
+      "{} launches of each side for a verdict in {:g} % of cases, margin {:g} %, alpha {:g} %,\n"
+      "if the true difference is {:g} %, and the noise is normal and alike on both sides; at least "
+      "{}.\nThe noise of real machines is not: take some more.\n\n{}",
+      count_text(plan.launches), 100 * plan.settings.power, 100 * plan.settings.margin,
+      100 * plan.settings.alpha, 100 * plan.difference, kFewestLaunches, table.text());
+  for (const std::string& note : plan.notes) text += fmt::format("Note: {}\n", note);
+  return text;
+}
+
+std::string to_json(const Plan& plan) {
+  nlohmann::ordered_json json;
+  const auto or_null = [](const std::optional<std::uint32_t>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  json["schema"] = "rdmabench-compare/1";
+  json["plan"] = {{"margin", plan.settings.margin},
+                  {"alpha", plan.settings.alpha},
+                  {"power", plan.settings.power},
+                  {"true_difference", plan.difference},
+                  {"pilot_launches", plan.pilot_launches},
+                  {"launches_per_side", or_null(plan.launches)},
+                  {"quantities", nlohmann::ordered_json::array()}};
+  for (const PlannedQuantity& one : plan.quantities) {
+    json["plan"]["quantities"].push_back({{"what", one.what},
+                                          {"log_stddev", one.variation},
+                                          {"launches_per_side", or_null(one.launches)}});
+  }
+  json["notes"] = plan.notes;
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rdmabench::analysis

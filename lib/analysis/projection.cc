@@ -1,0 +1,336 @@
+#include "rdmabench/analysis/projection.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "distributions.h"
+#include "rdmabench/analysis/power.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/measure/statistics.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+/// The log of a step time with the variance that each set of launches brings into it.
+struct LogStep {
+  double value = 0;
+  std::vector<VariancePart> parts;
+  bool single = false;  ///< some set is one launch: no variance, so no interval
+  std::size_t fewest = SIZE_MAX;
+};
+
+/// Variance of the estimate by leaving each launch out in turn. Source: Efron & Tibshirani, An
+/// Introduction to the Bootstrap, 11.
+template <class Evaluate>
+void add_jackknife(LogStep& step, std::size_t launches, Evaluate evaluate) {
+  if (launches == 0) return;
+  step.fewest = std::min(step.fewest, launches);
+  if (launches == 1) {
+    step.single = true;
+    return;
+  }
+  std::vector<double> values;
+  for (std::size_t i = 0; i < launches; ++i) values.push_back(evaluate(i));
+  const auto n = static_cast<double>(launches);
+  const double deviation = measure::stddev(values);
+  step.parts.push_back({deviation * deviation * (n - 1) * (n - 1) / n, n - 1});
+}
+
+bool uses_latency(const Job& job, TimeSource source) {
+  return source != TimeSource::bandwidth || job.stragglers != Stragglers::none;
+}
+
+LogStep log_step(const Job& job, const LinkSamples& samples, TimeSource source, bool extrapolate) {
+  const auto evaluate = [&](Without without) {
+    return std::log(step_time(job, MessageTime(samples, source, extrapolate, without)).step_s);
+  };
+  LogStep step;
+  step.value = evaluate({});
+  if (uses_latency(job, source)) {
+    add_jackknife(step, samples.latency.size(),
+                  [&](std::size_t i) { return evaluate({.latency = i, .bandwidth = {}}); });
+  }
+  if (source != TimeSource::latency) {
+    add_jackknife(step, samples.bandwidth.size(),
+                  [&](std::size_t i) { return evaluate({.latency = {}, .bandwidth = i}); });
+  }
+  return step;
+}
+
+double total(const std::vector<VariancePart>& parts) {
+  double sum = 0;
+  for (const VariancePart& part : parts) sum += part.variance;
+  return sum;
+}
+
+ProjectedStep projected(const Job& job, const LinkSamples& samples, const LogStep& log,
+                        const Projection& projection, const std::optional<double>& price) {
+  const MessageTime message(samples, projection.source, projection.options.extrapolate);
+  ProjectedStep step;
+  step.time = step_time(job, message);
+  if (!log.single && !log.parts.empty()) {
+    const double t = t_quantile(1 - projection.options.settings.alpha, welch_degrees(log.parts));
+    const double width = t * std::sqrt(total(log.parts));
+    step.low_s = std::exp(log.value - width);
+    step.high_s = std::exp(log.value + width);
+  }
+  Job other = job;
+  other.overlap = 0;
+  step.nothing_hidden_s = step_time(other, message).step_s;
+  other.overlap = 1;
+  step.all_hidden_s = step_time(other, message).step_s;
+  if (price) step.cost = *price * job.nodes * step.time.step_s / 3600;
+  return step;
+}
+
+Job job_at(const ProjectionOptions& options, double value) {
+  Job job = options.job;
+  switch (options.axis) {
+    case Axis::nodes:
+      job.nodes = value;
+      break;
+    case Axis::parameters:
+      job.parameters = value;
+      break;
+    case Axis::tokens:
+      job.tokens_per_gpu = value;
+      break;
+  }
+  job.check();
+  return job;
+}
+
+ProjectionRow project_row(const Projection& projection, double value) {
+  const ProjectionOptions& options = projection.options;
+  const Job job = job_at(options, value);
+  ProjectionRow row;
+  row.value = value;
+  try {
+    LogStep a = log_step(job, projection.a, projection.source, options.extrapolate);
+    row.a = projected(job, projection.a, a, projection, options.price_a);
+    if (!projection.b) return row;
+    const LogStep b = log_step(job, *projection.b, projection.source, options.extrapolate);
+    row.b = projected(job, *projection.b, b, projection, options.price_b);
+    std::vector<VariancePart> parts = a.parts;
+    parts.insert(parts.end(), b.parts.begin(), b.parts.end());
+    const bool single = a.single || b.single;
+    const std::size_t fewest = single ? 1 : std::min(a.fewest, b.fewest);
+    row.difference = judge_estimate(b.value - a.value, std::sqrt(total(parts)),
+                                    parts.empty() ? 1 : welch_degrees(parts),
+                                    static_cast<std::uint32_t>(fewest), options.settings);
+    plan_further(*row.difference, options.settings);
+  } catch (const Error& error) {
+    row.a.reset();
+    row.b.reset();
+    row.difference.reset();
+    row.refusal = error.what();
+  }
+  return row;
+}
+
+/// The log of B's step over A's, or none where it cannot be projected.
+std::optional<double> difference_at(const Projection& projection, double value) {
+  const ProjectionOptions& options = projection.options;
+  try {
+    const Job job = job_at(options, value);
+    const auto step = [&](const LinkSamples& samples) {
+      return step_time(job, MessageTime(samples, projection.source, options.extrapolate)).step_s;
+    };
+    return std::log(step(*projection.b) / step(projection.a));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool is_beyond(double difference, const Settings& settings) {
+  return std::abs(difference) > std::log1p(settings.margin);
+}
+
+/// Halves the interval until it is one node, or a tenth of a per cent.
+double find_crossing(const Projection& projection, double from, double to, bool beyond_after) {
+  const bool whole = projection.options.axis == Axis::nodes;
+  for (int i = 0; i < 60 && to - from > (whole ? 1 : from / 1000); ++i) {
+    double middle = std::sqrt(from * to);
+    if (whole) middle = std::clamp(std::round(middle), from + 1, to - 1);
+    const auto difference = difference_at(projection, middle);
+    if (!difference) break;
+    const bool beyond = is_beyond(*difference, projection.options.settings);
+    (beyond == beyond_after ? to : from) = middle;
+  }
+  return to;
+}
+
+void find_break_evens(Projection& projection) {
+  const Settings& settings = projection.options.settings;
+  const ProjectionRow* last = nullptr;
+  for (const ProjectionRow& row : projection.rows) {
+    if (!row.difference) continue;
+    // Both of one launch have no estimate, but still a difference.
+    const double now = std::log(row.b->time.step_s / row.a->time.step_s);
+    if (last != nullptr) {
+      const double before = std::log(last->b->time.step_s / last->a->time.step_s);
+      const bool beyond = is_beyond(now, settings);
+      if (beyond != is_beyond(before, settings)) {
+        projection.break_evens.push_back(
+            {.from = last->value,
+             .to = row.value,
+             .about = find_crossing(projection, last->value, row.value, beyond),
+             .beyond_after = beyond});
+      }
+    }
+    last = &row;
+  }
+}
+
+TimeSource choose(const LinkSamples& a, const std::optional<LinkSamples>& b) {
+  const bool latency = !a.latency.empty() && (!b || !b->latency.empty());
+  const bool bandwidth = !a.bandwidth.empty() && (!b || !b->bandwidth.empty());
+  if (latency && bandwidth) return TimeSource::both;
+  if (!latency && !bandwidth) {
+    throw Error(Fault::usage, "one side has a latency curve alone and the other a bandwidth alone",
+                "Give the same kinds of documents for both.");
+  }
+  return latency ? TimeSource::latency : TimeSource::bandwidth;
+}
+
+class AssumptionList {
+ public:
+  explicit AssumptionList(const ProjectionOptions& options) : options_(options) {}
+  void add(const std::string& name, std::string value, std::string unit = {}) {
+    const auto found = options_.origins.find(name);
+    list_.push_back({name, std::move(value), std::move(unit),
+                     found == options_.origins.end() ? "default" : found->second});
+  }
+  void add(const std::string& name, double value, std::string unit = {}) {
+    add(name, fmt::format("{:.10g}", value), std::move(unit));
+  }
+  void add_fixed(std::string name, std::string value, std::string origin) {
+    list_.push_back({std::move(name), std::move(value), {}, std::move(origin)});
+  }
+  std::vector<Assumption> take() { return std::move(list_); }
+
+ private:
+  const ProjectionOptions& options_;
+  std::vector<Assumption> list_;
+};
+
+std::string range(const std::vector<double>& values) {
+  return values.size() == 1 ? fmt::format("{:.10g}", values[0])
+                            : fmt::format("{:.10g}", fmt::join(values, ", "));
+}
+
+void list_assumptions(Projection& projection) {
+  const ProjectionOptions& options = projection.options;
+  const Job& job = options.job;
+  AssumptionList list(options);
+  const auto varied = [&](Axis axis, const char* name, double value, const char* unit) {
+    list.add(name, options.axis == axis ? range(options.values) : range({value}), unit);
+  };
+  varied(Axis::parameters, "parameters", job.parameters, "");
+  varied(Axis::nodes, "nodes", job.nodes, "");
+  varied(Axis::tokens, "tokens_per_gpu", job.tokens_per_gpu, "per step");
+  list.add("bytes_per_element", job.bytes_per_element, "bytes");
+  list.add("flops_per_gpu", job.flops_per_gpu, "FLOP/s, peak");
+  list.add("mfu", job.mfu, "of the peak");
+  list.add("flops_per_token", job.flops_per_token, "FLOP per token and parameter");
+  list.add("gpus_per_node", job.gpus_per_node);
+  list.add("rails", job.rails, "links per node, each as measured");
+  list.add("parallel", std::string(name(job.parallel)));
+  list.add("algorithm", std::string(name(job.algorithm)));
+  if (job.parallel == Parallel::data) {
+    list.add("bucket_bytes", job.bucket_bytes, "bytes");
+  } else {
+    list.add("layers", job.layers);
+  }
+  list.add("overlap", job.overlap, "of communication beside computation");
+  list.add("bytes_per_s_in_node", job.bytes_per_s_in_node,
+           job.bytes_per_s_in_node > 0 ? "bytes/s" : "(GPUs of a node talk in no time)");
+  list.add("stragglers", std::string(name(job.stragglers)));
+  list.add("curve", std::string(name(projection.source)));
+  list.add_fixed("operation", projection.a.operation, "measured");
+  list.add_fixed("congestion", "none: links do not disturb one another", "model");
+  list.add_fixed("computation of a reduction", "takes no time", "model");
+  list.add_fixed("optimizer, input, checkpoints", "take no time", "model");
+  projection.assumptions = list.take();
+}
+
+/// Says where a tail is not that of the messages' own size.
+void note_tail(Projection& projection, const char* label, const LinkSamples& samples,
+               std::optional<ProjectedStep> ProjectionRow::*side) {
+  if (projection.options.job.stragglers == Stragglers::none || samples.latency.empty()) return;
+  const Curve& measured = *samples.latency[0].latency_ns;
+  const bool outside =
+      std::any_of(projection.rows.begin(), projection.rows.end(), [&](const ProjectionRow& row) {
+        const auto& step = row.*side;
+        return step && step->time.message_bytes > 0 && !measured.covers(step->time.message_bytes);
+      });
+  if (!outside) return;
+  projection.notes.push_back(
+      fmt::format("{}: of some messages' size no latency was measured: their stragglers are those "
+                  "of the nearest of {:.0f} to {:.0f} bytes.",
+                  label, measured.smallest(), measured.largest()));
+}
+
+void add_notes(Projection& projection) {
+  const auto add_side = [&](const char* label, const LinkSamples& samples) {
+    for (const std::string& note : samples.notes) {
+      projection.notes.push_back(fmt::format("{}: {}", label, note));
+    }
+    if (!samples.suspicions.empty()) {
+      projection.notes.push_back(fmt::format("{}: some launches are suspect of {}.", label,
+                                             fmt::join(samples.suspicions, ", ")));
+    }
+    const bool latency = uses_latency(projection.options.job, projection.source);
+    const bool single = (latency && samples.latency.size() == 1) ||
+                        (projection.source != TimeSource::latency && samples.bandwidth.size() == 1);
+    if (single) {
+      projection.notes.push_back(fmt::format(
+          "{}: one launch says nothing about how launches differ: no interval, and no verdict.",
+          label));
+    }
+  };
+  note_tail(projection, "A", projection.a, &ProjectionRow::a);
+  if (projection.b) note_tail(projection, "B", *projection.b, &ProjectionRow::b);
+  add_side("A", projection.a);
+  if (projection.b) add_side("B", *projection.b);
+  if (projection.options.extrapolate) {
+    projection.notes.emplace_back(
+        "Messages beyond the measured sizes are extrapolated: the largest one's bandwidth, the "
+        "smallest one's time.");
+  }
+}
+
+}  // namespace
+
+std::string_view name(Axis axis) noexcept {
+  return axis == Axis::nodes ? "nodes" : axis == Axis::parameters ? "parameters" : "tokens_per_gpu";
+}
+
+Projection project(LinkSamples a, std::optional<LinkSamples> b, const ProjectionOptions& options) {
+  options.settings.check();
+  if (options.values.empty()) throw Error(Fault::usage, "a projection without a value of its axis");
+  if (b && b->operation != a.operation) {
+    throw Error(Fault::usage, fmt::format("{} against {}", a.operation, b->operation),
+                "Project the same operation on both sides.");
+  }
+  Projection projection;
+  projection.options = options;
+  projection.source = options.source ? *options.source : choose(a, b);
+  projection.a = std::move(a);
+  projection.b = std::move(b);
+  for (const double value : options.values) {
+    projection.rows.push_back(project_row(projection, value));
+  }
+  const bool none = std::all_of(projection.rows.begin(), projection.rows.end(),
+                                [](const ProjectionRow& row) { return !row.a; });
+  if (none) throw Error(Fault::usage, projection.rows[0].refusal);
+  if (projection.b) find_break_evens(projection);
+  list_assumptions(projection);
+  add_notes(projection);
+  return projection;
+}
+
+}  // namespace rdmabench::analysis

@@ -1,0 +1,101 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "rdmabench/analysis/projection.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "rdmabench-project/1";
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_object(const std::optional<ProjectedStep>& step) {
+  if (!step) return nullptr;
+  const StepTime& time = step->time;
+  return {{"step_s", time.step_s},
+          {"step_low_s", or_null(step->low_s)},
+          {"step_high_s", or_null(step->high_s)},
+          {"compute_s", time.compute_s},
+          {"communication_s", time.communication_s},
+          {"stragglers_s", time.stragglers_s},
+          {"hidden_s", time.hidden_s},
+          {"nothing_hidden_s", step->nothing_hidden_s},
+          {"all_hidden_s", step->all_hidden_s},
+          {"collectives", time.collectives},
+          {"message_bytes", time.message_bytes},
+          {"message_s", time.message_s},
+          {"cost_per_step", or_null(step->cost)}};
+}
+
+Json to_object(const std::optional<Judgement>& judgement) {
+  if (!judgement) return nullptr;
+  const auto& estimate = judgement->estimate;
+  const auto ratio = [&](double Estimate::*member) {
+    return estimate ? Json(std::exp((*estimate).*member)) : Json(nullptr);
+  };
+  const bool immaterial = judgement->verdict == Verdict::immaterial;
+  return {{"ratio", ratio(&Estimate::difference)},
+          {"ratio_low", ratio(&Estimate::low)},
+          {"ratio_high", ratio(&Estimate::high)},
+          {"verdict", immaterial ? "DIFFERENT_BUT_IMMATERIAL" : name(judgement->verdict)},
+          {"more_launches", or_null(judgement->more)},
+          {"reason", judgement->text}};
+}
+
+Json to_object(const LinkSamples& samples) {
+  Json sources = Json::array();
+  for (const auto* list : {&samples.latency, &samples.bandwidth}) {
+    for (const LinkSample& one : *list) sources.push_back(one.source);
+  }
+  return {{"latency_launches", samples.latency.size()},
+          {"bandwidth_launches", samples.bandwidth.size()},
+          {"sources", std::move(sources)},
+          {"suspicions", samples.suspicions}};
+}
+
+}  // namespace
+
+std::string to_json(const Projection& projection) {
+  const ProjectionOptions& options = projection.options;
+  Json json;
+  json["schema"] = kSchema;
+  json["operation"] = projection.a.operation;
+  json["curve"] = name(projection.source);
+  json["margin"] = options.settings.margin;
+  json["alpha"] = options.settings.alpha;
+  json["axis"] = name(options.axis);
+  json["a"] = to_object(projection.a);
+  json["b"] = projection.b ? to_object(*projection.b) : Json(nullptr);
+  json["assumptions"] = Json::array();
+  for (const Assumption& one : projection.assumptions) {
+    json["assumptions"].push_back(
+        {{"name", one.name}, {"value", one.value}, {"unit", one.unit}, {"origin", one.origin}});
+  }
+  json["rows"] = Json::array();
+  for (const ProjectionRow& row : projection.rows) {
+    json["rows"].push_back({{"value", row.value},
+                            {"a", to_object(row.a)},
+                            {"b", to_object(row.b)},
+                            {"difference", to_object(row.difference)},
+                            {"refusal", row.refusal.empty() ? Json(nullptr) : Json(row.refusal)}});
+  }
+  json["break_evens"] = Json::array();
+  for (const BreakEven& one : projection.break_evens) {
+    json["break_evens"].push_back({{"from", one.from},
+                                   {"to", one.to},
+                                   {"about", one.about},
+                                   {"then", one.beyond_after ? "beyond_margin" : "within_margin"}});
+  }
+  json["price_a_per_node_hour"] = or_null(options.price_a);
+  json["price_b_per_node_hour"] = or_null(options.price_b);
+  json["notes"] = projection.notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rdmabench::analysis

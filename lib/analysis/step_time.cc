@@ -1,0 +1,278 @@
+#include "rdmabench/analysis/step_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+constexpr double kNsPerS = 1e9;
+constexpr double kBitsPerByte = 8;
+
+/// The mean of log(value(sample)) over all launches but the one left out, back from the log.
+template <class Value>
+double geometric_mean(const std::vector<LinkSample>& samples, std::optional<std::size_t> without,
+                      Value value) {
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (without == i) continue;
+    sum += std::log(value(samples[i]));
+    ++count;
+  }
+  return std::exp(sum / count);
+}
+
+/// Of one row, between its percentiles: straight in the log of what is beyond, and of the time.
+std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double quantile) {
+  for (std::size_t i = 0; i + 1 < tail.size(); ++i) {
+    const double q1 = tail[i].percent / 100;
+    const double q2 = tail[i + 1].percent / 100;
+    if (quantile < q1 || quantile > q2) continue;
+    const double share = std::log((1 - quantile) / (1 - q1)) / std::log((1 - q2) / (1 - q1));
+    return tail[i].value_ns * std::pow(tail[i + 1].value_ns / tail[i].value_ns, share);
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse_tail(const LinkSample& sample, const Tail& tail, double links,
+                              double quantile) {
+  const double needed = std::ceil(10 / (1 - quantile) - 1e-6);
+  if (quantile > 0.9999) {
+    throw Error(Fault::usage,
+                fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one, and "
+                            "documents go up to the 99.99th",
+                            links, 100 * quantile),
+                "Leave the stragglers out with --stragglers none, or project fewer nodes.");
+  }
+  // Only the tabulated percentile above the quantile can be interpolated to.
+  const double above = quantile <= 0.9     ? 100
+                       : quantile <= 0.99  ? 1000
+                       : quantile <= 0.999 ? 1e4
+                                           : 1e5;
+  throw Error(
+      Fault::usage,
+      fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one: that takes "
+                  "{:.0f} samples, with the next percentile that documents hold {:.0f}, and "
+                  "{} has {} of {:g} bytes",
+                  links, 100 * quantile, needed, std::max(needed, above), sample.source,
+                  tail.samples, tail.size_bytes),
+      "Measure longer, or leave the stragglers out with --stragglers none.");
+}
+
+/// One launch's quantile at a size, from the sizes on both sides of it or the nearest end.
+double quantile_at(const LinkSample& sample, double size_bytes, double links, double quantile) {
+  const std::vector<Tail>& tails = sample.tails;
+  const auto above =
+      std::lower_bound(tails.begin(), tails.end(), size_bytes,
+                       [](const Tail& tail, double size) { return tail.size_bytes < size; });
+  const bool exact = above != tails.end() && above->size_bytes == size_bytes;
+  const auto first = above == tails.begin() || exact ? above : above - 1;
+  const auto last = above == tails.end() ? above : above + 1;
+  std::vector<std::pair<double, double>> points;
+  for (auto tail = first; tail != last; ++tail) {
+    const auto value = quantile_ns(tail->percentiles, quantile);
+    if (!value) refuse_tail(sample, *tail, links, quantile);
+    points.emplace_back(tail->size_bytes, *value);
+  }
+  return Curve(std::move(points)).at(size_bytes);
+}
+
+void require(bool good, const char* name, double value, const char* remedy) {
+  if (!good) throw Error(Fault::usage, fmt::format("{} of {:g}", name, value), remedy);
+}
+
+bool whole(double value, double most) {
+  return value >= 1 && value <= most && value == std::floor(value);
+}
+
+/// What a step's collectives come to.
+struct Traffic {
+  double seconds = 0;
+  double steps = 0;  ///< messages one after the other in one collective
+};
+
+Traffic all_reduce(const Job& job, const MessageTime& message, double bytes) {
+  const double p = job.nodes;
+  if (job.algorithm == Algorithm::ring) {
+    const double steps = 2 * (p - 1);
+    return {steps * message.seconds(bytes / p / job.rails), steps};
+  }
+  const double depth = std::ceil(std::log2(p));
+  const double smallest = message.seconds(message.smallest());
+  const double rest = std::max(0.0, message.seconds(bytes / job.rails) - smallest);
+  return {2 * (depth * smallest + rest), 2 * depth};
+}
+
+double message_bytes(const Job& job, double bytes) {
+  return bytes / job.rails / (job.algorithm == Algorithm::ring ? job.nodes : 1);
+}
+
+double in_node_seconds(const Job& job, double rounds, double bytes) {
+  if (job.bytes_per_s_in_node <= 0) return 0;
+  return rounds * (job.gpus_per_node - 1) / job.gpus_per_node * bytes / job.bytes_per_s_in_node;
+}
+
+double wait_seconds(const Job& job, const MessageTime& message, double bytes, double steps) {
+  if (job.stragglers == Stragglers::none || steps == 0) return 0;
+  const double excess = message.excess_seconds(message_bytes(job, bytes), job.nodes * job.rails);
+  return excess * (job.stragglers == Stragglers::step ? steps : 1);
+}
+
+void add_collectives(const Job& job, const MessageTime& message, double count, double bytes,
+                     StepTime& time) {
+  if (job.nodes <= 1 || bytes <= 0 || count <= 0) return;
+  Traffic traffic = all_reduce(job, message, bytes);
+  if (job.parallel == Parallel::sharded) traffic = {traffic.seconds / 2, traffic.steps / 2};
+  const double wait = wait_seconds(job, message, bytes, traffic.steps);
+  time.communication_s += count * (traffic.seconds + wait);
+  time.stragglers_s += count * wait;
+  time.collectives += count;
+  time.message_bytes = message_bytes(job, bytes);
+  time.message_s = message.seconds(time.message_bytes);
+}
+
+}  // namespace
+
+std::string_view name(Parallel parallel) noexcept {
+  return parallel == Parallel::data ? "data" : "sharded";
+}
+std::string_view name(Algorithm algorithm) noexcept {
+  return algorithm == Algorithm::ring ? "ring" : "tree";
+}
+std::string_view name(Stragglers stragglers) noexcept {
+  return stragglers == Stragglers::none   ? "none"
+         : stragglers == Stragglers::step ? "step"
+                                          : "collective";
+}
+
+void Job::check() const {
+  require(parameters >= 1 && parameters <= 1e15, "a parameter count", parameters,
+          "Give the model's, as --params 8B or --model llama-3-8b.");
+  require(bytes_per_element > 0 && bytes_per_element <= 16, "an element size", bytes_per_element,
+          "It is in bytes: 2 for bf16, 4 for fp32.");
+  require(tokens_per_gpu >= 1 && tokens_per_gpu <= 1e12, "tokens per GPU", tokens_per_gpu,
+          "They are at least 1.");
+  require(flops_per_gpu >= 1e6 && flops_per_gpu <= 1e21, "FLOP/s per GPU", flops_per_gpu,
+          "Write 989T for 989e12.");
+  require(mfu > 0 && mfu <= 1, "an MFU", mfu, "It lies between 0 and 100 %.");
+  require(flops_per_token > 0 && flops_per_token <= 100, "FLOP per token and parameter",
+          flops_per_token, "It is 6, or 8 with recomputation.");
+  require(whole(nodes, 1e6), "a number of nodes", nodes, "It is whole, 1 to 1000000.");
+  require(whole(gpus_per_node, 1024), "GPUs per node", gpus_per_node, "They are whole, 1 to 1024.");
+  require(whole(rails, 64), "a number of rails", rails, "It is whole, 1 to 64.");
+  require(bucket_bytes >= 1 && bucket_bytes <= 1e15, "a bucket", bucket_bytes, "It is in bytes.");
+  require(whole(layers, 1e5), "a number of layers", layers, "It is whole, at least 1.");
+  require(overlap >= 0 && overlap <= 1, "an overlap", overlap, "It lies between 0 and 100 %.");
+  require(bytes_per_s_in_node >= 0 && std::isfinite(bytes_per_s_in_node),
+          "a bandwidth within the node", bytes_per_s_in_node, "It is in bytes per second.");
+  if (parallel == Parallel::sharded && algorithm == Algorithm::tree) {
+    throw Error(Fault::usage, "--algorithm tree with --parallel sharded",
+                "All-gather and reduce-scatter go round a ring.");
+  }
+}
+
+const std::vector<Model>& models() {
+  static const std::vector<Model> list{
+      {"bert-large", 340e6, 24, "Devlin et al. 2018"},
+      {"gpt-3-175b", 175e9, 96, "Brown et al. 2020, table 2.1"},
+      {"llama-3-8b", 8e9, 32, "Grattafiori et al. 2024, table 3"},
+      {"llama-3-70b", 70e9, 80, "Grattafiori et al. 2024, table 3"},
+      {"llama-3-405b", 405e9, 126, "Grattafiori et al. 2024, table 3"}};
+  return list;
+}
+
+MessageTime::MessageTime(const LinkSamples& samples, TimeSource source, bool extrapolate,
+                         Without without)
+    : samples_(samples), source_(source), extrapolate_(extrapolate), without_(without) {
+  const bool latency = source != TimeSource::bandwidth;
+  const bool bandwidth = source != TimeSource::latency;
+  if ((latency && samples.latency.empty()) || (bandwidth && samples.bandwidth.empty())) {
+    throw Error(Fault::usage,
+                fmt::format("a projection from {} without a measured {} curve", name(source),
+                            samples.latency.empty() ? "latency" : "bandwidth"),
+                "Give documents of 'lat' and 'bw', or choose another --curve.");
+  }
+  const Curve& curve =
+      bandwidth ? *samples.bandwidth[0].bits_per_s : *samples.latency[0].latency_ns;
+  smallest_ = curve.smallest();
+  largest_ = curve.largest();
+}
+
+double MessageTime::time_at(double size_bytes) const {
+  const auto latency_ns = [&](double size) {
+    return geometric_mean(samples_.latency, without_.latency,
+                          [size](const LinkSample& one) { return one.latency_ns->at(size); });
+  };
+  if (source_ == TimeSource::latency) return latency_ns(size_bytes) / kNsPerS;
+  const double rate =
+      geometric_mean(samples_.bandwidth, without_.bandwidth,
+                     [&](const LinkSample& one) { return one.bits_per_s->at(size_bytes); });
+  const double streamed = size_bytes * kBitsPerByte / rate;
+  if (source_ == TimeSource::bandwidth) return streamed;
+  return latency_ns(samples_.latency[0].latency_ns->smallest()) / kNsPerS + streamed;
+}
+
+double MessageTime::seconds(double size_bytes) const {
+  constexpr double kRounding = 1e-9;
+  const bool below = size_bytes < smallest_ * (1 - kRounding);
+  const bool above = size_bytes > largest_ * (1 + kRounding);
+  if ((below || above) && !extrapolate_) {
+    throw Error(Fault::usage,
+                fmt::format("a message of {:.0f} bytes, where {:.0f} to {:.0f} bytes were measured",
+                            size_bytes, smallest_, largest_),
+                "Measure that size too (--size), or allow --extrapolate.");
+  }
+  if (below) return time_at(smallest_);
+  if (!above) return time_at(size_bytes);
+  const double largest = time_at(largest_);
+  if (source_ == TimeSource::latency) return largest * size_bytes / largest_;
+  return time_at(size_bytes);  // the bandwidth of the largest
+}
+
+double MessageTime::excess_seconds(double size_bytes, double links) const {
+  if (links <= 1) return 0;
+  if (samples_.latency.empty()) {
+    throw Error(Fault::usage, "stragglers without a measured latency",
+                "Give documents of 'lat' too, or leave the stragglers out with --stragglers none.");
+  }
+  const double quantile = slowest_quantile(links);
+  const double slow = geometric_mean(
+      samples_.latency, without_.latency,
+      [&](const LinkSample& one) { return quantile_at(one, size_bytes, links, quantile); });
+  const double typical =
+      geometric_mean(samples_.latency, without_.latency,
+                     [&](const LinkSample& one) { return one.latency_ns->at(size_bytes); });
+  return std::max(0.0, slow - typical) / kNsPerS;
+}
+
+double slowest_quantile(double links) noexcept {
+  return std::pow(0.5, 1 / links);
+}
+
+StepTime step_time(const Job& job, const MessageTime& message) {
+  StepTime time;
+  const double bytes = job.parameters * job.bytes_per_element;
+  time.compute_s =
+      job.flops_per_token * job.parameters * job.tokens_per_gpu / (job.flops_per_gpu * job.mfu);
+  double hideable = time.compute_s;
+  if (job.parallel == Parallel::data) {
+    const double buckets = std::ceil(bytes / job.bucket_bytes);  // alike, and at most that large
+    add_collectives(job, message, buckets, bytes / buckets, time);
+    time.communication_s += in_node_seconds(job, 2, bytes);
+    // Gradients exist from the backward pass on, which is all but 2 of the FLOP per parameter.
+    hideable *= std::max(0.0, 1 - 2 / job.flops_per_token);
+  } else {
+    add_collectives(job, message, 3 * job.layers, bytes / job.layers, time);
+    time.communication_s += in_node_seconds(job, 3, bytes);
+  }
+  time.hidden_s = std::min(job.overlap * time.communication_s, hideable);
+  time.step_s = time.compute_s + time.communication_s - time.hidden_s;
+  return time;
+}
+
+}  // namespace rdmabench::analysis

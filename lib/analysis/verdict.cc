@@ -1,0 +1,216 @@
+#include "rdmabench/analysis/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "bootstrap.h"
+#include "distributions.h"
+#include "rdmabench/analysis/power.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/measure/statistics.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+void require(bool good, const char* name, double value, const char* remedy) {
+  if (!good) throw Error(Fault::usage, fmt::format("{} {:g}", name, value), remedy);
+}
+
+double variance(std::span<const double> values) {
+  const double deviation = measure::stddev(values);
+  return deviation * deviation;
+}
+
+/// 0 / 0 is 0 here: no distance in no noise.
+double in_errors(double distance, double standard_error) {
+  return distance == 0 ? 0 : distance / standard_error;
+}
+
+/// The distribution of (estimate - truth) / standard error.
+class Pivot {
+ public:
+  virtual ~Pivot() = default;
+  virtual double below(double t) const = 0;
+  virtual double above(double t) const = 0;
+  virtual double quantile(double p) const = 0;
+};
+
+class StudentPivot final : public Pivot {
+ public:
+  explicit StudentPivot(double degrees) : degrees_(degrees) {}
+  double below(double t) const override { return t_below(t, degrees_); }
+  double above(double t) const override { return t_below(-t, degrees_); }
+  double quantile(double p) const override { return t_quantile(p, degrees_); }
+
+ private:
+  double degrees_;
+};
+
+class BootstrapPivot final : public Pivot {
+ public:
+  BootstrapPivot(std::span<const double> a, std::span<const double> b, const Settings& settings)
+      : sorted_(bootstrap_pivots(a, b, settings.resamples, settings.seed)) {}
+  double below(double t) const override {
+    return share(std::upper_bound(sorted_.begin(), sorted_.end(), t) - sorted_.begin());
+  }
+  double above(double t) const override {
+    return share(sorted_.end() - std::lower_bound(sorted_.begin(), sorted_.end(), t));
+  }
+  double quantile(double p) const override {
+    const double at = p * static_cast<double>(sorted_.size() + 1) - 1;
+    const auto index = static_cast<std::ptrdiff_t>(std::llround(at));
+    return sorted_[std::clamp<std::ptrdiff_t>(index, 0, std::ssize(sorted_) - 1)];
+  }
+
+ private:
+  /// Never 0: the estimate itself is one of the draws. Source: Davison & Hinkley, 4.2.
+  double share(std::ptrdiff_t count) const {
+    return static_cast<double>(count + 1) / static_cast<double>(sorted_.size() + 1);
+  }
+  std::vector<double> sorted_;
+};
+
+void fill_in(Judgement& judgement, Estimate estimate, const Pivot& pivot,
+             const Settings& settings) {
+  const double margin = std::log1p(settings.margin);
+  const double d = estimate.difference;
+  const double se = estimate.standard_error;
+  if (se > 0) {
+    estimate.low = d - pivot.quantile(1 - settings.alpha) * se;
+    estimate.high = d - pivot.quantile(settings.alpha) * se;
+  } else {
+    estimate.low = estimate.high = d;
+  }
+  judgement.p_within =
+      std::max(pivot.below(in_errors(d - margin, se)), pivot.above(in_errors(d + margin, se)));
+  judgement.p_beyond =
+      d > 0 ? pivot.above(in_errors(d - margin, se)) : pivot.below(in_errors(d + margin, se));
+  const double t = in_errors(d, se);
+  judgement.p_nonzero = std::min(1.0, 2 * std::min(pivot.above(t), pivot.below(t)));
+  judgement.estimate = std::move(estimate);
+}
+
+void decide(Judgement& judgement, const Settings& settings, std::uint32_t fewest) {
+  if (fewest < kFewestLaunches) {
+    judgement.text =
+        fmt::format("{} launches on a side; a verdict needs {}", fewest, kFewestLaunches);
+    judgement.more = kFewestLaunches - fewest;
+    return;
+  }
+  if (judgement.p_beyond < settings.alpha) {
+    judgement.verdict = Verdict::different;
+  } else if (judgement.p_within < settings.alpha) {
+    judgement.verdict =
+        judgement.p_nonzero < kZeroAlpha ? Verdict::immaterial : Verdict::equivalent;
+  }
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::equivalent:
+      return "EQUIVALENT";
+    case Verdict::immaterial:
+      return "DIFFERENT BUT IMMATERIAL";
+    case Verdict::different:
+      return "DIFFERENT";
+    case Verdict::inconclusive:
+      return "INCONCLUSIVE";
+    case Verdict::drifting:
+      return "DRIFTING";
+    case Verdict::refused:
+      break;
+  }
+  return "REFUSED";
+}
+
+void Settings::check() const {
+  require(margin > 0 && margin < 1, "a margin of", margin, "It lies between 0 and 100 %.");
+  require(alpha > 0 && alpha <= 0.2, "an alpha of", alpha, "It lies between 0 and 0.2.");
+  require(power >= 0.5 && power < 1, "a power of", power, "It lies between 50 and 100 %.");
+  require(resamples >= 999 && resamples <= 99999, "resamples", resamples,
+          "They may be 999 to 99999.");
+}
+
+Judgement judge(std::span<const double> a, std::span<const double> b, const Settings& settings) {
+  Judgement judgement;
+  judgement.a_units = static_cast<std::uint32_t>(a.size());
+  judgement.b_units = static_cast<std::uint32_t>(b.size());
+  const std::uint32_t fewest = std::min(judgement.a_units, judgement.b_units);
+  if (fewest >= 2) {
+    const double va = variance(a) / static_cast<double>(a.size());
+    const double vb = variance(b) / static_cast<double>(b.size());
+    Estimate estimate{.difference = measure::mean(b) - measure::mean(a),
+                      .standard_error = std::sqrt(va + vb),
+                      .method = "welch_t"};
+    if (fewest > kMostForT && va > 0 && vb > 0) {
+      estimate.method = "bootstrap_t";
+      fill_in(judgement, std::move(estimate), BootstrapPivot(a, b, settings), settings);
+    } else {
+      const double degrees =
+          welch_degrees({{va, judgement.a_units - 1.0}, {vb, judgement.b_units - 1.0}});
+      fill_in(judgement, std::move(estimate), StudentPivot(degrees), settings);
+    }
+  }
+  judgement.deviation = std::sqrt((variance(a) + variance(b)) / 2);
+  decide(judgement, settings, fewest);
+  return judgement;
+}
+
+Judgement judge_estimate(double difference, double standard_error, double degrees,
+                         std::uint32_t fewest, const Settings& settings) {
+  Judgement judgement;
+  judgement.a_units = judgement.b_units = fewest;
+  if (fewest >= 2) {
+    fill_in(judgement,
+            {.difference = difference, .standard_error = standard_error, .method = "jackknife_t"},
+            StudentPivot(degrees), settings);
+  }
+  judgement.deviation = standard_error * std::sqrt(fewest / 2.0);
+  decide(judgement, settings, fewest);
+  return judgement;
+}
+
+void plan_further(Judgement& judgement, const Settings& settings) {
+  if (judgement.verdict != Verdict::inconclusive || !judgement.estimate) return;
+  const std::uint32_t have = std::min(judgement.a_units, judgement.b_units);
+  // A difference that noise alone may have made is planned for as none: that is the cheapest case.
+  constexpr double kNoticed = 0.05;
+  const bool noticed = judgement.p_nonzero < kNoticed;
+  const auto need = launches_needed({.deviation = judgement.deviation,
+                                     .difference = noticed ? judgement.estimate->difference : 0,
+                                     .margin = settings.margin,
+                                     .alpha = settings.alpha,
+                                     .power = settings.power});
+  if (need) {
+    judgement.more = std::max({have + 1, *need, kFewestLaunches}) - have;
+    return;
+  }
+  judgement.more.reset();
+  if (!judgement.text.empty()) judgement.text += "; ";
+  judgement.text += fmt::format(
+      "{}: over {} launches",
+      noticed ? "the difference seems to be about the margin itself" : "the noise is too large",
+      kMostLaunches);
+}
+
+std::vector<double> holm(std::span<const double> p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t x, std::size_t y) { return p_values[x] < p_values[y]; });
+  std::vector<double> adjusted(p_values.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double scaled = p_values[order[i]] * static_cast<double>(order.size() - i);
+    largest = std::max(largest, std::min(1.0, scaled));
+    adjusted[order[i]] = largest;
+  }
+  return adjusted;
+}
+
+}  // namespace rdmabench::analysis

@@ -1,0 +1,69 @@
+// Writes the JSON of comparisons, a plan and projections into the directory it is given, for
+// schema_test.py.
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#include "documents.h"
+#include "rdmabench/analysis/plan.h"
+#include "rdmabench/analysis/projection.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+Comparison confounded() {
+  std::vector<Launch> a;
+  std::vector<Launch> b;
+  for (int i = 0; i < 6; ++i) {
+    report::Report one = latency_report({{8, 1000.0 + i}, {64, 1010.0 + i}}, 2 * i, 5000);
+    report::Report other = latency_report({{8, 1200.0 + i}, {64, 1011.0 + i}}, 2 * i + 1, 5000);
+    set_fact(other.environment.client, "kernel", "6.5.0");
+    other.suspicions = {{"migration", "text"}};
+    other.counters.client = {{"mlx5_0:1", "ack_timeouts", "retransmission", "f", 3, false}};
+    a.push_back(launch_of(one));
+    b.push_back(launch_of(other));
+  }
+  report::Report failed = latency_report({}, 50);
+  failed.error = "bytes that are no UTF-8: \xff";
+  b.push_back(launch_of(failed));
+  return compare(a, b, {.factors = Factors({"mtu"}), .skip_failed = true});
+}
+
+LinkSamples fabric(double ns_per_byte, int launches) {
+  std::vector<Launch> list;
+  for (int i = 0; i < launches; ++i) {
+    list.push_back(launch_of(latency_report(
+        {{1, 1000.0 + i}, {1 << 30, ns_per_byte * (1 << 30) * (1 + 0.001 * i)}}, i, 5000)));
+  }
+  return collect_link(list, "");
+}
+
+Projection projection(bool against, int launches) {
+  ProjectionOptions options;
+  options.job.parameters = 1e9;
+  options.values = {1, 8, 4096};  // no network, carried by the samples, not carried
+  options.price_a = 20;
+  return against ? project(fabric(0.02, launches), fabric(0.04, launches), options)
+                 : project(fabric(0.02, launches), std::nullopt, options);
+}
+
+}  // namespace
+}  // namespace rdmabench::analysis
+
+int main(int argc, char** argv) {
+  using namespace rdmabench::analysis;
+  if (argc != 2) return 2;
+  const auto save = [&](const char* name, const std::string& json) {
+    std::ofstream(std::string(argv[1]) + "/" + name) << json;
+  };
+  save("compare.json", to_json(compare(bandwidth_launches(6, 1e11, 0.01, 1, 0, 2),
+                                       bandwidth_launches(6, 1e11, 0.01, 2, 1, 2), {})));
+  save("compare-confounded.json", to_json(confounded()));
+  save("compare-few.json", to_json(compare(bandwidth_launches(1, 1e11, 0.01, 1, 0, 2),
+                                           bandwidth_launches(2, 1e11, 0.01, 2, 1, 2), {})));
+  save("compare-plan.json", to_json(plan_from(bandwidth_launches(6, 1e11, 0.02, 1), 0, {})));
+  save("project.json", to_json(projection(false, 6)));
+  save("project-against.json", to_json(projection(true, 6)));
+  save("project-single.json", to_json(projection(true, 1)));
+  return 0;
+}

@@ -1,0 +1,129 @@
+#include "rdmabench/analysis/baseline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "documents.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+#if RDMABENCH_HAVE_SQLITE
+
+using Open = BaselineStore::Open;
+using testing::HasSubstr;
+
+class Baseline : public testing::Test {
+ protected:
+  Baseline()
+      : path_((std::filesystem::path(testing::TempDir()) / "rdmabench_baseline_test.sqlite")) {
+    std::filesystem::remove(path_);
+  }
+  ~Baseline() override { std::filesystem::remove(path_); }
+  std::string refusal(Open open = Open::existing) {
+    try {
+      BaselineStore store(path_, open);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::usage);
+      return error.what();
+    }
+    return "opened";
+  }
+  std::string path_;
+};
+
+TEST_F(Baseline, ComesBackAsItWasStored) {
+  const auto launches = bandwidth_launches(5, 1e11, 0.01, 1);
+  EXPECT_EQ(BaselineStore(path_, Open::create).add("nightly", launches), 5U);
+  const auto loaded = BaselineStore(path_, Open::existing).load("nightly");
+  ASSERT_EQ(loaded.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(loaded[i].document, launches[i].document);
+  EXPECT_THAT(loaded[0].source, HasSubstr("'nightly'"));
+}
+
+TEST_F(Baseline, HoldsALaunchOnce) {
+  const auto launches = bandwidth_launches(3, 1e11, 0.01, 1);
+  BaselineStore store(path_, Open::create);
+  EXPECT_EQ(store.add("x", launches), 3U);
+  EXPECT_EQ(store.add("x", launches), 0U);
+  EXPECT_EQ(store.add("y", launches), 3U) << "another baseline";
+  EXPECT_EQ(store.load("x").size(), 3U);
+}
+
+TEST_F(Baseline, NamesAreData) {
+  const std::string evil = "x'); DROP TABLE launch; --";
+  BaselineStore store(path_, Open::create);
+  store.add(evil, bandwidth_launches(2, 1e11, 0.01, 1));
+  store.add("b", bandwidth_launches(1, 1e11, 0.01, 2));
+  EXPECT_EQ(store.load(evil).size(), 2U);
+  ASSERT_EQ(store.list().size(), 2U);
+  EXPECT_EQ(store.list()[0].name, "b");
+}
+
+TEST_F(Baseline, ThatIsUnknownListsWhatThereIs) {
+  BaselineStore store(path_, Open::create);
+  store.add("weekly", bandwidth_launches(1, 1e11, 0.01, 1));
+  try {
+    store.load("nightly");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'nightly'"));
+    EXPECT_THAT(error.what(), HasSubstr("weekly"));
+  }
+}
+
+TEST_F(Baseline, FileMustBeThereAndOurs) {
+  EXPECT_THAT(refusal(), HasSubstr("--store"));
+  std::ofstream(path_) << std::string(5000, 'x');
+  EXPECT_THAT(refusal(), HasSubstr("no SQLite database"));
+  EXPECT_THAT(refusal(Open::create), HasSubstr("no SQLite database"));
+}
+
+TEST_F(Baseline, OfANewerReleaseIsRefused) {
+  { BaselineStore store(path_, Open::create); }
+  // user_version: bytes 60 to 63 of the header, big-endian. Source: sqlite.org/fileformat2.html
+  std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(63);
+  file.put(9);
+  file.close();
+  EXPECT_THAT(refusal(), HasSubstr("version 9"));
+}
+
+TEST_F(Baseline, OfAnotherProgramIsRefused) {
+  { BaselineStore store(path_, Open::create); }
+  std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(71);  // the last byte of application_id
+  file.put(1);
+  file.close();
+  EXPECT_THAT(refusal(), HasSubstr("another program"));
+}
+
+TEST_F(Baseline, WaitsForAnother) {
+  BaselineStore one(path_, Open::create);
+  BaselineStore other(path_, Open::existing);
+  EXPECT_EQ(one.add("x", bandwidth_launches(2, 1e11, 0.01, 1)), 2U);
+  EXPECT_EQ(other.add("x", bandwidth_launches(2, 1e11, 0.01, 2)), 2U);
+  EXPECT_EQ(one.load("x").size(), 4U);
+}
+
+#else
+
+TEST(Baseline, IsNotToBeHadWithoutSqlite) {
+  try {
+    BaselineStore store("x.sqlite", BaselineStore::Open::create);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::unavailable);
+    EXPECT_THAT(error.what(), testing::HasSubstr("RDMABENCH_SQLITE"));
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace rdmabench::analysis

@@ -1,0 +1,309 @@
+#include "rdmabench/analysis/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "documents.h"
+#include "rdmabench/analysis/plan.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+/// A B A B ...: a minute each.
+struct Sides {
+  std::vector<Launch> a;
+  std::vector<Launch> b;
+};
+
+Sides in_turn(int count, double rate_a, double rate_b, double deviation = 0.005) {
+  return {bandwidth_launches(count, rate_a, deviation, 1, 0, 2),
+          bandwidth_launches(count, rate_b, deviation, 2, 1, 2)};
+}
+
+/// Rewrites each launch's report before it is read.
+template <class Change>
+std::vector<Launch> changed(int count, double rate, Change change, int minute = 1) {
+  std::vector<Launch> launches;
+  for (int i = 0; i < count; ++i) {
+    report::Report report =
+        bandwidth_report({{65536, rate * (1 + 0.002 * (i % 3))}}, minute + 2 * i);
+    change(report, i);
+    launches.push_back(launch_of(report, "c" + std::to_string(i)));
+  }
+  return launches;
+}
+
+const Cell& only_cell(const Comparison& comparison) {
+  return comparison.families.at(0).cells.at(0);
+}
+
+TEST(Compare, TheSameIsEquivalent) {
+  const Sides sides = in_turn(6, 1e11, 1e11);
+  const Comparison comparison = compare(sides.a, sides.b, {});
+  EXPECT_EQ(comparison.verdict, Verdict::equivalent);
+  EXPECT_FALSE(comparison.confounded());
+  ASSERT_EQ(comparison.families.size(), 1U);
+  EXPECT_EQ(comparison.families[0].metric, Metric::bandwidth);
+  EXPECT_NEAR(only_cell(comparison).a_typical, 1e11, 1e9);
+  EXPECT_EQ(comparison.order.pattern, "ABABABABABAB");
+  EXPECT_THAT(to_table(comparison), HasSubstr("EQUIVALENT"));
+}
+
+TEST(Compare, ATenthLessIsDifferent) {
+  const Sides sides = in_turn(6, 1e11, 0.9e11);
+  const Comparison comparison = compare(sides.a, sides.b, {});
+  EXPECT_EQ(comparison.verdict, Verdict::different);
+  EXPECT_NEAR(std::exp(only_cell(comparison).judgement.estimate->difference), 0.9, 0.01);
+}
+
+TEST(Compare, ALittleLessIsImmaterial) {
+  const Sides sides = in_turn(8, 1e11, 0.98e11, 0.001);
+  EXPECT_EQ(compare(sides.a, sides.b, {}).verdict, Verdict::immaterial);
+}
+
+TEST(Compare, FourLaunchesAreNotEnough) {
+  const Sides sides = in_turn(4, 1e11, 1e11);
+  const Comparison comparison = compare(sides.a, sides.b, {});
+  EXPECT_EQ(comparison.verdict, Verdict::inconclusive);
+  EXPECT_EQ(comparison.more, 1U);
+  EXPECT_THAT(to_table(comparison), HasSubstr("1 launches more"));
+}
+
+TEST(Compare, ManyLaunchesAreBootstrapped) {
+  const Sides sides = in_turn(24, 1e11, 1e11);
+  const Comparison comparison = compare(sides.a, sides.b, {});
+  EXPECT_EQ(only_cell(comparison).judgement.estimate->method, "bootstrap_t");
+  EXPECT_EQ(comparison.verdict, Verdict::equivalent);
+}
+
+TEST(Compare, OtherKernelsConfound) {
+  const auto a = changed(
+      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto b = changed(5, 1e11, [](report::Report& report, int) {
+    set_fact(report.environment.client, "kernel", "6.5.0");
+    set_fact(report.resolved.details, "mtu", "1024");
+  });
+  const Comparison comparison = compare(a, b, {});
+  EXPECT_TRUE(comparison.confounded());
+  EXPECT_EQ(comparison.verdict, Verdict::equivalent) << "as they stand";
+  EXPECT_THAT(comparison.families[0].confounds,
+              ElementsAre("details.mtu", "environment.client.kernel"));
+  EXPECT_THAT(to_table(comparison),
+              HasSubstr("CONFOUNDED by details.mtu, environment.client.kernel"));
+  const auto json = nlohmann::json::parse(to_json(comparison));
+  EXPECT_EQ(json["verdict"], "CONFOUNDED");
+  EXPECT_EQ(json["as_they_stand"], "EQUIVALENT");
+}
+
+TEST(Compare, ADeclaredFactorDoesNotConfound) {
+  const auto a = changed(
+      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto b = changed(5, 1e11, [](report::Report& report, int) {
+    set_fact(report.config, "backend", "ofi");
+    report.resolved.backend = "ofi";
+    report.resolved.provider = "efa";
+    report.resolved.device = "rdmap0";
+    report.resolved.transport = "rdm";
+    report.resolved.details = {{"protocol", std::string("FI_PROTO_EFA")}};
+  });
+  EXPECT_TRUE(compare(a, b, {}).confounded());
+  EXPECT_TRUE(compare(a, b, {.factors = Factors({"device"})}).confounded());
+  EXPECT_FALSE(compare(a, b, {.factors = Factors({"backend"})}).confounded());
+  EXPECT_FALSE(compare(a, b, {.factors = Factors({"all"})}).confounded());
+}
+
+TEST(Compare, AFactorThatDoesNotDifferIsSaid) {
+  const Sides sides = in_turn(5, 1e11, 1e11);
+  EXPECT_THAT(compare(sides.a, sides.b, {.factors = Factors({"mtu"})}).notes,
+              Contains(HasSubstr("'mtu'")));
+}
+
+TEST(Compare, HostsTimesAndNumbersOfQueuesDoNotConfound) {
+  const auto a = changed(
+      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto b = changed(5, 1e11, [](report::Report& report, int i) {
+    set_fact(report.environment.client, "hostname", "other" + std::to_string(i));
+    set_fact(report.resolved.details, "gid", "fe80::" + std::to_string(i));
+    set_fact(report.config, "sizes", "64K");
+    set_fact(report.config, "backend", "auto");  // which came to verbs as well
+  });
+  EXPECT_FALSE(compare(a, b, {}).confounded());
+}
+
+TEST(Compare, WhatVariesAlikeOnBothSidesDoesNotConfound) {
+  const auto mixed = [](report::Report& report, int i) {
+    set_fact(report.environment.client, "kernel", i % 2 == 0 ? "6.1.0" : "6.5.0");
+  };
+  EXPECT_FALSE(compare(changed(6, 1e11, mixed, 0), changed(6, 1e11, mixed), {}).confounded());
+}
+
+TEST(Compare, AnotherCompletionLevelConfounds) {
+  const auto a = changed(
+      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto b = changed(5, 1e11, [](report::Report& report, int) {
+    std::get<std::vector<report::BandwidthResult>>(report.results)[0].completion = "transmit";
+  });
+  EXPECT_THAT(compare(a, b, {}).families[0].confounds, ElementsAre("completion"));
+}
+
+TEST(Compare, BothDirectionsAreNotOne) {
+  const auto a = changed(
+      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto b = changed(5, 2e11, [](report::Report& report, int) {
+    std::get<std::vector<report::BandwidthResult>>(report.results)[0].direction = "both_ways";
+  });
+  EXPECT_THROW(compare(a, b, {}), Error) << "nothing in common";
+}
+
+TEST(Compare, ARunThatEndedEarlyMustBeLeftOutAloud) {
+  Sides sides = in_turn(6, 1e11, 1e11);
+  report::Report broken = bandwidth_report({}, 50);
+  broken.error = "node2 does not answer";
+  sides.b.push_back(launch_of(broken, "broken.json"));
+  try {
+    compare(sides.a, sides.b, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("broken.json: node2 does not answer"));
+    EXPECT_THAT(error.what(), HasSubstr("--skip-failed"));
+  }
+  const Comparison comparison = compare(sides.a, sides.b, {.skip_failed = true});
+  EXPECT_EQ(comparison.b.launches, 6U);
+  EXPECT_THAT(to_table(comparison), HasSubstr("node2 does not answer"));
+}
+
+TEST(Compare, SuspicionsStandBesideTheVerdict) {
+  const auto a = changed(
+      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto b = changed(5, 1e11, [](report::Report& report, int i) {
+    if (i >= 2) return;
+    report.suspicions = {{"retransmissions", "3 again"}};
+    report.counters.client = {{"mlx5_0:1", "ack_timeouts", "retransmission", "f", 3, false}};
+  });
+  const Comparison comparison = compare(a, b, {});
+  EXPECT_EQ(only_cell(comparison).b_suspect, 2U);
+  const std::string table = to_table(comparison);
+  EXPECT_THAT(table, HasSubstr("EQUIVALENT (suspect: A 0, B 2)"));
+  EXPECT_THAT(table, HasSubstr("counters of retransmission: 6"));
+}
+
+TEST(Compare, PercentilesWithoutSamplesAreRefused) {
+  Sides sides;
+  for (int i = 0; i < 5; ++i) {
+    sides.a.push_back(launch_of(latency_report({{8, 1000.0 + i}}, 2 * i, 5000), "a"));
+    sides.b.push_back(launch_of(latency_report({{8, 1002.0 + i}}, 2 * i + 1, 5000), "b"));
+  }
+  const Comparison comparison = compare(sides.a, sides.b, {});
+  ASSERT_EQ(comparison.families.size(), 3U);
+  EXPECT_EQ(comparison.families[2].metric, Metric::p999);
+  EXPECT_EQ(comparison.families[2].verdict, Verdict::refused);
+  EXPECT_THAT(comparison.families[2].cells[0].judgement.text,
+              HasSubstr("5000 samples, where p99.9 takes 10000"));
+  EXPECT_EQ(comparison.verdict, Verdict::equivalent) << "of what can be judged";
+}
+
+TEST(Compare, AValueOfZeroIsRefused) {
+  const auto a = changed(
+      5, 1e11, [](report::Report&, int) {}, 0);
+  auto b = changed(5, 1e11, [](report::Report& report, int i) {
+    if (i == 3) std::get<std::vector<report::BandwidthResult>>(report.results)[0].bits_per_s = 0;
+  });
+  const Comparison comparison = compare(a, b, {});
+  EXPECT_EQ(comparison.verdict, Verdict::refused);
+  EXPECT_THAT(only_cell(comparison).judgement.text, HasSubstr("c3: "));
+}
+
+TEST(Compare, ADriftLeavesNoVerdict) {
+  const auto drifting = [](double rate) {
+    return [rate](report::Report& report, int i) {
+      std::get<std::vector<report::BandwidthResult>>(report.results)[0].bits_per_s =
+          rate * (1 - 0.02 * i);
+    };
+  };
+  const Comparison comparison =
+      compare(changed(8, 1e11, drifting(1e11), 0), changed(8, 1e11, drifting(0.995e11)), {});
+  EXPECT_EQ(comparison.verdict, Verdict::drifting);
+  EXPECT_THAT(only_cell(comparison).judgement.text, HasSubstr("moved by -1"));
+}
+
+TEST(Compare, OneSideAfterTheOtherIsSaid) {
+  const auto a = bandwidth_launches(5, 1e11, 0.005, 1, 0);
+  const auto b = bandwidth_launches(5, 1e11, 0.005, 2, 10);
+  const Comparison comparison = compare(a, b, {});
+  EXPECT_TRUE(comparison.order.separate);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("A B B A")));
+  EXPECT_THAT(compare(in_turn(5, 1e11, 1e11).a, in_turn(5, 1e11, 1e11).b, {}).notes,
+              Not(Contains(HasSubstr("A B B A"))));
+}
+
+TEST(Compare, TheSameFileOnBothSidesIsRefused) {
+  const auto a = bandwidth_launches(5, 1e11, 0.005, 1);
+  EXPECT_THROW(compare(a, a, {}), Error);
+  EXPECT_THROW(compare(a, {}, {}), Error);
+}
+
+TEST(Compare, OneDifferentSizeOfManyMakesADifference) {
+  Sides sides;
+  for (int i = 0; i < 6; ++i) {
+    std::map<std::uint64_t, double> of_a;
+    std::map<std::uint64_t, double> of_b;
+    for (std::uint64_t size = 1024; size <= 1 << 20; size *= 2) {
+      of_a[size] = 1e11 * (1 + 0.001 * i);
+      of_b[size] = 1e11 * (1 + 0.001 * ((i * 5) % 6)) * (size == 4096 ? 0.8 : 1);
+    }
+    sides.a.push_back(launch_of(bandwidth_report(of_a, 2 * i), "a"));
+    sides.b.push_back(launch_of(bandwidth_report(of_b, 2 * i + 1), "b"));
+  }
+  const Comparison comparison = compare(sides.a, sides.b, {});
+  EXPECT_EQ(comparison.verdict, Verdict::different);
+  const auto& cells = comparison.families.at(0).cells;
+  ASSERT_EQ(cells.size(), 11U);
+  EXPECT_EQ(cells[0].judgement.verdict, Verdict::equivalent);
+  EXPECT_EQ(cells[2].judgement.verdict, Verdict::different);
+}
+
+TEST(Regression, IsOneLine) {
+  const Sides sides = in_turn(6, 1e11, 0.9e11);
+  const Regression worse = find_regression(compare(sides.a, sides.b, {}), "nightly");
+  EXPECT_TRUE(worse.regressed);
+  EXPECT_THAT(worse.line, testing::StartsWith("REGRESSION: write bandwidth bandwidth of 64K -"));
+  EXPECT_THAT(worse.line, HasSubstr("'nightly'"));
+  EXPECT_THAT(worse.line, Not(HasSubstr("\n")));
+  const Regression better = find_regression(compare(sides.b, sides.a, {}), "nightly");
+  EXPECT_FALSE(better.regressed);
+  EXPECT_THAT(better.line, testing::StartsWith("IMPROVEMENT: "));
+}
+
+TEST(Regression, OfALatencyIsItsRise) {
+  Sides sides;
+  for (int i = 0; i < 5; ++i) {
+    sides.a.push_back(launch_of(latency_report({{8, 1000.0 + i}}, 2 * i), "a"));
+    sides.b.push_back(launch_of(latency_report({{8, 1200.0 + i}}, 2 * i + 1), "b"));
+  }
+  EXPECT_TRUE(find_regression(compare(sides.a, sides.b, {}), "n").regressed);
+  EXPECT_FALSE(find_regression(compare(sides.b, sides.a, {}), "n").regressed);
+}
+
+TEST(Plan, FromAVariationAndFromAPilot) {
+  const Plan given = plan_for(0.02, 0, {});
+  EXPECT_EQ(given.launches, 5U);
+  EXPECT_THAT(to_table(given), HasSubstr("5 launches of each side"));
+  const auto pilot = bandwidth_launches(8, 1e11, 0.05, 3);
+  const Plan measured = plan_from(pilot, 0, {});
+  ASSERT_TRUE(measured.launches);
+  EXPECT_GT(*measured.launches, 8U);
+  EXPECT_THROW(plan_for(0, 0, {}), Error);
+  EXPECT_THROW(plan_from({pilot[0]}, 0, {}), Error);
+}
+
+}  // namespace
+}  // namespace rdmabench::analysis

@@ -1,0 +1,190 @@
+#include "rdmabench/analysis/launch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "documents.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/json.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using Json = nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string refusal(const std::string& text) {
+  try {
+    read_launches(text, "x.json");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return error.what();
+  }
+  return "taken";
+}
+
+Json good() {
+  return Json::parse(report::to_json(bandwidth_report({{64, 1e9}, {128, 2e9}})));
+}
+
+TEST(ReadLaunches, TakesWhatTheReportWrites) {
+  const Launch launch = launch_of(latency_report({{8, 1000}}, 61));
+  EXPECT_EQ(launch.test, "latency");
+  EXPECT_EQ(launch.pair, "node1 node2");
+  ASSERT_TRUE(launch.time_s);
+  EXPECT_EQ(static_cast<std::int64_t>(*launch.time_s) % 86400, 61 * 60);
+  EXPECT_EQ(launch.facts.at("environment.client.kernel"), "6.1.0");
+  EXPECT_EQ(launch.facts.at("config.depth"), "128");
+  EXPECT_EQ(launch.facts.at("resolved.provider"), "mlx5");
+  EXPECT_EQ(launch.facts.at("details.mtu"), "4096");
+  ASSERT_EQ(launch.rows.size(), 1U);
+  EXPECT_EQ(launch.rows[0].operation, "write");
+  EXPECT_EQ(launch.rows[0].facts.at("completion"), "delivery");
+  ASSERT_EQ(launch.rows[0].percentiles.size(), 5U);
+  EXPECT_EQ(launch.rows[0].percentiles[0].value_ns, 1000);
+  EXPECT_TRUE(launch.rows[0].percentiles[4].supported);
+}
+
+TEST(ReadLaunches, KnowsWhichPercentilesAreUnsupported) {
+  const Launch launch = launch_of(latency_report({{8, 1000}}, 0, 500));
+  EXPECT_TRUE(launch.rows[0].percentiles[1].supported) << "p90 of 500";
+  EXPECT_FALSE(launch.rows[0].percentiles[2].supported) << "p99 of 500";
+}
+
+TEST(ReadLaunches, TakesSeveralDocuments) {
+  const std::vector<report::Report> reports{bandwidth_report({{64, 1e9}}),
+                                            latency_report({{64, 1e3}})};
+  const auto launches = read_launches(report::to_json(reports), "demo.json");
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(launches[0].source, "demo.json#1");
+  EXPECT_EQ(launches[1].test, "latency");
+}
+
+TEST(ReadLaunches, CountsWhatDisturbedIt) {
+  report::Report report = bandwidth_report({{64, 1e9}});
+  report.counters.client = {{"mlx5_0:1", "ack_timeouts", "retransmission", "f", 3, false},
+                            {"mlx5_0:1", "sent_bytes", "traffic", "g", 300, false},
+                            {"mlx5_0:1", "odd", "error", "h", std::nullopt, false}};
+  report.counters.server = {{"mlx5_0:1", "ack_timeouts", "retransmission", "f", 4, false}};
+  report.suspicions = {{"retransmissions", "text"}};
+  const Launch launch = launch_of(report);
+  EXPECT_THAT(launch.disturbances, ElementsAre(testing::Pair("retransmission", 7)));
+  EXPECT_THAT(launch.suspicions, ElementsAre("retransmissions"));
+}
+
+TEST(ReadLaunches, KeepsTheErrorOfARunThatEndedEarly) {
+  report::Report report = bandwidth_report({});
+  report.error = "peer gone";
+  EXPECT_EQ(launch_of(report).error, "peer gone");
+}
+
+TEST(ReadLaunches, RefusesWhatIsNoResult) {
+  EXPECT_THAT(refusal(""), HasSubstr("x.json: it is empty"));
+  EXPECT_THAT(refusal(" \n"), HasSubstr("it is empty"));
+  EXPECT_THAT(refusal("{"), HasSubstr("no JSON"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("'schema' is missing"));
+  EXPECT_THAT(refusal(R"({"schema": "rdmabench-fabric/1"})"), HasSubstr("rdmabench-fabric/1"));
+  EXPECT_THAT(refusal(R"({"schema": "rdmabench/1", "documents": []})"), HasSubstr("no documents"));
+  EXPECT_THAT(refusal(report::to_json(bandwidth_report({}))), HasSubstr("no results"));
+}
+
+TEST(ReadLaunches, RefusesNumbersThatAreNone) {
+  std::string text = good().dump();
+  text.replace(text.find("\"bits_per_s\":1000000000.0"), 24, "\"bits_per_s\":NaN");
+  EXPECT_THAT(refusal(text), HasSubstr("no JSON"));
+}
+
+TEST(ReadLaunches, NamesTheKeyAndTheRow) {
+  Json json = good();
+  json["results"][1].erase("bits_per_s");
+  EXPECT_THAT(refusal(json.dump()), HasSubstr("result 2: the key 'bits_per_s' is missing"));
+  json = good();
+  json["results"][0]["bits_per_s"] = "1 Gb/s";
+  EXPECT_THAT(refusal(json.dump()), HasSubstr("'bits_per_s' is \"1 Gb/s\", no number"));
+  json = good();
+  json["results"][0]["size_bytes"] = "64K";
+  EXPECT_THAT(refusal(json.dump()), HasSubstr("'size_bytes'"));
+  json = good();
+  json["results"][0]["size_bytes"] = 0;
+  EXPECT_THAT(refusal(json.dump()), HasSubstr("'size_bytes' is 0"));
+  json = good();
+  json["test"] = "registration";
+  EXPECT_THAT(refusal(json.dump()), HasSubstr("'registration'"));
+}
+
+TEST(ReadLaunches, LeavesUnknownKeysAlone) {
+  Json json = good();
+  json["news"] = {{"of", "a later release"}};
+  json["results"][0]["more"] = 1;
+  EXPECT_EQ(read_launches(json.dump(), "x").at(0).rows.size(), 2U);
+}
+
+class Files : public testing::Test {
+ protected:
+  Files() : folder_(std::filesystem::path(testing::TempDir()) / "rdmabench_launch_test") {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~Files() override { std::filesystem::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(Files, OfADirectoryAreTakenByName) {
+  write("b.json", report::to_json(bandwidth_report({{64, 1e9}})));
+  write("a.json", report::to_json(bandwidth_report({{64, 2e9}})));
+  write("notes.txt", "no result");
+  const auto launches = load_launches({folder_.string()});
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_THAT(launches[0].source, HasSubstr("a.json"));
+}
+
+TEST_F(Files, ThatAreCopiesAreRefused) {
+  const std::string text = report::to_json(bandwidth_report({{64, 1e9}}));
+  write("a.json", text);
+  write("copy.json", text + "\n");
+  try {
+    load_launches({folder_.string()});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a.json"));
+    EXPECT_THAT(error.what(), HasSubstr("copy.json"));
+    EXPECT_THAT(error.what(), HasSubstr("the same launch"));
+  }
+}
+
+TEST_F(Files, ThatAreNotThereAreNamed) {
+  for (const std::string& path : {std::string("nosuch.json"), folder_.string()}) {
+    try {
+      load_launches({path});
+      FAIL() << path;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::usage);
+      EXPECT_THAT(error.what(), HasSubstr(path));
+    }
+  }
+  EXPECT_THROW(load_launches({write("empty.json", "")}), Error);
+}
+
+TEST(ParseMetric, ListsThem) {
+  EXPECT_EQ(parse_metric("p99.9"), Metric::p999);
+  try {
+    parse_metric("p98");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'p98'"));
+    EXPECT_THAT(error.what(), HasSubstr("bandwidth"));
+  }
+}
+
+}  // namespace
+}  // namespace rdmabench::analysis

@@ -1,0 +1,216 @@
+#include "rdmabench/analysis/projection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "documents.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(const std::vector<Launch>& launches, const std::string& operation = "") {
+  try {
+    collect_link(launches, operation);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
+/// Launches of a constant bandwidth, each a little off.
+LinkSamples fabric(double bits_per_s, int launches = 6, double spread = 0.002) {
+  std::vector<Launch> list;
+  for (int i = 0; i < launches; ++i) {
+    const double rate = bits_per_s * (1 + spread * (i - (launches - 1) / 2.0));
+    list.push_back(launch_of(bandwidth_report({{1, rate}, {1 << 30, rate}}, i)));
+  }
+  return collect_link(list, "");
+}
+
+ProjectionOptions options() {
+  ProjectionOptions options;
+  options.job.parameters = 1e9;
+  options.job.stragglers = Stragglers::none;
+  options.values = {2, 8, 64};
+  return options;
+}
+
+TEST(Curve, IsExactForPowerLaws) {
+  const Curve curve({{10, 100}, {1000, 10'000}});
+  EXPECT_NEAR(curve.at(10), 100, 1e-9);
+  EXPECT_NEAR(curve.at(123), 1230, 1e-9);
+  EXPECT_NEAR(curve.at(1000), 10'000, 1e-9);
+  EXPECT_EQ(curve.at(1), 100) << "the nearest end";
+  EXPECT_TRUE(curve.covers(1000));
+  EXPECT_FALSE(curve.covers(1001));
+}
+
+TEST(Curve, RefusesWhatIsNone) {
+  using Points = std::vector<std::pair<double, double>>;
+  for (const Points& wrong : {Points{}, Points{{8, 0}}, Points{{8, NAN}}, Points{{8, -1}},
+                              Points{{8, 1}, {8, 2}}, Points{{8, 1}, {4, 2}}}) {
+    EXPECT_THROW(Curve{wrong}, Error);
+  }
+}
+
+TEST(CollectLink, LeavesOutSizesThatNotEveryLaunchHas) {
+  const LinkSamples samples =
+      collect_link({launch_of(bandwidth_report({{64, 1e9}, {128, 2e9}, {256, 3e9}})),
+                    launch_of(bandwidth_report({{64, 1e9}, {256, 3e9}, {512, 3e9}}))},
+                   "");
+  ASSERT_EQ(samples.bandwidth.size(), 2U);
+  EXPECT_EQ(samples.bandwidth[1].bits_per_s->largest(), 256);
+  EXPECT_THAT(samples.notes, testing::ElementsAre(HasSubstr("left out: 128, 512")));
+}
+
+TEST(CollectLink, RefusesWhatIsNoCurve) {
+  EXPECT_THAT(refusal({launch_of(bandwidth_report({{64, 1e9}})),
+                       launch_of(bandwidth_report({{128, 1e9}}))}),
+              HasSubstr("no size in common"));
+  EXPECT_THAT(refusal({launch_of(bandwidth_report({{64, 0}}))}), HasSubstr("no value"));
+  EXPECT_THAT(refusal({}), HasSubstr("no curve"));
+  EXPECT_THAT(refusal({launch_of(bandwidth_report({{64, 1e9}}))}, "read"),
+              HasSubstr("no curve of 'read'"));
+  report::Report both = bandwidth_report({{64, 1e9}});
+  std::get<std::vector<report::BandwidthResult>>(both.results)[0].direction = "both_ways";
+  EXPECT_THAT(refusal({launch_of(both)}), HasSubstr("no curve"));
+  report::Report failed = bandwidth_report({{64, 1e9}});
+  failed.error = "peer gone";
+  EXPECT_THAT(refusal({launch_of(failed)}), HasSubstr("ended early: peer gone"));
+  report::Report other = bandwidth_report({{64, 1e9}});
+  std::get<std::vector<report::BandwidthResult>>(other.results)[0].operation = "send";
+  EXPECT_THAT(refusal({launch_of(bandwidth_report({{64, 1e9}})), launch_of(other)}),
+              HasSubstr("send, write"));
+}
+
+TEST(Project, HasTheStepAndItsInterval) {
+  const Projection projection = project(fabric(400e9), std::nullopt, options());
+  ASSERT_EQ(projection.rows.size(), 3U);
+  const ProjectedStep& step = *projection.rows[1].a;
+  EXPECT_NEAR(step.time.communication_s, 2 * 7.0 / 8 * 2e9 / 50e9, 1e-4);
+  ASSERT_TRUE(step.low_s && step.high_s);
+  EXPECT_LT(*step.low_s, step.time.step_s);
+  EXPECT_GT(*step.high_s, step.time.step_s);
+  EXPECT_LT(*step.high_s / *step.low_s, 1.01);
+  EXPECT_NEAR(step.nothing_hidden_s, step.time.step_s, 1e-12);
+  EXPECT_LT(step.all_hidden_s, step.nothing_hidden_s);
+}
+
+// With no computation to speak of the step is the network's time: its log has the variance of the
+// mean of the launches' logs, and the jackknife must find just that.
+TEST(Project, TheIntervalIsTheMeansWhereTheNetworkIsAll) {
+  ProjectionOptions network = options();
+  network.job.tokens_per_gpu = 1;
+  network.job.flops_per_gpu = 1e21;
+  const LinkSamples samples = fabric(400e9, 5, 0.01);
+  const Projection projection = project(samples, std::nullopt, network);
+  const ProjectedStep& step = *projection.rows[0].a;
+  // Offsets -2 to 2 %: a deviation of 1.5811 %, over sqrt(5), by t(0.95, 4) = 2.131847.
+  const double width = 0.0158114 / std::sqrt(5) * 2.131847;
+  EXPECT_NEAR(std::log(*step.high_s / step.time.step_s), width, width * 0.01);
+}
+
+TEST(Project, OneLaunchHasNoInterval) {
+  const Projection projection = project(fabric(400e9, 1), fabric(200e9, 1), options());
+  EXPECT_FALSE(projection.rows[0].a->low_s);
+  EXPECT_EQ(projection.rows[0].difference->verdict, Verdict::inconclusive);
+  EXPECT_FALSE(projection.rows[0].difference->estimate);
+  EXPECT_THAT(projection.notes, testing::Contains(HasSubstr("one launch")));
+}
+
+TEST(Project, JudgesTwoFabricsByTheStep) {
+  ProjectionOptions narrow = options();
+  narrow.values = {8};
+  const Projection slow = project(fabric(400e9), fabric(200e9), narrow);
+  EXPECT_EQ(slow.rows[0].difference->verdict, Verdict::different);
+  // The same two fabrics under a job that computes a thousand times as long.
+  narrow.job.tokens_per_gpu = 4'096'000;
+  const Projection hidden = project(fabric(400e9), fabric(200e9), narrow);
+  EXPECT_EQ(hidden.rows[0].difference->verdict, Verdict::immaterial);
+  EXPECT_EQ(project(fabric(400e9), fabric(400e9), narrow).rows[0].difference->verdict,
+            Verdict::equivalent);
+}
+
+// compute C tokens, network N at 400 and 2 N at 200 Gb/s: (C + 2N) / (C + N) = 1.05 at C = 19 N.
+TEST(Project, FindsTheBreakEven) {
+  ProjectionOptions tokens = options();
+  tokens.job.nodes = 2;
+  tokens.axis = Axis::tokens;
+  tokens.values = {1000, 10'000, 100'000, 1'000'000};
+  const Projection projection = project(fabric(400e9, 5, 0), fabric(200e9, 5, 0), tokens);
+  ASSERT_EQ(projection.break_evens.size(), 1U);
+  const BreakEven& found = projection.break_evens[0];
+  EXPECT_FALSE(found.beyond_after);
+  const double expected = 19 * (2e9 / 50e9) / (6e9 / (989e12 * 0.4));
+  EXPECT_NEAR(found.about, expected, expected * 0.002);
+  EXPECT_EQ(found.from, 10'000);
+  EXPECT_EQ(found.to, 100'000);
+  EXPECT_THAT(to_table(projection), HasSubstr("Break-even: within the margin of 5 %"));
+}
+
+TEST(Project, SaysThatThereIsNoBreakEven) {
+  EXPECT_THAT(to_table(project(fabric(400e9), fabric(400e9), options())),
+              HasSubstr("Break-even: none"));
+}
+
+TEST(Project, CostsPerStepNodesTimesHours) {
+  ProjectionOptions priced = options();
+  priced.values = {8};
+  priced.price_a = 36;
+  priced.price_b = 18;
+  const Projection projection = project(fabric(400e9), fabric(200e9), priced);
+  const ProjectedStep& a = *projection.rows[0].a;
+  EXPECT_NEAR(*a.cost, 36.0 * 8 * a.time.step_s / 3600, 1e-12);
+  EXPECT_NEAR(*projection.rows[0].b->cost, 18.0 * 8 * projection.rows[0].b->time.step_s / 3600,
+              1e-12);
+  EXPECT_THAT(to_table(projection), HasSubstr("Cost of one step"));
+}
+
+TEST(Project, ARowThatCannotBeCarriedIsRefusedAlone) {
+  std::vector<Launch> launches;
+  for (int i = 0; i < 5; ++i) {
+    launches.push_back(launch_of(latency_report({{1, 1000.0 + i}, {1 << 30, 1e6 + i}}, i, 1000)));
+  }
+  ProjectionOptions tail = options();
+  tail.job.stragglers = Stragglers::collective;
+  tail.values = {8, 1024};
+  const Projection projection = project(collect_link(launches, ""), std::nullopt, tail);
+  EXPECT_TRUE(projection.rows[0].a);
+  EXPECT_FALSE(projection.rows[1].a);
+  EXPECT_THAT(projection.rows[1].refusal, HasSubstr("takes 14779 samples"));
+  EXPECT_THAT(to_table(projection), HasSubstr("refused"));
+  tail.values = {1024};
+  EXPECT_THROW(project(collect_link(launches, ""), std::nullopt, tail), Error);
+}
+
+TEST(Project, PrintsEveryAssumption) {
+  ProjectionOptions given = options();
+  given.origins = {{"parameters", "given"}};
+  const Projection projection = project(fabric(400e9), std::nullopt, given);
+  const std::string table = to_table(projection);
+  for (const char* name :
+       {"parameters", "nodes", "tokens_per_gpu", "bytes_per_element", "flops_per_gpu", "mfu",
+        "gpus_per_node", "rails", "parallel", "algorithm", "bucket_bytes", "overlap", "stragglers",
+        "curve", "operation", "congestion"}) {
+    EXPECT_THAT(table, HasSubstr(std::string("  ") + name)) << name;
+  }
+  const auto json = nlohmann::json::parse(to_json(projection));
+  EXPECT_EQ(json["assumptions"][0]["origin"], "given");
+  EXPECT_EQ(json["assumptions"][1]["origin"], "default");
+}
+
+TEST(Project, SidesOfDifferentKindsAreRefused) {
+  const LinkSamples latency =
+      collect_link({launch_of(latency_report({{1, 1e3}, {1 << 30, 1e6}}))}, "");
+  EXPECT_THROW(project(fabric(400e9), latency, options()), Error);
+}
+
+}  // namespace
+}  // namespace rdmabench::analysis

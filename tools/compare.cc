@@ -1,0 +1,231 @@
+// rdmabench compare
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "options.h"
+#include "output.h"
+#include "quantity.h"
+#include "rdmabench/analysis/baseline.h"
+#include "rdmabench/analysis/comparison.h"
+#include "rdmabench/analysis/plan.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::tools {
+namespace {
+
+struct CompareOptions {
+  std::vector<std::string> paths;
+  std::vector<std::string> a;
+  std::vector<std::string> b;
+  std::vector<std::string> factors;
+  analysis::ComparisonOptions comparison;
+  bool strict = false;
+  bool plan = false;
+  double variation = 0;  ///< of --cv; 0: from the pilot
+  double assumed = 0;    ///< of --true-difference
+  std::string baseline;  ///< the database
+  std::string name;
+  bool store = false;
+  std::string format = "table";
+  std::string output;
+};
+
+bool is_open(const analysis::Comparison& comparison) {
+  using analysis::Verdict;
+  return comparison.verdict == Verdict::inconclusive || comparison.verdict == Verdict::drifting ||
+         comparison.verdict == Verdict::refused || comparison.confounded();
+}
+
+int compare_sides(CompareOptions options) {
+  if (options.a.empty() && options.b.empty()) {
+    if (options.paths.size() != 2) {
+      throw Error(Fault::usage, fmt::format("{} paths to compare", options.paths.size()),
+                  "Give two, A and B, or lists with --a FILES --b FILES.");
+    }
+    options.a = {options.paths[0]};
+    options.b = {options.paths[1]};
+  } else if (!options.paths.empty()) {
+    throw Error(Fault::usage, fmt::format("'{}' beside --a and --b", options.paths[0]),
+                "Say of every file which side it is of.");
+  }
+  const analysis::Comparison comparison = analysis::compare(
+      analysis::load_launches(options.a), analysis::load_launches(options.b), options.comparison);
+  write_text(options.format == "json" ? to_json(comparison) : to_table(comparison), options.output);
+  const bool failed =
+      comparison.verdict == analysis::Verdict::different || (options.strict && is_open(comparison));
+  return failed ? static_cast<int>(Fault::failed) : 0;
+}
+
+int hold_against_baseline(const CompareOptions& options) {
+  using analysis::BaselineStore;
+  if (options.name.empty()) {
+    throw Error(Fault::usage, "--baseline without --name", "Name the baseline, as --name nightly.");
+  }
+  if (options.paths.empty() || !options.a.empty() || !options.b.empty()) {
+    throw Error(Fault::usage, "--baseline takes the new launches' files alone",
+                "Write: compare --baseline DB --name NAME FILES.");
+  }
+  const std::vector<analysis::Launch> launches = analysis::load_launches(options.paths);
+  if (options.store) {
+    const auto failed = std::find_if(launches.begin(), launches.end(),
+                                     [](const analysis::Launch& one) { return one.error; });
+    if (failed != launches.end()) {
+      throw Error(Fault::usage, fmt::format("{} ended early: {}", failed->source, *failed->error),
+                  "A baseline is made of whole launches.");
+    }
+    BaselineStore store(options.baseline, BaselineStore::Open::create);
+    const std::size_t added = store.add(options.name, launches);
+    write_text(fmt::format("STORED: {} launches in '{}', {} of them new\n", launches.size(),
+                           options.name, added),
+               options.output);
+    return 0;
+  }
+  BaselineStore store(options.baseline, BaselineStore::Open::existing);
+  const analysis::Comparison comparison =
+      analysis::compare(store.load(options.name), launches, options.comparison);
+  const analysis::Regression verdict = find_regression(comparison, options.name);
+  write_text(options.format == "json" ? to_json(comparison) : verdict.line + "\n", options.output);
+  const bool failed = verdict.regressed || (options.strict && is_open(comparison));
+  return failed ? static_cast<int>(Fault::failed) : 0;
+}
+
+int plan(const CompareOptions& options) {
+  const analysis::Settings& settings = options.comparison.settings;
+  analysis::Plan plan;
+  if (options.variation > 0) {
+    if (!options.paths.empty()) {
+      throw Error(Fault::usage, fmt::format("--cv with the pilot '{}'", options.paths[0]),
+                  "Give one of the two.");
+    }
+    plan = analysis::plan_for(options.variation, options.assumed, settings);
+  } else {
+    if (options.paths.empty()) {
+      throw Error(Fault::usage, "--plan without a variation",
+                  "Give --cv 2%, or the files of a pilot: five launches of one side.");
+    }
+    plan = analysis::plan_from(analysis::load_launches(options.paths), options.assumed,
+                               options.comparison);
+  }
+  write_text(options.format == "json" ? to_json(plan) : to_table(plan), options.output);
+  return 0;
+}
+
+int run(const CompareOptions& options) {
+  options.comparison.settings.check();
+  if (options.plan) return plan(options);
+  if (!options.baseline.empty()) return hold_against_baseline(options);
+  if (options.store || !options.name.empty()) {
+    throw Error(Fault::usage,
+                options.store ? "--store without --baseline" : "--name without --baseline",
+                "Name the database: --baseline DB.sqlite.");
+  }
+  return compare_sides(options);
+}
+
+constexpr const char* kFooter =
+    "Inputs are JSON documents of lat, bw or load; a directory stands for its *.json. One document "
+    "is one\n"
+    "launch, and the launch is the unit: fresh processes and connections, A and B in turn (A B B "
+    "A), five of\n"
+    "each at least. Samples within a launch depend on each other and add nothing to it.\n"
+    "\n"
+    "For p50, p99, p99.9 and bandwidth of each operation and size, the ratio B/A has an interval "
+    "(Welch's t on\n"
+    "the launches' logs; a seeded bootstrap-t above 20 launches a side), and a verdict:\n"
+    "  EQUIVALENT                within the margin\n"
+    "  DIFFERENT BUT IMMATERIAL  within the margin, yet not the same\n"
+    "  DIFFERENT                 beyond the margin\n"
+    "  INCONCLUSIVE              neither was proved, and how many launches more may do it\n"
+    "  DRIFTING                  the values moved while the launches ran\n"
+    "  REFUSED                   too few samples for the percentile, or no value\n"
+    "Over all sizes it is EQUIVALENT if every size is, DIFFERENT if one is after Holm's "
+    "correction.\n"
+    "\n"
+    "Whatever else differs between the sides (kernel, MTU, depth, ...) makes the verdict "
+    "CONFOUNDED, unless it\n"
+    "is what you compare: --factor backend. Names of hosts, addresses and times are left out of "
+    "that.\n"
+    "\n"
+    "Examples:\n"
+    "  rdmabench compare --plan --cv 2% --margin 5%          how many launches it will take\n"
+    "  rdmabench compare ib/ roce/ --factor device --margin 3%\n"
+    "  rdmabench compare --a a1.json a2.json --b b1.json b2.json --metric p50 --format json\n"
+    "  rdmabench compare --baseline lab.sqlite --name nightly --store good*.json\n"
+    "  rdmabench compare --baseline lab.sqlite --name nightly tonight*.json    one line, exit code\n"
+    "\n"
+    "Exit codes: 0 EQUIVALENT, IMMATERIAL, or open (with --strict: 1); 1 DIFFERENT, or with "
+    "--baseline\n"
+    "REGRESSION; 2 wrong usage or input; 3 no SQLite in this build. docs/compare.md says how and "
+    "why.";
+
+void add_settings(CLI::App& sub, CompareOptions& options) {
+  analysis::Settings& settings = options.comparison.settings;
+  const auto percent = [&sub](const char* name, double& value, const char* help) {
+    add_parsed(
+        sub, name, [&value](const std::string& text) { value = parse_percent(text); }, help)
+        ->type_name("PERCENT");
+  };
+  percent("--margin", settings.margin,
+          "what does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]");
+  percent("--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
+  percent("--power", settings.power, "chance of a verdict that launches are planned for [90%]");
+  sub.add_option("--seed", settings.seed, "of the bootstrap; it is in the result [1]")
+      ->type_name("N");
+  percent("--cv", options.variation, "with --plan: how launches vary, sigma/mean");
+  percent("--true-difference", options.assumed,
+          "with --plan: by how much B is assumed to differ [0%]");
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand(
+      "compare", "Tell whether two sets of results differ, by more than matters");
+  sub->footer(kFooter);
+  auto options = std::make_shared<CompareOptions>();
+  sub->add_option("PATHS", options->paths, "two files or directories, A and B; or see --baseline")
+      ->type_name("");
+  sub->add_option("--a", options->a, "files and directories of A")->type_name("FILES");
+  sub->add_option("--b", options->b, "files and directories of B")->type_name("FILES");
+  add_parsed(
+      *sub, "--factor", [options](const std::string& text) { options->factors = split(text); },
+      "what is compared: backend, provider, device, kernel, mtu, ... or all, parted by commas")
+      ->type_name("NAMES");
+  add_parsed(
+      *sub, "--metric",
+      [options](const std::string& text) {
+        for (const std::string& word : split(text)) {
+          options->comparison.metrics.push_back(analysis::parse_metric(word));
+        }
+      },
+      "p50, p99, p99.9 and bandwidth, parted by commas [all that the samples carry]")
+      ->type_name("NAMES");
+  add_settings(*sub, *options);
+  sub->add_flag("--skip-failed", options->comparison.skip_failed,
+                "leave launches that ended early out, and say so");
+  sub->add_flag("--strict", options->strict, "exit with 1 where there is no clean verdict, too");
+  sub->add_flag("--plan", options->plan,
+                "say how many launches a verdict takes, from --cv or a pilot's files");
+  sub->add_option("--baseline", options->baseline, "SQLite database of named baselines")
+      ->type_name("DB");
+  sub->add_option("--name", options->name, "which baseline")->type_name("NAME");
+  sub->add_flag("--store", options->store, "add the files to the baseline instead of judging them");
+  sub->add_option("--format", options->format, "table or json [table]")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json"}));
+  sub->add_option("--output", options->output, "write to FILE [standard output]")
+      ->type_name("FILE");
+  sub->callback([options, &command] {
+    command = [options] {
+      options->comparison.factors = analysis::Factors(options->factors);
+      return run(*options);
+    };
+  });
+}
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,104 @@
+#include "quantity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::tools {
+namespace {
+
+/// The number at the front of `text`, which is left with what follows it.
+std::optional<double> take_number(std::string_view& text) {
+  double value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+std::optional<double> power(std::string_view suffix) {
+  if (suffix.empty()) return 1;
+  if (suffix.size() > 1) return std::nullopt;
+  switch (suffix[0]) {
+    case 'k':
+    case 'K':
+      return 1e3;
+    case 'M':
+      return 1e6;
+    case 'G':
+    case 'B':
+      return 1e9;
+    case 'T':
+      return 1e12;
+    case 'P':
+      return 1e15;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    if (words.back().empty()) {
+      throw Error(Fault::usage, fmt::format("an empty word in '{}'", text),
+                  "Part words by single commas.");
+    }
+    begin = end + 1;
+  }
+  return words;
+}
+
+double parse_percent(const std::string& text) {
+  std::string_view rest = text;
+  const auto value = take_number(rest);
+  if (!value || rest != "%") {
+    throw Error(Fault::usage, fmt::format("no percentage '{}'", text), "Write 5% or 0.5%.");
+  }
+  return *value / 100;
+}
+
+double parse_quantity(const std::string& text) {
+  std::string_view rest = text;
+  const auto value = take_number(rest);
+  const auto factor = power(rest);
+  if (!value || !factor) {
+    throw Error(Fault::usage, fmt::format("no number '{}'", text),
+                "Write 4096, 4k, 8B or 989T: powers of 1000.");
+  }
+  return *value * *factor;
+}
+
+std::vector<double> parse_quantities(const std::string& text) {
+  std::vector<double> values;
+  if (const std::size_t colon = text.find(':'); colon != std::string::npos) {
+    const double last = parse_quantity(text.substr(colon + 1));
+    double value = parse_quantity(text.substr(0, colon));
+    if (!(value > 0) || value > last) {
+      throw Error(Fault::usage, fmt::format("no range '{}'", text),
+                  "Write 2:1024, from the smaller to the larger.");
+    }
+    for (; value < last; value *= 2) values.push_back(value);
+    values.push_back(last);
+  } else {
+    for (const std::string& word : split(text)) values.push_back(parse_quantity(word));
+  }
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (values[i] > values[i - 1]) continue;
+    throw Error(Fault::usage, fmt::format("'{}' does not rise", text),
+                "Give each value once, the smaller first.");
+  }
+  return values;
+}
+
+}  // namespace rdmabench::tools
