@@ -8,9 +8,12 @@ find_path(RDMABENCH_BOOST_INCLUDE boost/math/distributions/students_t.hpp REQUIR
 
 # rdmabench_optional(VERBS libibverbs librdmacm) sets RDMABENCH_HAVE_VERBS and, when found, makes the
 # imported target PkgConfig::RDMABENCH_VERBS. Its headers count as system headers: libfabric 2.x does
-# not compile under -Wpedantic.
+# not compile under -Wpedantic. With LOADED first the headers alone are used: the program loads the
+# library where it finds it.
 function(rdmabench_optional name)
-  set(RDMABENCH_${name} AUTO CACHE STRING "Use ${ARGN}: AUTO, ON or OFF")
+  cmake_parse_arguments(arg "LOADED" "" "" ${ARGN})
+  set(modules ${arg_UNPARSED_ARGUMENTS})
+  set(RDMABENCH_${name} AUTO CACHE STRING "Use ${modules}: AUTO, ON or OFF")
   set_property(CACHE RDMABENCH_${name} PROPERTY STRINGS AUTO ON OFF)
   set(have 0)
   if(NOT RDMABENCH_${name} STREQUAL "OFF")
@@ -18,16 +21,18 @@ function(rdmabench_optional name)
     if(RDMABENCH_${name} STREQUAL "ON")
       set(required REQUIRED)
     endif()
-    pkg_check_modules(RDMABENCH_${name} ${required} QUIET IMPORTED_TARGET GLOBAL ${ARGN})
+    pkg_check_modules(RDMABENCH_${name} ${required} QUIET IMPORTED_TARGET GLOBAL ${modules})
     if(RDMABENCH_${name}_FOUND)
       set(have 1)
     endif()
   endif()
   set(RDMABENCH_HAVE_${name} ${have} PARENT_SCOPE)
   if(have)
-    set_property(GLOBAL APPEND PROPERTY RDMABENCH_OPTIONAL_MODULES ${ARGN})
-    set_property(GLOBAL APPEND PROPERTY RDMABENCH_OPTIONAL_TARGETS PkgConfig::RDMABENCH_${name})
-    message(STATUS "rdmabench: ${name} yes (${ARGN} ${RDMABENCH_${name}_VERSION})")
+    if(NOT arg_LOADED)
+      set_property(GLOBAL APPEND PROPERTY RDMABENCH_OPTIONAL_MODULES ${modules})
+      set_property(GLOBAL APPEND PROPERTY RDMABENCH_OPTIONAL_TARGETS PkgConfig::RDMABENCH_${name})
+    endif()
+    message(STATUS "rdmabench: ${name} yes (${modules} ${RDMABENCH_${name}_VERSION})")
   else()
     message(STATUS "rdmabench: ${name} no")
   endif()
@@ -51,4 +56,8 @@ if(RDMABENCH_HAVE_VERBS)
 endif()
 rdmabench_optional(OFI libfabric)
 rdmabench_optional(HWLOC hwloc)
+<<<<<<< HEAD
 rdmabench_optional(SQLITE sqlite3)
+=======
+rdmabench_optional(PMIX LOADED pmix)
+>>>>>>> origin/launch
