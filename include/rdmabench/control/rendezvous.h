@@ -1,0 +1,86 @@
+// Who am I among the processes that a launcher started, and how do we find one another: rank, size,
+// and a small store of keys and values with a barrier.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "rdmabench/base/deadline.h"
+
+namespace rdmabench::control {
+
+inline constexpr std::uint32_t kMaxRanks = 65536;
+inline constexpr std::size_t kMaxKey = 64;            ///< bytes
+inline constexpr std::size_t kMaxValue = 256U << 10;  ///< bytes
+
+/// The port of a rendezvous whose launcher names a host for rank 0 but no port (Slurm).
+inline constexpr std::uint16_t kRendezvousPort = 18516;
+
+struct Place {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::string host;    ///< of this process: gethostname(2)
+  std::string source;  ///< what said so, for the report: "PMIx", "RANK and WORLD_SIZE (torchrun)"
+};
+
+/// What is not given is looked for in the environment: docs/launch.md has the order.
+struct RendezvousOptions {
+  std::optional<std::uint32_t> rank;
+  std::optional<std::uint32_t> size;
+  std::optional<std::string> address;  ///< HOST:PORT or [IPV6]:PORT where rank 0 is to be found
+  std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
+};
+
+/// The same calls over PMIx and over TCP. An instance stands for this process until it is
+/// destroyed; rank 0's also serves the others (over TCP), so it has to outlive their last call: end
+/// with a barrier().
+///
+/// Thread rule: one thread at a time.
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  const Place& place() const noexcept { return place_; }
+
+  /// Publishes `value` under `key` of this rank; every rank may get() it from now on. A key is put
+  /// once: what others have read does not change.
+  ///
+  /// Throws Error(usage): a key that is not 1..kMaxKey of [A-Za-z0-9._-] or was put before, a value
+  /// over kMaxValue or with a NUL or that is not UTF-8. Throws Error(failed): rank 0 or the PMIx
+  /// server is gone.
+  virtual void put(std::string_view key, std::string_view value) = 0;
+
+  /// Waits until `rank` has put `key`. Throws Error(failed) that names the rank when it does not in
+  /// time, or has left without; Error(usage) for a rank that is not below the size.
+  virtual std::string get(std::uint32_t rank, std::string_view key, Deadline deadline) = 0;
+
+  /// Returns when every rank has called it. Throws Error(failed) naming the ranks that did not come
+  /// in time. After a failure the ranks no longer agree on what comes next: leave.
+  virtual void barrier(Deadline deadline) = 0;
+
+ protected:
+  explicit Rendezvous(Place place) : place_(std::move(place)) {}
+
+ private:
+  Place place_;
+};
+
+/// Finds out the place of this process and meets the others. `options` go before the environment.
+///
+/// Over TCP rank 0 listens and returns at once; the others return when they have reached it. Nobody
+/// waits here for all: put, then get or barrier.
+///
+/// Throws Error(usage): no launcher found, half of what it should say missing, rank >= size, no
+/// address. Throws Error(failed): rank 0 was not reached in time, two processes with one rank, the
+/// port is in use. Throws Error(unavailable): a PMIx launcher alone, and no libpmix here.
+std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options);
+
+}  // namespace rdmabench::control
