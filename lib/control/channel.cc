@@ -58,51 +58,74 @@ class Arrival {
   Arrival(Connection& connection, Deadline deadline, std::string_view what)
       : connection_(connection), deadline_(deadline), given_(deadline.left()), what_(what) {}
 
-  /// Takes at least one byte, so that at most `wanted` bytes of the frame are there.
-  void read_towards(std::size_t wanted) {
+  /// The message, once all of it has come; nothing while bytes are missing that are not here yet.
+  std::optional<Message> take() {
     Connection& c = connection_;
-    c.frame.resize(wanted);
-    for (;;) {
-      const ssize_t got = recv(c.socket, c.frame.data() + c.have, wanted - c.have, 0);
-      if (got > 0) {
-        c.have += static_cast<std::size_t>(got);
-        return;
-      }
-      if (got == 0) throw_closed(wanted);
-      if (!is_transient(errno)) throw_lost(errno, wanted);
-      if (!wait_until(c.socket, POLLIN, deadline_)) throw_late(wanted);
+    DecodedHeader decoded = decode_header(c.arrived());
+    while (decoded.fault == HeaderFault::incomplete) {
+      if (!read_towards(kHeaderBytes)) return std::nullopt;
+      decoded = decode_header(c.arrived());
     }
+    if (decoded.fault != HeaderFault::none) throw header_error(decoded, c.peer);
+
+    const std::size_t total = kHeaderBytes + decoded.header.length;
+    while (c.have < total) {
+      if (!read_towards(total)) return std::nullopt;
+    }
+    c.have = 0;
+    Message message{decoded.header.type, std::exchange(c.frame, {})};
+    message.payload.erase(0, kHeaderBytes);
+    return message;
+  }
+
+  /// For take() to have more to look at.
+  void wait() const {
+    if (!wait_until(connection_.socket, POLLIN, deadline_)) throw_late();
   }
 
  private:
-  [[noreturn]] void throw_closed(std::size_t wanted) const {
+  /// Takes at least one byte, so that at most `wanted` bytes of the frame are there. False when
+  /// there is none yet.
+  bool read_towards(std::size_t wanted) {
+    Connection& c = connection_;
+    wanted_ = wanted;
+    c.frame.resize(wanted);
+    const ssize_t got = recv(c.socket, c.frame.data() + c.have, wanted - c.have, 0);
+    if (got == 0) throw_closed();
+    if (got < 0 && !is_transient(errno)) throw_lost(errno);
+    if (got > 0) c.have += static_cast<std::size_t>(got);
+    return got > 0;
+  }
+
+  [[noreturn]] void throw_closed() const {
     throw Error(Fault::failed,
                 fmt::format("the peer {} closed the connection while waiting for {}{}",
-                            connection_.peer, what_, part(wanted)),
+                            connection_.peer, what_, part()),
                 kSeePeer);
   }
 
-  [[noreturn]] void throw_lost(int code, std::size_t wanted) const {
-    throw Error(Fault::failed,
-                fmt::format("lost the peer {} while waiting for {}{}", connection_.peer, what_,
-                            part(wanted)),
-                kSeePeer, code);
+  [[noreturn]] void throw_lost(int code) const {
+    throw Error(
+        Fault::failed,
+        fmt::format("lost the peer {} while waiting for {}{}", connection_.peer, what_, part()),
+        kSeePeer, code);
   }
 
-  [[noreturn]] void throw_late(std::size_t wanted) const {
+  [[noreturn]] void throw_late() const {
     throw Error(Fault::failed, fmt::format("no {} from the peer {} within {}{}", what_,
-                                           connection_.peer, duration_text(given_), part(wanted)));
+                                           connection_.peer, duration_text(given_), part()));
   }
 
-  std::string part(std::size_t wanted) const {
+  std::string part() const {
     const std::size_t have = connection_.have;
-    return have == 0 ? "" : fmt::format(" ({} of {} bytes came)", have, wanted);
+    return have == 0 ? "" : fmt::format(" ({} of {} bytes came)", have, wanted_);
   }
 
   Connection& connection_;
   Deadline deadline_;
   std::chrono::nanoseconds given_;
   std::string_view what_;
+  std::size_t wanted_ = 0;  // bytes of the frame that were last waited for
 };
 
 }  // namespace
@@ -113,6 +136,9 @@ Channel::~Channel() = default;
 Channel::Channel(Channel&& other) noexcept = default;
 Channel& Channel::operator=(Channel&& other) noexcept = default;
 
+int Channel::handle() const noexcept {
+  return connection_->socket;
+}
 const std::string& Channel::local_ip() const noexcept {
   return connection_->local_ip;
 }
@@ -163,19 +189,14 @@ void Channel::send(MessageType type, std::string_view payload, Deadline deadline
 
 Message Channel::receive(Deadline deadline, std::string_view waiting_for) {
   Arrival arrival(*connection_, deadline, waiting_for);
-  DecodedHeader decoded = decode_header(connection_->arrived());
-  while (decoded.fault == HeaderFault::incomplete) {
-    arrival.read_towards(kHeaderBytes);
-    decoded = decode_header(connection_->arrived());
+  for (;;) {
+    if (std::optional<Message> message = arrival.take()) return std::move(*message);
+    arrival.wait();
   }
-  if (decoded.fault != HeaderFault::none) throw header_error(decoded, peer());
+}
 
-  const std::size_t total = kHeaderBytes + decoded.header.length;
-  while (connection_->have < total) arrival.read_towards(total);
-  connection_->have = 0;
-  Message message{decoded.header.type, std::exchange(connection_->frame, {})};
-  message.payload.erase(0, kHeaderBytes);
-  return message;
+std::optional<Message> Channel::receive_ready(std::string_view waiting_for) {
+  return Arrival(*connection_, Deadline::after({}), waiting_for).take();
 }
 
 std::string Channel::receive(MessageType expected, Deadline deadline,

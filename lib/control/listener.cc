@@ -79,7 +79,8 @@ struct Listener::Impl {
 
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
-  int wake;  // readable for good once stop() was called
+  int wake;         // readable for good once stop() was called
+  int handle = -1;  // the acceptor's
   std::uint16_t port = 0;
 };
 
@@ -93,6 +94,7 @@ Listener::Listener(const std::string& address, std::uint16_t port) try
                                       tcp::resolver::passive | tcp::resolver::numeric_service);
     open(impl_->acceptor, results.begin()->endpoint(), false);
   }
+  impl_->handle = impl_->acceptor.native_handle();
   impl_->port = impl_->acceptor.local_endpoint().port();
 } catch (const std::system_error& error) {
   throw_not_listening(address, port, error.code());
@@ -106,10 +108,17 @@ std::uint16_t Listener::port() const noexcept {
   return impl_->port;
 }
 
+int Listener::handle() const noexcept {
+  return impl_->handle;
+}
+
+int Listener::stop_handle() const noexcept {
+  return impl_->wake;
+}
+
 std::optional<Channel> Listener::accept(Deadline deadline) {
   for (;;) {
-    std::array<pollfd, 2> waits{
-        {{impl_->wake, POLLIN, 0}, {impl_->acceptor.native_handle(), POLLIN, 0}}};
+    std::array<pollfd, 2> waits{{{impl_->wake, POLLIN, 0}, {impl_->handle, POLLIN, 0}}};
     if (!wait_for(waits, deadline) || waits[0].revents != 0) return std::nullopt;
     tcp::endpoint peer;
     auto size = static_cast<socklen_t>(peer.capacity());

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,6 +56,10 @@ class Channel {
   /// the peer's reason.
   std::string receive(MessageType expected, Deadline deadline, std::string_view waiting_for);
 
+  /// The next message if all of it is here, and nothing if not: for a server of many channels that
+  /// waits in poll(2). Throws as receive() does.
+  std::optional<Message> receive_ready(std::string_view waiting_for);
+
   /// Tells the peer to give up, and why. Takes 200 ms at most and reports nothing: it is the last
   /// word.
   void abort(std::string_view reason) noexcept;
@@ -67,6 +72,9 @@ class Channel {
   /// receive() gives the reason. False while another message waits, even if the peer has left
   /// since. One system call that does not block: for the slow path of a measuring loop.
   bool interrupted() const noexcept;
+
+  /// The socket, for poll(2) alone; it stays this channel's.
+  int handle() const noexcept;
 
   /// Addresses as text without a port. An IPv4 address reads as IPv4 even on a dual-stack socket; a
   /// link-local one keeps its scope, "fe80::1%eth0".

@@ -26,6 +26,10 @@ class Listener {
 
   std::uint16_t port() const noexcept;
 
+  /// For poll(2) alone: readable when a connection waits, and when stop() was called.
+  int handle() const noexcept;
+  int stop_handle() const noexcept;
+
   /// The next connection, or nothing when the deadline passes or stop() was called.
   ///
   /// Throws Error(failed) when this process or machine has no room for it (EMFILE, ENFILE, ENOBUFS,
