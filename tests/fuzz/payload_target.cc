@@ -3,8 +3,10 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <variant>
 #include <vector>
 
+#include "control/rendezvous_messages.h"
 #include "good_text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -96,6 +98,23 @@ Verdict judge_report(std::string_view text) {
 }
 Verdict judge_farewell(std::string_view text) {
   return judge(text, run::parse_farewell, kWriteRun, nothing_more<run::Farewell>);
+}
+
+const auto kWriteControl = [](const auto& value) { return control::to_text(value); };
+
+Verdict judge_hello(std::string_view text) {
+  return judge(text, control::parse_hello, kWriteControl, nothing_more<control::Hello>);
+}
+Verdict judge_call(std::string_view text) {
+  return judge(text, control::parse_call, kWriteControl, [](const control::Call& call) {
+    const auto* put = std::get_if<control::PutCall>(&call);
+    const bool good =
+        put == nullptr || (control::is_key(put->key) && control::is_value(put->value));
+    return std::string(good ? "" : "a key or value that no rank may put was taken");
+  });
+}
+Verdict judge_answer(std::string_view text) {
+  return judge(text, control::parse_answer, kWriteControl, nothing_more<control::Answer>);
 }
 
 #if RDMABENCH_HAVE_VERBS
@@ -215,7 +234,8 @@ struct Decoder {
 constexpr std::array kDecoders {
   Decoder{'r', judge_request}, Decoder{'o', judge_offers}, Decoder{'s', judge_selection},
       Decoder{'i', judge_introduction}, Decoder{'e', judge_epoch}, Decoder{'p', judge_report},
-      Decoder{'f', judge_farewell},
+      Decoder{'f', judge_farewell}, Decoder{'h', judge_hello}, Decoder{'c', judge_call},
+      Decoder{'a', judge_answer},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

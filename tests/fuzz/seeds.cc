@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "control/rendezvous_messages.h"
 #include "rdmabench/control/frame.h"
 #include "rdmabench/features.h"
 #include "rdmabench/run/protocol.h"
@@ -30,6 +31,19 @@ void add_frames(std::vector<Seed>& list) {
   list.push_back({"frame", "seed-channel-whole", "c\xff" + conversation});
   list.push_back({"frame", "seed-channel-in-pieces", "c\x07" + conversation});
   list.push_back({"frame", "seed-channel-cut-off", "c\x40" + request.substr(0, 40)});
+}
+
+void add_rendezvous(std::vector<Seed>& list) {
+  using namespace control;
+  const auto call = [&](std::string_view name, const Call& what) {
+    list.push_back({"payload", "seed-call-" + std::string(name), "c" + to_text(what)});
+  };
+  call("put", PutCall{"address", R"({"port":7})"});
+  call("get", GetCall{1, "address", std::chrono::milliseconds(500)});
+  call("barrier", BarrierCall{std::chrono::milliseconds(500)});
+  list.push_back({"payload", "seed-hello", "h" + to_text(Hello{1, 8, "n1"})});
+  list.push_back({"payload", "seed-answer", "a" + to_text(Answer{"", "10.0.0.1:7"})});
+  list.push_back({"payload", "seed-answer-error", "a" + to_text(Answer{"rank 1 left", ""})});
 }
 
 void add_run(std::vector<Seed>& list) {
@@ -125,6 +139,7 @@ void add_ofi(std::vector<Seed>& list) {
 std::vector<Seed> seeds() {
   std::vector<Seed> list;
   add_frames(list);
+  add_rendezvous(list);
   add_run(list);
 #if RDMABENCH_HAVE_VERBS
   add_verbs(list);

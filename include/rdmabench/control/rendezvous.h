@@ -15,9 +15,9 @@
 
 namespace rdmabench::control {
 
-inline constexpr std::uint32_t kMaxRanks = 65536;
+inline constexpr std::uint32_t kMaxRanks = 16384;
 inline constexpr std::size_t kMaxKey = 64;            ///< bytes
-inline constexpr std::size_t kMaxValue = 256U << 10;  ///< bytes
+inline constexpr std::size_t kMaxValue = 128U << 10;  ///< bytes
 
 /// The port of a rendezvous whose launcher names a host for rank 0 but no port (Slurm).
 inline constexpr std::uint16_t kRendezvousPort = 18516;
@@ -29,11 +29,11 @@ struct Place {
   std::string source;  ///< what said so, for the report: "PMIx", "RANK and WORLD_SIZE (torchrun)"
 };
 
-/// What is not given is looked for in the environment: docs/launch.md has the order.
+/// What is not given is looked for in the environment: docs/deploy.md has the order.
 struct RendezvousOptions {
-  std::optional<std::uint32_t> rank;
-  std::optional<std::uint32_t> size;
-  std::optional<std::string> address;  ///< HOST:PORT or [IPV6]:PORT where rank 0 is to be found
+  std::optional<std::uint32_t> rank = {};
+  std::optional<std::uint32_t> size = {};
+  std::optional<std::string> address = {};  ///< HOST:PORT or [IPV6]:PORT where rank 0 is to be found
   std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
 };
 
@@ -75,8 +75,9 @@ class Rendezvous {
 
 /// Finds out the place of this process and meets the others. `options` go before the environment.
 ///
-/// Over TCP rank 0 listens and returns at once; the others return when they have reached it. Nobody
-/// waits here for all: put, then get or barrier.
+/// Over TCP rank 0 listens, serves from a thread of its own, which sleeps while nobody asks, and
+/// raises its soft limit of open files when the ranks need it. It returns at once; the others
+/// return when they have reached it. Nobody waits here for all: put, then get or barrier.
 ///
 /// Throws Error(usage): no launcher found, half of what it should say missing, rank >= size, no
 /// address. Throws Error(failed): rank 0 was not reached in time, two processes with one rank, the

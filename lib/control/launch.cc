@@ -1,0 +1,241 @@
+#include "launch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/printable.h"
+
+namespace rdmabench::control {
+namespace {
+
+constexpr std::size_t kShown = 60;  // characters of a variable's value in an error
+
+/// A launcher that tells each process its rank and the number of all by two variables.
+struct Launcher {
+  const char* name;
+  const char* rank;
+  const char* size;
+};
+
+constexpr Launcher kOurs{"rdmabench", "RDMABENCH_RANK", "RDMABENCH_SIZE"};
+constexpr Launcher kTorchrun{"torchrun", "RANK", "WORLD_SIZE"};
+constexpr Launcher kSlurm{"Slurm", "SLURM_PROCID", "SLURM_NTASKS"};
+constexpr std::array kInner{kOurs, kTorchrun};  // before PMIx
+constexpr std::array kOuter{
+    Launcher{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    Launcher{"MVAPICH2", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+    Launcher{"MPICH", "PMI_RANK", "PMI_SIZE"},
+    Launcher{"PALS", "PALS_RANKID", "PALS_SIZE"},
+    Launcher{"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+    kSlurm,
+};
+
+constexpr std::string_view kHowToStart =
+    "Start it with mpirun or srun, or set RDMABENCH_RANK, RDMABENCH_SIZE and "
+    "RDMABENCH_ADDRESS=HOST:PORT of rank 0.";
+
+std::uint32_t parse_number(std::string_view text, std::string_view name, std::uint32_t max) {
+  std::uint32_t number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc{} || end != text.data() + text.size() || number > max) {
+    throw Error(Fault::usage, fmt::format("{} is '{}'", name, printable(text, kShown)),
+                fmt::format("It has to be a whole number from 0 to {}.", max));
+  }
+  return number;
+}
+
+Place make_place(std::uint32_t rank, std::uint32_t size, std::string source) {
+  if (size == 0 || size > kMaxRanks) {
+    throw Error(Fault::usage, fmt::format("a size of {} ranks by {}", size, source),
+                fmt::format("It has to be 1 to {}.", kMaxRanks));
+  }
+  if (rank >= size) {
+    throw Error(Fault::usage, fmt::format("rank {} of {} by {}", rank, size, source),
+                fmt::format("Ranks count from 0 to {}.", size - 1));
+  }
+  return {rank, size, this_host(), std::move(source)};
+}
+
+/// Reads the environment once, in the order that the header gives.
+class Reader {
+ public:
+  Reader(const RendezvousOptions& options, const Environment& environment)
+      : options_(options), environment_(environment) {}
+
+  Launch launch(const std::function<bool()>& pmix) const {
+    if (auto place = of_options()) return over_tcp(std::move(*place));
+    for (const Launcher& launcher : kInner) {
+      if (auto place = of(launcher)) return over_tcp(std::move(*place));
+    }
+    const bool under_pmix = has_pmix_server();
+    if (under_pmix && !own_address() && pmix()) return {Launch::Way::pmix, {}, {}};
+    for (const Launcher& launcher : kOuter) {
+      if (auto place = of(launcher)) return over_tcp(std::move(*place));
+    }
+    if (under_pmix) {
+      throw Error(Fault::unavailable,
+                  "only PMIx would say rank and size here, and there is no libpmix",
+                  "Install libpmix (Debian: libpmix2), or set RDMABENCH_RANK, RDMABENCH_SIZE and "
+                  "RDMABENCH_ADDRESS.");
+    }
+    throw Error(Fault::usage, "no launcher found that says rank and size", kHowToStart);
+  }
+
+ private:
+  std::optional<Place> of_options() const {
+    if (!options_.rank && !options_.size) return std::nullopt;
+    if (!options_.rank || !options_.size) {
+      throw Error(Fault::usage,
+                  fmt::format("a {} without a {}", options_.rank ? "rank" : "size",
+                              options_.rank ? "size" : "rank"),
+                  "Give both, or leave both to the launcher.");
+    }
+    return make_place(*options_.rank, *options_.size, "options");
+  }
+
+  std::optional<Place> of(const Launcher& launcher) const {
+    const auto rank = environment_(launcher.rank);
+    const auto size = environment_(launcher.size);
+    if (!rank && !size) return std::nullopt;
+    if (std::string_view(launcher.name) == kSlurm.name && !environment_("SLURM_STEP_ID")) {
+      throw Error(Fault::usage, "inside a Slurm job, but not as one of its tasks",
+                  "Start it with srun: 'srun --mpi=pmix rdmabench ...'.");
+    }
+    if (!rank || !size) {
+      const char* there = rank ? launcher.rank : launcher.size;
+      throw Error(Fault::usage,
+                  fmt::format("{} is set to '{}', but {} is not", there,
+                              printable(rank ? *rank : *size, kShown),
+                              rank ? launcher.size : launcher.rank),
+                  fmt::format("{} sets both; set both or neither.", launcher.name));
+    }
+    return make_place(parse_number(*rank, launcher.rank, kMaxRanks - 1),
+                      parse_number(*size, launcher.size, kMaxRanks),
+                      fmt::format("{} and {} ({})", launcher.rank, launcher.size, launcher.name));
+  }
+
+  /// A PMIx server names itself by a variable for each version of its protocol.
+  bool has_pmix_server() const {
+    if (!environment_("PMIX_NAMESPACE") || !environment_("PMIX_RANK")) return false;
+    constexpr std::array kServers{"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+                                  "PMIX_SERVER_URI21", "PMIX_SERVER_URI2", "PMIX_SERVER_URI"};
+    return std::any_of(kServers.begin(), kServers.end(),
+                       [&](const char* name) { return environment_(name).has_value(); });
+  }
+
+  Launch over_tcp(Place place) const {
+    const auto address = find_address(place);
+    if (!address && place.size > 1) {
+      throw Error(
+          Fault::usage,
+          fmt::format("{} ranks by {}, but nothing says where rank 0 is", place.size, place.source),
+          "Set RDMABENCH_ADDRESS=HOST:PORT, or MASTER_ADDR and MASTER_PORT, alike for all "
+          "ranks.");
+    }
+    return {Launch::Way::tcp, std::move(place), address.value_or(Address{"localhost", 0})};
+  }
+
+  /// What was said to us and not to any program: it goes before PMIx.
+  std::optional<Address> own_address() const {
+    if (options_.address) return parse_address(*options_.address, "the address");
+    const auto text = environment_("RDMABENCH_ADDRESS");
+    return text ? std::optional(parse_address(*text, "RDMABENCH_ADDRESS")) : std::nullopt;
+  }
+
+  std::optional<Address> find_address(const Place& place) const {
+    if (auto address = own_address()) return address;
+    const auto host = environment_("MASTER_ADDR");
+    const auto port = environment_("MASTER_PORT");
+    if (host && port) return Address{*host, torch_port(*port)};
+    if (host || port) {
+      throw Error(Fault::usage,
+                  fmt::format("{} is set, but {} is not", host ? "MASTER_ADDR" : "MASTER_PORT",
+                              host ? "MASTER_PORT" : "MASTER_ADDR"),
+                  "Set both, or RDMABENCH_ADDRESS=HOST:PORT.");
+    }
+    auto nodes = environment_("SLURM_STEP_NODELIST");
+    if (!nodes) nodes = environment_("SLURM_JOB_NODELIST");
+    if (nodes && place.source.find(kSlurm.rank) != std::string::npos) {
+      return Address{first_host(*nodes), kRendezvousPort};
+    }
+    return std::nullopt;
+  }
+
+  /// torchrun's agent may listen on MASTER_PORT itself, for its own store.
+  std::uint16_t torch_port(const std::string& text) const {
+    const std::uint32_t port = parse_number(text, "MASTER_PORT", 65535);
+    const bool taken = environment_("TORCHELASTIC_USE_AGENT_STORE") == "True";
+    const std::uint32_t ours = port + (taken ? 1 : 0);
+    if (port == 0 || ours > 65535) {
+      throw Error(Fault::usage, fmt::format("MASTER_PORT is '{}'", printable(text, kShown)),
+                  fmt::format("It has to be 1 to {}.", taken ? 65534 : 65535));
+    }
+    return static_cast<std::uint16_t>(ours);
+  }
+
+  const RendezvousOptions& options_;
+  const Environment& environment_;
+};
+
+}  // namespace
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+Launch read_launch(const RendezvousOptions& options, const Environment& environment,
+                   const std::function<bool()>& pmix) {
+  return Reader(options, environment).launch(pmix);
+}
+
+Address parse_address(std::string_view text, std::string_view source) {
+  const std::size_t colon = text.rfind(':');
+  std::string_view host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find_first_of(":[]") != std::string_view::npos) {
+    host = {};  // of an IPv6 address without brackets the end cannot be told from a port
+  }
+  if (colon == std::string_view::npos || host.empty()) {
+    throw Error(Fault::usage, fmt::format("{} is '{}'", source, printable(text, kShown)),
+                "It has to be HOST:PORT or [IPV6]:PORT.");
+  }
+  const std::string_view port = text.substr(colon + 1);
+  const std::uint32_t number = parse_number(port, fmt::format("the port of {}", source), 65535);
+  if (number == 0) {
+    throw Error(Fault::usage, fmt::format("the port of {} is 0", source),
+                "All ranks have to know it beforehand: 1 to 65535.");
+  }
+  return {std::string(host), static_cast<std::uint16_t>(number)};
+}
+
+std::string first_host(std::string_view nodes) {
+  std::string host;
+  std::size_t at = 0;
+  while (at < nodes.size() && nodes[at] != ',') {
+    if (nodes[at] != '[') {
+      host += nodes[at++];
+      continue;
+    }
+    const std::size_t end = nodes.find(']', at);
+    const std::size_t first = nodes.find_first_of("-,]", at);
+    if (end == std::string_view::npos || first == at + 1) break;
+    host += nodes.substr(at + 1, first - at - 1);
+    at = end + 1;
+  }
+  if (host.empty() || (at < nodes.size() && nodes[at] != ',') || host.find(']') != host.npos) {
+    throw Error(Fault::usage,
+                fmt::format("Slurm's list of nodes is '{}'", printable(nodes, kShown)),
+                "Set RDMABENCH_ADDRESS=HOST:PORT of rank 0.");
+  }
+  return host;
+}
+
+}  // namespace rdmabench::control

@@ -1,0 +1,51 @@
+// What the launcher of this process says about it, read from the environment.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/control/rendezvous.h"
+
+namespace rdmabench::control {
+
+/// A variable of the environment; nothing where it is unset or empty.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+
+  bool operator==(const Address&) const = default;
+};
+
+struct Launch {
+  enum class Way : std::uint8_t { pmix, tcp };
+  Way way = Way::tcp;
+  Place place;      ///< of `tcp`; PMIx is asked for its own
+  Address address;  ///< of `tcp`: where rank 0 listens
+};
+
+/// The order is docs/deploy.md's: what the caller says, then RDMABENCH_*, torchrun, PMIx, Open MPI,
+/// MVAPICH2, MPICH, PALS, Flux, Slurm. A launcher within another speaks last and is looked at
+/// first, which is why Slurm comes at the end. `pmix` is whether this program can
+/// speak it, and is asked only under a PMIx server.
+///
+/// Throws Error(usage): nothing found, one half of a pair without the other, a number that is none,
+/// rank >= size, no address; Error(unavailable): only PMIx would do, and this program cannot.
+Launch read_launch(const RendezvousOptions& options, const Environment& environment,
+                   const std::function<bool()>& pmix);
+
+/// gethostname(2); "unknown" should that fail.
+std::string this_host();
+
+/// "HOST:PORT", "[::1]:PORT". `source` is who said so, for the error text. Throws Error(usage).
+Address parse_address(std::string_view text, std::string_view source);
+
+/// The first host of Slurm's notation: "n1" of "n1,n2", "rack02n8" of "rack[02-04]n[8,11]".
+/// Source: scontrol(1), "show hostnames". Throws Error(usage) when it is none.
+std::string first_host(std::string_view nodes);
+
+}  // namespace rdmabench::control

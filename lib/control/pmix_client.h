@@ -1,0 +1,61 @@
+// This process as a client of its PMIx server, where every call has a deadline.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pmix_library.h"
+#include "rdmabench/base/deadline.h"
+
+namespace rdmabench::control {
+
+struct PmixResult {
+  pmix_status_t status = PMIX_ERR_TIMEOUT;
+  std::string text;          ///< of a value that is a text
+  std::uint32_t number = 0;  ///< of a value that is a number
+};
+
+/// An answer that PMIx gives from a thread of its own, perhaps never.
+using PmixFuture = std::future<PmixResult>;
+
+/// Thread rule: one thread at a time. One instance in a process. Source: the PMIx standard, 4.1.
+class PmixClient {
+ public:
+  /// Throws Error(failed): the server does not answer in time, or refuses.
+  PmixClient(const PmixLibrary& library, std::chrono::milliseconds timeout);
+  /// Tells the server, for at most 5 s; without it the launcher takes us for a process that died.
+  ~PmixClient();
+  PmixClient(const PmixClient&) = delete;
+  PmixClient& operator=(const PmixClient&) = delete;
+
+  std::uint32_t rank() const noexcept { return self_.rank; }
+  std::uint32_t size() const noexcept { return size_; }
+  /// "OpenPMIx 4.2.2"
+  std::string version() const;
+
+  /// Throws Error(failed).
+  void put(const std::string& key, const std::string& value, Deadline deadline);
+
+  /// Asks for what `rank` put. `afresh` asks its server again where this one believes to know.
+  PmixFuture get(std::uint32_t rank, const std::string& key, bool afresh, Deadline deadline);
+
+  /// Meets all ranks, and gives each what the others have put.
+  PmixFuture fence(Deadline deadline);
+
+  /// "PMIX_ERR_NOT_FOUND"
+  std::string status_text(pmix_status_t status) const;
+
+ private:
+  const PmixLibrary& library_;
+  pmix_proc_t self_{};
+  std::uint32_t size_ = 0;
+};
+
+/// The result, or PMIX_ERR_TIMEOUT when the deadline passes.
+PmixResult await(PmixFuture& future, Deadline deadline);
+
+}  // namespace rdmabench::control

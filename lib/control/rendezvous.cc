@@ -1,0 +1,47 @@
+#include "rdmabench/control/rendezvous.h"
+
+#include <cstdlib>
+
+#include "launch.h"
+#include "rdmabench/features.h"
+#include "rendezvous_tcp.h"
+#if RDMABENCH_HAVE_PMIX
+#include "rendezvous_pmix.h"
+#endif
+
+namespace rdmabench::control {
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+#if RDMABENCH_HAVE_PMIX
+bool has_pmix() noexcept {
+  return pmix_library() != nullptr;
+}
+
+std::unique_ptr<Rendezvous> over_pmix(std::chrono::milliseconds timeout) {
+  return std::make_unique<PmixRendezvous>(std::make_unique<PmixClient>(*pmix_library(), timeout),
+                                          timeout);
+}
+#else
+bool has_pmix() noexcept {
+  return false;
+}
+
+std::unique_ptr<Rendezvous> over_pmix(std::chrono::milliseconds /*timeout*/) {
+  return nullptr;  // read_launch() does not choose it
+}
+#endif
+
+}  // namespace
+
+std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) {
+  const Launch launch = read_launch(options, environment, has_pmix);
+  if (launch.way == Launch::Way::pmix) return over_pmix(options.timeout);
+  return std::make_unique<TcpRendezvous>(launch, options.timeout);
+}
+
+}  // namespace rdmabench::control

@@ -1,0 +1,214 @@
+#include "rendezvous_board.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rdmabench/base/error.h"
+#include "wait.h"
+
+namespace rdmabench::control {
+namespace {
+
+constexpr std::size_t kNamed = 10;  // ranks in one error text
+
+}  // namespace
+
+std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  const std::size_t named = std::min(ranks.size(), kNamed);
+  for (std::size_t i = 0; i < named; ++i) {
+    const bool last = i + 1 == ranks.size();
+    if (i > 0) text += last ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  if (named < ranks.size()) text += fmt::format(" and {} more", ranks.size() - named);
+  return text;
+}
+
+void Board::join(const Hello& hello, std::string_view from) {
+  if (hello.size != ranks_.size()) {
+    throw Error(Fault::failed,
+                fmt::format("rank {} was told of {} ranks, rank 0 of {}", hello.rank, hello.size,
+                            ranks_.size()),
+                "Does another job use this address?");
+  }
+  if (hello.rank >= ranks_.size()) {
+    throw Error(Fault::failed, fmt::format("rank {} of {}", hello.rank, ranks_.size()));
+  }
+  Rank& rank = ranks_[hello.rank];
+  if (rank.state != State::absent) {
+    throw Error(Fault::failed,
+                fmt::format("rank {} {} already, from {}", hello.rank,
+                            rank.state == State::here ? "is here" : "was here", rank.who),
+                "Two processes have one rank, or another job uses this address.");
+  }
+  rank.state = State::here;
+  rank.who = fmt::format("{} ({})", hello.host, from);
+}
+
+void Board::leave(std::uint32_t number) {
+  Rank& rank = ranks_[number];
+  rank.state = State::left;
+  if (rank.wait) {
+    if (at_barrier(rank)) --at_barrier_;
+    rank.wait.reset();
+    std::erase(waiting_, number);
+  }
+  if (!left_) left_ = number;
+  const std::vector<std::uint32_t> waiting = waiting_;
+  for (const std::uint32_t other : waiting) {
+    const Wait& wait = *ranks_[other].wait;
+    const auto* get = std::get_if<GetCall>(&wait.call);
+    if (get == nullptr) {
+      reply(other, {why_no_barrier(wait.given), ""});
+    } else if (get->rank == number) {
+      reply(other, {why_no_value(*get, wait.given), ""});
+    }
+  }
+}
+
+void Board::call(std::uint32_t number, Call call) {
+  if (ranks_[number].wait) {
+    throw Error(Fault::failed, fmt::format("rank {} asks while it waits", number));
+  }
+  if (auto* put_call = std::get_if<PutCall>(&call)) {
+    put(number, std::move(*put_call));
+  } else if (const auto* get_call = std::get_if<GetCall>(&call)) {
+    get(number, *get_call);
+  } else {
+    barrier(number, std::get<BarrierCall>(call));
+  }
+}
+
+void Board::put(std::uint32_t number, PutCall call) {
+  Rank& rank = ranks_[number];
+  rank.bytes += call.key.size() + call.value.size();
+  if (rank.values.size() >= kMaxKeys || rank.bytes > kMaxBytes) {
+    throw Error(Fault::failed, fmt::format("rank {} put more than {} keys or {} bytes", number,
+                                           kMaxKeys, kMaxBytes));
+  }
+  const auto [entry, is_new] = rank.values.try_emplace(call.key, std::move(call.value));
+  if (!is_new) {
+    reply(number, {fmt::format("rank {} put '{}' before", number, call.key), ""});
+    return;
+  }
+  const std::vector<std::uint32_t> waiting = waiting_;
+  for (const std::uint32_t other : waiting) {
+    const auto* get = std::get_if<GetCall>(&ranks_[other].wait->call);
+    if (get != nullptr && get->rank == number && get->key == call.key) {
+      reply(other, {"", entry->second});
+    }
+  }
+  reply(number, {});
+}
+
+void Board::get(std::uint32_t number, const GetCall& call) {
+  if (call.rank >= ranks_.size()) {
+    throw Error(Fault::failed,
+                fmt::format("rank {} asks for rank {} of {}", number, call.rank, ranks_.size()));
+  }
+  const Rank& owner = ranks_[call.rank];
+  const auto found = owner.values.find(call.key);
+  if (found != owner.values.end()) {
+    reply(number, {"", found->second});
+  } else if (owner.state == State::left || call.wait.count() == 0) {
+    reply(number, {why_no_value(call, call.wait), ""});
+  } else {
+    ranks_[number].wait = Wait{call, Deadline::after(call.wait), call.wait};
+    waiting_.push_back(number);
+  }
+}
+
+void Board::barrier(std::uint32_t number, const BarrierCall& call) {
+  if (left_) {
+    reply(number, {why_no_barrier(call.wait), ""});
+    return;
+  }
+  ranks_[number].wait = Wait{call, Deadline::after(call.wait), call.wait};
+  waiting_.push_back(number);
+  if (++at_barrier_ == ranks_.size()) release_barrier();
+}
+
+void Board::release_barrier() {
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) reply(rank, {});
+}
+
+void Board::expire() {
+  const std::vector<std::uint32_t> waiting = waiting_;
+  for (const std::uint32_t number : waiting) {
+    const Wait& wait = *ranks_[number].wait;
+    if (!wait.until.passed()) continue;
+    const auto* get = std::get_if<GetCall>(&wait.call);
+    reply(number,
+          {get != nullptr ? why_no_value(*get, wait.given) : why_no_barrier(wait.given), ""});
+  }
+}
+
+std::optional<std::chrono::nanoseconds> Board::next_expiry() const {
+  std::optional<std::chrono::nanoseconds> next;
+  for (const std::uint32_t number : waiting_) {
+    const std::chrono::nanoseconds left = ranks_[number].wait->until.left();
+    next = next ? std::min(*next, left) : left;
+  }
+  return next;
+}
+
+std::vector<Board::Reply> Board::take_replies() {
+  return std::exchange(replies_, {});
+}
+
+/// Ends the rank's wait, if it waits.
+void Board::reply(std::uint32_t number, Answer answer) {
+  Rank& rank = ranks_[number];
+  if (rank.wait) {
+    if (at_barrier(rank)) --at_barrier_;
+    rank.wait.reset();
+    std::erase(waiting_, number);
+  }
+  replies_.push_back({number, std::move(answer)});
+}
+
+bool Board::at_barrier(const Rank& rank) const {
+  return rank.wait && std::holds_alternative<BarrierCall>(rank.wait->call);
+}
+
+std::string Board::name(std::uint32_t number) const {
+  const std::string& who = ranks_[number].who;
+  return who.empty() ? fmt::format("rank {}", number) : fmt::format("rank {} of {}", number, who);
+}
+
+std::string Board::why_no_value(const GetCall& call, std::chrono::milliseconds given) const {
+  const State state = ranks_[call.rank].state;
+  if (state == State::absent) {
+    return fmt::format("rank {} did not come within {}", call.rank, duration_text(given));
+  }
+  if (state == State::left) {
+    return fmt::format("{} left without putting '{}'", name(call.rank), call.key);
+  }
+  return fmt::format("{} is here, but did not put '{}' within {}", name(call.rank), call.key,
+                     duration_text(given));
+}
+
+std::string Board::why_no_barrier(std::chrono::milliseconds given) const {
+  if (left_) return fmt::format("{} left before the barrier", name(*left_));
+  std::vector<std::uint32_t> absent;
+  std::vector<std::uint32_t> busy;
+  for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
+    const Rank& rank = ranks_[number];
+    if (rank.state == State::absent) absent.push_back(number);
+    if (rank.state == State::here && !at_barrier(rank)) busy.push_back(number);
+  }
+  const std::string time = duration_text(given);
+  std::string text;
+  if (!absent.empty()) text = fmt::format("{} did not come within {}", ranks_text(absent), time);
+  if (!busy.empty()) {
+    if (!text.empty()) text += ", and ";
+    text += fmt::format("{} did not reach the barrier within {}",
+                        busy.size() == 1 ? name(busy.front()) : ranks_text(busy), time);
+  }
+  return text;
+}
+
+}  // namespace rdmabench::control

@@ -1,0 +1,89 @@
+// What rank 0 knows of the ranks: who came, what they put, who waits for what. No socket and no
+// clock of its own, so that every order of events can be tried.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/base/deadline.h"
+#include "rendezvous_messages.h"
+
+namespace rdmabench::control {
+
+/// What one rank may put in all.
+inline constexpr std::size_t kMaxKeys = 1024;
+inline constexpr std::size_t kMaxBytes = 4U << 20;
+
+/// Thread rule: one thread.
+class Board {
+ public:
+  struct Reply {
+    std::uint32_t rank;
+    Answer answer;
+  };
+
+  explicit Board(std::uint32_t size) : ranks_(size) {}
+
+  /// Takes a rank in. Throws Error(failed), to be told to it: of another size, or here already.
+  /// `from` is its address.
+  void join(const Hello& hello, std::string_view from);
+
+  /// Its connection is gone. Whoever waits for it is answered.
+  void leave(std::uint32_t rank);
+
+  /// Throws Error(failed) when no honest rank would ask that: its connection is to be closed.
+  void call(std::uint32_t rank, Call call);
+
+  /// Answers those who waited long enough.
+  void expire();
+
+  /// What is left until expire() has something to do; nothing when nobody waits.
+  std::optional<std::chrono::nanoseconds> next_expiry() const;
+
+  /// What is to be sent now. A rank that is waiting gets exactly one reply.
+  std::vector<Reply> take_replies();
+
+ private:
+  enum class State : std::uint8_t { absent, here, left };
+
+  /// A call that cannot be answered yet.
+  struct Wait {
+    Call call;  // a get or a barrier
+    Deadline until;
+    std::chrono::milliseconds given;
+  };
+
+  struct Rank {
+    State state = State::absent;
+    std::string who;  // host and address, for error texts
+    std::map<std::string, std::string> values;
+    std::size_t bytes = 0;
+    std::optional<Wait> wait;
+  };
+
+  void put(std::uint32_t rank, PutCall call);
+  void get(std::uint32_t rank, const GetCall& call);
+  void barrier(std::uint32_t rank, const BarrierCall& call);
+  void release_barrier();
+  void reply(std::uint32_t rank, Answer answer);
+  bool at_barrier(const Rank& rank) const;
+  std::string name(std::uint32_t rank) const;
+  std::string why_no_value(const GetCall& call, std::chrono::milliseconds given) const;
+  std::string why_no_barrier(std::chrono::milliseconds given) const;
+
+  std::vector<Rank> ranks_;
+  std::vector<std::uint32_t> waiting_;  // the ranks with a `wait`
+  std::uint32_t at_barrier_ = 0;
+  std::optional<std::uint32_t> left_;  // the first that left: no barrier will be whole again
+  std::vector<Reply> replies_;
+};
+
+/// "rank 5"; "ranks 1, 2 and 7"; of many the first ten, "and 90 more".
+std::string ranks_text(const std::vector<std::uint32_t>& ranks);
+
+}  // namespace rdmabench::control

@@ -1,0 +1,110 @@
+#include "rendezvous_messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/fields.h"
+#include "rdmabench/control/printable.h"
+
+namespace rdmabench::control {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kMaxHost = 256;    // bytes; gethostname(2) gives at most 64
+constexpr std::size_t kMaxError = 2000;  // bytes
+
+std::chrono::milliseconds get_wait(const Json& json) {
+  return std::chrono::milliseconds(get_uint(json, "wait_ms", 0, kMaxWait.count()));
+}
+
+std::string get_key(const Json& json) {
+  std::string key = get_string(json, "key", kMaxKey);
+  if (!is_key(key)) {
+    throw Error(Fault::failed, fmt::format("a key '{}' in a message", printable(key)),
+                "Install the same rdmabench everywhere.");
+  }
+  return key;
+}
+
+Json to_json(const PutCall& put) {
+  return {{"call", "put"}, {"key", put.key}, {"value", put.value}};
+}
+Json to_json(const GetCall& get) {
+  return {{"call", "get"}, {"rank", get.rank}, {"key", get.key}, {"wait_ms", get.wait.count()}};
+}
+Json to_json(const BarrierCall& barrier) {
+  return {{"call", "barrier"}, {"wait_ms", barrier.wait.count()}};
+}
+
+}  // namespace
+
+bool is_key(std::string_view text) noexcept {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !text.empty() && text.size() <= kMaxKey &&
+         text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+bool is_value(std::string_view text) {
+  if (text.size() > kMaxValue || text.find('\0') != std::string_view::npos) return false;
+  try {
+    static_cast<void>(Json(text).dump());  // the one check of UTF-8 at hand
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
+std::string to_text(const Hello& hello) {
+  return Json{{"rendezvous", kVersion},
+              {"rank", hello.rank},
+              {"size", hello.size},
+              {"host", printable(hello.host, kMaxHost - 3)}}
+      .dump();
+}
+
+std::string to_text(const Call& call) {
+  return std::visit([](const auto& one) { return to_json(one).dump(); }, call);
+}
+
+std::string to_text(const Answer& answer) {
+  return Json{{"error", printable(answer.error, kMaxError - 3)}, {"value", answer.value}}.dump();
+}
+
+Hello parse_hello(std::string_view text) {
+  const Json json = parse_object(text, "hello");
+  static_cast<void>(get_uint<std::uint32_t>(json, "rendezvous", kVersion, kVersion));
+  return {get_uint<std::uint32_t>(json, "rank", 0, kMaxRanks - 1),
+          get_uint<std::uint32_t>(json, "size", 1, kMaxRanks),
+          printable(get_string(json, "host", kMaxHost))};
+}
+
+Call parse_call(std::string_view text) {
+  const Json json = parse_object(text, "request");
+  const std::string call = get_string(json, "call", kMaxKey);
+  if (call == "put") {
+    std::string value = get_string(json, "value", kMaxValue);
+    if (!is_value(value)) throw Error(Fault::failed, "a value with a NUL in a message");
+    return PutCall{get_key(json), std::move(value)};
+  }
+  if (call == "get") {
+    return GetCall{get_uint<std::uint32_t>(json, "rank", 0, kMaxRanks - 1), get_key(json),
+                   get_wait(json)};
+  }
+  if (call == "barrier") return BarrierCall{get_wait(json)};
+  throw Error(Fault::failed, fmt::format("a call '{}' in a message", printable(call)),
+              "Install the same rdmabench everywhere.");
+}
+
+Answer parse_answer(std::string_view text) {
+  const Json json = parse_object(text, "result");
+  return {printable(get_string(json, "error", kMaxError), kMaxError),
+          get_string(json, "value", kMaxValue)};
+}
+
+}  // namespace rdmabench::control

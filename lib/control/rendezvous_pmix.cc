@@ -1,0 +1,115 @@
+#include "rendezvous_pmix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "launch.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/printable.h"
+#include "rendezvous_board.h"
+#include "wait.h"
+
+namespace rdmabench::control {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{
+    20};  // before a key that is not there is asked for again
+constexpr std::chrono::seconds kAttempt{1};
+constexpr std::chrono::seconds kInquiry{1};  // into who is missing
+
+// Other libraries of this process may put keys too.
+constexpr std::string_view kPrefix = "rdmabench.";
+
+std::string full(std::string_view key) {
+  return fmt::format("{}{}", kPrefix, key);
+}
+
+Place place_of(const PmixClient& client) {
+  return {client.rank(), client.size(), this_host(), client.version()};
+}
+
+/// Whether the key may appear yet.
+bool may_come(pmix_status_t status) {
+  return status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT;
+}
+
+}  // namespace
+
+PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client,
+                               std::chrono::milliseconds timeout)
+    : Rendezvous(place_of(*client)),
+      client_(std::move(client)),
+      checks_(place().size),
+      timeout_(timeout) {}
+
+void PmixRendezvous::put(std::string_view key, std::string_view value) {
+  checks_.put(key, value);
+  client_->put(full(key), std::string(value), Deadline::after(timeout_));
+}
+
+std::string PmixRendezvous::get(std::uint32_t rank, std::string_view key, Deadline deadline) {
+  checks_.get(rank, key);
+  const auto given = deadline.left();
+  for (bool afresh = false;; afresh = true) {
+    const Deadline attempt =
+        Deadline::after(std::min<std::chrono::nanoseconds>(kAttempt, deadline.left()));
+    PmixFuture future = client_->get(rank, full(key), afresh, attempt);
+    PmixResult result = await(future, attempt);
+    if (result.status == PMIX_SUCCESS) return std::move(result.text);
+    if (!may_come(result.status)) {
+      throw Error(Fault::failed, fmt::format("PMIx_Get('{}') of {}: {}", key, who(rank),
+                                             client_->status_text(result.status)));
+    }
+    if (deadline.passed()) {
+      throw Error(Fault::failed, fmt::format("{} did not put '{}' within {}", who(rank), key,
+                                             duration_text(given)));
+    }
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kPause, deadline.left()));
+  }
+}
+
+/// Before the fence each rank leaves a mark, for a fence that fails does not tell who is missing.
+void PmixRendezvous::barrier(Deadline deadline) {
+  const auto given = deadline.left();
+  const std::string mark = fmt::format("{}barrier.{}", kPrefix, ++barriers_);
+  client_->put(mark, "here", deadline);
+  PmixFuture future = client_->fence(deadline);
+  const PmixResult result = await(future, deadline);
+  if (result.status == PMIX_SUCCESS) return;
+  throw Error(Fault::failed, why_no_barrier(mark, result.status, given));
+}
+
+/// "rank 3 (n7)": the launcher knows the host even of a rank that never came.
+std::string PmixRendezvous::who(std::uint32_t rank) {
+  const Deadline soon = Deadline::after(kInquiry);
+  PmixFuture future = client_->get(rank, PMIX_HOSTNAME, false, soon);
+  const PmixResult host = await(future, soon);
+  return host.status == PMIX_SUCCESS ? fmt::format("rank {} of {}", rank, printable(host.text, 64))
+                                     : fmt::format("rank {}", rank);
+}
+
+std::string PmixRendezvous::why_no_barrier(const std::string& mark, pmix_status_t status,
+                                           std::chrono::nanoseconds given) {
+  const Deadline soon = Deadline::after(kInquiry);
+  std::vector<PmixFuture> marks;
+  for (std::uint32_t rank = 0; rank < place().size; ++rank) {
+    marks.push_back(client_->get(rank, mark, true, soon));
+  }
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 0; rank < place().size; ++rank) {
+    if (await(marks[rank], soon).status != PMIX_SUCCESS) missing.push_back(rank);
+  }
+  if (missing.empty()) {
+    return fmt::format("the barrier of all ranks within {}: {}", duration_text(given),
+                       client_->status_text(status));
+  }
+  return fmt::format("{} did not reach the barrier within {}",
+                     missing.size() == 1 ? who(missing.front()) : ranks_text(missing),
+                     duration_text(given));
+}
+
+}  // namespace rdmabench::control

@@ -1,0 +1,35 @@
+// A rendezvous over PMIx, which the launcher serves: mpirun of Open MPI, srun --mpi=pmix.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pmix_client.h"
+#include "rdmabench/control/rendezvous.h"
+#include "rendezvous_checks.h"
+
+namespace rdmabench::control {
+
+class PmixRendezvous : public Rendezvous {
+ public:
+  PmixRendezvous(std::unique_ptr<PmixClient> client, std::chrono::milliseconds timeout);
+
+  void put(std::string_view key, std::string_view value) override;
+  std::string get(std::uint32_t rank, std::string_view key, Deadline deadline) override;
+  void barrier(Deadline deadline) override;
+
+ private:
+  std::string who(std::uint32_t rank);
+  std::string why_no_barrier(const std::string& mark, pmix_status_t status,
+                             std::chrono::nanoseconds given);
+
+  std::unique_ptr<PmixClient> client_;
+  RendezvousChecks checks_;
+  std::chrono::milliseconds timeout_;
+  std::uint64_t barriers_ = 0;
+};
+
+}  // namespace rdmabench::control

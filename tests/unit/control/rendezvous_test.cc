@@ -1,0 +1,267 @@
+#include "rdmabench/control/rendezvous.h"
+
+#include <atomic>
+#include <barrier>
+#include <vector>
+
+#include "control/rendezvous_messages.h"
+#include "peers.h"
+
+namespace rdmabench::control {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+/// A port that was free a moment ago.
+std::uint16_t free_port() {
+  return Listener("127.0.0.1", 0).port();
+}
+
+/// The ranks of one job on this host.
+class Job {
+ public:
+  explicit Job(std::uint32_t size) : size_(size) {}
+
+  std::uint16_t port() const { return port_; }
+
+  std::unique_ptr<Rendezvous> start(std::uint32_t rank,
+                                    std::chrono::milliseconds timeout = 20s) const {
+    return make_rendezvous({rank, size_, "127.0.0.1:" + std::to_string(port_), timeout});
+  }
+
+  /// Runs `body` as every rank of `ranks`, each in a thread, rank 0 outliving the others.
+  void run(const std::vector<std::uint32_t>& ranks, const auto& body) const {
+    std::barrier done(static_cast<std::ptrdiff_t>(ranks.size()));
+    std::vector<std::thread> threads;
+    for (const std::uint32_t rank : ranks) {
+      threads.emplace_back([&, rank] {
+        try {
+          const auto rendezvous = start(rank);
+          body(*rendezvous);
+          done.arrive_and_wait();
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << "rank " << rank << ": " << error.what();
+          done.arrive_and_drop();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  std::uint32_t size_;
+  std::uint16_t port_ = free_port();
+};
+
+TEST(Rendezvous, OfOneRankWorks) {
+  const auto alone = make_rendezvous({.rank = 0, .size = 1});
+  alone->put("a", "b");
+  EXPECT_EQ(alone->get(0, "a", plenty()), "b");
+  alone->barrier(plenty());
+  EXPECT_EQ(alone->place().size, 1U);
+  EXPECT_EQ(alone->place().source, "options");
+}
+
+TEST(Rendezvous, EveryRankReadsWhatEveryRankPut) {
+  constexpr std::uint32_t kSize = 8;
+  std::atomic<int> arrived{0};
+  Job(kSize).run({0, 1, 2, 3, 4, 5, 6, 7}, [&](Rendezvous& self) {
+    const std::string own = std::to_string(self.place().rank);
+    self.put("name", "rank " + own + " \xc3\xa9\n\"{}");
+    for (std::uint32_t other = 0; other < kSize; ++other) {
+      EXPECT_EQ(self.get(other, "name", plenty()),
+                "rank " + std::to_string(other) + " \xc3\xa9\n\"{}");
+    }
+    for (int round = 1; round <= 3; ++round) {
+      ++arrived;
+      self.barrier(plenty());
+      EXPECT_GE(arrived, round * static_cast<int>(kSize));
+    }
+  });
+}
+
+TEST(Rendezvous, CarriesTheLongestValue) {
+  Job(2).run({0, 1}, [](Rendezvous& self) {
+    // JSON needs six bytes for each of these.
+    const std::string longest(kMaxValue, '\x1f');
+    if (self.place().rank == 1) self.put("long", longest);
+    EXPECT_EQ(self.get(1, "long", plenty()), longest);
+  });
+}
+
+TEST(Rendezvous, GetWaitsForARankThatIsLate) {
+  const Job job(2);
+  std::thread late([&] {
+    std::this_thread::sleep_for(50ms);
+    const auto self = job.start(1);
+    std::this_thread::sleep_for(50ms);
+    self->put("k", "v");
+    self->barrier(plenty());
+  });
+  const auto self = job.start(0);
+  EXPECT_EQ(self->get(1, "k", plenty()), "v");
+  self->barrier(plenty());
+  late.join();
+}
+
+TEST(Rendezvous, ARankWaitsForRankZeroToStart) {
+  const Job job(2);
+  std::unique_ptr<Rendezvous> early;
+  std::thread first([&] { early = job.start(1); });
+  std::this_thread::sleep_for(50ms);
+  const auto zero = job.start(0);
+  first.join();
+  EXPECT_EQ(early->place().rank, 1U);
+}
+
+TEST(Rendezvous, NamesTheRankThatNeverCame) {
+  const Job job(4);
+  const auto zero = job.start(0);
+  const auto two = job.start(2);
+  EXPECT_THAT(complaint([&] { zero->get(3, "k", brief()); }),
+              ContainsRegex("^rank 3 did not come within [0-9]+ ms$"));
+  EXPECT_THAT(complaint([&] { zero->barrier(brief()); }),
+              ContainsRegex("^ranks 1 and 3 did not come within [0-9]+ ms, and rank 2 of " +
+                            two->place().host +
+                            " .127.0.0.1. did not reach the barrier within [0-9]+ ms$"));
+}
+
+TEST(Rendezvous, NamesTheRankThatPutNothing) {
+  const Job job(2);
+  const auto zero = job.start(0);
+  const auto one = job.start(1);
+  EXPECT_THAT(complaint([&] { zero->get(1, "k", brief()); }),
+              AllOf(StartsWith("rank 1 of "), HasSubstr("is here, but did not put 'k' within")));
+  one->put("k", "late");
+  EXPECT_EQ(zero->get(1, "k", plenty()), "late");
+}
+
+TEST(Rendezvous, NamesTheRankThatLeftWhileOthersWait) {
+  const Job job(3);
+  const auto zero = job.start(0);
+  const auto one = job.start(1);
+  auto two = job.start(2);
+  std::thread leaver([&] {
+    std::this_thread::sleep_for(30ms);
+    two.reset();
+  });
+  std::string getting;
+  std::thread getter([&] { getting = complaint([&] { one->get(2, "k", plenty()); }); });
+  EXPECT_THAT(complaint([&] { zero->barrier(plenty()); }),
+              AllOf(StartsWith("rank 2 of "), HasSubstr("left before the barrier")));
+  leaver.join();
+  getter.join();
+  EXPECT_THAT(getting, HasSubstr("left without putting 'k'"));
+  EXPECT_THAT(complaint([&] { one->barrier(plenty()); }), HasSubstr("rank 2 of "));
+}
+
+TEST(Rendezvous, RefusesTheSecondOfARank) {
+  const Job job(2);
+  const auto zero = job.start(0);
+  const auto one = job.start(1);
+  EXPECT_THAT(complaint([&] { job.start(1); }),
+              AllOf(HasSubstr("rank 1 is here already, from "), HasSubstr("127.0.0.1"),
+                    HasSubstr("Two processes have one rank")));
+  zero->put("k", "v");
+  EXPECT_EQ(one->get(0, "k", plenty()), "v");  // the first one stays
+}
+
+TEST(Rendezvous, RefusesARankOfAnotherSize) {
+  const Job job(2);
+  const auto zero = job.start(0);
+  EXPECT_THAT(complaint([&] {
+                make_rendezvous({1, 3, "127.0.0.1:" + std::to_string(job.port()), 20s});
+              }),
+              HasSubstr("rank 1 was told of 3 ranks, rank 0 of 2"));
+}
+
+TEST(Rendezvous, SaysThatItsPortIsTaken) {
+  const Listener other("127.0.0.1", 0);
+  EXPECT_THAT(complaint([&] {
+                make_rendezvous({0, 2, "127.0.0.1:" + std::to_string(other.port()), 20s});
+              }),
+              AllOf(HasSubstr("rank 0 cannot serve the others: listen on port "),
+                    HasSubstr("EADDRINUSE"), HasSubstr("Does another job use this port?")));
+}
+
+TEST(Rendezvous, SaysThatRankZeroWasNotReached) {
+  const Job job(2);
+  EXPECT_THAT(
+      complaint([&] { job.start(1, 80ms); }),
+      AllOf(HasSubstr("rank 1 did not reach rank 0 at 127.0.0.1:"), HasSubstr("within 80 ms"),
+            HasSubstr("ECONNREFUSED"), HasSubstr("Is rank 0 started")));
+}
+
+TEST(Rendezvous, SaysThatRankZeroHasLeft) {
+  const Job job(2);
+  auto zero = job.start(0);
+  const auto one = job.start(1);
+  zero.reset();
+  EXPECT_THAT(complaint([&] { one->barrier(plenty()); }), StartsWith("rank 0: "));
+}
+
+TEST(Rendezvous, RefusesWrongKeysValuesAndRanks) {
+  const auto alone = make_rendezvous({.rank = 0, .size = 1});
+  EXPECT_THAT(complaint([&] { alone->put("", "v"); }), HasSubstr("the key ''"));
+  EXPECT_THAT(complaint([&] { alone->put("a b", "v"); }), HasSubstr("the key 'a b'"));
+  EXPECT_THAT(complaint([&] { alone->put(std::string(kMaxKey + 1, 'k'), "v"); }),
+              HasSubstr("It has to be 1 to 64"));
+  EXPECT_THAT(complaint([&] { alone->put("k", std::string("\0", 1)); }), HasSubstr("without NUL"));
+  EXPECT_THAT(complaint([&] { alone->put("k", "\xff"); }), HasSubstr("UTF-8"));
+  EXPECT_THAT(complaint([&] { alone->put("k", std::string(kMaxValue + 1, 'v')); }),
+              HasSubstr("at most 131072 bytes"));
+  alone->put("k", "");
+  EXPECT_THAT(complaint([&] { alone->put("k", "v"); }), HasSubstr("'k' was put before"));
+  EXPECT_EQ(alone->get(0, "k", plenty()), "");
+  EXPECT_THAT(complaint([&] { alone->get(1, "k", plenty()); }), HasSubstr("a key of rank 1"));
+}
+
+/// A peer that says `bytes` must cost rank 0 nothing but its connection.
+void expect_shrugged_off(const std::string& bytes) {
+  const Job job(2);
+  const auto zero = job.start(0);
+  RawSocket hostile;
+  hostile.connect(job.port());
+  hostile.write(bytes);
+  const auto one = job.start(1);
+  one->put("k", "v");
+  EXPECT_EQ(zero->get(1, "k", plenty()), "v") << bytes;
+  hostile.reset();
+  EXPECT_EQ(zero->get(1, "k", plenty()), "v") << bytes;
+}
+
+TEST(Rendezvous, ShrugsOffStrangers) {
+  expect_shrugged_off("");
+  expect_shrugged_off("GET / HTTP/1.1\r\n\r\n");
+  expect_shrugged_off(frame(MessageType::hello, "{}").substr(0, 9));
+  expect_shrugged_off(frame(MessageType::hello, "[1]"));
+  expect_shrugged_off(frame(MessageType::hello, to_text(Hello{7, 2, "x"})));
+  expect_shrugged_off(frame(MessageType::hello, to_text(Hello{0, 2, "x"})));
+  expect_shrugged_off(frame(MessageType::request, to_text(Call{BarrierCall{1ms}})));
+  expect_shrugged_off(frame(MessageType::bye));
+}
+
+TEST(Rendezvous, ARankThatBreaksTheRulesIsTheOneThatLeft) {
+  const std::string hello = frame(MessageType::hello, to_text(Hello{1, 2, "evil"}));
+  const auto request = [](const Call& call) { return frame(MessageType::request, to_text(call)); };
+  for (const std::string& breach :
+       {frame(MessageType::request, "{}"), frame(MessageType::hello, "{}"),
+        request(GetCall{2, "k", 1ms}), request(GetCall{0, "k", 10s}) + request(BarrierCall{10s}),
+        frame(MessageType::request, R"({"call":"put","key":"a b","value":""})"),
+        frame(MessageType::request, R"({"call":"put","key":"a","value":"\u0000"})")}) {
+    const Job job(2);
+    const auto zero = job.start(0);
+    RawSocket hostile;
+    hostile.connect(job.port());
+    hostile.write(hello + breach);
+    EXPECT_THAT(complaint([&] { zero->barrier(plenty()); }),
+                HasSubstr("rank 1 of evil (127.0.0.1) left before the barrier"));
+  }
+}
+
+}  // namespace
+}  // namespace rdmabench::control
