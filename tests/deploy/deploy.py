@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Checks deploy/ as far as it can be without a cluster: schema, and that its files agree with one another.
+
+Usage: deploy.py PROJECT_ROOT
+"""
+
+import copy
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+import jsonschema
+import yaml
+
+ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+INSTRUCTIONS = {"ARG", "CMD", "COPY", "ENV", "FROM", "RUN", "USER", "WORKDIR"}
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """A Dockerfile's, each with its continued lines as one."""
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    whole = re.sub(r"\\\n", "", "\n".join(lines))
+    return [tuple(line.split(None, 1)) for line in whole.splitlines() if line.strip()]
+
+
+class Dockerfile(unittest.TestCase):
+    def setUp(self) -> None:
+        self.text = (ROOT / "deploy/docker/Dockerfile").read_text()
+        self.steps = instructions(self.text)
+
+    def values(self, name: str) -> list[str]:
+        return [value for instruction, value in self.steps if instruction == name]
+
+    def test_instructions_are_known(self) -> None:
+        self.assertLessEqual({name for name, _ in self.steps}, INSTRUCTIONS)
+
+    def test_what_is_copied_exists(self) -> None:
+        stages = {value.split(" AS ")[1] for value in self.values("FROM")}
+        for value in self.values("COPY"):
+            words = value.split()
+            if words[0].startswith("--from="):
+                self.assertIn(words[0].removeprefix("--from="), stages)
+            else:
+                for source in words[:-1]:
+                    self.assertTrue((ROOT / source).exists(), source)
+
+    def test_stages_build_on_stages_before(self) -> None:
+        seen = {"debian:${DEBIAN}-slim"}
+        for value in self.values("FROM"):
+            source, stage = value.split(" AS ")
+            self.assertIn(source, seen)
+            seen.add(stage)
+
+    def test_shell_of_every_step_parses(self) -> None:
+        for command in self.values("RUN"):
+            done = subprocess.run(["sh", "-n", "-c", command], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_it_does_not_end_as_root(self) -> None:
+        self.assertEqual(self.values("USER"), ["mpiuser"])
+
+    def test_the_download_is_pinned(self) -> None:
+        arguments = dict(value.split("=", 1) for value in self.values("ARG"))
+        self.assertRegex(arguments["EFA_INSTALLER"], r"^\d+\.\d+\.\d+$")
+        self.assertRegex(arguments["EFA_INSTALLER_SHA256"], r"^[0-9a-f]{64}$")
+        self.assertIn("sha256sum --check", self.text)
+
+
+class MpiJob(unittest.TestCase):
+    def setUp(self) -> None:
+        self.job = yaml.safe_load((ROOT / "deploy/kubernetes/mpijob-efa.yaml").read_text())
+        self.schema = json.loads((ROOT / "tests/deploy/mpijob.schema.json").read_text())
+        replicas = self.job["spec"]["mpiReplicaSpecs"]
+        self.launcher = replicas["Launcher"]["template"]["spec"]["containers"][0]
+        self.worker = replicas["Worker"]["template"]["spec"]["containers"][0]
+        self.dockerfile = (ROOT / "deploy/docker/Dockerfile").read_text()
+
+    def test_it_has_known_fields_of_the_right_kind(self) -> None:
+        jsonschema.validate(self.job, self.schema)
+
+    def test_the_schema_sees_mistakes(self) -> None:
+        for path, value in ((("spec", "slotPerWorker"), 1), (("spec", "slotsPerWorker"), "1"),
+                            (("spec", "runPolicy", "cleanPodPolicy"), "running"),
+                            (("apiVersion",), "kubeflow.org/v1")):
+            job = copy.deepcopy(self.job)
+            place = job
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = value
+            with self.assertRaises(jsonschema.ValidationError, msg=path):
+                jsonschema.validate(job, self.schema)
+
+    def test_as_many_ranks_as_workers(self) -> None:
+        ranks = self.job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"]
+        ranks *= self.job["spec"]["slotsPerWorker"]
+        self.assertEqual(ranks, 2)
+        self.assertEqual(re.findall(r"mpirun -n (\d+)", self.launcher["args"][0]), [str(ranks)])
+
+    def test_resources_that_cannot_be_overcommitted_are_equal(self) -> None:
+        resources = self.worker["resources"]
+        self.assertEqual(resources["requests"], resources["limits"])
+        self.assertLessEqual({"vpc.amazonaws.com/efa", "hugepages-2Mi", "memory", "cpu"},
+                             resources["requests"].keys())
+        self.assertNotIn("vpc.amazonaws.com/efa", self.launcher["resources"]["requests"])
+
+    def test_volumes_that_are_mounted_exist(self) -> None:
+        pod = self.job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        self.assertEqual({mount["name"] for mount in self.worker["volumeMounts"]}, volumes)
+
+    def test_image_user_port_and_keys_agree_with_the_dockerfile(self) -> None:
+        sshd = (ROOT / "deploy/docker/sshd_config").read_text()
+        port = self.worker["readinessProbe"]["tcpSocket"]["port"]
+        self.assertIn(f"\nPort {port}\n", sshd)
+        self.assertIn(f"  Port {port}\\n", self.dockerfile)
+        user = self.worker["securityContext"]["runAsUser"]
+        self.assertEqual(user, self.launcher["securityContext"]["runAsUser"])
+        self.assertIn(f"useradd --create-home --uid {user} mpiuser", self.dockerfile)
+        self.assertIn(f"HostKey {self.job['spec']['sshAuthMountPath']}/id_rsa\n", sshd)
+        self.assertEqual(self.worker["image"], self.launcher["image"])
+        command = re.search(r"^CMD (\[.*\])$", self.dockerfile, re.MULTILINE)
+        self.assertEqual(self.worker["command"], json.loads(command.group(1)))
+
+    def test_shell_of_the_launcher_parses(self) -> None:
+        subprocess.run(["sh", "-n", "-c", self.launcher["args"][0]], check=True)
+
+
+class Sbatch(unittest.TestCase):
+    def setUp(self) -> None:
+        self.path = ROOT / "deploy/slurm/fabric.sbatch"
+        self.text = self.path.read_text()
+
+    def test_shell_parses(self) -> None:
+        subprocess.run(["sh", "-n", self.path], check=True)
+
+    def test_options_come_before_the_first_command(self) -> None:
+        lines = self.text.splitlines()
+        options = [number for number, line in enumerate(lines) if line.startswith("#SBATCH")]
+        first = next(number for number, line in enumerate(lines) if line and line[0] != "#")
+        self.assertTrue(options)
+        self.assertLess(max(options), first)
+        for number in options:
+            self.assertRegex(lines[number], r"^#SBATCH --[a-z-]+(=\S+)?$")
+
+    def test_one_task_on_each_node(self) -> None:
+        self.assertIn("#SBATCH --ntasks-per-node=1\n", self.text)
+        steps = [line for line in self.text.splitlines() if line.startswith("srun ")]
+        self.assertEqual(len(steps), 3)
+        for step in steps:
+            self.assertIn("--ntasks-per-node=1", shlex.split(step.rstrip("\\ ").replace("'", "")))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])
