@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Ranks that real launchers start find one another: mpirun over PMIx and over TCP, and by torchrun's names.
+
+Usage: launchers.py RENDEZVOUS_PEER [--slurm ONE_NODE] [--pmix yes|no]
+
+With --slurm the launcher is srun, in the Slurm of one node that ONE_NODE starts. Exits 77 when the
+launcher is not installed.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SECONDS = 60
+OPTIONS = argparse.Namespace()
+OURS = ("RDMABENCH_", "PMI", "OMPI_", "SLURM_", "MASTER_", "RANK", "WORLD_SIZE", "TORCHELASTIC_")
+
+
+def environment(**more: str) -> dict[str, str]:
+    """This one's without what a launcher around us says."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    clean.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    return {**clean, **more}
+
+
+def free_port() -> int:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        return holder.getsockname()[1]
+
+
+def run(command: list[str], folder: str | None = None, **more: str) -> subprocess.CompletedProcess:
+    return subprocess.run(command, env=environment(**more), capture_output=True, text=True,
+                          timeout=SECONDS, cwd=folder)
+
+
+class Case(unittest.TestCase):
+    def expect(self, done: subprocess.CompletedProcess, out: str) -> None:
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        self.assertRegex(done.stdout, out)
+
+    def expect_missed(self, done: subprocess.CompletedProcess, ranks: int) -> None:
+        """Each of the others said that rank 1 put nothing, and that it was not at the barrier."""
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 2 * (ranks - 1), done)
+        for line in lines:
+            self.assertRegex(line, r"^rank 1\b.* did not (put 'k'|reach the barrier) "
+                                   r"within (1 s|\d+ ms)$")
+
+
+class Mpirun(Case):
+    COMMAND = ["mpirun", "--oversubscribe", "-n", "4"]
+
+    @unittest.skipUnless(shutil.which("mpirun"), "no mpirun")
+    def setUp(self) -> None:
+        pass
+
+    def test_ranks_meet(self) -> None:
+        source = "OpenPMIx" if OPTIONS.pmix else "OMPI_COMM_WORLD_RANK"
+        more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
+        self.expect(run([*self.COMMAND, OPTIONS.peer, "meet"], **more),
+                    rf"^4 ranks met on \S+ by {source}")
+
+    def test_an_address_goes_round_pmix(self) -> None:
+        self.expect(run([*self.COMMAND, OPTIONS.peer, "meet"],
+                        RDMABENCH_ADDRESS=f"127.0.0.1:{free_port()}"),
+                    r"^4 ranks met on \S+ by OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE")
+
+    def test_a_rank_that_is_missing_is_named(self) -> None:
+        more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
+        self.expect_missed(run([*self.COMMAND, OPTIONS.peer, "missing"], **more), 4)
+
+
+class Environment(Case):
+    def start(self, rank: int, size: int, port: int, **more: str) -> subprocess.Popen:
+        names = {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",
+                 "MASTER_PORT": str(port)}
+        return subprocess.Popen([OPTIONS.peer, "meet"], env=environment(**names, **more),
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_ranks_meet_by_the_names_of_torchrun(self) -> None:
+        port = free_port()
+        ranks = [self.start(rank, 4, port) for rank in (3, 2, 1, 0)]
+        output = [rank.communicate(timeout=SECONDS) for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0] * 4, output)
+        self.assertIn("4 ranks met", output[3][0])
+
+    def test_without_a_launcher_it_says_what_to_do(self) -> None:
+        alone = run([OPTIONS.peer])
+        self.assertEqual((alone.returncode, alone.stdout), (2, ""))
+        self.assertRegex(alone.stderr, r"^no launcher found .* Start it with mpirun or srun.*\n$")
+
+
+class Slurm(Case):
+    def srun(self, *arguments: str, **more: str) -> subprocess.CompletedProcess:
+        return run([OPTIONS.slurm, "--seconds", "30", "srun", *arguments, OPTIONS.peer, "meet"],
+                   **more)
+
+    @unittest.skipUnless(shutil.which("srun") and shutil.which("munged", path=os.environ["PATH"] +
+                         ":/usr/sbin"), "no Slurm")
+    def setUp(self) -> None:
+        pass
+
+    def test_tasks_meet_over_pmix(self) -> None:
+        source = "OpenPMIx" if OPTIONS.pmix else "SLURM_PROCID"
+        self.expect(self.srun("-n", "4", "--mpi=pmix"), rf"^4 ranks met on \S+ by {source}")
+
+    def batch(self, folder: str, *arguments: str, **more: str) -> subprocess.CompletedProcess:
+        script = pathlib.Path(OPTIONS.slurm).parents[2] / "deploy/slurm/fabric.sbatch"
+        return run([OPTIONS.slurm, "--seconds", "30", "sbatch", "--nodes=1", *arguments[:1],
+                    str(script), *arguments[1:]], folder, **more)
+
+    def test_the_batch_file_could_start(self) -> None:
+        done = self.batch(".", "--test-only")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertRegex(done.stderr, r"Job \d+ to start at .* using \d+ processors on nodes")
+
+    def test_the_batch_file_runs_doctor_fabric_and_report(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            stand_in = pathlib.Path(folder) / "rdmabench"
+            stand_in.write_text('#!/bin/sh\necho "$1 $PMIX_RANK"\necho "$@" >>calls\n'
+                                '[ $1 != fabric ]\n')
+            stand_in.chmod(0o755)
+            done = self.batch(folder, "--wait", "--rounds", "8", RDMABENCH=str(stand_in))
+            self.assertEqual(done.returncode, 1, done)  # the fabric's status
+            calls = (pathlib.Path(folder) / "calls").read_text().splitlines()
+            self.assertEqual(calls, ["doctor", "fabric --output rdmabench-1/fabric.jsonl --rounds 8",
+                                     "report --html rdmabench-1/fabric.html rdmabench-1/fabric.jsonl"])
+            self.assertEqual((pathlib.Path(folder) / "rdmabench-1/doctor.txt").read_text(),
+                             "0: doctor \n")
+            self.assertIn("fabric 0\n", (pathlib.Path(folder) / "slurm-1.out").read_text())
+
+    def test_tasks_meet_on_the_first_node_without_pmix(self) -> None:
+        self.expect(self.srun("-n", "4", "--mpi=none"),
+                    r"^4 ranks met on \S+ by SLURM_PROCID and SLURM_NTASKS")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("peer")
+    parser.add_argument("--slurm")
+    parser.add_argument("--pmix", choices=["yes", "no"], default="yes")
+    parser.parse_args(namespace=OPTIONS)
+    OPTIONS.peer = os.path.abspath(OPTIONS.peer)  # a job may run in another folder
+    OPTIONS.slurm = os.path.abspath(OPTIONS.slurm) if OPTIONS.slurm else None
+    OPTIONS.pmix = OPTIONS.pmix == "yes"
+    suite = unittest.TestSuite()
+    for case in (Slurm,) if OPTIONS.slurm else (Environment, Mpirun):
+        suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(case))
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    if not result.wasSuccessful():
+        return 1
+    return 77 if len(result.skipped) == result.testsRun else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
