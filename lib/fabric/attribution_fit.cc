@@ -233,7 +233,7 @@ class Polish {
       }
       for (std::uint32_t node = 0; node < slice_.nodes; ++node) {
         const Pooled all = pooled(slice_, fit_, direction, node);
-        if (all.partners < options_.min_partners || all.value == 0) continue;
+        if (all.partners < options_.min_partners || all.pinned) continue;
         nodes.push_back(all.value * std::sqrt(all.cells));
       }
     }
@@ -282,6 +282,7 @@ Pooled pooled(const Slice& slice, const Fit& fit, Direction direction, std::uint
     const Effect& effect = fit.effects(direction)[slice.port(rail, node)];
     sum += effect.value * effect.cells;
     all.cells += effect.cells;
+    all.pinned = all.pinned || effect.pinned;
     all.partners = std::max(all.partners, effect.partners);
   }
   if (all.cells > 0) all.value = sum / all.cells;

@@ -92,7 +92,8 @@ Fit fit(const Slice& slice, const std::vector<Pin>& pins, const AttributionOptio
 struct Pooled {
   double value = 0;  ///< mean over cells
   std::uint32_t cells = 0;
-  std::uint32_t partners = 0;  ///< distinct over all rails, at least as many as on any of them
+  std::uint32_t partners = 0;  ///< of the rail that has most
+  bool pinned = false;         ///< on any rail
 };
 Pooled pooled(const Slice& slice, const Fit& fit, Direction direction, std::uint32_t node);
 

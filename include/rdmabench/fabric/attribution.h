@@ -46,7 +46,7 @@ struct AttributionOptions {
   double confirm_score = 3;   ///< what the confirming measurements must reach by themselves
   std::uint32_t min_partners = 3;  ///< distinct ones in a direction, fewer judge nothing
   double half = 0.4;               ///< share of nodes from which two groups are ambiguous
-  double max_route_share = 0.05;   ///< of cells; more slow ones than this are not bad routes
+  double max_route_share = 0.15;   ///< of cells; more slow ones than this are not bad routes
 };
 
 /// One thing at fault, in one metric and size.
