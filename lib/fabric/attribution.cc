@@ -65,7 +65,8 @@ class SliceJudge {
     for (int i = 0; i < kRefits; ++i) {
       fit_ = fit(slice_, pins, options_);
       ends_ = suspect_ends(slice_, fit_, groups_, options_);
-      test_ends(slice_, fit_, options_, ends_);
+      std::size_t too_many = 0;
+      test_ends(slice_, fit_, suspect_routes(slice_, fit_, options_, too_many), options_, ends_);
       const auto cleared = std::stable_partition(ends_.begin(), ends_.end(), [](const auto& end) {
         return end.state != State::withdrawn;
       });

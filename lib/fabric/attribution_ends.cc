@@ -1,6 +1,7 @@
 // Nodes: which directions stand out in the fit, and what known-good partners say of them.
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <utility>
@@ -53,10 +54,7 @@ class EndJudge {
   }
 
   std::vector<EndSuspect> run() {
-    for (const Direction direction : kDirections) {
-      for (std::uint32_t node = 0; node < slice_.nodes; ++node) judge(direction, node);
-    }
-    add_companions();
+    for (std::uint32_t node = 0; node < slice_.nodes; ++node) judge(node);
     return std::move(found_);
   }
 
@@ -86,42 +84,76 @@ class EndJudge {
     return end;
   }
 
-  void judge(Direction direction, std::uint32_t node) {
+  void judge(std::uint32_t node) {
+    std::vector<EndSuspect> ends;
+    for (const Direction direction : kDirections) {
+      keep(ends, node, {direction}, is_alike(node, {direction}));
+    }
+    if (ends.empty()) return;
+    // Slow both ways, a node is so on the same rails: both directions together say on which.
+    const bool both = ends.front().direction != ends.back().direction;
+    if (both) {
+      std::vector<EndSuspect> together;
+      keep(together, node, {Direction::sending, Direction::receiving},
+           is_alike(node, {Direction::sending, Direction::receiving}));
+      if (!together.empty()) ends = std::move(together);
+    }
+    add_companions(ends);
+    found_.insert(found_.end(), ends.begin(), ends.end());
+  }
+
+  bool is_alike(std::uint32_t node, std::initializer_list<Direction> directions) const {
     std::vector<double> effects;
     double errors = 0;
     for (std::uint32_t rail = 0; rail < slice_.rails; ++rail) {
-      const Effect& effect = fit_.effects(direction)[slice_.port(rail, node)];
-      if (!judged(direction, rail, effect)) continue;
-      effects.push_back(effect.value);
-      errors += fit_.port_scale / std::sqrt(effect.cells);
+      double sum = 0;
+      double count = 0;
+      double cells = 0;
+      for (const Direction direction : directions) {
+        const Effect& effect = fit_.effects(direction)[slice_.port(rail, node)];
+        if (!judged(direction, rail, effect)) continue;
+        sum += effect.value;
+        cells += effect.cells;
+        ++count;
+      }
+      if (count == 0) continue;
+      effects.push_back(sum / count);
+      errors += fit_.port_scale / std::sqrt(cells);
     }
-    if (effects.empty()) return;
-    if (alike(effects, errors / static_cast<double>(effects.size()))) {
-      keep(measure(direction, node, std::nullopt), options_.lead_score);
-      return;
-    }
-    for (std::uint32_t rail = 0; rail < slice_.rails; ++rail) {
-      keep(measure(direction, node, rail), options_.lead_score);
+    return effects.empty() || alike(effects, errors / static_cast<double>(effects.size()));
+  }
+
+  void keep(std::vector<EndSuspect>& ends, std::uint32_t node,
+            std::initializer_list<Direction> directions, bool whole) const {
+    for (const Direction direction : directions) {
+      if (whole) {
+        keep(ends, measure(direction, node, std::nullopt), options_.lead_score);
+        continue;
+      }
+      for (std::uint32_t rail = 0; rail < slice_.rails; ++rail) {
+        keep(ends, measure(direction, node, rail), options_.lead_score);
+      }
     }
   }
 
-  bool keep(const EndSuspect& end, double score) {
-    if (end.effect > least(options_.min_effect) || end.score < score) return false;
-    found_.push_back(end);
-    return true;
+  void keep(std::vector<EndSuspect>& ends, const EndSuspect& end, double score) const {
+    if (end.effect > least(options_.min_effect) || end.score < score) return;
+    ends.push_back(end);
   }
 
   /// A node that is slow one way and half as slow or more the other is slow both ways, though the
   /// second by itself would not stand out as far.
-  void add_companions() {
-    std::set<std::pair<Direction, std::uint32_t>> have;
-    for (const EndSuspect& end : found_) have.insert({end.direction, end.node});
-    const std::size_t count = found_.size();
+  void add_companions(std::vector<EndSuspect>& ends) const {
+    const std::size_t count = ends.size();
     for (std::size_t i = 0; i < count; ++i) {
-      const Direction direction = other(found_[i].direction);
-      if (have.count({direction, found_[i].node}) != 0) continue;
-      const EndSuspect end = measure(direction, found_[i].node, found_[i].rail);
-      if (end.effect <= found_[i].effect / 2) keep(end, kCompanionScore);
+      const EndSuspect& first = ends[i];
+      const Direction direction = other(first.direction);
+      const bool have = std::any_of(ends.begin(), ends.end(), [&](const EndSuspect& end) {
+        return end.direction == direction && (!end.rail || !first.rail || end.rail == first.rail);
+      });
+      if (have) continue;
+      const EndSuspect end = measure(direction, first.node, first.rail);
+      if (end.effect <= first.effect / 2) keep(ends, end, kCompanionScore);
     }
   }
 
@@ -135,8 +167,9 @@ class EndJudge {
 class EndTest {
  public:
   EndTest(const Slice& slice, const Fit& fit, const AttributionOptions& options,
-          const std::vector<EndSuspect>& suspects)
+          const std::vector<EndSuspect>& suspects, const std::vector<RouteSuspect>& routes)
       : slice_(slice), fit_(fit), options_(options) {
+    for (const RouteSuspect& route : routes) routes_.insert({route.sender, route.receiver});
     for (const EndSuspect& end : suspects) {
       for (std::uint32_t rail = 0; rail < slice.rails; ++rail) {
         if (!end.rail || *end.rail == rail) {
@@ -159,6 +192,7 @@ class EndTest {
     const bool sends = end.direction == Direction::sending;
     for (const Cell* cell : cells->second) {
       if (end.rail && *end.rail != cell->rail) continue;
+      if (routes_.count({cell->sender, cell->receiver}) != 0) continue;
       const std::uint32_t partner = sends ? cell->receiver : cell->sender;
       const std::size_t port = slice_.port(cell->rail, partner);
       const Direction role = other(end.direction);
@@ -197,8 +231,8 @@ class EndTest {
     return found == levels_.end() ? 0 : found->second;
   }
 
-  /// Confirmed is what stands out by itself in the test, at least half as far as in the screening,
-  /// and in both together as far as a finding must.
+  /// Withdrawn is what does not stand out by itself in the test, at least half as far as in the
+  /// screening. What does has still to stand out as far as a finding must in both together.
   void weigh(EndSuspect& end) const {
     const double scale = end.rail ? fit_.port_scale : fit_.node_scale;
     const double noise = kSpreadOfFit * fit_.sigma * fit_.sigma;
@@ -209,8 +243,8 @@ class EndTest {
     const bool alone = end.test.effect <= least(options_.min_effect) &&
                        end.test.effect <= end.effect / 2 &&
                        end.test.score >= options_.confirm_score;
-    const bool together = effect <= least(options_.min_effect) && score >= options_.score;
-    end.state = alone && together ? State::confirmed : State::withdrawn;
+    const bool borne_out = alone && effect <= least(options_.min_effect);
+    end.state = borne_out ? State::confirmed : State::withdrawn;
     end.effect = effect;
     end.score = score;
   }
@@ -219,6 +253,7 @@ class EndTest {
   const Fit& fit_;
   const AttributionOptions& options_;
   std::set<Port> accused_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> routes_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> levels_;  // by round and rail
   std::map<std::pair<Direction, std::uint32_t>, std::vector<const Cell*>> by_end_;
 };
@@ -241,11 +276,25 @@ std::vector<EndSuspect> suspect_ends(const Slice& slice, const Fit& fit,
   return EndJudge(slice, fit, groups, options).run();
 }
 
-void test_ends(const Slice& slice, const Fit& fit, const AttributionOptions& options,
-               std::vector<EndSuspect>& suspects) {
+void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspect>& routes,
+               const AttributionOptions& options, std::vector<EndSuspect>& suspects) {
   if (slice.confirming.empty() || suspects.empty()) return;
-  const EndTest test(slice, fit, options, suspects);
+  const EndTest test(slice, fit, options, suspects, routes);
   for (EndSuspect& end : suspects) test.decide(end);
+  // A node's two directions are one thing to be sure of.
+  std::vector<EndSuspect*> weak;
+  for (EndSuspect& end : suspects) {
+    if (end.state != State::confirmed) continue;
+    double score = end.score;
+    for (const EndSuspect& same : suspects) {
+      if (same.node == end.node && same.rail == end.rail && same.direction != end.direction &&
+          same.state == State::confirmed) {
+        score = (end.score + same.score) / std::sqrt(2.0);
+      }
+    }
+    if (std::max(score, end.score) < options.score) weak.push_back(&end);
+  }
+  for (EndSuspect* end : weak) end->state = State::withdrawn;
 }
 
 }  // namespace rdmabench::fabric

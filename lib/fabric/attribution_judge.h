@@ -69,9 +69,10 @@ std::vector<EndSuspect> suspect_ends(const Slice& slice, const Fit& fit,
                                      const std::vector<TwoGroups>& groups,
                                      const AttributionOptions& options);
 
-/// Decides the suspects of whom there are confirming cells with two partners or more.
-void test_ends(const Slice& slice, const Fit& fit, const AttributionOptions& options,
-               std::vector<EndSuspect>& suspects);
+/// Decides the suspects of whom there are confirming cells with two partners or more, other than
+/// over `routes` that are under suspicion themselves.
+void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspect>& routes,
+               const AttributionOptions& options, std::vector<EndSuspect>& suspects);
 
 std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit,
                                        const AttributionOptions& options);

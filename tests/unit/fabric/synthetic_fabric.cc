@@ -71,13 +71,27 @@ void SyntheticFabric::route(std::uint32_t sender, std::uint32_t receiver, double
 }
 
 const std::vector<SyntheticFabric::Matching>& SyntheticFabric::choose(std::uint32_t rounds) {
-  std::vector<std::uint32_t> order(spec_.nodes);
-  std::iota(order.begin(), order.end(), 0U);
-  for (std::uint32_t round = 0; round < rounds; ++round) {
-    std::shuffle(order.begin(), order.end(), random_);
+  // The circle method over nodes in random order: node 0 of the circle stays, the others turn.
+  const std::uint32_t places = spec_.nodes + spec_.nodes % 2;  // an odd one's partner rests
+  if (order_.empty()) {
+    order_.resize(places);
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::shuffle(order_.begin(), order_.end(), random_);
+    turns_.resize(places - 1);
+    std::iota(turns_.begin(), turns_.end(), 0U);
+    std::shuffle(turns_.begin(), turns_.end(), random_);
+  }
+  for (; rounds > 0 && !turns_.empty(); --rounds) {
+    const std::uint32_t turn = turns_.back();
+    turns_.pop_back();
+    const auto at = [&](std::uint32_t place) {
+      return order_[place == 0 ? 0 : 1 + (place - 1 + turn) % (places - 1)];
+    };
     Matching matching;
-    for (std::size_t i = 0; i + 1 < order.size(); i += 2) {
-      matching.push_back({order[i], order[i + 1]});
+    for (std::uint32_t i = 0; i < places / 2; ++i) {
+      const std::uint32_t a = at(i);
+      const std::uint32_t b = at(places - 1 - i);
+      if (a < spec_.nodes && b < spec_.nodes) matching.push_back({a, b});
     }
     matchings_.push_back(std::move(matching));
   }

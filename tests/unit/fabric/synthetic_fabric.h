@@ -69,6 +69,8 @@ class SyntheticFabric {
   std::vector<double> receiving_;
   std::vector<double> rails_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> routes_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> turns_;  // those still to be had
   std::vector<Matching> matchings_;
 };
 
