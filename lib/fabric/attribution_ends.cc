@@ -231,22 +231,16 @@ class EndTest {
     return found == levels_.end() ? 0 : found->second;
   }
 
-  /// Withdrawn is what does not stand out by itself in the test, at least half as far as in the
-  /// screening. What does has still to stand out as far as a finding must in both together.
+  /// The effect and score of both together.
   void weigh(EndSuspect& end) const {
     const double scale = end.rail ? fit_.port_scale : fit_.node_scale;
     const double noise = kSpreadOfFit * fit_.sigma * fit_.sigma;
     const double differences = std::max(0.0, scale * scale - noise) / end.cells;
     const std::uint32_t cells = end.cells + end.test.cells;
     const double effect = (end.effect * end.cells + end.test.effect * end.test.cells) / cells;
-    const double score = score_of(effect, std::sqrt(differences + noise / cells));
-    const bool alone = end.test.effect <= least(options_.min_effect) &&
-                       end.test.effect <= end.effect / 2 &&
-                       end.test.score >= options_.confirm_score;
-    const bool borne_out = alone && effect <= least(options_.min_effect);
-    end.state = borne_out ? State::confirmed : State::withdrawn;
+    end.test.screened = end.effect;
     end.effect = effect;
-    end.score = score;
+    end.score = score_of(effect, std::sqrt(differences + noise / cells));
   }
 
   const Slice& slice_;
@@ -257,6 +251,27 @@ class EndTest {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> levels_;  // by round and rail
   std::map<std::pair<Direction, std::uint32_t>, std::vector<const Cell*>> by_end_;
 };
+
+/// What the test says of a direction, with `same`, the node's other one, if that was tested too:
+/// they are one thing to be sure of. Withdrawn is what the test shows at less than half of what the
+/// screening did, or at next to nothing. Confirmed is what stands out in it by itself and in all
+/// measurements as far as a finding must. What is neither needs more of them.
+State judged(const EndSuspect& end, const EndSuspect* same, const AttributionOptions& options) {
+  Test test = end.test;
+  double score = end.score;
+  const double root = std::sqrt(2.0);
+  if (same != nullptr) {
+    test.effect = (test.effect + same->test.effect) / 2;
+    test.screened = (test.screened + same->test.screened) / 2;
+    test.score = std::max(test.score, (test.score + same->test.score) / root);
+    score = std::max(score, (score + same->score) / root);
+  }
+  const double least_effect = least(options.min_effect);
+  if (end.test.effect > least_effect || test.effect > test.screened / 2) return State::withdrawn;
+  const bool sure =
+      test.score >= options.confirm_score && score >= options.score && end.effect <= least_effect;
+  return sure ? State::confirmed : State::open;
+}
 
 }  // namespace
 
@@ -281,20 +296,17 @@ void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspec
   if (slice.confirming.empty() || suspects.empty()) return;
   const EndTest test(slice, fit, options, suspects, routes);
   for (EndSuspect& end : suspects) test.decide(end);
-  // A node's two directions are one thing to be sure of.
-  std::vector<EndSuspect*> weak;
   for (EndSuspect& end : suspects) {
-    if (end.state != State::confirmed) continue;
-    double score = end.score;
-    for (const EndSuspect& same : suspects) {
-      if (same.node == end.node && same.rail == end.rail && same.direction != end.direction &&
-          same.state == State::confirmed) {
-        score = (end.score + same.score) / std::sqrt(2.0);
+    if (end.test.cells == 0) continue;
+    const EndSuspect* same = nullptr;
+    for (const EndSuspect& one : suspects) {
+      if (one.node == end.node && one.rail == end.rail && one.direction != end.direction &&
+          one.test.cells > 0) {
+        same = &one;
       }
     }
-    if (std::max(score, end.score) < options.score) weak.push_back(&end);
+    end.state = judged(end, same, options);
   }
-  for (EndSuspect* end : weak) end->state = State::withdrawn;
 }
 
 }  // namespace rdmabench::fabric

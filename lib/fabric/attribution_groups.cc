@@ -8,7 +8,7 @@ namespace rdmabench::fabric {
 namespace {
 
 constexpr std::size_t kFewestPorts = 4;
-constexpr double kApart = 5;        // distance of the groups over the spread within them
+constexpr double kApart = 6;        // distance of the groups over the spread within them
 constexpr double kApartOfFew = 10;  // few values look like two groups by chance
 constexpr std::size_t kFew = 8;
 
@@ -70,7 +70,7 @@ void look(const Slice& slice, Direction direction, std::uint32_t rail,
   const double smaller = static_cast<double>(std::min(parts.low, ports.size() - parts.low)) /
                          static_cast<double>(ports.size());
   const double apart = ports.size() < kFew ? kApartOfFew : kApart;
-  if (smaller < options.half || parts.distance < -least(options.min_effect) ||
+  if (smaller < options.half || parts.distance < -2 * least(options.min_effect) ||
       parts.distance < apart * std::max(parts.within, kFloor)) {
     return;
   }

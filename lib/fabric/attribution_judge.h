@@ -15,6 +15,7 @@ enum class State : std::uint8_t { open, confirmed, withdrawn };
 struct Test {
   double effect = 0;
   double score = 0;
+  double screened = 0;  ///< the effect in the screening alone
   std::uint32_t cells = 0;
   std::uint32_t partners = 0;
 };
