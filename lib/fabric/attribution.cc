@@ -17,7 +17,8 @@
 namespace rdmabench::fabric {
 namespace {
 
-constexpr int kRefits = 4;  // after suspects are cleared
+constexpr int kRefits = 4;         // after suspects are cleared
+constexpr double kMostFail = 0.6;  // share of failures that no node explains
 
 constexpr std::array<std::string_view, 5> kParts{"node", "sender", "receiver", "rail", "route"};
 constexpr std::array<std::string_view, 7> kVerdicts{
@@ -179,10 +180,20 @@ class SliceJudge {
   }
 
   void report_failing() {
-    for (const Failing& part : failing_parts(slice_, options_)) {
-      if (part.part == Part::node || part.part == Part::sender || part.part == Part::receiver) {
-        failing_.insert(part.a);
+    const std::size_t tried = slice_.measured + slice_.failed.size();
+    if (static_cast<double>(slice_.failed.size()) > kMostFail * static_cast<double>(tried)) {
+      out_.doubts.push_back(words_.most_failed());
+      for (const FailedCell& cell : slice_.failed) {
+        for (const std::uint32_t rank : {cell.sender, cell.receiver}) {
+          const std::uint32_t values = pooled(slice_, fit_, Direction::sending, rank).cells +
+                                       pooled(slice_, fit_, Direction::receiving, rank).cells;
+          if (values == 0) failing_.insert(rank);
+        }
       }
+      return;
+    }
+    for (const Failing& part : failing_parts(slice_, options_)) {
+      if (part.part != Part::route) failing_.insert(part.a);
       out_.findings.push_back(words_.failing(part));
     }
   }

@@ -290,4 +290,11 @@ std::string Words::too_many_routes(std::size_t count) const {
       subject(), count, slice_.screening.size());
 }
 
+std::string Words::most_failed() const {
+  return fmt::format(
+      "{}: {} of {} measurements failed, too many to blame nodes for; the first error: {}.",
+      subject(), slice_.failed.size(), slice_.measured + slice_.failed.size(),
+      *slice_.failed.front().error);
+}
+
 }  // namespace rdmabench::fabric

@@ -27,6 +27,7 @@ class Words {
                            std::size_t measured);
   std::string groups(const std::vector<TwoGroups>& alike) const;
   std::string too_many_routes(std::size_t count) const;
+  std::string most_failed() const;
   /// "bandwidth of 1M"
   std::string subject() const;
 
