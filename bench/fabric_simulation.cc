@@ -15,15 +15,17 @@ using namespace rdmabench::fabric;
 
 struct Column {
   double cv;
+  double spread;
   Noise noise;
   Meeting meeting;
   const char* name;
 };
 constexpr Column kColumns[] = {
-    {0.01, Noise::normal, Meeting::product, "1 %"},
-    {0.01, Noise::skewed, Meeting::product, "1 %, skewed"},
-    {0.03, Noise::normal, Meeting::product, "3 %"},
-    {0.01, Noise::normal, Meeting::slowest, "1 %, slowest part counts"},
+    {0.01, 0, Noise::normal, Meeting::product, "1 %"},
+    {0.01, 0, Noise::skewed, Meeting::product, "1 %, skewed"},
+    {0.03, 0, Noise::normal, Meeting::product, "3 %"},
+    {0.01, 0.01, Noise::normal, Meeting::product, "1 %, and 1 % between healthy nodes"},
+    {0.01, 0, Noise::normal, Meeting::slowest, "1 %, slowest part counts"},
 };
 
 std::string percent(double part, double whole) {
@@ -88,6 +90,7 @@ int main(int argc, char** argv) {
           spec.nodes = nodes;
           spec.rails = 2;
           spec.cv = column.cv;
+          spec.spread = column.spread;
           spec.noise = column.noise;
           spec.meeting = column.meeting;
           row(scenario, spec, column, rounds, seeds);

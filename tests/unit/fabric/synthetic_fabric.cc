@@ -40,7 +40,14 @@ SyntheticFabric::SyntheticFabric(const SyntheticSpec& spec)
       random_(spec.seed),
       sending_(std::size_t{spec.nodes} * spec.rails, 1.0),
       receiving_(sending_),
-      rails_(spec.rails, 1.0) {}
+      rails_(spec.rails, 1.0) {
+  if (spec.spread <= 0) return;
+  std::normal_distribution<> differences(0, spec.spread);
+  for (std::uint32_t node = 0; node < spec.nodes; ++node) {
+    slow_sender(node, std::exp(differences(random_)));
+    slow_receiver(node, std::exp(differences(random_)));
+  }
+}
 
 void SyntheticFabric::slow_sender(std::uint32_t node, double factor,
                                   std::optional<std::uint32_t> rail) {

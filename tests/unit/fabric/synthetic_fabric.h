@@ -24,7 +24,8 @@ enum class Meeting : std::uint8_t { product, slowest };
 struct SyntheticSpec {
   std::uint32_t nodes = 16;
   std::uint32_t rails = 1;
-  double cv = 0.01;  ///< standard deviation of a cell over its mean
+  double cv = 0.01;   ///< standard deviation of a cell over its mean
+  double spread = 0;  ///< standard deviation between healthy nodes, in each direction
   Noise noise = Noise::normal;
   Meeting meeting = Meeting::product;
   Metric metric = Metric::bandwidth;
