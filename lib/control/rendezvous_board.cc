@@ -127,6 +127,7 @@ void Board::barrier(std::uint32_t number, const BarrierCall& call) {
     return;
   }
   ranks_[number].wait = Wait{call, Deadline::after(call.wait), call.wait};
+  ranks_[number].gave_up = false;
   waiting_.push_back(number);
   if (++at_barrier_ == ranks_.size()) release_barrier();
 }
@@ -141,6 +142,7 @@ void Board::expire() {
     const Wait& wait = *ranks_[number].wait;
     if (!wait.until.passed()) continue;
     const auto* get = std::get_if<GetCall>(&wait.call);
+    ranks_[number].gave_up = get == nullptr;
     reply(number,
           {get != nullptr ? why_no_value(*get, wait.given) : why_no_barrier(wait.given), ""});
   }
@@ -195,10 +197,14 @@ std::string Board::why_no_barrier(std::chrono::milliseconds given) const {
   if (left_) return fmt::format("{} left before the barrier", name(*left_));
   std::vector<std::uint32_t> absent;
   std::vector<std::uint32_t> busy;
+  std::vector<std::uint32_t> gone;
   for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
     const Rank& rank = ranks_[number];
-    if (rank.state == State::absent) absent.push_back(number);
-    if (rank.state == State::here && !at_barrier(rank)) busy.push_back(number);
+    if (at_barrier(rank)) continue;
+    (rank.state == State::absent ? absent : rank.gave_up ? gone : busy).push_back(number);
+  }
+  if (absent.empty() && busy.empty()) {
+    return fmt::format("{} waited at the barrier for this one, and gave up", ranks_text(gone));
   }
   const std::string time = duration_text(given);
   std::string text;

@@ -64,6 +64,7 @@ class Board {
     std::map<std::string, std::string> values;
     std::size_t bytes = 0;
     std::optional<Wait> wait;
+    bool gave_up = false;  // it came to the barrier that is not whole yet, and waited in vain
   };
 
   void put(std::uint32_t rank, PutCall call);

@@ -72,15 +72,26 @@ std::string PmixRendezvous::get(std::uint32_t rank, std::string_view key, Deadli
   }
 }
 
-/// Before the fence each rank leaves a mark, for a fence that fails does not tell who is missing.
+/// Before the fence each rank leaves a mark. A fence that fails does not tell who is missing, and
+/// one that a dead rank never reached succeeds for the others where the launcher lets them live.
 void PmixRendezvous::barrier(Deadline deadline) {
   const auto given = deadline.left();
   const std::string mark = fmt::format("{}barrier.{}", kPrefix, ++barriers_);
   client_->put(mark, "here", deadline);
   PmixFuture future = client_->fence(deadline);
   const PmixResult result = await(future, deadline);
-  if (result.status == PMIX_SUCCESS) return;
-  throw Error(Fault::failed, why_no_barrier(mark, result.status, given));
+  const bool done = result.status == PMIX_SUCCESS;
+  const std::vector<std::uint32_t> missing = without(mark, !done);
+  if (done && missing.empty()) return;
+  if (missing.empty()) {
+    throw Error(Fault::failed,
+                fmt::format("the barrier of all ranks within {}: {}", duration_text(given),
+                            client_->status_text(result.status)));
+  }
+  const std::string names = missing.size() == 1 ? who(missing.front()) : ranks_text(missing);
+  throw Error(Fault::failed, done ? fmt::format("{} died before the barrier", names)
+                                  : fmt::format("{} did not reach the barrier within {}", names,
+                                                duration_text(given)));
 }
 
 /// "rank 3 (n7)": the launcher knows the host even of a rank that never came.
@@ -92,24 +103,17 @@ std::string PmixRendezvous::who(std::uint32_t rank) {
                                      : fmt::format("rank {}", rank);
 }
 
-std::string PmixRendezvous::why_no_barrier(const std::string& mark, pmix_status_t status,
-                                           std::chrono::nanoseconds given) {
+std::vector<std::uint32_t> PmixRendezvous::without(const std::string& mark, bool afresh) {
   const Deadline soon = Deadline::after(kInquiry);
   std::vector<PmixFuture> marks;
   for (std::uint32_t rank = 0; rank < place().size; ++rank) {
-    marks.push_back(client_->get(rank, mark, true, soon));
+    marks.push_back(client_->get(rank, mark, afresh, soon));
   }
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < place().size; ++rank) {
     if (await(marks[rank], soon).status != PMIX_SUCCESS) missing.push_back(rank);
   }
-  if (missing.empty()) {
-    return fmt::format("the barrier of all ranks within {}: {}", duration_text(given),
-                       client_->status_text(status));
-  }
-  return fmt::format("{} did not reach the barrier within {}",
-                     missing.size() == 1 ? who(missing.front()) : ranks_text(missing),
-                     duration_text(given));
+  return missing;
 }
 
 }  // namespace rdmabench::control

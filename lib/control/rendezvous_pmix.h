@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pmix_client.h"
 #include "rdmabench/control/rendezvous.h"
@@ -23,8 +24,7 @@ class PmixRendezvous : public Rendezvous {
 
  private:
   std::string who(std::uint32_t rank);
-  std::string why_no_barrier(const std::string& mark, pmix_status_t status,
-                             std::chrono::nanoseconds given);
+  std::vector<std::uint32_t> without(const std::string& mark, bool afresh);
 
   std::unique_ptr<PmixClient> client_;
   RendezvousChecks checks_;

@@ -47,12 +47,16 @@ class Case(unittest.TestCase):
 
     def expect_missed(self, done: subprocess.CompletedProcess, ranks: int) -> None:
         """Each of the others said that rank 1 put nothing, and that it was not at the barrier."""
-        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
         lines = done.stdout.splitlines()
         self.assertEqual(len(lines), 2 * (ranks - 1), done)
         for line in lines:
-            self.assertRegex(line, r"^rank 1\b.* did not (put 'k'|reach the barrier) "
-                                   r"within (1 s|\d+ ms)$")
+            self.assertRegex(line, r"^rank 1\b.* (did not (put 'k'|reach the barrier) within (1 s|"
+                                   r"\d+ ms)|died before the barrier|left .*)$")
+
+
+    def expect_going_on(self, done: subprocess.CompletedProcess) -> None:
+        lines = sorted(line for line in done.stdout.splitlines() if line.endswith("goes on"))
+        self.assertEqual(lines, [f"rank {rank} goes on" for rank in (0, 2, 3)], done)
 
 
 class Mpirun(Case):
@@ -75,7 +79,19 @@ class Mpirun(Case):
 
     def test_a_rank_that_is_missing_is_named(self) -> None:
         more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
-        self.expect_missed(run([*self.COMMAND, OPTIONS.peer, "missing"], **more), 4)
+        done = run([*self.COMMAND, OPTIONS.peer, "missing"], **more)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        self.expect_missed(done, 4)
+
+    def test_a_rank_that_is_killed_is_named_where_the_rest_may_live(self) -> None:
+        more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
+        self.expect_missed(run([*self.COMMAND, "--mca", "orte_enable_recovery", "1", OPTIONS.peer,
+                                "killed"], **more), 4)
+
+    def test_the_rest_live_when_a_rank_is_killed_that_has_left_pmix(self) -> None:
+        more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
+        self.expect_going_on(run([*self.COMMAND, "--mca", "orte_enable_recovery", "1", OPTIONS.peer,
+                                  "after"], **more))
 
 
 class Environment(Case):
@@ -100,7 +116,7 @@ class Environment(Case):
 
 class Slurm(Case):
     def srun(self, *arguments: str, **more: str) -> subprocess.CompletedProcess:
-        return run([OPTIONS.slurm, "--seconds", "30", "srun", *arguments, OPTIONS.peer, "meet"],
+        return run([OPTIONS.slurm, "--seconds", "30", "srun", "-n", "4", *arguments],
                    **more)
 
     @unittest.skipUnless(shutil.which("srun") and shutil.which("munged", path=os.environ["PATH"] +
@@ -110,12 +126,20 @@ class Slurm(Case):
 
     def test_tasks_meet_over_pmix(self) -> None:
         source = "OpenPMIx" if OPTIONS.pmix else "SLURM_PROCID"
-        self.expect(self.srun("-n", "4", "--mpi=pmix"), rf"^4 ranks met on \S+ by {source}")
+        self.expect(self.srun("--mpi=pmix", OPTIONS.peer, "meet"), rf"^4 ranks met on \S+ by {source}")
 
     def batch(self, folder: str, *arguments: str, **more: str) -> subprocess.CompletedProcess:
         script = pathlib.Path(OPTIONS.slurm).parents[2] / "deploy/slurm/fabric.sbatch"
         return run([OPTIONS.slurm, "--seconds", "30", "sbatch", "--nodes=1", *arguments[:1],
                     str(script), *arguments[1:]], folder, **more)
+
+    def test_the_rest_live_when_a_task_is_killed_that_has_left_pmix(self) -> None:
+        done = self.srun("--mpi=pmix", "--kill-on-bad-exit=0", OPTIONS.peer, "after")
+        self.expect_going_on(done)
+
+    def test_a_task_that_is_killed_is_named_without_pmix(self) -> None:
+        done = self.srun("--mpi=none", "--kill-on-bad-exit=0", OPTIONS.peer, "killed")
+        self.expect_missed(done, 4)
 
     def test_the_batch_file_could_start(self) -> None:
         done = self.batch(".", "--test-only")
@@ -138,7 +162,7 @@ class Slurm(Case):
             self.assertIn("fabric 0\n", (pathlib.Path(folder) / "slurm-1.out").read_text())
 
     def test_tasks_meet_on_the_first_node_without_pmix(self) -> None:
-        self.expect(self.srun("-n", "4", "--mpi=none"),
+        self.expect(self.srun("--mpi=none", OPTIONS.peer, "meet"),
                     r"^4 ranks met on \S+ by SLURM_PROCID and SLURM_NTASKS")
 
 

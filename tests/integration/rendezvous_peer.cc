@@ -1,12 +1,15 @@
 // One rank of a job that a real launcher started: it meets the others as the library's user would.
-// Usage: rendezvous_peer meet|missing. Exits 0 when all came as it should.
+// Usage: rendezvous_peer meet|missing|killed|after. Exits 0 when all came as it should.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/rendezvous.h"
@@ -49,6 +52,17 @@ void meet(Rendezvous& self) {
   self.barrier(Deadline::after(kPatience));
 }
 
+/// Once all have met and left, the death of one is no longer the launcher's business.
+void go_on(std::unique_ptr<Rendezvous> self) {
+  meet(*self);
+  const std::uint32_t rank = self->place().rank;
+  self.reset();
+  std::this_thread::sleep_for(300ms);
+  if (rank == 1) static_cast<void>(std::raise(SIGKILL));
+  std::this_thread::sleep_for(kBrief);
+  std::printf("rank %u goes on\n", rank);
+}
+
 /// A call that has to fail, and soon. Returns what it says.
 std::string complaint(auto&& call) {
   const auto start = std::chrono::steady_clock::now();
@@ -61,10 +75,11 @@ std::string complaint(auto&& call) {
   throw std::runtime_error("no error where one was due");
 }
 
-/// Rank 1 came, but neither puts a key nor reaches the barrier in time.
-void miss(Rendezvous& self) {
+/// Rank 1 came, but neither puts a key nor reaches the barrier in time: it sleeps, or is killed.
+void miss(Rendezvous& self, bool killed) {
   if (self.place().rank == 1) {
-    std::this_thread::sleep_for(kLonger);
+    std::this_thread::sleep_for(killed ? 300ms : std::chrono::milliseconds(kLonger));
+    if (killed) static_cast<void>(std::raise(SIGKILL));
     return;
   }
   const std::string get = complaint([&] { self.get(1, "k", Deadline::after(kBrief)); });
@@ -78,8 +93,12 @@ void miss(Rendezvous& self) {
 int main(int count, char** arguments) {
   const std::string_view mode = count > 1 ? arguments[1] : "meet";
   try {
-    const auto self = rdmabench::control::make_rendezvous({});
-    mode == "missing" ? miss(*self) : meet(*self);
+    auto self = rdmabench::control::make_rendezvous({});
+    if (mode == "after") {
+      go_on(std::move(self));
+      return 0;
+    }
+    mode == "meet" ? meet(*self) : miss(*self, mode == "killed");
     return 0;
   } catch (const rdmabench::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

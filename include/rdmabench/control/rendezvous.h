@@ -33,13 +33,18 @@ struct Place {
 struct RendezvousOptions {
   std::optional<std::uint32_t> rank = {};
   std::optional<std::uint32_t> size = {};
-  std::optional<std::string> address = {};  ///< HOST:PORT or [IPV6]:PORT where rank 0 is to be found
+  std::optional<std::string> address =
+      {};  ///< HOST:PORT or [IPV6]:PORT where rank 0 is to be found
   std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
 };
 
 /// The same calls over PMIx and over TCP. An instance stands for this process until it is
-/// destroyed; rank 0's also serves the others (over TCP), so it has to outlive their last call: end
-/// with a barrier().
+/// destroyed. Rank 0's also serves the others (over TCP), so it has to outlive their last call: end
+/// with a barrier(). Then destroy it before the work begins: while a process is a client of PMIx,
+/// Slurm ends all ranks when that one dies.
+///
+/// Over PMIx a call that fails may take 1 s beyond its deadline, to find out who is missing; over
+/// TCP 2 s, when rank 0 does not answer.
 ///
 /// Thread rule: one thread at a time.
 class Rendezvous {

@@ -60,6 +60,20 @@ TEST(Board, ABarrierThatOneGaveUpIsNotWhole) {
   EXPECT_EQ(board.take_replies().size(), 2U);
 }
 
+TEST(Board, DoesNotBlameThoseWhoWaitedInVain) {
+  Board board = full_board(3);
+  board.call(0, BarrierCall{0ms});
+  board.expire();
+  board.call(2, BarrierCall{0ms});
+  board.expire();
+  EXPECT_EQ(board.take_replies().at(1).answer.error,
+            "rank 1 of n (10.0.0.1) did not reach the barrier within 0 ms");
+  board.call(1, BarrierCall{0ms});
+  board.expire();
+  EXPECT_EQ(board.take_replies().at(0).answer.error,
+            "ranks 0 and 2 waited at the barrier for this one, and gave up");
+}
+
 TEST(Board, ARankThatLeavesWhileItWaitsIsNotAnswered) {
   Board board = full_board(3);
   board.call(1, BarrierCall{10s});
