@@ -33,8 +33,8 @@ struct Place {
 struct RendezvousOptions {
   std::optional<std::uint32_t> rank = {};
   std::optional<std::uint32_t> size = {};
-  std::optional<std::string> address =
-      {};  ///< HOST:PORT or [IPV6]:PORT where rank 0 is to be found
+  /// HOST:PORT or [IPV6]:PORT where rank 0 is to be found
+  std::optional<std::string> address = {};
   std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
 };
 
