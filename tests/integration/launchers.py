@@ -159,7 +159,7 @@ class Slurm(Case):
             self.assertEqual(done.returncode, 1, done)  # the fabric's status
             calls = (pathlib.Path(folder) / "calls").read_text().splitlines()
             self.assertEqual(calls, ["doctor", "fabric --output rdmabench-1/fabric.jsonl --rounds 8",
-                                     "report --html rdmabench-1/fabric.html rdmabench-1/fabric.jsonl"])
+                                     "report --output rdmabench-1/fabric.html rdmabench-1/fabric.jsonl"])
             self.assertEqual((pathlib.Path(folder) / "rdmabench-1/doctor.txt").read_text(),
                              "0: doctor \n")
             self.assertIn("fabric 0\n", (pathlib.Path(folder) / "slurm-1.out").read_text())
