@@ -103,27 +103,32 @@ PmixClient::PmixClient(const PmixLibrary& library, std::chrono::milliseconds tim
   const PmixResult init =
       within(deadline, [self, call = library.init] { return call(self.get(), nullptr, 0); });
   if (init.status != PMIX_SUCCESS) {
-    throw Error(
-        Fault::failed,
-        fmt::format("PMIx_Init() within {}: {}", duration_text(timeout), status_text(init.status)),
-        "Is the launcher alive? RDMABENCH_ADDRESS=HOST:PORT goes round PMIx.");
+    const std::string why = init.status == PMIX_ERR_TIMEOUT
+                                ? fmt::format("no answer within {}", duration_text(timeout))
+                                : status_text(init.status);
+    throw Error(Fault::failed, fmt::format("PMIx_Init(): {}", why),
+                "Is the launcher alive? RDMABENCH_ADDRESS=HOST:PORT goes round PMIx.");
   }
   self_ = *self;
   PmixFuture size = get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, false, deadline);
   const PmixResult got = await(size, deadline);
   size_ = got.number;
   if (got.status == PMIX_SUCCESS && self_.rank < size_) return;
-  static_cast<void>(library_.finalize(nullptr, 0));
+  finalize();
   throw Error(Fault::failed, fmt::format("the PMIx server gave rank {} of {} ranks ({})",
                                          self_.rank, size_, status_text(got.status)));
 }
 
 PmixClient::~PmixClient() {
   try {
-    within(Deadline::after(kFarewell), [call = library_.finalize] { return call(nullptr, 0); });
+    finalize();
   } catch (const std::exception&) {
     // No thread to be had: the server notices when the process ends.
   }
+}
+
+void PmixClient::finalize() {
+  within(Deadline::after(kFarewell), [call = library_.finalize] { return call(nullptr, 0); });
 }
 
 std::string PmixClient::version() const {

@@ -50,6 +50,8 @@ class PmixClient {
   std::string status_text(pmix_status_t status) const;
 
  private:
+  void finalize();
+
   const PmixLibrary& library_;
   pmix_proc_t self_{};
   std::uint32_t size_ = 0;

@@ -1,8 +1,10 @@
 #include "rdmabench/control/rendezvous.h"
 
 #include <cstdlib>
+#include <system_error>
 
 #include "launch.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rendezvous_tcp.h"
 #if RDMABENCH_HAVE_PMIX
@@ -38,10 +40,13 @@ std::unique_ptr<Rendezvous> over_pmix(std::chrono::milliseconds /*timeout*/) {
 
 }  // namespace
 
-std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) {
+std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) try {
   const Launch launch = read_launch(options, environment, has_pmix);
   if (launch.way == Launch::Way::pmix) return over_pmix(options.timeout);
   return std::make_unique<TcpRendezvous>(launch, options.timeout);
+} catch (const std::system_error& error) {
+  throw Error(Fault::failed, "start a thread", "Raise 'ulimit -u' if it is too low.",
+              error.code().value());
 }
 
 }  // namespace rdmabench::control
