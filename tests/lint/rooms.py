@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "health": {"base", "measure", "report"},
     "run": {"base", "measure", "verbs", "memory", "transport", "workload", "control", "report",
             "health"},
-    "fabric": {"base", "measure", "control", "report", "health", "run"},
+    "fabric": {"base", "measure", "control", "report", "run"},
 }
 # The tools are on top of all, and a test may look anywhere.
 

@@ -27,15 +27,16 @@ std::string_view name(Metric metric) noexcept;
 /// A process that measures: one rank. Its index in Matrix::nodes is its rank.
 struct Node {
   std::uint32_t rank = 0;
-  std::string host;
-  std::vector<std::string> rails;  ///< devices, by the index that Measurement::rail has
-  report::Facts environment;       ///< in its own words
+  std::string host{};
+  std::vector<std::string> rails{};  ///< devices, by the index that Measurement::rail has
+  report::Facts environment{};       ///< in its own words
 };
 
 /// One ordered pair on one rail, once.
 struct Measurement {
   std::uint32_t round = 0;  ///< from 0, counted over the whole run, confirming rounds included
-  std::string pattern;      ///< a name of kPatternNames, or "confirm"
+  /// "round-robin" (of full and of random), "one-to-many", "many-to-one", "bisection", "confirm"
+  std::string pattern{};
   std::uint32_t sender = 0;
   std::uint32_t receiver = 0;
   std::uint32_t rail = 0;
@@ -43,21 +44,21 @@ struct Measurement {
   std::uint64_t size_bytes = 0;
   double value = 0;   ///< bits per second, or nanoseconds (p50); 0 where `error` says why
   double p99_ns = 0;  ///< of latency; 0 = there is none that the samples support
-  std::string error;
+  std::string error{};
   bool confirming = false;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes{};
 };
 
 /// A node that is out of the run: dead, hung or never there.
 struct LostNode {
   std::uint32_t rank = 0;
   std::uint32_t round = 0;  ///< in which it was missed; rounds before it stand
-  std::string reason;       ///< a clause: "no answer within 20 s"
+  std::string reason{};     ///< a clause: "no answer within 20 s"
 };
 
 /// What is measured, by whatever node.
 struct Plan {
-  std::string pattern = "full";  ///< a name of kPatternNames
+  std::string pattern = "full";  ///< as on the command line, see schedule.h
   std::uint32_t rounds = 0;      ///< 0 = all that the pattern has
   std::uint64_t seed = 1;
   std::vector<std::uint64_t> bandwidth_sizes{std::uint64_t{1} << 20};  ///< bytes; may be empty
@@ -65,19 +66,19 @@ struct Plan {
   std::string operation = "write";                                     ///< as on the command line
   std::string backend = "auto";
   std::string transport = "auto";
-  std::string provider;
-  std::vector<std::string> rails;  ///< devices, the same on every node; none = one, each chooses
-  double duration_s = 0.1;         ///< timed, of each cell; 0 = `iterations` say
+  std::string provider{};
+  std::vector<std::string> rails{};  ///< devices, the same on every node; none = one, each chooses
+  double duration_s = 0.1;           ///< timed, of each cell; 0 = `iterations` say
   std::uint64_t iterations = 0;
   double timeout_s = 10;  ///< of every wait of a measurement
 };
 
 /// Everything that a run over many nodes found.
 struct Matrix {
-  Plan plan;
-  std::vector<Node> nodes;  ///< by rank; those that never came have no host
-  std::vector<Measurement> measurements;
-  std::vector<LostNode> lost;
+  Plan plan{};
+  std::vector<Node> nodes{};  ///< by rank; those that never came have no host
+  std::vector<Measurement> measurements{};
+  std::vector<LostNode> lost{};
 };
 
 }  // namespace rdmabench::fabric
