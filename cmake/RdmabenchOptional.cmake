@@ -56,8 +56,5 @@ if(RDMABENCH_HAVE_VERBS)
 endif()
 rdmabench_optional(OFI libfabric)
 rdmabench_optional(HWLOC hwloc)
-<<<<<<< HEAD
 rdmabench_optional(SQLITE sqlite3)
-=======
 rdmabench_optional(PMIX LOADED pmix)
->>>>>>> origin/launch

@@ -313,6 +313,14 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
       "-F,--CPU-freq", [] {}, "accepted for perftest's sake: our clock does not depend on it");
 }
 
+void add_link(CLI::App& app, Options& options) {
+  app.get_formatter()->column_width(34);
+  add_queues(app, options);
+  add_path(app, options);
+  add_memory(app, options);
+  add_cpus(app, options.config.cpus);
+}
+
 void add_output(CLI::App& app, Options& options) {
   app.add_option("--format", options.format, "table, json, csv or perftest [table]")
       ->type_name("FORMAT")

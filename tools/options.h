@@ -26,6 +26,9 @@ enum class Test : std::uint8_t { latency, bandwidth, load };
 /// HOST, and everything that says what to measure.
 void add_measuring(CLI::App& app, Options& options, Test test);
 
+/// What says how a link is made, but not what is measured: queues, path, memory and processors.
+void add_link(CLI::App& app, Options& options);
+
 /// --format and --output.
 void add_output(CLI::App& app, Options& options);
 

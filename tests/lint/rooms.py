@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "analysis": {"base", "measure", "report"},
     "run": {"base", "measure", "verbs", "memory", "transport", "workload", "control", "report",
             "health"},
+    "fabric": {"base", "measure", "control", "report", "run"},
 }
 # The tools are on top of all, and a test may look anywhere.
 

@@ -1,0 +1,46 @@
+// One thread that waits for many channels.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rdmabench/control/channel.h"
+#include "rdmabench/control/listener.h"
+
+namespace rdmabench::control {
+
+/// Channels and listeners of which any may be next. It does not own them, and lets go of one by
+/// itself when that is destroyed. Source: epoll(7).
+///
+/// Thread rule: one thread at a time, but wake() may run beside any other call.
+class Readiness {
+ public:
+  /// Throws Error(failed) when this process has no room for two more file descriptors.
+  Readiness();
+  ~Readiness();
+  Readiness(const Readiness&) = delete;
+  Readiness& operator=(const Readiness&) = delete;
+
+  /// `key` is what wait() returns for it; several may have the same. Throws Error(failed).
+  void watch(const Channel& channel, std::uint64_t key);
+  void watch(const Listener& listener, std::uint64_t key);
+
+  /// Keys of those that have something to take or to accept, or have ended; at most some hundreds
+  /// at a time, and the same ones again for as long as that is so. None when the deadline has
+  /// passed or wake() was called. Valid until the next call. Throws Error(failed) when
+  /// epoll_wait(2) fails.
+  std::span<const std::uint64_t> wait(Deadline deadline);
+
+  /// Ends the wait() in progress, or else the next one.
+  void wake() noexcept;
+
+ private:
+  void add(int handle, std::uint64_t key);
+
+  int epoll_;
+  int wake_;
+  std::vector<std::uint64_t> keys_;
+};
+
+}  // namespace rdmabench::control

@@ -1,0 +1,153 @@
+// Which node, direction, rail or route makes cells of a matrix slow, and what to measure to be
+// sure.
+//
+// The model is additive on the log scale, per metric, size and rail:
+//   log value = typical(rail) + sender + receiver + noise
+// It is fitted by median polish (Tukey, Exploratory Data Analysis, 1977, chapter 11; Mosteller and
+// Tukey, Data Analysis and Regression, 1977, chapter 9) over the cells that there are, and refined
+// with Tukey's biweight. A slow sender or receiver is a low effect, a slow rail a low typical
+// value, a slow route a low cell between ends that are otherwise clean. docs/attribution.md has
+// the rules, their limits, and how often they are right on synthetic fabrics.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/fabric/matrix.h"
+
+namespace rdmabench::fabric {
+
+/// What a finding blames. A node is its sending and its receiving together.
+enum class Part : std::uint8_t { node, sender, receiver, rail, route };
+
+/// What is said of a node, by metric and size.
+enum class Verdict : std::uint8_t {
+  good,
+  suspect,              ///< slow in the screening rounds; no confirming test has decided yet
+  slow,                 ///< confirmed
+  failing,              ///< its measurements failed, with several partners
+  lost,                 ///< it left the run, or never came
+  ambiguous,            ///< about half of the nodes are like it and half are not
+  not_enough_evidence,  ///< too few partners: never judged
+};
+
+/// "node", "sender", ... and "good", "suspect", ..., "not-enough-evidence".
+std::string_view name(Part part) noexcept;
+std::string_view name(Verdict verdict) noexcept;
+
+struct AttributionOptions {
+  double min_effect = 0.03;   ///< nodes and rails: what is nearer than this to typical is typical
+  double route_effect = 0.1;  ///< the same of a route, which is often judged by a single cell
+  double score = 5;           ///< robust standard deviations beyond which it is a finding
+  double lead_score = 3;      ///< and beyond which a confirming test is worth its time
+  double confirm_score = 3;   ///< what the confirming measurements must reach by themselves
+  std::uint32_t min_partners = 3;  ///< distinct ones in a direction, fewer judge nothing
+  double half = 0.4;               ///< share of nodes from which two groups are ambiguous
+  double max_route_share = 0.15;   ///< of cells; more slow ones than this are not bad routes
+};
+
+/// One thing at fault, in one metric and size.
+struct Finding {
+  Metric metric = Metric::bandwidth;
+  std::uint64_t size_bytes = 0;
+  Part part = Part::node;
+  std::uint32_t a = 0;                ///< the node; the sender of a route; the number of a rail
+  std::optional<std::uint32_t> b;     ///< the receiver of a route
+  std::optional<std::uint32_t> rail;  ///< none = every rail alike
+  /// Measured over typical, in the metric's own direction: 0.5 is half the bandwidth, 2 twice the
+  /// latency. 0 where measurements failed instead.
+  double ratio = 1;
+  double score = 0;        ///< robust standard deviations from typical, at most 1e6
+  bool confirmed = false;  ///< by measurements of their own; failures by several partners
+  std::vector<std::string> evidence;
+  std::string text;  ///< the finding and the next step, in sentences
+};
+
+/// What most cells say: the measure of all ratios.
+struct Typical {
+  Metric metric = Metric::bandwidth;
+  std::uint64_t size_bytes = 0;
+  double value = 0;         ///< bits per second or nanoseconds
+  double noise = 0;         ///< robust relative standard deviation of a cell about the model
+  std::uint32_t cells = 0;  ///< measured, screening and confirming
+  std::uint32_t failed = 0;
+};
+
+struct RailSummary {
+  Metric metric = Metric::bandwidth;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t rail = 0;
+  double ratio = 1;  ///< over the typical value of all rails
+};
+
+struct NodeSummary {
+  Metric metric = Metric::bandwidth;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t rank = 0;
+  double sender_ratio = 0;  ///< over typical, over all rails; 0 = never measured
+  double receiver_ratio = 0;
+  std::uint32_t partners = 0;  ///< distinct ones with a value, of the direction that has fewer
+  Verdict verdict = Verdict::not_enough_evidence;
+};
+
+struct Attribution {
+  std::vector<Typical> typical;     ///< by metric and size
+  std::vector<RailSummary> rails;   ///< by metric, size and rail
+  std::vector<NodeSummary> nodes;   ///< by metric, size and rank
+  std::vector<Finding> findings;    ///< worst first; to be reported
+  std::vector<Finding> leads;       ///< weaker, unconfirmed: worth a test, nothing to report
+  std::vector<Finding> withdrawn;   ///< what confirming measurements did not bear out
+  std::vector<std::string> doubts;  ///< what cannot be judged, and why: whole sentences
+};
+
+/// Judges every metric and size of the matrix. Screening measurements make the suspects, confirming
+/// ones decide. Patterns in which many flows share an end (one-to-many, many-to-one) are left out.
+/// Throws Error(usage) for a value that is not a positive number where there is no error, a rank
+/// or rail that the matrix has not, a node that measures itself, and options out of range.
+/// Pure; time grows with the number of measurements. Thread rule: free.
+Attribution attribute(const Matrix& matrix, const AttributionOptions& options = {});
+
+/// Why a pair is measured again.
+enum class Purpose : std::uint8_t {
+  suspect,  ///< a suspect against a known-good node
+  again,    ///< the same pair: a bad route stays bad
+  square,   ///< other pairs of a route's ends: they are clean if the route is to blame
+  control,  ///< two known-good nodes, which keep the load of a screening round and its level
+};
+std::string_view name(Purpose purpose) noexcept;
+
+/// One ordered pair on one rail, to be measured like those of a screening round (all metrics and
+/// sizes, the rails of a pair together), with Measurement::confirming set.
+struct Confirmation {
+  std::uint32_t round = 0;  ///< from 0 in this plan: within a round no node is in two pairs
+  std::uint32_t sender = 0;
+  std::uint32_t receiver = 0;
+  std::uint32_t rail = 0;
+  Purpose purpose = Purpose::suspect;
+};
+
+struct ConfirmationOptions {
+  std::uint32_t rounds = 4;      ///< of one plan
+  std::uint32_t max_rounds = 8;  ///< confirming rounds of the whole run; when spent, no plan
+  std::uint32_t routes = 32;     ///< tested in one plan, the slowest first
+  bool controls = true;
+  std::uint64_t seed = 1;  ///< of the choice of partners
+};
+
+/// What to measure next, in both directions of each pair: every suspect with known-good partners,
+/// others than before where there are any, and the square test for routes (nccl issue 325: with
+/// a->b slow, measure a->d, c->b and c->d, and a->b again). Empty when nothing is open, nobody is
+/// known to be good, or `max_rounds` are spent. Measure, add to the matrix, attribute() again.
+std::vector<Confirmation> confirmations(const Attribution& attribution, const Matrix& matrix,
+                                        const ConfirmationOptions& options = {});
+
+/// The fields of a "verdict" record of a rdmabench-fabric/1 stream, as a JSON object of one line.
+std::string to_json(const Attribution& attribution);
+
+/// Reads what to_json() wrote; members that it does not know are left out. Throws Error(usage).
+Attribution attribution_from_json(std::string_view text);
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,107 @@
+// Drives the agents through the rounds, and knows who is still there.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "rdmabench/fabric/agents.h"
+#include "rdmabench/fabric/matrix.h"
+#include "rdmabench/fabric/schedule.h"
+
+namespace rdmabench::fabric {
+
+/// Who is told of each result as it comes.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual void add(const Measurement& measurement) = 0;
+  virtual void add(const LostNode& lost) = 0;
+  virtual void end_round() = 0;  ///< what was added may be wanted if this process dies now
+};
+
+struct CoordinatorOptions {
+  /// An agent that says nothing for so long when it was asked is lost.
+  std::chrono::nanoseconds answer_limit = std::chrono::milliseconds(2500);
+  /// Of one step, see step_limit(); 0 = by the plan.
+  std::chrono::nanoseconds step_limit{0};
+};
+
+/// What a round cost.
+struct RoundCost {
+  std::uint32_t round = 0;
+  double own_ms = 0;   ///< processor time of the coordinator's thread
+  double wall_ms = 0;  ///< from the first order to the last result
+};
+
+/// One that is dead (its connection ended), hung (it does not answer) or makes no sense is lost: it
+/// is named with the reason, its pairs are left out of what follows, and the rest goes on. One that
+/// answers the coordinator and says that its partner is silent is not lost for that. After a step
+/// with a loss, pairs of survivors that failed in it are measured once more.
+///
+/// The agents are not trusted: what does not fit the order that they were given ends them.
+/// Thread rule: one thread.
+class Coordinator {
+ public:
+  /// `agents` and `recorder` have to outlive it. The admission's losses are recorded first.
+  Coordinator(Agents& agents, const Plan& plan, Admission admission, Recorder& recorder,
+              const CoordinatorOptions& options = {});
+  ~Coordinator();
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  /// Results of an earlier attempt: pairs all of whose cells are there and good are not measured
+  /// again in that round. Not recorded again.
+  void resume(std::vector<Measurement> earlier);
+
+  /// Runs the round under this number; returns when it is done or fewer than two nodes are left.
+  void measure(const Round& round, std::uint32_t number, bool confirming = false);
+
+  /// Sends the agents home.
+  void finish();
+
+  const Matrix& matrix() const noexcept { return matrix_; }
+  const std::vector<RoundCost>& costs() const noexcept { return costs_; }
+  std::uint32_t alive() const noexcept { return alive_; }
+
+ private:
+  struct Work;
+
+  std::vector<Measurement> run_step(const Step& step);
+  std::vector<Measurement> run_and_repeat(const Step& step);
+  Step still_to_do(const Step& step) const;
+  void give_out(const Step& step);
+  void send_order(const Work& work, std::uint32_t senders, const std::vector<std::uint32_t>& rails);
+  void await_results();
+  void ask(std::uint32_t rank);
+  void beat();
+  void ask_those_of_failures();
+  void take_next(Deadline deadline);
+  void drain();
+  void take(const Agents::Event& event);
+  void take_results(std::uint32_t rank, std::string_view text);
+  void close(Work& work, const std::string& error);
+  void lose(std::uint32_t rank, const std::string& reason);
+
+  Agents& agents_;
+  Recorder& recorder_;
+  CoordinatorOptions options_;
+  Matrix matrix_;
+  std::vector<Member> members_;
+  std::vector<bool> here_;   ///< by rank
+  std::vector<bool> asked_;  ///< ... whether an answer is due
+  std::uint32_t alive_ = 0;
+  std::uint32_t round_ = 0;
+  std::uint64_t number_ = 0;  ///< of the orders of a step
+  Deadline beat_;
+  std::vector<Work> works_;        ///< of this step, one for each sender
+  std::vector<std::size_t> work_;  ///< by rank: its index in works_, or their number
+  std::size_t open_ = 0;           ///< works that are not done
+  std::unordered_set<std::uint64_t> finished_;
+  std::vector<Agents::Event> events_;
+  std::vector<RoundCost> costs_;
+};
+
+}  // namespace rdmabench::fabric

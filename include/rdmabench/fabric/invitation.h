@@ -1,0 +1,26 @@
+// Where the coordinator is, for the agents to find it: rank 0 publishes it by the rendezvous.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench::fabric {
+
+struct Invitation {
+  std::string token{};  ///< of the run: whoever else listens at such a port is not meant
+  std::uint16_t port = 0;
+  std::vector<std::string> addresses{};  ///< numeric; any of them may do
+};
+
+/// For the coordinator that listens on this port of this machine. Throws Error(failed) when the
+/// kernel gives no addresses or no random numbers. Source: getifaddrs(3), getrandom(2).
+Invitation make_invitation(std::uint16_t port);
+
+std::string to_text(const Invitation& invitation);
+
+/// Throws Error(failed) that names the field.
+Invitation parse_invitation(std::string_view text);
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,61 @@
+// A run on disk: JSON Lines of docs/schema/rdmabench-fabric-1.schema.json, written as it goes.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/fabric/coordinator.h"
+#include "rdmabench/fabric/matrix.h"
+
+namespace rdmabench::fabric {
+
+// One line each, with its newline, in UTF-8.
+std::string plan_record(const Plan& plan, const std::vector<Node>& nodes);
+std::string record(const Measurement& measurement);
+std::string record(const LostNode& lost);
+/// `verdict` is a JSON object on one line, whose members the record takes over.
+std::string verdict_record(std::string_view verdict);
+
+/// The whole run as such lines, without a verdict.
+std::string to_json_lines(const Matrix& matrix);
+
+/// Reads what was written. A second plan record begins another attempt: what it measured again
+/// replaces what was there, and only its own losses count. A last line that is cut short (the
+/// writer died) is left out; a record of another kind is too. Throws Error(usage) that names the
+/// line for what is no such stream, or plans that differ.
+Matrix matrix_from_json_lines(std::string_view text);
+
+/// The same from a file. Throws Error(usage) that names the file, too.
+Matrix read_stream(const std::string& path);
+
+/// Throws Error(usage) that says what differs when `earlier` is not an attempt at this very run:
+/// the plan, the number of nodes, or the host of a rank.
+void check_resumable(const Matrix& earlier, const Plan& plan, const std::vector<Node>& nodes);
+
+/// Writes the records of a run to a file. Once a write has failed, every end_round() throws
+/// Error(failed) that names the file.
+class StreamFile final : public Recorder {
+ public:
+  enum class Mode : bool { replace, append };
+
+  /// `append` first cuts off a last line that was not finished. Throws Error(failed).
+  StreamFile(const std::string& path, Mode mode);
+  ~StreamFile() override;
+
+  void begin(const Plan& plan, const std::vector<Node>& nodes);
+  void add(const Measurement& measurement) override;
+  void add(const LostNode& lost) override;
+  void end_round() override;
+  void end(std::string_view verdict);
+
+ private:
+  void write(const std::string& line);
+
+  std::string path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  int failure_ = 0;  ///< errno
+};
+
+}  // namespace rdmabench::fabric

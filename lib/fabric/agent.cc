@@ -1,0 +1,244 @@
+#include "rdmabench/fabric/agent.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "messages.h"
+#include "order_run.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/control/readiness.h"
+#include "rdmabench/fabric/plan.h"
+#include "rdmabench/fabric/schedule.h"
+#include "rdmabench/report/environment.h"
+#include "rdmabench/run/client.h"
+#include "rdmabench/run/server.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+using control::MessageType;
+using std::chrono::nanoseconds;
+
+constexpr auto kSendLimit = std::chrono::seconds(5);
+
+/// A server for one rail, in a thread, until the end.
+class RailServer {
+ public:
+  explicit RailServer(const run::ServerConfig& config)
+      : server_(config, nullptr), thread_([this] { server_.run(); }) {}
+  ~RailServer() {
+    server_.stop();
+    thread_.join();
+  }
+  RailServer(const RailServer&) = delete;
+  RailServer& operator=(const RailServer&) = delete;
+
+  std::uint16_t port() const { return server_.port(); }
+
+ private:
+  run::Server server_;
+  std::thread thread_;
+};
+
+class Agent {
+ public:
+  Agent(const AgentOptions& options, control::Channel channel, Plan plan)
+      : options_(options), channel_(std::move(channel)), plan_(std::move(plan)) {}
+  ~Agent() {
+    if (worker_.joinable()) worker_.join();
+  }
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  /// Returns when the coordinator says goodbye. What ends it otherwise is told to the coordinator.
+  void serve_until_goodbye();
+
+ private:
+  void warm_up();
+  void obey();
+  bool handle(const control::Message& message);
+  void begin(Order order);
+  void work(const Order& order);
+  void send_finished();
+  void check(const Order& order) const;
+
+  const AgentOptions& options_;
+  control::Channel channel_;
+  Plan plan_;
+  std::vector<std::unique_ptr<RailServer>> servers_;
+  control::Readiness readiness_;
+  std::thread worker_;
+  std::mutex mutex_;
+  std::vector<Results> finished_;  // by the worker, to be sent by the thread that has the channel
+  bool busy_ = false;              // of that thread alone: an order has not been answered yet
+};
+
+void Agent::serve_until_goodbye() {
+  try {
+    warm_up();
+    obey();
+  } catch (const std::exception& error) {
+    channel_.abort(error.what());
+    throw;
+  }
+}
+
+/// Opens what is needed, so that the first round finds it open, and says so.
+void Agent::warm_up() {
+  Ready ready;
+  for (std::uint32_t rail = 0; rail < rails_of(plan_); ++rail) {
+    for (const Metric metric : {Metric::latency, Metric::bandwidth}) {
+      const run::Config config = config_of(plan_, options_.base, metric, rail);
+      if (!config.sizes.empty()) run::check_this_side(config);
+    }
+    const std::string device = rail < plan_.rails.size() ? plan_.rails[rail] : "";
+    run::ServerConfig config;
+    config.port = 0;
+    config.max_clients = 2 * kMaxFan;
+    config.device = device;
+    config.gid_index = options_.base.gid_index;
+    config.timeout = config_of(plan_, options_.base, Metric::latency, rail).timeout;
+    config.max_timeout = std::max(config.max_timeout, config.timeout);
+    config.max_memory = std::uint64_t{64} << 30;
+    servers_.push_back(std::make_unique<RailServer>(config));
+    ready.rails.push_back(device.empty() ? "auto" : device);
+    ready.ports.push_back(servers_.back()->port());
+  }
+  ready.environment = report::collect_environment();
+  channel_.send(MessageType::ready, to_text(ready), Deadline::after(kSendLimit));
+}
+
+void Agent::obey() {
+  readiness_.watch(channel_, 0);
+  Deadline patience = Deadline::after(options_.patience);
+  for (;;) {
+    readiness_.wait(patience);
+    while (const std::optional<control::Message> message = channel_.receive_ready("next order")) {
+      patience = Deadline::after(options_.patience);
+      if (!handle(*message)) return;
+    }
+    send_finished();
+    if (patience.passed()) {
+      throw Error(Fault::failed,
+                  fmt::format("the coordinator {} has been silent for {} s", channel_.peer(),
+                              options_.patience / std::chrono::seconds(1)));
+    }
+  }
+}
+
+bool Agent::handle(const control::Message& message) {
+  switch (message.type) {
+    case MessageType::ready:
+      channel_.send(MessageType::ready, {}, Deadline::after(kSendLimit));
+      return true;
+    case MessageType::request:
+      begin(parse_order(message.payload));
+      return true;
+    case MessageType::bye:
+      return false;
+    case MessageType::abort:
+      throw Error(Fault::failed, fmt::format("the coordinator {} lets this node go: {}",
+                                             channel_.peer(), control::printable(message.payload)));
+    default:
+      throw Error(Fault::failed, fmt::format("the coordinator sent '{}' where an order was due",
+                                             control::name_of(message.type)));
+  }
+}
+
+void Agent::check(const Order& order) const {
+  if (order.targets.empty() || order.rails.empty()) {
+    throw Error(Fault::failed, "an order to measure nothing");
+  }
+  for (const std::uint32_t rail : order.rails) {
+    if (rail >= rails_of(plan_)) {
+      throw Error(Fault::failed, fmt::format("an order for rail {} of {}", rail, rails_of(plan_)));
+    }
+  }
+  for (const Target& target : order.targets) {
+    if (target.rank >= options_.size || target.rank == options_.rank ||
+        target.ports.size() != rails_of(plan_)) {
+      throw Error(Fault::failed, fmt::format("an order to measure node {}", target.rank));
+    }
+  }
+}
+
+void Agent::begin(Order order) {
+  check(order);
+  if (std::exchange(busy_, true)) {
+    throw Error(Fault::failed,
+                fmt::format("order {} came before the last one was done", order.number));
+  }
+  if (worker_.joinable()) worker_.join();
+  worker_ = std::thread([this, order = std::move(order)] { work(order); });
+}
+
+void Agent::work(const Order& order) {
+  constexpr std::size_t kCellsAtOnce = 256;  // of one message
+  std::vector<Measurement> cells = run_order(order, plan_, options_.base);
+  std::size_t sent = 0;
+  do {
+    Results results{.number = order.number, .last = false, .cells = {}};
+    for (; sent < cells.size() && results.cells.size() < kCellsAtOnce; ++sent) {
+      results.cells.push_back(std::move(cells[sent]));
+    }
+    results.last = sent == cells.size();
+    const std::lock_guard lock(mutex_);
+    finished_.push_back(std::move(results));
+  } while (sent < cells.size());
+  readiness_.wake();
+}
+
+void Agent::send_finished() {
+  std::vector<Results> finished;
+  {
+    const std::lock_guard lock(mutex_);
+    finished.swap(finished_);
+  }
+  for (const Results& results : finished) {
+    if (results.last) busy_ = false;  // before it is told, for the next order may follow at once
+    channel_.send(MessageType::result, to_text(results), Deadline::after(kSendLimit));
+  }
+}
+
+/// The coordinator's channel and plan, from the first address where there is one of this run. It
+/// listens before it tells where, so one that refuses is not it, or is gone.
+std::pair<control::Channel, Plan> join(const AgentOptions& options,
+                                       const std::vector<std::string>& addresses,
+                                       std::uint16_t port, Deadline deadline) {
+  constexpr auto kEach = std::chrono::seconds(10);
+  std::string excuses;
+  for (const std::string& address : addresses) {
+    const Deadline each = Deadline::after(std::min<nanoseconds>(kEach, deadline.left()));
+    try {
+      control::Channel channel = control::Channel::connect(address, port, each);
+      const Hello hello{
+          .token = options.token, .rank = options.rank, .size = options.size, .host = options.host};
+      channel.send(MessageType::hello, to_text(hello), each);
+      Plan plan = parse_plan(channel.receive(MessageType::hello, each, "plan"));
+      return {std::move(channel), std::move(plan)};
+    } catch (const Error& error) {
+      excuses += fmt::format("\n  {}: {}", address, error.what());
+    }
+  }
+  throw Error(Fault::failed,
+              fmt::format("no coordinator of this run at port {} of rank 0:{}", port,
+                          excuses.empty() ? " it has no address" : excuses),
+              "Do firewalls let TCP through between the nodes?");
+}
+
+}  // namespace
+
+void run_agent(const AgentOptions& options, const std::vector<std::string>& addresses,
+               std::uint16_t port, nanoseconds timeout) {
+  auto [channel, plan] = join(options, addresses, port, Deadline::after(timeout));
+  Agent agent(options, std::move(channel), std::move(plan));
+  agent.serve_until_goodbye();
+}
+
+}  // namespace rdmabench::fabric

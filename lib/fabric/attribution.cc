@@ -1,0 +1,334 @@
+#include "rdmabench/fabric/attribution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "attribution_failures.h"
+#include "attribution_judge.h"
+#include "attribution_words.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr int kRefits = 4;         // after suspects are cleared
+constexpr double kMostFail = 0.6;  // share of failures that no node explains
+
+constexpr std::array<std::string_view, 5> kParts{"node", "sender", "receiver", "rail", "route"};
+constexpr std::array<std::string_view, 7> kVerdicts{
+    "good", "suspect", "slow", "failing", "lost", "ambiguous", "not-enough-evidence"};
+constexpr std::array<std::string_view, 4> kPurposes{"suspect", "again", "square", "control"};
+
+void check(const AttributionOptions& options) {
+  const auto share = [](double value) { return value > 0 && value < 1; };
+  const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
+  if (share(options.min_effect) && share(options.route_effect) && share(options.half) &&
+      share(options.max_route_share) && positive(options.score) && positive(options.lead_score) &&
+      positive(options.confirm_score) && options.min_partners >= 2) {
+    return;
+  }
+  throw Error(Fault::usage, "options of attribution out of range",
+              "Effects and shares lie between 0 and 1, scores above 0, min_partners at 2 or more");
+}
+
+/// Everything about one metric and size, put into an Attribution.
+class SliceJudge {
+ public:
+  SliceJudge(const Matrix& matrix, const Slice& slice, const AttributionOptions& options,
+             Attribution& out)
+      : matrix_(matrix), slice_(slice), options_(options), out_(out), words_(matrix, slice, fit_) {}
+
+  void run() {
+    groups_ = two_groups(slice_, options_);
+    fit_and_clear();
+    summarize_rails();
+    if (std::isfinite(fit_.sigma)) {
+      report_ends();
+      report_rails();
+      if (groups_.empty()) report_routes();
+    }
+    report_failing();
+    report_doubts();
+    summarize_nodes();
+  }
+
+ private:
+  /// Suspects that known-good partners clear are held at typical and the rest is fitted again: what
+  /// they seemed to have then stands where it belongs, with their partners or with a route.
+  void fit_and_clear() {
+    std::vector<Pin> pins;
+    for (int i = 0; i < kRefits; ++i) {
+      fit_ = fit(slice_, pins, options_);
+      ends_ = suspect_ends(slice_, fit_, groups_, options_);
+      std::size_t too_many = 0;
+      test_ends(slice_, fit_, suspect_routes(slice_, fit_, options_, too_many), options_, ends_);
+      const auto cleared = std::stable_partition(ends_.begin(), ends_.end(), [](const auto& end) {
+        return end.state != State::withdrawn;
+      });
+      if (cleared == ends_.end()) return;
+      for (auto end = cleared; end != ends_.end(); ++end) {
+        pins.push_back({end->direction, end->node, end->rail});
+        out_.withdrawn.push_back(words_.ends({*end}));
+      }
+      ends_.erase(cleared, ends_.end());
+    }
+  }
+
+  void keep(Finding finding, State state) {
+    auto& list = state == State::withdrawn                              ? out_.withdrawn
+                 : finding.confirmed || finding.score >= options_.score ? out_.findings
+                                                                        : out_.leads;
+    list.push_back(std::move(finding));
+  }
+
+  void report_ends() {
+    std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, std::vector<EndSuspect>> nodes;
+    for (const EndSuspect& end : ends_) nodes[{end.node, end.rail}].push_back(end);
+    for (const auto& [key, both] : nodes) {
+      if (both.size() == 2 && both[0].state == both[1].state) {
+        keep(words_.ends(both), both[0].state);
+        continue;
+      }
+      for (const EndSuspect& end : both) keep(words_.ends({end}), end.state);
+    }
+  }
+
+  void report_rails() {
+    auto rails = suspect_rails(slice_, fit_, options_);
+    test_rails(slice_, fit_, options_, rails);
+    for (const RailSuspect& rail : rails) keep(words_.rail(rail), rail.state);
+  }
+
+  void report_routes() {
+    std::size_t too_many = 0;
+    auto routes = suspect_routes(slice_, fit_, options_, too_many);
+    if (too_many > 0) out_.doubts.push_back(words_.too_many_routes(too_many));
+    if (routes.empty()) return;
+    test_routes(slice_, fit_, options_, routes);
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> measured;
+    for (const Cell& cell : slice_.screening) {
+      measured[{cell.sender, cell.receiver}].insert(cell.rail);
+    }
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<RouteSuspect>> pairs;
+    for (const RouteSuspect& route : routes) pairs[{route.sender, route.receiver}].push_back(route);
+    std::vector<Finding> found;
+    for (const auto& [pair, rails] : pairs) {
+      const bool same = std::all_of(rails.begin(), rails.end(), [&](const RouteSuspect& route) {
+        return route.state == rails.front().state;
+      });
+      if (same && rails.size() == measured[pair].size()) {
+        add_route(found, words_.route(rails, true), rails.front().state);
+        continue;
+      }
+      for (const RouteSuspect& route : rails) {
+        add_route(found, words_.route({route}, false), route.state);
+      }
+    }
+    mark_blocks(measured, found);
+    for (Finding& finding : found) keep(std::move(finding), State::open);
+  }
+
+  void add_route(std::vector<Finding>& found, Finding finding, State state) {
+    if (state == State::withdrawn) {
+      out_.withdrawn.push_back(std::move(finding));
+    } else {
+      found.push_back(std::move(finding));
+    }
+  }
+
+  /// Slow routes that share senders and receivers, nearly all of whose pairs are slow.
+  static void mark_blocks(
+      const std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>>& measured,
+      std::vector<Finding>& found) {
+    constexpr double kNearlyAll = 0.8;
+    std::vector<bool> seen(found.size(), false);
+    for (std::size_t start = 0; start < found.size(); ++start) {
+      if (seen[start]) continue;
+      std::set<std::uint32_t> senders{found[start].a};
+      std::set<std::uint32_t> receivers{*found[start].b};
+      std::vector<std::size_t> members;
+      for (bool grown = true; grown;) {
+        grown = false;
+        for (std::size_t i = start; i < found.size(); ++i) {
+          if (seen[i]) continue;
+          if (senders.count(found[i].a) + receivers.count(*found[i].b) == 0) continue;
+          seen[i] = grown = true;
+          members.push_back(i);
+          senders.insert(found[i].a);
+          receivers.insert(*found[i].b);
+        }
+      }
+      if (senders.size() < 2 || receivers.size() < 2) continue;
+      std::size_t pairs = 0;
+      for (const auto& [pair, rails] : measured) {
+        pairs += senders.count(pair.first) != 0 && receivers.count(pair.second) != 0 ? 1U : 0U;
+      }
+      std::set<std::pair<std::uint32_t, std::uint32_t>> slow;
+      for (const std::size_t i : members) slow.insert({found[i].a, *found[i].b});
+      if (static_cast<double>(slow.size()) < kNearlyAll * static_cast<double>(pairs)) continue;
+      const std::string text =
+          Words::block({senders.begin(), senders.end()}, {receivers.begin(), receivers.end()},
+                       slow.size(), pairs);
+      for (const std::size_t i : members) found[i].evidence.push_back(text);
+    }
+  }
+
+  void report_failing() {
+    const std::size_t tried = slice_.measured + slice_.failed.size();
+    if (static_cast<double>(slice_.failed.size()) > kMostFail * static_cast<double>(tried)) {
+      out_.doubts.push_back(words_.most_failed());
+      for (const FailedCell& cell : slice_.failed) {
+        for (const std::uint32_t rank : {cell.sender, cell.receiver}) {
+          const std::uint32_t values = pooled(slice_, fit_, Direction::sending, rank).cells +
+                                       pooled(slice_, fit_, Direction::receiving, rank).cells;
+          if (values == 0) failing_.insert(rank);
+        }
+      }
+      return;
+    }
+    for (const Failing& part : failing_parts(slice_, options_)) {
+      if (part.part != Part::route) failing_.insert(part.a);
+      out_.findings.push_back(words_.failing(part));
+    }
+  }
+
+  void report_doubts() {
+    std::map<std::vector<std::uint32_t>, std::vector<TwoGroups>> alike;
+    for (const TwoGroups& groups : groups_) alike[groups.slower].push_back(groups);
+    for (const auto& [slower, groups] : alike) out_.doubts.push_back(words_.groups(groups));
+    if (slice_.screening.empty()) {
+      out_.doubts.push_back(fmt::format("{}: no measurement gave a value.", words_.subject()));
+    } else if (!std::isfinite(fit_.sigma)) {
+      out_.doubts.push_back(fmt::format(
+          "{}: {} measurements are too few to tell what is a node's and what is chance; measure "
+          "more rounds, with at least {} partners of each node.",
+          words_.subject(), slice_.screening.size(), options_.min_partners));
+    }
+  }
+
+  void summarize_rails() {
+    std::vector<double> rails;
+    for (std::uint32_t rail = 0; rail < slice_.rails; ++rail) {
+      if (fit_.cells[rail] > 0) rails.push_back(fit_.typical[rail]);
+    }
+    Typical typical{slice_.metric, slice_.size_bytes};
+    typical.cells = slice_.measured;
+    typical.failed = static_cast<std::uint32_t>(slice_.failed.size());
+    if (!rails.empty()) {
+      std::sort(rails.begin(), rails.end());
+      const double reference = rails[rails.size() / 2];
+      typical.value = std::exp(slice_.metric == Metric::latency ? -reference : reference);
+      typical.noise = std::isfinite(fit_.sigma) ? fit_.sigma : 0;
+      for (std::uint32_t rail = 0; rail < slice_.rails; ++rail) {
+        if (fit_.cells[rail] == 0) continue;
+        out_.rails.push_back({slice_.metric, slice_.size_bytes, rail,
+                              ratio_of(slice_.metric, fit_.typical[rail] - reference)});
+      }
+    }
+    out_.typical.push_back(typical);
+  }
+
+  void summarize_nodes() {
+    std::set<std::uint32_t> lost;
+    for (const LostNode& node : matrix_.lost) lost.insert(node.rank);
+    std::map<std::uint32_t, State> accused;
+    for (const EndSuspect& end : ends_) {
+      if (end.state == State::open && end.score < options_.score) continue;
+      State& state = accused.try_emplace(end.node, end.state).first->second;
+      if (end.state == State::confirmed) state = end.state;
+    }
+    for (std::uint32_t rank = 0; rank < slice_.nodes; ++rank) {
+      const Pooled sends = pooled(slice_, fit_, Direction::sending, rank);
+      const Pooled receives = pooled(slice_, fit_, Direction::receiving, rank);
+      NodeSummary node{slice_.metric, slice_.size_bytes, rank};
+      if (sends.cells > 0) node.sender_ratio = ratio_of(slice_.metric, sends.value);
+      if (receives.cells > 0) node.receiver_ratio = ratio_of(slice_.metric, receives.value);
+      node.partners = std::min(sends.partners, receives.partners);
+      const auto state = accused.find(rank);
+      const bool enough = node.partners >= options_.min_partners && std::isfinite(fit_.sigma);
+      node.verdict = lost.count(rank) != 0       ? Verdict::lost
+                     : failing_.count(rank) != 0 ? Verdict::failing
+                     : state != accused.end()
+                         ? state->second == State::confirmed ? Verdict::slow : Verdict::suspect
+                     : !enough          ? Verdict::not_enough_evidence
+                     : !groups_.empty() ? Verdict::ambiguous
+                                        : Verdict::good;
+      thin_ += node.verdict == Verdict::not_enough_evidence ? 1U : 0U;
+      out_.nodes.push_back(node);
+    }
+    if (thin_ > 0 && slice_.nodes > 2) {
+      out_.doubts.push_back(fmt::format(
+          "{}: {} of {} nodes have fewer than {} partners in a direction, or nothing to hold them "
+          "against, and are not judged.",
+          words_.subject(), thin_, slice_.nodes, options_.min_partners));
+    }
+  }
+
+  const Matrix& matrix_;
+  const Slice& slice_;
+  const AttributionOptions& options_;
+  Attribution& out_;
+  Fit fit_;
+  Words words_;
+  std::vector<TwoGroups> groups_;
+  std::vector<EndSuspect> ends_;
+  std::set<std::uint32_t> failing_;
+  std::size_t thin_ = 0;
+};
+
+void sort_worst_first(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    if (a.confirmed != b.confirmed) return a.confirmed;
+    return a.score > b.score;
+  });
+}
+
+}  // namespace
+
+std::string_view name(Part part) noexcept {
+  return kParts[static_cast<std::size_t>(part)];
+}
+std::string_view name(Verdict verdict) noexcept {
+  return kVerdicts[static_cast<std::size_t>(verdict)];
+}
+std::string_view name(Purpose purpose) noexcept {
+  return kPurposes[static_cast<std::size_t>(purpose)];
+}
+
+Attribution attribute(const Matrix& matrix, const AttributionOptions& options) {
+  check(options);
+  Attribution out;
+  std::size_t left_out = 0;
+  std::uint32_t rails = 0;
+  for (const Slice& slice : slices(matrix, left_out)) {
+    SliceJudge(matrix, slice, options, out).run();
+    rails = slice.rails;
+  }
+  sort_worst_first(out.findings);
+  sort_worst_first(out.leads);
+  if (matrix.nodes.size() == 2) {
+    out.doubts.insert(out.doubts.begin(),
+                      "Two nodes: which of them, or what between them, is slow cannot be told; "
+                      "hold the numbers against the line rate, or add a third and a fourth node.");
+  }
+  if (rails == 1) {
+    out.doubts.push_back(
+        "One rail: a slow rail cannot be told from a slow fabric; hold the typical "
+        "value against the line rate.");
+  }
+  if (left_out > 0) {
+    out.doubts.push_back(fmt::format(
+        "{} measurements of one-to-many and many-to-one patterns are not part of the model, because "
+        "many flows share an end there.",
+        left_out));
+  }
+  return out;
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,186 @@
+// The plan of confirming rounds: matchings like those of the screening, in which suspects meet
+// nodes that are known to be good.
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "rdmabench/fabric/attribution.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+using Pair = std::pair<std::uint32_t, std::uint32_t>;  // the lower rank first
+
+Pair unordered(std::uint32_t a, std::uint32_t b) {
+  return {std::min(a, b), std::max(a, b)};
+}
+
+class Planner {
+ public:
+  Planner(const Attribution& attribution, const Matrix& matrix, const ConfirmationOptions& options)
+      : attribution_(attribution), matrix_(matrix), options_(options) {}
+
+  std::vector<Confirmation> run() {
+    look_at_matrix();
+    collect();
+    const std::uint32_t left = options_.max_rounds - std::min(options_.max_rounds, spent_);
+    const std::uint32_t rounds = std::min(options_.rounds, left);
+    if (good_.empty() || (suspects_.empty() && routes_.empty() && !rail_open_)) return {};
+    random_.seed(options_.seed + spent_);
+    for (round_ = 0; round_ < rounds; ++round_) plan_round();
+    return std::move(plan_);
+  }
+
+ private:
+  struct Route {
+    std::uint32_t a;
+    std::uint32_t b;
+    int step = 0;  // of the square test
+  };
+
+  void look_at_matrix() {
+    std::set<std::uint32_t> rounds;
+    std::set<std::uint32_t> rails;
+    for (const Measurement& cell : matrix_.measurements) {
+      rails.insert(cell.rail);
+      seen_.insert(unordered(cell.sender, cell.receiver));
+      if (!cell.confirming) continue;
+      rounds.insert(cell.round);
+      confirmed_with_.insert(unordered(cell.sender, cell.receiver));
+    }
+    rails_.assign(rails.begin(), rails.end());
+    spent_ = static_cast<std::uint32_t>(rounds.size());
+  }
+
+  void collect() {
+    std::set<std::uint32_t> accused;
+    for (const LostNode& node : matrix_.lost) lost_.insert(node.rank);
+    std::set<std::uint32_t> suspects;
+    std::set<Pair> routes;
+    for (const auto* list : {&attribution_.findings, &attribution_.leads}) {
+      for (const Finding& finding : *list) {
+        if (finding.part == Part::rail) {
+          rail_open_ = rail_open_ || !finding.confirmed;
+          continue;
+        }
+        accused.insert(finding.a);
+        if (finding.b) accused.insert(*finding.b);
+        if (finding.confirmed || lost_.count(finding.a) != 0) continue;
+        if (!finding.b) {
+          if (suspects.insert(finding.a).second) suspects_.push_back(finding.a);
+        } else if (lost_.count(*finding.b) == 0 && routes_.size() < options_.routes &&
+                   routes.insert(unordered(finding.a, *finding.b)).second) {
+          routes_.push_back({finding.a, *finding.b});
+        }
+      }
+    }
+    std::set<std::uint32_t> known;
+    for (const NodeSummary& node : attribution_.nodes) {
+      if (node.verdict != Verdict::good) accused.insert(node.rank);
+      known.insert(node.rank);
+    }
+    for (const std::uint32_t rank : known) {
+      if (accused.count(rank) == 0) good_.push_back(rank);
+    }
+  }
+
+  void plan_round() {
+    busy_.clear();
+    std::shuffle(good_.begin(), good_.end(), random_);
+    for (Route& route : routes_) place(route);
+    for (const std::uint32_t suspect : suspects_) {
+      if (busy_.count(suspect) != 0) continue;
+      if (const auto partner = free_good(suspect)) add(suspect, *partner, Purpose::suspect);
+    }
+    if (options_.controls || rail_open_) add_controls();
+  }
+
+  /// The square test, a step a round: a-b again; a-d and c-b; a-b again and c-d; then other d and
+  /// c.
+  void place(Route& route) {
+    if (busy_.count(route.a) + busy_.count(route.b) != 0) return;
+    if (route.step % 2 == 0) {
+      add(route.a, route.b, Purpose::again);
+      if (route.step > 0) {
+        if (const auto c = free_good({})) {
+          busy_.insert(*c);
+          const auto d = free_good(*c);
+          busy_.erase(*c);
+          if (d) add(*c, *d, Purpose::square);
+        }
+      }
+    } else {
+      const auto d = free_good(route.a);
+      if (!d) return;
+      add(route.a, *d, Purpose::square);
+      if (const auto c = free_good(route.b)) add(*c, route.b, Purpose::square);
+    }
+    ++route.step;
+  }
+
+  /// A good node that has nothing to do in this round: best one that the partner never met, or at
+  /// least not in a confirming round; none else.
+  std::optional<std::uint32_t> free_good(std::optional<std::uint32_t> partner) const {
+    std::optional<std::uint32_t> second;
+    for (const std::uint32_t rank : good_) {
+      if (busy_.count(rank) != 0) continue;
+      if (!partner) return rank;
+      const Pair pair = unordered(rank, *partner);
+      if (confirmed_with_.count(pair) != 0) continue;
+      if (seen_.count(pair) == 0) return rank;
+      if (!second) second = rank;
+    }
+    return second;
+  }
+
+  void add_controls() {
+    std::optional<std::uint32_t> first;
+    for (const std::uint32_t rank : good_) {
+      if (busy_.count(rank) != 0) continue;
+      if (first) {
+        add(*first, rank, Purpose::control);
+        first.reset();
+      } else {
+        first = rank;
+      }
+    }
+  }
+
+  void add(std::uint32_t a, std::uint32_t b, Purpose purpose) {
+    busy_.insert({a, b});
+    confirmed_with_.insert(unordered(a, b));
+    for (const auto& [sender, receiver] : {std::pair(a, b), std::pair(b, a)}) {
+      for (const std::uint32_t rail : rails_) {
+        plan_.push_back({round_, sender, receiver, rail, purpose});
+      }
+    }
+  }
+
+  const Attribution& attribution_;
+  const Matrix& matrix_;
+  const ConfirmationOptions& options_;
+  std::mt19937_64 random_;
+  std::vector<std::uint32_t> rails_;
+  std::set<Pair> seen_;
+  std::set<Pair> confirmed_with_;
+  std::set<std::uint32_t> lost_;
+  std::uint32_t spent_ = 0;
+  std::vector<std::uint32_t> suspects_;
+  std::vector<Route> routes_;
+  bool rail_open_ = false;
+  std::vector<std::uint32_t> good_;
+  std::set<std::uint32_t> busy_;
+  std::uint32_t round_ = 0;
+  std::vector<Confirmation> plan_;
+};
+
+}  // namespace
+
+std::vector<Confirmation> confirmations(const Attribution& attribution, const Matrix& matrix,
+                                        const ConfirmationOptions& options) {
+  return Planner(attribution, matrix, options).run();
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,112 @@
+// The additive model of one metric and size: cells, their fit by median polish, and the scales that
+// scores are made of. All values are logarithms, and higher is better for latency too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rdmabench/fabric/attribution.h"
+
+namespace rdmabench::fabric {
+
+struct Cell {
+  std::uint32_t sender = 0;
+  std::uint32_t receiver = 0;
+  std::uint32_t rail = 0;
+  std::uint32_t round = 0;
+  double y = 0;
+};
+
+/// A measurement that gave no value, between nodes that were both still there.
+struct FailedCell {
+  std::uint32_t sender = 0;
+  std::uint32_t receiver = 0;
+  std::uint32_t rail = 0;
+  const std::string* error = nullptr;  ///< the matrix's
+};
+
+/// Everything of one metric and size.
+struct Slice {
+  Metric metric = Metric::bandwidth;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t nodes = 0;
+  std::uint32_t rails = 0;
+  std::vector<Cell> screening;  ///< each ordered pair and rail once: the middle of its measurements
+  std::vector<Cell> confirming;
+  std::vector<FailedCell> failed;
+  std::uint32_t measured = 0;  ///< with a value
+
+  std::size_t port(std::uint32_t rail, std::uint32_t node) const {
+    return std::size_t{rail} * nodes + node;
+  }
+};
+
+/// Splits a matrix by metric and size, in that order. Throws as attribute() does. `left_out` counts
+/// the measurements of patterns that the model is not for.
+std::vector<Slice> slices(const Matrix& matrix, std::size_t& left_out);
+
+/// One direction of a node on one rail: how its cells differ from typical.
+struct Effect {
+  double value = 0;
+  std::uint32_t cells = 0;
+  std::uint32_t partners = 0;  ///< distinct
+  bool pinned = false;         ///< held at 0, because confirming measurements cleared it
+};
+
+enum class Direction : std::uint8_t { sending, receiving };
+inline constexpr Direction kDirections[] = {Direction::sending, Direction::receiving};
+
+/// Who is held at 0: a node's direction on a rail, or on all.
+struct Pin {
+  Direction direction = Direction::sending;
+  std::uint32_t node = 0;
+  std::optional<std::uint32_t> rail;
+};
+
+struct Fit {
+  std::vector<double> typical;       ///< by rail; 0 where `cells` is
+  std::vector<std::uint32_t> cells;  ///< by rail
+  std::vector<Effect> sending;       ///< by port
+  std::vector<Effect> receiving;     ///< by port
+  std::vector<double> residuals;     ///< of the screening cells, in their order
+  double sigma = 0;                  ///< of one cell about the model, on the worse side
+  double port_scale = 0;             ///< of a port's effect times the root of its cells
+  double node_scale = 0;             ///< the same of the mean effect over rails
+
+  const std::vector<Effect>& effects(Direction direction) const {
+    return direction == Direction::sending ? sending : receiving;
+  }
+  /// What the model says of a cell.
+  double predicted(const Slice& slice, const Cell& cell) const {
+    return typical[cell.rail] + sending[slice.port(cell.rail, cell.sender)].value +
+           receiving[slice.port(cell.rail, cell.receiver)].value;
+  }
+};
+
+/// `sigma` is infinite where there are too few cells to tell noise from effects.
+Fit fit(const Slice& slice, const std::vector<Pin>& pins, const AttributionOptions& options);
+
+/// Effects of one direction of a node, over the rails on which it was measured.
+struct Pooled {
+  double value = 0;  ///< mean over cells
+  std::uint32_t cells = 0;
+  std::uint32_t partners = 0;  ///< of the rail that has most
+  bool pinned = false;         ///< on any rail
+};
+Pooled pooled(const Slice& slice, const Fit& fit, Direction direction, std::uint32_t node);
+
+/// The middle of the values; the mean of the two middle ones if their number is even. 0 of none.
+/// Reorders them.
+double middle(std::vector<double>& values);
+
+/// Robust standard deviation about 0: the median absolute value, or the lower quartile's where it
+/// is greater, in units of the normal distribution. What lies beyond 5 of it is left out and the
+/// rest looked at again, so that what is at fault does not hide itself.
+double scale_about_zero(std::vector<double> values);
+
+inline constexpr double kNormalMad = 1.4826;  ///< standard deviation over median absolute deviation
+inline constexpr double kFloor = 1e-3;  ///< no score takes a scale smaller than 0.1 % for real
+
+}  // namespace rdmabench::fabric

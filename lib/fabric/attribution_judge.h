@@ -1,0 +1,96 @@
+// Judging a fit: who is suspect, and what confirming measurements say of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "attribution_fit.h"
+
+namespace rdmabench::fabric {
+
+enum class State : std::uint8_t { open, confirmed, withdrawn };
+
+/// What confirming measurements of their own say of a suspicion.
+struct Test {
+  double effect = 0;
+  double score = 0;
+  double screened = 0;  ///< the effect in the screening alone
+  std::uint32_t cells = 0;
+  std::uint32_t partners = 0;
+};
+
+/// A direction of a node, on one rail or on all alike.
+struct EndSuspect {
+  Direction direction = Direction::sending;
+  std::uint32_t node = 0;
+  std::optional<std::uint32_t> rail;
+  double effect = 0;  ///< of screening, and of both once there is a test
+  double score = 0;
+  std::uint32_t cells = 0;
+  State state = State::open;
+  Test test = {};
+};
+
+struct RailSuspect {
+  std::uint32_t rail = 0;
+  std::uint32_t reference = 0;  ///< a typical rail
+  double effect = 0;
+  double score = 0;
+  State state = State::open;
+  Test test = {};
+};
+
+struct RouteSuspect {
+  std::uint32_t sender = 0;
+  std::uint32_t receiver = 0;
+  std::uint32_t rail = 0;
+  double effect = 0;  ///< the residual: what the ends do not explain
+  double score = 0;
+  State state = State::open;
+  Test test = {};   ///< the same pair again
+  double from = 0;  ///< the sender's other pairs in the square test, against the model
+  double to = 0;    ///< the receiver's
+  std::uint32_t legs = 0;
+};
+
+/// Ports of a rail and direction that fall into two groups, neither of which is a clear majority.
+struct TwoGroups {
+  Direction direction = Direction::sending;
+  std::uint32_t rail = 0;
+  double ratio = 1;  ///< of the slower group to the other
+  std::vector<std::uint32_t> slower;
+  std::uint32_t others = 0;
+};
+
+std::vector<TwoGroups> two_groups(const Slice& slice, const AttributionOptions& options);
+
+/// Which directions of nodes stand out. Those that `groups` says are ambiguous are not judged.
+std::vector<EndSuspect> suspect_ends(const Slice& slice, const Fit& fit,
+                                     const std::vector<TwoGroups>& groups,
+                                     const AttributionOptions& options);
+
+/// Decides the suspects of whom there are confirming cells with two partners or more, other than
+/// over `routes` that are under suspicion themselves.
+void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspect>& routes,
+               const AttributionOptions& options, std::vector<EndSuspect>& suspects);
+
+std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit,
+                                       const AttributionOptions& options);
+void test_rails(const Slice& slice, const Fit& fit, const AttributionOptions& options,
+                std::vector<RailSuspect>& suspects);
+
+/// `too_many` is set, to their number, where low cells are too common to be bad routes; then there
+/// are no suspects.
+std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit,
+                                         const AttributionOptions& options, std::size_t& too_many);
+void test_routes(const Slice& slice, const Fit& fit, const AttributionOptions& options,
+                 std::vector<RouteSuspect>& suspects);
+
+/// -log of the smallest effect that counts: 0.03 -> log(0.97), a negative number.
+double least(double effect);
+
+/// Robust standard deviations of a low effect, between 0 and 1e6.
+double score_of(double effect, double standard_error);
+
+}  // namespace rdmabench::fabric

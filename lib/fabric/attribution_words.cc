@@ -1,0 +1,300 @@
+#include "attribution_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr std::string_view kNextNode =
+    "Run rdmabench doctor there: port rate, PCIe width and speed, CPU; then change its cable or "
+    "transceiver.";
+constexpr std::string_view kNextSender =
+    "Only its sending is slow: look at how the device reads memory (PCIe width, MaxReadReq, "
+    "relaxed ordering, IOMMU, the buffers' NUMA node) and at congestion notices and pauses it got.";
+constexpr std::string_view kNextReceiver =
+    "Only its receiving is slow: look at how the device writes memory (PCIe width, IOMMU, the "
+    "buffers' NUMA node), at its discards, and at pauses it sent.";
+constexpr std::string_view kNextPort =
+    "Its other rails are not: look at the cable, transceiver, switch port and PCIe slot of this "
+    "one.";
+constexpr std::string_view kNextRail =
+    "Every node has it there: look at this rail's switches and uplinks, their MTU and QoS, and at "
+    "how the devices of this rail are set.";
+constexpr std::string_view kNextRoute =
+    "Its ends are clean with others: look at the path between them: the hash or routing table that "
+    "puts it on a shared or broken link, and the counters of the switches' ports.";
+constexpr std::string_view kNextFailing =
+    "See the error, and run rdmabench doctor on the nodes named.";
+
+std::string verb(Direction direction) {
+  return direction == Direction::sending ? "sends" : "receives";
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+double ratio_of(Metric metric, double effect) {
+  return std::exp(metric == Metric::latency ? -effect : effect);
+}
+
+std::string list_of(const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t kMost = 16;
+  const std::size_t shown = std::min(kMost, ranks.size());
+  std::string text = fmt::format(
+      "{}", fmt::join(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (shown < ranks.size()) text += fmt::format(" and {} more", ranks.size() - shown);
+  return text;
+}
+
+double Words::ratio(double effect) const {
+  return ratio_of(slice_.metric, effect);
+}
+
+std::string Words::subject() const {
+  return fmt::format("{} of {}", slice_.metric == Metric::latency ? "latency" : "bandwidth",
+                     format_size(slice_.size_bytes));
+}
+
+std::string Words::node(std::uint32_t rank) const {
+  const std::string& host = matrix_.nodes[rank].host;
+  return host.empty() ? fmt::format("node {}", rank) : fmt::format("node {} ({})", rank, host);
+}
+
+std::string Words::rail_name(std::uint32_t rail, std::uint32_t rank) const {
+  const auto& rails = matrix_.nodes[rank].rails;
+  if (rail >= rails.size() || rails[rail].empty()) return fmt::format("rail {}", rail);
+  return fmt::format("rail {} ({})", rail, rails[rail]);
+}
+
+std::string Words::value(double log_value) const {
+  if (slice_.metric == Metric::bandwidth)
+    return fmt::format("{:.4g} Gb/s", std::exp(log_value) / 1e9);
+  const double ns = std::exp(-log_value);
+  if (ns < 1e3) return fmt::format("{:.4g} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.4g} us", ns / 1e3);
+  return fmt::format("{:.4g} ms", ns / 1e6);
+}
+
+std::string Words::of_typical(double effect, double typical) const {
+  return fmt::format("{:.2f} {} the typical {}", ratio(effect),
+                     slice_.metric == Metric::latency ? "times" : "of", value(typical));
+}
+
+Finding Words::start(Part part, std::uint32_t a, double effect, double score, State state) const {
+  Finding finding;
+  finding.metric = slice_.metric;
+  finding.size_bytes = slice_.size_bytes;
+  finding.part = part;
+  finding.a = a;
+  finding.ratio = ratio(effect);
+  finding.score = score;
+  finding.confirmed = state == State::confirmed;
+  return finding;
+}
+
+/// "sends at 0.90 of the typical 392 Gb/s to 5 of 5 partners"
+std::string Words::end_clause(const EndSuspect& end) const {
+  const bool sends = end.direction == Direction::sending;
+  const auto& partner_effects = fit_.effects(sends ? Direction::receiving : Direction::sending);
+  std::map<std::uint32_t, std::vector<double>> by_partner;
+  double typical = 0;
+  std::size_t cells = 0;
+  for (const Cell& cell : slice_.screening) {
+    if ((sends ? cell.sender : cell.receiver) != end.node) continue;
+    if (end.rail && *end.rail != cell.rail) continue;
+    const std::uint32_t partner = sends ? cell.receiver : cell.sender;
+    by_partner[partner].push_back(cell.y - fit_.typical[cell.rail] -
+                                  partner_effects[slice_.port(cell.rail, partner)].value);
+    typical += fit_.typical[cell.rail];
+    ++cells;
+  }
+  const auto slow = std::count_if(by_partner.begin(), by_partner.end(), [&](auto& entry) {
+    return middle(entry.second) <= end.effect / 2;
+  });
+  return fmt::format(
+      "{} at {} {} {} of {}", verb(end.direction),
+      of_typical(end.effect, typical / static_cast<double>(std::max<std::size_t>(cells, 1))),
+      sends ? "to" : "from", slow, plural(by_partner.size(), "partner"));
+}
+
+std::string Words::other_direction(const EndSuspect& end) const {
+  const Direction direction =
+      end.direction == Direction::sending ? Direction::receiving : Direction::sending;
+  double effect = 0;
+  if (end.rail) {
+    const Effect& port = fit_.effects(direction)[slice_.port(*end.rail, end.node)];
+    if (port.cells == 0) return {};
+    effect = port.value;
+  } else {
+    const Pooled all = pooled(slice_, fit_, direction, end.node);
+    if (all.cells == 0) return {};
+    effect = all.value;
+  }
+  return fmt::format("{} at {:.2f}", verb(direction), ratio(effect));
+}
+
+Finding Words::ends(const std::vector<EndSuspect>& ends) const {
+  const EndSuspect& first = ends.front();
+  double effect = 0;
+  double score = 0;
+  for (const EndSuspect& end : ends) {
+    effect += end.effect / static_cast<double>(ends.size());
+    score += end.score / std::sqrt(static_cast<double>(ends.size()));
+  }
+  const Part one = first.direction == Direction::sending ? Part::sender : Part::receiver;
+  Finding finding =
+      start(ends.size() == 2 ? Part::node : one, first.node, effect, score, first.state);
+  finding.rail = first.rail;
+  for (const EndSuspect& end : ends) {
+    finding.evidence.push_back(end_clause(end) + fmt::format(" (score {:.1f})", end.score));
+    if (end.test.cells == 0) continue;
+    finding.evidence.push_back(
+        fmt::format("{} at {:.2f} in {} confirming measurements with {} known-good partners, by "
+                    "themselves (score {:.1f})",
+                    verb(end.direction), ratio(end.test.effect), end.test.cells, end.test.partners,
+                    end.test.score));
+  }
+  std::string what = end_clause(first);
+  if (ends.size() == 2) {
+    what += " and " + end_clause(ends.back());
+  } else if (const std::string rest = other_direction(first); !rest.empty()) {
+    finding.evidence.push_back(rest);
+    what += "; " + rest;
+  }
+  std::string_view next = kNextNode;
+  if (ends.size() == 1) next = one == Part::sender ? kNextSender : kNextReceiver;
+  if (first.rail) {
+    what += " over " + rail_name(*first.rail, first.node);
+    if (ends.size() == 2 && slice_.rails > 1) next = kNextPort;
+  }
+  finding.text = fmt::format("{}, {}: {}. {}", node(first.node), subject(), what, next);
+  return finding;
+}
+
+Finding Words::rail(const RailSuspect& suspect) const {
+  Finding finding = start(Part::rail, suspect.rail, suspect.effect, suspect.score, suspect.state);
+  finding.rail = suspect.rail;
+  const double limit = fit_.typical[suspect.reference] + suspect.effect / 2;
+  std::map<std::uint32_t, std::vector<double>> by_node;
+  for (const Cell& cell : slice_.screening) {
+    if (cell.rail != suspect.rail) continue;
+    by_node[cell.sender].push_back(cell.y);
+    by_node[cell.receiver].push_back(cell.y);
+  }
+  const auto slow = std::count_if(by_node.begin(), by_node.end(),
+                                  [&](auto& entry) { return middle(entry.second) <= limit; });
+  const std::string what = fmt::format("{} of rail {}, on {} of {} nodes",
+                                       of_typical(suspect.effect, fit_.typical[suspect.reference]),
+                                       suspect.reference, slow, by_node.size());
+  finding.evidence.push_back(what + fmt::format(" (score {:.1f})", suspect.score));
+  if (suspect.test.cells > 0) {
+    finding.evidence.push_back(
+        fmt::format("at {:.2f} of it in {} confirming measurements of the same pairs on both, by "
+                    "themselves (score {:.1f})",
+                    ratio(suspect.test.effect), suspect.test.cells, suspect.test.score));
+  }
+  finding.text = fmt::format("rail {}, {}: {}. {}", suspect.rail, subject(), what, kNextRail);
+  return finding;
+}
+
+Finding Words::route(const std::vector<RouteSuspect>& rails, bool all_rails) const {
+  const RouteSuspect& first = rails.front();
+  std::vector<double> effects;
+  double score = 0;
+  for (const RouteSuspect& route : rails) {
+    effects.push_back(route.effect);
+    score = std::max(score, route.score);
+  }
+  const double effect = middle(effects);
+  Finding finding = start(Part::route, first.sender, effect, score, first.state);
+  finding.b = first.receiver;
+  if (!all_rails) finding.rail = first.rail;
+  const std::string what =
+      fmt::format("{} to {} at {}{}", node(first.sender), node(first.receiver),
+                  of_typical(effect, fit_.typical[first.rail]),
+                  all_rails && slice_.rails > 1 ? std::string(" on every rail")
+                                                : " over " + rail_name(first.rail, first.sender));
+  for (const RouteSuspect& route : rails) {
+    finding.evidence.push_back(
+        fmt::format("rail {}: {:.2f} of what its ends reach with others (score {:.1f})", route.rail,
+                    ratio(route.effect), route.score));
+    if (route.test.cells == 0) continue;
+    finding.evidence.push_back(
+        fmt::format("rail {}: measured again {:.2f}", route.rail, ratio(route.test.effect)));
+    if (route.legs < 2) continue;
+    finding.evidence.push_back(
+        fmt::format("rail {}: the same sender to others {:.2f}, others to the same receiver {:.2f}",
+                    route.rail, ratio(route.from), ratio(route.to)));
+  }
+  finding.text = fmt::format("route, {}: {}. {}", subject(), what, kNextRoute);
+  return finding;
+}
+
+Finding Words::failing(const Failing& part) const {
+  Finding finding = start(part.part, part.a, 0, 0, State::open);
+  finding.b = part.b;
+  finding.rail = part.rail;
+  finding.ratio = 0;
+  finding.score = 1e6;
+  finding.confirmed = part.part != Part::route || part.failed > 1;
+  std::string who = node(part.a);
+  if (part.part == Part::sender) who += " as sender";
+  if (part.part == Part::receiver) who += " as receiver";
+  if (part.b) who += " to " + node(*part.b);
+  if (part.rail) who += " over " + rail_name(*part.rail, part.a);
+  const std::string what = fmt::format("{} of {} measurements failed, with {}", part.failed,
+                                       part.tried, plural(part.partners, "partner"));
+  finding.evidence = {what, "first error: " + part.error};
+  finding.text = fmt::format("{}, {}: {}. {}", who, subject(), what, kNextFailing);
+  return finding;
+}
+
+std::string Words::block(const std::vector<std::uint32_t>& senders,
+                         const std::vector<std::uint32_t>& receivers, std::size_t slow,
+                         std::size_t measured) {
+  return fmt::format(
+      "part of a block: {} of {} measured pairs from nodes {} to nodes {} are slow, as over a link "
+      "that they share",
+      slow, measured, list_of(senders), list_of(receivers));
+}
+
+std::string Words::groups(const std::vector<TwoGroups>& alike) const {
+  const TwoGroups& first = alike.front();
+  std::vector<std::string> where;
+  for (const TwoGroups& groups : alike) {
+    where.push_back(fmt::format("{} on rail {}",
+                                groups.direction == Direction::sending ? "sending" : "receiving",
+                                groups.rail));
+  }
+  return fmt::format(
+      "{}: {} of {} nodes are at {:.2f} of the others ({}), so there is no majority to call typical "
+      "and neither group is called slow; hold both against the line rate. Slower: {}.",
+      subject(), first.slower.size(), first.slower.size() + first.others, first.ratio,
+      fmt::join(where, ", "), list_of(first.slower));
+}
+
+std::string Words::too_many_routes(std::size_t count) const {
+  return fmt::format(
+      "{}: {} pairs are slower than their ends with others, of {} measurements: too many for bad "
+      "routes, more like distance (hops) or congestion, so they are not listed.",
+      subject(), count, slice_.screening.size());
+}
+
+std::string Words::most_failed() const {
+  return fmt::format(
+      "{}: {} of {} measurements failed, too many to blame nodes for; the first error: {}.",
+      subject(), slice_.failed.size(), slice_.measured + slice_.failed.size(),
+      *slice_.failed.front().error);
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,56 @@
+// Findings in words: what stands out, by which measurements, and what to look at next.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attribution_failures.h"
+#include "attribution_judge.h"
+
+namespace rdmabench::fabric {
+
+/// Writes about one slice of one matrix, which outlive it.
+class Words {
+ public:
+  Words(const Matrix& matrix, const Slice& slice, const Fit& fit) noexcept
+      : matrix_(matrix), slice_(slice), fit_(fit) {}
+
+  /// A direction, or both directions of one node in the same scope.
+  Finding ends(const std::vector<EndSuspect>& ends) const;
+  Finding rail(const RailSuspect& suspect) const;
+  /// One route on one rail, or on all of its rails alike.
+  Finding route(const std::vector<RouteSuspect>& rails, bool all_rails) const;
+  Finding failing(const Failing& part) const;
+  /// Routes that go together: `senders` to `receivers`, of whose `measured` cells `slow` are slow.
+  static std::string block(const std::vector<std::uint32_t>& senders,
+                           const std::vector<std::uint32_t>& receivers, std::size_t slow,
+                           std::size_t measured);
+  std::string groups(const std::vector<TwoGroups>& alike) const;
+  std::string too_many_routes(std::size_t count) const;
+  std::string most_failed() const;
+  /// "bandwidth of 1M"
+  std::string subject() const;
+
+ private:
+  std::string node(std::uint32_t rank) const;
+  std::string rail_name(std::uint32_t rail, std::uint32_t rank) const;
+  /// "0.52 of the typical 392 Gb/s"
+  std::string of_typical(double effect, double typical) const;
+  double ratio(double effect) const;
+  std::string value(double log_value) const;
+  std::string end_clause(const EndSuspect& end) const;
+  std::string other_direction(const EndSuspect& end) const;
+  Finding start(Part part, std::uint32_t a, double effect, double score, State state) const;
+
+  const Matrix& matrix_;
+  const Slice& slice_;
+  const Fit& fit_;
+};
+
+/// Measured over typical in the metric's own direction, of an effect for which lower is worse.
+double ratio_of(Metric metric, double effect);
+
+/// "0, 3, 7 and 5 more"
+std::string list_of(const std::vector<std::uint32_t>& ranks);
+
+}  // namespace rdmabench::fabric

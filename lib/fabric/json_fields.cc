@@ -1,0 +1,169 @@
+#include "json_fields.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/fields.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/fabric/plan.h"
+#include "rdmabench/run/link_options.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+// Far beyond any device: a peer's number may be wrong, but must not be absurd.
+constexpr double kMaxValue = 1e18;
+
+template <class Value>
+Json or_null(const Value& value, const Value& absent) {
+  return value == absent ? Json(nullptr) : Json(value);
+}
+
+bool is_null(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_null();
+}
+
+Metric metric_from(const nlohmann::json& object) {
+  const std::string text = control::get_string(object, "metric", kMaxWord);
+  for (const Metric metric : {Metric::bandwidth, Metric::latency}) {
+    if (text == name(metric)) return metric;
+  }
+  throw Error(Fault::failed, fmt::format("the metric '{}'", control::printable(text, 40)),
+              "There are bandwidth and latency.");
+}
+
+}  // namespace
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json to_json(const report::Facts& facts) {
+  Json list = Json::array();
+  for (const report::Fact& fact : facts) {
+    const Json value = std::visit([](const auto& v) { return Json(v); }, fact.value);
+    list.push_back({{"name", fact.name}, {"value", value}});
+  }
+  return list;
+}
+
+Json to_json(const Plan& plan) {
+  return {{"pattern", plan.pattern},
+          {"rounds", plan.rounds},
+          {"seed", plan.seed},
+          {"bandwidth_sizes_bytes", plan.bandwidth_sizes},
+          {"latency_sizes_bytes", plan.latency_sizes},
+          {"operation", plan.operation},
+          {"backend", plan.backend},
+          {"transport", plan.transport},
+          {"provider", plan.provider},
+          {"rails", plan.rails},
+          {"duration_s", plan.duration_s},
+          {"iterations", plan.iterations},
+          {"timeout_s", plan.timeout_s}};
+}
+
+Json to_json(const Node& node) {
+  return {{"rank", node.rank},
+          {"host", node.host},
+          {"rails", node.rails},
+          {"environment", to_json(node.environment)}};
+}
+
+Json cell_json(const Measurement& measurement) {
+  return {{"receiver", measurement.receiver},
+          {"rail", measurement.rail},
+          {"metric", name(measurement.metric)},
+          {"size_bytes", measurement.size_bytes},
+          {"value", measurement.value},
+          {"p99_ns", or_null(measurement.p99_ns, 0.0)},
+          {"error", or_null(measurement.error, std::string())},
+          {"notes", measurement.notes}};
+}
+
+std::vector<std::string> words_from(const nlohmann::json& object, const char* key,
+                                    std::size_t max_count, std::size_t max_bytes) {
+  std::vector<std::string> words;
+  for (const nlohmann::json& item : control::get_list(object, key, max_count)) {
+    if (!item.is_string() || item.get_ref<const std::string&>().size() > max_bytes) {
+      throw Error(Fault::failed, fmt::format("the field '{}' holds what is no text of at most {} "
+                                             "bytes",
+                                             key, max_bytes));
+    }
+    words.push_back(item.get<std::string>());
+  }
+  return words;
+}
+
+report::Facts facts_from(const nlohmann::json& object, const char* key) {
+  report::Facts facts;
+  for (const nlohmann::json& item : control::get_list(object, key, kMaxFacts)) {
+    report::Fact fact{.name = control::get_string(item, "name", kMaxWord), .value = ""};
+    const auto value = item.find("value");
+    if (value == item.end() || value->is_null()) continue;
+    if (value->is_boolean()) {
+      fact.value = value->get<bool>();
+    } else if (value->is_number_unsigned()) {
+      fact.value = value->get<std::uint64_t>();
+    } else if (value->is_number()) {
+      fact.value = value->get<double>();
+    } else {
+      fact.value = control::get_string(item, "value", kMaxText);
+    }
+    facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+Plan plan_from(const nlohmann::json& object) {
+  Plan plan;
+  plan.pattern = control::get_string(object, "pattern", kMaxWord);
+  plan.rounds = control::get_uint<std::uint32_t>(object, "rounds");
+  plan.seed = control::get_uint<std::uint64_t>(object, "seed");
+  plan.bandwidth_sizes =
+      control::get_uint_list(object, "bandwidth_sizes_bytes", kMaxSizes, 1, run::kMaxSize);
+  plan.latency_sizes =
+      control::get_uint_list(object, "latency_sizes_bytes", kMaxSizes, 1, run::kMaxSize);
+  plan.operation = control::get_string(object, "operation", kMaxWord);
+  plan.backend = control::get_string(object, "backend", kMaxWord);
+  plan.transport = control::get_string(object, "transport", kMaxWord);
+  plan.provider = control::get_string(object, "provider", kMaxWord);
+  plan.rails = words_from(object, "rails", kMaxRails, kMaxWord);
+  plan.duration_s = control::get_double(object, "duration_s", 0, kMaxValue);
+  plan.iterations = control::get_uint<std::uint64_t>(object, "iterations");
+  plan.timeout_s = control::get_double(object, "timeout_s", 0, kMaxValue);
+  check(plan);
+  return plan;
+}
+
+Node node_from(const nlohmann::json& object) {
+  return {.rank = control::get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
+          .host = control::get_string(object, "host", kMaxWord),
+          .rails = words_from(object, "rails", kMaxRails, kMaxWord),
+          .environment = facts_from(object, "environment")};
+}
+
+Measurement cell_from(const nlohmann::json& object) {
+  Measurement cell;
+  cell.receiver = control::get_uint<std::uint32_t>(object, "receiver", 0, kMaxNodes - 1);
+  cell.rail = control::get_uint<std::uint32_t>(object, "rail", 0, kMaxRails - 1);
+  cell.metric = metric_from(object);
+  cell.size_bytes = control::get_uint(object, "size_bytes", 1, run::kMaxSize);
+  cell.value = control::get_double(object, "value", 0, kMaxValue);
+  if (!is_null(object, "p99_ns")) {
+    cell.p99_ns = control::get_double(object, "p99_ns", 0, kMaxValue);
+  }
+  if (!is_null(object, "error")) cell.error = control::get_string(object, "error", kMaxText);
+  cell.notes = words_from(object, "notes", kMaxNotes, kMaxText);
+  if (cell.error.empty() && !(cell.value > 0)) {
+    throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),
+                "A measurement has the one or the other.");
+  }
+  if (!cell.error.empty()) cell.value = cell.p99_ns = 0;
+  return cell;
+}
+
+}  // namespace rdmabench::fabric

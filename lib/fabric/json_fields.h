@@ -1,0 +1,40 @@
+// The values of this room as JSON: in messages between coordinator and agents, and in files.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "rdmabench/fabric/matrix.h"
+
+namespace rdmabench::fabric {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr std::size_t kMaxText = 1000;  ///< bytes of an error or a note of a measurement
+inline constexpr std::size_t kMaxNotes = 16;
+inline constexpr std::size_t kMaxWord = 256;  ///< bytes of a name
+inline constexpr std::size_t kMaxFacts = 256;
+
+Json to_json(const report::Facts& facts);
+Json to_json(const Plan& plan);
+Json to_json(const Node& node);
+
+/// Without what names the round and the sender, which both sides of a message know.
+Json cell_json(const Measurement& measurement);
+
+// Each throws Error(failed) that names the field, its value and its bounds, or Error(usage) where
+// check() of a plan does.
+report::Facts facts_from(const nlohmann::json& object, const char* key);
+Plan plan_from(const nlohmann::json& object);
+Node node_from(const nlohmann::json& object);
+std::vector<std::string> words_from(const nlohmann::json& object, const char* key,
+                                    std::size_t max_count, std::size_t max_bytes);
+/// Any rank below kMaxNodes, any rail below kMaxRails.
+Measurement cell_from(const nlohmann::json& object);
+
+/// One line. Bytes that are not UTF-8 (a host name may hold any) become U+FFFD.
+std::string dump(const Json& json);
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,93 @@
+#include "rdmabench/fabric/lead.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "confirm.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/fabric/agents.h"
+#include "rdmabench/fabric/plan.h"
+#include "rdmabench/fabric/schedule.h"
+#include "rdmabench/fabric/stream.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+/// A descriptor for each agent; where the limit stays too low, accepting one of them says so.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+/// For a run that nobody keeps.
+class NoRecorder final : public Recorder {
+ public:
+  void add(const Measurement& /*measurement*/) override {}
+  void add(const LostNode& /*lost*/) override {}
+  void end_round() override {}
+};
+
+std::vector<Node> nodes_of(const Admission& admission) {
+  std::vector<Node> nodes;
+  for (const Member& member : admission.members) nodes.push_back(member.node);
+  return nodes;
+}
+
+}  // namespace
+
+Outcome lead(const LeadOptions& options, control::Listener& listener,
+             const std::function<void(const LeadProgress&)>& on_progress) {
+  const Plan& plan = options.plan;
+  check(plan);
+  const std::vector<Round> rounds =
+      schedule(parse_pattern(plan.pattern), options.size, plan.rounds, plan.seed);
+  std::optional<Matrix> earlier;
+  if (!options.resume.empty()) earlier = read_stream(options.resume);
+  allow_many_files();
+
+  ControlAgents agents(listener, options.token, options.size);
+  Admission admission = agents.admit(plan, Deadline::after(options.wait));
+  const std::vector<Node> nodes = nodes_of(admission);
+  if (earlier) check_resumable(*earlier, plan, nodes);
+
+  std::optional<StreamFile> file;
+  if (earlier)
+    file.emplace(options.resume, StreamFile::Mode::append);
+  else if (!options.output.empty())
+    file.emplace(options.output, StreamFile::Mode::replace);
+  if (file) file->begin(plan, nodes);
+  NoRecorder none;
+  Recorder& recorder = file ? static_cast<Recorder&>(*file) : none;
+
+  Coordinator coordinator(agents, plan, std::move(admission), recorder, options.coordinator);
+  if (earlier) coordinator.resume(std::move(earlier->measurements));
+  const auto total = static_cast<std::uint32_t>(rounds.size());
+  for (std::uint32_t i = 0; i < total; ++i) {
+    coordinator.measure(rounds[i], i);
+    if (on_progress) {
+      on_progress({.round = i + 1, .of = total, .alive = coordinator.alive(), .confirming = false});
+    }
+  }
+  std::uint32_t next = total;  // confirming rounds of an earlier attempt keep their numbers
+  for (const Measurement& one : coordinator.matrix().measurements) {
+    next = std::max(next, one.round + 1);
+  }
+  const auto confirmed = [&] {
+    if (!on_progress) return;
+    on_progress({.round = next, .of = next, .alive = coordinator.alive(), .confirming = true});
+  };
+  Outcome outcome;
+  outcome.verdict = options.confirm ? confirm(coordinator, next, {.seed = plan.seed}, confirmed)
+                                    : attribute(coordinator.matrix());
+  coordinator.finish();
+  if (file) file->end(to_json(outcome.verdict));
+  outcome.matrix = coordinator.matrix();
+  outcome.costs = coordinator.costs();
+  return outcome;
+}
+
+}  // namespace rdmabench::fabric

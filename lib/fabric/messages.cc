@@ -1,0 +1,108 @@
+#include "messages.h"
+
+#include <fmt/format.h>
+
+#include "json_fields.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/fields.h"
+#include "rdmabench/fabric/schedule.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr std::size_t kMaxCells = 4096;  // of one message
+constexpr std::uint64_t kMaxPort = 65535;
+
+std::vector<std::uint16_t> ports_from(const nlohmann::json& object) {
+  std::vector<std::uint16_t> ports;
+  for (const std::uint64_t port : control::get_uint_list(object, "ports", kMaxRails, 1, kMaxPort)) {
+    ports.push_back(static_cast<std::uint16_t>(port));
+  }
+  if (ports.empty()) throw Error(Fault::failed, "a node without a port");
+  return ports;
+}
+
+}  // namespace
+
+std::string to_text(const Hello& hello) {
+  return dump(
+      {{"token", hello.token}, {"rank", hello.rank}, {"size", hello.size}, {"host", hello.host}});
+}
+
+Hello parse_hello(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "hello");
+  return {.token = control::get_string(json, "token", kMaxToken),
+          .rank = control::get_uint<std::uint32_t>(json, "rank", 0, kMaxNodes - 1),
+          .size = control::get_uint<std::uint32_t>(json, "size", 2, kMaxNodes),
+          .host = control::get_string(json, "host", kMaxWord)};
+}
+
+std::string plan_text(const Plan& plan) {
+  return dump({{"plan", to_json(plan)}});
+}
+
+Plan parse_plan(std::string_view text) {
+  return plan_from(control::get_object(control::parse_object(text, "plan"), "plan"));
+}
+
+std::string to_text(const Ready& ready) {
+  return dump({{"rails", ready.rails},
+               {"ports", ready.ports},
+               {"environment", to_json(ready.environment)}});
+}
+
+Ready parse_ready(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "ready");
+  return {.rails = words_from(json, "rails", kMaxRails, kMaxWord),
+          .ports = ports_from(json),
+          .environment = facts_from(json, "environment")};
+}
+
+std::string to_text(const Order& order) {
+  Json targets = Json::array();
+  for (const Target& target : order.targets) {
+    targets.push_back(
+        {{"rank", target.rank}, {"address", target.address}, {"ports", target.ports}});
+  }
+  return dump({{"number", order.number},
+               {"senders", order.senders},
+               {"rails", order.rails},
+               {"targets", std::move(targets)}});
+}
+
+Order parse_order(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "order");
+  Order order{.number = control::get_uint<std::uint64_t>(json, "number"),
+              .senders = control::get_uint<std::uint32_t>(json, "senders", 1, kMaxFan),
+              .rails = {},
+              .targets = {}};
+  for (const auto rail : control::get_uint_list(json, "rails", kMaxRails, 0, kMaxRails - 1)) {
+    order.rails.push_back(static_cast<std::uint32_t>(rail));
+  }
+  for (const nlohmann::json& item : control::get_list(json, "targets", kMaxFan)) {
+    order.targets.push_back(
+        {.rank = control::get_uint<std::uint32_t>(item, "rank", 0, kMaxNodes - 1),
+         .address = control::get_string(item, "address", kMaxWord),
+         .ports = ports_from(item)});
+  }
+  return order;
+}
+
+std::string to_text(const Results& results) {
+  Json cells = Json::array();
+  for (const Measurement& cell : results.cells) cells.push_back(cell_json(cell));
+  return dump({{"number", results.number}, {"last", results.last}, {"cells", std::move(cells)}});
+}
+
+Results parse_results(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "results");
+  Results results{.number = control::get_uint<std::uint64_t>(json, "number"),
+                  .last = control::get_bool(json, "last"),
+                  .cells = {}};
+  for (const nlohmann::json& item : control::get_list(json, "cells", kMaxCells)) {
+    results.cells.push_back(cell_from(item));
+  }
+  return results;
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,154 @@
+#include "order_run.h"
+
+#include <algorithm>
+#include <barrier>
+#include <iterator>
+#include <system_error>
+#include <thread>
+
+#include "json_fields.h"
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/fabric/plan.h"
+#include "rdmabench/run/client.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr double kP99 = 99;
+
+/// One target on one rail, in a thread of its own.
+class Task {
+ public:
+  Task(const Order& order, const Target& target, std::uint32_t rail, const Plan& plan,
+       const run::Config& base)
+      : order_(order), target_(target), rail_(rail), plan_(plan), base_(base) {}
+
+  void measure(Metric metric);
+  /// The cells of `metric` that there are not yet.
+  void fail(Metric metric, const std::string& error);
+
+  std::vector<Measurement>& cells() { return cells_; }
+
+ private:
+  void add(Metric metric, const report::Report& report);
+  Measurement cell(Metric metric, std::uint64_t size) const {
+    return {.receiver = target_.rank, .rail = rail_, .metric = metric, .size_bytes = size};
+  }
+  const std::vector<std::uint64_t>& sizes(Metric metric) const {
+    return metric == Metric::latency ? plan_.latency_sizes : plan_.bandwidth_sizes;
+  }
+
+  const Order& order_;
+  const Target& target_;
+  std::uint32_t rail_;
+  const Plan& plan_;
+  const run::Config& base_;
+  std::vector<Measurement> cells_;
+  std::string silent_;  // the error of a peer that kept us waiting: once is enough
+};
+
+/// A row that was cut short by the error is no result.
+bool whole(const std::vector<std::string>& notes) {
+  return notes.empty() || !notes.back().starts_with("ended early");
+}
+
+void Task::add(Metric metric, const report::Report& report) {
+  if (metric == Metric::latency) {
+    for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
+      if (!whole(row.notes)) continue;
+      Measurement& one = cells_.emplace_back(cell(metric, row.size_bytes));
+      one.value = row.latency.p50_ns;
+      if (row.latency.supports(kP99)) one.p99_ns = row.latency.p99_ns;
+      one.notes = row.notes;
+    }
+  } else {
+    for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
+      if (!whole(row.notes)) continue;
+      Measurement& one = cells_.emplace_back(cell(metric, row.size_bytes));
+      one.value = row.bits_per_s;
+      one.notes = row.notes;
+      if (row.lost && *row.lost > 0) {
+        one.notes.push_back(std::to_string(*row.lost) + " messages were lost");
+      }
+    }
+  }
+}
+
+void Task::measure(Metric metric) {
+  if (sizes(metric).empty()) return;
+  if (!silent_.empty()) return fail(metric, silent_);
+  const Deadline patience = Deadline::after(std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(plan_.timeout_s / 2)));
+  std::string error;
+  try {
+    run::Config config = config_of(plan_, base_, metric, rail_);
+    config.clients = order_.senders;
+    const report::Report report = run::run(config, target_.address, target_.ports[rail_]);
+    add(metric, report);
+    if (!report.error) return;
+    error = *report.error;
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  if (patience.passed()) silent_ = error;
+  fail(metric, error);
+}
+
+void Task::fail(Metric metric, const std::string& error) {
+  for (const std::uint64_t size : sizes(metric)) {
+    bool there = false;
+    for (const Measurement& one : cells_) {
+      there = there || (one.metric == metric && one.size_bytes == size);
+    }
+    if (there) continue;
+    cells_.push_back(cell(metric, size));
+    cells_.back().error = control::printable(error, kMaxText - 4);
+  }
+}
+
+/// Within what the coordinator takes.
+void clip(Measurement& cell) {
+  if (cell.error.empty() && !(cell.value > 0)) cell.error = "nothing arrived";
+  if (cell.notes.size() > kMaxNotes) cell.notes.resize(kMaxNotes);
+  for (std::string& note : cell.notes) note = control::printable(note, kMaxText - 4);
+}
+
+}  // namespace
+
+std::vector<Measurement> run_order(const Order& order, const Plan& plan, const run::Config& base) {
+  std::vector<Task> tasks;
+  for (const Target& target : order.targets) {
+    for (const std::uint32_t rail : order.rails)
+      tasks.emplace_back(order, target, rail, plan, base);
+  }
+  // Bandwidth on one rail would disturb the latency of another.
+  std::barrier together(static_cast<std::ptrdiff_t>(tasks.size()));
+  const auto drive = [&together](Task& task) {
+    task.measure(Metric::latency);
+    together.arrive_and_wait();
+    task.measure(Metric::bandwidth);
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(tasks.size());
+  for (std::size_t i = 1; i < tasks.size(); ++i) {
+    try {
+      threads.emplace_back([&drive, &task = tasks[i]] { drive(task); });
+    } catch (const std::system_error& error) {
+      for (const Metric metric : {Metric::latency, Metric::bandwidth}) {
+        tasks[i].fail(metric, std::string("no thread for it: ") + error.what());
+      }
+      together.arrive_and_drop();
+    }
+  }
+  drive(tasks.front());
+  for (std::thread& thread : threads) thread.join();
+  std::vector<Measurement> cells;
+  for (Task& task : tasks) {
+    std::for_each(task.cells().begin(), task.cells().end(), clip);
+    std::move(task.cells().begin(), task.cells().end(), std::back_inserter(cells));
+  }
+  return cells;
+}
+
+}  // namespace rdmabench::fabric

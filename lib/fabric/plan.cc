@@ -1,0 +1,133 @@
+#include "rdmabench/fabric/plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/fabric/schedule.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr double kMaxDuration = 600;  // seconds of one cell
+constexpr double kMinTimeout = 0.1;
+constexpr double kMaxTimeout = 600;
+constexpr std::size_t kMaxName = 256;
+
+std::chrono::nanoseconds seconds(double s) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(s));
+}
+
+/// The enumerator that a word names: its place in a table of names.
+template <class Enum, std::size_t kCount>
+Enum named(const char* option, const std::string& text,
+           const std::array<std::string_view, kCount>& names) {
+  const auto* const found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) {
+    throw Error(Fault::usage, fmt::format("{} {}", option, text),
+                fmt::format("There are {}.", fmt::join(names, ", ")));
+  }
+  return static_cast<Enum>(found - names.begin());
+}
+
+void check_sizes(const char* option, const std::vector<std::uint64_t>& sizes) {
+  if (sizes.size() > kMaxSizes) {
+    throw Error(Fault::usage, fmt::format("{} sizes for {}", sizes.size(), option),
+                fmt::format("There may be {}.", kMaxSizes));
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0 || sizes[i] > run::kMaxSize) {
+      throw Error(Fault::usage, fmt::format("{} {}", option, sizes[i]),
+                  fmt::format("Sizes go from 1 to {}.", format_size(run::kMaxSize)));
+    }
+    if (std::find(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i), sizes[i]) !=
+        sizes.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw Error(Fault::usage, fmt::format("{} {} twice", option, format_size(sizes[i])),
+                  "Name each size once.");
+    }
+  }
+}
+
+void check_names(const Plan& plan) {
+  if (plan.rails.size() > kMaxRails) {
+    throw Error(Fault::usage, fmt::format("{} rails", plan.rails.size()),
+                fmt::format("There may be {}.", kMaxRails));
+  }
+  for (const std::string& rail : plan.rails) {
+    if (rail.empty() || rail.size() > kMaxName ||
+        std::count(plan.rails.begin(), plan.rails.end(), rail) > 1) {
+      throw Error(Fault::usage, fmt::format("the rail '{}'", rail.substr(0, kMaxName)),
+                  "Each rail is another device, by its name.");
+    }
+  }
+}
+
+}  // namespace
+
+void check(const Plan& plan) {
+  static_cast<void>(parse_pattern(plan.pattern));
+  if (plan.bandwidth_sizes.empty() && plan.latency_sizes.empty()) {
+    throw Error(Fault::usage, "neither a size for bandwidth nor one for latency",
+                "Give --size or --latency-size.");
+  }
+  check_sizes("--size", plan.bandwidth_sizes);
+  check_sizes("--latency-size", plan.latency_sizes);
+  check_names(plan);
+  if (!(plan.timeout_s >= kMinTimeout && plan.timeout_s <= kMaxTimeout)) {
+    throw Error(Fault::usage, fmt::format("--timeout of {} s", plan.timeout_s),
+                "It may be 100ms to 10m.");
+  }
+  if (plan.iterations == 0 && !(plan.duration_s > 0 && plan.duration_s <= kMaxDuration)) {
+    throw Error(Fault::usage, fmt::format("--duration of {} s", plan.duration_s),
+                fmt::format("It may be up to {} s for each size.", kMaxDuration));
+  }
+  if (plan.iterations > run::kMaxEpoch) {
+    throw Error(Fault::usage, fmt::format("--iterations {}", plan.iterations),
+                fmt::format("It may be 1 to {}.", run::kMaxEpoch));
+  }
+  static_cast<void>(config_of(plan, {}, Metric::latency, 0));
+}
+
+std::uint32_t rails_of(const Plan& plan) noexcept {
+  return std::max(1U, static_cast<std::uint32_t>(plan.rails.size()));
+}
+
+std::size_t cells_of(const Plan& plan) noexcept {
+  return rails_of(plan) * (plan.bandwidth_sizes.size() + plan.latency_sizes.size());
+}
+
+std::chrono::nanoseconds step_limit(const Plan& plan) {
+  const double metrics =
+      (plan.bandwidth_sizes.empty() ? 0 : 1) + (plan.latency_sizes.empty() ? 0 : 1);
+  const auto sizes = static_cast<double>(plan.bandwidth_sizes.size() + plan.latency_sizes.size());
+  const double each = (plan.iterations == 0 ? plan.duration_s : 0) + plan.timeout_s;
+  return seconds(2 * metrics * plan.timeout_s + sizes * each);
+}
+
+run::Config config_of(const Plan& plan, const run::Config& base, Metric metric,
+                      std::uint32_t rail) {
+  run::Config config = base;
+  const bool latency = metric == Metric::latency;
+  config.shape = latency ? workload::Shape::latency : workload::Shape::stream;
+  config.sizes = latency ? plan.latency_sizes : plan.bandwidth_sizes;
+  config.operation =
+      named<transport::OperationCode>("--op", plan.operation, transport::kOperationNames);
+  config.service =
+      named<transport::Service>("--transport", plan.transport, transport::kServiceNames);
+  config.backend = plan.backend;
+  config.provider = plan.provider;
+  config.devices.clear();
+  if (rail < plan.rails.size()) config.devices.push_back(plan.rails[rail]);
+  if (!base.cpus.empty()) config.cpus = {base.cpus[rail % base.cpus.size()]};
+  config.stop = plan.iterations != 0 ? measure::StopRule::iterations(plan.iterations)
+                                     : measure::StopRule::duration(seconds(plan.duration_s));
+  config.timeout = seconds(plan.timeout_s);
+  config.watch = false;  // 50 ms a side: a run over many pairs has no time for it
+  return config;
+}
+
+}  // namespace rdmabench::fabric

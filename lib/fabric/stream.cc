@@ -1,0 +1,266 @@
+#include "rdmabench/fabric/stream.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <tuple>
+#include <unordered_map>
+
+#include "json_fields.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/fields.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr const char* kSchema = "rdmabench-fabric/1";
+
+std::string line(const Json& json) {
+  return dump(json) + "\n";
+}
+
+LostNode lost_from(const nlohmann::json& object) {
+  return {.rank = control::get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
+          .round = control::get_uint<std::uint32_t>(object, "round"),
+          .reason = control::get_string(object, "reason", kMaxText)};
+}
+
+/// Puts records together to a run.
+class Reader {
+ public:
+  void take(const nlohmann::json& object);
+  Matrix finish();
+
+ private:
+  void take_plan(const nlohmann::json& object);
+  void take_measurement(const nlohmann::json& object);
+  void check_rank(std::uint32_t rank) const;
+
+  /// What makes two measurements one that was done twice.
+  using Key = std::string;
+  static Key key_of(const Measurement& m) {
+    return fmt::format("{} {} {} {} {} {} {}", m.round, m.sender, m.receiver, m.rail,
+                       static_cast<int>(m.metric), m.size_bytes, m.confirming);
+  }
+
+  Matrix matrix_;
+  bool has_plan_ = false;
+  std::unordered_map<Key, std::size_t> index_;
+};
+
+void Reader::take(const nlohmann::json& object) {
+  const std::string kind = control::get_string(object, "record", kMaxWord);
+  if (kind == "plan") return take_plan(object);
+  if (!has_plan_) throw Error(Fault::failed, "a record before the plan");
+  if (kind == "measurement") return take_measurement(object);
+  if (kind == "lost") {
+    matrix_.lost.push_back(lost_from(object));
+    check_rank(matrix_.lost.back().rank);
+  }
+}
+
+void Reader::take_plan(const nlohmann::json& object) {
+  if (control::get_string(object, "schema", kMaxWord) != kSchema) {
+    throw Error(Fault::failed, "it is of another kind, or of another version",
+                fmt::format("Its first record has \"schema\": \"{}\".", kSchema));
+  }
+  Plan plan = plan_from(control::get_object(object, "plan"));
+  std::vector<Node> nodes;
+  for (const nlohmann::json& item : control::get_list(object, "nodes", kMaxNodes)) {
+    nodes.push_back(node_from(item));
+    if (nodes.back().rank + 1 != nodes.size()) {
+      throw Error(Fault::failed, "the nodes are not in the order of their ranks");
+    }
+  }
+  if (has_plan_) check_resumable(matrix_, plan, nodes);
+  has_plan_ = true;
+  matrix_.plan = std::move(plan);
+  matrix_.nodes = std::move(nodes);
+  matrix_.lost.clear();
+}
+
+void Reader::check_rank(std::uint32_t rank) const {
+  if (rank >= matrix_.nodes.size()) {
+    throw Error(Fault::failed, fmt::format("rank {} of {}", rank, matrix_.nodes.size()));
+  }
+}
+
+void Reader::take_measurement(const nlohmann::json& object) {
+  Measurement one = cell_from(object);
+  one.round = control::get_uint<std::uint32_t>(object, "round");
+  one.pattern = control::get_string(object, "pattern", kMaxWord);
+  one.sender = control::get_uint<std::uint32_t>(object, "sender", 0, kMaxNodes - 1);
+  one.confirming = control::get_bool(object, "confirming");
+  check_rank(one.sender);
+  check_rank(one.receiver);
+  const auto [place, is_new] = index_.emplace(key_of(one), matrix_.measurements.size());
+  if (is_new) {
+    matrix_.measurements.push_back(std::move(one));
+  } else {
+    matrix_.measurements[place->second] = std::move(one);
+  }
+}
+
+Matrix Reader::finish() {
+  if (!has_plan_)
+    throw Error(Fault::usage, "it holds no plan", "Is it a file of 'rdmabench fabric'?");
+  return std::move(matrix_);
+}
+
+auto parts(const Plan& p) {
+  return std::tie(p.pattern, p.rounds, p.seed, p.bandwidth_sizes, p.latency_sizes, p.operation,
+                  p.backend, p.transport, p.provider, p.rails, p.duration_s, p.iterations,
+                  p.timeout_s);
+}
+
+}  // namespace
+
+std::string plan_record(const Plan& plan, const std::vector<Node>& nodes) {
+  Json list = Json::array();
+  for (const Node& node : nodes) list.push_back(to_json(node));
+  return line({{"schema", kSchema},
+               {"record", "plan"},
+               {"nodes", std::move(list)},
+               {"plan", to_json(plan)}});
+}
+
+std::string record(const Measurement& measurement) {
+  Json json{{"record", "measurement"},
+            {"round", measurement.round},
+            {"pattern", measurement.pattern},
+            {"sender", measurement.sender}};
+  json.update(cell_json(measurement));
+  json["confirming"] = measurement.confirming;
+  return line(json);
+}
+
+std::string record(const LostNode& lost) {
+  return line(
+      {{"record", "lost"}, {"rank", lost.rank}, {"round", lost.round}, {"reason", lost.reason}});
+}
+
+std::string verdict_record(std::string_view verdict) {
+  Json json{{"record", "verdict"}};
+  json.update(Json::parse(verdict));
+  return line(json);
+}
+
+std::string to_json_lines(const Matrix& matrix) {
+  std::string text = plan_record(matrix.plan, matrix.nodes);
+  for (const Measurement& one : matrix.measurements) text += record(one);
+  for (const LostNode& one : matrix.lost) text += record(one);
+  return text;
+}
+
+Matrix matrix_from_json_lines(std::string_view text) {
+  Reader reader;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) break;  // the writer did not come to its end
+    ++number;
+    try {
+      reader.take(control::parse_object(text.substr(0, end), "record"));
+    } catch (const Error& error) {
+      throw Error(Fault::usage, fmt::format("line {}: {}", number, error.what()));
+    }
+    text.remove_prefix(end + 1);
+  }
+  return reader.finish();
+}
+
+Matrix read_stream(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                             &std::fclose);
+  if (file == nullptr) throw Error(Fault::usage, fmt::format("open '{}'", path), {}, errno);
+  std::string text;
+  std::array<char, 65536> some{};
+  while (const std::size_t count = std::fread(some.data(), 1, some.size(), file.get())) {
+    text.append(some.data(), count);
+  }
+  if (std::ferror(file.get()) != 0)
+    throw Error(Fault::usage, fmt::format("read '{}'", path), {}, errno);
+  try {
+    return matrix_from_json_lines(text);
+  } catch (const Error& error) {
+    throw Error(Fault::usage, fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+void check_resumable(const Matrix& earlier, const Plan& plan, const std::vector<Node>& nodes) {
+  if (earlier.nodes.size() != nodes.size()) {
+    throw Error(
+        Fault::usage,
+        fmt::format("a run of {} nodes where there are {} now", earlier.nodes.size(), nodes.size()),
+        "Start it with as many, or begin a new file with --output.");
+  }
+  if (parts(earlier.plan) != parts(plan)) {
+    throw Error(Fault::usage,
+                "a run with another plan (pattern, rounds, seed, sizes, times, rails "
+                "or what is measured)",
+                "Give the options that it was begun with, or begin a new file with --output.");
+  }
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    const std::string& before = earlier.nodes[rank].host;
+    const std::string& now = nodes[rank].host;
+    if (before.empty() || now.empty() || before == now) continue;
+    throw Error(Fault::usage, fmt::format("rank {} was on {} and is on {} now", rank, before, now),
+                "Start it on the same hosts in the same order, or begin a new file with --output.");
+  }
+}
+
+StreamFile::StreamFile(const std::string& path, Mode mode)
+    : path_(path),
+      file_(std::fopen(path.c_str(), mode == Mode::append ? "r+e" : "we"), &std::fclose) {
+  if (file_ == nullptr) {
+    throw Error(Fault::failed, fmt::format("open '{}' to write", path),
+                "Name a place that can be written.", errno);
+  }
+  if (mode == Mode::replace) return;
+  long whole = 0;  // bytes of finished lines
+  long at = 0;
+  for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get())) {
+    ++at;
+    if (c == '\n') whole = at;
+  }
+  if (ftruncate(fileno(file_.get()), whole) != 0 || std::fseek(file_.get(), whole, SEEK_SET) != 0) {
+    throw Error(Fault::failed, fmt::format("append to '{}'", path), {}, errno);
+  }
+}
+
+StreamFile::~StreamFile() = default;
+
+void StreamFile::write(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() && failure_ == 0) {
+    failure_ = errno;
+  }
+}
+
+void StreamFile::begin(const Plan& plan, const std::vector<Node>& nodes) {
+  write(plan_record(plan, nodes));
+  end_round();
+}
+
+void StreamFile::add(const Measurement& measurement) {
+  write(record(measurement));
+}
+
+void StreamFile::add(const LostNode& lost) {
+  write(record(lost));
+}
+
+void StreamFile::end_round() {
+  if (std::fflush(file_.get()) != 0 && failure_ == 0) failure_ = errno;
+  if (failure_ == 0) return;
+  throw Error(Fault::failed, fmt::format("write to '{}'", path_),
+              "Make room there, then go on with --resume.", failure_);
+}
+
+void StreamFile::end(std::string_view verdict) {
+  write(verdict_record(verdict));
+  end_round();
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,202 @@
+#include "rdmabench/fabric/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "rdmabench/base/units.h"
+#include "rdmabench/fabric/plan.h"
+#include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr double kTail = 5;  // per cent
+constexpr std::size_t kMostFailures = 8;
+
+bool is_latency(Metric metric) {
+  return metric == Metric::latency;
+}
+
+std::string shown(Metric metric, double value) {
+  constexpr double kNsPerUs = 1e3, kBitsPerGb = 1e9;
+  return is_latency(metric) ? fmt::format("{:.2f}", value / kNsPerUs)
+                            : fmt::format("{:.2f}", value / kBitsPerGb);
+}
+
+const char* unit(Metric metric) {
+  return is_latency(metric) ? "us" : "Gb/s";
+}
+
+Summary summary_of(const Matrix& matrix, Metric metric, std::uint64_t size, std::size_t most) {
+  Summary summary{.metric = metric, .size_bytes = size};
+  std::vector<std::size_t>& order = summary.worst_cells;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < matrix.measurements.size(); ++i) {
+    const Measurement& one = matrix.measurements[i];
+    if (one.confirming || one.metric != metric || one.size_bytes != size) continue;
+    if (!one.error.empty()) {
+      ++summary.failed;
+      continue;
+    }
+    order.push_back(i);
+    values.push_back(one.value);
+  }
+  summary.cells = values.size();
+  if (values.empty()) return summary;
+  const auto worse = [&](std::size_t a, std::size_t b) {
+    const double x = matrix.measurements[a].value, y = matrix.measurements[b].value;
+    return is_latency(metric) ? x > y : x < y;
+  };
+  const std::size_t shown = std::min(most, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                    worse);
+  order.resize(shown);
+  summary.typical = measure::median(values);
+  summary.tail = measure::percentile(values, is_latency(metric) ? 100 - kTail : kTail);
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  summary.worst = is_latency(metric) ? *high : *low;
+  summary.best = is_latency(metric) ? *low : *high;
+  return summary;
+}
+
+std::string heading(const Matrix& matrix) {
+  const Plan& plan = matrix.plan;
+  std::set<std::uint32_t> rounds, confirming;
+  for (const Measurement& one : matrix.measurements) {
+    (one.confirming ? confirming : rounds).insert(one.round);
+  }
+  std::string text = fmt::format("Fabric of {} nodes: {}, {} rounds", matrix.nodes.size(),
+                                 plan.pattern, rounds.size());
+  if (!confirming.empty()) text += fmt::format(" and {} to confirm", confirming.size());
+  text += fmt::format("; {} over {}", plan.operation, plan.backend);
+  if (!plan.provider.empty()) text += fmt::format(" ({})", plan.provider);
+  if (!plan.rails.empty()) text += fmt::format("; rails {}", fmt::join(plan.rails, ", "));
+  return text + '\n';
+}
+
+std::string pair_name(const Matrix& matrix, const Measurement& one) {
+  std::string text =
+      fmt::format("{} -> {}", node_name(matrix, one.sender), node_name(matrix, one.receiver));
+  if (rails_of(matrix.plan) > 1) text += fmt::format(" on rail {}", one.rail);
+  return text;
+}
+
+std::string worst_pairs(const Matrix& matrix, const std::vector<Summary>& summaries) {
+  std::string text;
+  for (const Summary& summary : summaries) {
+    if (summary.worst_cells.empty()) continue;
+    text += fmt::format("\nWorst pairs, {} of {}\n", name(summary.metric),
+                        format_size(summary.size_bytes));
+    for (const std::size_t index : summary.worst_cells) {
+      const Measurement& one = matrix.measurements[index];
+      text += fmt::format("  {} {}, {:.2f} of typical: {}\n", shown(one.metric, one.value),
+                          unit(one.metric), one.value / summary.typical, pair_name(matrix, one));
+    }
+  }
+  return text;
+}
+
+std::string failures(const Matrix& matrix) {
+  std::string text;
+  std::size_t count = 0;
+  for (const Measurement& one : matrix.measurements) {
+    if (one.error.empty() || ++count > kMostFailures) continue;
+    text += fmt::format("  {} of {}, {}: {}\n", name(one.metric), format_size(one.size_bytes),
+                        pair_name(matrix, one), report::printable(one.error));
+  }
+  if (count == 0) return "";
+  if (count > kMostFailures) text += fmt::format("  and {} more\n", count - kMostFailures);
+  return "\nMeasurements that failed\n" + text;
+}
+
+std::string losses(const Matrix& matrix) {
+  std::string text;
+  for (const LostNode& lost : matrix.lost) {
+    text += fmt::format("  {} in round {}: {}\n", node_name(matrix, lost.rank), lost.round,
+                        report::printable(lost.reason));
+  }
+  return text.empty() ? text : "\nLost nodes\n" + text;
+}
+
+std::string judgement(const Attribution& verdict) {
+  std::string text = "\nVerdict\n";
+  for (const Finding& finding : verdict.findings) {
+    text += fmt::format("  {}: {}\n", finding.confirmed ? "confirmed" : "suspect",
+                        report::printable(finding.text));
+    for (const std::string& evidence : finding.evidence) {
+      text += fmt::format("    {}\n", report::printable(evidence));
+    }
+  }
+  if (verdict.findings.empty()) text += "  nothing stands out\n";
+  for (const std::string& doubt : verdict.doubts) {
+    text += fmt::format("  not judged: {}\n", report::printable(doubt));
+  }
+  return text;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
+}  // namespace
+
+std::vector<Summary> summarize(const Matrix& matrix, std::size_t most) {
+  std::vector<Summary> summaries;
+  for (const std::uint64_t size : matrix.plan.bandwidth_sizes) {
+    summaries.push_back(summary_of(matrix, Metric::bandwidth, size, most));
+  }
+  for (const std::uint64_t size : matrix.plan.latency_sizes) {
+    summaries.push_back(summary_of(matrix, Metric::latency, size, most));
+  }
+  return summaries;
+}
+
+std::string node_name(const Matrix& matrix, std::uint32_t rank) {
+  const std::string host = rank < matrix.nodes.size() ? matrix.nodes[rank].host : "";
+  return host.empty() ? fmt::format("node {}", rank)
+                      : fmt::format("node {} ({})", rank, report::printable(host));
+}
+
+std::string to_table(const Matrix& matrix, const Attribution& verdict) {
+  using Align = report::TextTable::Align;
+  const std::vector<Summary> summaries = summarize(matrix);
+  report::TextTable table({{"metric", Align::left},
+                           {"size"},
+                           {"cells"},
+                           {"failed"},
+                           {"typical"},
+                           {"worst 5%"},
+                           {"worst"},
+                           {"best"},
+                           {"unit", Align::left}});
+  for (const Summary& one : summaries) {
+    const auto value = [&](double v) { return one.cells > 0 ? shown(one.metric, v) : "-"; };
+    table.add_row({std::string(name(one.metric)), format_size(one.size_bytes),
+                   std::to_string(one.cells), std::to_string(one.failed), value(one.typical),
+                   value(one.tail), value(one.worst), value(one.best), unit(one.metric)});
+  }
+  return heading(matrix) + '\n' + table.text() + worst_pairs(matrix, summaries) + failures(matrix) +
+         losses(matrix) + judgement(verdict);
+}
+
+std::string to_csv(const Matrix& matrix) {
+  std::string text =
+      "round,pattern,sender,receiver,rail,metric,size_bytes,value,p99_ns,error,confirming,notes\r\n";
+  for (const Measurement& one : matrix.measurements) {
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\r\n", one.round, quoted(one.pattern),
+                        one.sender, one.receiver, one.rail, name(one.metric), one.size_bytes,
+                        one.error.empty() ? fmt::format("{}", one.value) : "",
+                        one.p99_ns > 0 ? fmt::format("{}", one.p99_ns) : "", quoted(one.error),
+                        one.confirming, quoted(fmt::format("{}", fmt::join(one.notes, " "))));
+  }
+  return text;
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,226 @@
+"""rdmabench fabric with several processes of this machine, over libfabric's tcp; and what becomes
+of it when one is killed, stopped, or never comes.
+
+fabric.py RDMABENCH SCHEMA
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import command
+import jsonschema
+
+SCHEMA = {}
+# Short cells: eight processes that spin share what cores this machine has.
+QUICK = ("--provider", "tcp", "-n", "20", "-s", "4K", "--timeout", "8s")
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+class Ranks:
+    """One process for each rank, by the environment that torchrun gives."""
+
+    def __init__(self, size: int, *words: str, missing: tuple = ()):
+        self.size = size
+        port = free_port()
+        launcher = ("RANK", "SIZE", "SLURM_", "PMIX_", "OMPI_", "PMI_", "MASTER_", "LOCAL_")
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(launcher)}
+        self.processes = {}
+        for rank in range(size):
+            if rank in missing:
+                continue
+            place = {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",
+                     "MASTER_PORT": port}
+            self.processes[rank] = subprocess.Popen(
+                [command.TOOL, "fabric", *words], env=clean | place, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True)
+
+    def result(self, timeout: float = 150) -> tuple[int, str, str]:
+        output, errors = self.processes[0].communicate(timeout=timeout)
+        return self.processes[0].returncode, output, errors
+
+    def codes(self, timeout: float = 30) -> dict[int, int]:
+        return {rank: process.wait(timeout) for rank, process in self.processes.items()}
+
+    def kill_all(self) -> None:
+        for process in self.processes.values():
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        for process in self.processes.values():
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                stream.close()
+
+
+@contextlib.contextmanager
+def ranks(size: int, *words: str, missing: tuple = ()):
+    started = Ranks(size, *words, missing=missing)
+    try:
+        yield started
+    finally:
+        started.kill_all()
+
+
+def records(text: str) -> dict[str, list]:
+    """By kind, each held against the schema."""
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    found: dict[str, list] = {"plan": [], "measurement": [], "lost": [], "verdict": []}
+    for line in text.splitlines():
+        record = json.loads(line)
+        validator.validate(record)
+        found[record["record"]].append(record)
+    return found
+
+
+def pairs(found: dict, good: bool = True) -> set:
+    return {(m["sender"], m["receiver"]) for m in found["measurement"]
+            if not m["confirming"] and (m["error"] is None) == good}
+
+
+def wait_for_rounds(path: pathlib.Path, rounds: int, timeout: float = 40) -> None:
+    """Until so many rounds are in the file."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        if path.exists():
+            done = {json.loads(line)["round"] for line in path.read_text().splitlines()
+                    if '"measurement"' in line and line.endswith("}")}
+            if len(done) >= rounds:
+                return
+        time.sleep(0.02)
+    raise AssertionError(f"{rounds} rounds did not come")
+
+
+class Whole(unittest.TestCase):
+
+    def test_every_pair_is_measured_both_ways(self):
+        with ranks(4, *QUICK, "--format", "json", "--no-confirm") as started:
+            code, output, errors = started.result()
+            found = records(output)
+            self.assertIn(code, (0, 1), errors)  # noise here may be a finding
+            self.assertEqual(pairs(found), {(a, b) for a in range(4) for b in range(4) if a != b})
+            self.assertEqual(len(found["measurement"]), 12 * 2)
+            self.assertEqual(len(found["plan"][0]["nodes"]), 4)
+            self.assertEqual(len(found["verdict"]), 1)
+            self.assertEqual({code for rank, code in started.codes().items() if rank}, {0})
+            self.assertFalse(found["lost"])
+
+    def test_table_and_csv(self):
+        with ranks(2, *QUICK, "--metric", "latency") as started:
+            _, output, errors = started.result()
+            self.assertIn("Fabric of 2 nodes", output, errors)
+            self.assertIn("latency", output)
+        with ranks(2, *QUICK, "--pattern", "bisection", "--format", "csv") as started:
+            _, output, errors = started.result()
+            self.assertEqual(len(output.splitlines()), 1 + 4, errors)
+
+    def test_fans(self):
+        for pattern in ("one-to-many", "many-to-one"):
+            with self.subTest(pattern=pattern):
+                with ranks(3, *QUICK, "--pattern", pattern, "--format", "json") as started:
+                    _, output, errors = started.result()
+                    self.assertEqual(len(pairs(records(output))), 6, errors)
+
+    def test_wrong_usage(self):
+        for words, text in ((("--pattern", "ring"), "bisection"), (("--size", "0"), "size"),
+                            (("--backend", "loop"), "loop"), (("--rails", "a,a"), "'a'")):
+            with self.subTest(words=words):
+                with ranks(2, *words, missing=(1,)) as started:
+                    code, _, errors = started.result()
+                    self.assertEqual(code, 2, errors)
+                    self.assertIn(text, errors)
+
+
+class Broken(unittest.TestCase):
+    """Six ranks, one of which does not make it; the other five have all their pairs."""
+
+    def after(self, blow, reason: str, limit: float) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.jsonl"
+            with ranks(6, *QUICK, "--output", str(path), "--no-confirm") as started:
+                wait_for_rounds(path, 1)
+                started.processes[3].send_signal(blow)
+                begin = time.monotonic()
+                code, output, errors = started.result()
+                self.assertEqual(code, 1, errors)
+                self.assertLess(time.monotonic() - begin, limit)
+                found = records(path.read_text())
+                self.assertEqual([lost["rank"] for lost in found["lost"]], [3], errors)
+                self.assertIn(reason, found["lost"][0]["reason"])
+                self.assertIn("node 3", output)
+                others = {(a, b) for a in range(6) for b in range(6) if a != b and 3 not in (a, b)}
+                self.assertLessEqual(others, pairs(found))
+
+    def test_one_is_killed(self):
+        self.after(signal.SIGKILL, "", limit=45)
+
+    def test_one_is_stopped(self):
+        self.after(signal.SIGSTOP, "no answer", limit=45)
+
+    def test_one_never_comes(self):
+        with ranks(4, *QUICK, "--wait", "8s", "--format", "json", missing=(2,)) as started:
+            code, output, errors = started.result()
+            self.assertEqual(code, 1, errors)
+            found = records(output)
+            self.assertEqual([lost["rank"] for lost in found["lost"]], [2])
+            self.assertIn("never came", found["lost"][0]["reason"])
+            self.assertEqual(len(pairs(found)), 6)
+
+    def test_rank_0_is_killed_and_the_run_gone_on_with(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.jsonl"
+            with ranks(5, *QUICK, "--output", str(path), "--no-confirm") as started:
+                wait_for_rounds(path, 2)
+                started.processes[0].kill()
+                codes = started.codes()
+                self.assertEqual({codes[rank] for rank in range(1, 5)}, {1})
+            kept = len(pairs(records(path.read_text())))
+            self.assertGreaterEqual(kept, 8)
+            self.assertLess(kept, 20)
+            with path.open("a", encoding="utf-8") as stream:
+                stream.write('{"record":"measu')
+            with ranks(5, *QUICK, "--resume", str(path), "--no-confirm") as started:
+                code, _, errors = started.result()
+                self.assertIn(code, (0, 1), errors)
+            found = records(path.read_text())
+            self.assertEqual(len(found["plan"]), 2)
+            self.assertEqual(len(pairs(found)), 20)
+            self.assertEqual(len(found["measurement"]), 20 * 2)  # nothing good was measured twice
+            with ranks(5, *QUICK, "--seed", "7", "--resume", str(path)) as started:
+                code, _, errors = started.result()
+                self.assertEqual(code, 2, errors)
+                self.assertIn("another plan", errors)
+
+
+class Launched(unittest.TestCase):
+
+    def test_by_mpirun(self):
+        mpirun = shutil.which("mpirun")
+        if mpirun is None:
+            self.skipTest("no mpirun here")
+        words = [mpirun, "-n", "8", "--oversubscribe", "--allow-run-as-root", command.TOOL,
+                 "fabric", *QUICK, "--format", "json", "--no-confirm"]
+        result = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        found = records("\n".join(line for line in result.stdout.splitlines()
+                                  if line.startswith("{")))
+        self.assertEqual(len(pairs(found)), 56, result.stderr)
+        self.assertFalse(found["lost"], result.stderr)
+
+
+if __name__ == "__main__":
+    arguments = command.take_tool()
+    SCHEMA = json.loads(pathlib.Path(arguments.pop(1)).read_text(encoding="utf-8"))
+    unittest.main(argv=arguments)

@@ -1,0 +1,244 @@
+// Real agents in threads of this process, measuring one another over the loop back end.
+#include "rdmabench/fabric/lead.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include "messages.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/fabric/agent.h"
+#include "rdmabench/fabric/invitation.h"
+#include "rdmabench/fabric/schedule.h"
+#include "rdmabench/fabric/stream.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+using control::Channel;
+using control::MessageType;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Deadline plenty() {
+  return Deadline::after(std::chrono::seconds(60));
+}
+
+class LeadTest : public ::testing::Test {
+ protected:
+  LeadTest() : listener_("127.0.0.1", 0) {
+    options_.plan.backend = "loop";
+    options_.plan.operation = "send";
+    options_.plan.iterations = 20;
+    options_.plan.bandwidth_sizes = {4096};
+    options_.plan.timeout_s = 20;
+    options_.token = "abc";
+    options_.wait = std::chrono::seconds(60);
+    options_.coordinator.answer_limit = std::chrono::seconds(20);
+    options_.size = 3;
+    options_.confirm = false;
+  }
+  ~LeadTest() override {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  void start(std::uint32_t rank, std::string token = "abc") {
+    threads_.emplace_back([this, rank, token = std::move(token)] {
+      const AgentOptions options{.rank = rank,
+                                 .size = options_.size,
+                                 .host = "host" + std::to_string(rank),
+                                 .token = token,
+                                 .base = {}};
+      try {
+        run_agent(options, {"127.0.0.1"}, listener_.port(), std::chrono::seconds(60));
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(mutex_);
+        errors_.emplace_back(error.what());
+      }
+    });
+  }
+
+  std::vector<std::string> errors() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    return errors_;
+  }
+
+  control::Listener listener_;
+  LeadOptions options_;
+
+ private:
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::vector<std::string> errors_;
+};
+
+TEST_F(LeadTest, MeasuresAllPairsForReal) {
+  for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
+  const Outcome outcome = lead(options_, listener_);
+  EXPECT_THAT(errors(), IsEmpty());
+  EXPECT_THAT(outcome.matrix.lost, IsEmpty());
+  ASSERT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
+  for (const Measurement& one : outcome.matrix.measurements) {
+    EXPECT_EQ(one.error, "");
+    EXPECT_GT(one.value, 0);
+  }
+  EXPECT_EQ(outcome.matrix.nodes[2].host, "host2");
+  EXPECT_FALSE(outcome.matrix.nodes[2].environment.empty());
+}
+
+TEST_F(LeadTest, FansToo) {
+  for (const std::string pattern : {"one-to-many", "many-to-one"}) {
+    SCOPED_TRACE(pattern);
+    options_.plan.pattern = pattern;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
+    const Outcome outcome = lead(options_, listener_);
+    EXPECT_THAT(errors(), IsEmpty());
+    ASSERT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
+    for (const Measurement& one : outcome.matrix.measurements) EXPECT_EQ(one.error, "");
+  }
+}
+
+TEST_F(LeadTest, WhoDoesNotComeIsNamedAndAStrangerIsSentAway) {
+  options_.wait = std::chrono::seconds(4);
+  start(0);
+  start(1);
+  start(2, "of another run");
+  const Outcome outcome = lead(options_, listener_);
+  ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
+  EXPECT_EQ(outcome.matrix.lost[0].rank, 2U);
+  EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("never came"));
+  EXPECT_THAT(outcome.matrix.measurements, SizeIs(2 * 2));
+}
+
+TEST_F(LeadTest, ANodeWithoutTheDeviceSaysSo) {
+  options_.plan.backend = "ofi";
+  options_.plan.provider = "pigeon";
+  for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
+  const Outcome outcome = lead(options_, listener_);
+  EXPECT_THAT(errors(), SizeIs(3));
+  ASSERT_THAT(outcome.matrix.lost, SizeIs(3));
+}
+
+TEST_F(LeadTest, KnockersThatMakeNoSenseDoNotDisturb) {
+  start(0);
+  start(1);
+  Channel wrong_rank = Channel::connect("127.0.0.1", listener_.port(), plenty());
+  wrong_rank.send(MessageType::hello,
+                  to_text(Hello{.token = "abc", .rank = 7, .size = 3, .host = "x"}), plenty());
+  Channel nonsense = Channel::connect("127.0.0.1", listener_.port(), plenty());
+  nonsense.send(MessageType::hello, "{", plenty());
+  Channel liar = Channel::connect("127.0.0.1", listener_.port(), plenty());
+  liar.send(MessageType::hello,
+            to_text(Hello{.token = "abc", .rank = 2, .size = 3, .host = "liar"}), plenty());
+  liar.send(MessageType::ready, to_text(Ready{.rails = {}, .ports = {1, 2, 3}, .environment = {}}),
+            plenty());
+  const Outcome outcome = lead(options_, listener_);
+  EXPECT_THAT(errors(), IsEmpty());
+  ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
+  EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("3 rails"));
+  EXPECT_THAT(outcome.matrix.measurements, SizeIs(2 * 2));
+}
+
+TEST_F(LeadTest, AFileOfAnotherRunIsNotGoneOnWith) {
+  const std::string path = ::testing::TempDir() + "/fabric_lead_test.jsonl";
+  options_.output = path;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
+  static_cast<void>(lead(options_, listener_));
+  EXPECT_THAT(errors(), IsEmpty());
+  options_.output.clear();
+  options_.resume = path;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
+  const Outcome outcome = lead(options_, listener_);
+  EXPECT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
+  EXPECT_THAT(errors(), IsEmpty());
+  options_.plan.seed = 99;
+  start(0);
+  start(1);
+  start(2);
+  EXPECT_THROW(lead(options_, listener_), Error);
+  EXPECT_THAT(errors(), SizeIs(3));
+  std::remove(path.c_str());
+}
+
+/// An agent that was let in and is now given orders by hand.
+class AgentTest : public LeadTest {
+ protected:
+  Channel let_in() {
+    start(1);
+    Channel channel = listener_.accept(plenty()).value();
+    const Hello hello = parse_hello(channel.receive(MessageType::hello, plenty(), "hello"));
+    EXPECT_EQ(hello.rank, 1U);
+    channel.send(MessageType::hello, plan_text(options_.plan), plenty());
+    ready_ = parse_ready(channel.receive(MessageType::ready, plenty(), "readiness"));
+    return channel;
+  }
+
+  Ready ready_;
+};
+
+TEST_F(AgentTest, AnswersWhetherItIsThereAlsoWhileItMeasures) {
+  options_.plan.timeout_s = 2;
+  Channel channel = let_in();
+  // Its own server, under another node's number.
+  Order order{.number = 1,
+              .senders = 2,  // it waits for a second sender, who never comes
+              .rails = {0},
+              .targets = {{.rank = 0, .address = "127.0.0.1", .ports = ready_.ports}}};
+  channel.send(MessageType::request, to_text(order), plenty());
+  channel.send(MessageType::ready, {}, plenty());
+  EXPECT_EQ(channel.receive(plenty(), "word").type, MessageType::ready);
+  const Results results = parse_results(channel.receive(MessageType::result, plenty(), "results"));
+  EXPECT_TRUE(results.last);
+  ASSERT_THAT(results.cells, SizeIs(2));
+  for (const Measurement& cell : results.cells) EXPECT_THAT(cell.error, HasSubstr("1 of 2"));
+  channel.send(MessageType::bye, {}, plenty());
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
+TEST_F(AgentTest, RefusesOrdersThatMakeNoSense) {
+  const Target self{.rank = 1, .address = "127.0.0.1", .ports = {1}};
+  const Target good{.rank = 0, .address = "127.0.0.1", .ports = {1}};
+  const std::vector<std::string> orders{
+      "{}",
+      to_text(Order{.number = 1, .senders = 1, .rails = {}, .targets = {good}}),
+      to_text(Order{.number = 1, .senders = 1, .rails = {1}, .targets = {good}}),
+      to_text(Order{.number = 1, .senders = 1, .rails = {0}, .targets = {}}),
+      to_text(Order{.number = 1, .senders = 1, .rails = {0}, .targets = {self}}),
+      to_text(Order{.number = 1,
+                    .senders = 1,
+                    .rails = {0},
+                    .targets = {{.rank = 0, .address = "127.0.0.1", .ports = {1, 2}}}}),
+  };
+  for (const std::string& order : orders) {
+    SCOPED_TRACE(order);
+    Channel channel = let_in();
+    channel.send(MessageType::request, order, plenty());
+    EXPECT_EQ(channel.receive(plenty(), "word").type, MessageType::abort);
+  }
+  EXPECT_THAT(errors(), SizeIs(orders.size()));
+}
+
+TEST_F(AgentTest, LeavesWhenTheCoordinatorDoes) {
+  { const Channel channel = let_in(); }
+  EXPECT_THAT(errors(), Contains(HasSubstr("closed the connection")));
+}
+
+TEST(Invitation, IsReadAsItWasWritten) {
+  const Invitation made = make_invitation(1234);
+  const Invitation read = parse_invitation(to_text(made));
+  EXPECT_EQ(read.token, made.token);
+  EXPECT_EQ(read.port, 1234);
+  EXPECT_EQ(read.addresses, made.addresses);
+  EXPECT_FALSE(read.addresses.empty());
+  EXPECT_NE(make_invitation(1).token, made.token);
+  EXPECT_THROW(parse_invitation(R"({"token":"x","port":0,"addresses":[]})"), Error);
+}
+
+}  // namespace
+}  // namespace rdmabench::fabric

@@ -1,0 +1,202 @@
+#include "rdmabench/fabric/stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/fabric/table.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+Matrix sample() {
+  Matrix matrix;
+  matrix.plan.rails = {"mlx5_0", "mlx5_1"};
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    matrix.nodes.push_back({.rank = rank,
+                            .host = "host" + std::to_string(rank),
+                            .rails = matrix.plan.rails,
+                            .environment = {{"kernel", std::string("6.1")}, {"cpus", 8.5}}});
+  }
+  for (std::uint32_t receiver = 1; receiver < 3; ++receiver) {
+    matrix.measurements.push_back({.round = 1,
+                                   .pattern = "round-robin",
+                                   .sender = 0,
+                                   .receiver = receiver,
+                                   .rail = 1,
+                                   .metric = Metric::bandwidth,
+                                   .size_bytes = 1U << 20,
+                                   .value = 97.123456789e9 / receiver,
+                                   .notes = {"a \"note\""}});
+  }
+  matrix.measurements.push_back({.round = 2,
+                                 .pattern = "confirm",
+                                 .sender = 2,
+                                 .receiver = 1,
+                                 .metric = Metric::latency,
+                                 .size_bytes = 8,
+                                 .value = 2345.5,
+                                 .p99_ns = 4000,
+                                 .confirming = true});
+  matrix.measurements.push_back({.round = 2,
+                                 .pattern = "round-robin",
+                                 .sender = 1,
+                                 .receiver = 0,
+                                 .metric = Metric::latency,
+                                 .size_bytes = 8,
+                                 .error = "no completion for 5 s"});
+  matrix.lost.push_back({.rank = 2, .round = 3, .reason = "no answer within 2.5 s"});
+  return matrix;
+}
+
+std::string complaint(auto&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+TEST(Stream, WhatIsWrittenIsRead) {
+  const std::string text = to_json_lines(sample());
+  const Matrix read = matrix_from_json_lines(text);
+  EXPECT_EQ(to_json_lines(read), text);
+  ASSERT_THAT(read.measurements, SizeIs(4));
+  EXPECT_EQ(read.measurements[0].value, sample().measurements[0].value);
+  EXPECT_EQ(read.measurements[2].p99_ns, 4000);
+  EXPECT_TRUE(read.measurements[2].confirming);
+  EXPECT_EQ(read.lost[0].reason, "no answer within 2.5 s");
+}
+
+TEST(Stream, ALastLineThatIsCutShortIsLeftOut) {
+  std::string text = to_json_lines(sample());
+  text.resize(text.size() - 5);
+  const Matrix read = matrix_from_json_lines(text);
+  EXPECT_THAT(read.lost, SizeIs(0));
+  EXPECT_THAT(read.measurements, SizeIs(4));
+}
+
+TEST(Stream, AnotherAttemptReplacesWhatItMeasuredAgainAndHasItsOwnLosses) {
+  Matrix again = sample();
+  again.lost.clear();
+  again.measurements.resize(2);
+  again.measurements[1].value = 5e9;
+  const Matrix read = matrix_from_json_lines(to_json_lines(sample()) + to_json_lines(again));
+  EXPECT_THAT(read.measurements, SizeIs(4));
+  EXPECT_EQ(read.measurements[1].value, 5e9);
+  EXPECT_THAT(read.lost, SizeIs(0));
+}
+
+TEST(Stream, AnythingElseIsRefusedByLine) {
+  const std::string good = to_json_lines(sample());
+  EXPECT_THAT(complaint([] { matrix_from_json_lines(""); }), HasSubstr("no plan"));
+  EXPECT_THAT(complaint([] { matrix_from_json_lines("{}\n"); }), HasSubstr("line 1"));
+  EXPECT_THAT(complaint([&] { matrix_from_json_lines(good + "nonsense\n"); }), HasSubstr("line 7"));
+  std::string other = good;
+  other.replace(other.find("fabric/1"), 8, "fabric/9");
+  EXPECT_THAT(complaint([&] { matrix_from_json_lines(other); }), HasSubstr("rdmabench-fabric/1"));
+  std::string rank = good;
+  rank.replace(rank.find("\"sender\":0"), 10, "\"sender\":7");
+  EXPECT_THAT(complaint([&] { matrix_from_json_lines(rank); }), HasSubstr("rank 7 of 3"));
+}
+
+TEST(Stream, OnlyTheSameRunIsResumed) {
+  const Matrix matrix = sample();
+  check_resumable(matrix, matrix.plan, matrix.nodes);
+  Plan plan = matrix.plan;
+  plan.seed = 2;
+  EXPECT_THAT(complaint([&] { check_resumable(matrix, plan, matrix.nodes); }),
+              HasSubstr("another plan"));
+  std::vector<Node> nodes = matrix.nodes;
+  nodes[1].host = "elsewhere";
+  EXPECT_THAT(complaint([&] { check_resumable(matrix, matrix.plan, nodes); }),
+              HasSubstr("rank 1 was on host1"));
+  nodes[1].host = "";  // it did not come this time
+  check_resumable(matrix, matrix.plan, nodes);
+  nodes.pop_back();
+  EXPECT_THAT(complaint([&] { check_resumable(matrix, matrix.plan, nodes); }),
+              HasSubstr("3 nodes"));
+}
+
+TEST(Stream, TheFileIsWholeAfterEveryRoundAndGoesOnWhereItWasCut) {
+  const std::string path = ::testing::TempDir() + "/fabric_stream_test.jsonl";
+  const Matrix matrix = sample();
+  {
+    StreamFile file(path, StreamFile::Mode::replace);
+    file.begin(matrix.plan, matrix.nodes);
+    file.add(matrix.measurements[0]);
+    file.end_round();
+    EXPECT_THAT(read_stream(path).measurements, SizeIs(1));
+  }
+  std::ofstream(path, std::ios::app) << R"({"record":"measu)";
+  {
+    StreamFile file(path, StreamFile::Mode::append);
+    file.begin(matrix.plan, matrix.nodes);
+    file.add(matrix.measurements[1]);
+    file.add(matrix.lost[0]);
+    file.end(R"({"findings":[]})");
+  }
+  const Matrix read = read_stream(path);
+  EXPECT_THAT(read.measurements, SizeIs(2));
+  EXPECT_THAT(read.lost, SizeIs(1));
+  std::filesystem::remove(path);
+  EXPECT_THAT(complaint([&] { read_stream(path); }), HasSubstr(path));
+  EXPECT_THROW(StreamFile("/no such folder/x", StreamFile::Mode::replace), Error);
+}
+
+TEST(Stream, AFullDiskIsTold) {
+  StreamFile file("/dev/full", StreamFile::Mode::replace);
+  file.add(sample().lost[0]);
+  EXPECT_THROW(file.end_round(), Error);
+}
+
+TEST(Table, NamesTheWorstTheFailedAndTheLost) {
+  Finding finding;
+  finding.confirmed = true;
+  finding.evidence = {"to node 1 and node 2"};
+  finding.text = "node 0 sends slowly";
+  Attribution verdict;
+  verdict.findings.push_back(finding);
+  verdict.doubts.emplace_back("too few partners");
+  const std::string text = to_table(sample(), verdict);
+  EXPECT_THAT(text, HasSubstr("confirmed: node 0 sends slowly\n    to node 1 and node 2"));
+  EXPECT_THAT(text, HasSubstr("not judged: too few partners"));
+  EXPECT_THAT(to_table(sample(), {}), HasSubstr("nothing stands out"));
+  EXPECT_THAT(text, HasSubstr("Fabric of 3 nodes"));
+  EXPECT_THAT(text, HasSubstr("node 0 (host0) -> node 2 (host2) on rail 1"));
+  EXPECT_THAT(text, HasSubstr("no completion for 5 s"));
+  EXPECT_THAT(text, HasSubstr("node 2 (host2) in round 3: no answer"));
+}
+
+TEST(Table, SummaryKnowsWhichWayIsWorse) {
+  Matrix matrix = sample();
+  matrix.measurements.push_back(matrix.measurements[2]);
+  matrix.measurements.back().confirming = false;
+  const std::vector<Summary> summaries = summarize(matrix);
+  ASSERT_THAT(summaries, SizeIs(2));
+  EXPECT_EQ(summaries[0].worst, sample().measurements[1].value);
+  EXPECT_EQ(summaries[0].worst_cells[0], 1U);
+  EXPECT_EQ(summaries[1].cells, 1U);
+  EXPECT_EQ(summaries[1].failed, 1U);
+}
+
+TEST(Table, CsvHasALineForEachMeasurement) {
+  const std::string text = to_csv(sample());
+  EXPECT_THAT(text, HasSubstr("1,round-robin,0,1,1,bandwidth,1048576,"));
+  EXPECT_THAT(text, HasSubstr("\"a \"\"note\"\"\""));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
+}
+
+}  // namespace
+}  // namespace rdmabench::fabric
