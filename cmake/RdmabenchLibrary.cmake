@@ -9,6 +9,7 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 #define RDMABENCH_HAVE_VERBS @RDMABENCH_HAVE_VERBS@
 #define RDMABENCH_HAVE_OFI @RDMABENCH_HAVE_OFI@
 #define RDMABENCH_HAVE_HWLOC @RDMABENCH_HAVE_HWLOC@
+#define RDMABENCH_HAVE_WEB @RDMABENCH_HAVE_WEB@
 ]] @ONLY)
 
 get_property(rooms GLOBAL PROPERTY RDMABENCH_ROOMS)
@@ -27,7 +28,7 @@ target_include_directories(rdmabench PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(rdmabench PUBLIC Threads::Threads ${optional_targets} PRIVATE fmt::fmt)
+target_link_libraries(rdmabench PUBLIC Threads::Threads ${optional_targets} PRIVATE fmt::fmt pugixml::pugixml)
 
 install(TARGETS rdmabench EXPORT rdmabench-targets)
 install(DIRECTORY include/rdmabench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
