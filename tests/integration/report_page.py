@@ -198,6 +198,31 @@ class Page(unittest.TestCase):
         for name in (report_fixtures.HOSTILE, report_fixtures.HOSTILE_END):
             self.assertIn(name, self.browser.execute_script("return document.querySelector('select[id]').closest('section').textContent"))
 
+    def test_a_document_of_odd_types_breaks_nothing(self):
+        odd = [{"schema": "rdmabench-doctor/1", "host": {"a": 1}, "findings": [{"status": 7, "evidence": "x", "remedy": [1], "id": None}]},
+               {"schema": "rdmabench/1", "test": "latency", "environment": 5, "resolved": [], "suspicions": [7], "notes": "x",
+                "results": [{"size_bytes": "x"}, {"size_bytes": 8, "p50_ns": "fast", "max_ns": -1, "unsupported_percentiles": 3}]},
+               {"schema": "rdmabench/1", "test": "load", "results": [{"size_bytes": 8, "load": "x", "knee": 1}]},
+               {"schema": "rdmabench/1", "test": ["x"], "results": [{}]},
+               {"schema": "rdmabench-compare/1", "verdict": 3, "a": 1, "families": [{"cells": 3}, {"cells": [None, {"estimate": 5}]}], "confounds": [1]},
+               {"schema": "rdmabench-project/1", "axis": 7, "rows": [{}, {"value": "x", "a": 1, "difference": "y"}], "assumptions": ["words", {"name": 3}], "break_evens": 1}]
+        lines = [{"record": "plan", "nodes": [{"rank": 7, "host": 5, "rails": "x", "environment": [3, {"name": 1}]}], "plan": [1]},
+                 {"record": "lost", "rank": "x"}, {"record": "measurement", "sender": 7, "receiver": 4000000000, "rail": 9, "metric": "latency", "size_bytes": 0, "value": 1e-300},
+                 {"record": "verdict", "findings": [{"a": "x", "b": [], "part": 5, "ratio": "y", "evidence": 1}], "typical": [7, {"value": "x"}], "nodes": [7], "doubts": [{}], "withdrawn": 3}]
+        files = [self.path / "odd.json", self.path / "odd.jsonl"]
+        files[0].write_text(json.dumps(odd), encoding="utf-8")
+        files[1].write_text("".join(json.dumps({"schema": "rdmabench-fabric/1", **line}) + "\n" for line in lines), encoding="utf-8")
+        page = self.path / "odd.html"
+        result = run("report", *map(str, files), "-o", str(page))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.browser.get(page.as_uri())
+        self.wait("return document.documentElement.dataset.ready === '1'")
+        for element in self.all("summary"):
+            self.browser.execute_script("arguments[0].click()", element)
+        self.check_quiet()
+        self.assertNotIn("could not be drawn", self.text("main"))
+        self.assertGreaterEqual(len(self.all("main > section")), 7)
+
     def test_by_keyboard_alone(self):
         self.press(Keys.TAB)
         self.assertEqual(self.browser.switch_to.active_element.text, "Skip to the results")

@@ -17,7 +17,7 @@ const kDark = {
   text: '#e8edf2', muted: '#a9b4bf', line: '#4a5561', grid: '#2b343d', ground: '#161c22', bad: '#ff8a80',
   series: ['#56b4e9', '#f0883e', '#35c89a', '#e19ac8', '#e6c229', '#9ecbff', '#d0d0d0'],
 };
-export const kSymbols = ['circle', 'rect', 'triangle', 'diamond', 'emptyCircle', 'emptyRect', 'emptyTriangle'];
+export const kSymbols = ['circle', 'rect', 'triangle', 'diamond', 'roundRect', 'pin', 'arrow'];
 
 const charts = new Set();
 let dark = false;

@@ -48,7 +48,7 @@ function forest(family, margin) {
           return {type: 'group', children: [line(low, y, high, y), line(low, y - 5, low, y + 5), line(high, y - 5, high, y + 5),
             {type: 'circle', shape: {cx: x, cy: y, r: 5}, style: {fill}}]};
         },
-        markLine: {silent: true, symbol: 'none', lineStyle: {color: colours.muted, type: 'dashed'}, label: {color: colours.muted, position: 'start', formatter: ({value}) => (value === 0 ? 'alike' : 'margin')},
+        markLine: {silent: true, symbol: 'none', lineStyle: {color: colours.muted, type: 'dashed'}, label: {show: !narrow, color: colours.muted, position: 'start', formatter: ({value}) => (value === 0 ? 'alike' : 'margin')},
           data: [{xAxis: 0, lineStyle: {type: 'solid'}}, {xAxis: change(1 + margin)}, {xAxis: change(1 / (1 + margin))}]},
       }],
     };

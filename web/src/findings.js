@@ -40,7 +40,7 @@ function trouble(group) {
     ['Read from', list(finding.evidence).length > 0 ? list(finding.evidence).map((one) => h('code', {}, `${text(one)} `)) : text(finding.evidence)],
   ].filter(([, value]) => value !== '');
   return h('article', {class: `finding ${known(finding.status).toLowerCase()}`},
-      h('h4', {}, badge(finding.status), ` ${text(finding.title) || text(finding.id)} `, h('code', {}, text(finding.id))),
+      h('h3', {}, badge(finding.status), ` ${text(finding.title) || text(finding.id)} `, h('code', {}, text(finding.id))),
       h('dl', {}, pairs.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])));
 }
 
