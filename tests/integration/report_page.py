@@ -16,6 +16,7 @@ import unittest
 from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -158,6 +159,33 @@ class Page(unittest.TestCase):
             self.assertIn(report_fixtures.host(rank), table)
         self.assertIn("confirmed against two good nodes", table)
         self.assertIn(report_fixtures.host(report_fixtures.LOST), self.text("[aria-label='Nodes that were lost']"))
+
+    def test_a_cell_says_what_it_is(self):
+        chart = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text).find_element(By.CSS_SELECTOR, ".chart")
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+        left, top, right, bottom = 118, 118, 8, 8  # the margins of fabric.js
+        cell = ((chart.size["width"] - left - right) / 64, (chart.size["height"] - top - bottom) / 64)
+        column, row = report_fixtures.SLOW_SENDER, 3  # from the node that is called HOSTILE
+        ActionChains(self.browser).move_to_element_with_offset(chart, int(left + (column + 0.5) * cell[0] - chart.size["width"] / 2),
+                                                               int(top + (row + 0.5) * cell[1] - chart.size["height"] / 2)).perform()
+        self.wait("return [...document.querySelectorAll('.tip')].some(e => e.textContent)")
+        self.assertIn(f"{report_fixtures.HOSTILE} to {report_fixtures.host(column)}", self.text(".tip"))
+        self.assertRegex(self.text(".tip"), r"(9\d|10\d) % of typical")
+        self.assertEqual(self.all("img"), [])
+
+    def test_a_large_fabric_is_shown_by_blocks(self):
+        file = self.path / "large.jsonl"
+        file.write_text(report_fixtures.fabric(512, 8), encoding="utf-8")
+        page = self.path / "large.html"
+        result = run("report", str(file), "-o", str(page))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.browser.get(page.as_uri())
+        self.wait("return [...document.querySelectorAll('.chart')].every(e => e.clientWidth === 0 || e.dataset.drawn)")
+        self.assertIn("A cell is the worst of 4 by 4 pairs.", self.text(".words"))
+        chart = self.all(".chart")[0]
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+        self.assertGreaterEqual(colours(chart.screenshot_as_png), 4)
+        self.check_quiet()
 
     def test_a_rail_and_a_metric_can_be_chosen(self):
         figure = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text)

@@ -198,7 +198,7 @@ function lookUp(fabric) {
   return h('div', {}, h('div', {class: 'choices'}, sender.node, receiver.node), out);
 }
 
-/** Data of the heat map: [column, row, band, share, sender, receiver, series], worst of each block. */
+/** Cells of the heat map: {value: [column, row, band], pair, series}, the worst pair of each block. */
 function cellsOf(fabric, all, block) {
   const place = new Map(fabric.ranks.map((rank, i) => [rank, Math.floor(i / block)]));
   const worst = new Map();
@@ -221,7 +221,8 @@ function heatMap(fabric, name) {
   for (const one of fabric.lost) suspects.add(one.rank);
   const labels = Array.from({length: places}, (_, i) => {
     const ranks = fabric.ranks.slice(i * block, (i + 1) * block);
-    return {words: ranks.length === 1 ? fabric.host(ranks[0]) : `${fabric.host(ranks[0])} \u2026`, bad: ranks.some((rank) => suspects.has(rank))};
+    const bad = ranks.find((rank) => suspects.has(rank));
+    return {words: ranks.length === 1 ? fabric.host(ranks[0]) : `${fabric.host(bad ?? ranks[0])} \u2026`, bad: bad !== undefined};
   });
   const state = {rail: 'worst'};
   const shown = () => fabric.rails(name).filter((series) => state.rail === 'worst' || String(series.rail) === state.rail);
@@ -239,7 +240,7 @@ function heatMap(fabric, name) {
     const all = shown();
     const cells = cellsOf(fabric, all, block);
     const place = new Map(fabric.ranks.map((rank, i) => [rank, Math.floor(i / block)]));
-    const failures = all.flatMap((series) => fabric.failures(series)).map((one) => ({value: [place.get(one.receiver), place.get(one.sender)], failure: one}));
+    const failures = all.flatMap((series) => fabric.failures(series));
     showLegend(cells, bands);
     const label = (index) => {
       const one = labels[index];
@@ -263,9 +264,13 @@ function heatMap(fabric, name) {
     return {
       tooltip: {
         trigger: 'item', confine: true, backgroundColor: colours.ground, borderColor: colours.line, textStyle: {color: colours.text},
-        formatter: ({data}) => {
-          if (data.failure) return tip(`${fabric.host(data.failure.sender)} to ${fabric.host(data.failure.receiver)}`, ['failed', text(data.failure.error)]);
-          const {pair, series} = data;
+        // ECharts copies its data, so they are numbers alone, and the rest is found by their place.
+        formatter: ({seriesIndex, dataIndex}) => {
+          if (seriesIndex === 1) {
+            const one = failures[dataIndex];
+            return tip(`${fabric.host(one.sender)} to ${fabric.host(one.receiver)}`, ['failed', text(one.error)]);
+          }
+          const {pair, series} = cells[dataIndex];
           return tip(`${fabric.host(pair.sender)} to ${fabric.host(pair.receiver)}`, [
             `${fabric.railName(series.rail, pair.sender)}: ${valueText(series, pair.value)}`, `${percent(pair.share, 0)} of typical`,
             block > 1 ? 'the worst of its block' : null].filter(Boolean));
@@ -276,9 +281,9 @@ function heatMap(fabric, name) {
       yAxis: axis('sender', {...side, inverse: true, nameGap: room - 14, axisLabel}),
       visualMap: {type: 'piecewise', show: false, dimension: 2, seriesIndex: 0, pieces: kBands.map((_, i) => ({value: i, color: bands[i]}))},
       series: [
-        {type: 'heatmap', data: cells, progressive: 0, itemStyle: {borderColor: colours.ground, borderWidth: places > 80 ? 0 : 0.6},
+        {type: 'heatmap', data: cells.map((cell) => cell.value), progressive: 0, itemStyle: {borderColor: colours.ground, borderWidth: places > 80 ? 0 : 0.6},
           emphasis: {itemStyle: {borderColor: colours.text, borderWidth: 2}}},
-        {type: 'scatter', data: failures, symbol: 'path://M0,1 L1,0 L5,4 L9,0 L10,1 L6,5 L10,9 L9,10 L5,6 L1,10 L0,9 L4,5 Z',
+        {type: 'scatter', data: failures.map((one) => [place.get(one.receiver), place.get(one.sender)]), symbol: 'path://M0,1 L1,0 L5,4 L9,0 L10,1 L6,5 L10,9 L9,10 L5,6 L1,10 L0,9 L4,5 Z',
           symbolSize: Math.max(4, Math.min(14, 400 / places)), itemStyle: {color: colours.bad}},
       ],
     };

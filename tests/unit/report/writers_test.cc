@@ -90,6 +90,33 @@ TEST(Junit, NoWordBecomesMarkup) {
   EXPECT_EQ(to_junit(every_document()).find('\x1b'), std::string::npos);
 }
 
+/// Of each schema, with values of every type but the right one.
+std::vector<Document> odd_documents() {
+  return parse_documents(
+      R"([{"schema":"rdmabench-doctor/1","host":{"a":1},"findings":[{"status":7,"evidence":"x","remedy":[1]}]},
+          {"schema":"rdmabench/1","test":"latency","environment":5,"resolved":[],"suspicions":[7],
+           "results":[{"size_bytes":"x","notes":3},{"size_bytes":-8,"p50_ns":"fast","max_ns":-1e300,"stable":0}]},
+          {"schema":"rdmabench/1","test":[],"error":{},"errors":{},"results":[{}]},
+          {"schema":"rdmabench-compare/1","families":[{"cells":3},{"cells":[null,{"estimate":5}]}]},
+          {"schema":"rdmabench-project/1","axis":7,"rows":[{},{"value":"x","a":1,"difference":"y"}],"assumptions":[3]},
+          {"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":7,"host":5,"rails":"x"}],"plan":[1]},
+          {"schema":"rdmabench-fabric/1","record":"lost","rank":-3},
+          {"schema":"rdmabench-fabric/1","record":"measurement","sender":4000000000,"receiver":7,"rail":9,
+           "metric":"latency","size_bytes":0,"value":1e-300},
+          {"schema":"rdmabench-fabric/1","record":"verdict","findings":[{"a":"x","b":1e300,"rail":-1,"part":5}],
+           "doubts":[{}]}])",
+      "odd");
+}
+
+TEST(Writers, TakeOddTypesForNothing) {
+  const std::vector<Document> odd = odd_documents();
+  EXPECT_EQ(odd.size(), 6);
+  EXPECT_THAT(to_csv(odd), HasSubstr("odd#1"));
+  EXPECT_THAT(to_markdown(odd), HasSubstr("odd\\#6"));
+  EXPECT_THAT(to_prometheus(odd), HasSubstr("odd#6"));
+  EXPECT_EQ(junit(odd).select_nodes("//testsuite").size(), 6);
+}
+
 /// Every line of the format, by its grammar.
 TEST(Prometheus, EveryLineIsOneOfTheFormat) {
   const std::regex line(
