@@ -46,7 +46,7 @@ Judgements of_doctor(const Document& document) {
     one.outcome = outcome_of(text_of(finding, "status"));
     one.text = text_of(finding, "reason");
     if (one.text.empty() && one.outcome != Outcome::pass) {
-      one.text = fmt::format("{}: {}, expected {}", text_of(finding, "title"),
+      one.text = fmt::format("{}: {}; expected {}", text_of(finding, "title"),
                              any_text_of(finding, "observed"), any_text_of(finding, "expected"));
     }
     one.remedy = text_of(finding, "remedy");
@@ -182,7 +182,7 @@ Outcome outcome_of_verdict(std::string_view verdict) {
 
 Judgements of_comparison(const Document& document) {
   Judgements list;
-  if (flag_of(document.body, "confounded")) {
+  if (text_of(document.body, "verdict") == "CONFOUNDED") {
     list.push_back({"compare",
                     "B against A",
                     "confounds",

@@ -147,8 +147,19 @@ std::string comparison_table(const Document& document) {
          known ? fmt::format("{:.4f} to {:.4f}", values["ratio_low"], values["ratio_high"]) : "-",
          plain(labels["verdict"])});
   });
-  return fmt::format("Verdict: **{}**{}\n\n{}", plain(text_of(document.body, "verdict")),
-                     flag_of(document.body, "confounded") ? ", but confounded" : "", table.text());
+  const std::string verdict = text_of(document.body, "verdict");
+  const std::string stands = text_of(document.body, "as_they_stand");
+  std::string text;
+  if (!verdict.empty()) text += fmt::format("Verdict: **{}**", plain(verdict));
+  if (!stands.empty() && stands != verdict)
+    text += fmt::format(", as they stand {}", plain(stands));
+  const Json& plan = object_of(document.body, "plan");
+  if (!plan.empty()) {
+    const std::string launches = any_text_of(plan, "launches_per_side");
+    text += fmt::format("Plan: **{}** launches of each side",
+                        launches.empty() ? "more than are planned for" : plain(launches));
+  }
+  return text + "\n\n" + table.text();
 }
 
 std::string projection_table(const Document& document) {

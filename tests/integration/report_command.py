@@ -14,6 +14,8 @@ import command
 import report_fixtures
 from command import run
 
+SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "schema"
+
 
 
 class Report(unittest.TestCase):
@@ -71,6 +73,21 @@ class Report(unittest.TestCase):
         text = self.made("markdown")
         self.assertIn("Reseat or replace the cable", text)
         self.assertNotRegex(text, r"(?<!\\)<img")
+
+    def test_the_fixtures_are_what_the_schemas_describe(self):
+        import jsonschema
+        held = 0
+        for file in self.files:
+            text = pathlib.Path(file).read_text(encoding="utf-8")
+            for document in map(json.loads, text.split("\n")[:-1] if file.endswith(".jsonl") else [text]):
+                schema = SCHEMAS / f"{document.get('schema', 'rdmabench-fabric/1').replace('/', '-')}.schema.json"
+                if not schema.exists() or pathlib.Path(file).name.startswith("lat-"):
+                    continue  # of lat- only the keys are there that the page reads
+                jsonschema.validate(document, json.loads(schema.read_text(encoding="utf-8")))
+                held += 1
+                if document.get("record") == "measurement":
+                    break
+        self.assertGreaterEqual(held, 2)
 
     def test_the_outputs_name_chooses_the_format(self):
         for name, begin in (("a.xml", "<?xml"), ("a.prom", "# HELP"), ("a.csv", "source,"), ("a.md", "# rdmabench")):

@@ -43,7 +43,8 @@ def fabric(nodes: int = 64, rounds: int | None = None) -> str:
             {"name": "hostname", "value": host(rank)}, environment[0],
             environment[1] if rank != 9 else {"name": "mlx5_firmware", "value": "28.36.2050"}]}
         for rank in range(nodes)], "plan": {"pattern": "full", "rounds": 0, "seed": 1, "operation": "write",
-                                            "backend": "verbs", "transport": "rc", "bandwidth_sizes": [1 << 20], "latency_sizes": [8]}}]
+                                            "backend": "verbs", "transport": "rc", "bandwidth_sizes_bytes": [1 << 20],
+                                            "latency_sizes_bytes": [8], "provider": "", "rails": ["mlx5_0", "mlx5_1"], "duration_s": 0.1, "iterations": 0, "timeout_s": 5.0}}]
     for turn in range(nodes - 1 if rounds is None else rounds):
         ring = [0] + [(i + turn) % (nodes - 1) + 1 for i in range(nodes - 1)]
         for a, b in zip(ring[:nodes // 2], reversed(ring[nodes // 2:])):
@@ -55,7 +56,7 @@ def fabric(nodes: int = 64, rounds: int | None = None) -> str:
                             continue
                         factor = slowness(sender, receiver, rail) * random.gauss(1, 0.008)
                         value = TYPICAL[metric] * factor if metric == "bandwidth" else TYPICAL[metric] / factor
-                        records.append({"record": "measurement", "round": turn, "pattern": "full", "sender": sender,
+                        records.append({"record": "measurement", "round": turn, "pattern": "round-robin", "sender": sender,
                                         "receiver": receiver, "rail": rail, "metric": metric, "size_bytes": SIZE[metric],
                                         "value": 0 if dead else value, "p99_ns": value * 1.4 if metric == "latency" and not dead else None,
                                         "error": f"{host(LOST)} did not answer within 5 s" if dead else None, "confirming": False, "notes": []})
@@ -66,11 +67,12 @@ def fabric(nodes: int = 64, rounds: int | None = None) -> str:
                 ["59 of 63 receivers see 58 to 62 % from it", "it receives at 100 %", "confirmed against two good nodes"]),
         finding("node", SLOW_RAIL, None, 0, 0.72, "is slow both ways on its first rail only", ["mlx5_0 72 %, mlx5_1 100 %"]),
         finding("route", ROUTE[0], ROUTE[1], 1, 0.45, "is slow though both ends are good with others", ["square test: 45 %, 100 %, 100 %, 99 %"]),
-    ], "typical": [{"metric": metric, "size_bytes": SIZE[metric], "value": TYPICAL[metric]} for metric in TYPICAL],
+    ], "typical": [{"metric": metric, "size_bytes": SIZE[metric], "value": TYPICAL[metric], "noise": 0.008, "cells": 7900, "failed": 4} for metric in TYPICAL],
         "leads": [], "withdrawn": [], "rails": [], "doubts": ["Node 50 left the run early and was judged by few partners."],
         "nodes": [{"metric": metric, "size_bytes": SIZE[metric], "rank": rank, "sender_ratio": 1, "receiver_ratio": 1, "partners": 63,
                    "verdict": "slow" if rank in (SLOW_SENDER, SLOW_RAIL) else "lost" if rank == LOST else "good"} for metric in TYPICAL for rank in range(nodes)]})
-    return "".join(json.dumps({"schema": "rdmabench-fabric/1", **record}) + "\n" for record in records)
+    records[0] = {"schema": "rdmabench-fabric/1", **records[0]}
+    return "".join(json.dumps(record) + "\n" for record in records)
 
 
 def doctor(name: str, faults: bool) -> dict:
@@ -78,13 +80,13 @@ def doctor(name: str, faults: bool) -> dict:
     for group, count in (("port", 8), ("address", 5), ("qos", 4), ("pcie", 9), ("gpu", 3), ("limit", 6), ("cpu", 5)):
         for i in range(count):
             status = "SKIP" if group == "gpu" else "PASS"
-            findings.append({"id": f"{group}.check-{i + 1}", "group": group, "title": f"A check of {group}", "subject": "mlx5_0:1", "status": status,
+            findings.append({"id": f"{group}.check{i + 1}", "group": group, "title": f"A check of {group}", "subject": "mlx5_0:1", "status": status,
                              "reason": "There is no GPU here." if status == "SKIP" else "", "observed": "4: ACTIVE", "expected": "4: ACTIVE",
                              "expected_source": "standard", "remedy": "", "evidence": ["sys/class/infiniband/mlx5_0/ports/1/state"], "privilege": "none"})
     if faults:
-        findings[2].update(id="port.rate", title="The port runs at its full rate", status="FAIL", reason="The link came up with 2 of 4 lanes.", observed="200 Gb/s (2X NDR)",
+        findings[2].update(id="port.rate", title="The port runs at its full rate", status="FAIL", reason="", observed="200 Gb/s (2X NDR)",
                            expected="400 Gb/s (4X NDR)", expected_source="peers", remedy="Reseat or replace the cable of mlx5_0:1.", evidence=["sys/class/infiniband/mlx5_0/ports/1/rate"])
-        findings[20].update(id="pcie.max_read_request", title="The largest PCIe read request", status="WARN", reason="Small requests cost bandwidth of reads.", observed="512",
+        findings[20].update(id="pcie.max_read_request", title="The largest PCIe read request", status="WARN", reason="", observed="512",
                             expected="4096", expected_source="derived", remedy="setpci -s 97:00.0 68.w=5936", evidence=["sys/bus/pci/devices/0000:97:00.0/config"])
         findings[30].update(id="limit.memlock", title="Memory that may be locked", status="ERROR", reason="The file could not be read.")
     counts = {status.lower(): sum(one["status"] == status for one in findings) for status in ("PASS", "WARN", "FAIL", "SKIP", "ERROR")}
@@ -95,12 +97,14 @@ def compare() -> dict:
     cells = []
     for i, (ratio, half, verdict) in enumerate(((1.31, 0.02, "DIFFERENT"), (1.02, 0.01, "DIFFERENT_BUT_IMMATERIAL"),
                                                 (1.001, 0.012, "EQUIVALENT"), (0.97, 0.06, "INCONCLUSIVE"), (None, 0, "REFUSED"))):
-        cells.append({"size_bytes": 8 ** (i + 1), "load": None, "unit": "ns", "a": 1900.0 if ratio else None, "b": 1900.0 * ratio if ratio else None, "a_units": 7, "b_units": 7,
+        cells.append({"size_bytes": 8 ** (i + 1), "load": None, "a_log_stddev": 0.01 if ratio else None, "b_log_stddev": 0.01 if ratio else None, "p_within_margin": 0.01,
+                      "p_beyond_margin": 0.99, "p_nonzero": 0.2, "p_beyond_margin_holm": 1, "p_nonzero_holm": 0.6, "drift_ratio": 1.0, "drift_p": 0.7, "a_suspect_launches": 0, "b_suspect_launches": 1,
+                      "unit": "ns", "a": 1900.0 if ratio else None, "b": 1900.0 * ratio if ratio else None, "a_units": 7, "b_units": 7,
                       "estimate": {"ratio": ratio, "ratio_low": ratio - half, "ratio_high": ratio + half, "log_standard_error": 0.01, "method": "welch_t"} if ratio else None,
                       "verdict": verdict, "more_launches": 9 if verdict == "INCONCLUSIVE" else None,
                       "reason": "Fewer than 10 samples lie beyond this percentile." if verdict == "REFUSED" else ""})
-    return {"schema": "rdmabench-compare/1", "verdict": "DIFFERENT", "confounded": True, "more_launches": None,
-            "settings": {"margin": 0.05, "alpha": 0.05, "power": 0.9, "factors": ["backend"]},
+    return {"schema": "rdmabench-compare/1", "verdict": "CONFOUNDED", "as_they_stand": "DIFFERENT", "more_launches": None,
+            "settings": {"margin": 0.05, "alpha": 0.05, "nonzero_alpha": 0.01, "power": 0.9, "seed": 1, "resamples": 9999, "fewest_launches": 5, "factors": ["backend"]},
             "a": {"launches": 7, "pairs": 1, "failed": [], "suspicions": {}, "counters": {}},
             "b": {"launches": 7, "pairs": 1, "failed": [], "suspicions": {"migration": 1}, "counters": {"retransmission": 12}},
             "order": {"known": True, "separate": False, "blocks": 4, "pattern": "ABBAABBAABBAAB"},
@@ -122,9 +126,9 @@ def project() -> dict:
                      "verdict": "EQUIVALENT" if nodes < 16 else "DIFFERENT", "more_launches": None, "reason": ""}, "refusal": None})
     rows.append({"value": 1024, "a": None, "b": None, "difference": None, "refusal": "The tail at 1024 nodes needs 15000 samples; there are 2000."})
     return {"schema": "rdmabench-project/1", "operation": "write", "curve": "latency", "margin": 0.02, "alpha": 0.05, "axis": "nodes",
-            "a": {"latency_launches": 7, "bandwidth_launches": 7, "sources": ["ib.json"], "suspicions": {}}, "b": {"latency_launches": 7, "bandwidth_launches": 7, "sources": ["roce.json"], "suspicions": {}},
-            "assumptions": [{"name": "parameters", "value": 7e9, "unit": "", "origin": "7B: its paper"}, {"name": "overlap", "value": 0.5, "unit": "", "origin": "default"},
-                            {"name": "bucket_bytes", "value": 26214400, "unit": "bytes", "origin": "default"}],
+            "a": {"latency_launches": 7, "bandwidth_launches": 7, "sources": ["ib.json"], "suspicions": []}, "b": {"latency_launches": 7, "bandwidth_launches": 7, "sources": ["roce.json"], "suspicions": []},
+            "assumptions": [{"name": "parameters", "value": "7e9", "unit": "", "origin": "7B: its paper"}, {"name": "overlap", "value": "0.5", "unit": "", "origin": "default"},
+                            {"name": "bucket_bytes", "value": "26214400", "unit": "bytes", "origin": "default"}],
             "rows": rows, "break_evens": [{"from": 8, "to": 16, "about": 11.6, "then": "beyond_margin"}], "price_a_per_node_hour": None, "price_b_per_node_hour": None,
             "notes": ["A ring over all nodes was assumed."]}
 

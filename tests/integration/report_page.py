@@ -207,7 +207,7 @@ class Page(unittest.TestCase):
         self.assertIn("Reseat or replace the cable of mlx5_0:1.", self.text(".finding.fail"))
         self.assertIn("2 places", self.text("#summary"))
         self.assertIn("port.rate", self.text(".finding.fail code"))
-        self.assertIn("DIFFERENT", self.text("#summary"))
+        self.assertIn("CONFOUNDED; as they stand DIFFERENT", self.text("#summary"))
 
     def test_what_differs_between_two_sides_is_said_in_a_word(self):
         rows = [row.text for row in self.all("tr.differs")]

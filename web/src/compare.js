@@ -4,7 +4,7 @@ import {add, fold, h, isNumber, list, object, table, text} from './dom.js';
 import {count, percent, plural, rate, size, time} from './format.js';
 import {badge} from './status.js';
 
-const kStatus = {EQUIVALENT: 'PASS', DIFFERENT_BUT_IMMATERIAL: 'PASS', DIFFERENT: 'FAIL', INCONCLUSIVE: 'WARN', DRIFTING: 'WARN', REFUSED: 'SKIP'};
+const kStatus = {EQUIVALENT: 'PASS', DIFFERENT_BUT_IMMATERIAL: 'PASS', DIFFERENT: 'FAIL', INCONCLUSIVE: 'WARN', DRIFTING: 'WARN', REFUSED: 'SKIP', CONFOUNDED: 'WARN'};
 const verdictBadge = (verdict) => badge(kStatus[text(verdict)] ?? 'ERROR', text(verdict).replaceAll('_', ' '));
 const cellName = (cell) => size(cell.size_bytes) + (isNumber(cell.load) ? ` at ${percent(cell.load, 0)}` : '');
 const valueText = (cell, value) => (cell.unit === 'ns' ? time(value) : rate(value));
@@ -74,12 +74,24 @@ function side(name, value) {
   return h('li', {}, `${name}: ${words.filter(Boolean).join(', ')}`, list(one.failed).length > 0 ? h('ul', {}, list(one.failed).map((line) => h('li', {}, text(line)))) : null);
 }
 
+function planSection(body) {
+  const plan = object(body.plan);
+  return add(h('div'), [
+    h('p', {}, isNumber(plan.launches_per_side) ? `${plan.launches_per_side} launches of each side` : 'More launches than are planned for',
+        ` would tell, at a margin of ${percent(plan.margin)} with a power of ${percent(plan.power, 0)}, from ${text(plan.pilot_launches)} pilot launches.`),
+    table('Launches of each side, by quantity', [{name: 'Quantity'}, {name: 'Launches vary by', number: true}, {name: 'Launches of each side', number: true}],
+        list(plan.quantities).map(object).map((one) => [text(one.what), percent(one.log_stddev, 2), isNumber(one.launches_per_side) ? text(one.launches_per_side) : 'too many'])),
+    list(body.notes).length > 0 ? h('ul', {}, list(body.notes).map((one) => h('li', {}, text(one)))) : null,
+  ]);
+}
+
 export function compareSection({body}) {
+  if (body.plan !== undefined) return planSection(body);
   const settings = object(body.settings);
   const margin = isNumber(settings.margin) && settings.margin > 0 ? settings.margin : 0.05;
   return add(h('div'), [
     h('p', {class: 'verdict'}, verdictBadge(body.verdict), ` B against A, at a margin of ${percent(margin)}`, isNumber(body.more_launches) ? `; ${body.more_launches} more launches of each side would tell` : ''),
-    body.confounded === true ? h('p', {class: 'warning'}, badge('WARN', 'confounded'), ' Something besides what is compared differs, so the verdict may be about that.') : null,
+    text(body.verdict) === 'CONFOUNDED' ? h('p', {class: 'warning'}, 'Something differs that is not what is compared, so this is no verdict about that. As the two sides stand: ', verdictBadge(body.as_they_stand)) : null,
     h('ul', {class: 'plain'}, side('A', body.a), side('B', body.b)),
     list(body.families).map((family) => forest(object(family), margin)),
     h('h3', {}, 'What else differs'), confounds(body),
@@ -88,8 +100,9 @@ export function compareSection({body}) {
 }
 
 export function comparePoints({source, body}) {
+  if (body.plan !== undefined) return [];
   const verdict = text(body.verdict);
-  return [{status: kStatus[verdict] ?? 'ERROR', text: `${source}: ${verdict.replaceAll('_', ' ')}${body.confounded === true ? ', but confounded' : ''}`}];
+  return [{status: kStatus[verdict] ?? 'ERROR', text: `${source}: ${verdict.replaceAll('_', ' ')}${verdict === 'CONFOUNDED' ? `; as they stand ${text(body.as_they_stand).replaceAll('_', ' ')}` : ''}`}];
 }
 
 /** Numbers that were asked for, as they were asked for. */

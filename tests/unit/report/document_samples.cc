@@ -115,8 +115,8 @@ std::string compare_text() {
                      {"reason", ""}});
   }
   return Json{{"schema", kCompareSchema},
-              {"verdict", "DIFFERENT"},
-              {"confounded", true},
+              {"verdict", "CONFOUNDED"},
+              {"as_they_stand", "DIFFERENT"},
               {"settings", {{"margin", 0.05}}},
               {"confounds",
                {{{"name", "environment.client.kernel"},

@@ -221,8 +221,15 @@ TEST(Markdown, HasTheNodesOfAFabricTheWorstFirst) {
 
 TEST(Markdown, TellsVerdicts) {
   const std::string text = to_markdown(parse_documents(compare_text(), "c"));
-  EXPECT_THAT(text, HasSubstr("Verdict: **DIFFERENT**, but confounded"));
+  EXPECT_THAT(text, HasSubstr("Verdict: **CONFOUNDED**, as they stand DIFFERENT"));
   EXPECT_THAT(text, HasSubstr("| write p50 | 8 | 1.2500 | 1.2000 to 1.3000 | EQUIVALENT |"));
+}
+
+TEST(Markdown, PrintsAPlan) {
+  const auto plan = parse_documents(
+      R"({"schema":"rdmabench-compare/1","plan":{"launches_per_side":23},"notes":[]})", "p");
+  EXPECT_THAT(to_markdown(plan), HasSubstr("Plan: **23** launches of each side"));
+  EXPECT_EQ(junit(plan).select_nodes("//testcase").size(), 0);
 }
 
 TEST(Markdown, PrintsAProjectionWithItsAssumptions) {
