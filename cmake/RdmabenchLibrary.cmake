@@ -13,6 +13,7 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 #define RDMABENCH_HAVE_HWLOC @RDMABENCH_HAVE_HWLOC@
 #define RDMABENCH_HAVE_SQLITE @RDMABENCH_HAVE_SQLITE@
 #define RDMABENCH_HAVE_PMIX @RDMABENCH_HAVE_PMIX@
+#define RDMABENCH_HAVE_WEB @RDMABENCH_HAVE_WEB@
 ]] @ONLY)
 
 get_property(rooms GLOBAL PROPERTY RDMABENCH_ROOMS)
@@ -32,7 +33,7 @@ target_include_directories(rdmabench PUBLIC
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(rdmabench PUBLIC Threads::Threads ${optional_targets}
-                      PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
+                      PRIVATE fmt::fmt pugixml::pugixml ${CMAKE_DL_LIBS})
 
 install(TARGETS rdmabench EXPORT rdmabench-targets)
 install(DIRECTORY include/rdmabench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -3,6 +3,7 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(pugixml REQUIRED)
 find_path(RDMABENCH_ASIO_INCLUDE asio.hpp REQUIRED)
 find_path(RDMABENCH_BOOST_INCLUDE boost/math/distributions/students_t.hpp REQUIRED)
 

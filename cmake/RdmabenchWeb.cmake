@@ -1,0 +1,58 @@
+# The page of `rdmabench report --format html`: web/ bundled by esbuild. RDMABENCH_WEB is AUTO (where npm is there and
+# fetches what package-lock.json names), ON (else it is an error) or OFF (the command then says that it has no page).
+set(RDMABENCH_WEB AUTO CACHE STRING "Build the HTML report with npm: AUTO, ON or OFF")
+set_property(CACHE RDMABENCH_WEB PROPERTY STRINGS AUTO ON OFF)
+set(RDMABENCH_HAVE_WEB 0)
+
+# Sets RDMABENCH_WEB_PROBLEM in the caller: empty where web/'s packages lie in `folder`. npm is asked
+# again only after the lock file has changed.
+function(rdmabench_fetch_web_packages folder)
+  set(RDMABENCH_WEB_PROBLEM "" PARENT_SCOPE)
+  find_program(RDMABENCH_NPM npm)
+  find_program(RDMABENCH_NODE NAMES node nodejs)
+  if(NOT RDMABENCH_NPM OR NOT RDMABENCH_NODE)
+    set(RDMABENCH_WEB_PROBLEM "npm and node are not both there" PARENT_SCOPE)
+    return()
+  endif()
+  set(lock "${PROJECT_SOURCE_DIR}/web/package-lock.json")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${lock}")
+  file(SHA256 "${lock}" wanted)
+  set(stamp "${folder}/fetched")
+  if(EXISTS "${stamp}")
+    file(READ "${stamp}" have)
+    if(have STREQUAL wanted)
+      return()
+    endif()
+  endif()
+  file(MAKE_DIRECTORY "${folder}")
+  file(COPY "${PROJECT_SOURCE_DIR}/web/package.json" "${lock}" DESTINATION "${folder}")
+  execute_process(COMMAND "${RDMABENCH_NPM}" ci --ignore-scripts --no-audit --no-fund --prefer-offline
+                  WORKING_DIRECTORY "${folder}" RESULT_VARIABLE failed OUTPUT_QUIET
+                  ERROR_VARIABLE error TIMEOUT 300)
+  if(failed)
+    set(RDMABENCH_WEB_PROBLEM "npm ci: ${failed} ${error}" PARENT_SCOPE)
+    return()
+  endif()
+  file(WRITE "${stamp}" "${wanted}")
+endfunction()
+
+if(NOT RDMABENCH_WEB STREQUAL "OFF")
+  set(web_build "${PROJECT_BINARY_DIR}/web")
+  rdmabench_fetch_web_packages("${web_build}")
+  if(RDMABENCH_WEB_PROBLEM STREQUAL "")
+    set(RDMABENCH_HAVE_WEB 1)
+    set(RDMABENCH_PAGE "${web_build}/report.html")
+    file(GLOB web_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/web/src/*" "${PROJECT_SOURCE_DIR}/web/build.mjs")
+    add_custom_command(OUTPUT "${RDMABENCH_PAGE}"
+      COMMAND "${RDMABENCH_NODE}" "${PROJECT_SOURCE_DIR}/web/build.mjs" "${web_build}/node_modules" "${RDMABENCH_PAGE}"
+      DEPENDS ${web_sources} "${web_build}/fetched" COMMENT "Bundling the HTML report" VERBATIM)
+    add_custom_target(rdmabench_page DEPENDS "${RDMABENCH_PAGE}")
+  elseif(RDMABENCH_WEB STREQUAL "ON")
+    message(FATAL_ERROR "rdmabench: RDMABENCH_WEB is ON, but ${RDMABENCH_WEB_PROBLEM}")
+  endif()
+endif()
+if(RDMABENCH_HAVE_WEB)
+  message(STATUS "rdmabench: WEB yes (${RDMABENCH_NPM})")
+else()
+  message(STATUS "rdmabench: WEB no ${RDMABENCH_WEB_PROBLEM}")
+endif()

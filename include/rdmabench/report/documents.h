@@ -1,0 +1,67 @@
+// The documents of rdmabench, read back from files: what the writers of a report begin with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench::report {
+
+/// One line {"record":"measurement"} of a rdmabench-fabric/1 stream.
+struct PairMeasurement {
+  std::uint32_t round = 0;
+  std::uint32_t sender = 0;  ///< ranks; a rank need not be in the plan's list of nodes
+  std::uint32_t receiver = 0;
+  std::uint32_t rail = 0;
+  std::uint64_t size_bytes = 0;
+  double value = 0;   ///< bits per second, or nanoseconds (the median); 0 where there is an error
+  double p99_ns = 0;  ///< of latency; 0 where the samples support none
+  bool latency = false;  ///< else bandwidth
+  bool confirming = false;
+  std::string pattern;
+  std::string error;  ///< why there is no value
+};
+
+/// One document: a run, a node's checks, a fabric, a comparison or a projection.
+///
+/// Its words are whatever the file holds, markup and control characters included: every writer
+/// makes them harmless. `body` has been held against the shape that its schema demands (lists are
+/// lists and their items objects), and nothing else in it has.
+struct Document {
+  std::string source;  ///< the file's name, and "#2" after it for the second document of one
+  std::string schema;  ///< "rdmabench-doctor/1"
+  /// As in the file. Of a fabric: {"schema", "plan", "nodes", "lost": [...], "verdict":
+  /// {...}|null}.
+  nlohmann::ordered_json body;
+  std::vector<PairMeasurement> pairs;  ///< of a fabric, in the file's order
+  std::vector<std::string> notes;      ///< what was left out in reading; whole sentences
+};
+
+/// What is refused rather than read.
+struct ReadLimits {
+  std::size_t file_bytes = std::size_t{512} << 20;
+  std::size_t document_bytes = std::size_t{64} << 20;  ///< and of one line of JSON Lines
+  int depth = 32;                                      ///< of lists and objects in one another
+  std::size_t pairs = 8'000'000;
+};
+
+inline constexpr std::string_view kRunSchema = "rdmabench/1";
+inline constexpr std::string_view kFabricSchema = "rdmabench-fabric/1";
+inline constexpr std::string_view kDoctorSchema = "rdmabench-doctor/1";
+inline constexpr std::string_view kCompareSchema = "rdmabench-compare/1";
+inline constexpr std::string_view kProjectSchema = "rdmabench-project/1";
+
+/// Reads JSON or JSON Lines of any of the schemas above; {"documents": [...]} and a list are taken
+/// apart. A last line that was not written to its end, as of a run that was killed, is left out and
+/// noted. Any other thing that does not fit throws Error(usage) with `source` and the line.
+std::vector<Document> parse_documents(std::string_view text, const std::string& source,
+                                      const ReadLimits& limits = {});
+
+/// The documents of a file; "-" is standard input. Throws Error(usage) as above and where the file
+/// cannot be read.
+std::vector<Document> read_documents(const std::string& path, const ReadLimits& limits = {});
+
+}  // namespace rdmabench::report

@@ -1,0 +1,240 @@
+#include "digest.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The words of a row of rdmabench/1 that tell it from others.
+constexpr std::array<std::string_view, 9> kRowLabels{"operation", "backend",    "provider",
+                                                     "device",    "direction",  "kind",
+                                                     "signal",    "completion", "memory"};
+
+void add_label(Measured& measured, std::string_view key, std::string value) {
+  if (!value.empty()) measured.labels.emplace_back(key, std::move(value));
+}
+
+void add_value(Measured& measured, std::string_view key, const Json& object) {
+  const double value = number_of(object, key);
+  if (std::isfinite(value)) measured.values.emplace_back(key, value);
+}
+
+void visit_run(const Document& document, const std::function<void(const Measured&)>& visit) {
+  const Json& body = document.body;
+  const std::string test = text_of(body, "test");
+  const Json& environment = object_of(body, "environment");
+  for (const Json& row : list_of(body, "results")) {
+    Measured measured;
+    measured.kind = test == "bandwidth"      ? "bandwidth"
+                    : test == "load"         ? "load"
+                    : test == "registration" ? "registration"
+                                             : "latency";
+    add_label(measured, "client", fact_of(list_of(environment, "client"), "hostname"));
+    add_label(measured, "server", fact_of(list_of(environment, "server"), "hostname"));
+    add_label(measured, "transport", text_of(object_of(body, "resolved"), "transport"));
+    for (const std::string_view key : kRowLabels) add_label(measured, key, text_of(row, key));
+    add_label(measured, "size_bytes", any_text_of(row, "size_bytes"));
+    add_label(measured, "load", any_text_of(row, "load"));
+    for (const auto& [key, value] : row.items()) {
+      if (key == "size_bytes" || key == "load") continue;
+      if (value.is_number()) measured.values.emplace_back(key, value.get<double>());
+      if (value.is_boolean()) measured.values.emplace_back(key, value.get<bool>() ? 1 : 0);
+    }
+    if (body.contains("suspect")) {
+      measured.values.emplace_back("suspect", flag_of(body, "suspect") ? 1 : 0);
+    }
+    visit(measured);
+  }
+}
+
+void visit_fabric(const Document& document, const std::function<void(const Measured&)>& visit) {
+  for (const PairMeasurement& pair : document.pairs) {
+    Measured measured;
+    measured.kind = "pair";
+    measured.labels = {{"metric", pair.latency ? "latency" : "bandwidth"},
+                       {"sender", fmt::format("{}", pair.sender)},
+                       {"receiver", fmt::format("{}", pair.receiver)},
+                       {"sender_host", host_of(document, pair.sender)},
+                       {"receiver_host", host_of(document, pair.receiver)},
+                       {"rail", fmt::format("{}", pair.rail)},
+                       {"round", fmt::format("{}", pair.round)},
+                       {"pattern", pair.pattern},
+                       {"size_bytes", fmt::format("{}", pair.size_bytes)}};
+    if (pair.error.empty()) {
+      measured.values.emplace_back(pair.latency ? "p50_ns" : "bits_per_s", pair.value);
+      if (pair.p99_ns > 0) measured.values.emplace_back("p99_ns", pair.p99_ns);
+    }
+    measured.error = pair.error;
+    visit(measured);
+  }
+}
+
+void visit_comparison(const Document& document, const std::function<void(const Measured&)>& visit) {
+  for (const Json& family : list_of(document.body, "families")) {
+    for (const Json& cell : list_of(family, "cells")) {
+      Measured measured;
+      measured.kind = "comparison";
+      for (const char* key : {"test", "operation", "metric"}) {
+        add_label(measured, key, text_of(family, key));
+      }
+      for (const char* key : {"size_bytes", "load", "unit", "verdict"}) {
+        add_label(measured, key, any_text_of(cell, key));
+      }
+      const Json& estimate = object_of(cell, "estimate");
+      for (const std::string_view key : {"a", "b", "a_units", "b_units"}) {
+        add_value(measured, key, cell);
+      }
+      for (const std::string_view key : {"ratio", "ratio_low", "ratio_high"}) {
+        add_value(measured, key, estimate);
+      }
+      visit(measured);
+    }
+  }
+}
+
+void visit_projection(const Document& document, const std::function<void(const Measured&)>& visit) {
+  for (const Json& row : list_of(document.body, "rows")) {
+    for (const std::string_view side : {"a", "b"}) {
+      const Json& step = object_of(row, side);
+      if (step.empty()) continue;
+      Measured measured;
+      measured.kind = "projection";
+      add_label(measured, "axis", text_of(document.body, "axis"));
+      add_label(measured, "at", any_text_of(row, "value"));
+      add_label(measured, "side", std::string(side));
+      for (const std::string_view key :
+           {"step_s", "step_low_s", "step_high_s", "compute_s", "communication_s"}) {
+        add_value(measured, key, step);
+      }
+      measured.error = text_of(row, "refusal");
+      visit(measured);
+    }
+  }
+}
+
+const Json* find(const Json& object, std::string_view key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+const Json& typed(const Json& object, std::string_view key, Json::value_t type, const Json& none) {
+  const Json* const found = find(object, key);
+  return found != nullptr && found->type() == type ? *found : none;
+}
+
+const Json* node_of(const Document& fabric, std::uint64_t rank) {
+  const Json& nodes = list_of(fabric.body, "nodes");
+  const auto is = [&](const Json& node) { return number_of(node, "rank") == double(rank); };
+  if (rank < nodes.size() && is(nodes[rank])) return &nodes[rank];  // in order, as they come
+  for (const Json& node : nodes) {
+    if (is(node)) return &node;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view name(Outcome outcome) noexcept {
+  constexpr std::array<std::string_view, 5> kNames{"pass", "warn", "fail", "skip", "error"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
+
+void for_each_measured(const Document& document,
+                       const std::function<void(const Measured&)>& visit) {
+  if (document.schema == kRunSchema) visit_run(document, visit);
+  if (document.schema == kFabricSchema) visit_fabric(document, visit);
+  if (document.schema == kCompareSchema) visit_comparison(document, visit);
+  if (document.schema == kProjectSchema) visit_projection(document, visit);
+}
+
+std::string any_text(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  for (const Json& item : value) text += (text.empty() ? "" : "; ") + any_text(item);
+  return text;
+}
+
+std::string text_of(const Json& object, std::string_view key) {
+  const Json* const found = find(object, key);
+  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string any_text_of(const Json& object, std::string_view key) {
+  const Json* const found = find(object, key);
+  return found == nullptr ? std::string() : any_text(*found);
+}
+
+double number_of(const Json& object, std::string_view key) {
+  const Json* const found = find(object, key);
+  return found != nullptr && found->is_number() ? found->get<double>()
+                                                : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool flag_of(const Json& object, std::string_view key) {
+  const Json* const found = find(object, key);
+  return found != nullptr && found->is_boolean() && found->get<bool>();
+}
+
+const Json& list_of(const Json& object, std::string_view key) {
+  static const Json kNone = Json::array();
+  return typed(object, key, Json::value_t::array, kNone);
+}
+
+const Json& object_of(const Json& object, std::string_view key) {
+  static const Json kNone = Json::object();
+  return typed(object, key, Json::value_t::object, kNone);
+}
+
+std::string fact_of(const Json& facts, std::string_view name) {
+  for (const Json& fact : facts) {
+    if (text_of(fact, "name") == name) return any_text_of(fact, "value");
+  }
+  return "";
+}
+
+std::string host_of(const Document& fabric, std::uint64_t rank) {
+  const Json* const node = node_of(fabric, rank);
+  const std::string host = node == nullptr ? "" : text_of(*node, "host");
+  return host.empty() ? fmt::format("node {}", rank) : host;
+}
+
+std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t rail) {
+  const Json* const node = node_of(fabric, rank);
+  if (node != nullptr) {
+    const Json& rails = list_of(*node, "rails");
+    if (rail < rails.size() && rails[rail].is_string()) return rails[rail].get<std::string>();
+  }
+  return fmt::format("rail {}", rail);
+}
+
+std::string rate_text(double bits_per_s) {
+  if (!std::isfinite(bits_per_s)) return "-";
+  return bits_per_s >= 1e9   ? fmt::format("{:.4g} Gb/s", bits_per_s / 1e9)
+         : bits_per_s >= 1e6 ? fmt::format("{:.4g} Mb/s", bits_per_s / 1e6)
+                             : fmt::format("{:.4g} kb/s", bits_per_s / 1e3);
+}
+
+std::string time_text(double ns) {
+  if (!std::isfinite(ns)) return "-";
+  return ns < 1e6   ? fmt::format("{:.4g} us", ns / 1e3)
+         : ns < 1e9 ? fmt::format("{:.4g} ms", ns / 1e6)
+                    : fmt::format("{:.4g} s", ns / 1e9);
+}
+
+std::string size_text(double bytes) {
+  const bool whole = std::isfinite(bytes) && bytes >= 0 && bytes < 0x1p63;
+  return whole ? format_size(static_cast<std::uint64_t>(bytes)) : "-";
+}
+
+}  // namespace rdmabench::report

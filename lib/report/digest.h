@@ -1,0 +1,76 @@
+// What every writer of documents asks of them: what was judged, and what was measured.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rdmabench/report/documents.h"
+
+namespace rdmabench::report {
+
+enum class Outcome : std::uint8_t { pass, warn, fail, skip, error };
+
+/// "pass", "warn", ...
+std::string_view name(Outcome outcome) noexcept;
+
+/// One thing that was judged.
+struct Judgement {
+  std::string group;    ///< "doctor.port", "fabric.node", "compare"
+  std::string subject;  ///< of whom: a host, "host, mlx5_0:1", a pair
+  std::string id;       ///< "port.state", "bandwidth 1M"
+  Outcome outcome = Outcome::pass;
+  std::string text;                                          ///< why; may be empty where it passed
+  std::string remedy;                                        ///< what to do; may be empty
+  std::vector<std::pair<std::string, std::string>> details;  ///< observed, expected, evidence, ...
+};
+
+std::vector<Judgement> judgements(const Document& document);
+
+/// One value of a measurement, by its key in the documents: "p50_ns", "bits_per_s".
+using Value = std::pair<std::string_view, double>;
+using Label = std::pair<std::string_view, std::string>;
+
+/// One row that was measured.
+struct Measured {
+  std::string_view kind;  ///< "latency", "bandwidth", "load", "registration", "pair", "comparison",
+                          ///< "projection"
+  std::vector<Label> labels;
+  std::vector<Value> values;
+  std::string error;  ///< why there are none
+};
+
+/// In the file's order. A visitor, because a fabric may have millions.
+void for_each_measured(const Document& document, const std::function<void(const Measured&)>& visit);
+
+// Readers of bodies that trust nothing: another type than the one asked for reads as nothing.
+
+std::string text_of(const nlohmann::ordered_json& object, std::string_view key);
+/// Any value as text: "" for null, 12 as "12", a list as its items parted by "; ".
+std::string any_text(const nlohmann::ordered_json& value);
+std::string any_text_of(const nlohmann::ordered_json& object, std::string_view key);
+/// NaN where there is none.
+double number_of(const nlohmann::ordered_json& object, std::string_view key);
+bool flag_of(const nlohmann::ordered_json& object, std::string_view key);
+/// An empty list where there is none.
+const nlohmann::ordered_json& list_of(const nlohmann::ordered_json& object, std::string_view key);
+/// An empty object where there is none.
+const nlohmann::ordered_json& object_of(const nlohmann::ordered_json& object, std::string_view key);
+
+/// The value of the fact of that name in a list of {"name", "value"}.
+std::string fact_of(const nlohmann::ordered_json& facts, std::string_view name);
+
+/// "node 3", and its host where the plan names it.
+std::string host_of(const Document& fabric, std::uint64_t rank);
+/// "mlx5_0", or "rail 1" where the plan names none.
+std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t rail);
+
+/// "394.2 Gb/s", "1.91 us", "8", "64K".
+std::string rate_text(double bits_per_s);
+std::string time_text(double ns);
+std::string size_text(double bytes);
+
+}  // namespace rdmabench::report

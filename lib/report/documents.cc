@@ -1,0 +1,226 @@
+#include "rdmabench/report/documents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "fabric_stream.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Below it a document of each schema has the named list of objects.
+struct Shape {
+  std::string_view schema;
+  std::string_view list;
+  std::string_view written_by;
+};
+constexpr std::array<Shape, 4> kShapes{{
+    {kRunSchema, "results", "rdmabench lat, bw, load"},
+    {kDoctorSchema, "findings", "rdmabench doctor"},
+    {kCompareSchema, "families", "rdmabench compare"},
+    {kProjectSchema, "rows", "rdmabench project"},
+}};
+
+[[noreturn]] void refuse(const std::string& source, std::size_t line, const std::string& why) {
+  throw Error(Fault::usage, fmt::format("'{}', line {}: {}", source, line, why),
+              "Give files that rdmabench wrote with --format json.");
+}
+
+std::size_t line_at(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(byte, text.size()));
+  return 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+}
+
+/// Without "[json.exception.parse_error.101] parse error at line 1, column 2: ".
+std::string plain(std::string_view what) {
+  const std::size_t at = what.find("column ");
+  const std::size_t colon = what.find(": ", at == std::string_view::npos ? 0 : at);
+  return std::string(colon == std::string_view::npos ? what : what.substr(colon + 2));
+}
+
+/// One value of JSON; `first_line` is the line of `text`'s first byte.
+Json parse_value(std::string_view text, const std::string& source, std::size_t first_line,
+                 const ReadLimits& limits) {
+  if (text.size() > limits.document_bytes) {
+    refuse(source, first_line,
+           fmt::format("a document of {} MiB; the most is {} MiB", text.size() >> 20U,
+                       limits.document_bytes >> 20U));
+  }
+  const auto shallow = [&](int depth, Json::parse_event_t, const Json&) {
+    if (depth > limits.depth) {
+      refuse(source, first_line,
+             fmt::format("lists and objects in one another deeper than {}", limits.depth));
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, shallow);
+  } catch (const Json::parse_error& error) {
+    refuse(source, first_line - 1 + line_at(text, error.byte == 0 ? 0 : error.byte - 1),
+           plain(error.what()));
+  }
+}
+
+bool is_list_of_objects(const Json& json) {
+  return json.is_array() &&
+         std::all_of(json.begin(), json.end(), [](const Json& item) { return item.is_object(); });
+}
+
+/// What all parts of one file go through.
+class Parser {
+ public:
+  Parser(std::string source, const ReadLimits& limits)
+      : source_(std::move(source)), limits_(limits) {}
+
+  void add(Json value, std::size_t line) {
+    if (value.is_array()) {
+      for (Json& item : value) add(std::move(item), line);
+      return;
+    }
+    if (!value.is_object() || !value.contains("schema") || !value["schema"].is_string()) {
+      refuse(source_, line, "no document of rdmabench: it has no \"schema\"");
+    }
+    if (value.contains("documents")) {
+      if (!is_list_of_objects(value["documents"])) {
+        refuse(source_, line, "\"documents\" is no list of objects");
+      }
+      for (Json& item : value["documents"]) add(std::move(item), line);
+      return;
+    }
+    const std::string schema = value["schema"];
+    if (schema == kFabricSchema) {
+      fabric_.add(value, documents_, [&](const std::string& why) { refuse(source_, line, why); });
+    } else {
+      check(schema, value, line);
+      documents_.push_back({{}, schema, std::move(value), {}, {}});
+    }
+  }
+
+  /// A record of a stream may leave out the schema that the first one had.
+  void add_line(Json value, std::size_t line) {
+    if (value.is_object() && value.contains("record") && !value.contains("schema")) {
+      value["schema"] = kFabricSchema;
+    }
+    add(std::move(value), line);
+  }
+
+  void note(std::string text) {
+    if (!documents_.empty()) documents_.back().notes.push_back(std::move(text));
+  }
+
+  std::vector<Document> take() && {
+    if (documents_.empty()) refuse(source_, 1, "there is no document in it");
+    for (std::size_t i = 0; i < documents_.size(); ++i) {
+      documents_[i].source =
+          documents_.size() == 1 ? source_ : fmt::format("{}#{}", source_, i + 1);
+    }
+    return std::move(documents_);
+  }
+
+ private:
+  void check(const std::string& schema, const Json& value, std::size_t line) const {
+    const auto* const shape = std::find_if(kShapes.begin(), kShapes.end(),
+                                           [&](const Shape& one) { return one.schema == schema; });
+    if (shape == kShapes.end()) {
+      std::string known;
+      for (const Shape& one : kShapes) known += fmt::format("{}, ", one.schema);
+      refuse(source_, line,
+             fmt::format("schema \"{}\" is none of {}{}", schema, known, kFabricSchema));
+    }
+    if (schema == kCompareSchema && value.contains("plan"))
+      return;  // of launches, not a comparison
+    const auto list = value.find(shape->list);
+    if (list == value.end() || !is_list_of_objects(*list)) {
+      refuse(source_, line,
+             fmt::format("says that it is {}, but has no list of objects \"{}\" as {} writes it",
+                         schema, shape->list, shape->written_by));
+    }
+  }
+
+  std::string source_;
+  ReadLimits limits_;
+  std::vector<Document> documents_;
+  FabricStream fabric_{limits_};
+};
+
+bool blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+/// JSON Lines: whether the first line that is not blank is a whole value by itself.
+bool is_lines(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return false;
+  const std::size_t end = text.find('\n', begin);
+  const std::string_view first = text.substr(begin, end == text.npos ? text.npos : end - begin);
+  return first.back() == '}' || (first.size() > 1 && first.substr(first.size() - 2) == "}\r");
+}
+
+void parse_lines(std::string_view text, const std::string& source, const ReadLimits& limits,
+                 Parser& parser) {
+  std::size_t line = 0;
+  while (!text.empty()) {
+    ++line;
+    const std::size_t end = text.find('\n');
+    const bool finished = end != std::string_view::npos;
+    const std::string_view one = text.substr(0, end);
+    text.remove_prefix(finished ? end + 1 : text.size());
+    if (blank(one)) continue;
+    Json value;
+    try {
+      value = parse_value(one, source, line, limits);
+    } catch (const Error&) {
+      if (finished || line == 1) throw;
+      parser.note(fmt::format("Line {} was not written to its end and was left out.", line));
+      return;
+    }
+    parser.add_line(std::move(value), line);
+  }
+}
+
+}  // namespace
+
+std::vector<Document> parse_documents(std::string_view text, const std::string& source,
+                                      const ReadLimits& limits) {
+  Parser parser(source, limits);
+  if (is_lines(text)) {
+    parse_lines(text, source, limits, parser);
+  } else if (!blank(text)) {
+    parser.add(parse_value(text, source, 1, limits), 1);
+  }
+  return std::move(parser).take();
+}
+
+std::vector<Document> read_documents(const std::string& path, const ReadLimits& limits) {
+  const bool standard = path == "-";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      standard ? stdin : std::fopen(path.c_str(), "rb"),
+      standard ? [](std::FILE*) { return 0; } : &std::fclose);
+  const auto unreadable = [&] {
+    throw Error(Fault::usage, fmt::format("read '{}'", path), "Name a file that can be read.",
+                errno);
+  };
+  if (file == nullptr) unreadable();
+  std::string text;
+  std::array<char, 1U << 16U> part{};
+  for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), file.get())) != 0;) {
+    text.append(part.data(), got);
+    if (text.size() > limits.file_bytes) {
+      throw Error(Fault::usage,
+                  fmt::format("'{}' is larger than {} MiB", path, limits.file_bytes >> 20U),
+                  "Give fewer rounds at a time.");
+    }
+  }
+  if (std::ferror(file.get()) != 0) unreadable();
+  return parse_documents(text, standard ? "standard input" : path, limits);
+}
+
+}  // namespace rdmabench::report

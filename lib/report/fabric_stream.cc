@@ -1,0 +1,148 @@
+#include "fabric_stream.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Refuse = FabricStream::Refuse;
+
+bool is_list_of_objects(const Json& json) {
+  if (!json.is_array()) return false;
+  for (const Json& item : json) {
+    if (!item.is_object()) return false;
+  }
+  return true;
+}
+
+template <class Unsigned>
+Unsigned whole(const Json& record, const char* key, const Refuse& refuse) {
+  const auto found = record.find(key);
+  if (found == record.end() || !found->is_number_unsigned() ||
+      found->get<std::uint64_t>() > std::numeric_limits<Unsigned>::max()) {
+    refuse(fmt::format("a measurement's \"{}\" must be a whole number from 0 to {}", key,
+                       std::numeric_limits<Unsigned>::max()));
+  }
+  return found->get<Unsigned>();
+}
+
+/// 0 for null and what is left out.
+double number(const Json& record, const char* key, const Refuse& refuse) {
+  const auto found = record.find(key);
+  if (found == record.end() || found->is_null()) return 0;
+  const double value = found->is_number() ? found->get<double>() : -1;
+  if (!std::isfinite(value) || value < 0) {
+    refuse(fmt::format("a measurement's \"{}\" must be a number that is not negative", key));
+  }
+  return value;
+}
+
+std::string text(const Json& record, const char* key) {
+  const auto found = record.find(key);
+  return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+PairMeasurement to_pair(const Json& record, const Refuse& refuse) {
+  PairMeasurement pair;
+  pair.round = record.contains("round") ? whole<std::uint32_t>(record, "round", refuse) : 0;
+  pair.sender = whole<std::uint32_t>(record, "sender", refuse);
+  pair.receiver = whole<std::uint32_t>(record, "receiver", refuse);
+  pair.rail = record.contains("rail") ? whole<std::uint32_t>(record, "rail", refuse) : 0;
+  pair.size_bytes = whole<std::uint64_t>(record, "size_bytes", refuse);
+  const std::string metric = text(record, "metric");
+  if (metric != "bandwidth" && metric != "latency") {
+    refuse(fmt::format("metric \"{}\" is neither bandwidth nor latency", metric));
+  }
+  pair.latency = metric == "latency";
+  pair.value = number(record, "value", refuse);
+  pair.p99_ns = number(record, "p99_ns", refuse);
+  const auto confirming = record.find("confirming");
+  pair.confirming = confirming != record.end() && *confirming == true;
+  pair.pattern = text(record, "pattern");
+  pair.error = text(record, "error");
+  if (pair.error.empty() && pair.value <= 0) pair.error = "There is no value.";
+  return pair;
+}
+
+/// Of a node the checks and the writers read rank, host, rails and environment.
+void check_plan(const Json& record, const Refuse& refuse) {
+  if (!record.contains("nodes") || !is_list_of_objects(record["nodes"])) {
+    refuse("the plan has no list of objects \"nodes\"");
+  }
+  for (const Json& node : record["nodes"]) {
+    if (!node.contains("rank") || !node["rank"].is_number_unsigned()) {
+      refuse("a node of the plan has no whole number \"rank\"");
+    }
+  }
+}
+
+FabricStream::Key key(const PairMeasurement& pair) {
+  return {pair.round,      pair.sender,  pair.receiver,  pair.rail,
+          pair.size_bytes, pair.latency, pair.confirming};
+}
+
+}  // namespace
+
+void FabricStream::begin_attempt(Document& document) {
+  document.body["lost"] = Json::array();
+  document.body["verdict"] = nullptr;
+  earlier_.clear();
+  for (std::size_t i = 0; i < document.pairs.size(); ++i) earlier_[key(document.pairs[i])] = i;
+}
+
+void FabricStream::put(Document& document, PairMeasurement pair) {
+  const auto found = earlier_.find(key(pair));
+  if (found == earlier_.end()) {
+    document.pairs.push_back(std::move(pair));
+  } else {
+    document.pairs[found->second] = std::move(pair);
+  }
+}
+
+Document* FabricStream::current(std::vector<Document>& documents) const {
+  for (auto one = documents.rbegin(); one != documents.rend(); ++one) {
+    if (one->schema == kFabricSchema) return &*one;
+  }
+  return nullptr;
+}
+
+void FabricStream::add(Json& record, std::vector<Document>& documents, const Refuse& refuse) {
+  const std::string kind = text(record, "record");
+  Document* document = current(documents);
+  if (kind == "plan") {
+    check_plan(record, refuse);
+    if (document != nullptr && document->body["plan"] == record["plan"] &&
+        document->body["nodes"].size() == record["nodes"].size()) {
+      begin_attempt(*document);
+      return;
+    }
+    earlier_.clear();
+    Json body{{"schema", kFabricSchema},
+              {"plan", record.contains("plan") ? record["plan"] : Json::object()},
+              {"nodes", std::move(record["nodes"])},
+              {"lost", Json::array()},
+              {"verdict", nullptr}};
+    documents.push_back({{}, std::string(kFabricSchema), std::move(body), {}, {}});
+    return;
+  }
+  if (document == nullptr) refuse("a record of a fabric stands before its plan");
+  if (kind == "measurement") {
+    if (++pairs_ > limits_.pairs) {
+      refuse(fmt::format("more than {} measurements", limits_.pairs));
+    }
+    put(*document, to_pair(record, refuse));
+  } else if (kind == "lost") {
+    document->body["lost"].push_back(std::move(record));
+  } else if (kind == "verdict") {
+    if (record.contains("findings") && !is_list_of_objects(record["findings"])) {
+      refuse("the verdict's \"findings\" is no list of objects");
+    }
+    document->body["verdict"] = std::move(record);
+  }
+}
+
+}  // namespace rdmabench::report

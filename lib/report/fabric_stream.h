@@ -1,0 +1,38 @@
+// The records of a rdmabench-fabric/1 stream, put together again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "rdmabench/report/documents.h"
+
+namespace rdmabench::report {
+
+/// Feeds on the records of one file in their order. A plan begins a document. The same plan again
+/// is another attempt at the same run: what it measures takes the place of what was there, and only
+/// its own losses and its own verdict count.
+class FabricStream {
+ public:
+  using Refuse = std::function<void(const std::string& why)>;  ///< throws
+
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t,
+                         bool, bool>;
+
+  explicit FabricStream(const ReadLimits& limits) : limits_(limits) {}
+
+  /// `record` is an object with "schema"; a kind of record that is not known is passed over.
+  void add(nlohmann::ordered_json& record, std::vector<Document>& documents, const Refuse& refuse);
+
+ private:
+  Document* current(std::vector<Document>& documents) const;
+  void begin_attempt(Document& document);
+  void put(Document& document, PairMeasurement pair);
+
+  ReadLimits limits_;
+  std::size_t pairs_ = 0;
+  std::map<Key, std::size_t> earlier_;  ///< where earlier attempts' measurements stand
+};
+
+}  // namespace rdmabench::report

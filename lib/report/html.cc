@@ -1,0 +1,123 @@
+#include "rdmabench/report/html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "page_template.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Errors of single cells that are told in words; a dead switch gives a million alike.
+constexpr std::size_t kErrors = 2000;
+
+/// Text that no word can leave: outside of strings JSON has none of these three, and inside \u003c
+/// is the same. All that is not ASCII is escaped too, U+2028 among it.
+std::string to_script_text(const Json& json) {
+  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size() + text.size() / 16);
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "\\u003c";
+        break;
+      case '>':
+        out += "\\u003e";
+        break;
+      case '&':
+        out += "\\u0026";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+/// Four digits tell a page enough, and a million pairs are a million numbers.
+Json rounded(double value) {
+  return Json::parse(fmt::format("{:.5g}", value));
+}
+
+/// The pairs by metric, size and rail, each as columns: a tenth of what objects would take.
+Json to_series(const std::vector<PairMeasurement>& pairs) {
+  using Key = std::tuple<bool, std::uint64_t, std::uint32_t>;
+  std::map<Key, std::vector<const PairMeasurement*>> groups;
+  for (const PairMeasurement& pair : pairs) {
+    groups[{pair.latency, pair.size_bytes, pair.rail}].push_back(&pair);
+  }
+  Json list = Json::array();
+  for (const auto& [key, group] : groups) {
+    Json one{{"metric", std::get<0>(key) ? "latency" : "bandwidth"},
+             {"size_bytes", std::get<1>(key)},
+             {"rail", std::get<2>(key)},
+             {"sender", Json::array()},
+             {"receiver", Json::array()},
+             {"value", Json::array()},
+             {"confirming", Json::array()}};
+    for (const PairMeasurement* const pair : group) {
+      if (!pair->error.empty()) continue;
+      if (pair->confirming) one["confirming"].push_back(one["value"].size());
+      one["sender"].push_back(pair->sender);
+      one["receiver"].push_back(pair->receiver);
+      one["value"].push_back(rounded(pair->value));
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Json to_errors(const std::vector<PairMeasurement>& pairs) {
+  Json list = Json::array();
+  for (const PairMeasurement& pair : pairs) {
+    if (pair.error.empty()) continue;
+    list.push_back({{"metric", pair.latency ? "latency" : "bandwidth"},
+                    {"size_bytes", pair.size_bytes},
+                    {"sender", pair.sender},
+                    {"receiver", pair.receiver},
+                    {"rail", pair.rail},
+                    {"round", pair.round},
+                    {"error", list.size() < kErrors ? pair.error : "as others"}});
+  }
+  return list;
+}
+
+Json to_object(const Document& document) {
+  Json object{{"source", document.source},
+              {"schema", document.schema},
+              {"notes", document.notes},
+              {"body", document.body}};
+  if (document.schema == kFabricSchema) {
+    object["series"] = to_series(document.pairs);
+    object["errors"] = to_errors(document.pairs);
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string to_html(std::span<const Document> documents, std::string_view generated) {
+  const std::string_view page = page_template();
+  const std::size_t at = page.find(kDataMark);
+  if (at == std::string_view::npos) {
+    throw Error(Fault::unavailable, "this build of rdmabench has no HTML page, which npm builds",
+                "Install nodejs and npm and build with -DRDMABENCH_WEB=ON; markdown, csv, junit "
+                "and prometheus work without.");
+  }
+  Json data{{"generated", generated}, {"version", RDMABENCH_VERSION}, {"documents", Json::array()}};
+  for (const Document& document : documents) data["documents"].push_back(to_object(document));
+  std::string text(page.substr(0, at));
+  text += to_script_text(data);
+  text += page.substr(at + kDataMark.size());
+  return text;
+}
+
+}  // namespace rdmabench::report

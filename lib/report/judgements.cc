@@ -1,0 +1,254 @@
+// What the documents judge, each kind in its own words.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "digest.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Judgements = std::vector<Judgement>;
+
+void add_detail(Judgement& judgement, const Json& object, const char* key) {
+  const std::string text = any_text_of(object, key);
+  if (!text.empty()) judgement.details.emplace_back(key, text);
+}
+
+/// A status that is not known is an error of the check, never a pass.
+Outcome outcome_of(std::string_view status) {
+  struct Word {
+    std::string_view word;
+    Outcome outcome;
+  };
+  constexpr std::array<Word, 4> kWords{{{"PASS", Outcome::pass},
+                                        {"WARN", Outcome::warn},
+                                        {"FAIL", Outcome::fail},
+                                        {"SKIP", Outcome::skip}}};
+  for (const Word& one : kWords) {
+    if (one.word == status) return one.outcome;
+  }
+  return Outcome::error;
+}
+
+Judgements of_doctor(const Document& document) {
+  Judgements list;
+  const std::string host = text_of(document.body, "host");
+  for (const Json& finding : list_of(document.body, "findings")) {
+    Judgement one;
+    const std::string subject = text_of(finding, "subject");
+    one.group = "doctor." + text_of(finding, "group");
+    const bool whole_node = subject.empty() || subject == host || subject == "node";
+    one.subject = whole_node ? host : fmt::format("{}, {}", host, subject);
+    one.id = text_of(finding, "id");
+    one.outcome = outcome_of(text_of(finding, "status"));
+    one.text = text_of(finding, "reason");
+    if (one.text.empty() && one.outcome != Outcome::pass) {
+      one.text = fmt::format("{}: {}; expected {}", text_of(finding, "title"),
+                             any_text_of(finding, "observed"), any_text_of(finding, "expected"));
+    }
+    one.remedy = text_of(finding, "remedy");
+    for (const char* key :
+         {"title", "observed", "expected", "expected_source", "evidence", "privilege"}) {
+      add_detail(one, finding, key);
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Judgements of_run(const Document& document) {
+  const Json& body = document.body;
+  Judgements list;
+  const std::string test = text_of(body, "test");
+  const Json& environment = object_of(body, "environment");
+  const std::string server = fact_of(list_of(environment, "server"), "hostname");
+  const std::string client = fact_of(list_of(environment, "client"), "hostname");
+  const std::string subject = server.empty() ? client : fmt::format("{} to {}", client, server);
+  for_each_measured(document, [&](const Measured& measured) {
+    Judgement one;
+    one.group = "run." + test;
+    one.subject = subject;
+    for (const Label& label : measured.labels) {
+      if (label.first == "operation" || label.first == "memory" || label.first == "load") {
+        one.id += (one.id.empty() ? "" : " ") + label.second;
+      }
+      if (label.first == "size_bytes") {
+        one.id += fmt::format("{}{} B", one.id.empty() ? "" : " ", label.second);
+      }
+    }
+    for (const Value& value : measured.values) {
+      one.details.emplace_back(value.first, fmt::format("{}", value.second));
+      if (value.first == "stable" && value.second == 0) {
+        one.outcome = Outcome::warn;
+        one.text = "The epochs still differed when the run ended.";
+      }
+    }
+    list.push_back(std::move(one));
+  });
+  for (const Json& suspicion : list_of(body, "suspicions")) {
+    list.push_back({"run." + test,
+                    subject,
+                    "suspect: " + text_of(suspicion, "code"),
+                    Outcome::warn,
+                    text_of(suspicion, "text"),
+                    "",
+                    {}});
+  }
+  const auto failed = [&](const std::string& why) {
+    list.push_back({"run." + test, subject, "the run", Outcome::fail, why, "", {}});
+  };
+  if (const std::string error = text_of(body, "error"); !error.empty()) failed(error);
+  for (const Json& error : list_of(body, "errors")) failed(any_text(error));
+  return list;
+}
+
+/// Who is at fault, by the part that the finding names.
+std::string suspect_of(const Document& document, const Json& finding) {
+  const std::string part = text_of(finding, "part");
+  const auto rank = [&](const char* key) {
+    const double value = number_of(finding, key);
+    return value >= 0 && value < 0x1p32 ? static_cast<std::uint64_t>(value) : 0;
+  };
+  if (part == "rail") {  // of the whole fabric
+    return fmt::format("rail {} ({})", rank("a"), rail_of(document, 0, rank("a")));
+  }
+  const std::string a = host_of(document, rank("a"));
+  std::string text = a;
+  if (std::isfinite(number_of(finding, "b"))) {
+    text += fmt::format(" to {}", host_of(document, rank("b")));
+  }
+  if (std::isfinite(number_of(finding, "rail"))) {
+    text += fmt::format(", {}", rail_of(document, rank("a"), rank("rail")));
+  }
+  return text;
+}
+
+Judgements of_fabric(const Document& document) {
+  Judgements list;
+  for (const Json& lost : list_of(document.body, "lost")) {
+    const double rank = number_of(lost, "rank");
+    const std::string host =
+        rank >= 0 && rank < 0x1p32 ? host_of(document, static_cast<std::uint64_t>(rank)) : "?";
+    list.push_back({"fabric.node",
+                    host,
+                    "lost in round " + any_text_of(lost, "round"),
+                    Outcome::fail,
+                    text_of(lost, "reason"),
+                    "See whether the node is up and its process runs, and measure again.",
+                    {}});
+  }
+  for (const Json& finding : list_of(object_of(document.body, "verdict"), "findings")) {
+    Judgement one;
+    one.group = "fabric." + text_of(finding, "part");
+    one.subject = suspect_of(document, finding);
+    one.id = fmt::format("{} {}", text_of(finding, "metric"),
+                         size_text(number_of(finding, "size_bytes")));
+    const bool confirmed = flag_of(finding, "confirmed");
+    one.outcome = confirmed ? Outcome::fail : Outcome::warn;
+    one.text = text_of(finding, "text");
+    for (const char* key : {"ratio", "score", "confirmed", "evidence"}) {
+      add_detail(one, finding, key);
+    }
+    list.push_back(std::move(one));
+  }
+  for (const Json& doubt : list_of(object_of(document.body, "verdict"), "doubts")) {
+    list.push_back({"fabric", "the verdict", "a doubt", Outcome::warn, any_text(doubt), "", {}});
+  }
+  for (const PairMeasurement& pair : document.pairs) {
+    if (pair.error.empty()) continue;
+    list.push_back(
+        {"fabric.pair",
+         fmt::format("{} to {}, {}", host_of(document, pair.sender),
+                     host_of(document, pair.receiver), rail_of(document, pair.sender, pair.rail)),
+         fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
+                     size_text(double(pair.size_bytes)), pair.round),
+         Outcome::fail,
+         pair.error,
+         "",
+         {}});
+  }
+  return list;
+}
+
+Outcome outcome_of_verdict(std::string_view verdict) {
+  if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Outcome::pass;
+  if (verdict == "INCONCLUSIVE" || verdict == "DRIFTING") return Outcome::warn;
+  if (verdict == "REFUSED") return Outcome::skip;
+  return verdict == "DIFFERENT" ? Outcome::fail : Outcome::error;
+}
+
+Judgements of_comparison(const Document& document) {
+  Judgements list;
+  if (text_of(document.body, "verdict") == "CONFOUNDED") {
+    list.push_back({"compare",
+                    "B against A",
+                    "confounds",
+                    Outcome::warn,
+                    "Something besides what is compared differs between the two sides.",
+                    "Make the two sides alike, or declare what differs.",
+                    {}});
+  }
+  for (const Json& family : list_of(document.body, "families")) {
+    for (const Json& cell : list_of(family, "cells")) {
+      Judgement one;
+      one.group = "compare." + text_of(family, "test");
+      one.subject = "B against A";
+      one.id = fmt::format("{} {} {}", text_of(family, "operation"), text_of(family, "metric"),
+                           size_text(number_of(cell, "size_bytes")));
+      if (const std::string load = any_text_of(cell, "load"); !load.empty()) {
+        one.id += " load " + load;
+      }
+      const std::string verdict = text_of(cell, "verdict");
+      one.outcome = outcome_of_verdict(verdict);
+      const Json& estimate = object_of(cell, "estimate");
+      one.text = fmt::format("{}, B/A {} ({} to {}). {}", verdict, any_text_of(estimate, "ratio"),
+                             any_text_of(estimate, "ratio_low"),
+                             any_text_of(estimate, "ratio_high"), text_of(cell, "reason"));
+      for (const char* key : {"a", "b", "unit", "a_units", "b_units", "more_launches"}) {
+        add_detail(one, cell, key);
+      }
+      list.push_back(std::move(one));
+    }
+  }
+  return list;
+}
+
+Judgements of_projection(const Document& document) {
+  Judgements list;
+  const std::string axis = text_of(document.body, "axis");
+  for (const Json& row : list_of(document.body, "rows")) {
+    Judgement one;
+    one.group = "project";
+    one.id = fmt::format("{} {}", axis, any_text_of(row, "value"));
+    const Json& difference = object_of(row, "difference");
+    one.subject = difference.empty() ? "A" : "B against A";
+    const std::string refusal = text_of(row, "refusal");
+    if (!refusal.empty()) {
+      one.outcome = Outcome::skip;
+      one.text = refusal;
+    } else if (!difference.empty()) {
+      // A difference is what was asked for here, and no failure.
+      one.text = fmt::format("{}, B/A {} ({} to {})", text_of(difference, "verdict"),
+                             any_text_of(difference, "ratio"), any_text_of(difference, "ratio_low"),
+                             any_text_of(difference, "ratio_high"));
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+}  // namespace
+
+Judgements judgements(const Document& document) {
+  if (document.schema == kDoctorSchema) return of_doctor(document);
+  if (document.schema == kRunSchema) return of_run(document);
+  if (document.schema == kFabricSchema) return of_fabric(document);
+  if (document.schema == kCompareSchema) return of_comparison(document);
+  if (document.schema == kProjectSchema) return of_projection(document);
+  return {};
+}
+
+}  // namespace rdmabench::report

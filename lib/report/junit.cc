@@ -1,0 +1,167 @@
+#include "rdmabench/report/junit.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "digest.h"
+
+namespace rdmabench::report {
+namespace {
+
+/// pugixml escapes markup, and writes what XML 1.0 cannot have as it is: it is taken out before.
+std::string clean(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool control = (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f;
+    out += control ? std::string("\xef\xbf\xbd") : std::string(1, c);
+  }
+  for (const std::string_view odd : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {  // U+FFFE, U+FFFF
+    for (std::size_t at = 0; (at = out.find(odd, at)) != std::string::npos;) out[at + 2] = '\xbd';
+  }
+  return out;
+}
+
+void set(pugi::xml_node node, const char* attribute, std::string_view text) {
+  node.append_attribute(attribute).set_value(clean(text).c_str());
+}
+
+void add_text(pugi::xml_node parent, const char* element, std::string_view text) {
+  parent.append_child(element).append_child(pugi::node_pcdata).set_value(clean(text).c_str());
+}
+
+/// What a reader needs to act: everything that is known, a line each.
+std::string body_of(const Judgement& one) {
+  std::string text;
+  if (!one.text.empty()) text += one.text + "\n";
+  if (!one.remedy.empty()) text += fmt::format("remedy: {}\n", one.remedy);
+  for (const auto& [key, value] : one.details) text += fmt::format("{}: {}\n", key, value);
+  return text;
+}
+
+struct Counts {
+  std::size_t tests = 0;
+  std::size_t failures = 0;
+  std::size_t errors = 0;
+  std::size_t skipped = 0;
+
+  void add(Outcome outcome) {
+    ++tests;
+    if (outcome == Outcome::fail) ++failures;
+    if (outcome == Outcome::error) ++errors;
+    if (outcome == Outcome::skip) ++skipped;
+  }
+  void add(const Counts& other) {
+    tests += other.tests;
+    failures += other.failures;
+    errors += other.errors;
+    skipped += other.skipped;
+  }
+  void write(pugi::xml_node node) const {
+    node.append_attribute("tests") = static_cast<unsigned long long>(tests);
+    node.append_attribute("failures") = static_cast<unsigned long long>(failures);
+    node.append_attribute("errors") = static_cast<unsigned long long>(errors);
+    node.append_attribute("skipped") = static_cast<unsigned long long>(skipped);
+  }
+};
+
+/// Appends cases to one suite and counts them.
+class Suite {
+ public:
+  explicit Suite(pugi::xml_node node) : node_(node) {}
+
+  void add(const Judgement& one) {
+    counts_.add(one.outcome);
+    pugi::xml_node test = node_.append_child("testcase");
+    set(test, "classname", one.group);
+    set(test, "name", one.subject.empty() ? one.id : fmt::format("{} [{}]", one.id, one.subject));
+    test.append_attribute("time") = "0";
+    switch (one.outcome) {
+      case Outcome::fail:
+      case Outcome::error: {
+        const bool fail = one.outcome == Outcome::fail;
+        pugi::xml_node node = test.append_child(fail ? "failure" : "error");
+        set(node, "message", one.text);
+        set(node, "type", fail ? "FAIL" : "ERROR");
+        node.append_child(pugi::node_pcdata).set_value(clean(body_of(one)).c_str());
+        break;
+      }
+      case Outcome::skip:
+        set(test.append_child("skipped"), "message", one.text);
+        break;
+      case Outcome::warn:
+        add_text(test, "system-out", "WARN: " + body_of(one));
+        break;
+      case Outcome::pass:
+        if (const std::string body = body_of(one); !body.empty()) {
+          add_text(test, "system-out", body);
+        }
+    }
+  }
+
+  const Counts& counts() const { return counts_; }
+
+ private:
+  pugi::xml_node node_;
+  Counts counts_;
+};
+
+void add_property(pugi::xml_node suite, const char* name, std::string_view value) {
+  pugi::xml_node properties = suite.child("properties");
+  if (!properties) properties = suite.prepend_child("properties");
+  pugi::xml_node property = properties.append_child("property");
+  set(property, "name", name);
+  set(property, "value", value);
+}
+
+/// The cells that were measured: those that were not are judgements already.
+void add_cells(Suite& suite, const Document& document) {
+  for (const PairMeasurement& pair : document.pairs) {
+    if (!pair.error.empty()) continue;
+    Judgement one;
+    one.group = "fabric.pair";
+    one.subject =
+        fmt::format("{} to {}, {}", host_of(document, pair.sender),
+                    host_of(document, pair.receiver), rail_of(document, pair.sender, pair.rail));
+    one.id = fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
+                         size_text(double(pair.size_bytes)), pair.round);
+    one.details.emplace_back(pair.latency ? "p50" : "bandwidth",
+                             pair.latency ? time_text(pair.value) : rate_text(pair.value));
+    suite.add(one);
+  }
+}
+
+}  // namespace
+
+std::string to_junit(std::span<const Document> documents) {
+  pugi::xml_document xml;
+  pugi::xml_node root = xml.append_child("testsuites");
+  root.append_attribute("name") = "rdmabench";
+  Counts total;
+  for (const Document& document : documents) {
+    pugi::xml_node node = root.append_child("testsuite");
+    set(node, "name", document.source);
+    Suite suite(node);
+    for (const Judgement& one : judgements(document)) suite.add(one);
+    if (document.pairs.size() <= kJunitCells) {
+      add_cells(suite, document);
+    } else {
+      add_property(node, "cells",
+                   fmt::format("{} were measured; only those that failed are listed.",
+                               document.pairs.size()));
+    }
+    add_property(node, "schema", document.schema);
+    for (const std::string& note : document.notes) add_property(node, "note", note);
+    suite.counts().write(node);
+    total.add(suite.counts());
+  }
+  total.write(root);
+  std::ostringstream out;
+  xml.save(out, "  ", pugi::format_default, pugi::encoding_utf8);
+  return std::move(out).str();
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,38 @@
+#include "page_template.h"
+
+#include "rdmabench/features.h"
+
+#if RDMABENCH_HAVE_WEB
+// The assembler takes the file as it is: 600 KB in no time, where a compiler would read an array of
+// numbers for seconds. C++ has no #embed yet.
+__asm__(
+    ".section .rodata\n"
+    ".global rdmabench_page_begin\n"
+    ".global rdmabench_page_end\n"
+    ".hidden rdmabench_page_begin\n"
+    ".hidden rdmabench_page_end\n"
+    "rdmabench_page_begin:\n"
+    ".incbin \"" RDMABENCH_PAGE
+    "\"\n"
+    "rdmabench_page_end:\n"
+    ".byte 0\n"
+    ".previous\n");
+
+extern "C" {
+extern const char rdmabench_page_begin[];
+extern const char rdmabench_page_end[];
+}
+#endif
+
+namespace rdmabench::report {
+
+std::string_view page_template() noexcept {
+#if RDMABENCH_HAVE_WEB
+  return {rdmabench_page_begin,
+          static_cast<std::size_t>(rdmabench_page_end - rdmabench_page_begin)};
+#else
+  return {};
+#endif
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""`rdmabench report` in every format, read by what reads such files elsewhere. Usage: report_command.py RDMABENCH"""
+
+import csv
+import io
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import command
+import report_fixtures
+from command import run
+
+SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "schema"
+
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        cls.files = report_fixtures.write(cls.path, 16)
+        for test in ("lat", "bw"):
+            file = cls.path / f"{test}.json"
+            result = run(test, "--backend", "loop", "-n", "500", "--size", "8,64", "--format", "json", "--output", str(file))
+            assert result.returncode == 0, result
+            cls.files.append(str(file))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def made(self, form: str) -> str:
+        result = run("report", *self.files, "--format", form)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        return result.stdout
+
+    def test_junit_is_xml_with_a_case_for_each_thing(self):
+        root = xml.etree.ElementTree.fromstring(self.made("junit"))
+        self.assertEqual(root.tag, "testsuites")
+        self.assertEqual(len(root), len(self.files))
+        self.assertEqual(int(root.get("tests")), len(root.findall(".//testcase")))
+        self.assertEqual(int(root.get("failures")), len(root.findall(".//failure")))
+        self.assertGreaterEqual(len(root.findall(".//testcase[@classname='fabric.pair']")), 16 * 15 * 2)
+        rows = [one for one in root.findall(".//testcase[@classname='run.latency']") if not one.get("name").startswith("suspect")]
+        self.assertEqual(len(rows), 2 + 6 + 6)
+
+    def test_csv_has_the_same_columns_in_every_row(self):
+        rows = list(csv.DictReader(io.StringIO(self.made("csv"), newline="")))
+        kinds = {row["kind"] for row in rows}
+        self.assertEqual(kinds, {"pair", "judgement", "comparison", "projection", "latency", "bandwidth"})
+        pairs = [row for row in rows if row["kind"] == "pair" and row["metric"] == "bandwidth"]
+        self.assertEqual(len(pairs), 16 * 15 * 2)
+        self.assertTrue(all(float(row["bits_per_s"]) > 0 for row in pairs))
+
+    def test_prometheus_is_taken_by_its_own_parser(self):
+        from prometheus_client.parser import text_string_to_metric_families
+        families = {one.name: one for one in text_string_to_metric_families(self.made("prometheus"))}
+        self.assertIn("rdmabench_latency_seconds", families)
+        self.assertIn("rdmabench_bandwidth_bits_per_second", families)
+        hosts = {sample.labels["node"] for sample in families["rdmabench_fabric_node_bandwidth_bits_per_second"].samples}
+        self.assertIn(report_fixtures.HOSTILE, hosts)
+        self.assertIn(report_fixtures.HOSTILE_END, hosts)
+        failed = [sample for sample in families["rdmabench_finding"].samples if sample.labels["status"] == "fail"]
+        self.assertIn("port.rate", {sample.labels["id"] for sample in failed})
+
+    def test_markdown_says_what_failed(self):
+        text = self.made("markdown")
+        self.assertIn("Reseat or replace the cable", text)
+        self.assertNotRegex(text, r"(?<!\\)<img")
+
+    def test_the_fixtures_are_what_the_schemas_describe(self):
+        import jsonschema
+        held = 0
+        for file in self.files:
+            text = pathlib.Path(file).read_text(encoding="utf-8")
+            for document in map(json.loads, text.split("\n")[:-1] if file.endswith(".jsonl") else [text]):
+                schema = SCHEMAS / f"{document.get('schema', 'rdmabench-fabric/1').replace('/', '-')}.schema.json"
+                if not schema.exists() or pathlib.Path(file).name.startswith("lat-"):
+                    continue  # of lat- only the keys are there that the page reads
+                jsonschema.validate(document, json.loads(schema.read_text(encoding="utf-8")))
+                held += 1
+                if document.get("record") == "measurement":
+                    break
+        self.assertGreaterEqual(held, 2)
+
+    def test_the_outputs_name_chooses_the_format(self):
+        for name, begin in (("a.xml", "<?xml"), ("a.prom", "# HELP"), ("a.csv", "source,"), ("a.md", "# rdmabench")):
+            file = self.path / name
+            self.assertEqual(run("report", self.files[0], "-o", str(file)).returncode, 0)
+            self.assertTrue(file.read_text(encoding="utf-8").startswith(begin), name)
+        self.assertEqual(list(self.path.glob("*.part")), [])
+
+    def test_standard_input(self):
+        with open(self.files[0], encoding="utf-8") as file:
+            result = subprocess.run([command.TOOL, "report", "-", "--format", "markdown"], stdin=file, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("standard input", result.stdout)
+
+    def test_html_or_what_is_missing(self):
+        result = run("report", *self.files, "--format", "html")
+        if result.returncode == 3:
+            self.assertIn("RDMABENCH_WEB", result.stderr)
+            self.assertIn("npm", result.stderr)
+            return
+        self.assertTrue(result.stdout.startswith("<!DOCTYPE html>"))
+        self.assertNotIn(report_fixtures.HOSTILE, result.stdout)
+
+    def test_a_run_that_was_killed(self):
+        file = self.path / "killed.jsonl"
+        file.write_text(pathlib.Path(self.files[0]).read_text(encoding="utf-8")[:-100], encoding="utf-8")
+        result = run("report", str(file), "--format", "markdown")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("was not written to its end", result.stderr)
+
+    def refused(self, text: str, *words: str) -> None:
+        file = self.path / "wrong.json"
+        file.write_text(text, encoding="utf-8")
+        result = run("report", str(file), "--format", "csv")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertEqual(result.stdout, "")
+        for word in ("wrong.json", *words):
+            self.assertIn(word, result.stderr)
+
+    def test_what_is_not_ours_is_named_with_its_line(self):
+        self.refused("", "no document")
+        self.refused("PK\x03\x04", "line 1")
+        self.refused('{\n"schema": "rdmabench/1",\n"results": [}\n', "line 3")
+        self.refused(json.dumps({"schema": "rdmabench/7", "results": []}), "rdmabench/7")
+        self.refused('{"schema":"rdmabench-fabric/1","record":"plan","nodes":[]}\n{"record":"measurement"}\n', "line 2", "sender")
+        self.refused("[" * 100_000, "deeper")
+
+    def test_files_that_are_not_there(self):
+        result = run("report", str(self.path / "none.json"), "--format", "csv")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("none.json", result.stderr)
+        self.assertEqual(run("report").returncode, 2)
+        self.assertEqual(run("report", self.files[0], "--format", "pdf").returncode, 2)
+        self.assertEqual(run("report", self.files[0], "-o", "/nowhere/x.md").returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=command.take_tool())

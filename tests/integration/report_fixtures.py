@@ -1,0 +1,160 @@
+"""Documents for the tests of `rdmabench report`: a fabric of 64 nodes with planted faults, checks, a comparison and a
+projection. Usage: report_fixtures.py FOLDER [NODES]"""
+
+import json
+import pathlib
+import random
+import sys
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+HOSTILE_END = "</script><script>alert(2)</script>\u2028<!--"
+SLOW_SENDER, SLOW_RAIL, ROUTE, LOST = 17, 33, (5, 40), 50  # what is planted
+TYPICAL = {"bandwidth": 392e9, "latency": 1900.0}
+SIZE = {"bandwidth": 1 << 20, "latency": 8}
+
+
+def host(rank: int) -> str:
+    return {3: HOSTILE, 4: HOSTILE_END}.get(rank, f"gpu-{rank // 16 + 1}-{rank % 16 + 1:02}")
+
+
+def slowness(sender: int, receiver: int, rail: int) -> float:
+    """By what a pair is slower than typical, noise aside."""
+    factor = 1.0
+    if sender == SLOW_SENDER:
+        factor *= 0.6
+    if rail == 0 and SLOW_RAIL in (sender, receiver):
+        factor *= 0.72
+    if (sender, receiver) == ROUTE and rail == 1:
+        factor *= 0.45
+    return factor
+
+
+def finding(part, a, b, rail, ratio, text, evidence):
+    return {"part": part, "a": a, "b": b, "rail": rail, "metric": "bandwidth", "size_bytes": SIZE["bandwidth"],
+            "ratio": ratio, "score": 12.5, "confirmed": part != "route", "evidence": evidence, "text": text}
+
+
+def fabric(nodes: int = 64, rounds: int | None = None) -> str:
+    """JSON Lines as `rdmabench fabric` writes them; of round-robin matchings, as many as `rounds`."""
+    random.seed(1)
+    environment = [{"name": "kernel", "value": "6.1.0-18"}, {"name": "mlx5_firmware", "value": "28.39.1002"}]
+    records = [{"record": "plan", "nodes": [
+        {"rank": rank, "host": host(rank), "rails": ["mlx5_0", "mlx5_1"], "environment": [
+            {"name": "hostname", "value": host(rank)}, environment[0],
+            environment[1] if rank != 9 else {"name": "mlx5_firmware", "value": "28.36.2050"}]}
+        for rank in range(nodes)], "plan": {"pattern": "full", "rounds": 0, "seed": 1, "operation": "write",
+                                            "backend": "verbs", "transport": "rc", "bandwidth_sizes_bytes": [1 << 20],
+                                            "latency_sizes_bytes": [8], "provider": "", "rails": ["mlx5_0", "mlx5_1"], "duration_s": 0.1, "iterations": 0, "timeout_s": 5.0}}]
+    for turn in range(nodes - 1 if rounds is None else rounds):
+        ring = [0] + [(i + turn) % (nodes - 1) + 1 for i in range(nodes - 1)]
+        for a, b in zip(ring[:nodes // 2], reversed(ring[nodes // 2:])):
+            for sender, receiver in ((a, b), (b, a)):
+                for rail in range(2):
+                    for metric in ("bandwidth", "latency"):
+                        dead = LOST in (a, b) and turn >= 8
+                        if dead and turn > 8:
+                            continue
+                        factor = slowness(sender, receiver, rail) * random.gauss(1, 0.008)
+                        value = TYPICAL[metric] * factor if metric == "bandwidth" else TYPICAL[metric] / factor
+                        records.append({"record": "measurement", "round": turn, "pattern": "round-robin", "sender": sender,
+                                        "receiver": receiver, "rail": rail, "metric": metric, "size_bytes": SIZE[metric],
+                                        "value": 0 if dead else value, "p99_ns": value * 1.4 if metric == "latency" and not dead else None,
+                                        "error": f"{host(LOST)} did not answer within 5 s" if dead else None, "confirming": False, "notes": []})
+    if nodes > LOST:
+        records.append({"record": "lost", "rank": LOST, "round": 8, "reason": "no answer within 5 s"})
+    records.append({"record": "verdict", "findings": [
+        finding("sender", SLOW_SENDER, None, None, 0.6, "sends at 60 % of what its peers send",
+                ["59 of 63 receivers see 58 to 62 % from it", "it receives at 100 %", "confirmed against two good nodes"]),
+        finding("node", SLOW_RAIL, None, 0, 0.72, "is slow both ways on its first rail only", ["mlx5_0 72 %, mlx5_1 100 %"]),
+        finding("route", ROUTE[0], ROUTE[1], 1, 0.45, "is slow though both ends are good with others", ["square test: 45 %, 100 %, 100 %, 99 %"]),
+    ], "typical": [{"metric": metric, "size_bytes": SIZE[metric], "value": TYPICAL[metric], "noise": 0.008, "cells": 7900, "failed": 4} for metric in TYPICAL],
+        "leads": [], "withdrawn": [], "rails": [], "doubts": ["Node 50 left the run early and was judged by few partners."],
+        "nodes": [{"metric": metric, "size_bytes": SIZE[metric], "rank": rank, "sender_ratio": 1, "receiver_ratio": 1, "partners": 63,
+                   "verdict": "slow" if rank in (SLOW_SENDER, SLOW_RAIL) else "lost" if rank == LOST else "good"} for metric in TYPICAL for rank in range(nodes)]})
+    records[0] = {"schema": "rdmabench-fabric/1", **records[0]}
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def doctor(name: str, faults: bool) -> dict:
+    findings = []
+    for group, count in (("port", 8), ("address", 5), ("qos", 4), ("pcie", 9), ("gpu", 3), ("limit", 6), ("cpu", 5)):
+        for i in range(count):
+            status = "SKIP" if group == "gpu" else "PASS"
+            findings.append({"id": f"{group}.check{i + 1}", "group": group, "title": f"A check of {group}", "subject": "mlx5_0:1", "status": status,
+                             "reason": "There is no GPU here." if status == "SKIP" else "", "observed": "4: ACTIVE", "expected": "4: ACTIVE",
+                             "expected_source": "standard", "remedy": "", "evidence": ["sys/class/infiniband/mlx5_0/ports/1/state"], "privilege": "none"})
+    if faults:
+        findings[2].update(id="port.rate", title="The port runs at its full rate", status="FAIL", reason="", observed="200 Gb/s (2X NDR)",
+                           expected="400 Gb/s (4X NDR)", expected_source="peers", remedy="Reseat or replace the cable of mlx5_0:1.", evidence=["sys/class/infiniband/mlx5_0/ports/1/rate"])
+        findings[20].update(id="pcie.max_read_request", title="The largest PCIe read request", status="WARN", reason="", observed="512",
+                            expected="4096", expected_source="derived", remedy="setpci -s 97:00.0 68.w=5936", evidence=["sys/bus/pci/devices/0000:97:00.0/config"])
+        findings[30].update(id="limit.memlock", title="Memory that may be locked", status="ERROR", reason="The file could not be read.")
+    counts = {status.lower(): sum(one["status"] == status for one in findings) for status in ("PASS", "WARN", "FAIL", "SKIP", "ERROR")}
+    return {"schema": "rdmabench-doctor/1", "host": name, "root": "/", "summary": counts, "findings": findings}
+
+
+def compare() -> dict:
+    cells = []
+    for i, (ratio, half, verdict) in enumerate(((1.31, 0.02, "DIFFERENT"), (1.02, 0.01, "DIFFERENT_BUT_IMMATERIAL"),
+                                                (1.001, 0.012, "EQUIVALENT"), (0.97, 0.06, "INCONCLUSIVE"), (None, 0, "REFUSED"))):
+        cells.append({"size_bytes": 8 ** (i + 1), "load": None, "a_log_stddev": 0.01 if ratio else None, "b_log_stddev": 0.01 if ratio else None, "p_within_margin": 0.01,
+                      "p_beyond_margin": 0.99, "p_nonzero": 0.2, "p_beyond_margin_holm": 1, "p_nonzero_holm": 0.6, "drift_ratio": 1.0, "drift_p": 0.7, "a_suspect_launches": 0, "b_suspect_launches": 1,
+                      "unit": "ns", "a": 1900.0 if ratio else None, "b": 1900.0 * ratio if ratio else None, "a_units": 7, "b_units": 7,
+                      "estimate": {"ratio": ratio, "ratio_low": ratio - half, "ratio_high": ratio + half, "log_standard_error": 0.01, "method": "welch_t"} if ratio else None,
+                      "verdict": verdict, "more_launches": 9 if verdict == "INCONCLUSIVE" else None,
+                      "reason": "Fewer than 10 samples lie beyond this percentile." if verdict == "REFUSED" else ""})
+    return {"schema": "rdmabench-compare/1", "verdict": "CONFOUNDED", "as_they_stand": "DIFFERENT", "more_launches": None,
+            "settings": {"margin": 0.05, "alpha": 0.05, "nonzero_alpha": 0.01, "power": 0.9, "seed": 1, "resamples": 9999, "fewest_launches": 5, "factors": ["backend"]},
+            "a": {"launches": 7, "pairs": 1, "failed": [], "suspicions": {}, "counters": {}},
+            "b": {"launches": 7, "pairs": 1, "failed": [], "suspicions": {"migration": 1}, "counters": {"retransmission": 12}},
+            "order": {"known": True, "separate": False, "blocks": 4, "pattern": "ABBAABBAABBAAB"},
+            "confounds": [{"name": "config.backend", "where": "", "a": ["verbs"], "b": ["ofi"], "declared": True},
+                          {"name": "environment.client.kernel", "where": "", "a": ["6.1.0-18"], "b": ["6.5.0-9"], "declared": False}],
+            "families": [{"test": "latency", "operation": "write", "kind": "half_round_trip", "metric": "p50", "verdict": "DIFFERENT", "more_launches": None, "confounded_by": [], "cells": cells}],
+            "notes": ["Seven launches of each side, by turns."]}
+
+
+def project() -> dict:
+    def step(seconds):
+        return {"step_s": seconds, "step_low_s": seconds * 0.97, "step_high_s": seconds * 1.04, "compute_s": 1.41, "communication_s": seconds - 1.3,
+                "stragglers_s": 0.01, "hidden_s": 0.2, "nothing_hidden_s": seconds + 0.2, "all_hidden_s": 1.41, "collectives": 96, "message_bytes": 26214400,
+                "message_s": 0.002, "cost_per_step": None}
+    rows = []
+    for nodes in (2, 4, 8, 16, 32, 64, 128):
+        a, b = 1.5 + 0.002 * nodes, 1.5 + 0.004 * nodes
+        rows.append({"value": nodes, "a": step(a), "b": step(b), "difference": {"ratio": b / a, "ratio_low": b / a * 0.98, "ratio_high": b / a * 1.02,
+                     "verdict": "EQUIVALENT" if nodes < 16 else "DIFFERENT", "more_launches": None, "reason": ""}, "refusal": None})
+    rows.append({"value": 1024, "a": None, "b": None, "difference": None, "refusal": "The tail at 1024 nodes needs 15000 samples; there are 2000."})
+    return {"schema": "rdmabench-project/1", "operation": "write", "curve": "latency", "margin": 0.02, "alpha": 0.05, "axis": "nodes",
+            "a": {"latency_launches": 7, "bandwidth_launches": 7, "sources": ["ib.json"], "suspicions": []}, "b": {"latency_launches": 7, "bandwidth_launches": 7, "sources": ["roce.json"], "suspicions": []},
+            "assumptions": [{"name": "parameters", "value": "7e9", "unit": "", "origin": "7B: its paper"}, {"name": "overlap", "value": "0.5", "unit": "", "origin": "default"},
+                            {"name": "bucket_bytes", "value": "26214400", "unit": "bytes", "origin": "default"}],
+            "rows": rows, "break_evens": [{"from": 8, "to": 16, "about": 11.6, "then": "beyond_margin"}], "price_a_per_node_hour": None, "price_b_per_node_hour": None,
+            "notes": ["A ring over all nodes was assumed."]}
+
+
+def latency(tail: float, source: str) -> dict:
+    """A sweep of a fabric that this machine has not."""
+    rows = []
+    for size in (8, 64, 512, 4096, 32768, 262144):
+        base = 1800 + size * 0.025
+        rows.append({"operation": "write", "backend": "verbs", "provider": "mlx5", "device": "mlx5_0:1", "kind": "half_round_trip", "completion": "delivery",
+                     "size_bytes": size, "iterations": 20000, "min_ns": base * 0.94, "p50_ns": base, "p90_ns": base * 1.03, "p99_ns": base * 1.1 * tail, "p999_ns": base * 1.6 * tail,
+                     "p9999_ns": base * 3 * tail, "max_ns": base * 9 * tail, "unsupported_percentiles": ["p9999_ns"], "stable": True, "notes": []})
+    return {"schema": "rdmabench/1", "test": "latency", "error": None, "suspicions": [], "environment": {"client": [
+        {"name": "hostname", "value": source}, {"name": "kernel", "value": "6.1.0-18"}], "server": [{"name": "hostname", "value": "peer"}, {"name": "kernel", "value": "6.5.0-9"}]},
+        "resolved": {"backend": "verbs", "provider": "mlx5", "device": "mlx5_0:1", "transport": "rc"}, "results": rows, "notes": []}
+
+
+def write(folder: pathlib.Path, nodes: int = 64) -> list[str]:
+    files = {"fabric.jsonl": fabric(nodes, None if nodes <= 128 else 8), "doctor-good.json": json.dumps(doctor("gpu-1-01", False)),
+             "doctor-bad.json": json.dumps(doctor("gpu-1-02", True)), "doctor-worse.json": json.dumps(doctor(HOSTILE, True)),
+             "compare.json": json.dumps(compare(), indent=2), "project.json": json.dumps(project()),
+             "lat-a.json": json.dumps(latency(1, "gpu-1-01")), "lat-b.json": json.dumps(latency(2.5, "gpu-1-02"))}
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [str(folder / name) for name in files]
+
+
+if __name__ == "__main__":
+    write(pathlib.Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 64)

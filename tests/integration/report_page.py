@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Opens the page of `rdmabench report` from a file in headless Chromium, and uses it by keyboard.
+
+Usage: report_page.py RDMABENCH [SCREENSHOT_FOLDER]. Needs chromium, chromium-driver, python3-selenium and python3-pil.
+"""
+
+import io
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+from PIL import Image
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+import command
+import report_fixtures
+from command import run
+
+SHOTS = None  # a folder, if screenshots are wanted
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--window-size=1280,1000",
+         "--host-resolver-rules=MAP * ~NOTFOUND")
+WIDE, PHONE = (1280, 1000), (390, 844)
+
+
+def open_browser(profile: str) -> webdriver.Chrome:
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or "/usr/bin/chromium"
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    # The driver of the package that the browser came with, so that nothing is looked up or downloaded.
+    browser = webdriver.Chrome(service=Service(executable_path=shutil.which("chromedriver") or "/usr/bin/chromedriver"), options=options)
+    browser.set_page_load_timeout(60)
+    return browser
+
+
+def colours(png: bytes) -> int:
+    """How many colours take at least 20 pixels: a blank area has one."""
+    found = Image.open(io.BytesIO(png)).convert("RGB").getcolors(1 << 24)
+    return sum(1 for count, _ in found if count >= 20)
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        cls.path = pathlib.Path(cls.folder.name)
+        files = report_fixtures.write(cls.path, 64)
+        for test, words in (("lat", ("--size", "8:4K", "-n", "2000")), ("bw", ("--size", "8:64K", "-n", "2000")),
+                            ("load", ("--size", "64", "-D", "20ms"))):
+            file = cls.path / f"{test}.json"
+            result = run(test, "--backend", "loop", *words, "--format", "json", "--output", str(file))
+            if not file.exists():
+                raise AssertionError(f"{test}: {result}")
+            files.append(str(file))
+        cls.page = cls.path / "report.html"
+        result = run("report", *files, "--output", str(cls.page))
+        if result.returncode != 0:
+            raise AssertionError(result)
+        os.environ["HOME"] = cls.folder.name  # whatever a browser leaves there goes with it
+        cls.browser = open_browser(str(cls.path / "profile"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.load(WIDE)
+
+    def load(self, size, dark=False):
+        width, height = size
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        self.browser.get_log("browser")
+        self.browser.get_log("performance")
+        self.browser.get(self.page.as_uri())
+        self.wait("return document.documentElement.dataset.ready === '1'")
+        # Those in sight of the layout draw themselves in the next frame.
+        self.wait("return [...document.querySelectorAll('.chart')].every(e => e.clientWidth === 0 || e.dataset.drawn)")
+
+    def wait(self, script: str):
+        WebDriverWait(self.browser, 30).until(lambda browser: browser.execute_script(script))
+
+    def all(self, selector: str):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        return "\n".join(element.text for element in self.all(selector))
+
+    def ground(self) -> int:
+        """The page's background: the sum of its red, green and blue."""
+        value = self.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in value[value.index("(") + 1:-1].split(",")[:3])
+
+    def press(self, *keys):
+        for key in keys:
+            self.browser.switch_to.active_element.send_keys(key)
+
+    def check_quiet(self):
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def test_nothing_goes_wrong_and_nothing_is_asked_for(self):
+        for element in self.all("summary"):
+            self.browser.execute_script("arguments[0].click()", element)
+        self.check_quiet()
+        requests = []
+        for entry in self.browser.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                requests.append(message["params"]["request"]["url"])
+            self.assertNotIn("webSocketCreated", message["method"])
+        self.assertEqual(requests, [self.page.as_uri()])
+
+    def test_the_policy_forbids_what_the_page_never_asks(self):
+        blocked = self.browser.execute_async_script("""
+            const done = arguments[arguments.length - 1];
+            addEventListener('securitypolicyviolation', (event) => done(event.violatedDirective));
+            const image = new Image(); image.src = 'https://example.invalid/x.png'; document.body.append(image);
+            setTimeout(() => done('nothing'), 5000);""")
+        self.assertEqual(blocked, "default-src" if blocked == "default-src" else "img-src")
+
+    def test_every_chart_is_drawn(self):
+        charts = [chart for chart in self.all(".chart") if chart.is_displayed()]
+        self.assertGreaterEqual(len(charts), 8)
+        for chart in charts:
+            title = self.browser.execute_script("return arguments[0].closest('figure').querySelector('figcaption').textContent", chart)
+            self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+            with self.subTest(title):
+                self.assertGreaterEqual(colours(chart.screenshot_as_png), 3)
+                words = self.browser.execute_script("return [...arguments[0].querySelectorAll('svg text')].map(e => e.textContent)", chart)
+                self.assertGreater(len(words), 4)
+
+    def test_the_heat_map_has_every_cell_and_names_who_stands_out(self):
+        figure = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text)
+        words = figure.find_element(By.CSS_SELECTOR, ".words").text
+        cells = 64 * 63
+        self.assertRegex(words, rf"Of (39\d\d|4\d\d\d) cells")
+        shapes = self.browser.execute_script("return arguments[0].querySelectorAll('svg path').length", figure)
+        self.assertGreater(shapes, cells - 128)  # but those of the node that was lost
+        for band in ("97 to 105 %, typical (3735)", "under 50 % (2)", "over 105 % (0)"):
+            self.assertIn(band, figure.find_element(By.CSS_SELECTOR, ".legend").text)
+        labels = self.browser.execute_script("return [...arguments[0].querySelectorAll('svg text')].map(e => e.textContent).join(' ')", figure)
+        for rank in (report_fixtures.SLOW_SENDER, report_fixtures.SLOW_RAIL, report_fixtures.LOST):
+            self.assertIn(f"\u25b6 {report_fixtures.host(rank)}", labels)
+        table = self.text("[aria-label='Who stands out, and why']")
+        for rank in (report_fixtures.SLOW_SENDER, report_fixtures.SLOW_RAIL, *report_fixtures.ROUTE):
+            self.assertIn(report_fixtures.host(rank), table)
+        self.assertIn("confirmed against two good nodes", table)
+        self.assertIn(report_fixtures.host(report_fixtures.LOST), self.text("[aria-label='Nodes that were lost']"))
+
+    def test_a_cell_says_what_it_is(self):
+        chart = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text).find_element(By.CSS_SELECTOR, ".chart")
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+        left, top, right, bottom = 118, 118, 8, 8  # the margins of fabric.js
+        cell = ((chart.size["width"] - left - right) / 64, (chart.size["height"] - top - bottom) / 64)
+        column, row = report_fixtures.SLOW_SENDER, 3  # from the node that is called HOSTILE
+        ActionChains(self.browser).move_to_element_with_offset(chart, int(left + (column + 0.5) * cell[0] - chart.size["width"] / 2),
+                                                               int(top + (row + 0.5) * cell[1] - chart.size["height"] / 2)).perform()
+        self.wait("return [...document.querySelectorAll('.tip')].some(e => e.textContent)")
+        self.assertIn(f"{report_fixtures.HOSTILE} to {report_fixtures.host(column)}", self.text(".tip"))
+        self.assertRegex(self.text(".tip"), r"(9\d|10\d) % of typical")
+        self.assertEqual(self.all("img"), [])
+
+    def test_a_large_fabric_is_shown_by_blocks(self):
+        file = self.path / "large.jsonl"
+        file.write_text(report_fixtures.fabric(512, 8), encoding="utf-8")
+        page = self.path / "large.html"
+        result = run("report", str(file), "-o", str(page))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.browser.get(page.as_uri())
+        self.wait("return [...document.querySelectorAll('.chart')].every(e => e.clientWidth === 0 || e.dataset.drawn)")
+        self.assertIn("A cell is the worst of 4 by 4 pairs.", self.text(".words"))
+        chart = self.all(".chart")[0]
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+        self.assertGreaterEqual(colours(chart.screenshot_as_png), 4)
+        self.check_quiet()
+
+    def test_a_rail_and_a_metric_can_be_chosen(self):
+        figure = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text)
+        rail = next(one for one in self.all("label.choice") if one.text.startswith("Rail"))
+        Select(rail.find_element(By.TAG_NAME, "select")).select_by_visible_text("mlx5_1")
+        self.assertIn("on mlx5_1", figure.find_element(By.CSS_SELECTOR, ".words").text)
+        metric = next(one for one in self.all("label.choice") if one.text.startswith("Metric"))
+        Select(metric.find_element(By.TAG_NAME, "select")).select_by_visible_text("latency, 8 B")
+        self.assertIn("Node pairs: latency, 8 B", self.text("figcaption"))
+        self.check_quiet()
+
+    def test_a_pair_can_be_looked_up(self):
+        for label, rank in (("Sender", report_fixtures.ROUTE[0]), ("receiver", report_fixtures.ROUTE[1])):
+            choice = next(one for one in self.all("label.choice") if one.text.startswith(label))
+            Select(choice.find_element(By.TAG_NAME, "select")).select_by_value(str(rank))
+        self.assertRegex(self.text(".found"), r"mlx5_1 [\d.]+ Gb/s 4\d %")
+
+    def test_findings_come_with_remedies(self):
+        self.assertIn("Reseat or replace the cable of mlx5_0:1.", self.text(".finding.fail"))
+        self.assertIn("2 places", self.text("#summary"))
+        self.assertIn("port.rate", self.text(".finding.fail code"))
+        self.assertIn("CONFOUNDED; as they stand DIFFERENT", self.text("#summary"))
+
+    def test_what_differs_between_two_sides_is_said_in_a_word(self):
+        rows = [row.text for row in self.all("tr.differs")]
+        self.assertTrue(any("kernel" in row and "differs" in row for row in rows), rows)
+
+    def test_every_chart_has_a_table(self):
+        for figure in self.all("figure"):
+            self.browser.execute_script("arguments[0].querySelector('details').open = true", figure)
+        self.wait("return [...document.querySelectorAll('figure > details')].every(e => e.querySelector('td'))")
+
+    def test_a_name_is_never_markup(self):
+        self.assertEqual(self.all("img"), [])
+        self.assertEqual(len(self.all("script")), 2)
+        self.assertIn(report_fixtures.HOSTILE, self.text(".finding"))
+        self.all(".chart svg")
+        for name in (report_fixtures.HOSTILE, report_fixtures.HOSTILE_END):
+            self.assertIn(name, self.browser.execute_script("return document.querySelector('select[id]').closest('section').textContent"))
+
+    def test_a_document_of_odd_types_breaks_nothing(self):
+        odd = [{"schema": "rdmabench-doctor/1", "host": {"a": 1}, "findings": [{"status": 7, "evidence": "x", "remedy": [1], "id": None}]},
+               {"schema": "rdmabench/1", "test": "latency", "environment": 5, "resolved": [], "suspicions": [7], "notes": "x",
+                "results": [{"size_bytes": "x"}, {"size_bytes": 8, "p50_ns": "fast", "max_ns": -1, "unsupported_percentiles": 3}]},
+               {"schema": "rdmabench/1", "test": "load", "results": [{"size_bytes": 8, "load": "x", "knee": 1}]},
+               {"schema": "rdmabench/1", "test": ["x"], "results": [{}]},
+               {"schema": "rdmabench-compare/1", "verdict": 3, "a": 1, "families": [{"cells": 3}, {"cells": [None, {"estimate": 5}]}], "confounds": [1]},
+               {"schema": "rdmabench-project/1", "axis": 7, "rows": [{}, {"value": "x", "a": 1, "difference": "y"}], "assumptions": ["words", {"name": 3}], "break_evens": 1}]
+        lines = [{"record": "plan", "nodes": [{"rank": 7, "host": 5, "rails": "x", "environment": [3, {"name": 1}]}], "plan": [1]},
+                 {"record": "lost", "rank": "x"}, {"record": "measurement", "sender": 7, "receiver": 4000000000, "rail": 9, "metric": "latency", "size_bytes": 0, "value": 1e-300},
+                 {"record": "verdict", "findings": [{"a": "x", "b": [], "part": 5, "ratio": "y", "evidence": 1}], "typical": [7, {"value": "x"}], "nodes": [7], "doubts": [{}], "withdrawn": 3}]
+        files = [self.path / "odd.json", self.path / "odd.jsonl"]
+        files[0].write_text(json.dumps(odd), encoding="utf-8")
+        files[1].write_text("".join(json.dumps({"schema": "rdmabench-fabric/1", **line}) + "\n" for line in lines), encoding="utf-8")
+        page = self.path / "odd.html"
+        result = run("report", *map(str, files), "-o", str(page))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.browser.get(page.as_uri())
+        self.wait("return document.documentElement.dataset.ready === '1'")
+        for element in self.all("summary"):
+            self.browser.execute_script("arguments[0].click()", element)
+        self.check_quiet()
+        self.assertNotIn("could not be drawn", self.text("main"))
+        self.assertGreaterEqual(len(self.all("main > section")), 7)
+
+    def test_by_keyboard_alone(self):
+        self.press(Keys.TAB)
+        self.assertEqual(self.browser.switch_to.active_element.text, "Skip to the results")
+        self.press(Keys.TAB)
+        self.assertEqual(self.browser.switch_to.active_element.get_attribute("name"), "theme")
+        light = self.ground()
+        self.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        self.assertEqual(self.browser.execute_script("return document.documentElement.dataset.theme"), "dark")
+        self.assertLess(self.ground(), light)
+        reached = set()
+        for _ in range(60):
+            self.press(Keys.TAB)
+            active = self.browser.switch_to.active_element
+            if active.tag_name == "body":
+                break  # once around
+            reached.add(active.get_attribute("aria-label") or active.tag_name)
+            outline = self.browser.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
+            self.assertEqual(outline, "solid", active.tag_name)
+        self.assertLessEqual({"a", "select", "summary", "Who stands out, and why"}, reached)
+
+    def test_the_skip_link_goes_to_the_results(self):
+        self.press(Keys.TAB, Keys.ENTER)
+        self.assertEqual(self.browser.execute_script("return document.activeElement.id"), "main")
+
+    def test_dark_follows_the_system(self):
+        light = self.ground()
+        self.load(WIDE, dark=True)
+        self.assertLess(self.ground(), light / 4)
+        self.shoot("dark")
+
+    def test_a_phone_scrolls_one_way_only(self):
+        self.load(PHONE)
+        for element in self.all("details"):
+            self.browser.execute_script("arguments[0].open = true", element)
+        wide = self.browser.execute_script("return document.documentElement.scrollWidth")
+        self.assertLessEqual(wide, PHONE[0])
+        self.check_quiet()
+        self.load(PHONE)
+        self.shoot("phone")
+
+    def test_it_can_be_printed(self):
+        self.load(WIDE, dark=True)
+        before = self.browser.execute_script("return document.documentElement.dataset.theme")
+        pdf = self.browser.print_page()
+        self.assertEqual(before, "dark")
+        self.assertEqual(self.browser.execute_script("return document.documentElement.dataset.theme"), "dark")
+        self.assertGreater(len(pdf), 50_000)
+        if SHOTS:
+            import base64
+            (SHOTS / "print.pdf").write_bytes(base64.b64decode(pdf))
+
+    def test_light_is_what_it_is_without_a_wish(self):
+        self.assertGreater(self.ground(), 700)
+        self.shoot("light")
+
+    def shoot(self, name: str):
+        """The whole page, not only what is in sight."""
+        width, height = self.browser.execute_script("return [innerWidth, document.documentElement.scrollHeight]")
+        if SHOTS is None:
+            return
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+        self.browser.save_screenshot(str(SHOTS / f"{name}.png"))
+
+
+if __name__ == "__main__":
+    arguments = command.take_tool()
+    if len(arguments) > 1 and not arguments[1].startswith("-"):
+        SHOTS = pathlib.Path(arguments.pop(1))
+        SHOTS.mkdir(parents=True, exist_ok=True)
+    unittest.main(argv=arguments)

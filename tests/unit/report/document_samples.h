@@ -1,0 +1,25 @@
+// Documents of every schema, as text and as read, for the tests of their writers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rdmabench/report/documents.h"
+
+namespace rdmabench::report {
+
+/// What a node could call itself: markup of every language that we write, and what ends a string.
+inline constexpr const char* kHostileName =
+    "<img src=x onerror=alert(1)></script><!-- ]]> | *b* `c` \" ' \\ & @all \xe2\x80\xa8 end";
+
+/// Three nodes, two rails, a failed cell, a lost node, and a verdict on the one with kHostileName.
+std::string fabric_text();
+/// PASS, WARN, FAIL, SKIP and ERROR, one of each, and a status that nobody knows.
+std::string doctor_text();
+std::string compare_text();
+std::string project_text();
+
+/// One of each of the above and of rdmabench/1.
+std::vector<Document> every_document();
+
+}  // namespace rdmabench::report

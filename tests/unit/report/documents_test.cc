@@ -1,0 +1,184 @@
+#include "rdmabench/report/documents.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/json.h"
+#include "samples.h"
+
+namespace rdmabench::report {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(std::string_view text, const ReadLimits& limits = {}) {
+  try {
+    parse_documents(text, "x.json", limits);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+constexpr const char* kPlan =
+    R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0,"host":"a"},{"rank":1,"host":"b"}],"plan":{"pattern":"full"}})"
+    "\n";
+constexpr const char* kMeasurement =
+    R"({"record":"measurement","round":0,"sender":0,"receiver":1,"rail":0,"metric":"bandwidth","size_bytes":1048576,"value":1e11,"p99_ns":null,"error":null,"confirming":false})"
+    "\n";
+
+TEST(Documents, ReadsWhatTheWriterOfRunsWrites) {
+  const std::vector<Report> reports{latency_sample(), bandwidth_sample()};
+  const auto one = parse_documents(to_json(reports[0]), "lat.json");
+  ASSERT_EQ(one.size(), 1);
+  EXPECT_EQ(one[0].source, "lat.json");
+  EXPECT_EQ(one[0].schema, kRunSchema);
+  EXPECT_EQ(one[0].body["results"].size(), 2);
+  const auto two = parse_documents(to_json(reports), "demo.json");
+  ASSERT_EQ(two.size(), 2);
+  EXPECT_EQ(two[1].source, "demo.json#2");
+}
+
+TEST(Documents, ReadsWhatPeersMadeAsBadAsTheyCan) {
+  EXPECT_EQ(parse_documents(to_json(hostile_sample()), "x").size(), 1);
+}
+
+TEST(Documents, ReadsALineForEachDocument) {
+  const std::string line = R"({"schema":"rdmabench-doctor/1","host":"n","findings":[]})";
+  EXPECT_EQ(parse_documents(line + "\n\n" + line + "\n", "x").size(), 2);
+}
+
+TEST(Documents, PutsTheRecordsOfAFabricTogether) {
+  const std::string text = std::string(kPlan) + kMeasurement +
+                           R"({"record":"lost","rank":1,"round":2,"reason":"dead"})"
+                           "\n"
+                           R"({"record":"something new"})"
+                           "\n"
+                           R"({"record":"verdict","findings":[]})"
+                           "\n";
+  const auto documents = parse_documents(text, "f.jsonl");
+  ASSERT_EQ(documents.size(), 1);
+  const Document& one = documents[0];
+  EXPECT_EQ(one.body["nodes"].size(), 2);
+  EXPECT_EQ(one.body["lost"][0]["rank"], 1);
+  EXPECT_TRUE(one.body["verdict"].is_object());
+  ASSERT_EQ(one.pairs.size(), 1);
+  EXPECT_EQ(one.pairs[0].receiver, 1);
+  EXPECT_EQ(one.pairs[0].value, 1e11);
+  EXPECT_FALSE(one.pairs[0].latency);
+}
+
+TEST(Documents, OfARunThatWasResumedTheLastAttemptCounts) {
+  std::string again = kMeasurement;
+  again.replace(again.find("1e11"), 4, "2e11");
+  std::string other = kMeasurement;
+  other.replace(other.find("\"round\":0"), 9, "\"round\":1");
+  const auto documents =
+      parse_documents(std::string(kPlan) + kMeasurement +
+                          R"({"record":"lost","rank":1,"round":1,"reason":"dead"})"
+                          "\n" +
+                          kPlan + again + other,
+                      "f.jsonl");
+  ASSERT_EQ(documents.size(), 1);
+  ASSERT_EQ(documents[0].pairs.size(), 2);
+  EXPECT_EQ(documents[0].pairs[0].value, 2e11);
+  EXPECT_EQ(documents[0].body["lost"].size(), 0);
+}
+
+TEST(Documents, LeavesOutALastLineThatWasNotFinished) {
+  const auto documents =
+      parse_documents(std::string(kPlan) + kMeasurement + R"({"record":"measu)", "f.jsonl");
+  ASSERT_EQ(documents.size(), 1);
+  EXPECT_EQ(documents[0].pairs.size(), 1);
+  ASSERT_EQ(documents[0].notes.size(), 1);
+  EXPECT_THAT(documents[0].notes[0], HasSubstr("Line 3"));
+}
+
+TEST(Documents, ALineThatWasFinishedMustBeWhole) {
+  EXPECT_THAT(refusal(std::string(kPlan) + "{\"record\":\n" + kMeasurement),
+              HasSubstr("'x.json', line 2"));
+}
+
+TEST(Documents, AMeasurementWithoutAValueHasAnError) {
+  const auto documents = parse_documents(
+      std::string(kPlan) +
+          R"({"record":"measurement","sender":0,"receiver":1,"metric":"latency","size_bytes":8,"value":0})",
+      "f");
+  EXPECT_NE(documents.at(0).pairs.at(0).error, "");
+}
+
+TEST(Documents, NamesTheLineOfWhatIsNoJson) {
+  EXPECT_THAT(refusal("{\n \"schema\": \"rdmabench/1\",\n oops\n}"), HasSubstr("line 3"));
+  EXPECT_THAT(refusal(""), HasSubstr("no document"));
+  EXPECT_THAT(refusal("ELF"), HasSubstr("line 1"));
+  EXPECT_THAT(refusal("\xff\xfe{}"), HasSubstr("line 1"));
+}
+
+TEST(Documents, NamesASchemaThatIsNotOurs) {
+  EXPECT_THAT(refusal(R"({"schema":"other/1"})"), HasSubstr("\"other/1\""));
+  EXPECT_THAT(refusal(R"({"schema":1})"), HasSubstr("no \"schema\""));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("no document of rdmabench"));
+}
+
+TEST(Documents, HoldsABodyAgainstItsSchema) {
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench/1"})"), HasSubstr("\"results\""));
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","results":[1]})"), HasSubstr("list of objects"));
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench-doctor/1","findings":{}})"), HasSubstr("findings"));
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","documents":[1]})"), HasSubstr("documents"));
+}
+
+TEST(Documents, RefusesAFabricThatDoesNotFit) {
+  EXPECT_THAT(refusal(kMeasurement), HasSubstr("before its plan"));
+  const std::string plan = kPlan;
+  EXPECT_THAT(refusal(plan + R"({"record":"measurement","sender":-1})"
+                             "\n"),
+              HasSubstr("line 2: a measurement's \"sender\""));
+  EXPECT_THAT(
+      refusal(plan +
+              R"({"record":"measurement","sender":0,"receiver":1,"size_bytes":1,"metric":"x"})"
+              "\n"),
+      HasSubstr("neither"));
+  EXPECT_THAT(
+      refusal(
+          plan +
+          R"({"record":"measurement","sender":0,"receiver":1,"size_bytes":1,"metric":"latency","value":"1"})"
+          "\n"),
+      HasSubstr("\"value\""));
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[1]})"),
+              HasSubstr("\"nodes\""));
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{}]})"),
+              HasSubstr("\"rank\""));
+}
+
+TEST(Documents, KeepsItsLimits) {
+  ReadLimits limits;
+  limits.depth = 8;
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","results":[{"a":[[[[[[[[[[]]]]]]]]]]}]})", limits),
+              HasSubstr("deeper than 8"));
+  EXPECT_THAT(refusal(std::string(1000, '[')), HasSubstr("deeper than 32"));
+  limits = {};
+  limits.document_bytes = 10;
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","results":[]})", limits), HasSubstr("the most"));
+  limits = {};
+  limits.pairs = 1;
+  EXPECT_THAT(refusal(std::string(kPlan) + kMeasurement + kMeasurement, limits),
+              HasSubstr("more than 1 measurements"));
+}
+
+TEST(Documents, NamesAFileThatCannotBeRead) {
+  EXPECT_THROW(read_documents("/nowhere/at/all.json"), Error);
+  EXPECT_THROW(read_documents("/"), Error);
+  const std::string path = ::testing::TempDir() + "documents_test.json";
+  std::ofstream(path) << to_json(latency_sample());
+  ReadLimits limits;
+  limits.file_bytes = 100;
+  EXPECT_THROW(read_documents(path, limits), Error);
+  EXPECT_EQ(read_documents(path).size(), 1);
+}
+
+}  // namespace
+}  // namespace rdmabench::report

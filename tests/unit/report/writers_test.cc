@@ -1,0 +1,279 @@
+// The writers of documents: JUnit, Prometheus, CSV, Markdown and HTML.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <pugixml.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "document_samples.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+#include "rdmabench/report/documents_csv.h"
+#include "rdmabench/report/html.h"
+#include "rdmabench/report/json.h"
+#include "rdmabench/report/junit.h"
+#include "rdmabench/report/markdown.h"
+#include "rdmabench/report/prometheus.h"
+#include "samples.h"
+
+namespace rdmabench::report {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) all.push_back(line);
+  return all;
+}
+
+pugi::xml_document junit(const std::vector<Document>& documents) {
+  pugi::xml_document xml;
+  const pugi::xml_parse_result result = xml.load_string(to_junit(documents).c_str());
+  EXPECT_TRUE(result) << result.description();
+  return xml;
+}
+
+TEST(Junit, CountsWhatItHolds) {
+  const pugi::xml_document xml = junit(every_document());
+  const pugi::xml_node root = xml.child("testsuites");
+  for (const char* element : {"failure", "error", "skipped"}) {
+    const std::string path = std::string("//testcase[") + element + "]";
+    const std::string attribute = std::string(element) + (element[0] == 's' ? "" : "s");
+    EXPECT_EQ(root.attribute(attribute.c_str()).as_uint(), xml.select_nodes(path.c_str()).size());
+  }
+  EXPECT_EQ(root.attribute("tests").as_uint(), xml.select_nodes("//testcase").size());
+}
+
+TEST(Junit, ACheckIsATestcase) {
+  const pugi::xml_document xml = junit(parse_documents(doctor_text(), "d"));
+  const auto one = [&](const char* id) {
+    return xml
+        .select_node((std::string("//testcase[@name='port.") + id + " [node7, mlx5_0:1]']").c_str())
+        .node();
+  };
+  EXPECT_STREQ(one("FAIL").attribute("classname").value(), "doctor.port");
+  EXPECT_STREQ(one("FAIL").child("failure").attribute("message").value(), "FAIL because of it");
+  EXPECT_THAT(one("FAIL").child("failure").text().get(), HasSubstr("remedy: Start a subnet"));
+  EXPECT_TRUE(one("SKIP").child("skipped"));
+  EXPECT_TRUE(one("ERROR").child("error"));
+  EXPECT_TRUE(one("PERHAPS").child("error"));  // what is not known has not passed
+  EXPECT_THAT(one("WARN").child("system-out").text().get(), HasSubstr("WARN: WARN because"));
+  EXPECT_FALSE(one("WARN").child("failure"));
+}
+
+TEST(Junit, ACellOfAFabricIsATestcase) {
+  const pugi::xml_document xml = junit(parse_documents(fabric_text(), "f"));
+  EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.pair']").size(), 24);
+  EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.pair'][failure]").size(), 1);
+  EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.sender'][failure]").size(), 1);
+  EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.node'][failure]").size(), 1);
+}
+
+TEST(Junit, OfALargeFabricOnlyFailures) {
+  std::vector<Document> documents = parse_documents(fabric_text(), "f");
+  documents[0].pairs.resize(kJunitCells + 1, documents[0].pairs[0]);
+  const pugi::xml_document xml = junit(documents);
+  EXPECT_EQ(xml.select_nodes("//testcase").size(), 3);
+  EXPECT_TRUE(xml.select_node("//property[@name='cells']"));
+}
+
+TEST(Junit, NoWordBecomesMarkup) {
+  const pugi::xml_document xml = junit(every_document());
+  EXPECT_EQ(xml.select_nodes("//img").size(), 0);
+  EXPECT_EQ(to_junit(every_document()).find('\x1b'), std::string::npos);
+}
+
+/// Of each schema, with values of every type but the right one.
+std::vector<Document> odd_documents() {
+  return parse_documents(
+      R"([{"schema":"rdmabench-doctor/1","host":{"a":1},"findings":[{"status":7,"evidence":"x","remedy":[1]}]},
+          {"schema":"rdmabench/1","test":"latency","environment":5,"resolved":[],"suspicions":[7],
+           "results":[{"size_bytes":"x","notes":3},{"size_bytes":-8,"p50_ns":"fast","max_ns":-1e300,"stable":0}]},
+          {"schema":"rdmabench/1","test":[],"error":{},"errors":{},"results":[{}]},
+          {"schema":"rdmabench-compare/1","families":[{"cells":3},{"cells":[null,{"estimate":5}]}]},
+          {"schema":"rdmabench-project/1","axis":7,"rows":[{},{"value":"x","a":1,"difference":"y"}],"assumptions":[3]},
+          {"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":7,"host":5,"rails":"x"}],"plan":[1]},
+          {"schema":"rdmabench-fabric/1","record":"lost","rank":-3},
+          {"schema":"rdmabench-fabric/1","record":"measurement","sender":4000000000,"receiver":7,"rail":9,
+           "metric":"latency","size_bytes":0,"value":1e-300},
+          {"schema":"rdmabench-fabric/1","record":"verdict","findings":[{"a":"x","b":1e300,"rail":-1,"part":5}],
+           "doubts":[{}]}])",
+      "odd");
+}
+
+TEST(Writers, TakeOddTypesForNothing) {
+  const std::vector<Document> odd = odd_documents();
+  EXPECT_EQ(odd.size(), 6);
+  EXPECT_THAT(to_csv(odd), HasSubstr("odd#1"));
+  EXPECT_THAT(to_markdown(odd), HasSubstr("odd\\#6"));
+  EXPECT_THAT(to_prometheus(odd), HasSubstr("odd#6"));
+  EXPECT_EQ(junit(odd).select_nodes("//testsuite").size(), 6);
+}
+
+/// Every line of the format, by its grammar.
+TEST(Prometheus, EveryLineIsOneOfTheFormat) {
+  const std::regex line(
+      R"(# (HELP|TYPE) rdmabench_[a-z_]+ .+|(rdmabench_[a-z_]+)(\{([a-z_]+="([^"\\]|\\["\\n])*",?)*\})? [-+0-9.e]+)");
+  std::set<std::string> families;
+  std::set<std::string> series;
+  std::string family;
+  for (const std::string& one : lines(to_prometheus(every_document()))) {
+    EXPECT_TRUE(std::regex_match(one, line)) << one;
+    if (one.rfind("# HELP ", 0) == 0) {
+      family = one.substr(7, one.find(' ', 7) - 7);
+      EXPECT_TRUE(families.insert(family).second) << family << " comes twice";
+    } else if (one[0] != '#') {
+      EXPECT_THAT(one, StartsWith(family));
+      EXPECT_TRUE(series.insert(one.substr(0, one.rfind(' '))).second) << one;
+    }
+  }
+}
+
+TEST(Prometheus, HasBaseUnits) {
+  const std::string text = to_prometheus(parse_documents(to_json(latency_sample()), "l"));
+  EXPECT_THAT(text, HasSubstr("# TYPE rdmabench_latency_seconds gauge\n"));
+  EXPECT_THAT(text, HasSubstr("size_bytes=\"8\",percentile=\"50\"} 1.25e-06\n"));
+  EXPECT_THAT(text, HasSubstr("client=\"left\",server=\"right\""));
+}
+
+TEST(Prometheus, LeavesOutWhatTheSamplesDoNotSupport) {
+  const std::string text = to_prometheus(parse_documents(to_json(latency_sample()), "l"));
+  EXPECT_THAT(text, Not(HasSubstr("size_bytes=\"8\",percentile=\"99.9\"")));
+  EXPECT_THAT(text, HasSubstr("size_bytes=\"65536\",percentile=\"99.9\""));
+}
+
+TEST(Prometheus, TheSameTwiceIsToldApart) {
+  std::vector<Document> twice = parse_documents(to_json(latency_sample()), "l");
+  twice.push_back(twice[0]);
+  EXPECT_THAT(to_prometheus(twice), HasSubstr("percentile=\"50\",repeat=\"2\"}"));
+}
+
+TEST(Prometheus, NodesOfAFabricAndNotPairs) {
+  const std::string text = to_prometheus(parse_documents(fabric_text(), "f"));
+  EXPECT_THAT(text, HasSubstr("node=\"node0\",rank=\"0\",rail=\"mlx5_0\",role=\"sender\","
+                              "size_bytes=\"1048576\"} 200000000000\n"));
+  EXPECT_THAT(text, HasSubstr("rdmabench_fabric_lost_nodes{source=\"f\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("rdmabench_fabric_failed_measurements{source=\"f\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("role=\"sender\",size_bytes=\"1048576\",metric=\"bandwidth\"} 0.5\n"));
+}
+
+TEST(DocumentsCsv, HasARowForEachMeasurementAndJudgement) {
+  const std::string text = to_csv(parse_documents(fabric_text(), "f"));
+  std::size_t rows = 0;
+  for (std::size_t at = 0; (at = text.find("\r\n", at)) != std::string::npos; ++at) ++rows;
+  EXPECT_EQ(rows, 1 + 24 + 2);
+  EXPECT_THAT(text, StartsWith("source,schema,kind,"));
+  EXPECT_THAT(text, HasSubstr("no answer within 5 s"));
+}
+
+TEST(DocumentsCsv, EveryRowHasEveryColumn) {
+  const std::string text = to_csv(every_document());
+  std::size_t columns = 1;
+  std::size_t wanted = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (!quoted && text[i] == ',') ++columns;
+    if (!quoted && text[i] == '\r') {
+      if (wanted == 0) wanted = columns;
+      ASSERT_EQ(columns, wanted) << "before byte " << i;
+      columns = 1;
+    }
+  }
+}
+
+TEST(DocumentsCsv, NothingIsAFormula) {
+  auto documents = parse_documents(doctor_text(), "=cmd()");
+  EXPECT_THAT(to_csv(documents), HasSubstr("\r\n'=cmd(),"));
+}
+
+TEST(Markdown, TellsFailuresFirst) {
+  const std::string text = to_markdown(parse_documents(doctor_text(), "d.json"));
+  EXPECT_THAT(text, HasSubstr("**1 fail**, **2 error**, **1 warn**, **1 skip**, **1 pass**"));
+  EXPECT_LT(text.find("| fail | port.FAIL"), text.find("| warn | port.WARN"));
+  EXPECT_THAT(text, HasSubstr("Start a subnet manager."));
+}
+
+TEST(Markdown, NoWordBecomesMarkup) {
+  const std::string text = to_markdown(every_document());
+  EXPECT_FALSE(std::regex_search(text, std::regex(R"((^|[^\\])[<>`|*]img|[^\\]<)")));
+  EXPECT_THAT(text, HasSubstr("\\<img src=x"));
+  EXPECT_THAT(text, Not(HasSubstr("@all")));
+  for (const std::string& line : lines(text)) {
+    if (line.rfind("| fail", 0) == 0) {
+      EXPECT_THAT(line, testing::EndsWith(" |"));
+    }
+  }
+}
+
+TEST(Markdown, HasTheNodesOfAFabricTheWorstFirst) {
+  const std::string text = to_markdown(parse_documents(fabric_text(), "f"));
+  EXPECT_LT(text.find("50 % |"), text.find("100 % |"));
+}
+
+TEST(Markdown, TellsVerdicts) {
+  const std::string text = to_markdown(parse_documents(compare_text(), "c"));
+  EXPECT_THAT(text, HasSubstr("Verdict: **CONFOUNDED**, as they stand DIFFERENT"));
+  EXPECT_THAT(text, HasSubstr("| write p50 | 8 | 1.2500 | 1.2000 to 1.3000 | EQUIVALENT |"));
+}
+
+TEST(Markdown, PrintsAPlan) {
+  const auto plan = parse_documents(
+      R"({"schema":"rdmabench-compare/1","plan":{"launches_per_side":23},"notes":[]})", "p");
+  EXPECT_THAT(to_markdown(plan), HasSubstr("Plan: **23** launches of each side"));
+  EXPECT_EQ(junit(plan).select_nodes("//testcase").size(), 0);
+}
+
+TEST(Markdown, PrintsAProjectionWithItsAssumptions) {
+  const std::string text = to_markdown(parse_documents(project_text(), "p"));
+  EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.5 s | 1.0000 | EQUIVALENT |"));
+  EXPECT_THAT(text, HasSubstr("| 4096 | - | - | - | too few samples |"));
+  EXPECT_THAT(text, HasSubstr("| overlap | 0.5 "));
+}
+
+#if RDMABENCH_HAVE_WEB
+TEST(Html, NoWordLeavesTheData) {
+  const std::string page = to_html(every_document(), "<now>");
+  const std::string open = R"(<script type="application/json" id="data">)";
+  const std::size_t begin = page.find(open) + open.size();
+  const std::string data = page.substr(begin, page.find("</script>", begin) - begin);
+  EXPECT_EQ(data.find_first_of("<>&"), std::string::npos);
+  for (const char c : data) ASSERT_GE(static_cast<unsigned char>(c), 0x20);
+  for (const char c : data) ASSERT_LT(static_cast<unsigned char>(c), 0x7f);
+  const auto json = nlohmann::json::parse(data);
+  EXPECT_EQ(json["generated"], "<now>");
+  EXPECT_EQ(json["documents"][0]["body"]["nodes"][1]["host"], kHostileName);
+  EXPECT_EQ(json["documents"][0]["series"].size(), 4);
+  EXPECT_EQ(json["documents"][0]["errors"].size(), 1);
+}
+
+TEST(Html, ForbidsTheNetworkAndIsSmall) {
+  const std::string page = to_html({}, "now");
+  EXPECT_THAT(page, HasSubstr("content=\"default-src 'none'; script-src 'sha256-"));
+  EXPECT_LT(page.size(), 1'000'000);
+  EXPECT_THAT(page, Not(HasSubstr("src=\"")));
+  EXPECT_THAT(page, Not(HasSubstr("<link")));
+}
+#else
+TEST(Html, SaysWhatIsMissing) {
+  try {
+    to_html({}, "now");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::unavailable);
+    EXPECT_THAT(error.what(), HasSubstr("RDMABENCH_WEB"));
+    EXPECT_THAT(error.what(), HasSubstr("npm"));
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace rdmabench::report

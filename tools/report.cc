@@ -1,0 +1,140 @@
+// rdmabench report
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "output.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/documents.h"
+#include "rdmabench/report/documents_csv.h"
+#include "rdmabench/report/html.h"
+#include "rdmabench/report/junit.h"
+#include "rdmabench/report/markdown.h"
+#include "rdmabench/report/prometheus.h"
+
+namespace rdmabench::tools {
+namespace {
+
+using report::Document;
+
+struct ReportOptions {
+  std::vector<std::string> files;
+  std::string format;  ///< "" = by the output's name
+  std::string output;  ///< "" = standard output
+};
+
+std::string now() {
+  return fmt::format(
+      "{:%Y-%m-%d %H:%M} UTC",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+/// What the end of a file's name says, or html.
+std::string format_of(const std::string& output) {
+  static const std::map<std::string, std::string> kEnds{{"html", "html"}, {"htm", "html"},
+                                                        {"xml", "junit"}, {"prom", "prometheus"},
+                                                        {"csv", "csv"},   {"md", "markdown"}};
+  const auto found = kEnds.find(output.substr(output.rfind('.') + 1));
+  return found == kEnds.end() ? "html" : found->second;
+}
+
+std::string to_text(const std::vector<Document>& documents, const std::string& format) {
+  if (format == "junit") return report::to_junit(documents);
+  if (format == "prometheus") return report::to_prometheus(documents);
+  if (format == "csv") return report::to_csv(documents);
+  if (format == "markdown") return report::to_markdown(documents);
+  return report::to_html(documents, now());
+}
+
+/// The collector may read at any moment, so it must never see half of a file.
+void write_whole(const std::string& text, const std::string& path) {
+  const std::string part = path + ".part";
+  write_file(text, part);
+  if (std::rename(part.c_str(), path.c_str()) != 0) {
+    const int code = errno;
+    std::remove(part.c_str());
+    throw Error(Fault::failed, fmt::format("rename '{}' to '{}'", part, path),
+                "Name a place that can be written.", code);
+  }
+}
+
+int make_report(const ReportOptions& options) {
+  const std::string format = options.format.empty() ? format_of(options.output) : options.format;
+  if (format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0) {
+    throw Error(Fault::usage, "a page of HTML is nothing for a terminal",
+                "Name a file with --output FILE, or another --format.");
+  }
+  std::vector<Document> documents;
+  for (const std::string& file : options.files) {
+    for (Document& one : report::read_documents(file)) documents.push_back(std::move(one));
+  }
+  const std::string text = to_text(documents, format);
+  if (options.output.empty()) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+        std::fflush(stdout) != 0) {
+      throw Error(Fault::failed, "write to standard output", "", errno);
+    }
+  } else if (format == "prometheus") {
+    write_whole(text, options.output);
+  } else {
+    write_file(text, options.output);
+  }
+  for (const Document& document : documents) {
+    for (const std::string& note : document.notes) {
+      std::fputs(fmt::format("rdmabench: {}: {}\n", document.source, note).c_str(), stderr);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand(
+      "report", "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results");
+  sub->footer(
+      "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, compare and\n"
+      "project, and the JSON Lines of fabric, also while it runs or after it was killed. '-' is\n"
+      "standard input. Several files come into one report: curves into the same chart, the checks of\n"
+      "many nodes into one list.\n"
+      "\n"
+      "Formats:\n"
+      "  html        one file that needs no network and no server: heat map of node pairs on a fixed\n"
+      "              scale with those that stand out named, curves, findings with remedies,\n"
+      "              environments; light and dark, on a phone, on paper, by keyboard\n"
+      "  junit       a testcase for each finding, measurement and cell, for CI\n"
+      "  prometheus  gauges for node_exporter's textfile collector; --output replaces at once\n"
+      "  csv         a row for each measurement and each judgement\n"
+      "  markdown    for a chat or an issue\n"
+      "\n"
+      "Exit codes: 0 written, whatever the documents say; 1 it could not be written; 2 a file is\n"
+      "not one of ours (file and line are named); 3 this build has no HTML page (RDMABENCH_WEB).\n"
+      "\n"
+      "Examples:\n"
+      "  rdmabench report fabric.jsonl node*.json -o report.html\n"
+      "  rdmabench report doctor.json -o doctor.xml\n"
+      "  rdmabench report night.json -o /var/lib/node_exporter/rdmabench.prom\n"
+      "  rdmabench bw node2 --format json | rdmabench report - --format markdown");
+  auto options = std::make_shared<ReportOptions>();
+  sub->add_option("FILE", options->files, "results; may be many")->required()->type_name("");
+  sub->add_option("--format", options->format,
+                  "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
+                  ".prom, .csv, .md; else html]")
+      ->check(CLI::IsMember({"html", "junit", "prometheus", "csv", "markdown"}))
+      ->type_name("NAME");
+  sub->add_option("-o,--output", options->output, "where to write [standard output]")
+      ->type_name("FILE");
+  sub->callback([options, &command] { command = [options] { return make_report(*options); }; });
+}
+
+}  // namespace rdmabench::tools

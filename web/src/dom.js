@@ -1,0 +1,70 @@
+// Builds the page's elements. Words from the files are set as text, never as markup.
+
+/** h('td', {class: 'n'}, 'text', child, [children]); null and undefined are left out. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
+  add(element, children);
+  return element;
+}
+
+export function add(element, children) {
+  for (const child of [children].flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}
+
+let numbered = 0;
+export const freshId = (word) => `${word}-${++numbered}`;
+
+/**
+ * A table in a region of its own that scrolls, by keyboard too. A column is {name, number}; a cell is text, a node,
+ * or {node, attributes}.
+ */
+export function table(caption, columns, rows, attributes = {}) {
+  const head = h('tr', {}, columns.map((one) => h('th', {scope: 'col', class: one.number ? 'n' : null}, one.name)));
+  const body = rows.map((row) => h('tr', row.attributes ?? {}, (row.cells ?? row).map((cell, i) => {
+    const named = cell !== null && typeof cell === 'object' && !(cell instanceof Node) && !Array.isArray(cell);
+    const given = named ? cell.attributes : {};
+    const number = columns[i]?.number ? 'n' : null;
+    const tag = i === 0 ? 'th' : 'td';
+    return h(tag, {scope: i === 0 ? 'row' : null, class: number, ...given}, named ? cell.node : cell);
+  })));
+  return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption, ...attributes},
+      h('table', {}, h('caption', {}, caption), h('thead', {}, head), h('tbody', {}, body)));
+}
+
+/** What is costly is made when it is opened, or printed. */
+export function fold(summary, make, open = false) {
+  const details = h('details', {open}, h('summary', {}, summary));
+  const fill = () => {
+    if (details.open && details.childElementCount === 1) add(details, make());
+  };
+  details.addEventListener('toggle', fill);
+  if (open) fill();
+  return details;
+}
+
+/** A labelled <select>; `choices` are {value, text}. */
+export function select(label, choices, onchange) {
+  const id = freshId('choice');
+  const box = h('select', {id, onchange: () => onchange(box.value)},
+      choices.map((one) => h('option', {value: one.value}, one.text)));
+  return {node: h('label', {for: id, class: 'choice'}, `${label} `, box), value: () => box.value, box};
+}
+
+export const list = (value) => (Array.isArray(value) ? value : []);
+export const object = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {});
+export const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
+export const text = (value) => {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(text).join('; ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+};

@@ -1,0 +1,247 @@
+// Runs of lat, bw and load: curves over size, percentiles, load, and every row as a table.
+import {axis, figure, kSymbols, legend, palette, tip} from './chart.js';
+import {add, fold, h, isNumber, list, object, select, table, text} from './dom.js';
+import {count, messages, percent, plural, rate, shortSize, size, time} from './format.js';
+import {badge} from './status.js';
+
+const kPercentiles = [['p50_ns', 'p50', 0.5], ['p90_ns', 'p90', 0.9], ['p99_ns', 'p99', 0.99], ['p999_ns', 'p99.9', 0.999], ['p9999_ns', 'p99.99', 0.9999]];
+
+const rowsOf = (document) => list(document.body.results).map(object).filter((row) => isNumber(row.size_bytes));
+const unsupported = (row, key) => list(row.unsupported_percentiles).includes(key);
+
+/** Groups of the rows of documents that make one line: by operation and kind, in each document. */
+function lines(documents) {
+  const all = [];
+  for (const document of documents) {
+    const groups = new Map();
+    for (const row of rowsOf(document)) {
+      const key = [row.operation, row.kind, row.direction, row.completion].map(text).join('\u0000');
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(row);
+    }
+    for (const rows of groups.values()) all.push({document, rows});
+  }
+  name(all);
+  return all;
+}
+
+/** Names say what tells the lines apart, and no more. */
+function name(all) {
+  const words = ({document, rows: [row]}) => [text(row.operation), text(row.backend), text(row.provider), text(object(document.body.resolved).transport), text(row.device),
+    text(row.kind ?? row.direction).replaceAll('_', ' '), text(row.completion).replaceAll('_', ' '), document.source];
+  const known = all.map(words);
+  const chosen = [0];
+  const distinct = (columns) => new Set(known.map((one) => columns.map((k) => one[k]).join('\u0000'))).size;
+  for (let k = 1; k < (known[0] ?? []).length && distinct(chosen) < all.length; ++k) {
+    if (distinct([...chosen, k]) > distinct(chosen)) chosen.push(k);
+  }
+  all.forEach((line, i) => {
+    line.name = chosen.map((k) => known[i][k]).filter((word) => word !== '').join(', ');
+  });
+}
+
+const logAxis = (title, label, extra = {}) => axis(title, {type: 'log', axisLabel: {formatter: label}, ...extra});
+
+/** Ticks at the sizes that were measured. */
+function sizeAxis(rows) {
+  const sizes = [...new Set(rows.map((row) => row.size_bytes))].sort((a, b) => a - b);
+  return axis('message size', {type: 'log', logBase: 2, nameGap: 28, min: sizes[0], max: sizes[sizes.length - 1],
+    axisTick: {customValues: sizes, lineStyle: {color: palette().line}}, axisLabel: {formatter: shortSize, customValues: sizes}});
+}
+
+function curve({all, title, description, yTitle, format, series, columns}) {
+  const rows = all.flatMap((line) => line.rows);
+  const points = (line, one) => line.rows.filter((row) => isNumber(one.value(row)) && one.value(row) > 0)
+      .sort((a, b) => a.size_bytes - b.size_bytes);
+  const options = (narrow) => ({
+    legend: legend(narrow), grid: {left: narrow ? 62 : 74, right: narrow ? 14 : 24, top: 14, bottom: 78},
+    xAxis: sizeAxis(rows), yAxis: logAxis(yTitle, (value) => format(value, 3), {nameGap: narrow ? 48 : 58}),
+    tooltip: {formatter: ({data, seriesName}) => tip(seriesName, [size(data[0]), format(data[1])]), trigger: 'item', confine: true,
+      backgroundColor: palette().ground, borderColor: palette().line, textStyle: {color: palette().text}},
+    series: all.flatMap((line, i) => series.map((one, k) => ({
+      name: series.length > 1 ? `${line.name}, ${one.name}` : line.name, type: 'line', symbol: kSymbols[(i + k * 3) % kSymbols.length], symbolSize: 8,
+      lineStyle: {width: 2, type: one.dash ?? 'solid'}, color: palette().series[i % palette().series.length],
+      data: points(line, one).map((row) => [row.size_bytes, one.value(row)]),
+    }))),
+  });
+  return figure({title, description, options, tables: () => rowTable(all, title, columns)}).node;
+}
+
+function rowTable(all, caption, columns) {
+  return table(caption, [{name: 'Run'}, {name: 'Size', number: true}, ...columns.map((one) => ({name: one.name, number: true}))],
+      all.flatMap((line) => line.rows.map((row) => [line.name, size(row.size_bytes), ...columns.map((one) => one.text(row))])));
+}
+
+const timeCell = (key) => (row) => {
+  if (!isNumber(row[key])) return '\u2013';
+  return unsupported(row, key) ? h('span', {class: 'weak', title: 'Fewer than 10 samples lie beyond it: a repetition may give quite another.'}, `(${time(row[key])})`) : time(row[key]);
+};
+const kLatencyColumns = [
+  {name: 'samples', text: (row) => count(row.iterations)}, {name: 'min', text: timeCell('min_ns')},
+  ...kPercentiles.map(([key, word]) => ({name: word, text: timeCell(key)})), {name: 'max', text: timeCell('max_ns')},
+];
+
+/** Percentile p at -log10(1 - p): each 9 more takes the same room, which is where tails are to be seen. */
+const nines = (p) => -Math.log10(1 - p);
+
+function percentileChart(all) {
+  const sizes = [...new Set(all.flatMap((line) => line.rows.map((row) => row.size_bytes)))].sort((a, b) => a - b);
+  const state = {size: sizes[0]};
+  const points = (row) => {
+    const known = kPercentiles.filter(([key]) => isNumber(row[key]) && row[key] > 0)
+        .map(([key, word, p]) => ({value: [nines(p), row[key]], word, weak: unsupported(row, key)}));
+    if (isNumber(row.max_ns) && row.max_ns > 0 && row.iterations > 1) {
+      known.push({value: [Math.log10(row.iterations), row.max_ns], word: 'max', weak: true});
+    }
+    return known.sort((a, b) => a.value[0] - b.value[0]);
+  };
+  const marks = new Map(kPercentiles.map(([, word, p]) => [nines(p).toFixed(3), word]));
+  const chosen = () => all.map((line, i) => ({line, i, row: line.rows.find((row) => row.size_bytes === state.size)})).filter((one) => one.row);
+  const options = (narrow) => {
+    const colours = palette();
+    return {
+      legend: legend(narrow), grid: {left: narrow ? 62 : 74, right: narrow ? 18 : 30, top: 14, bottom: 78},
+      xAxis: axis('percentile', {type: 'value', min: 0, max: (extent) => Math.max(4, Math.ceil(extent.max)), nameGap: 28, interval: 1,
+        axisLabel: {formatter: (value) => (value === 0 ? 'p0' : marks.get(value.toFixed(3)) ?? `p${(100 - 100 * 10 ** -value).toFixed(Math.max(0, value - 2))}`)}}),
+      yAxis: logAxis('latency', (value) => time(value, 3), {nameGap: narrow ? 48 : 58}),
+      tooltip: {trigger: 'item', confine: true, backgroundColor: colours.ground, borderColor: colours.line, textStyle: {color: colours.text},
+        formatter: ({data, seriesName}) => tip(seriesName, [`${data.word}: ${time(data.value[1])}`, data.weak && data.word !== 'max' ? 'fewer than 10 samples lie beyond it' : null].filter(Boolean))},
+      series: chosen().map(({line, i, row}) => ({
+        name: line.name, type: 'line', color: colours.series[i % colours.series.length], symbol: kSymbols[i % 4], symbolSize: 8, lineStyle: {width: 2},
+        data: points(row).map((point) => ({...point, itemStyle: point.weak ? {color: colours.ground, borderColor: colours.series[i % colours.series.length], borderWidth: 2} : {}})),
+      })),
+    };
+  };
+  const describe = () => `Latency at each percentile, ${size(state.size)}. Hollow marks rest on fewer than 10 samples beyond them, or are the largest one of all.`;
+  const chart = figure({title: 'Latency by percentile', description: describe(), options,
+    tables: () => rowTable(all, 'Latency by percentile', kLatencyColumns)});
+  if (sizes.length < 2) return chart.node;
+  const choice = select('Size', sizes.map((one) => ({value: String(one), text: size(one)})), (value) => {
+    state.size = Number(value);
+    chart.say(describe());
+    chart.draw();
+  });
+  return h('div', {}, h('div', {class: 'choices'}, choice.node), chart.node);
+}
+
+const several = (all) => new Set(all.flatMap((line) => line.rows.map((row) => row.size_bytes))).size > 1;
+
+function latency(documents) {
+  const all = lines(documents);
+  if (all.length === 0) return [];
+  return [
+    several(all) ? curve({all, title: 'Latency over message size', yTitle: 'latency', format: time,
+      description: 'The median and the 99th percentile of each size; both axes are logarithmic.',
+      series: [{name: 'p50', value: (row) => row.p50_ns}, {name: 'p99', dash: 'dashed', value: (row) => (unsupported(row, 'p99_ns') ? null : row.p99_ns)}],
+      columns: kLatencyColumns}) : null,
+    percentileChart(all),
+  ];
+}
+
+const kBandwidthColumns = [
+  {name: 'messages', text: (row) => count(row.iterations)}, {name: 'depth', text: (row) => text(row.depth)},
+  {name: 'bandwidth', text: (row) => rate(row.bits_per_s)},
+  {name: 'interval', text: (row) => (isNumber(row.bits_per_s_low) ? `${rate(row.bits_per_s_low)} to ${rate(row.bits_per_s_high)}` : '\u2013')},
+  {name: 'message rate', text: (row) => messages(row.messages_per_s)},
+  {name: 'lost', text: (row) => (isNumber(row.lost) ? count(row.lost) : '\u2013')},
+];
+
+function bandwidth(documents) {
+  const all = lines(documents);
+  if (all.length === 0) return [];
+  if (!several(all)) return [rowTable(all, 'Bandwidth', kBandwidthColumns)];
+  return [
+    curve({all, title: 'Bandwidth over message size', yTitle: 'bandwidth', format: rate, description: 'Payload over time; both axes are logarithmic.',
+      series: [{name: 'bandwidth', value: (row) => row.bits_per_s}], columns: kBandwidthColumns}),
+    curve({all, title: 'Message rate over message size', yTitle: 'messages per second', format: (value) => messages(value), description: 'Messages per second; both axes are logarithmic.',
+      series: [{name: 'message rate', value: (row) => row.messages_per_s}], columns: kBandwidthColumns}),
+  ];
+}
+
+const kLoadColumns = [
+  {name: 'load', text: (row) => percent(row.load, 0)}, {name: 'offered', text: (row) => messages(row.offered_messages_per_s)},
+  {name: 'achieved', text: (row) => messages(row.achieved_messages_per_s)}, ...kLatencyColumns, {name: 'knee', text: (row) => (row.knee === true ? 'knee' : '')},
+];
+
+function loadChart(line, bytes) {
+  const rows = line.rows.filter((row) => row.size_bytes === bytes && isNumber(row.offered_messages_per_s)).sort((a, b) => a.offered_messages_per_s - b.offered_messages_per_s);
+  const knee = rows.find((row) => row.knee === true);
+  const keys = [['p50_ns', 'p50', 'solid'], ['p99_ns', 'p99', 'dashed'], ['p999_ns', 'p99.9', 'dotted']];
+  const options = (narrow) => {
+    const colours = palette();
+    return {
+      legend: legend(narrow), grid: {left: narrow ? 62 : 74, right: narrow ? 18 : 30, top: 30, bottom: 78},
+      xAxis: axis('offered messages per second', {type: 'value', nameGap: 28, min: 0, axisLabel: {formatter: (value) => count(value, 3)}}),
+      yAxis: logAxis('latency', (value) => time(value, 3), {nameGap: narrow ? 48 : 58}),
+      tooltip: {trigger: 'item', confine: true, backgroundColor: colours.ground, borderColor: colours.line, textStyle: {color: colours.text},
+        formatter: ({data, seriesName}) => tip(seriesName, [`${messages(data[0])} offered, ${percent(data[2], 0)} of capacity`, time(data[1])])},
+      series: keys.map(([key, word, dash], i) => ({
+        name: word, type: 'line', color: colours.series[i], symbol: kSymbols[i], symbolSize: 8, lineStyle: {width: 2, type: dash},
+        data: rows.filter((row) => isNumber(row[key]) && row[key] > 0 && !unsupported(row, key)).map((row) => [row.offered_messages_per_s, row[key], row.load]),
+        markLine: i === 0 && knee ? {silent: true, symbol: 'none', lineStyle: {color: colours.bad, type: 'dashed', width: 1.5},
+          label: {formatter: 'knee', color: colours.bad, position: 'end'}, data: [{xAxis: knee.offered_messages_per_s}]} : undefined,
+      })),
+    };
+  };
+  const words = knee ? `The knee, the highest load before latency takes off, is at ${messages(knee.offered_messages_per_s)}, ${percent(knee.load, 0)} of capacity.` : 'No knee was found: latency did not take off, or it did at once.';
+  return figure({title: `Latency under load: ${line.name}, ${size(bytes)}`, description: `${words} Measured from each message's intended start.`, options,
+    tables: () => rowTable([{...line, rows}], 'Latency under load', kLoadColumns)}).node;
+}
+
+function load(documents) {
+  return lines(documents).flatMap((line) => [...new Set(line.rows.map((row) => row.size_bytes))].map((bytes) => loadChart(line, bytes)));
+}
+
+function registration(documents) {
+  return documents.map((document) => table(`Registration of memory on ${text(document.body.device)}`, [{name: 'Memory'}, {name: 'Size', number: true}, {name: 'Route'},
+    {name: 'register p50', number: true}, {name: 'p99', number: true}, {name: 'deregister p50', number: true}],
+  rowsOf(document).map((row) => [text(row.memory), size(row.size_bytes), text(row.route), time(row.register_p50_ns), time(row.register_p99_ns), time(row.deregister_p50_ns)])));
+}
+
+/** What one should know before believing a number. */
+function doubts(documents) {
+  const items = [];
+  for (const {source, body} of documents) {
+    if (text(body.error)) items.push(h('li', {}, badge('FAIL', 'ended early'), ` ${source}: ${text(body.error)}`));
+    for (const one of list(body.errors)) items.push(h('li', {}, badge('FAIL'), ` ${source}: ${text(one)}`));
+    for (const one of list(body.suspicions)) items.push(h('li', {}, badge('WARN', 'suspect'), ` ${source}: ${text(object(one).text)}`));
+    for (const row of rowsOf({body})) {
+      if (row.stable === false) items.push(h('li', {}, badge('WARN', 'not stable'), ` ${source}, ${size(row.size_bytes)}: the epochs differed by ${percent(row.spread)}.`));
+    }
+  }
+  return items.length > 0 ? h('ul', {class: 'plain'}, items) : null;
+}
+
+function notes(documents) {
+  const said = new Set(documents.flatMap(({body}) => [...list(body.notes), ...rowsOf({body}).flatMap((row) => list(row.notes))]).map(text));
+  return said.size === 0 ? null : fold(plural(said.size, 'note'), () => h('ul', {}, [...said].map((one) => h('li', {}, one))));
+}
+
+const kTests = {latency: ['Latency', latency], bandwidth: ['Bandwidth', bandwidth], load: ['Latency under load', load], registration: ['Registration', registration]};
+
+/** Sections {title, node} for the runs of each kind of test. */
+export function runSections(documents) {
+  return Object.entries(kTests).map(([test, [title, draw]]) => {
+    const mine = documents.filter((document) => text(document.body.test) === test);
+    if (mine.length === 0) return null;
+    const parts = draw(mine);
+    if (parts.length === 0) parts.push(h('p', {class: 'note'}, 'Nothing was measured.'));
+    return {title, node: add(h('div'), [doubts(mine), ...parts, counters(mine), notes(mine)])};
+  }).filter(Boolean);
+}
+
+function counters(documents) {
+  const rows = documents.flatMap(({source, body}) => ['client', 'server'].flatMap((side) => list(object(body.counters)[side]).map(object)
+      .filter((one) => one.change !== 0).map((one) => [source, side, text(one.device), text(one.name), text(one.class), one.change === null ? 'went backwards' : `${one.at_least === true ? 'at least ' : ''}${text(one.change)}`])));
+  if (rows.length === 0) return null;
+  return fold(`${plural(rows.length, 'counter')} of the hardware that changed meanwhile`, () => table('Counters that changed during the runs',
+      [{name: 'Run'}, {name: 'Side'}, {name: 'Device'}, {name: 'Counter'}, {name: 'Class'}, {name: 'Change', number: true}], rows));
+}
+
+export function runPoints(document) {
+  const {source, body} = document;
+  const points = [];
+  if (text(body.error)) points.push({status: 'FAIL', text: `${source} ended early: ${text(body.error)}`});
+  for (const one of list(body.suspicions)) points.push({status: 'WARN', text: `${source} is suspect: ${text(object(one).text)}`});
+  return points;
+}
