@@ -18,6 +18,7 @@ void add_load(CLI::App& app, Command& command);
 void add_serve(CLI::App& app, Command& command);
 void add_devices(CLI::App& app, Command& command);
 void add_reg(CLI::App& app, Command& command);
+void add_doctor(CLI::App& app, Command& command);
 void add_demo(CLI::App& app, Command& command);
 
 }  // namespace rdmabench::tools

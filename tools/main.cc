@@ -71,6 +71,7 @@ int parse_and_run(int argc, char** argv) {
   add_bw(app, command);
   add_load(app, command);
   add_reg(app, command);
+  add_doctor(app, command);
   add_demo(app, command);
   try {
     app.parse(argc, argv);
