@@ -68,6 +68,7 @@ int parse_and_run(int argc, char** argv) {
   add_reg(app, command);
   add_fabric(app, command);
   add_report(app, command);
+  add_doctor(app, command);
   add_demo(app, command);
   add_compare(app, command);
   add_project(app, command);

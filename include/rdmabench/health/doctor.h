@@ -1,0 +1,76 @@
+// The doctor: checks of one node that need no measurement, no vendor's tool and no privilege.
+//
+// Every check reads files below a root, so that a saved tree gives the same verdicts as the node
+// did. Source of the catalogue: docs/doctor.md, which is checked against checks().
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/health/expectations.h"
+#include "rdmabench/health/file_tree.h"
+#include "rdmabench/health/finding.h"
+
+namespace rdmabench::health {
+
+/// What is known of a check without running it.
+struct CheckInfo {
+  std::string_view id;  ///< "port.state": the group, then the name
+  std::string_view title;
+  std::string_view reads;  ///< P is a port's folder, D a PCI function's, N a network device's
+  std::string_view rule;
+  std::string_view remedy;  ///< one that fits more exactly may stand in the finding
+  std::string_view source;
+  bool compares = false;  ///< what is observed should be alike on all peers
+  bool root = false;      ///< some of what it reads is for root alone
+
+  std::string_view group() const { return id.substr(0, id.find('.')); }
+};
+
+/// Every check, by group. Lives as long as the program.
+std::span<const CheckInfo> checks();
+
+/// Null where there is none of that id.
+const CheckInfo* find_check(std::string_view id) noexcept;
+
+struct DoctorOptions {
+  Expectations expectations;
+  std::vector<std::string> only;  ///< ids and groups; empty: all
+};
+
+/// Runs the checks, each on every subject that it is for. Throws Error(usage) for a name in
+/// `only` that is neither a check nor a group; nothing that a file holds makes it throw.
+Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& options);
+
+/// What another node's doctor wrote.
+struct Peer {
+  std::string host;
+  struct Observation {
+    std::string check, subject, observed;
+  };
+  std::vector<Observation> observations;
+};
+
+/// Reads a document of docs/schema/rdmabench-doctor-1.schema.json. Throws Error(usage), which names
+/// `origin`; trusts nothing in it.
+Peer read_peer(std::string_view json, std::string_view origin);
+
+/// Holds every finding whose check compares() against what the majority of the peers observed
+/// there: of at least two peers that tell, more than half must agree. A finding that differs
+/// becomes WARN, one that had nothing to be compared with and agrees becomes PASS; a WARN or FAIL
+/// stays.
+void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
+
+/// One document of docs/schema/rdmabench-doctor-1.schema.json, ended by a newline.
+std::string to_json(const Diagnosis& diagnosis);
+
+/// RFC 4180, a line for each finding, with the names of the JSON; evidence parted by "; ".
+std::string to_csv(const Diagnosis& diagnosis);
+
+/// For people: what FAILs first, with its remedy; what was skipped, by reason; with `all` what is
+/// well too.
+std::string to_text(const Diagnosis& diagnosis, bool all);
+
+}  // namespace rdmabench::health

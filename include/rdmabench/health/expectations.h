@@ -1,0 +1,48 @@
+// What a user, or a site, expects of a node.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/health/finding.h"
+
+namespace rdmabench::health {
+
+/// One thing that can be expected.
+struct ExpectationKey {
+  std::string_view name;
+  std::string_view meaning;
+  bool number;  ///< the value is a whole number
+};
+
+std::span<const ExpectationKey> expectation_keys();
+
+struct Expectation {
+  std::string value;
+  Source source = Source::user;
+};
+
+/// By key. What the user says goes before what the profile says.
+class Expectations {
+ public:
+  /// "KEY=VALUE". Throws Error(usage) for an unknown key, which lists the known ones, or a value
+  /// that should be a number and is none.
+  void add_user(std::string_view text);
+
+  /// A JSON object of keys and values: {"rate_gbps": 400, "firmware": "28.43.1014"}. A key
+  /// "schema" or "comment" is passed over. Throws Error(usage), which names `origin`.
+  void add_profile(std::string_view json, std::string_view origin);
+
+  /// Null where nobody said anything.
+  const Expectation* find(std::string_view key) const;
+
+ private:
+  void add(std::string_view key, std::string value, Source source);
+
+  std::map<std::string, Expectation, std::less<>> values_;
+};
+
+}  // namespace rdmabench::health

@@ -1,0 +1,61 @@
+// What a check of the node came to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench::health {
+
+enum class Status : std::uint8_t {
+  pass,   ///< read, compared, and as it should be
+  warn,   ///< works, but not as well as it could, or not like its peers
+  fail,   ///< will not work, or is worth a large part of the performance
+  skip,   ///< could not be judged; `reason` says why. Never a pass
+  error,  ///< the file is not what its documentation says
+};
+
+/// "PASS", "WARN", "FAIL", "SKIP", "ERROR".
+std::string_view name(Status status) noexcept;
+
+/// Where an expectation came from.
+enum class Source : std::uint8_t {
+  none,      ///< there was none
+  standard,  ///< a specification, or the documentation of a driver or of a tool
+  derived,   ///< from other facts of this node: rate, MTU, PCIe path, its other ports
+  profile,   ///< the file of --profile
+  peers,     ///< what the majority of the peers has
+  user,      ///< --expect
+};
+
+/// "", "standard", "derived", "profile", "peers", "user".
+std::string_view name(Source source) noexcept;
+
+struct Finding {
+  std::string check;    ///< "port.state"
+  std::string subject;  ///< "mlx5_0:1", "0000:17:00.0", "node"
+  Status status = Status::error;
+  std::string reason;    ///< of SKIP and ERROR
+  std::string observed;  ///< "" if nothing could be read
+  std::string expected;
+  Source source = Source::none;       ///< of `expected`
+  std::string remedy;                 ///< of WARN and FAIL
+  std::vector<std::string> evidence;  ///< the files that were read, under the root
+};
+
+/// How many findings have each status.
+struct Tally {
+  std::uint32_t pass = 0, warn = 0, fail = 0, skip = 0, error = 0;
+};
+
+/// All that `doctor` found on one node.
+struct Diagnosis {
+  std::string host;  ///< the node's own name for itself; "" if it does not tell
+  std::string root;  ///< what was read: "/", a folder, a tar file
+  std::vector<Finding> findings;
+
+  Tally tally() const noexcept;
+};
+
+}  // namespace rdmabench::health

@@ -1,0 +1,313 @@
+// Addresses: what a peer needs to find this node, and the host's rules that get in its way.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "check.h"
+#include "gids.h"
+
+namespace rdmabench::health {
+namespace {
+
+void gid(Probe& probe, const RdmaPort& port) {
+  const auto text = probe.line(port.folder + "/gids/0");
+  if (!text) return;
+  probe.observe(*text);
+  probe.expect("not zero", Source::standard);
+  probe.judge_by(text->find_first_not_of("0:") != std::string::npos, Status::fail);
+}
+
+void roce_v2(Probe& probe, const RdmaPort& port) {
+  if (!port.roce()) return probe.skip("only RoCE chooses among GIDs");
+  const std::vector<Gid> gids = gids_of(probe, port);
+  probe.expect("a RoCE v2 GID of an IP address", Source::standard);
+  std::string others;
+  for (const Gid& gid : gids) {
+    if (gid.routable()) {
+      probe.observe(fmt::format("index {}: {}", gid.index, gid.ipv4() ? gid.address() : gid.text));
+      return probe.pass();
+    }
+    others += fmt::format("{}{}{}", others.empty() ? "" : ", ", gid.type,
+                          gid.link_local() ? " link-local" : "");
+  }
+  probe.observe(others.empty() ? "no GID" : "only " + others);
+  probe.fail();
+}
+
+void gid_interface(Probe& probe, const RdmaPort& port) {
+  if (!port.roce()) return probe.skip("only RoCE ties GIDs to network devices");
+  std::set<std::string> names;
+  bool any = false;
+  for (const Gid& gid : gids_of(probe, port)) {
+    if (gid.interface.empty()) continue;
+    any = true;
+    names.insert(gid.interface);
+    if (gid.interface.find('/') == std::string::npos &&
+        probe.exists("sys/class/net/" + gid.interface)) {
+      continue;
+    }
+    probe.observe(fmt::format("GID {} is of {}, which is not there", gid.index, gid.interface));
+    probe.expect("network devices of this node", Source::derived);
+    return probe.fail();
+  }
+  if (!any) return probe.skip("the port does not tell the network devices of its GIDs");
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  probe.observe(text);
+  probe.expect("network devices of this node", Source::derived);
+  probe.pass();
+}
+
+/// The node's own IPv4 addresses: the lines after which fib_trie says "/32 host LOCAL".
+std::set<std::string> local_addresses(Probe& probe) {
+  std::set<std::string> found;
+  std::string last;
+  for (const std::string& line : lines_of(probe.try_text("proc/net/fib_trie"))) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() == 2 && words[0] == "|--") last = words[1];
+    if (words.size() == 3 && words[0] == "/32" && words[2] == "LOCAL") found.insert(last);
+  }
+  return found;
+}
+
+void gid_address(Probe& probe, const RdmaPort& port) {
+  if (!port.roce()) return probe.skip("only RoCE makes GIDs of addresses");
+  const std::set<std::string> own = local_addresses(probe);
+  if (own.empty()) return probe.skip("proc/net/fib_trie does not tell this node's addresses");
+  probe.expect("an address that this node has", Source::derived);
+  std::set<std::string> seen;
+  for (const Gid& gid : gids_of(probe, port)) {
+    const std::string address = gid.address();
+    if (address.empty()) continue;
+    seen.insert(address);
+    probe.observe(address);
+    if (own.count(address) == 0) return probe.fail();
+  }
+  if (seen.empty()) return probe.skip("no GID of this port is an IPv4 address");
+  probe.pass();
+}
+
+/// The index of the GID that a peer would be told: RoCE v2 of an IPv4 address before one of IPv6.
+const Gid* best(const std::vector<Gid>& gids) {
+  const Gid* found = nullptr;
+  for (const Gid& gid : gids) {
+    if (!gid.routable()) continue;
+    if (found == nullptr || (gid.ipv4() && !found->ipv4())) found = &gid;
+  }
+  return found;
+}
+
+void gid_index(Probe& probe) {
+  std::string observed;
+  std::set<std::uint64_t> indices;
+  for (const RdmaDevice& device : probe.node().devices) {
+    for (const RdmaPort& port : device.ports) {
+      if (!port.roce()) continue;
+      const std::vector<Gid> gids = gids_of(probe, port);
+      const Gid* const one = best(gids);
+      if (one == nullptr) continue;
+      indices.insert(one->index);
+      observed += fmt::format("{}{} {}", observed.empty() ? "" : ", ", port.name, one->index);
+    }
+  }
+  if (indices.empty()) return probe.skip("no port has a RoCE v2 GID of an IP address");
+  if (indices.size() == 1) observed = std::to_string(*indices.begin());
+  if (probe.expectation("gid_index") != nullptr) return probe.compare("gid_index", observed);
+  probe.observe(observed);
+  probe.expect("one index for all ports", Source::derived);
+  probe.judge_by(indices.size() == 1, Status::warn);
+}
+
+/// The kernel takes the larger of the two for most of these settings.
+std::optional<std::uint64_t> setting(Probe& probe, const std::string& interface,
+                                     const std::string& name) {
+  const auto all = probe.number("proc/sys/net/ipv4/conf/all/" + name);
+  if (!all) return std::nullopt;
+  const auto own = probe.number("proc/sys/net/ipv4/conf/" + interface + "/" + name);
+  if (!own) return std::nullopt;
+  return std::max(*all, *own);
+}
+
+void rp_filter(Probe& probe) {
+  const std::vector<std::string> interfaces = probe.node().roce_interfaces();
+  if (interfaces.size() < 2) return probe.skip("fewer than two RoCE network devices");
+  std::string strict;
+  for (const std::string& interface : interfaces) {
+    const auto value = setting(probe, interface, "rp_filter");
+    if (!value) return;
+    if (*value == 1) strict += (strict.empty() ? "" : ", ") + interface;
+  }
+  probe.observe(strict.empty() ? "not strict on any" : "strict on " + strict);
+  probe.expect("0 or 2", Source::standard);
+  probe.judge_by(strict.empty(), Status::warn);
+}
+
+/// Networks of /proc/net/route that an interface is on without a gateway: destination/mask.
+std::map<std::string, std::set<std::string>> networks(Probe& probe) {
+  std::map<std::string, std::set<std::string>> found;
+  for (const std::string& line : lines_of(probe.try_text("proc/net/route"))) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() < 8 || words[2] != "00000000" || words[1] == "00000000") continue;
+    found[words[1] + '/' + words[7]].insert(words[0]);
+  }
+  return found;
+}
+
+/// The RoCE network devices that share a network with another one.
+std::set<std::string> sharing(Probe& probe) {
+  const std::vector<std::string> interfaces = probe.node().roce_interfaces();
+  std::set<std::string> shared;
+  for (const auto& [network, members] : networks(probe)) {
+    std::set<std::string> here;
+    for (const std::string& interface : interfaces) {
+      if (members.count(interface) != 0) here.insert(interface);
+    }
+    if (here.size() > 1) shared.insert(here.begin(), here.end());
+  }
+  return shared;
+}
+
+void arp(Probe& probe) {
+  if (probe.node().roce_interfaces().size() < 2) {
+    return probe.skip("fewer than two RoCE network devices");
+  }
+  if (!probe.text("proc/net/route")) return;
+  const std::set<std::string> shared = sharing(probe);
+  if (shared.empty()) {
+    probe.observe("every RoCE network device is on a network of its own");
+    probe.expect("a network of its own, or arp_ignore 1 and arp_announce 2", Source::derived);
+    return probe.pass();
+  }
+  std::string loose;
+  for (const std::string& interface : shared) {
+    const auto ignore = setting(probe, interface, "arp_ignore");
+    const auto announce = ignore ? setting(probe, interface, "arp_announce") : std::nullopt;
+    if (!announce) return;
+    if (*ignore < 1 || *announce < 2) {
+      loose += fmt::format("{}{} {}/{}", loose.empty() ? "" : ", ", interface, *ignore, *announce);
+    }
+  }
+  probe.observe(loose.empty() ? "arp_ignore and arp_announce are set" : "one network: " + loose);
+  probe.expect("arp_ignore 1 and arp_announce 2 where they share a network", Source::standard);
+  probe.judge_by(loose.empty(), Status::warn);
+}
+
+void routes(Probe& probe) {
+  const std::vector<std::string> interfaces = probe.node().roce_interfaces();
+  if (interfaces.empty()) return probe.skip("this node has no RoCE network device");
+  if (!probe.text("proc/net/route")) return;
+  const auto all = networks(probe);
+  std::string missing;
+  for (const std::string& interface : interfaces) {
+    const bool routed = std::any_of(all.begin(), all.end(), [&](const auto& network) {
+      return network.second.count(interface) != 0;
+    });
+    if (!routed) missing += (missing.empty() ? "" : ", ") + interface;
+  }
+  probe.observe(missing.empty() ? "each has its network" : "no network on " + missing);
+  probe.expect("a route of its own for each RoCE network device", Source::derived);
+  if (!missing.empty()) return probe.warn();
+  if (!sharing(probe).empty()) {
+    return probe.skip("some share a network, and routing rules are in no file: see ip rule");
+  }
+  probe.pass();
+}
+
+void neighbours(Probe& probe) {
+  const Expectation* const nodes = probe.expectation("nodes");
+  const auto most = probe.number("proc/sys/net/ipv4/neigh/default/gc_thresh3");
+  if (!most) return;
+  probe.observe(std::to_string(*most));
+  if (nodes == nullptr) return probe.skip("needs the number of nodes: --expect nodes=N");
+  const std::size_t rails = std::max<std::size_t>(probe.node().roce_interfaces().size(), 1);
+  const std::uint64_t wanted = to_number(nodes->value).value_or(0) * rails;
+  probe.expect(fmt::format("at least {}: {} nodes, {} rails", wanted, nodes->value, rails),
+               nodes->source);
+  probe.judge_by(*most >= wanted, Status::fail);
+}
+
+std::string manager_file(const RdmaPort& port, std::string_view name) {
+  return fmt::format("sys/kernel/config/rdma_cm/{}/ports/{}/{}", port.device->name, port.number,
+                     name);
+}
+
+void manager_mode(Probe& probe, const RdmaPort& port) {
+  if (!port.roce()) return probe.skip("only RoCE has modes");
+  const auto mode = probe.line(manager_file(port, "default_roce_mode"));
+  if (!mode) return;
+  probe.observe(*mode);
+  probe.expect("RoCE v2", Source::standard);
+  probe.judge_by(*mode == "RoCE v2", Status::warn);
+}
+
+void manager_tos(Probe& probe, const RdmaPort& port) {
+  if (!port.roce()) return probe.skip("only RoCE has a type of service");
+  const auto tos = probe.number(manager_file(port, "default_roce_tos"));
+  if (tos) probe.compare("tos", std::to_string(*tos));
+}
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"address.gid", "The port has a GID", "P/gids/0", "FAIL if it is zero",
+      "InfiniBand: the subnet manager sets it. RoCE: bring the network device up.",
+      "sysfs-class-infiniband"},
+     gid},
+    {{"address.roce_v2", "A RoCE v2 GID of an IP address", "P/{gids,gid_attrs/types}/*",
+      "RoCE: FAIL without one that is not link-local",
+      "Give the network device an IP address: ip address add, and in the network configuration.",
+      "NCCL net_ib connect.cc; sysfs-class-infiniband"},
+     roce_v2},
+    {{"address.gid_interface", "GIDs are of this node's network devices", "P/gid_attrs/ndevs/*, N",
+      "RoCE: FAIL if one is not there",
+      "Restart the network device; in a container hand it in together with the RDMA device.",
+      "sysfs-class-infiniband"},
+     gid_interface},
+    {{"address.gid_address", "GIDs are of this node's addresses", "P/gids/*, proc/net/fib_trie",
+      "RoCE: FAIL if an IPv4 GID is no address of the node",
+      "The GID table is stale, or of another network namespace: take the link down and up again.",
+      "sysfs-class-infiniband; Linux fib_trie"},
+     gid_address},
+    {{"address.gid_index", "One GID index for all ports", "P/{gids,gid_attrs/types}/*",
+      "WARN if the ports differ, or not the expected one",
+      "Do not set NCCL_IB_GID_INDEX (NCCL 2.21 and later chooses), or make the addresses alike.",
+      "NCCL environment variables, NCCL_IB_GID_INDEX", true},
+     gid_index},
+    {{"address.rp_filter", "Reverse path filter", "proc/sys/net/ipv4/conf/*/rp_filter",
+      "two RoCE devices or more: WARN if strict (1)",
+      "sysctl -w net.ipv4.conf.all.rp_filter=2, and the same for each of them.",
+      "Linux ip-sysctl; IBM SMC-R guide"},
+     rp_filter},
+    {{"address.arp", "Each address answers on its own device",
+      "proc/sys/net/ipv4/conf/*/{arp_ignore,arp_announce}, proc/net/route",
+      "RoCE devices on one network: WARN without arp_ignore 1 and arp_announce 2",
+      "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2.",
+      "Linux ip-sysctl; IBM SMC-R guide"},
+     arp},
+    {{"address.routes", "Each rail has its route", "proc/net/route",
+      "WARN if a RoCE device has no network; SKIP if some share one",
+      "Give the network device an address and a network; with several on one network, a routing "
+      "rule for each.",
+      "RoCE multi-rail guides; rdma_cm(7)"},
+     routes},
+    {{"address.neighbours", "Neighbour table", "proc/sys/net/ipv4/neigh/default/gc_thresh3",
+      "FAIL if smaller than nodes times rails (--expect nodes=N)",
+      "sysctl -w net.ipv4.neigh.default.gc_thresh3=N, gc_thresh2 and gc_thresh1 below it.",
+      "Linux ip-sysctl; OCI meshpinger"},
+     neighbours},
+    {{"address.cm_mode", "Mode of the connection manager",
+      "sys/kernel/config/rdma_cm/*/ports/*/default_roce_mode", "RoCE: WARN unless RoCE v2",
+      "cma_roce_mode -d DEVICE -p PORT -m 2.", "Linux configfs-rdma_cm; mlnx-tools", false, true},
+     manager_mode},
+    {{"address.cm_tos", "Type of service of the connection manager",
+      "sys/kernel/config/rdma_cm/*/ports/*/default_roce_tos", "WARN if not the expected one",
+      "cma_roce_tos -d DEVICE -p PORT -t TOS.", "Linux configfs-rdma_cm; mlnx-tools", true, true},
+     manager_tos},
+});
+
+}  // namespace
+
+std::span<const Check> address_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,261 @@
+// What the ports have counted since their driver was loaded.
+//
+// Nothing is known of when it was counted: so nothing here FAILs, and errors are judged by their
+// number per day of the node's uptime, which is an upper bound of the time they took. A difference
+// over a run is a run's business (health/counters.h).
+#include <algorithm>
+#include <array>
+
+#include "check.h"
+#include "rdmabench/health/counter_names.h"
+
+namespace rdmabench::health {
+namespace {
+
+constexpr double kSecondsPerDay = 86400;
+
+/// The thresholds are those of rdma-core's etc/error_thresholds, taken for a day.
+constexpr double kErrorsPerDay = 10;
+constexpr double kDiscardsPerDay = 100;
+
+void per_day(Probe& probe, std::string_view what, std::uint64_t count, double most) {
+  const auto up = uptime_s(probe);
+  if (!up || *up <= 0) return probe.skip("the node does not tell for how long it has been up");
+  const double days = std::max(*up / kSecondsPerDay, 1.0);
+  probe.observe(fmt::format("{} {} in at most {:.1f} days", count, what, *up / kSecondsPerDay));
+  probe.expect(fmt::format("at most {:g} a day", most), Source::standard);
+  probe.judge_by(static_cast<double>(count) <= most * days, Status::warn);
+}
+
+void port_counter(Probe& probe, const RdmaPort& port, const std::string& name, double most) {
+  const auto count = probe.number(port.folder + "/counters/" + name);
+  if (count) per_day(probe, name, *count, most);
+}
+
+void symbol_error(Probe& probe, const RdmaPort& port) {
+  port_counter(probe, port, "symbol_error", kErrorsPerDay);
+}
+
+void link_error_recovery(Probe& probe, const RdmaPort& port) {
+  port_counter(probe, port, "link_error_recovery", kErrorsPerDay);
+}
+
+void link_downed(Probe& probe, const RdmaPort& port) {
+  port_counter(probe, port, "link_downed", kErrorsPerDay);
+}
+
+void rcv_errors(Probe& probe, const RdmaPort& port) {
+  port_counter(probe, port, "port_rcv_errors", kErrorsPerDay);
+}
+
+void remote_physical(Probe& probe, const RdmaPort& port) {
+  port_counter(probe, port, "port_rcv_remote_physical_errors", kDiscardsPerDay);
+}
+
+void integrity(Probe& probe, const RdmaPort& port) {
+  port_counter(probe, port, "local_link_integrity_errors", 0);
+}
+
+void overrun(Probe& probe, const RdmaPort& port) {
+  port_counter(probe, port, "excessive_buffer_overrun_errors", 0);
+}
+
+void constraint(Probe& probe, const RdmaPort& port) {
+  const auto sent = probe.number(port.folder + "/counters/port_xmit_constraint_errors");
+  if (!sent) return;
+  const auto received = probe.number(port.folder + "/counters/port_rcv_constraint_errors");
+  if (received) per_day(probe, "constraint errors", *sent + *received, 0);
+}
+
+void xmit_discards(Probe& probe, const RdmaPort& port) {
+  port_counter(probe, port, "port_xmit_discards", kDiscardsPerDay);
+}
+
+void xmit_wait(Probe& probe, const RdmaPort& port) {
+  const auto waited = probe.number(port.folder + "/counters/port_xmit_wait");
+  if (!waited) return;
+  const auto words = probe.number(port.folder + "/counters/port_xmit_data");
+  if (!words) return;
+  probe.observe(fmt::format("waited {} ticks to send {} words", *waited, *words));
+  probe.expect("fewer ticks of waiting than words sent", Source::derived);
+  constexpr std::uint64_t kTooFew = 1000000;
+  if (*words < kTooFew) return probe.skip("too little was sent to judge it");
+  probe.judge_by(*waited < *words, Status::warn);
+}
+
+/// The largest of the device's counters of a class, or of some names. Two files may count one
+/// event, so they are not added up.
+struct Largest {
+  bool any = false;
+  std::string name;
+  std::uint64_t value = 0;
+};
+
+template <class Wanted>
+Largest largest(Probe& probe, const RdmaPort& port, Wanted wanted) {
+  Largest most;
+  for (const std::string& folder : {port.folder, port.device->folder}) {
+    for (const std::string& file : probe.list(folder + "/hw_counters")) {
+      const CounterFile* const row = find_counter(port.device->driver, file);
+      if (row == nullptr || !wanted(*row)) continue;
+      const auto value = probe.try_number(folder + "/hw_counters/" + file);
+      if (!value) continue;
+      if (!most.any || *value > most.value) most = {true, file, *value};
+    }
+  }
+  return most;
+}
+
+bool is_class(const CounterFile& row, CounterClass kind) {
+  const NeutralName* const neutral = find_neutral(row.neutral);
+  return neutral != nullptr && neutral->kind == kind;
+}
+
+/// How many packets the port has sent; 0 where nobody counts.
+std::uint64_t packets_sent(Probe& probe, const RdmaPort& port) {
+  if (const auto sent = probe.try_number(port.folder + "/counters/port_xmit_packets")) return *sent;
+  return largest(probe, port, [](const CounterFile& row) { return row.neutral == "sent_packets"; })
+      .value;
+}
+
+void share_of_packets(Probe& probe, const RdmaPort& port, const Largest& most, double limit) {
+  if (!most.any) return probe.skip("the device counts nothing of the kind");
+  const std::uint64_t sent = packets_sent(probe, port);
+  probe.observe(fmt::format("{} = {} of {} packets", most.name, most.value, sent));
+  probe.expect(fmt::format("at most one in {:g} packets", 1 / limit), Source::standard);
+  constexpr std::uint64_t kTooFew = 100000;
+  if (most.value == 0) return probe.pass();
+  if (sent < kTooFew) return probe.skip("too few packets were sent to judge it");
+  probe.judge_by(static_cast<double>(most.value) <= limit * static_cast<double>(sent),
+                 Status::warn);
+}
+
+void retransmissions(Probe& probe, const RdmaPort& port) {
+  share_of_packets(
+      probe, port,
+      largest(probe, port,
+              [](const CounterFile& row) { return is_class(row, CounterClass::retransmission); }),
+      1e-5);
+}
+
+void not_ready(Probe& probe, const RdmaPort& port) {
+  share_of_packets(probe, port,
+                   largest(probe, port,
+                           [](const CounterFile& row) {
+                             return is_class(row, CounterClass::receiver_not_ready);
+                           }),
+                   1e-3);
+}
+
+void damaged(Probe& probe, const RdmaPort& port) {
+  const Largest most =
+      largest(probe, port, [](const CounterFile& row) { return row.neutral == "icrc_errors"; });
+  if (!most.any) return probe.skip("the device counts nothing of the kind");
+  per_day(probe, most.name, most.value, 0);
+}
+
+void given_up(Probe& probe, const RdmaPort& port) {
+  const Largest most = largest(probe, port, [](const CounterFile& row) {
+    return row.neutral == "ack_retries_exceeded" || row.neutral == "rnr_retries_exceeded";
+  });
+  if (!most.any) return probe.skip("the device counts nothing of the kind");
+  per_day(probe, most.name, most.value, kErrorsPerDay);
+}
+
+void interface_counter(Probe& probe, const RdmaPort& port, const std::string& name, double most) {
+  if (port.interface.empty()) return probe.skip("no network device belongs to the port");
+  const auto count = probe.number("sys/class/net/" + port.interface + "/statistics/" + name);
+  if (count) per_day(probe, name, *count, most);
+}
+
+void crc(Probe& probe, const RdmaPort& port) {
+  interface_counter(probe, port, "rx_crc_errors", kErrorsPerDay);
+}
+
+void missed(Probe& probe, const RdmaPort& port) {
+  interface_counter(probe, port, "rx_missed_errors", kDiscardsPerDay);
+}
+
+constexpr std::string_view kBadLink =
+    "The link is bad: clean or reseat the transceiver, then change the cable.";
+constexpr std::string_view kThresholds = "rdma-core etc/error_thresholds; sysfs-class-infiniband";
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"counter.symbol_error", "Symbol errors", "P/counters/symbol_error, proc/uptime",
+      "WARN above 10 a day", kBadLink, kThresholds},
+     symbol_error},
+    {{"counter.link_error_recovery", "Link recoveries",
+      "P/counters/link_error_recovery, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds},
+     link_error_recovery},
+    {{"counter.link_downed", "Link failures", "P/counters/link_downed, proc/uptime",
+      "WARN above 10 a day", kBadLink, kThresholds},
+     link_downed},
+    {{"counter.receive_errors", "Packets received with an error",
+      "P/counters/port_rcv_errors, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds},
+     rcv_errors},
+    {{"counter.remote_physical", "Packets damaged elsewhere in the fabric",
+      "P/counters/port_rcv_remote_physical_errors, proc/uptime",
+      "WARN above 100 a day; this node is not to blame",
+      "This node is not at fault: another link of the fabric damaged them. Find it by the symbol errors of the "
+      "switches (ibqueryerrors).",
+      kThresholds},
+     remote_physical},
+    {{"counter.link_integrity", "Link integrity errors",
+      "P/counters/local_link_integrity_errors, proc/uptime", "WARN above 0", kBadLink, kThresholds},
+     integrity},
+    {{"counter.buffer_overrun", "Buffer overruns",
+      "P/counters/excessive_buffer_overrun_errors, proc/uptime", "WARN above 0",
+      "Flow control fails on this link: look at the virtual lanes of both ends, and at the cable.",
+      kThresholds},
+     overrun},
+    {{"counter.constraint", "Partition violations",
+      "P/counters/port_{xmit,rcv}_constraint_errors, proc/uptime", "WARN above 0",
+      "Somebody uses a partition key that is not allowed here: look at the partitions.",
+      kThresholds},
+     constraint},
+    {{"counter.transmit_discards", "Packets not sent", "P/counters/port_xmit_discards, proc/uptime",
+      "WARN above 100 a day", "The port was down or congested: look for a slow receiver behind it.",
+      kThresholds},
+     xmit_discards},
+    {{"counter.transmit_wait", "Waiting for credits", "P/counters/{port_xmit_wait,port_xmit_data}",
+      "WARN if ticks waited exceed words sent",
+      "The fabric behind this port is congested, or a receiver is slow: look at its counters.",
+      "sysfs-class-infiniband; the ratio is a rule of thumb"},
+     xmit_wait},
+    {{"counter.retransmissions", "Packets sent again",
+      "P/hw_counters, P/counters/port_xmit_packets", "WARN above 1 in 100,000 packets",
+      "Packets are lost: look at PFC and ECN of RoCE, at discards of the switches, at cables.",
+      "docs/counters.md; the share is a rule of thumb"},
+     retransmissions},
+    {{"counter.receiver_not_ready", "Receivers without a buffer",
+      "P/hw_counters, P/counters/port_xmit_packets", "WARN above 1 in 1,000 packets",
+      "A program posts too few receives; the network is not to blame.",
+      "docs/counters.md; the share is a rule of thumb"},
+     not_ready},
+    {{"counter.damaged", "Packets with a wrong checksum", "P/hw_counters, proc/uptime",
+      "WARN above 0",
+      "Something on the way damages packets after the link's checksum: a switch or a card.",
+      "NCCL troubleshooting; docs/counters.md"},
+     damaged},
+    {{"counter.given_up", "Connections given up", "P/hw_counters, proc/uptime",
+      "WARN above 10 a day",
+      "Peers did not answer: nodes that died, or a path that loses everything.",
+      "docs/counters.md"},
+     given_up},
+    {{"counter.crc", "Ethernet frames with a wrong checksum",
+      "N/statistics/rx_crc_errors, proc/uptime", "WARN above 10 a day", kBadLink,
+      "Linux sysfs-class-net-statistics"},
+     crc},
+    {{"counter.missed", "Frames that found no buffer in the host",
+      "N/statistics/rx_missed_errors, proc/uptime", "WARN above 100 a day",
+      "Enlarge the receive rings: ethtool -G IF rx N.", "Linux sysfs-class-net-statistics"},
+     missed},
+});
+
+}  // namespace
+
+std::span<const Check> counter_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

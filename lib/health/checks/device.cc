@@ -1,0 +1,233 @@
+// Which RDMA devices there are, and whether a program can use them.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+void count(Probe& probe) {
+  const std::size_t devices = probe.node().devices.size();
+  probe.compare("devices", std::to_string(devices), Status::fail);
+  const Expectation* const wanted = probe.expectation("devices");
+  if (wanted != nullptr && devices > to_number(wanted->value).value_or(devices)) probe.warn();
+}
+
+void registered(Probe& probe) {
+  const std::vector<PciFunction>& functions = probe.node().rdma_functions;
+  if (functions.empty()) {
+    return probe.skip("no PCI function of this node is one that always carries RDMA");
+  }
+  std::string missing;
+  for (const PciFunction& function : functions) {
+    if (probe.list(function.folder + "/infiniband").empty()) missing += ' ' + function.address;
+  }
+  probe.observe(missing.empty() ? fmt::format("all {}", functions.size()) : "none for" + missing);
+  probe.expect(fmt::format("an RDMA device for each of {} PCI functions", functions.size()),
+               Source::derived);
+  probe.judge_by(missing.empty(), Status::fail);
+}
+
+/// The name of the device's node below /dev/infiniband; "" for none.
+std::string uverbs_of(Probe& probe, const RdmaDevice& device) {
+  for (const std::string& name : probe.list("sys/class/infiniband_verbs")) {
+    if (!name.starts_with("uverbs")) continue;
+    if (probe.try_line("sys/class/infiniband_verbs/" + name + "/ibdev") == device.name) return name;
+  }
+  return "";
+}
+
+/// "opens", or the errno's name; "" where it is not there, none where nobody tried.
+std::optional<std::string> opening(Probe& probe, const std::string& node) {
+  const auto facts = probe.text("rdmabench/dev_nodes");
+  if (!facts) {
+    probe.skip("nobody tried to open the device nodes: this is a saved tree without facts");
+    return std::nullopt;
+  }
+  return value_after(*facts, "infiniband/" + node);
+}
+
+void uverbs(Probe& probe, const RdmaDevice& device) {
+  probe.expect("a device node that opens", Source::standard);
+  const std::string node = uverbs_of(probe, device);
+  if (node.empty()) {
+    probe.observe("no uverbs device");
+    return probe.fail("Load the module: modprobe ib_uverbs.");
+  }
+  const auto state = opening(probe, node);
+  if (!state) return;
+  probe.observe(fmt::format("/dev/infiniband/{} {}", node,
+                            state->empty()      ? "is not there"
+                            : *state == "opens" ? "opens"
+                                                : "does not open: " + *state));
+  probe.judge_by(*state == "opens", Status::fail);
+}
+
+void rdma_cm(Probe& probe) {
+  const auto& devices = probe.node().devices;
+  const bool wanted = std::any_of(devices.begin(), devices.end(),
+                                  [](const RdmaDevice& device) { return device.driver != "efa"; });
+  if (!wanted) return probe.skip("no device here uses the RDMA connection manager");
+  const auto state = opening(probe, "rdma_cm");
+  if (!state) return;
+  probe.expect("a device node that opens", Source::standard);
+  probe.observe("/dev/infiniband/rdma_cm " + (state->empty() ? "is not there" : *state));
+  probe.judge_by(*state == "opens", Status::warn);
+}
+
+void abi(Probe& probe) {
+  if (probe.node().devices.empty()) return probe.skip("this node has no RDMA device");
+  const auto version = probe.number("sys/class/infiniband_verbs/abi_version");
+  if (!version) return;
+  probe.observe(std::to_string(*version));
+  probe.expect("6", Source::standard);
+  probe.judge_by(*version == 6, Status::fail);
+}
+
+void umad_abi(Probe& probe) {
+  const auto& devices = probe.node().devices;
+  const bool wanted = std::any_of(devices.begin(), devices.end(), [](const RdmaDevice& device) {
+    return std::any_of(device.ports.begin(), device.ports.end(),
+                       [](const RdmaPort& port) { return port.infiniband(); });
+  });
+  if (!wanted) return probe.skip("this node has no InfiniBand port");
+  probe.expect("5", Source::standard);
+  const auto version = probe.number("sys/class/infiniband_mad/abi_version");
+  if (!version) return;
+  probe.observe(std::to_string(*version));
+  probe.judge_by(*version == 5, Status::warn);
+}
+
+void names(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip("a device without a PCI function");
+  std::string observed;
+  for (const RdmaPort& port : device.ports) {
+    if (port.interface.empty()) continue;
+    const std::string folder = probe.resolve("sys/class/net/" + port.interface + "/device");
+    const PciFunction function = pci_function(folder);
+    if (function.address.empty()) continue;  // a bond or a VLAN is above several
+    observed +=
+        fmt::format("{}{} at {}", observed.empty() ? "" : ", ", port.interface, function.address);
+    probe.expect("the PCI function of the device, " + device.pci.address, Source::derived);
+    probe.observe(observed);
+    if (function.address != device.pci.address) return probe.fail();
+  }
+  if (observed.empty()) return probe.skip("no network device of its own belongs to it");
+  probe.pass();
+}
+
+void firmware(Probe& probe, const RdmaDevice& device) {
+  const auto version = probe.line(device.folder + "/fw_ver");
+  if (!version) return;
+  probe.compare("firmware", *version);
+  if (probe.expectation("firmware") != nullptr) return;
+  const std::string board = probe.try_line(device.folder + "/board_id");
+  std::size_t alike = 0;
+  for (const RdmaDevice& other : probe.node().devices) {
+    if (&other == &device || board.empty()) continue;
+    if (probe.try_line(other.folder + "/board_id") != board) continue;
+    const std::string theirs = probe.try_line(other.folder + "/fw_ver");
+    probe.expect(fmt::format("{}, as {} of the same board has", theirs, other.name),
+                 Source::derived);
+    if (theirs != *version) return probe.warn();
+    ++alike;
+  }
+  if (alike > 0) probe.pass();
+}
+
+void guid(Probe& probe, const RdmaDevice& device) {
+  if (device.driver == "efa") return probe.skip("EFA has no node GUID to rely on");
+  const auto own = probe.line(device.folder + "/node_guid");
+  if (!own) return;
+  probe.observe(*own);
+  probe.expect("one that is not zero and no other device has", Source::standard);
+  if (own->find_first_not_of("0:") == std::string::npos) return probe.fail();
+  for (const RdmaDevice& other : probe.node().devices) {
+    if (&other == &device || probe.try_line(other.folder + "/node_guid") != *own) continue;
+    probe.observe(fmt::format("{}, and {} has the same", *own, other.name));
+    return probe.fail();
+  }
+  probe.pass();
+}
+
+void mixed(Probe& probe) {
+  std::set<std::string> kinds;
+  std::string observed;
+  for (const RdmaDevice& device : probe.node().devices) {
+    for (const RdmaPort& port : device.ports) {
+      const double rate = rate_gbps(probe.try_line(port.folder + "/rate"));
+      if (rate == 0) continue;
+      kinds.insert(fmt::format("{} {:g} Gb/s", port.link_layer, rate));
+      observed += fmt::format("{}{} {} {:g} Gb/s", observed.empty() ? "" : ", ", port.name,
+                              port.link_layer, rate);
+    }
+  }
+  if (kinds.empty()) return probe.skip("no port tells its rate");
+  probe.observe(kinds.size() == 1 ? "all " + *kinds.begin() : observed);
+  probe.expect("ports of one link layer and rate", Source::derived);
+  probe.judge_by(kinds.size() == 1, Status::warn);
+}
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"device.count", "Number of RDMA devices", "sys/class/infiniband",
+      "FAIL with fewer than expected, WARN with more",
+      "Look for the missing device with lspci; load its driver, reseat it, or hand it to the container.",
+      "facebookresearch/gcm check_hca", true},
+     count},
+    {{"device.registered", "Every RDMA function is an RDMA device",
+      "sys/bus/pci/devices/*/{class,vendor,device,infiniband}",
+      "FAIL if an InfiniBand or EFA function has no RDMA device",
+      "Load the driver of that PCI function (mlx5_ib, efa) and read the kernel's log for why it failed.",
+      "PCI Code and ID Assignment, class 0207h"},
+     registered},
+    {{"device.uverbs", "A program may open the device",
+      "sys/class/infiniband_verbs/*/ibdev, /dev/infiniband/uverbs*",
+      "FAIL without a node, or if it does not open",
+      "Load ib_uverbs; allow users to read and write the node; start a container with "
+      "--device=/dev/infiniband.",
+      "rdma-core Documentation/udev.md"},
+     uverbs},
+    {{"device.rdma_cm", "The RDMA connection manager opens", "/dev/infiniband/rdma_cm",
+      "WARN if it does not open; SKIP on EFA",
+      "Load the module: modprobe rdma_ucm; in a container add --device=/dev/infiniband/rdma_cm.",
+      "rdma_cm(7)"},
+     rdma_cm},
+    {{"device.abi", "Kernel and libibverbs speak alike", "sys/class/infiniband_verbs/abi_version",
+      "FAIL if it is not 6", "Install kernel modules and rdma-core of one release.",
+      "Linux include/uapi/rdma/ib_user_verbs.h"},
+     abi},
+    {{"device.umad_abi", "Kernel and libibumad speak alike", "sys/class/infiniband_mad/abi_version",
+      "InfiniBand: WARN if it is not 5", "Load ib_umad of the same release as rdma-core.",
+      "mej/nhc HW_IB_UMAD_ABI_VER; Linux include/uapi/rdma/ib_user_mad.h"},
+     umad_abi},
+    {{"device.names", "The network device belongs to the same card", "N/device, D",
+      "FAIL if the port's network device is on another PCI function",
+      "Name the devices by PCI address in udev, and look for a container with a foreign one.",
+      "facebookresearch/gcm MLX5_MISMATCH"},
+     names},
+    {{"device.firmware", "Firmware", "sys/class/infiniband/*/{fw_ver,board_id}",
+      "WARN if not the expected one, or unlike other devices of the same board",
+      "Bring all cards to one firmware with the vendor's tool, and restart the node.",
+      "facebookresearch/gcm check_hca", true},
+     firmware},
+    {{"device.guid", "Node GUID", "sys/class/infiniband/*/node_guid",
+      "FAIL if it is zero or twice on the node",
+      "Give the virtual function a GUID: ip link set ... vf N node_guid; or restart the driver.",
+      "InfiniBand specification 1.7, 3.5.1"},
+     guid},
+    {{"device.mixed", "Devices of one kind", "P/{rate,link_layer}",
+      "WARN if ports differ in link layer or rate",
+      "Leave the odd one out of the job: NCCL_IB_HCA, UCX_NET_DEVICES, or --device.",
+      "stas00/ml-engineering network/debug"},
+     mixed},
+});
+
+}  // namespace
+
+std::span<const Check> device_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

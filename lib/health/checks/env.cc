@@ -1,0 +1,231 @@
+// Environment variables that turn the fast way off. Those of environment_names() are looked at, and
+// no other. Nothing is expected where a variable is not set: that is a PASS, for the doctor saw
+// that it is not.
+#include <algorithm>
+#include <array>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+/// False, and SKIP, where nobody looked.
+bool looked(Probe& probe) {
+  const bool facts = probe.text("rdmabench/environment").has_value();
+  if (!facts) probe.skip("nobody looked at the environment: this is a saved tree without facts");
+  return facts;
+}
+
+/// The value; none, and a verdict, where it is not set or nobody looked.
+std::optional<std::string> value(Probe& probe, std::string_view name, std::string expected) {
+  if (!looked(probe)) return std::nullopt;
+  probe.expect(std::move(expected), Source::standard);
+  auto found = environment(probe, name);
+  probe.observe(found ? fmt::format("{}={}", name, *found) : "not set");
+  if (!found) probe.pass();
+  return found;
+}
+
+void ib_disable(Probe& probe) {
+  if (const auto text = value(probe, "NCCL_IB_DISABLE", "not set, or 0")) {
+    probe.judge_by(*text == "0" || probe.node().devices.empty(), Status::warn);
+  }
+}
+
+std::vector<std::string> parts_of(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::string_view one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(one.size() + 1, list.size()));
+    if (!one.empty()) parts.emplace_back(one);
+  }
+  return parts;
+}
+
+/// "=" means exactly, "^" all but; otherwise the beginning of a name. Source: NCCL_IB_HCA.
+void ib_hca(Probe& probe) {
+  auto text = value(probe, "NCCL_IB_HCA", "names of devices that are there");
+  if (!text) return;
+  std::string_view list = *text;
+  if (list.starts_with('^')) list.remove_prefix(1);
+  const bool exact = list.starts_with('=');
+  if (exact) list.remove_prefix(1);
+  for (const std::string& part : parts_of(list)) {
+    const std::string name = part.substr(0, part.find(':'));
+    const auto& devices = probe.node().devices;
+    const bool there = std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
+      return exact ? device.name == name : device.name.starts_with(name);
+    });
+    if (!there) return probe.warn();
+  }
+  probe.pass();
+}
+
+void socket_interface(Probe& probe) {
+  auto text = value(probe, "NCCL_SOCKET_IFNAME", "names of network devices that are there");
+  if (!text) return;
+  std::string_view list = *text;
+  if (list.starts_with('^')) return probe.pass();
+  const bool exact = list.starts_with('=');
+  if (exact) list.remove_prefix(1);
+  const std::vector<std::string> interfaces = probe.list("sys/class/net");
+  for (const std::string& part : parts_of(list)) {
+    const bool there = std::any_of(
+        interfaces.begin(), interfaces.end(),
+        [&](const std::string& one) { return exact ? one == part : one.starts_with(part); });
+    if (there) return probe.pass();
+  }
+  probe.warn();
+}
+
+void gid_index(Probe& probe) {
+  const auto text = value(probe, "NCCL_IB_GID_INDEX", "not set, or a RoCE v2 GID of every port");
+  if (!text) return;
+  for (const RdmaDevice& device : probe.node().devices) {
+    for (const RdmaPort& port : device.ports) {
+      if (!port.roce()) continue;
+      const std::string type =
+          probe.try_line(port.folder + "/gid_attrs/types/" + (to_number(*text) ? *text : "0"));
+      if (type == "RoCE v2") continue;
+      probe.observe(fmt::format("NCCL_IB_GID_INDEX={}, which is {} on {}", *text,
+                                type.empty() ? "nothing" : type, port.name));
+      return probe.fail();
+    }
+  }
+  probe.pass();
+}
+
+void switched_off(Probe& probe) {
+  std::string off;
+  if (!looked(probe)) return;
+  for (const std::string_view name :
+       {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_READ"}) {
+    const auto text = environment(probe, name);
+    if (!text) continue;
+    const bool disables = name.ends_with("DISABLE") ? *text == "1" : *text == "LOC" || *text == "0";
+    if (disables) off += fmt::format("{}{}={}", off.empty() ? "" : ", ", name, *text);
+  }
+  probe.observe(off.empty() ? "nothing turned off" : off);
+  probe.expect("nothing turned off", Source::standard);
+  probe.judge_by(off.empty(), Status::warn);
+}
+
+void debug(Probe& probe) {
+  if (const auto text = value(probe, "NCCL_DEBUG", "not TRACE")) {
+    probe.judge_by(*text != "TRACE", Status::warn);
+  }
+}
+
+void ucx_transports(Probe& probe) {
+  const auto text = value(probe, "UCX_TLS", "all, or one that uses the RDMA device");
+  if (!text) return;
+  if (probe.node().devices.empty()) return probe.pass();
+  static constexpr std::array<std::string_view, 9> kFast{"all",  "rc", "rc_x", "rc_v", "dc",
+                                                         "dc_x", "ud", "ib",   "srd"};
+  const bool without = text->starts_with('^');
+  bool named = false;
+  for (std::string& part : parts_of(*text)) {
+    std::erase(part, '^');
+    std::erase(part, '\\');
+    named = named || std::find(kFast.begin(), kFast.end(), part) != kFast.end();
+  }
+  probe.judge_by(named != without, Status::warn);
+}
+
+void ucx_devices(Probe& probe) {
+  const auto text = value(probe, "UCX_NET_DEVICES", "names of devices that are there");
+  if (!text) return;
+  if (*text == "all") return probe.pass();
+  const std::vector<std::string> interfaces = probe.list("sys/class/net");
+  for (const std::string& part : parts_of(*text)) {
+    const std::string name = part.substr(0, part.find(':'));
+    const auto& devices = probe.node().devices;
+    const bool there = std::any_of(devices.begin(), devices.end(),
+                                   [&](const RdmaDevice& device) { return device.name == name; }) ||
+                       std::find(interfaces.begin(), interfaces.end(), part) != interfaces.end();
+    if (!there) return probe.warn();
+  }
+  probe.pass();
+}
+
+void fabric_provider(Probe& probe) {
+  const auto text = value(probe, "FI_PROVIDER", "one that uses the RDMA device");
+  if (!text) return;
+  const bool slow =
+      text->starts_with("tcp") || text->starts_with("udp") || text->starts_with("sockets");
+  probe.judge_by(!slow || probe.node().devices.empty(), Status::warn);
+}
+
+void efa_rdma(Probe& probe) {
+  if (const auto text = value(probe, "FI_EFA_USE_DEVICE_RDMA", "not set, or 1")) {
+    probe.judge_by(*text != "0", Status::warn);
+  }
+}
+
+void fork_safe(Probe& probe) {
+  std::string on;
+  if (!looked(probe)) return;
+  for (const std::string_view name : {"RDMAV_FORK_SAFE", "IBV_FORK_SAFE", "FI_EFA_FORK_SAFE"}) {
+    const auto text = environment(probe, name);
+    if (text && *text != "0") on += fmt::format("{}{}={}", on.empty() ? "" : ", ", name, *text);
+  }
+  probe.observe(on.empty() ? "not set" : on);
+  probe.expect("not set: the kernel copies pages on fork since 5.12", Source::standard);
+  probe.judge_by(on.empty(), Status::warn);
+}
+
+constexpr std::string_view kReads = "environment";
+constexpr std::string_view kNccl = "NCCL environment variables";
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"env.nccl_ib_disable", "NCCL_IB_DISABLE", kReads, "WARN if set on a node with RDMA devices",
+      "unset NCCL_IB_DISABLE: it turns RoCE off too.", kNccl, true},
+     ib_disable},
+    {{"env.nccl_ib_hca", "NCCL_IB_HCA", kReads, "WARN if a device that it names is not there",
+      "Set NCCL_IB_HCA to devices of this node, or unset it.", kNccl, true},
+     ib_hca},
+    {{"env.nccl_socket_ifname", "NCCL_SOCKET_IFNAME", kReads,
+      "WARN if no network device that it names is there",
+      "Set NCCL_SOCKET_IFNAME to a network device of every node, or unset it.", kNccl, true},
+     socket_interface},
+    {{"env.nccl_gid_index", "NCCL_IB_GID_INDEX", "environment, P/gid_attrs/types/*",
+      "FAIL if it is not a RoCE v2 GID of every port",
+      "unset NCCL_IB_GID_INDEX: NCCL chooses by itself from 2.21 on.", kNccl, true},
+     gid_index},
+    {{"env.nccl_disabled", "NCCL's fast ways", kReads,
+      "WARN if NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_NET_GDR_LEVEL or NCCL_NET_GDR_READ turns one off",
+      "unset what is named.", kNccl, true},
+     switched_off},
+    {{"env.nccl_debug", "NCCL_DEBUG", kReads, "WARN if TRACE", "Set NCCL_DEBUG to WARN or INFO.",
+      kNccl, true},
+     debug},
+    {{"env.ucx_tls", "UCX_TLS", kReads, "WARN if it leaves the RDMA transports out",
+      "unset UCX_TLS, or add rc.", "UCX documentation, UCX_TLS", true},
+     ucx_transports},
+    {{"env.ucx_net_devices", "UCX_NET_DEVICES", kReads,
+      "WARN if a device that it names is not there",
+      "Set UCX_NET_DEVICES to devices of this node (mlx5_0:1), or unset it.",
+      "UCX documentation, UCX_NET_DEVICES", true},
+     ucx_devices},
+    {{"env.fi_provider", "FI_PROVIDER", kReads,
+      "WARN for tcp, udp or sockets on a node with RDMA devices",
+      "unset FI_PROVIDER, or name the device's provider: efa, verbs;ofi_rxm.", "fi_provider(7)",
+      true},
+     fabric_provider},
+    {{"env.efa_device_rdma", "FI_EFA_USE_DEVICE_RDMA", kReads, "WARN if 0",
+      "unset FI_EFA_USE_DEVICE_RDMA: without it reads and writes are emulated.", "fi_efa(7)", true},
+     efa_rdma},
+    {{"env.fork_safe", "Fork safety", kReads,
+      "WARN if RDMAV_FORK_SAFE, IBV_FORK_SAFE or FI_EFA_FORK_SAFE is on",
+      "unset it: it makes registration slower, and forbids huge pages to some.",
+      "ibv_fork_init(3); fi_efa(7)", true},
+     fork_safe},
+});
+
+}  // namespace
+
+std::span<const Check> env_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

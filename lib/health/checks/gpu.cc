@@ -1,0 +1,222 @@
+// GPUs, as far as the network is concerned: can a device reach their memory, and how far is it?
+#include <algorithm>
+#include <array>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+void count(Probe& probe) {
+  const std::size_t gpus = probe.node().gpus.size();
+  probe.compare("gpus", std::to_string(gpus), Status::fail);
+}
+
+void driver(Probe& probe, const Gpu& gpu) {
+  const std::string name = probe.link_name(gpu.pci.folder + "/driver");
+  probe.observe(name.empty() ? "none" : name);
+  probe.expect(gpu.nvidia ? "nvidia" : "a driver", Source::standard);
+  if (name == "vfio-pci") return probe.skip("the GPU is lent to a virtual machine");
+  probe.judge_by(gpu.nvidia ? name == "nvidia" : !name.empty(), Status::fail);
+}
+
+void width(Probe& probe, const Gpu& gpu) {
+  const auto current = probe.line(gpu.pci.folder + "/current_link_width");
+  if (!current) return;
+  const std::uint32_t now = parse_link_width(*current);
+  const std::uint32_t most = parse_link_width(probe.try_line(gpu.pci.folder + "/max_link_width"));
+  if (now == 0 || most == 0) return probe.skip("the function tells of no link, as virtual ones do");
+  probe.observe(fmt::format("x{}", now));
+  probe.expect(fmt::format("x{}", most), Source::derived);
+  probe.judge_by(now >= most, Status::fail);
+}
+
+void speed(Probe& probe, const Gpu& gpu) {
+  const auto current = probe.line(gpu.pci.folder + "/current_link_speed");
+  if (!current) return;
+  const double now = parse_link_speed(*current);
+  const double most = parse_link_speed(probe.try_line(gpu.pci.folder + "/max_link_speed"));
+  if (now <= 0 || most <= 0) return probe.skip("the function tells of no link, as virtual ones do");
+  probe.observe(fmt::format("{:g} GT/s", now));
+  probe.expect(fmt::format("{:g} GT/s", most), Source::derived);
+  if (now >= most) return probe.pass();
+  probe.skip("a GPU that idles lowers the speed of its link: read again while it works");
+}
+
+/// True for a kernel that passes dma-buf memory to verbs: 5.12. Source: rdma-core's documentation.
+bool kernel_has_dma_buf(Probe& probe) {
+  const std::string release = probe.try_line("proc/sys/kernel/osrelease");
+  const std::size_t dot = release.find('.');
+  if (dot == std::string::npos) return false;
+  const auto major = leading_number(release);
+  const auto minor = leading_number(std::string_view(release).substr(dot + 1));
+  const auto whole = to_number(release.substr(0, dot));
+  if (!major || !minor || !whole) return false;
+  return *whole > 5 || (*whole == 5 && *minor >= 12);
+}
+
+bool has_pair(Probe& probe) {
+  const bool both = !probe.node().gpus.empty() && !probe.node().devices.empty();
+  if (!both) probe.skip("no GPU and RDMA device on one node");
+  return both;
+}
+
+void peer_memory(Probe& probe) {
+  if (!has_pair(probe)) return;
+  std::string routes;
+  const auto add = [&](std::string_view route) {
+    routes += fmt::format("{}{}", routes.empty() ? "" : ", ", route);
+  };
+  if (probe.exists("sys/module/nvidia_peermem")) add("nvidia_peermem");
+  if (probe.exists("sys/kernel/mm/memory_peers/nv_mem")) add("nv_mem");
+  if (probe.exists("sys/kernel/mm/memory_peers/nv_mem_nc")) add("nv_mem_nc");
+  if (probe.exists("sys/kernel/mm/memory_peers/amdkfd")) add("amdkfd");
+  const bool open_modules =
+      probe.try_text("proc/driver/nvidia/version").find("Open Kernel Module") != std::string::npos;
+  const bool amd = probe.exists("sys/module/amdgpu");
+  if (kernel_has_dma_buf(probe) && (open_modules || amd)) add("dma-buf");
+  probe.observe(routes.empty() ? "none" : routes);
+  probe.expect("a peer memory module, or dma-buf", Source::standard);
+  probe.judge_by(!routes.empty(), Status::fail);
+}
+
+void gdrcopy(Probe& probe) {
+  if (!has_pair(probe)) return;
+  if (!probe.node().gpus.front().nvidia) return probe.skip("only NVIDIA's GPUs use it");
+  const bool there = probe.exists("sys/module/gdrdrv");
+  probe.observe(there ? "loaded" : "not loaded");
+  probe.expect("loaded", Source::standard);
+  probe.judge_by(there, Status::warn);
+}
+
+/// The size of the largest window on the function's memory. Source: sysfs-bus-pci, `resource`.
+void window(Probe& probe, const Gpu& gpu) {
+  const auto text = probe.text(gpu.pci.folder + "/resource");
+  if (!text) return;
+  std::uint64_t largest = 0;
+  for (const std::string& line : lines_of(*text)) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() != 3) continue;
+    const auto first = hex_number(words[0]);
+    const auto last = hex_number(words[1]);
+    if (first && last && *last > *first) largest = std::max(largest, *last - *first + 1);
+  }
+  if (largest == 0) return probe.skip("the function tells of no window");
+  constexpr std::uint64_t kMiB = 1U << 20;
+  constexpr std::uint64_t kWanted = 1024;
+  probe.observe(fmt::format("{} MiB", largest / kMiB));
+  probe.expect(fmt::format("at least {} MiB", kWanted), Source::standard);
+  probe.judge_by(largest / kMiB >= kWanted, Status::warn);
+}
+
+/// How far two functions are apart, in NCCL's words.
+enum class Distance : std::uint8_t { pix, pxb, phb, node, sys };
+
+std::string_view name(Distance distance) {
+  constexpr std::array<std::string_view, 5> kNames{"PIX", "PXB", "PHB", "NODE", "SYS"};
+  return kNames.at(static_cast<std::size_t>(distance));
+}
+
+std::string root_of(const PciFunction& function) {
+  return function.folder.substr(0,
+                                function.folder.find('/', std::string_view("sys/devices/").size()));
+}
+
+Distance distance_of(Probe& probe, const PciFunction& first, const PciFunction& second) {
+  std::size_t common = 0;
+  while (common < first.above.size() && common < second.above.size() &&
+         first.above[common].address == second.above[common].address) {
+    ++common;
+  }
+  if (common > 0) {
+    // Down from the last common bridge, one on either side belongs to the same switch.
+    const std::size_t rest = first.above.size() + second.above.size() - 2 * common;
+    return rest <= 2 ? Distance::pix : Distance::pxb;
+  }
+  if (root_of(first) == root_of(second)) return Distance::phb;
+  const std::string own = probe.try_line(first.folder + "/numa_node");
+  const std::string other = probe.try_line(second.folder + "/numa_node");
+  return own == other && !own.empty() && own != "-1" ? Distance::node : Distance::sys;
+}
+
+void nearest(Probe& probe, const Gpu& gpu) {
+  const RdmaDevice* found = nullptr;
+  Distance least = Distance::sys;
+  for (const RdmaDevice& device : probe.node().devices) {
+    if (!device.physical()) continue;
+    const Distance distance = distance_of(probe, gpu.pci, device.pci);
+    if (found != nullptr && distance >= least) continue;
+    found = &device;
+    least = distance;
+  }
+  if (found == nullptr) return probe.skip("this node has no RDMA device with a PCI function");
+  probe.observe(fmt::format("{} at {}", found->name, name(least)));
+  probe.expect("PIX, PXB, PHB or NODE", Source::derived);
+  if (least == Distance::sys && probe.node().virtual_machine) {
+    return probe.skip("a virtual machine need not show how the host is wired");
+  }
+  probe.judge_by(least != Distance::sys, Status::warn);
+}
+
+void numa_node(Probe& probe, const Gpu& gpu) {
+  const auto text = probe.line(gpu.pci.folder + "/numa_node");
+  if (!text) return;
+  const auto node = signed_number(*text);
+  if (!node) return probe.error(fmt::format("'{}' is no NUMA node", *text));
+  probe.observe(*text);
+  probe.expect("a NUMA node", Source::derived);
+  const bool several = list_count(probe.try_line("sys/devices/system/node/online")) > 1;
+  if (*node < 0 && !several) return probe.skip("this node has one NUMA node");
+  probe.judge_by(*node >= 0, Status::fail);
+}
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"gpu.count", "Number of GPUs", "sys/bus/pci/devices/*/{class,vendor}",
+      "FAIL if not the expected number",
+      "Look for the missing one with lspci and in the kernel's log; restart the node or have it repaired.",
+      "PCI Code and ID Assignment, classes 03h and 12h", true},
+     count},
+    {{"gpu.driver", "The GPU has its driver", "D/driver",
+      "FAIL without one, or another than nvidia", "Load the vendor's driver; forbid nouveau.",
+      "AWS awsome-distributed-training"},
+     driver},
+    {{"gpu.width", "Width of the GPU's link", "D/{current,max}_link_width",
+      "FAIL below its maximum", "Reseat the GPU or its riser; restart the node.",
+      "OCI check_gpu_setup; sysfs-bus-pci"},
+     width},
+    {{"gpu.speed", "Speed of the GPU's link", "D/{current,max}_link_speed",
+      "SKIP below its maximum, for an idle GPU lowers it", "Read it again while the GPU works.",
+      "sysfs-bus-pci"},
+     speed},
+    {{"gpu.peer_memory", "RDMA devices can reach GPU memory",
+      "sys/module/nvidia_peermem, sys/kernel/mm/memory_peers, proc/driver/nvidia/version, "
+      "proc/sys/kernel/osrelease",
+      "FAIL without any route",
+      "modprobe nvidia-peermem; or install the open kernel modules and a kernel from 5.12 on, for dma-buf.",
+      "NCCL transport/net_ib gdr.cc", true},
+     peer_memory},
+    {{"gpu.gdrcopy", "GDRCopy's module", "sys/module/gdrdrv", "NVIDIA: WARN if it is not loaded",
+      "Install GDRCopy and load gdrdrv: it makes small messages from GPU memory faster.",
+      "AWS awsome-distributed-training", true},
+     gdrcopy},
+    {{"gpu.window", "Window on the GPU's memory", "D/resource", "WARN below 1 GiB",
+      "Turn on Above 4G Decoding and Resizable BAR in the BIOS.", "Linux sysfs-bus-pci"},
+     window},
+    {{"gpu.nearest", "The nearest RDMA device", "the folders of GPUs and devices, D/numa_node",
+      "WARN if the nearest is on another socket (SYS)",
+      "Use a GPU that has a device near, or move cards: the traffic crosses the sockets.",
+      "NCCL_NET_GDR_LEVEL; Mellanox/ngc_multinode_perf"},
+     nearest},
+    {{"gpu.numa_node", "The GPU's NUMA node is known", "D/numa_node",
+      "several NUMA nodes: FAIL if it is -1", "Look for the setting in the BIOS; update it.",
+      "Azure NHC; sysfs-bus-pci"},
+     numa_node},
+});
+
+}  // namespace
+
+std::span<const Check> gpu_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,194 @@
+#include "inventory.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "../file.h"
+#include "text.h"
+
+namespace rdmabench::health {
+namespace {
+
+// The PCI driver is often the network one; verbs know its companion.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCompanions{
+    {{"mlx5_core", "mlx5"},
+     {"mlx4_core", "mlx4"},
+     {"bnxt_en", "bnxt_re"},
+     {"ice", "irdma"},
+     {"i40e", "irdma"},
+     {"idpf", "irdma"},
+     {"hns3", "hns"},
+     {"qede", "qedr"}}};
+
+constexpr std::size_t kMostDevices = 256;
+
+/// "0000:98:00.0".
+bool is_pci_address(std::string_view text) {
+  constexpr std::string_view kShape = "hhhh:hh:hh.h";
+  if (text.size() != kShape.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool hex = std::string_view("0123456789abcdef").find(text[i]) != std::string_view::npos;
+    if (kShape[i] == 'h' ? !hex : text[i] != kShape[i]) return false;
+  }
+  return true;
+}
+
+std::string driver_of(const FileTree& tree, const std::string& folder) {
+  const std::string driver = tree.link_name(folder + "/device/driver");
+  if (driver.empty()) return tree.exists(folder + "/parent") ? "rxe" : "";
+  for (const auto& [network, companion] : kCompanions) {
+    if (driver == network) return std::string(companion);
+  }
+  return driver;
+}
+
+std::string interface_of(const FileTree& tree, const RdmaDevice& device, const RdmaPort& port) {
+  std::string name;
+  if (port.roce()) name = one_line(tree.read(port.folder + "/gid_attrs/ndevs/0").bytes);
+  if (name.empty() && !device.physical())
+    name = one_line(tree.read(device.folder + "/parent").bytes);
+  if (!name.empty()) return name.find('/') == std::string::npos ? name : "";
+  for (const std::string& candidate : tree.list(device.folder + "/device/net")) {
+    const std::string folder = device.folder + "/device/net/" + candidate;
+    const auto number = to_number(one_line(tree.read(folder + "/dev_port").bytes));
+    if (number && std::to_string(*number + 1) == port.number) return candidate;
+  }
+  return "";
+}
+
+RdmaDevice rdma_device(const FileTree& tree, const std::string& name) {
+  RdmaDevice device;
+  device.name = name;
+  device.folder = "sys/class/infiniband/" + name;
+  device.driver = driver_of(tree, device.folder);
+  device.pci = pci_function(tree.resolve(device.folder + "/device"));
+  for (const std::string& number : tree.list(device.folder + "/ports")) {
+    if (!to_number(number) || device.ports.size() == kMostDevices) continue;
+    RdmaPort port;
+    port.number = number;
+    port.name = name + ':' + number;
+    port.folder = device.folder + "/ports/" + number;
+    port.link_layer = one_line(tree.read(port.folder + "/link_layer").bytes);
+    port.interface = interface_of(tree, device, port);
+    device.ports.push_back(std::move(port));
+  }
+  return device;
+}
+
+/// Of NVIDIA and AMD anything that displays, computes in 3D or accelerates; of Intel only what has
+/// no display, for its integrated graphics are no GPU to the network. Source: PCI Code and ID
+/// Assignment 1.16, class codes 03h and 12h.
+bool is_gpu(std::string_view vendor, std::uint64_t kind) {
+  const std::uint64_t base = kind >> 16;
+  if (vendor == "0x10de") return base == 0x03;
+  if (vendor == "0x1002") return base == 0x03 || base == 0x12;
+  return vendor == "0x8086" && (kind >> 8) == 0x0380;
+}
+
+/// InfiniBand controllers by class, and Elastic Fabric Adapters by their ids. Ethernet functions
+/// are left out: whether they carry RDMA depends on how they are set up.
+bool is_rdma(std::string_view vendor, std::string_view device, std::uint64_t kind) {
+  if ((kind >> 8) == 0x0207) return true;
+  return vendor == "0x1d0f" && device.starts_with("0xefa");
+}
+
+bool runs_on_hypervisor(const FileTree& tree) {
+  const std::string flags = value_after(tree.read("proc/cpuinfo").bytes, "flags");
+  return (' ' + flags + ' ').find(" hypervisor ") != std::string::npos;
+}
+
+template <class Visit>
+void for_each_range(std::string_view list, Visit visit) {
+  while (!list.empty()) {
+    const std::string_view range = list.substr(0, list.find(','));
+    const auto first = to_number(range.substr(0, range.find('-')));
+    const auto last = to_number(range.substr(range.find('-') + 1));  // npos + 1 is 0: all of it
+    if (!first || !last || *last < *first) return;
+    visit(*first, *last);
+    list.remove_prefix(std::min(range.size() + 1, list.size()));
+  }
+}
+
+}  // namespace
+
+PciFunction pci_function(std::string_view folder) {
+  PciFunction function;
+  std::size_t begin = 0;
+  while (begin < folder.size()) {
+    const std::size_t end = std::min(folder.find('/', begin), folder.size());
+    const std::string_view name = folder.substr(begin, end - begin);
+    if (is_pci_address(name)) {
+      if (!function.address.empty()) {
+        function.above.push_back({function.address, function.folder, {}});
+      }
+      function.address = name;
+      function.folder = folder.substr(0, end);
+    }
+    begin = end + 1;
+  }
+  return function;
+}
+
+Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(tree)) {
+  for (const std::string& name : tree.list("sys/class/infiniband")) {
+    if (devices.size() < kMostDevices) devices.push_back(rdma_device(tree, name));
+  }
+  for (RdmaDevice& device : devices) {
+    for (RdmaPort& port : device.ports) port.device = &device;
+  }
+  for (const std::string& address : tree.list("sys/bus/pci/devices")) {
+    const std::string folder = "sys/bus/pci/devices/" + address;
+    const std::string kind_text = one_line(tree.read(folder + "/class").bytes);
+    const auto kind = hex_number(kind_text);
+    if (!kind) continue;
+    const std::string vendor = one_line(tree.read(folder + "/vendor").bytes);
+    const std::string device = one_line(tree.read(folder + "/device").bytes);
+    const bool gpu = is_gpu(vendor, *kind);
+    const bool rdma = is_rdma(vendor, device, *kind);
+    if (!gpu && !rdma) continue;
+    PciFunction function = pci_function(tree.resolve(folder));
+    if (function.address.empty()) function = {address, folder, {}};
+    if (gpu && gpus.size() < kMostDevices) gpus.push_back({function, vendor == "0x10de"});
+    if (rdma && rdma_functions.size() < kMostDevices) rdma_functions.push_back(function);
+  }
+}
+
+std::vector<std::string> Inventory::roce_interfaces() const {
+  std::vector<std::string> names;
+  for (const RdmaDevice& device : devices) {
+    for (const RdmaPort& port : device.ports) {
+      if (!port.roce() || port.interface.empty()) continue;
+      if (std::find(names.begin(), names.end(), port.interface) == names.end()) {
+        names.push_back(port.interface);
+      }
+    }
+  }
+  return names;
+}
+
+bool list_has(std::string_view list, std::uint64_t number) {
+  bool found = false;
+  for_each_range(list, [&](std::uint64_t first, std::uint64_t last) {
+    found = found || (first <= number && number <= last);
+  });
+  return found;
+}
+
+std::uint64_t list_count(std::string_view list) {
+  std::uint64_t count = 0;
+  for_each_range(list, [&](std::uint64_t first, std::uint64_t last) { count += last - first + 1; });
+  return count;
+}
+
+bool lists_overlap(std::string_view first, std::string_view second) {
+  bool found = false;
+  for_each_range(first, [&](std::uint64_t low, std::uint64_t high) {
+    for_each_range(second, [&](std::uint64_t other_low, std::uint64_t other_high) {
+      found = found || (low <= other_high && other_low <= high);
+    });
+  });
+  return found;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,198 @@
+// What stands between devices: address translation, and access control that sends their traffic to
+// each other over the root port.
+#include <array>
+#include <set>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+void judge_group(Probe& probe, const PciFunction& function) {
+  const std::string group = probe.link_name(function.folder + "/iommu_group");
+  if (group.empty()) {
+    // A saved tree may simply not have it, so the machine must say by itself that it has none.
+    probe.observe("no IOMMU group");
+    probe.expect("identity, or no IOMMU", Source::standard);
+    if (!probe.list("sys/class/iommu").empty()) {
+      return probe.skip("there is an IOMMU, but the function tells no group");
+    }
+    return probe.pass();
+  }
+  const auto type = probe.line("sys/kernel/iommu_groups/" + group + "/type");
+  if (!type) return;
+  probe.observe(fmt::format("group {}: {}", group, *type));
+  probe.expect("identity, or no IOMMU", Source::standard);
+  if (*type == "identity") return probe.pass();
+  if (probe.node().virtual_machine) {
+    return probe.skip("in a virtual machine the translation may be what isolates it");
+  }
+  probe.warn();
+}
+
+void device_type(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip("a device without a PCI function");
+  judge_group(probe, device.pci);
+}
+
+void gpu_type(Probe& probe, const Gpu& gpu) {
+  judge_group(probe, gpu.pci);
+}
+
+/// The options of the kernel's command line that begin with one of these.
+std::string options(Probe& probe, std::initializer_list<std::string_view> names) {
+  std::string found;
+  for (const std::string& word : words_of(probe.try_text("proc/cmdline"))) {
+    for (const std::string_view name : names) {
+      if (word.starts_with(name)) found += (found.empty() ? "" : " ") + word;
+    }
+  }
+  return found;
+}
+
+void command_line(Probe& probe) {
+  if (probe.list("sys/class/iommu").empty()) return probe.skip("the node shows no IOMMU");
+  if (!probe.text("proc/cmdline")) return;
+  const std::string found = options(probe, {"iommu=", "iommu.", "intel_iommu=", "amd_iommu="});
+  probe.observe(found.empty() ? "no option" : found);
+  probe.expect("iommu=pt or iommu.passthrough=1", Source::standard);
+  const bool passed = found.find("iommu=pt") != std::string::npos ||
+                      found.find("iommu.passthrough=1") != std::string::npos;
+  if (passed) return probe.pass();
+  // The kernel may have been built that way; then the groups tell.
+  for (const RdmaDevice& device : probe.node().devices) {
+    const std::string group = probe.link_name(device.pci.folder + "/iommu_group");
+    if (group.empty()) continue;
+    if (probe.try_line("sys/kernel/iommu_groups/" + group + "/type") == "identity") {
+      return probe.skip("no option asks for it, and the devices' groups pass through all the same");
+    }
+  }
+  if (probe.node().devices.empty()) return probe.skip("this node has no RDMA device");
+  if (probe.node().virtual_machine) {
+    return probe.skip("in a virtual machine the translation may be what isolates it");
+  }
+  probe.warn();
+}
+
+constexpr std::size_t kControl = 6;
+
+/// Every bridge that is above a GPU or an RDMA device, once.
+std::vector<PciFunction> bridges(const Inventory& node) {
+  std::vector<PciFunction> found;
+  std::set<std::string> seen;
+  const auto add = [&](const PciFunction& function) {
+    for (const PciFunction& bridge : function.above) {
+      if (seen.insert(bridge.address).second) found.push_back(bridge);
+    }
+  };
+  for (const RdmaDevice& device : node.devices) add(device.pci);
+  for (const Gpu& gpu : node.gpus) add(gpu.pci);
+  return found;
+}
+
+std::string names_of(std::uint32_t control) {
+  constexpr std::array<std::string_view, 7> kNames{
+      "SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans"};
+  std::string text;
+  for (std::size_t bit = 0; bit < kNames.size(); ++bit) {
+    if ((control >> bit & 1U) != 0) text += fmt::format(" {}+", kNames[bit]);
+  }
+  return text;
+}
+
+/// False, and SKIP, on a node on which GPUs and RDMA devices do not meet.
+bool has_pairs(Probe& probe) {
+  const Inventory& node = probe.node();
+  bool physical = false;
+  for (const RdmaDevice& device : node.devices) physical = physical || device.physical();
+  if (node.gpus.empty() || !physical) {
+    probe.skip("no GPU and RDMA device to talk to each other");
+    return false;
+  }
+  return true;
+}
+
+void acs(Probe& probe) {
+  if (!has_pairs(probe)) return;
+  if (probe.node().virtual_machine) {
+    return probe.skip("a virtual machine needs it, together with address translation services");
+  }
+  std::string on;
+  std::size_t judged = 0;
+  for (const PciFunction& bridge : bridges(probe.node())) {
+    const auto bytes = probe.text(bridge.folder + "/config");
+    if (!bytes) return;
+    const PciConfig space(*bytes);
+    if (!space.has_extended()) {
+      return probe.skip("only root reads the extended configuration space");
+    }
+    ++judged;
+    const auto at = space.extended_capability(kAccessControlServices);
+    const std::uint32_t control = at ? space.word(*at + kControl).value_or(0) : 0;
+    // What redirects: source validation alone is what NCCL's documentation asks to look for.
+    if ((control & 0x1dU) != 0) {
+      on += fmt::format("{}{}:{}", on.empty() ? "" : "; ", bridge.address, names_of(control));
+    }
+  }
+  if (judged == 0) return probe.skip("no bridge is above the GPUs and RDMA devices");
+  probe.observe(on.empty() ? fmt::format("off on {} bridges", judged) : on);
+  probe.expect("off on every bridge", Source::standard);
+  probe.judge_by(on.empty(), Status::fail);
+}
+
+void ats(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip("a device without a PCI function");
+  if (probe.node().gpus.empty()) return probe.skip("this node has no GPU");
+  if (!probe.node().virtual_machine) {
+    return probe.skip("outside of a virtual machine access control is to be off instead");
+  }
+  const auto bytes = probe.text(device.pci.folder + "/config");
+  if (!bytes) return;
+  const PciConfig space(*bytes);
+  if (!space.has_extended()) return probe.skip("only root reads the extended configuration space");
+  const auto at = space.extended_capability(kAddressTranslation);
+  const bool on = at && (space.word(*at + kControl).value_or(0) & 0x8000U) != 0;
+  probe.observe(!at ? "not there" : on ? "on" : "off");
+  probe.expect("on, in a virtual machine", Source::standard);
+  probe.judge_by(on, Status::warn);
+}
+
+constexpr std::string_view kPassThrough =
+    "Start the kernel with iommu=pt (with intel_iommu=on or amd_iommu=on where it is wanted).";
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"iommu.device", "Translation of the RDMA device's addresses",
+      "D/iommu_group, sys/kernel/iommu_groups/*/type",
+      "WARN if translated; SKIP in a virtual machine", kPassThrough,
+      "Linux sysfs-kernel-iommu_groups; ROCm/cvs"},
+     device_type},
+    {{"iommu.gpu", "Translation of the GPU's addresses",
+      "D/iommu_group, sys/kernel/iommu_groups/*/type",
+      "WARN if translated; SKIP in a virtual machine", kPassThrough,
+      "Linux sysfs-kernel-iommu_groups; ROCm/cvs"},
+     gpu_type},
+    {{"iommu.command_line", "Pass-through on the kernel's command line",
+      "proc/cmdline, sys/class/iommu",
+      "WARN with an IOMMU and without it, unless the groups pass through", kPassThrough,
+      "Linux kernel-parameters; mlnx_tune", true},
+     command_line},
+    {{"iommu.acs", "Access control between GPUs and RDMA devices",
+      "D/config of every bridge above them (Access Control Services)",
+      "FAIL if any redirects; SKIP in a virtual machine",
+      "Turn it off in the BIOS, or at each start on each bridge: setpci -s BRIDGE ECAP_ACS+6.w=0000.",
+      "NCCL troubleshooting, PCI Access Control Services", false, true},
+     acs},
+    {{"iommu.ats", "Address translation services", "D/config (Address Translation Services)",
+      "in a virtual machine with GPUs: WARN if off",
+      "Turn ATS on in the card's firmware and let the hypervisor pass it on.",
+      "NCCL troubleshooting, virtual machines", false, true},
+     ats},
+});
+
+}  // namespace
+
+std::span<const Check> iommu_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

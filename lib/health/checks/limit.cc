@@ -1,0 +1,166 @@
+// Limits of the process that runs the doctor: run it inside of the job, where they may be others.
+#include <array>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+constexpr std::uint64_t kGiB = 1ULL << 30;
+constexpr std::uint64_t kUnlimited = ~0ULL;
+
+struct Limit {
+  std::uint64_t soft = 0;
+  std::uint64_t hard = 0;
+};
+
+/// A line of /proc/self/limits; none, and a verdict, where it cannot be had.
+std::optional<Limit> limit_of(Probe& probe, std::string_view name) {
+  const auto text = probe.text("proc/self/limits");
+  if (!text) return std::nullopt;
+  const std::vector<std::string> words = words_of(value_after(*text, name));
+  const auto value = [](const std::string& word) -> std::optional<std::uint64_t> {
+    return word == "unlimited" ? std::optional(kUnlimited) : to_number(word);
+  };
+  if (words.size() >= 2 && value(words[0]) && value(words[1])) {
+    return Limit{*value(words[0]), *value(words[1])};
+  }
+  probe.error(fmt::format("proc/self/limits has no '{}'", name));
+  return std::nullopt;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes == kUnlimited) return "unlimited";
+  if (bytes >= kGiB)
+    return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / static_cast<double>(kGiB));
+  return fmt::format("{} KiB", bytes / 1024);
+}
+
+/// CAP_IPC_LOCK lifts the limit. Source: capabilities(7).
+bool may_lock_anything(Probe& probe) {
+  const auto set = hex_number(value_after(probe.try_text("proc/self/status"), "CapEff"));
+  return set && (*set >> 14 & 1U) != 0;
+}
+
+void judge_memlock(Probe& probe, std::uint64_t bytes) {
+  std::uint64_t wanted = 16 * kGiB;
+  Source source = Source::standard;
+  if (const Expectation* const own = probe.expectation("memlock_bytes")) {
+    wanted = to_number(own->value).value_or(wanted);
+    source = own->source;
+  }
+  probe.observe(size_text(bytes));
+  probe.expect("unlimited, or at least " + size_text(wanted), source);
+  if (bytes >= wanted) return probe.pass();
+  if (may_lock_anything(probe)) {
+    probe.observe(size_text(bytes) + ", which CAP_IPC_LOCK lifts for this process");
+    return probe.pass();
+  }
+  // Below a gigabyte not even one registration of a usual size goes through.
+  const bool useless = bytes < kGiB && !probe.node().devices.empty();
+  probe.judge_by(false, useless ? Status::fail : Status::warn);
+}
+
+void memlock(Probe& probe) {
+  if (const auto limit = limit_of(probe, "Max locked memory")) judge_memlock(probe, limit->soft);
+}
+
+void memlock_hard(Probe& probe) {
+  const auto limit = limit_of(probe, "Max locked memory");
+  if (!limit) return;
+  probe.observe(size_text(limit->hard));
+  probe.expect("at least what the soft limit should be, " + size_text(16 * kGiB), Source::standard);
+  if (limit->hard >= 16 * kGiB || may_lock_anything(probe)) return probe.pass();
+  // limit.memlock says by how much; this one, that a job cannot raise it by itself.
+  probe.warn();
+}
+
+void open_files(Probe& probe) {
+  const auto limit = limit_of(probe, "Max open files");
+  if (!limit) return;
+  constexpr std::uint64_t kWanted = 4096;
+  probe.observe(limit->soft == kUnlimited ? "unlimited" : std::to_string(limit->soft));
+  probe.expect(fmt::format("at least {}", kWanted), Source::standard);
+  probe.judge_by(limit->soft >= kWanted, Status::warn);
+}
+
+void shared_memory(Probe& probe) {
+  const auto facts = probe.text("rdmabench/statvfs");
+  if (!facts) return probe.skip("nobody looked: this is a saved tree without facts");
+  const std::vector<std::string> words = words_of(value_after(*facts, "/dev/shm"));
+  const auto size = to_number(words.empty() ? std::string_view() : words[0]);
+  probe.expect("at least " + size_text(8 * kGiB), Source::standard);
+  if (!size) return probe.skip("there is no /dev/shm");
+  probe.observe(size_text(*size));
+  probe.judge_by(*size >= 8 * kGiB, Status::warn);
+}
+
+void ports(Probe& probe) {
+  const auto text = probe.line("proc/sys/net/ipv4/ip_local_port_range");
+  if (!text) return;
+  const std::vector<std::string> words = words_of(*text);
+  const auto low = to_number(words.size() == 2 ? words[0] : std::string_view());
+  const auto high = to_number(words.size() == 2 ? words[1] : std::string_view());
+  if (!low || !high || *high < *low) return probe.error(fmt::format("'{}' is no range", *text));
+  constexpr std::uint64_t kWanted = 20000;
+  probe.observe(fmt::format("{} ports, {} to {}", *high - *low + 1, *low, *high));
+  probe.expect(fmt::format("at least {}", kWanted), Source::standard);
+  probe.judge_by(*high - *low + 1 >= kWanted, Status::warn);
+}
+
+void at_least(Probe& probe, const std::string& path, std::uint64_t wanted) {
+  const auto value = probe.number(path);
+  if (!value) return;
+  probe.observe(std::to_string(*value));
+  probe.expect(fmt::format("at least {}", wanted), Source::standard);
+  probe.judge_by(*value >= wanted, Status::warn);
+}
+
+void backlog(Probe& probe) {
+  at_least(probe, "proc/sys/net/core/somaxconn", 1024);
+}
+
+void mappings(Probe& probe) {
+  at_least(probe, "proc/sys/vm/max_map_count", 65530);
+}
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"limit.memlock", "Locked memory, soft limit", "proc/self/limits, proc/self/status (CapEff)",
+      "WARN below 16 GiB or what is expected, FAIL below 1 GiB with an RDMA device; CAP_IPC_LOCK lifts it",
+      "memlock unlimited in /etc/security/limits.d, and LimitMEMLOCK=infinity for slurmd or the container's runtime.",
+      "AWS awsome-distributed-training; NCCL troubleshooting; setrlimit(2)"},
+     memlock},
+    {{"limit.memlock_hard", "Locked memory, hard limit",
+      "proc/self/limits, proc/self/status (CapEff)", "WARN below 16 GiB",
+      "Raise the hard limit in /etc/security/limits.d, or in the unit that starts jobs.",
+      "setrlimit(2)"},
+     memlock_hard},
+    {{"limit.open_files", "Open files", "proc/self/limits", "WARN below 4096",
+      "nofile in /etc/security/limits.d, and LimitNOFILE for slurmd or the container's runtime.",
+      "setrlimit(2); Open MPI FAQ"},
+     open_files},
+    {{"limit.shared_memory", "Shared memory", "statvfs of /dev/shm", "WARN below 8 GiB",
+      "mount -o remount,size=50% /dev/shm; start a container with --shm-size.",
+      "ROCm/cvs; NCCL troubleshooting"},
+     shared_memory},
+    {{"limit.ports", "Local ports", "proc/sys/net/ipv4/ip_local_port_range",
+      "WARN with fewer than 20000", "sysctl -w net.ipv4.ip_local_port_range='32768 60999'.",
+      "Linux ip-sysctl; superbenchmark", true},
+     ports},
+    {{"limit.backlog", "Connections that wait to be accepted", "proc/sys/net/core/somaxconn",
+      "WARN below 1024",
+      "sysctl -w net.core.somaxconn=4096: every rank connects to the first at once.",
+      "NCCL bootstrap; listen(2)", true},
+     backlog},
+    {{"limit.mappings", "Mappings of a process", "proc/sys/vm/max_map_count", "WARN below 65530",
+      "sysctl -w vm.max_map_count=1048576.", "Linux admin-guide/sysctl/vm", true},
+     mappings},
+});
+
+}  // namespace
+
+std::span<const Check> limit_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,165 @@
+// Memory and processors near the devices.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+constexpr const char* kNodes = "sys/devices/system/node";
+
+void device_node(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip("a device without a PCI function");
+  const auto text = probe.line(device.pci.folder + "/numa_node");
+  if (!text) return;
+  const auto node = signed_number(*text);
+  if (!node) return probe.error(fmt::format("'{}' is no NUMA node", *text));
+  probe.observe(*text);
+  probe.expect("a NUMA node", Source::derived);
+  const bool several = list_count(probe.try_line(fmt::format("{}/online", kNodes))) > 1;
+  if (*node < 0 && !several) return probe.skip("this node has one NUMA node");
+  probe.judge_by(*node >= 0, Status::fail);
+}
+
+void affinity(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip("a device without a PCI function");
+  const auto near = probe.line(device.pci.folder + "/local_cpulist");
+  if (!near) return;
+  const std::string allowed = value_after(probe.try_text("proc/self/status"), "Cpus_allowed_list");
+  if (near->empty()) return probe.skip("the device tells no CPUs near it");
+  if (allowed.empty()) return probe.skip("proc/self/status tells no CPUs");
+  probe.observe(fmt::format("this process may use {}", allowed));
+  probe.expect(fmt::format("some of {}, which are near the device", *near), Source::derived);
+  probe.judge_by(lists_overlap(*near, allowed), Status::warn);
+}
+
+/// Where hwloc sees the device: "0000:98:00.0 cpus=0-31". It knows machines whose tables are wrong.
+void hwloc_locality(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip("a device without a PCI function");
+  const auto facts = probe.text("rdmabench/hwloc");
+  if (!facts)
+    return probe.skip("nobody asked hwloc: a build without it, or a saved tree without facts");
+  const std::string found = value_after(*facts, device.pci.address);
+  if (!found.starts_with("cpus=")) return probe.skip("hwloc does not see the device");
+  const auto near = probe.line(device.pci.folder + "/local_cpulist");
+  if (!near) return;
+  if (near->empty()) return probe.skip("the device tells no CPUs near it");
+  probe.observe(*near);
+  probe.expect(found.substr(5) + ", where hwloc sees it", Source::derived);
+  probe.judge_by(*near == found.substr(5), Status::warn);
+}
+
+void balancing(Probe& probe) {
+  const auto value = probe.number("proc/sys/kernel/numa_balancing");
+  if (!value) return;
+  probe.observe(std::to_string(*value));
+  probe.expect("0", Source::standard);
+  if (*value != 0 && list_count(probe.try_line(fmt::format("{}/online", kNodes))) == 1) {
+    return probe.skip("this node has one NUMA node");
+  }
+  probe.judge_by(*value == 0, Status::warn);
+}
+
+void zone_reclaim(Probe& probe) {
+  const auto value = probe.number("proc/sys/vm/zone_reclaim_mode");
+  if (!value) return;
+  probe.observe(std::to_string(*value));
+  probe.expect("0", Source::standard);
+  probe.judge_by(*value == 0, Status::warn);
+}
+
+std::set<std::string> packages(Probe& probe) {
+  std::set<std::string> found;
+  for (const std::string& name : probe.list("sys/devices/system/cpu")) {
+    if (!name.starts_with("cpu") || !to_number(std::string_view(name).substr(3))) continue;
+    const std::string package =
+        probe.try_line("sys/devices/system/cpu/" + name + "/topology/physical_package_id");
+    if (!package.empty()) found.insert(package);
+  }
+  return found;
+}
+
+void per_socket(Probe& probe) {
+  const auto online = probe.line(fmt::format("{}/has_cpu", kNodes));
+  if (!online) return;
+  const std::uint64_t nodes = list_count(*online);
+  if (nodes == 0) return probe.error(fmt::format("'{}' is no list of NUMA nodes", *online));
+  if (probe.expectation("numa_nodes") != nullptr) {
+    return probe.compare("numa_nodes", std::to_string(nodes));
+  }
+  const std::size_t sockets = packages(probe).size();
+  if (sockets == 0) return probe.skip("no CPU tells its socket");
+  probe.observe(fmt::format("{} with CPUs, {} sockets", nodes, sockets));
+  probe.expect("at least as many as sockets", Source::derived);
+  probe.judge_by(nodes >= sockets, Status::warn);
+}
+
+void memory(Probe& probe) {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  std::string observed;
+  for (const std::string& name : probe.list(kNodes)) {
+    if (!name.starts_with("node") || !to_number(std::string_view(name).substr(4))) continue;
+    if (list_count(probe.try_line(fmt::format("{}/{}/cpulist", kNodes, name))) == 0) continue;
+    for (const std::string& line :
+         lines_of(probe.try_text(fmt::format("{}/{}/meminfo", kNodes, name)))) {
+      const std::vector<std::string> words = words_of(line);
+      if (words.size() < 4 || words[2] != "MemTotal:") continue;
+      const auto kib = to_number(words[3]);
+      if (!kib) return probe.error(fmt::format("{} is no size", words[3]));
+      least = observed.empty() ? *kib : std::min(least, *kib);
+      most = std::max(most, *kib);
+      observed += fmt::format("{}{} {:.0f} GiB", observed.empty() ? "" : ", ", name,
+                              static_cast<double>(*kib) / 1048576);
+    }
+  }
+  if (observed.empty()) return probe.skip("no NUMA node tells its memory");
+  probe.observe(observed);
+  probe.expect("the least at least three quarters of the most", Source::derived);
+  probe.judge_by(static_cast<double>(least) >= 0.75 * static_cast<double>(most), Status::warn);
+}
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"numa.device_node", "The device's NUMA node is known",
+      "D/numa_node, sys/devices/system/node/online", "several NUMA nodes: FAIL if it is -1",
+      "Look for the setting in the BIOS; update it.", "Azure NHC; sysfs-bus-pci"},
+     device_node},
+    {{"numa.affinity", "This process may run near the device", "D/local_cpulist, proc/self/status",
+      "WARN if it may not",
+      "Ask the scheduler for cores near the device, or start with numactl --cpunodebind.",
+      "mlnx_tune; sysfs-bus-pci"},
+     affinity},
+    {{"numa.hwloc", "hwloc and the kernel agree where the device is", "hwloc, D/local_cpulist",
+      "WARN if they differ", "Update the BIOS: its tables place the device wrongly.",
+      "hwloc documentation, I/O devices"},
+     hwloc_locality},
+    {{"numa.balancing", "Automatic NUMA balancing", "proc/sys/kernel/numa_balancing",
+      "several NUMA nodes: WARN if on", "sysctl -w kernel.numa_balancing=0.", "ROCm/cvs; mlnx_tune",
+      true},
+     balancing},
+    {{"numa.zone_reclaim", "Reclaiming memory before going to another node",
+      "proc/sys/vm/zone_reclaim_mode", "WARN unless 0", "sysctl -w vm.zone_reclaim_mode=0.",
+      "mlnx_tune; Linux admin-guide/sysctl/vm", true},
+     zone_reclaim},
+    {{"numa.per_socket", "NUMA nodes",
+      "sys/devices/system/node/has_cpu, cpu*/topology/physical_package_id",
+      "WARN with fewer than sockets, or not the expected number",
+      "Turn node interleaving off in the BIOS; on EPYC set the nodes per socket.",
+      "NVIDIA/nccl-tests issue 115", true},
+     per_socket},
+    {{"numa.memory", "Memory of the NUMA nodes", "sys/devices/system/node/node*/{cpulist,meminfo}",
+      "WARN if one has less than three quarters of another's",
+      "A memory module is missing or was turned off: look into the BIOS' log.",
+      "Linux sysfs-devices-node", true},
+     memory},
+});
+
+}  // namespace
+
+std::span<const Check> numa_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

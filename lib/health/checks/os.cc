@@ -1,0 +1,152 @@
+// What the operating system does behind the back of a measurement.
+#include <array>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+void irq_affinity(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip("a device without a PCI function");
+  const std::string near = probe.try_line(device.pci.folder + "/local_cpulist");
+  if (near.empty()) return probe.skip("the device tells no CPUs near it");
+  std::size_t away = 0;
+  std::size_t all = 0;
+  for (const std::string& irq : probe.list(device.pci.folder + "/msi_irqs")) {
+    if (!to_number(irq)) continue;
+    std::string cpus = probe.try_line("proc/irq/" + irq + "/effective_affinity_list");
+    if (cpus.empty()) cpus = probe.try_line("proc/irq/" + irq + "/smp_affinity_list");
+    if (cpus.empty()) continue;
+    ++all;
+    if (!lists_overlap(cpus, near)) ++away;
+  }
+  if (all == 0) return probe.skip("the device's interrupts do not tell their CPUs");
+  probe.observe(fmt::format("{} of {} interrupts go elsewhere", away, all));
+  probe.expect(fmt::format("all to CPUs near the device, {}", near), Source::derived);
+  probe.judge_by(away == 0, Status::warn);
+}
+
+void transparent_huge_pages(Probe& probe) {
+  const auto text = probe.line("sys/kernel/mm/transparent_hugepage/enabled");
+  if (!text) return;
+  const std::string chosen = chosen_word(*text);
+  probe.observe(chosen);
+  probe.expect("madvise or never", Source::standard);
+  if (chosen.empty()) return probe.error(fmt::format("nothing is chosen in '{}'", *text));
+  probe.judge_by(chosen != "always", Status::warn);
+}
+
+void swap(Probe& probe) {
+  const auto text = probe.text("proc/swaps");
+  if (!text) return;
+  std::uint64_t used = 0;
+  for (const std::string& line : lines_of(*text)) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() == 5) used += to_number(words[3]).value_or(0);
+  }
+  probe.observe(fmt::format("{} KiB used", used));
+  probe.expect("nothing swapped out", Source::standard);
+  probe.judge_by(used == 0, Status::warn);
+}
+
+void watchdog(Probe& probe) {
+  const auto value = probe.number("proc/sys/kernel/nmi_watchdog");
+  if (!value) return;
+  probe.observe(std::to_string(*value));
+  probe.expect("0", Source::standard);
+  probe.judge_by(*value == 0, Status::warn);
+}
+
+void huge_pages(Probe& probe) {
+  const auto info = probe.text("proc/meminfo");
+  if (!info) return;
+  const auto free = to_number(value_after(*info, "HugePages_Free"));
+  if (!free) return probe.skip("the kernel tells of no huge pages");
+  probe.observe(fmt::format("{} free of {}", *free, value_after(*info, "HugePages_Total")));
+  if (const Expectation* const wanted = probe.expectation("hugepages")) {
+    probe.expect("at least " + wanted->value, wanted->source);
+    return probe.judge_by(*free >= to_number(wanted->value).value_or(0), Status::fail);
+  }
+  for (const RdmaDevice& device : probe.node().devices) {
+    if (device.driver != "efa") continue;
+    probe.expect("some: libfabric's efa provider takes its buffers from them", Source::standard);
+    return probe.judge_by(*free > 0, Status::warn);
+  }
+  probe.skip(std::string(kNothingToCompare));
+}
+
+void tainted(Probe& probe) {
+  const auto value = probe.number("proc/sys/kernel/tainted");
+  if (!value) return;
+  std::string bad;
+  if ((*value >> 4 & 1U) != 0) bad += " machine check";
+  if ((*value >> 7 & 1U) != 0) bad += " oops";
+  if ((*value >> 14 & 1U) != 0) bad += " soft lockup";
+  probe.observe(bad.empty() ? fmt::format("{}: nothing bad", *value)
+                            : fmt::format("{}:{}", *value, bad));
+  probe.expect("no machine check, oops or soft lockup since the start", Source::standard);
+  probe.judge_by(bad.empty(), Status::warn);
+}
+
+void load(Probe& probe) {
+  const auto text = probe.line("proc/loadavg");
+  if (!text) return;
+  const auto running = leading_number(*text);
+  if (!running) return probe.error(fmt::format("'{}' begins with no number", *text));
+  const std::uint64_t cpus = list_count(probe.try_line("sys/devices/system/cpu/online"));
+  if (cpus == 0) return probe.skip("the node does not tell its CPUs");
+  const double most = 0.25 * static_cast<double>(cpus);
+  probe.observe(fmt::format("{:g} threads want to run, on {} CPUs", *running, cpus));
+  probe.expect(fmt::format("at most {:g}: an idle node", most), Source::derived);
+  probe.judge_by(*running <= most, Status::warn);
+}
+
+void overcommit(Probe& probe) {
+  const auto value = probe.line("proc/sys/vm/overcommit_memory");
+  if (!value) return;
+  probe.observe(*value);
+  probe.expect("0 or 1", Source::standard);
+  probe.judge_by(*value == "0" || *value == "1", Status::warn);
+}
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"os.irq_affinity", "Interrupts near the device",
+      "D/{msi_irqs,local_cpulist}, proc/irq/*/effective_affinity_list",
+      "WARN if one goes to a CPU of another NUMA node",
+      "set_irq_affinity_bynode.sh NODE IF, and stop irqbalance.", "mlnx_tune; ngc_multinode_perf"},
+     irq_affinity},
+    {{"os.transparent_huge_pages", "Transparent huge pages",
+      "sys/kernel/mm/transparent_hugepage/enabled", "WARN if always",
+      "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.", "mlnx_tune", true},
+     transparent_huge_pages},
+    {{"os.swap", "Swapping", "proc/swaps", "WARN if anything is swapped out",
+      "swapoff -a; find out what took the memory.", "imbue-ai/cluster-health"},
+     swap},
+    {{"os.nmi_watchdog", "NMI watchdog", "proc/sys/kernel/nmi_watchdog", "WARN unless 0",
+      "sysctl -w kernel.nmi_watchdog=0: its interrupts are noise in latencies.", "mlnx_tune", true},
+     watchdog},
+    {{"os.huge_pages", "Huge pages", "proc/meminfo",
+      "FAIL with fewer free than expected; EFA: WARN with none",
+      "sysctl -w vm.nr_hugepages=N, early after the start.", "fi_efa(7); mlnx_tune", false},
+     huge_pages},
+    {{"os.tainted", "What has happened to the kernel", "proc/sys/kernel/tainted",
+      "WARN after a machine check, an oops or a soft lockup",
+      "Read the kernel's log, and restart the node.", "Linux admin-guide/tainted-kernels"},
+     tainted},
+    {{"os.load", "The node is idle", "proc/loadavg, sys/devices/system/cpu/online",
+      "WARN above a quarter of the CPUs", "Look for what is left of an earlier job: ps, squeue.",
+      "Linux proc(5)"},
+     load},
+    {{"os.overcommit", "Promising of memory", "proc/sys/vm/overcommit_memory",
+      "WARN if 2: large mappings that are never touched are refused then",
+      "sysctl -w vm.overcommit_memory=0.", "Linux mm/overcommit-accounting", true},
+     overcommit},
+});
+
+}  // namespace
+
+std::span<const Check> os_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

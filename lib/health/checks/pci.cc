@@ -1,0 +1,73 @@
+#include "pci.h"
+
+#include <charconv>
+
+#include "../file.h"
+
+namespace rdmabench::health {
+namespace {
+
+constexpr std::size_t kCapabilityPointer = 0x34;
+constexpr std::size_t kFirstExtended = 0x100;
+constexpr int kMostCapabilities = 64;  // a list that runs in a circle ends here
+
+}  // namespace
+
+std::optional<std::uint16_t> PciConfig::word(std::size_t offset) const {
+  if (offset + 2 > bytes_.size()) return std::nullopt;
+  const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(bytes_[at]); };
+  return static_cast<std::uint16_t>(byte(offset) | byte(offset + 1) << 8);
+}
+
+std::optional<std::uint32_t> PciConfig::dword(std::size_t offset) const {
+  const auto low = word(offset);
+  const auto high = word(offset + 2);
+  if (!low || !high) return std::nullopt;
+  return static_cast<std::uint32_t>(*low) | static_cast<std::uint32_t>(*high) << 16;
+}
+
+std::optional<std::size_t> PciConfig::capability(std::uint8_t id) const {
+  if (!has_capabilities()) return std::nullopt;
+  std::size_t at = *word(kCapabilityPointer) & 0xfcU;
+  for (int i = 0; i < kMostCapabilities && at >= 0x40; ++i) {
+    const auto header = word(at);
+    if (!header) break;
+    if ((*header & 0xffU) == id) return at;
+    at = (*header >> 8) & 0xfcU;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> PciConfig::extended_capability(std::uint16_t id) const {
+  if (!has_extended()) return std::nullopt;
+  std::size_t at = kFirstExtended;
+  for (int i = 0; i < kMostCapabilities && at >= kFirstExtended; ++i) {
+    const auto header = dword(at);
+    if (!header || *header == 0 || *header == 0xffffffffU) break;
+    if ((*header & 0xffffU) == id) return at;
+    at = (*header >> 20) & 0xffcU;
+  }
+  return std::nullopt;
+}
+
+double PciLink::gbps() const {
+  const double efficiency = gigatransfers <= 5    ? 8.0 / 10
+                            : gigatransfers <= 32 ? 128.0 / 130
+                                                  : 242.0 / 256;
+  return gigatransfers * width * efficiency;
+}
+
+double parse_link_speed(std::string_view text) {
+  double value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const bool plausible = status == std::errc() && value >= 2.5 && value <= 128;
+  return plausible && rest.starts_with(" GT/s") ? value : 0;
+}
+
+std::uint32_t parse_link_width(std::string_view text) {
+  const auto value = to_number(text);
+  return value && *value >= 1 && *value <= 32 ? static_cast<std::uint32_t>(*value) : 0;
+}
+
+}  // namespace rdmabench::health

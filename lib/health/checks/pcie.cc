@@ -1,0 +1,373 @@
+// The way from the device to memory.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+struct Link {
+  PciLink current;
+  PciLink most;
+};
+
+Link link_of(Probe& probe, const PciFunction& function) {
+  const auto read = [&](std::string_view name) {
+    return probe.try_line(fmt::format("{}/{}", function.folder, name));
+  };
+  return {
+      {parse_link_speed(read("current_link_speed")), parse_link_width(read("current_link_width"))},
+      {parse_link_speed(read("max_link_speed")), parse_link_width(read("max_link_width"))}};
+}
+
+bool has_function(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) probe.skip("a device without a PCI function");
+  return device.physical();
+}
+
+constexpr std::string_view kNoLink = "the function tells of no link, as virtual ones do";
+
+/// What the device and the bridge above it could do: the lower of both.
+PciLink common(const PciLink& device, const PciLink& bridge) {
+  PciLink both = device;
+  if (bridge.gigatransfers > 0)
+    both.gigatransfers = std::min(both.gigatransfers, bridge.gigatransfers);
+  if (bridge.width > 0) both.width = std::min(both.width, bridge.width);
+  return both;
+}
+
+/// The device's link, and what both of its ends could do. False, and SKIP, where it is not told.
+bool device_link(Probe& probe, const RdmaDevice& device, Link& link) {
+  if (!has_function(probe, device)) return false;
+  link = link_of(probe, device.pci);
+  if (!link.current.known() || !link.most.known()) {
+    probe.skip(std::string(kNoLink));
+    return false;
+  }
+  if (!device.pci.above.empty()) {
+    link.most = common(link.most, link_of(probe, device.pci.above.back()).most);
+  }
+  return true;
+}
+
+void width(Probe& probe, const RdmaDevice& device) {
+  Link link;
+  if (!device_link(probe, device, link)) return;
+  probe.observe(fmt::format("x{}", link.current.width));
+  probe.expect(fmt::format("x{}, which card and slot could do", link.most.width), Source::derived);
+  probe.judge_by(link.current.width >= link.most.width, Status::fail);
+}
+
+void speed(Probe& probe, const RdmaDevice& device) {
+  Link link;
+  if (!device_link(probe, device, link)) return;
+  probe.observe(fmt::format("{:g} GT/s", link.current.gigatransfers));
+  probe.expect(fmt::format("{:g} GT/s, which card and slot could do", link.most.gigatransfers),
+               Source::derived);
+  probe.judge_by(link.current.gigatransfers >= link.most.gigatransfers, Status::fail);
+}
+
+/// The rate of all ports of the device together, Gb/s.
+double device_rate(Probe& probe, const RdmaDevice& device) {
+  double sum = 0;
+  for (const RdmaPort& port : device.ports) sum += rate_gbps(probe.try_line(port.folder + "/rate"));
+  return sum;
+}
+
+void path(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const double rate = device_rate(probe, device);
+  std::vector<PciFunction> functions = device.pci.above;
+  functions.push_back(device.pci);
+  const PciFunction* narrowest = nullptr;
+  PciLink least;
+  for (const PciFunction& function : functions) {
+    const PciLink link = link_of(probe, function).current;
+    if (!link.known() || (narrowest != nullptr && link.gbps() >= least.gbps())) continue;
+    narrowest = &function;
+    least = link;
+  }
+  if (narrowest == nullptr) return probe.skip(std::string(kNoLink));
+  if (rate == 0) return probe.skip("the device does not tell its rate");
+  probe.observe(fmt::format("{:.0f} Gb/s: PCIe {:g} GT/s x{} at {}", least.gbps(),
+                            least.gigatransfers, least.width, narrowest->address));
+  probe.expect(fmt::format("at least {:g} Gb/s, the rate of its ports", rate), Source::derived);
+  // Made for 400 Gb/s, x16 at 32 GT/s has 504: what is left pays for the packets' headers.
+  probe.judge_by(least.gbps() >= rate, Status::fail);
+}
+
+void bridges(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const std::vector<PciFunction>& above = device.pci.above;
+  bool any = false;
+  // The last one's link is the device's own: pcie.width and pcie.speed judge it.
+  for (std::size_t i = 0; i + 1 < above.size(); ++i) {
+    const Link own = link_of(probe, above[i]);
+    if (!own.current.known() || !own.most.known()) continue;
+    // Whether the link of a bridge leads up or down is told by its capabilities alone, which take
+    // privilege to read. So either neighbour excuses it.
+    PciLink could = own.most;
+    could = common(could, link_of(probe, above[i + 1]).most);
+    if (i > 0) could = common(could, link_of(probe, above[i - 1]).most);
+    probe.observe(fmt::format("{}: {:g} GT/s x{}", above[i].address, own.current.gigatransfers,
+                              own.current.width));
+    probe.expect(
+        fmt::format("{:g} GT/s x{}, which both ends could do", could.gigatransfers, could.width),
+        Source::derived);
+    if (own.current.width < could.width || own.current.gigatransfers < could.gigatransfers) {
+      return probe.fail();
+    }
+    any = true;
+  }
+  if (!any) return probe.skip("no switch between it and the root port tells of a link");
+  probe.observe(fmt::format("{} bridges", above.size()));
+  probe.expect("links as fast and wide as both ends could do", Source::derived);
+  probe.pass();
+}
+
+/// The first bytes of configuration space; none, and SKIP, where they cannot be read.
+std::optional<std::string> config(Probe& probe, const PciFunction& function) {
+  auto bytes = probe.text(function.folder + "/config");
+  if (bytes && bytes->size() < 64) {
+    probe.error(fmt::format("{}/config has {} bytes", function.folder, bytes->size()));
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+/// The offset of the PCI Express capability; none, and SKIP, where that cannot be read.
+std::optional<std::size_t> express(Probe& probe, const PciConfig& space) {
+  if (!space.has_capabilities()) {
+    probe.skip("only root reads more than 64 bytes of a PCI function's configuration");
+    return std::nullopt;
+  }
+  const auto at = space.capability(kPciExpress);
+  if (!at || !space.word(*at + 10)) {
+    probe.skip("the function has no PCI Express capability, as virtual ones");
+    return std::nullopt;
+  }
+  return at;
+}
+
+constexpr std::size_t kDeviceCapabilities = 4;
+constexpr std::size_t kDeviceControl = 8;
+constexpr std::size_t kDeviceStatus = 10;
+
+std::uint32_t payload_bytes(std::uint32_t code) {
+  return 128U << std::min(code & 7U, 5U);
+}
+
+void max_read_request(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const auto bytes = config(probe, device.pci);
+  if (!bytes) return;
+  const PciConfig space(*bytes);
+  const auto at = express(probe, space);
+  if (!at) return;
+  const std::uint32_t size = payload_bytes(*space.word(*at + kDeviceControl) >> 12);
+  const double rate = device_rate(probe, device);
+  const std::uint32_t wanted = rate >= 200 ? 4096 : 512;
+  probe.observe(fmt::format("{} B", size));
+  probe.expect(fmt::format("at least {} B at {:g} Gb/s", wanted, rate), Source::standard);
+  probe.judge_by(size >= wanted, Status::warn);
+}
+
+void max_payload(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  if (device.pci.above.empty()) return probe.skip("no bridge is above it");
+  const PciFunction& bridge = device.pci.above.back();
+  const auto own_bytes = config(probe, device.pci);
+  if (!own_bytes) return;
+  const auto bridge_bytes = config(probe, bridge);
+  if (!bridge_bytes) return;
+  const PciConfig own(*own_bytes);
+  const PciConfig above(*bridge_bytes);
+  const auto own_at = express(probe, own);
+  if (!own_at) return;
+  const auto above_at = express(probe, above);
+  if (!above_at) return;
+  const std::uint32_t size = payload_bytes(*own.word(*own_at + kDeviceControl) >> 5);
+  const std::uint32_t other = payload_bytes(*above.word(*above_at + kDeviceControl) >> 5);
+  const std::uint32_t could = std::min(payload_bytes(*own.word(*own_at + kDeviceCapabilities)),
+                                       payload_bytes(*above.word(*above_at + kDeviceCapabilities)));
+  probe.observe(fmt::format("{} B, {} of {}", size, other, bridge.address));
+  probe.expect(fmt::format("{} B on both, which both could do", could), Source::derived);
+  if (size != other) return probe.fail();
+  probe.judge_by(size >= could, Status::warn);
+}
+
+void relaxed_ordering(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const auto bytes = config(probe, device.pci);
+  if (!bytes) return;
+  const PciConfig space(*bytes);
+  const auto at = express(probe, space);
+  if (!at) return;
+  const bool on = (*space.word(*at + kDeviceControl) & 0x10U) != 0;
+  const bool amd = value_after(probe.try_text("proc/cpuinfo"), "vendor_id") == "AuthenticAMD";
+  probe.observe(on ? "on" : "off");
+  probe.expect(amd ? "on, for an AMD processor" : "on, or a processor that does without",
+               Source::standard);
+  probe.judge_by(on || !amd, Status::warn);
+}
+
+void status(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const auto bytes = config(probe, device.pci);
+  if (!bytes) return;
+  const PciConfig space(*bytes);
+  const auto at = express(probe, space);
+  if (!at) return;
+  const std::uint32_t bits = *space.word(*at + kDeviceStatus);
+  probe.observe(fmt::format("{}{}{}", (bits & 1U) != 0 ? "correctable " : "",
+                            (bits & 2U) != 0 ? "non-fatal " : "", (bits & 4U) != 0 ? "fatal" : ""));
+  if ((bits & 7U) == 0) probe.observe("no error");
+  probe.expect("no error that is not correctable", Source::standard);
+  probe.judge_by((bits & 6U) == 0, Status::warn);
+}
+
+/// The total that a file of advanced error reporting ends with. Source: sysfs-bus-pci-devices-aer.
+void errors(Probe& probe, const RdmaDevice& device, const std::string& kind,
+            const std::string& total, std::uint64_t most, Status bad) {
+  if (!has_function(probe, device)) return;
+  const auto text = probe.text(device.pci.folder + "/aer_dev_" + kind);
+  if (!text) return;
+  const auto count = to_number(value_after(*text, total));
+  if (!count) return probe.error(fmt::format("aer_dev_{} has no {}", kind, total));
+  std::string which;
+  for (const std::string& line : lines_of(*text)) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() == 2 && words[1] != "0" && words[0] != total) which += ' ' + line;
+  }
+  probe.observe(fmt::format("{}{}", *count, which.empty() ? "" : ":" + which));
+  probe.expect(fmt::format("at most {} since the node was started", most), Source::standard);
+  probe.judge_by(*count <= most, bad);
+}
+
+void correctable(Probe& probe, const RdmaDevice& device) {
+  errors(probe, device, "correctable", "TOTAL_ERR_COR", 100, Status::warn);
+}
+
+void nonfatal(Probe& probe, const RdmaDevice& device) {
+  errors(probe, device, "nonfatal", "TOTAL_ERR_NONFATAL", 0, Status::warn);
+}
+
+void fatal(Probe& probe, const RdmaDevice& device) {
+  errors(probe, device, "fatal", "TOTAL_ERR_FATAL", 0, Status::fail);
+}
+
+void alive(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const auto bytes = config(probe, device.pci);
+  if (!bytes) return;
+  const std::uint32_t ids = PciConfig(*bytes).dword(0).value_or(0);
+  probe.observe(fmt::format("{:08x}", ids));
+  probe.expect("an identity, not ffffffff", Source::standard);
+  probe.judge_by(ids != 0xffffffffU, Status::fail);
+}
+
+void bus_master(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const auto bytes = config(probe, device.pci);
+  if (!bytes) return;
+  const bool on = (PciConfig(*bytes).word(4).value_or(0) & 4U) != 0;
+  probe.observe(on ? "on" : "off");
+  probe.expect("on", Source::standard);
+  probe.judge_by(on, Status::fail);
+}
+
+void power(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const auto state = probe.line(device.pci.folder + "/power_state");
+  if (!state) return;
+  probe.observe(*state);
+  probe.expect("D0", Source::standard);
+  if (*state == "unknown") return probe.skip("the function has no power management");
+  probe.judge_by(*state == "D0", Status::fail);
+}
+
+void aspm(Probe& probe, const RdmaDevice& device) {
+  if (!has_function(probe, device)) return;
+  const auto l1 = probe.number(device.pci.folder + "/link/l1_aspm");
+  if (!l1) return;
+  probe.observe(*l1 == 0 ? "L1 off" : "L1 on");
+  probe.expect("L1 off", Source::standard);
+  probe.judge_by(*l1 == 0, Status::warn);
+}
+
+constexpr std::string_view kReseat =
+    "Reseat the card or move it to another slot; look at the slot's width and speed in the BIOS.";
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"pcie.width", "Width of the link", "D/{current,max}_link_width, and of the bridge above",
+      "FAIL below what card and slot could do", kReseat,
+      "facebookresearch/gcm check_pci; sysfs-bus-pci"},
+     width},
+    {{"pcie.speed", "Speed of the link", "D/{current,max}_link_speed, and of the bridge above",
+      "FAIL below what card and slot could do", kReseat,
+      "facebookresearch/gcm check_pci; sysfs-bus-pci"},
+     speed},
+    {{"pcie.path", "Bandwidth up to the root port",
+      "D/current_link_{speed,width} of the device and every bridge above, P/rate",
+      "FAIL if the least is below the rate of the ports",
+      "Move the card to a slot as wide and fast as its ports need, or reseat what is named.",
+      "imbue-ai/cluster-health; PCI Express specification 6.0"},
+     path},
+    {{"pcie.bridges", "Links of the switches above",
+      "D/{current,max}_link_{speed,width} of every bridge above",
+      "FAIL if one is below what both of its ends could do",
+      "Restart the node; if it stays, the riser, cable or switch that is named is bad.",
+      "imbue-ai/cluster-health; sysfs-bus-pci"},
+     bridges},
+    {{"pcie.max_read_request", "Size of read requests", "D/config (Device Control)",
+      "WARN below 4096 B from 200 Gb/s on, else below 512 B",
+      "Set it with setpci -s DEVICE CAP_EXP+8.w=5000:f000, at each start.",
+      "OCI pcie_max_read; mlnx_tune", true, true},
+     max_read_request},
+    {{"pcie.max_payload", "Size of payloads", "D/config (Device Control), and of the bridge above",
+      "FAIL if device and bridge differ; WARN if both could do more",
+      "Start the kernel with pci=pcie_bus_perf, or set it in the BIOS.",
+      "Linux kernel-parameters; PCI Express specification 6.0", false, true},
+     max_payload},
+    {{"pcie.relaxed_ordering", "Relaxed ordering", "D/config (Device Control), proc/cpuinfo",
+      "WARN if off on an AMD processor",
+      "Turn it on in the BIOS, or with setpci -s DEVICE CAP_EXP+8.w=10:10.",
+      "openucx/ucx issue 8062", true, true},
+     relaxed_ordering},
+    {{"pcie.status", "Errors the device has seen", "D/config (Device Status)",
+      "WARN at a non-fatal or fatal one", kReseat, "ROCm/cvs; PCI Express specification 6.0", false,
+      true},
+     status},
+    {{"pcie.correctable", "Correctable errors", "D/aer_dev_correctable", "WARN above 100", kReseat,
+      "Linux sysfs-bus-pci-devices-aer"},
+     correctable},
+    {{"pcie.nonfatal", "Uncorrectable errors that were not fatal", "D/aer_dev_nonfatal",
+      "WARN above 0", kReseat, "Linux sysfs-bus-pci-devices-aer"},
+     nonfatal},
+    {{"pcie.fatal", "Fatal errors", "D/aer_dev_fatal", "FAIL above 0", kReseat,
+      "Linux sysfs-bus-pci-devices-aer"},
+     fatal},
+    {{"pcie.alive", "The device answers", "D/config (the first 4 bytes)", "FAIL if all ones",
+      "The device has fallen off the bus: restart the node, and have the card changed if it happens again.",
+      "OCI check_gpu_setup (rev ff)"},
+     alive},
+    {{"pcie.bus_master", "The device may reach memory", "D/config (Command)", "FAIL if it may not",
+      "Load the device's driver again; it turns bus mastering on.", "PCI specification 3.0, 6.2.2"},
+     bus_master},
+    {{"pcie.power", "Power state", "D/power_state", "FAIL unless D0",
+      "Forbid runtime power management: echo on > D/power/control.", "Linux sysfs-bus-pci"},
+     power},
+    {{"pcie.aspm", "Power saving of the link", "D/link/l1_aspm", "WARN if L1 is on",
+      "echo 0 > D/link/l1_aspm, or start the kernel with pcie_aspm=off.", "Linux sysfs-bus-pci"},
+     aspm},
+});
+
+}  // namespace
+
+std::span<const Check> pcie_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

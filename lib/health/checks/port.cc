@@ -1,0 +1,265 @@
+// Ports: are they up, as fast as they should be, and known to the subnet?
+#include <algorithm>
+#include <array>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+constexpr std::uint64_t kRoceHeaders = 96;  // what iboe_get_mtu() of Linux takes off
+
+void state(Probe& probe, const RdmaPort& port) {
+  const auto text = probe.line(port.folder + "/state");
+  if (!text) return;
+  probe.observe(*text);
+  probe.expect("4: ACTIVE", Source::standard);
+  if (*text == "2: INIT" || *text == "3: ARMED") {
+    return probe.warn(
+        "The link is up and waits for a subnet manager: start one (opensm), or look at "
+        "it with sminfo.");
+  }
+  probe.judge_by(*text == "4: ACTIVE", Status::fail);
+}
+
+void phys_state(Probe& probe, const RdmaPort& port) {
+  const auto text = probe.line(port.folder + "/phys_state");
+  if (!text) return;
+  probe.observe(*text);
+  probe.expect("5: LinkUp", Source::standard);
+  probe.judge_by(*text == "5: LinkUp", Status::fail);
+}
+
+void link_layer(Probe& probe, const RdmaPort& port) {
+  if (port.link_layer.empty()) return probe.skip("the port does not tell its link layer");
+  probe.compare("link_layer", port.link_layer, Status::fail);
+}
+
+/// The fastest other port of the same kind of card.
+double fastest_alike(Probe& probe, const RdmaPort& port, std::string& of) {
+  const std::string type = probe.try_line(port.device->folder + "/board_id");
+  double fastest = 0;
+  for (const RdmaDevice& device : probe.node().devices) {
+    if (type.empty() || probe.try_line(device.folder + "/board_id") != type) continue;
+    for (const RdmaPort& other : device.ports) {
+      const double rate = rate_gbps(probe.try_line(other.folder + "/rate"));
+      if (other.name == port.name || rate <= fastest) continue;
+      fastest = rate;
+      of = other.name;
+    }
+  }
+  return fastest;
+}
+
+void rate(Probe& probe, const RdmaPort& port) {
+  const auto text = probe.line(port.folder + "/rate");
+  if (!text) return;
+  const double gbps = rate_gbps(*text);
+  probe.observe(*text);
+  if (gbps == 0) return probe.error("the rate is not in Gb/sec");
+  if (port.device->driver == "rxe") return probe.skip("a software device has no rate of its own");
+  if (const Expectation* const wanted = probe.expectation("rate_gbps")) {
+    probe.expect(wanted->value + " Gb/s", wanted->source);
+    return probe.judge_by(gbps >= leading_number(wanted->value).value_or(0), Status::fail);
+  }
+  std::string other;
+  const double fastest = fastest_alike(probe, port, other);
+  if (fastest == 0) return probe.skip(std::string(kNothingToCompare));
+  probe.expect(fmt::format("{:g} Gb/s, as {} of the same board has", fastest, other),
+               Source::derived);
+  probe.judge_by(gbps >= fastest, Status::fail);
+}
+
+void lanes(Probe& probe, const RdmaPort& port) {
+  if (!port.infiniband()) return probe.skip("an Ethernet link may have any number of lanes");
+  const auto text = probe.line(port.folder + "/rate");
+  if (!text) return;
+  const std::size_t begin = text->find('(');
+  if (begin == std::string::npos) return probe.error(fmt::format("no lanes in '{}'", *text));
+  const std::string width = text->substr(begin + 1, text->find('X', begin) - begin - 1);
+  probe.observe(width + 'X');
+  probe.expect("more than one lane", Source::standard);
+  if (!to_number(width)) return probe.error(fmt::format("no lanes in '{}'", *text));
+  probe.judge_by(width != "1", Status::fail);
+}
+
+void operstate(Probe& probe, const RdmaPort& port) {
+  if (port.interface.empty()) return probe.skip("no network device belongs to the port");
+  const auto text = probe.line("sys/class/net/" + port.interface + "/operstate");
+  if (!text) return;
+  probe.observe(fmt::format("{} is {}", port.interface, *text));
+  probe.expect("up", Source::standard);
+  // RoCE needs it; InfiniBand's is for IP alone. Some virtual devices never tell more than
+  // "unknown".
+  if (*text == "unknown") return probe.skip("the network device does not tell");
+  probe.judge_by(*text == "up", port.roce() ? Status::fail : Status::warn);
+}
+
+/// What RoCE makes of a network device's MTU. Source: Linux include/rdma/ib_addr.h.
+std::uint64_t roce_mtu(std::uint64_t interface_mtu) {
+  for (std::uint64_t mtu = 4096; mtu >= 256; mtu /= 2) {
+    if (interface_mtu >= mtu + kRoceHeaders) return mtu;
+  }
+  return 0;
+}
+
+struct Mtu {
+  std::uint64_t active = 0;
+  std::uint64_t interface = 0;  ///< 0 for InfiniBand
+};
+
+/// What verbs told where somebody asked, else what follows from the network device.
+Mtu mtu_of(Probe& probe, const RdmaPort& port) {
+  Mtu mtu;
+  if (port.roce() && !port.interface.empty()) {
+    mtu.interface = probe.try_number("sys/class/net/" + port.interface + "/mtu").value_or(0);
+  }
+  const std::string fact = value_after(probe.try_text("rdmabench/verbs"), port.name);
+  for (const std::string& word : words_of(fact)) {
+    if (word.starts_with("active_mtu=")) mtu.active = to_number(word.substr(11)).value_or(0);
+  }
+  if (mtu.active == 0) mtu.active = roce_mtu(mtu.interface);
+  return mtu;
+}
+
+void active_mtu(Probe& probe, const RdmaPort& port) {
+  if (port.device->driver == "efa") return probe.skip("EFA has an MTU of its own");
+  const Mtu mtu = mtu_of(probe, port);
+  if (mtu.active == 0) return probe.skip("only libibverbs tells the MTU of such a port");
+  probe.observe(mtu.interface == 0
+                    ? fmt::format("{}", mtu.active)
+                    : fmt::format("{}: {} has {}", mtu.active, port.interface, mtu.interface));
+  if (const Expectation* const wanted = probe.expectation("mtu")) {
+    probe.expect(wanted->value, wanted->source);
+    return probe.judge_by(std::to_string(mtu.active) == wanted->value, Status::fail);
+  }
+  for (const RdmaDevice& device : probe.node().devices) {
+    for (const RdmaPort& other : device.ports) {
+      if (other.link_layer != port.link_layer || device.driver != port.device->driver) continue;
+      const std::uint64_t theirs = mtu_of(probe, other).active;
+      if (theirs <= mtu.active) continue;
+      probe.expect(fmt::format("{}, as {} has", theirs, other.name), Source::derived);
+      return probe.fail();
+    }
+  }
+  if (roce_mtu(mtu.interface) > mtu.active) {
+    probe.expect(fmt::format("{}, which the network device allows", roce_mtu(mtu.interface)),
+                 Source::derived);
+    return probe.warn("Take the link down and up again: the port still has the MTU of before.");
+  }
+  probe.expect("4096", Source::standard);
+  probe.judge_by(mtu.active >= 4096, Status::warn);
+}
+
+void flaps(Probe& probe, const RdmaPort& port) {
+  constexpr double kAtStart = 6;  // up, down and up again, while driver and fabric start
+  constexpr double kPerDay = 10;  // each loss of the carrier is two changes
+  if (port.interface.empty()) return probe.skip("no network device belongs to the port");
+  const auto changes = probe.number("sys/class/net/" + port.interface + "/carrier_changes");
+  if (!changes) return;
+  const auto up = uptime_s(probe);
+  if (!up || *up <= 0) return probe.skip("the node does not tell for how long it has been up");
+  const double days = std::max(*up / 86400, 1.0);
+  probe.observe(fmt::format("{} changes of the carrier in {:.1f} days", *changes, *up / 86400));
+  probe.expect(fmt::format("at most {:g}: {:g} at the start and {:g} a day",
+                           kAtStart + kPerDay * days, kAtStart, kPerDay),
+               Source::standard);
+  probe.judge_by(static_cast<double>(*changes) <= kAtStart + kPerDay * days, Status::warn);
+}
+
+void subnet_manager(Probe& probe, const RdmaPort& port) {
+  if (!port.infiniband()) return probe.skip("only InfiniBand has a subnet manager");
+  const auto text = probe.line(port.folder + "/sm_lid");
+  if (!text) return;
+  const auto lid = hex_number(*text);
+  probe.observe(*text);
+  probe.expect("not 0x0", Source::standard);
+  if (!lid) return probe.error(fmt::format("'{}' is no LID", *text));
+  probe.judge_by(*lid != 0, Status::fail);
+}
+
+void lid(Probe& probe, const RdmaPort& port) {
+  if (!port.infiniband()) return probe.skip("only InfiniBand has LIDs");
+  const auto text = probe.line(port.folder + "/lid");
+  if (!text) return;
+  const auto value = hex_number(*text);
+  probe.observe(*text);
+  probe.expect("0x1 to 0xbfff", Source::standard);
+  if (!value) return probe.error(fmt::format("'{}' is no LID", *text));
+  probe.judge_by(*value >= 1 && *value <= 0xbfff, Status::fail);
+}
+
+void pkey(Probe& probe, const RdmaPort& port) {
+  std::string keys;
+  bool full = false;
+  for (const std::string& index : probe.list(port.folder + "/pkeys")) {
+    const std::string text = probe.try_line(port.folder + "/pkeys/" + index);
+    const auto key = hex_number(text);
+    if (!key || (*key & 0x7fff) == 0) continue;
+    keys += (keys.empty() ? "" : " ") + text;
+    full = full || (*key & 0x8000) != 0;
+  }
+  if (keys.empty()) return probe.skip("the port tells no partition keys");
+  probe.observe(keys);
+  probe.expect("a full member of a partition", Source::standard);
+  probe.judge_by(full, Status::warn);
+}
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"port.state", "Logical state", "P/state", "FAIL unless ACTIVE; WARN in INIT and ARMED",
+      "Bring the link up: cable and switch port; on RoCE the network device.",
+      "facebookresearch/gcm check_iblink; sysfs-class-infiniband"},
+     state},
+    {{"port.phys_state", "Physical state", "P/phys_state", "FAIL unless LinkUp",
+      "Clean or reseat the transceiver, then change the cable, then the switch port.",
+      "imbue-ai/cluster-health; sysfs-class-infiniband"},
+     phys_state},
+    {{"port.link_layer", "Link layer", "P/link_layer", "FAIL if not the expected one",
+      "Set the port's type with the vendor's tool (mlxconfig LINK_TYPE_P1) and restart the node.",
+      "NCCL troubleshooting; facebookresearch/gcm", true},
+     link_layer},
+    {{"port.rate", "Rate", "P/rate, board_id",
+      "FAIL below the expected rate, or below another port of the same board",
+      "Look at cable, transceiver and the switch port's speed, FEC and auto-negotiation.",
+      "Azure NHC check_hw_ib; facebookresearch/gcm", true},
+     rate},
+    {{"port.lanes", "Lanes of the link", "P/rate", "InfiniBand: FAIL with one lane",
+      "A lane of the cable or the connector is dead: reseat or change it.",
+      "InfiniBand specification 1.7, LinkWidthActive"},
+     lanes},
+    {{"port.interface", "State of the network device", "N/operstate",
+      "RoCE: FAIL unless up; InfiniBand: WARN",
+      "Bring it up: ip link set IF up, and in the network configuration.",
+      "facebookresearch/gcm LINK_OPERSTATE_DOWN"},
+     operstate},
+    {{"port.mtu", "Active MTU", "ibv_query_port(), N/mtu",
+      "FAIL if not the expected one or below another port of the node; WARN below 4096",
+      "RoCE: ip link set IF mtu 4200 or more (9000 on most fabrics), and the same on the switch. InfiniBand: the partition's "
+      "MTU in the subnet manager.",
+      "Linux include/rdma/ib_addr.h iboe_get_mtu; bnxt_re README", true},
+     active_mtu},
+    {{"port.flaps", "Stability of the carrier", "N/carrier_changes, proc/uptime",
+      "WARN above 6 changes and 10 a day",
+      "Change cable or transceiver; look into the log of both ends.",
+      "azure_ib_link_flapping.nhc (five losses a day)"},
+     flaps},
+    {{"port.subnet_manager", "A subnet manager is known", "P/sm_lid", "InfiniBand: FAIL if it is 0",
+      "Start a subnet manager (opensm) or look for why this port does not see it: sminfo.",
+      "NCCL troubleshooting; sysfs-class-infiniband"},
+     subnet_manager},
+    {{"port.lid", "The port has a LID", "P/lid", "InfiniBand: FAIL outside of 0x1 to 0xbfff",
+      "Start a subnet manager; it hands out the LIDs.", "InfiniBand specification 1.7, 4.1.3"},
+     lid},
+    {{"port.pkey", "Partition membership", "P/pkeys/*", "WARN with limited membership alone",
+      "Make the port a full member of a partition in the subnet manager's partitions.conf.",
+      "InfiniBand specification 1.7, 10.9.1.1"},
+     pkey},
+});
+
+}  // namespace
+
+std::span<const Check> port_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "check.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::health {
+namespace {
+
+constexpr std::size_t kMostEvidence = 32;
+constexpr std::size_t kMostText = 300;  // of what is quoted from a file
+
+/// Harmless on a terminal and in a document, whatever a file held.
+std::string quotable(std::string text) {
+  if (text.size() > kMostText) text = text.substr(0, kMostText) + "...";
+  return report::printable(text);
+}
+
+}  // namespace
+
+Probe::Probe(const FileTree& tree, const Inventory& node, const Expectations& expectations,
+             const CheckInfo& check, std::string subject)
+    : tree_(tree), node_(node), expectations_(expectations), check_(check) {
+  finding_.check = check.id;
+  finding_.subject = std::move(subject);
+  finding_.reason = "the check came to no verdict";
+}
+
+FileBytes Probe::read(const std::string& path) {
+  FileBytes file = tree_.read(path);
+  std::vector<std::string>& evidence = finding_.evidence;
+  const bool known = std::find(evidence.begin(), evidence.end(), path) != evidence.end();
+  if (file.error != ENOENT && !known && evidence.size() < kMostEvidence) evidence.push_back(path);
+  return file;
+}
+
+std::optional<std::string> Probe::text(const std::string& path) {
+  FileBytes file = read(path);
+  if (file.error == 0) return std::move(file.bytes);
+  if (file.error == ENOENT) {
+    skip(
+        "there is no such file");  // many at once are told together, so the name is in the evidence
+    finding_.evidence.push_back(path);
+  } else if (file.error == EACCES || file.error == EPERM) {
+    skip("no permission to read it: run as root");
+  } else {
+    skip(fmt::format("{} cannot be read: {}", path, errno_text(file.error)));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Probe::line(const std::string& path) {
+  auto whole = text(path);
+  if (!whole) return std::nullopt;
+  return one_line(*whole);
+}
+
+std::optional<std::uint64_t> Probe::number(const std::string& path) {
+  const auto read_line = line(path);
+  if (!read_line) return std::nullopt;
+  const auto value = to_number(*read_line);
+  if (!value) error(fmt::format("{} holds no whole number but '{}'", path, *read_line));
+  return value;
+}
+
+std::string Probe::try_text(const std::string& path) {
+  FileBytes file = read(path);
+  return file.error == 0 ? std::move(file.bytes) : "";
+}
+
+std::string Probe::try_line(const std::string& path) {
+  return one_line(try_text(path));
+}
+
+std::optional<std::uint64_t> Probe::try_number(const std::string& path) {
+  return to_number(try_line(path));
+}
+
+std::vector<std::string> Probe::list(const std::string& path) {
+  return tree_.list(path);
+}
+
+bool Probe::exists(const std::string& path) {
+  return tree_.exists(path);
+}
+
+std::string Probe::resolve(const std::string& path) {
+  return tree_.resolve(path);
+}
+
+std::string Probe::link_name(const std::string& path) {
+  return tree_.link_name(path);
+}
+
+void Probe::expect(std::string text, Source source) {
+  finding_.expected = std::move(text);
+  finding_.source = source;
+}
+
+void Probe::judge(Status status, std::string_view remedy, std::string reason) {
+  finding_.status = status;
+  finding_.reason = std::move(reason);
+  finding_.remedy.clear();
+  if (status == Status::warn || status == Status::fail) {
+    finding_.remedy = remedy.empty() ? check_.remedy : remedy;
+  }
+}
+
+void Probe::judge_by(bool good, Status bad, std::string_view remedy) {
+  judge(good ? Status::pass : bad, remedy);
+}
+
+void Probe::compare(std::string_view key, std::string observed, Status bad) {
+  const Expectation* const wanted = expectation(key);
+  observe(observed);
+  if (wanted == nullptr) return skip(std::string(kNothingToCompare));
+  expect(wanted->value, wanted->source);
+  std::string_view rest = wanted->value;
+  bool found = false;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    found = found || trimmed(one) == observed;
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+  }
+  judge_by(found || wanted->value == observed, bad);
+}
+
+Finding Probe::take() {
+  finding_.reason = quotable(std::move(finding_.reason));
+  finding_.observed = quotable(std::move(finding_.observed));
+  finding_.expected = quotable(std::move(finding_.expected));
+  finding_.remedy = report::printable(finding_.remedy);
+  for (std::string& path : finding_.evidence) path = report::printable(path);
+  finding_.subject = report::printable(finding_.subject);
+  return std::move(finding_);
+}
+
+std::optional<double> uptime_s(Probe& probe) {
+  return leading_number(probe.try_line("proc/uptime"));
+}
+
+std::optional<std::string> environment(Probe& probe, std::string_view name) {
+  for (const std::string& line : lines_of(probe.try_text("rdmabench/environment"))) {
+    if (line.starts_with(name) && line.substr(name.size()).starts_with('=')) {
+      return line.substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+double rate_gbps(std::string_view rate_line) {
+  const auto rate = leading_number(rate_line);
+  const bool gigabits = rate_line.find("Gb/sec") != std::string_view::npos;
+  return rate && gigabits ? *rate : 0;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,129 @@
+// What keeps RoCE from losing packets, as far as it is in files: mlx5 of NVIDIA's own driver. The
+// kernel's driver tells of the same by netlink alone.
+#include <array>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+/// False, and the finding SKIP, where a port has nothing of the kind.
+bool has_qos(Probe& probe, const RdmaPort& port) {
+  if (!port.roce()) {
+    probe.skip("only RoCE needs it");
+  } else if (port.interface.empty()) {
+    probe.skip("no network device belongs to the port");
+  } else if (probe.node().virtual_machine) {
+    probe.skip("a virtual machine does not see the physical port's settings");
+  } else {
+    return true;
+  }
+  return false;
+}
+
+std::string folder(const RdmaPort& port) {
+  return "sys/class/net/" + port.interface;
+}
+
+void trust(Probe& probe, const RdmaPort& port) {
+  if (!has_qos(probe, port)) return;
+  const auto text = probe.line(folder(port) + "/qos/trust");
+  if (!text) return;
+  if (probe.expectation("trust") != nullptr) return probe.compare("trust", *text);
+  probe.observe(*text);
+  probe.expect("dscp", Source::standard);
+  probe.judge_by(*text == "dscp", Status::warn);
+}
+
+/// "prio:3 dscp:26,27," lists: the priority of a code point.
+std::optional<std::uint64_t> priority_of(std::string_view text, std::uint64_t code) {
+  std::optional<std::uint64_t> priority;
+  for (const std::string& word : words_of(text)) {
+    if (word.starts_with("prio:")) priority = to_number(std::string_view(word).substr(5));
+    if (!word.starts_with("dscp:") || !priority) continue;
+    std::string_view rest = std::string_view(word).substr(5);
+    while (!rest.empty()) {
+      std::string_view one = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+      if (one.size() > 1 && one.starts_with('0')) one.remove_prefix(1);  // "07"
+      if (to_number(one) == code) return priority;
+    }
+  }
+  return std::nullopt;
+}
+
+void dscp(Probe& probe, const RdmaPort& port) {
+  if (!has_qos(probe, port)) return;
+  const auto text = probe.text(folder(port) + "/qos/dscp2prio");
+  if (!text) return;
+  const Expectation* const tos = probe.expectation("tos");
+  const Expectation* const priority = probe.expectation("priority");
+  if (tos == nullptr || priority == nullptr) {
+    return probe.skip("needs the plan: --expect tos=N --expect priority=N");
+  }
+  const std::uint64_t code = to_number(tos->value).value_or(0) >> 2;
+  const auto found = priority_of(*text, code);
+  if (!found) return probe.error(fmt::format("code point {} is not in the list", code));
+  probe.observe(fmt::format("code point {} has priority {}", code, *found));
+  probe.expect("priority " + priority->value, priority->source);
+  probe.judge_by(std::to_string(*found) == priority->value, Status::fail);
+}
+
+/// Which priorities have it on; none, and the finding SKIP, where the files cannot be read.
+void congestion(Probe& probe, const RdmaPort& port, const std::string& role) {
+  if (!has_qos(probe, port)) return;
+  const std::string enable = folder(port) + "/ecn/" + role + "/enable";
+  const Expectation* const wanted = probe.expectation("priority");
+  std::string on;
+  bool any = false;
+  for (const std::string& priority : probe.list(enable)) {
+    const auto value = probe.number(enable + '/' + priority);
+    if (!value) return;
+    any = true;
+    if (*value == 1) on += (on.empty() ? "" : ",") + priority;
+  }
+  if (!any) return probe.skip(fmt::format("there is no {}", enable));
+  probe.observe(on.empty() ? "on for no priority" : "on for " + on);
+  if (wanted == nullptr) {
+    probe.expect("on for the priority of RoCE", Source::standard);
+    return probe.judge_by(!on.empty(), Status::warn);
+  }
+  probe.expect("on for priority " + wanted->value, wanted->source);
+  probe.judge_by((',' + on + ',').find(',' + wanted->value + ',') != std::string::npos,
+                 Status::warn);
+}
+
+void notification(Probe& probe, const RdmaPort& port) {
+  congestion(probe, port, "roce_np");
+}
+
+void reaction(Probe& probe, const RdmaPort& port) {
+  congestion(probe, port, "roce_rp");
+}
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"qos.trust", "What the port goes by to tell priorities", "N/qos/trust",
+      "RoCE: WARN unless dscp, or the expected one", "mlnx_qos -i IF --trust dscp.",
+      "mlnx-tools mlnx_qos", true},
+     trust},
+    {{"qos.dscp", "RoCE's code point has the lossless priority", "N/qos/dscp2prio",
+      "FAIL if tos >> 2 has not the expected priority",
+      "mlnx_qos -i IF --dscp2prio set,CODE,PRIORITY.", "mlnx-tools mlnx_qos"},
+     dscp},
+    {{"qos.ecn_notification", "Tells senders of congestion", "N/ecn/roce_np/enable/*",
+      "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_np/enable/PRIORITY.",
+      "NVIDIA DCQCN parameters", true},
+     notification},
+    {{"qos.ecn_reaction", "Slows down when told of congestion", "N/ecn/roce_rp/enable/*",
+      "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_rp/enable/PRIORITY.",
+      "NVIDIA DCQCN parameters", true},
+     reaction},
+});
+
+}  // namespace
+
+std::span<const Check> qos_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

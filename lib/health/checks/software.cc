@@ -1,0 +1,161 @@
+// What is installed, for comparison with the peers more than by itself.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "check.h"
+
+namespace rdmabench::health {
+namespace {
+
+/// A driver's modules. Those that others name as "uses" come with it.
+struct Modules {
+  std::string_view driver;
+  std::string_view names;
+};
+
+constexpr std::array<Modules, 7> kModules{{{"mlx5", "mlx5_core mlx5_ib ib_uverbs rdma_ucm"},
+                                           {"mlx4", "mlx4_core mlx4_ib ib_uverbs rdma_ucm"},
+                                           {"bnxt_re", "bnxt_en bnxt_re ib_uverbs rdma_ucm"},
+                                           {"irdma", "irdma ib_uverbs rdma_ucm"},
+                                           {"efa", "efa ib_core ib_uverbs"},
+                                           {"mana", "mana mana_ib ib_uverbs rdma_ucm"},
+                                           {"rxe", "rdma_rxe ib_uverbs rdma_ucm"}}};
+
+void modules(Probe& probe) {
+  std::set<std::string> wanted;
+  for (const RdmaDevice& device : probe.node().devices) {
+    for (const Modules& row : kModules) {
+      if (row.driver != device.driver) continue;
+      for (std::string& name : words_of(row.names)) wanted.insert(std::move(name));
+    }
+    for (const RdmaPort& port : device.ports) {
+      if (port.infiniband()) wanted.insert("ib_umad");
+    }
+  }
+  if (wanted.empty()) return probe.skip("this node has no RDMA device whose modules are known");
+  std::string missing;
+  std::string all;
+  for (const std::string& name : wanted) {
+    all += (all.empty() ? "" : " ") + name;
+    // One that was built into the kernel is there only if it has parameters.
+    if (!probe.exists("sys/module/" + name)) missing += (missing.empty() ? "" : " ") + name;
+  }
+  probe.observe(missing.empty() ? "all there" : "not there: " + missing);
+  probe.expect(all, Source::standard);
+  probe.judge_by(missing.empty(), Status::warn);
+}
+
+void kernel(Probe& probe) {
+  const auto release = probe.line("proc/sys/kernel/osrelease");
+  if (release) probe.compare("kernel", *release);
+}
+
+void os(Probe& probe) {
+  const auto text = probe.text("etc/os-release");
+  if (!text) return;
+  std::string name = value_after(*text, "PRETTY_NAME");
+  std::erase(name, '"');
+  if (name.empty()) return probe.skip("etc/os-release has no PRETTY_NAME");
+  probe.compare("os", name);
+}
+
+void driver(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip("a device without a PCI function");
+  const std::string name = probe.link_name(device.folder + "/device/driver");
+  if (name.empty()) return probe.skip("the device does not tell its driver");
+  const std::string version = probe.try_line("sys/module/" + name + "/version");
+  if (version.empty()) return probe.skip(name + " is the kernel's own, without a version");
+  probe.compare("driver", version);
+}
+
+void gpu_driver(Probe& probe) {
+  if (probe.node().gpus.empty()) return probe.skip("this node has no GPU");
+  for (const std::string name : {"nvidia", "amdgpu"}) {
+    const std::string version = probe.try_line("sys/module/" + name + "/version");
+    if (!version.empty()) return probe.compare("gpu_driver", version);
+  }
+  probe.skip("no module of a GPU tells its version");
+}
+
+void bios(Probe& probe) {
+  const auto version = probe.line("sys/class/dmi/id/bios_version");
+  if (version) probe.compare("bios", *version);
+}
+
+void product(Probe& probe) {
+  const auto name = probe.line("sys/class/dmi/id/product_name");
+  if (!name) return;
+  const std::string vendor = probe.try_line("sys/class/dmi/id/sys_vendor");
+  probe.observe(vendor.empty() ? *name : vendor + ' ' + *name);
+  probe.skip(std::string(kNothingToCompare));
+}
+
+void machine(Probe& probe) {
+  if (!probe.text("proc/cpuinfo")) return;
+  std::string kind = probe.node().virtual_machine ? "virtual machine" : "no hypervisor seen";
+  const bool contained = probe.exists(".dockerenv") || probe.exists("run/.containerenv");
+  if (contained) kind += ", in a container";
+  probe.observe(kind);
+  probe.skip(std::string(kNothingToCompare));
+}
+
+void duplicate(Probe& probe) {
+  if (probe.node().devices.empty()) return probe.skip("this node has no RDMA device");
+  const bool own = probe.exists("sys/module/mlx_compat");
+  const std::string core = probe.try_line("sys/module/mlx5_core/version");
+  const std::string verbs = probe.try_line("sys/module/mlx5_ib/version");
+  if (core.empty() || verbs.empty()) {
+    return probe.skip("the kernel's own drivers, which belong together");
+  }
+  probe.observe(fmt::format("mlx5_core {}, mlx5_ib {}{}", core, verbs, own ? ", mlx_compat" : ""));
+  probe.expect("one version", Source::derived);
+  probe.judge_by(core == verbs, Status::fail);
+}
+
+constexpr std::string_view kAlike = "Bring all nodes to one release.";
+
+constexpr std::array kChecks = std::to_array<Check>({
+    {{"software.modules", "Kernel modules", "sys/module/*",
+      "WARN if one of the driver's is not there",
+      "modprobe what is missing, and name it in /etc/modules-load.d.",
+      "AWS awsome-distributed-training; "
+      "rdma-core Documentation"},
+     modules},
+    {{"software.one_release", "The parts of the driver are of one release",
+      "sys/module/{mlx5_core,mlx5_ib}/version", "FAIL if they differ",
+      "Install NVIDIA's driver again, rebuild the initramfs and restart the node.",
+      "NVIDIA DOCA-Host"},
+     duplicate},
+    {{"software.kernel", "Kernel", "proc/sys/kernel/osrelease", "WARN if not the expected one",
+      kAlike, "GoogleCloudPlatform cluster-health-scanner config_differ", true},
+     kernel},
+    {{"software.os", "Operating system", "etc/os-release", "WARN if not the expected one", kAlike,
+      "os-release(5)", true},
+     os},
+    {{"software.driver", "Version of the device's driver", "D/driver, sys/module/*/version",
+      "WARN if not the expected one", kAlike, "Linux sysfs-module", true},
+     driver},
+    {{"software.gpu_driver", "Version of the GPU's driver", "sys/module/{nvidia,amdgpu}/version",
+      "WARN if not the expected one", kAlike, "Linux sysfs-module", true},
+     gpu_driver},
+    {{"software.bios", "BIOS", "sys/class/dmi/id/bios_version", "WARN if not the expected one",
+      kAlike, "Linux sysfs-firmware-dmi-tables", true},
+     bios},
+    {{"software.product", "Kind of machine", "sys/class/dmi/id/{sys_vendor,product_name}",
+      "compared with peers", "Do not compare results of different machines.", "Linux dmi-id", true},
+     product},
+    {{"software.virtual", "Virtual machine or container",
+      "proc/cpuinfo, .dockerenv, run/.containerenv", "compared with peers",
+      "Do not compare a virtual machine with bare metal.", "systemd-detect-virt(1)", true},
+     machine},
+});
+
+}  // namespace
+
+std::span<const Check> software_checks() {
+  return kChecks;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "rdmabench/health/doctor.h"
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::health {
+namespace {
+
+/// What is wrong, with what to do about it.
+std::string block(const Finding& finding) {
+  std::string text = fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.check,
+                                 finding.subject, find_check(finding.check)->title);
+  const auto add = [&](std::string_view label, const std::string& value) {
+    if (!value.empty()) text += fmt::format("      {:9} {}\n", label, value);
+  };
+  add("reason", finding.reason);
+  add("observed", finding.observed);
+  add("expected", finding.expected.empty()
+                      ? ""
+                      : fmt::format("{} ({})", finding.expected, name(finding.source)));
+  add("remedy", finding.remedy);
+  std::string files;
+  constexpr std::size_t kMostFiles = 4;
+  for (std::size_t i = 0; i < finding.evidence.size() && i < kMostFiles; ++i) {
+    files += fmt::format("{}{}", i == 0 ? "" : " ", finding.evidence[i]);
+  }
+  if (finding.evidence.size() > kMostFiles) {
+    files += fmt::format(" and {} more", finding.evidence.size() - kMostFiles);
+  }
+  add("read", files);
+  return text;
+}
+
+std::string line(const Finding& finding) {
+  return fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.check, finding.subject,
+                     finding.observed);
+}
+
+/// Skipped checks by reason, for one missing thing skips many. Those that observed something are
+/// told with it.
+std::string skipped(const Diagnosis& diagnosis) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.status != Status::skip) continue;
+    std::vector<std::string>& list = by_reason[finding.reason];
+    if (list.empty()) order.push_back(finding.reason);
+    std::string entry = finding.check;
+    if (finding.subject != "node") entry += fmt::format(" {}", finding.subject);
+    if (!finding.observed.empty()) entry += fmt::format(" ({})", finding.observed);
+    list.push_back(std::move(entry));
+  }
+  std::string text;
+  for (const std::string& reason : order) {
+    text += fmt::format("SKIP  {}\n", reason);
+    std::string row;
+    constexpr std::size_t kWidth = 100;
+    for (const std::string& entry : by_reason[reason]) {
+      if (!row.empty() && row.size() + entry.size() + 2 > kWidth) {
+        text += row + ",\n";
+        row.clear();
+      }
+      row += (row.empty() ? "      " : ", ") + entry;
+    }
+    text += row + '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Diagnosis& diagnosis, bool all) {
+  std::string text;
+  for (const Status status : {Status::fail, Status::error, Status::warn}) {
+    for (const Finding& finding : diagnosis.findings) {
+      if (finding.status == status) text += block(finding) + '\n';
+    }
+  }
+  if (all) {
+    bool any = false;
+    for (const Finding& finding : diagnosis.findings) {
+      if (finding.status != Status::pass) continue;
+      text += line(finding);
+      any = true;
+    }
+    if (any) text += '\n';
+  }
+  const std::string unread = skipped(diagnosis);
+  if (!unread.empty()) text += unread + '\n';
+  const Tally tally = diagnosis.tally();
+  const std::string host = diagnosis.host.empty() ? diagnosis.root : diagnosis.host;
+  return text + fmt::format("{}: {} FAIL, {} WARN, {} PASS, {} SKIP, {} ERROR\n",
+                            report::printable(host), tally.fail, tally.warn, tally.pass, tally.skip,
+                            tally.error);
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,103 @@
+#include "rdmabench/health/expectations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "file.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::health {
+namespace {
+
+constexpr std::array kKeys = std::to_array<ExpectationKey>({
+    {"devices", "RDMA devices", true},
+    {"gpus", "GPUs", true},
+    {"nodes", "nodes that this one will talk to", true},
+    {"rate_gbps", "rate of every port, Gb/s", true},
+    {"link_layer", "InfiniBand or Ethernet", false},
+    {"mtu", "active MTU of every port, bytes", true},
+    {"gid_index", "index of the RoCE v2 GID to use", true},
+    {"tos", "type of service of RoCE, 0 to 255", true},
+    {"priority", "lossless priority, 0 to 7", true},
+    {"trust", "dscp or pcp", false},
+    {"firmware", "firmware of the devices; several parted by commas", false},
+    {"driver", "version of the devices' kernel module", false},
+    {"kernel", "release of the kernel", false},
+    {"os", "name of the operating system's release", false},
+    {"bios", "version of the BIOS", false},
+    {"cpu", "model of the processor", false},
+    {"gpu_driver", "version of the GPUs' kernel module", false},
+    {"hugepages", "free huge pages of the default size", true},
+    {"numa_nodes", "NUMA nodes with CPUs", true},
+    {"memlock_bytes", "limit of locked memory", true},
+});
+
+std::string known_keys() {
+  std::string text;
+  for (const ExpectationKey& key : kKeys)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", key.name);
+  return text;
+}
+
+std::string value_text(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+std::span<const ExpectationKey> expectation_keys() {
+  return kKeys;
+}
+
+void Expectations::add(std::string_view key, std::string value, Source source) {
+  const auto* const known = std::find_if(
+      kKeys.begin(), kKeys.end(), [&](const ExpectationKey& row) { return row.name == key; });
+  if (known == kKeys.end()) {
+    throw Error(Fault::usage, fmt::format("'{}' is nothing that can be expected", key),
+                fmt::format("Known are {}.", known_keys()));
+  }
+  if (value.empty() || (known->number && !to_number(value))) {
+    throw Error(Fault::usage, fmt::format("'{}' is no value for {}", value, key),
+                known->number ? "Give a whole number." : "Give a text.");
+  }
+  const auto found = values_.find(key);
+  if (found != values_.end() && found->second.source == Source::user && source != Source::user)
+    return;
+  values_[std::string(key)] = {std::move(value), source};
+}
+
+void Expectations::add_user(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    throw Error(Fault::usage, fmt::format("'{}' is no KEY=VALUE", text),
+                "Say rate_gbps=400, for one.");
+  }
+  add(text.substr(0, equals), std::string(text.substr(equals + 1)), Source::user);
+}
+
+void Expectations::add_profile(std::string_view json, std::string_view origin) {
+  const nlohmann::json document = nlohmann::json::parse(json, nullptr, false);
+  if (!document.is_object()) {
+    throw Error(Fault::usage, fmt::format("{} is no JSON object", origin),
+                "A profile is {\"rate_gbps\": 400, ...}.");
+  }
+  for (const auto& [key, value] : document.items()) {
+    if (key == "schema" || key == "comment") continue;
+    if (!value.is_string() && !value.is_number_unsigned()) {
+      throw Error(
+          Fault::usage,
+          fmt::format("{}: the value of {} is neither text nor a whole number", origin, key));
+    }
+    add(key, value_text(value), Source::profile);
+  }
+}
+
+const Expectation* Expectations::find(std::string_view key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+}  // namespace rdmabench::health

@@ -1,0 +1,156 @@
+// What this process can tell of its node and no file does.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+
+#include "file.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+#include "rdmabench/health/collect.h"
+
+#if RDMABENCH_HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+namespace rdmabench::health {
+namespace {
+
+constexpr std::array<std::string_view, 24> kEnvironment{"NCCL_IB_DISABLE",
+                                                        "NCCL_IB_HCA",
+                                                        "NCCL_IB_GID_INDEX",
+                                                        "NCCL_IB_TC",
+                                                        "NCCL_IB_SL",
+                                                        "NCCL_IB_TIMEOUT",
+                                                        "NCCL_IB_RETRY_CNT",
+                                                        "NCCL_SOCKET_IFNAME",
+                                                        "NCCL_NET",
+                                                        "NCCL_NET_GDR_LEVEL",
+                                                        "NCCL_NET_GDR_READ",
+                                                        "NCCL_P2P_DISABLE",
+                                                        "NCCL_SHM_DISABLE",
+                                                        "NCCL_DEBUG",
+                                                        "UCX_TLS",
+                                                        "UCX_NET_DEVICES",
+                                                        "UCX_IB_GID_INDEX",
+                                                        "FI_PROVIDER",
+                                                        "FI_EFA_USE_DEVICE_RDMA",
+                                                        "FI_EFA_FORK_SAFE",
+                                                        "RDMAV_FORK_SAFE",
+                                                        "IBV_FORK_SAFE",
+                                                        "RDMAV_HUGEPAGES_SAFE",
+                                                        "MLX5_SINGLE_THREADED"};
+
+constexpr std::size_t kMostValue = 1024;
+
+/// Opening umad or issm nodes would change something; these two kinds do not.
+std::string dev_nodes() {
+  std::string text;
+  int error = 0;
+  for (const std::string& name : list_folder("/dev/infiniband", error)) {
+    if (!name.starts_with("uverbs") && name != "rdma_cm") continue;
+    const std::string path = "/dev/infiniband/" + name;
+    const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    const std::string state = descriptor >= 0 ? "opens" : errno_text(errno);
+    if (descriptor >= 0) close(descriptor);
+    text += fmt::format("infiniband/{} {}\n", name, state);
+  }
+  return text;
+}
+
+std::string file_systems() {
+  struct statvfs status {};
+  if (statvfs("/dev/shm", &status) != 0) return "";
+  return fmt::format("/dev/shm {} {}\n", status.f_blocks * status.f_frsize,
+                     status.f_bavail * status.f_frsize);
+}
+
+std::string listed_environment() {
+  std::string text;
+  for (const std::string_view name : kEnvironment) {
+    const char* const value = std::getenv(std::string(name).c_str());
+    if (value == nullptr) continue;
+    std::string line(value);
+    line.resize(std::min(line.size(), kMostValue));
+    for (char& c : line) c = c == '\n' ? ' ' : c;
+    text += fmt::format("{}={}\n", name, line);
+  }
+  return text;
+}
+
+#if RDMABENCH_HAVE_HWLOC
+struct FreeTopology {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+
+/// Network devices, GPUs and other accelerators with the CPUs near them. hwloc's plugins for GPUs
+/// are left out: they take seconds, and say nothing of where a device is.
+std::string hwloc_devices() {
+  hwloc_topology_t made = nullptr;
+  if (hwloc_topology_init(&made) != 0) return "";
+  const std::unique_ptr<hwloc_topology, FreeTopology> topology(made);
+  for (const char* const plugin : {"cuda", "nvml", "opencl", "rsmi", "levelzero", "gl"}) {
+    hwloc_topology_set_components(made, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, plugin);
+  }
+  hwloc_topology_set_io_types_filter(made, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  if (hwloc_topology_load(made) != 0) return "";
+  std::string text;
+  for (hwloc_obj_t at = hwloc_get_next_pcidev(made, nullptr); at != nullptr;
+       at = hwloc_get_next_pcidev(made, at)) {
+    const hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(made, at);
+    if (near == nullptr || near->cpuset == nullptr) continue;
+    std::array<char, 512> cpus{};
+    hwloc_bitmap_list_snprintf(cpus.data(), cpus.size(), near->cpuset);
+    const auto& pci = at->attr->pcidev;
+    text += fmt::format("{:04x}:{:02x}:{:02x}.{:x} cpus={}\n", pci.domain, pci.bus, pci.dev,
+                        pci.func, cpus.data());
+  }
+  return text;
+}
+#endif
+
+/// The facts before the files: nothing of the machine lies at "rdmabench".
+class LiveStore : public FileStore {
+ public:
+  explicit LiveStore(std::shared_ptr<const MemoryStore> facts) : facts_(std::move(facts)) {}
+  Entry look(const std::string& path) const override { return store(path).look(path); }
+  FileBytes read(const std::string& path) const override { return store(path).read(path); }
+  std::vector<std::string> list(const std::string& path) const override {
+    return store(path).list(path);
+  }
+
+ private:
+  const FileStore& store(const std::string& path) const {
+    if (path == "rdmabench" || path.starts_with("rdmabench/")) return *facts_;
+    return files_;
+  }
+
+  std::shared_ptr<const MemoryStore> facts_;
+  FolderStore files_{"/"};
+};
+
+}  // namespace
+
+std::span<const std::string_view> environment_names() {
+  return kEnvironment;
+}
+
+void collect_live_facts(MemoryStore& facts) {
+  facts.add_file("rdmabench/dev_nodes", dev_nodes());
+  facts.add_file("rdmabench/statvfs", file_systems());
+  facts.add_file("rdmabench/environment", listed_environment());
+#if RDMABENCH_HAVE_HWLOC
+  facts.add_file("rdmabench/hwloc", hwloc_devices());
+#endif
+}
+
+std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> facts) {
+  return std::make_shared<LiveStore>(std::move(facts));
+}
+
+}  // namespace rdmabench::health

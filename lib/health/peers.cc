@@ -1,0 +1,109 @@
+// A node beside its peers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/health/doctor.h"
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::health {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kFewestPeers = 2;
+
+std::string text_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// What most peers observed, and how many of how many.
+struct Majority {
+  std::string value;
+  std::size_t agree = 0;
+  std::size_t told = 0;
+
+  bool clear() const { return told >= kFewestPeers && 2 * agree > told; }
+};
+
+using Key = std::pair<std::string, std::string>;  // check and subject
+
+std::map<Key, Majority> majorities(std::span<const Peer> peers) {
+  std::map<Key, std::map<std::string, std::size_t>> counts;
+  for (const Peer& peer : peers) {
+    std::set<Key> seen;  // a document that says a thing twice has one voice
+    for (const Peer::Observation& one : peer.observations) {
+      const Key key{one.check, one.subject};
+      if (!one.observed.empty() && seen.insert(key).second) ++counts[key][one.observed];
+    }
+  }
+  std::map<Key, Majority> found;
+  for (const auto& [key, values] : counts) {
+    Majority& most = found[key];
+    for (const auto& [value, count] : values) {
+      most.told += count;
+      if (count > most.agree) {
+        most.value = value;
+        most.agree = count;
+      }
+    }
+  }
+  return found;
+}
+
+void compare(Finding& finding, const Majority& most) {
+  const bool alike = finding.observed == most.value;
+  const std::string expected = fmt::format("{}, as {} of {} peers have",
+                                           report::printable(most.value), most.agree, most.told);
+  if (alike && finding.status == Status::skip) {
+    finding.status = Status::pass;
+    finding.reason.clear();
+    finding.expected = expected;
+    finding.source = Source::peers;
+  } else if (!alike && (finding.status == Status::skip || finding.status == Status::pass)) {
+    finding.status = Status::warn;
+    finding.reason.clear();
+    finding.expected = expected;
+    finding.source = Source::peers;
+    finding.remedy = find_check(finding.check)->remedy;
+  }
+}
+
+}  // namespace
+
+Peer read_peer(std::string_view text, std::string_view origin) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object() || text_of(document, "schema") != "rdmabench-doctor/1") {
+    throw Error(Fault::usage, fmt::format("{} is no document of rdmabench-doctor/1", origin),
+                "Peers are what 'rdmabench doctor --format json' writes.");
+  }
+  Peer peer;
+  peer.host = text_of(document, "host");
+  const auto findings = document.find("findings");
+  if (findings == document.end() || !findings->is_array()) {
+    throw Error(Fault::usage, fmt::format("{} has no list of findings", origin));
+  }
+  for (const json& finding : *findings) {
+    if (!finding.is_object()) continue;
+    peer.observations.push_back(
+        {text_of(finding, "id"), text_of(finding, "subject"), text_of(finding, "observed")});
+  }
+  return peer;
+}
+
+void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers) {
+  const std::map<Key, Majority> known = majorities(peers);
+  for (Finding& finding : diagnosis.findings) {
+    const CheckInfo* const check = find_check(finding.check);
+    if (check == nullptr || !check->compares || finding.observed.empty()) continue;
+    const auto found = known.find({finding.check, finding.subject});
+    if (found != known.end() && found->second.clear()) compare(finding, found->second);
+  }
+}
+
+}  // namespace rdmabench::health

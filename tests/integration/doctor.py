@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""The doctor as a user meets it: verdicts on the saved nodes, formats, exit codes, saving a node.
+
+Usage: doctor.py RDMABENCH FIXTURES SCHEMA [--write]
+With --write the expected verdicts are written instead of compared: read the difference before you
+commit it.
+"""
+
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+RDMABENCH, FIXTURES, SCHEMA = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+WRITE = "--write" in sys.argv
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(FIXTURES))
+import unpack  # pylint: disable=wrong-import-position
+
+NODES = sorted(path.stem for path in FIXTURES.glob("*.tree"))
+# What is wrong with roce-four-faults, and which checks may say so.
+FAULTS = {
+    ("pcie.width", "mlx5_1"): "half of the lanes",
+    ("pcie.path", "mlx5_1"): "half of the lanes",
+    ("port.mtu", "mlx5_2:1"): "MTU 1500",
+    ("address.roce_v2", "mlx5_3:1"): "no IP address",
+    ("limit.memlock", "node"): "64 KiB of locked memory",
+}
+
+
+def doctor(*words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run([RDMABENCH, "doctor", *words], capture_output=True, text=True, timeout=60, check=False,
+                          env=dict(os.environ, **(environment or {})))
+
+
+class Doctor(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.folder.name)
+        for name in NODES:
+            (cls.root / name).mkdir()
+            unpack.unpack(FIXTURES / f"{name}.tree", cls.root / name)
+        probe = doctor("--root", "/", "--only", "limit", "--collect", str(cls.root / "probe.tar"))
+        cls.archives = probe.returncode != 3
+
+    @classmethod
+    def tearDownClass(cls):
+        for path in cls.root.rglob("*"):
+            if not path.is_symlink():
+                path.chmod(0o700)
+        cls.folder.cleanup()
+
+    def findings(self, *words: str) -> dict:
+        done = doctor("--format", "json", *words)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(done.stdout)
+
+    def test_verdicts_on_every_saved_node(self):
+        for name in NODES:
+            with self.subTest(name):
+                done = doctor("--root", str(self.root / name), "--verbose")
+                expected = FIXTURES / f"{name}.expected"
+                if WRITE:
+                    expected.write_text(done.stdout, encoding="utf-8")
+                self.assertEqual(done.stdout, expected.read_text(encoding="utf-8"))
+                self.assertEqual(done.returncode, 1 if name == "roce-four-faults" else 0, done.stderr)
+
+    def test_each_fault_is_found_and_nothing_else_fails(self):
+        found = self.findings("--root", str(self.root / "roce-four-faults"))
+        wrong = {(one["id"], one["subject"]) for one in found["findings"] if one["status"] in ("FAIL", "ERROR")}
+        self.assertEqual(wrong, set(FAULTS))
+        well = self.findings("--root", str(self.root / "roce"))
+        self.assertEqual(well["summary"]["fail"] + well["summary"]["warn"] + well["summary"]["error"], 0, well)
+
+    def test_a_saved_archive_gives_the_same_verdicts(self):
+        if not self.archives:
+            self.skipTest("this build has no libarchive")
+        for name in NODES:
+            with self.subTest(name):
+                folder = self.findings("--root", str(self.root / name), "--collect", str(self.root / f"{name}.tar"))
+                saved = self.findings("--root", str(self.root / f"{name}.tar"))
+                self.assertEqual(saved["findings"], folder["findings"])
+        with tarfile.open(self.root / "packed.tar.gz", "w:gz") as packed:
+            packed.add(self.root / "roce", arcname=".")
+        self.assertEqual(self.findings("--root", str(self.root / "packed.tar.gz"))["findings"],
+                         self.findings("--root", str(self.root / "roce"))["findings"])
+
+    def test_this_machine_is_judged_without_errors_and_quickly(self):
+        secret = {"MY_TOKEN": "do-not-tell", "NCCL_DEBUG": "TRACE"}
+        target = self.root / "self.tar"
+        begin = time.monotonic()
+        done = doctor("--format", "json", environment=secret)
+        print(f"this machine: {time.monotonic() - begin:.2f} s; {done.stderr.strip()}")
+        found = json.loads(done.stdout)
+        self.assertEqual([one for one in found["findings"] if one["status"] == "ERROR"], [])
+        self.assertNotIn("do-not-tell", done.stdout)
+        debug = next(one for one in found["findings"] if one["id"] == "env.nccl_debug")
+        self.assertEqual(debug["status"], "WARN")
+        if not self.archives:
+            return
+        done = doctor("--collect", str(target), environment=secret)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertNotIn(b"do-not-tell", target.read_bytes())
+        with tarfile.open(target) as saved:
+            for member in saved:
+                self.assertFalse(member.name.startswith("/") or ".." in member.name.split("/"), member.name)
+                self.assertLessEqual(member.size, 65536)
+        again = self.findings("--root", str(target))
+        moving = {"os.load", "port.flaps", "cpu.throttled"}
+        self.assertEqual([(one["id"], one["subject"], one["status"]) for one in again["findings"] if one["id"] not in moving],
+                         [(one["id"], one["subject"], one["status"]) for one in found["findings"] if one["id"] not in moving])
+
+    def test_documents_fit_their_schema(self):
+        schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        documents = [self.findings("--root", str(self.root / name)) for name in NODES] + [self.findings()]
+        for document in documents:
+            errors = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)]
+            self.assertEqual(errors, [], document["host"])
+        whole = documents[0]
+        for key in whole:
+            broken = copy.deepcopy(whole)
+            del broken[key]
+            self.assertFalse(validator.is_valid(broken), key)
+        for key in whole["findings"][0]:
+            broken = copy.deepcopy(whole)
+            del broken["findings"][0][key]
+            self.assertFalse(validator.is_valid(broken), key)
+            broken["findings"][0][key] = {"of": "no such type"}
+            self.assertFalse(validator.is_valid(broken), key)
+        unexplained = copy.deepcopy(whole)
+        skipped = next(one for one in unexplained["findings"] if one["status"] == "SKIP")
+        skipped["status"] = "PASS"
+        self.assertFalse(validator.is_valid(unexplained), "a pass with a reason to skip")
+
+    def test_the_csv_has_a_line_for_each_finding(self):
+        done = doctor("--root", str(self.root / "efa"), "--format", "csv")
+        found = self.findings("--root", str(self.root / "efa"))
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), len(found["findings"]) + 1)
+        self.assertTrue(lines[0].startswith("host,id,group,title,subject,status,reason"))
+
+    def test_the_odd_one_among_peers(self):
+        files = []
+        for index in range(3):
+            files.append(str(self.root / f"peer{index}.json"))
+            doctor("--root", str(self.root / "mlx5-infiniband"), "--format", "json", "--output", files[-1])
+        alike = self.findings("--root", str(self.root / "mlx5-infiniband"), "--peers", *files)
+        kernel = next(one for one in alike["findings"] if one["id"] == "software.kernel")
+        self.assertEqual((kernel["status"], kernel["expected_source"]), ("PASS", "peers"))
+        self.assertEqual(alike["summary"]["warn"], 0)
+        odd = self.root / "odd"
+        odd.mkdir()
+        unpack.unpack(FIXTURES / "mlx5-infiniband.tree", odd)
+        (odd / "proc/sys/kernel/osrelease").write_text("5.15.0\n")
+        found = self.findings("--root", str(odd), "--peers", *files)
+        self.assertEqual([one["id"] for one in found["findings"] if one["status"] == "WARN"], ["software.kernel"])
+
+    def test_expectations_and_their_sources(self):
+        profile = self.root / "site.json"
+        profile.write_text('{"rate_gbps": 800, "devices": 2}')
+        found = self.findings("--root", str(self.root / "mlx5-infiniband"), "--profile", str(profile),
+                              "--expect", "devices=4", "--only", "port.rate", "--only", "device.count")
+        self.assertEqual([(one["id"], one["status"], one["expected_source"]) for one in found["findings"]],
+                         [("device.count", "FAIL", "user"), ("port.rate", "FAIL", "profile"),
+                          ("port.rate", "FAIL", "profile")])
+
+    def test_wrong_usage_is_named(self):
+        bad = self.root / "bad.json"
+        bad.write_text("{}")
+        for words, text in ((("--root", "/no/such/folder"), "/no/such/folder"),
+                            (("--expect", "speed=1"), "'speed'"),
+                            (("--expect", "mtu=big"), "'big'"),
+                            (("--only", "ports"), "'ports'"),
+                            (("--profile", "/no/such.json"), "/no/such.json"),
+                            (("--peers", str(bad)), "bad.json"),
+                            (("--format", "yaml"), "yaml")):
+            with self.subTest(words):
+                done = doctor(*words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_every_check_is_listed(self):
+        listed = doctor("--list").stdout
+        self.assertGreaterEqual(len(listed.splitlines()), 61)
+        helped = doctor("--help").stdout
+        for word in ("--collect", "--root", "--peers", "NCCL_IB_HCA", "rate_gbps", "Exit codes"):
+            self.assertIn(word, helped)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

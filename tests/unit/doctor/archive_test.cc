@@ -1,0 +1,184 @@
+// Saving a tree and reading it back; and archives that mean harm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "fixture.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+#include "rdmabench/health/collect.h"
+
+namespace rdmabench::health {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class ArchiveTest : public ::testing::Test {
+ protected:
+  ArchiveTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "rdmabench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    folder_ = name;
+  }
+  ~ArchiveTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+};
+
+std::string text_of(const FileStore& store) {
+  DoctorOptions options;
+  const FileTree tree(std::shared_ptr<const FileStore>(&store, [](const FileStore*) {}));
+  return to_json(diagnose(tree, "x", options));
+}
+
+TEST(Collect, TakesAllThatTheChecksReadAndNothingElse) {
+  for (const char* const name :
+       {"mlx5-infiniband", "roce", "roce-four-faults", "efa", "virtual-machine"}) {
+    auto store = std::make_shared<MemoryStore>(load(name));
+    store->add_file("etc/shadow", "secret");
+    store->add_file("root/.ssh/id_ed25519", "secret");
+    store->add_file("proc/self/environ", "TOKEN=secret");
+    const MemoryStore found = collect(store);
+    EXPECT_EQ(text_of(found), text_of(*store)) << name;
+    for (const auto& [path, item] : found.items()) {
+      EXPECT_EQ(item.text.find("secret"), std::string::npos) << path;
+    }
+  }
+}
+
+TEST(Collect, LeavesOtherOptionsOfTheKernelOut) {
+  auto store = std::make_shared<MemoryStore>(load("mlx5-infiniband"));
+  store->add_file("proc/cmdline", "quiet iommu=pt password=secret intel_iommu=on\n");
+  EXPECT_EQ(collect(store).read("proc/cmdline").bytes, "iommu=pt intel_iommu=on\n");
+}
+
+TEST(LiveFacts, AreOfTheListedVariablesAlone) {
+  ASSERT_EQ(setenv("NCCL_DEBUG", "INFO\nUCX_TLS=x", 1), 0);
+  ASSERT_EQ(setenv("MY_TOKEN", "secret", 1), 0);
+  MemoryStore facts;
+  collect_live_facts(facts);
+  const std::string text = facts.read("rdmabench/environment").bytes;
+  EXPECT_THAT(text, HasSubstr("NCCL_DEBUG=INFO UCX_TLS=x\n"));
+  EXPECT_EQ(text.find("secret"), std::string::npos);
+  EXPECT_THAT(environment_names(), Contains("NCCL_DEBUG"));
+  unsetenv("NCCL_DEBUG");
+  unsetenv("MY_TOKEN");
+}
+
+TEST(LiveFacts, GoBeforeFilesOfThatName) {
+  auto facts = std::make_shared<MemoryStore>();
+  facts->add_file("rdmabench/statvfs", "mine");
+  const FileTree tree(live_store(facts));
+  EXPECT_EQ(tree.read("rdmabench/statvfs").bytes, "mine");
+  EXPECT_EQ(tree.read("proc/sys/kernel/osrelease").error, 0);
+}
+
+TEST_F(ArchiveTest, OfNothingIsRefused) {
+  EXPECT_THROW(open_store(file("nothing")), Error);
+}
+
+#if RDMABENCH_HAVE_ARCHIVE
+TEST_F(ArchiveTest, GivesBackWhatWasSaved) {
+  for (const char* const name : {"mlx5-infiniband", "roce-four-faults"}) {
+    const MemoryStore store = load(name);
+    write_archive(store, file("node.tar"));
+    EXPECT_EQ(text_of(*open_store(file("node.tar"))), text_of(store)) << name;
+  }
+}
+
+TEST_F(ArchiveTest, ThatIsNoneIsRefused) {
+  std::ofstream(file("text")) << std::string(4096, 'x');
+  std::ofstream(file("empty.tar"));
+  EXPECT_THROW(open_store(file("text")), Error);
+  EXPECT_THROW(write_archive({}, file("no/such/folder.tar")), Error);
+}
+
+TEST_F(ArchiveTest, ThatIsCutOffIsRefusedOrReadAndNeverCrashes) {
+  write_archive(load("efa"), file("whole.tar"));
+  std::ifstream stream(file("whole.tar"), std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(stream), {}};
+  for (std::size_t size = 0; size < whole.size(); size += 997) {
+    std::ofstream(file("cut.tar"), std::ios::binary) << whole.substr(0, size);
+    try {
+      text_of(*open_store(file("cut.tar")));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::usage) << error.what();
+    }
+  }
+}
+
+/// A ustar header by hand, for what no writer makes.
+std::string entry(const std::string& name, char type, const std::string& link,
+                  const std::string& data) {
+  std::string header(512, '\0');
+  const auto put = [&](std::size_t at, const std::string& text) {
+    header.replace(at, text.size(), text);
+  };
+  put(0, name);
+  put(100, "0000644");
+  put(108, "0000000");
+  put(116, "0000000");
+  char size[13];
+  snprintf(size, sizeof size, "%011o", static_cast<unsigned>(data.size()));
+  put(124, std::string(size, 11));
+  put(136, "00000000000");
+  put(148, "        ");
+  header[156] = type;
+  put(157, link);
+  put(257, std::string("ustar\0"
+                       "00",
+                       8));
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  char check[9];
+  snprintf(check, sizeof check, "%06o", sum);
+  put(148, std::string(check, 6) + std::string("\0 ", 2));
+  std::string padded = data;
+  padded.resize((data.size() + 511) / 512 * 512, '\0');
+  return header + padded;
+}
+
+TEST_F(ArchiveTest, NeverLeadsOutOfItself) {
+  const std::string end(1024, '\0');
+  std::ofstream(file("up.tar"), std::ios::binary) << entry("../../etc/passwd", '0', "", "x") << end;
+  EXPECT_THROW(open_store(file("up.tar")), Error);
+  std::ofstream(file("deep.tar"), std::ios::binary) << entry("sys/../../x", '0', "", "x") << end;
+  EXPECT_THROW(open_store(file("deep.tar")), Error);
+
+  std::ofstream(file("links.tar"), std::ios::binary)
+      << entry("/etc/hostname", '0', "", "mine") << entry("out", '2', "/etc/hostname", "")
+      << entry("up", '2', "../../../../etc/passwd", "") << entry("hard", '1', "/etc/passwd", "")
+      << entry("device", '3', "", "") << entry("pipe", '6', "", "") << end;
+  const FileTree tree(open_store(file("links.tar")));
+  EXPECT_EQ(tree.read("out").bytes, "mine");
+  for (const char* const name : {"up", "hard", "device", "pipe"}) {
+    EXPECT_EQ(tree.read(name).bytes, "") << name;
+  }
+}
+
+TEST_F(ArchiveTest, OfGreatSizeIsRefused) {
+  const std::string big(33UL << 20, 'x');
+  {
+    std::ofstream stream(file("big.tar"), std::ios::binary);
+    stream << entry("a", '0', "", big) << entry("b", '0', "", big) << std::string(1024, '\0');
+  }
+  try {
+    open_store(file("big.tar"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("64 MiB"));
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace rdmabench::health

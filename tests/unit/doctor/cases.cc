@@ -1,0 +1,692 @@
+#include "cases.h"
+
+namespace rdmabench::health {
+namespace {
+
+constexpr Status kPass = Status::pass;
+constexpr Status kWarn = Status::warn;
+constexpr Status kFail = Status::fail;
+constexpr Status kSkip = Status::skip;
+constexpr Status kError = Status::error;
+
+const std::string kIb = "mlx5-infiniband";
+const std::string kRoce = "roce";
+const std::string kEfa = "efa";
+const std::string kVm = "virtual-machine";
+
+// Configuration space with PCI Express at 0x60: Device Capabilities, Device Control, Device Status.
+std::string config(const std::string& path, const std::string& control,
+                   const std::string& status = "0000", const std::string& capabilities = "21800010",
+                   const std::string& acs = "0000", const std::string& size = "4096") {
+  std::string text = "b315211006041000" + std::string((0x34 - 8) * 2, '0') + "60";
+  text += std::string((0x60 - 0x35) * 2, '0') + "10000200" + capabilities + control + status;
+  text += std::string((0x100 - 0x6c) * 2, '0') + "0d000100" + "0000" + acs;
+  if (size == "64") text.resize(128);
+  return path + "/config:hex " + size + " " + text;
+}
+
+std::string limits(const std::string& soft, const std::string& hard) {
+  return "proc/self/limits: Max open files 65536 65536 files\\nMax locked memory " + soft + " " +
+         hard + " bytes\\n";
+}
+
+std::string cpuinfo(const std::string& flags, const std::string& vendor = "GenuineIntel") {
+  return "proc/cpuinfo: vendor_id\t: " + vendor + "\\nmodel name\t: X\\nflags\t: " + flags + "\\n";
+}
+
+std::string environment(const std::string& text) {
+  return "rdmabench/environment: " + text + "\\n";
+}
+
+const std::vector<std::string> kNoFacts{"-rdmabench"};
+
+std::vector<Case> device_cases() {
+  return {
+      {"device.count", kPass, kIb, {}, {"devices=2"}},
+      {"device.count", kFail, kIb, {}, {"devices=8"}},
+      {"device.count", kWarn, kIb, {}, {"devices=1"}},
+      {"device.count", kSkip, kIb},
+      {"device.registered", kPass, kIb},
+      {"device.registered", kPass, kEfa},
+      {"device.registered", kFail, kIb, {"-$D0/infiniband", "-sys/class/infiniband/mlx5_0"}},
+      {"device.registered", kSkip, kVm},
+      {"device.uverbs", kPass, kIb},
+      {"device.uverbs",
+       kFail,
+       kIb,
+       {"rdmabench/dev_nodes: infiniband/uverbs0 Permission denied (EACCES)\\n"}},
+      {"device.uverbs", kFail, kIb, {"-sys/class/infiniband_verbs/uverbs0"}},
+      {"device.uverbs", kFail, kIb, {"rdmabench/dev_nodes: "}},
+      {"device.uverbs", kSkip, kIb, kNoFacts},
+      {"device.uverbs", kSkip, kVm},
+      {"device.rdma_cm", kPass, kIb},
+      {"device.rdma_cm", kWarn, kIb, {"rdmabench/dev_nodes: infiniband/uverbs0 opens\\n"}},
+      {"device.rdma_cm", kSkip, kEfa},
+      {"device.abi", kPass, kIb},
+      {"device.abi", kFail, kIb, {"sys/class/infiniband_verbs/abi_version: 7\\n"}},
+      {"device.abi", kError, kIb, {"sys/class/infiniband_verbs/abi_version: six\\n"}},
+      {"device.abi", kSkip, kIb, {"-sys/class/infiniband_verbs/abi_version"}},
+      {"device.umad_abi", kPass, kIb},
+      {"device.umad_abi", kWarn, kIb, {"sys/class/infiniband_mad/abi_version: 4\\n"}},
+      {"device.umad_abi", kSkip, kRoce},
+      {"device.names", kPass, kRoce},
+      {"device.names", kFail, kRoce, {"$P0/gid_attrs/ndevs/0: ens2np0\\n"}},
+      {"device.names", kSkip, kEfa},
+      {"device.firmware", kPass, kIb},
+      {"device.firmware", kPass, kIb, {}, {"firmware=28.39.1002, 28.43.1014"}},
+      {"device.firmware", kWarn, kIb, {}, {"firmware=28.39.1002"}},
+      {"device.firmware", kWarn, kIb, {"$I1/fw_ver: 28.39.1002\\n"}},
+      {"device.firmware", kSkip, kIb, {"-$I0/fw_ver"}},
+      {"device.guid", kPass, kIb},
+      {"device.guid", kFail, kIb, {"$I0/node_guid: 0000:0000:0000:0000\\n"}},
+      {"device.guid", kFail, kIb, {"$I1/node_guid: a088:c203:00f1:0000\\n"}},
+      {"device.guid", kSkip, kEfa},
+      {"device.mixed", kPass, kIb},
+      {"device.mixed", kWarn, kIb, {"$P1/rate: 100 Gb/sec (4X EDR)\\n"}},
+      {"device.mixed", kSkip, kVm},
+  };
+}
+
+std::vector<Case> port_cases() {
+  return {
+      {"port.state", kPass, kIb},
+      {"port.state", kFail, kIb, {"$P0/state: 1: DOWN\\n"}},
+      {"port.state", kWarn, kIb, {"$P0/state: 2: INIT\\n"}},
+      {"port.state", kSkip, kIb, {"$P0/state !EACCES"}},
+      {"port.state", kSkip, kVm},
+      {"port.phys_state", kPass, kIb},
+      {"port.phys_state", kFail, kIb, {"$P0/phys_state: 2: Polling\\n"}},
+      {"port.phys_state", kSkip, kIb, {"-$P0/phys_state"}},
+      {"port.link_layer", kPass, kIb, {}, {"link_layer=InfiniBand"}},
+      {"port.link_layer", kFail, kIb, {}, {"link_layer=Ethernet"}},
+      {"port.link_layer", kSkip, kIb},
+      {"port.rate", kPass, kIb},
+      {"port.rate", kPass, kIb, {}, {"rate_gbps=400"}},
+      {"port.rate", kFail, kIb, {}, {"rate_gbps=800"}},
+      {"port.rate", kFail, kIb, {"$P0/rate: 100 Gb/sec (1X NDR)\\n"}},
+      {"port.rate", kError, kIb, {"$P0/rate: fast\\n"}},
+      {"port.rate", kSkip, kEfa},
+      {"port.lanes", kPass, kIb},
+      {"port.lanes", kFail, kIb, {"$P0/rate: 100 Gb/sec (1X NDR)\\n"}},
+      {"port.lanes", kError, kIb, {"$P0/rate: 100 Gb/sec\\n"}},
+      {"port.lanes", kSkip, kRoce},
+      {"port.interface", kPass, kRoce},
+      {"port.interface", kFail, kRoce, {"$N0/operstate: down\\n"}},
+      {"port.interface", kWarn, kIb, {"$N0/operstate: down\\n"}},
+      {"port.interface", kSkip, kRoce, {"$N0/operstate: unknown\\n"}},
+      {"port.interface", kSkip, kEfa},
+      {"port.mtu", kPass, kIb},
+      {"port.mtu", kPass, kRoce},
+      {"port.mtu", kPass, kRoce, {"$N0/mtu: 4192\\n"}},
+      {"port.mtu", kFail, kRoce, {"$N0/mtu: 4191\\n"}},
+      {"port.mtu", kFail, kRoce, {"$N0/mtu: 1500\\n"}},
+      {"port.mtu", kFail, kRoce, {}, {"mtu=1024"}},
+      {"port.mtu", kPass, kRoce, {}, {"mtu=4096"}},
+      {"port.mtu",
+       kWarn,
+       kIb,
+       {"rdmabench/verbs: mlx5_0:1 active_mtu=2048\\nmlx5_1:1 active_mtu=2048\\n"}},
+      {"port.mtu", kSkip, kIb, kNoFacts},
+      {"port.mtu", kSkip, kEfa},
+      {"port.flaps", kPass, kRoce},
+      {"port.flaps", kWarn, kRoce, {"$N0/carrier_changes: 107\\n"}},
+      {"port.flaps", kPass, kRoce, {"$N0/carrier_changes: 106\\n"}},
+      {"port.flaps", kSkip, kRoce, {"-proc/uptime"}},
+      {"port.subnet_manager", kPass, kIb},
+      {"port.subnet_manager", kFail, kIb, {"$P0/sm_lid: 0x0\\n"}},
+      {"port.subnet_manager", kError, kIb, {"$P0/sm_lid: none\\n"}},
+      {"port.subnet_manager", kSkip, kRoce},
+      {"port.lid", kPass, kIb},
+      {"port.lid", kFail, kIb, {"$P0/lid: 0xffff\\n"}},
+      {"port.lid", kFail, kIb, {"$P0/lid: 0x0\\n"}},
+      {"port.lid", kSkip, kEfa},
+      {"port.pkey", kPass, kIb},
+      {"port.pkey", kWarn, kIb, {"$P0/pkeys/0: 0x7fff\\n"}},
+      {"port.pkey", kPass, kIb, {"$P0/pkeys/0: 0x7fff\\n", "$P0/pkeys/1: 0x8001\\n"}},
+      {"port.pkey", kSkip, kIb, {"$P0/pkeys/0: 0x0000\\n"}},
+  };
+}
+
+/// Ten days of uptime, so that ten a day are a hundred.
+void add_counter(std::vector<Case>& cases, const std::string& check, const std::string& file,
+                 const std::string& most, const std::string& more) {
+  cases.push_back({check, kPass, kIb, {"$P0/" + file + ": " + most + "\\n"}});
+  cases.push_back({check, kWarn, kIb, {"$P0/" + file + ": " + more + "\\n"}});
+  cases.push_back({check, kError, kIb, {"$P0/" + file + ": many\\n"}});
+  cases.push_back({check, kSkip, kIb, {"-$P0/" + file}});
+  cases.push_back({check, kSkip, kIb, {"-proc/uptime"}});
+}
+
+std::vector<Case> counter_cases() {
+  std::vector<Case> cases{
+      {"counter.transmit_wait", kPass, kIb},
+      {"counter.transmit_wait", kWarn, kIb, {"$P0/counters/port_xmit_wait: 900000000000\\n"}},
+      {"counter.transmit_wait", kSkip, kIb, {"$P0/counters/port_xmit_data: 12\\n"}},
+      {"counter.retransmissions", kPass, kIb},
+      {"counter.retransmissions", kPass, kIb, {"$P0/hw_counters/packet_seq_err: 9000\\n"}},
+      {"counter.retransmissions", kWarn, kIb, {"$P0/hw_counters/packet_seq_err: 9001\\n"}},
+      {"counter.retransmissions", kWarn, kEfa, {"$P0/hw_counters/retrans_pkts: 90000\\n"}},
+      {"counter.retransmissions", kSkip, kIb, {"-$P0/hw_counters"}},
+      {"counter.receiver_not_ready", kPass, kIb},
+      {"counter.receiver_not_ready", kWarn, kIb, {"$P0/hw_counters/rnr_nak_retry_err: 1000000\\n"}},
+      {"counter.receiver_not_ready",
+       kSkip,
+       kIb,
+       {"$P0/hw_counters/rnr_nak_retry_err: 5\\n", "$P0/counters/port_xmit_packets: 10\\n"}},
+      {"counter.damaged", kPass, kIb},
+      {"counter.damaged", kWarn, kIb, {"$P0/hw_counters/rx_icrc_encapsulated: 1\\n"}},
+      {"counter.damaged", kSkip, kEfa},
+      {"counter.given_up", kPass, kIb},
+      {"counter.given_up", kWarn, kIb, {"$P0/hw_counters/req_transport_retries_exceeded: 101\\n"}},
+      {"counter.given_up", kSkip, kEfa},
+      {"counter.crc", kPass, kRoce},
+      {"counter.crc", kWarn, kRoce, {"$N0/statistics/rx_crc_errors: 101\\n"}},
+      {"counter.crc", kSkip, kEfa},
+      {"counter.missed", kPass, kRoce},
+      {"counter.missed", kWarn, kRoce, {"$N0/statistics/rx_missed_errors: 1001\\n"}},
+      {"counter.missed", kSkip, kEfa},
+  };
+  add_counter(cases, "counter.symbol_error", "counters/symbol_error", "100", "101");
+  add_counter(cases, "counter.link_error_recovery", "counters/link_error_recovery", "100", "101");
+  add_counter(cases, "counter.link_downed", "counters/link_downed", "100", "101");
+  add_counter(cases, "counter.receive_errors", "counters/port_rcv_errors", "100", "101");
+  add_counter(cases, "counter.remote_physical", "counters/port_rcv_remote_physical_errors", "1000",
+              "1001");
+  add_counter(cases, "counter.link_integrity", "counters/local_link_integrity_errors", "0", "1");
+  add_counter(cases, "counter.buffer_overrun", "counters/excessive_buffer_overrun_errors", "0",
+              "1");
+  add_counter(cases, "counter.constraint", "counters/port_rcv_constraint_errors", "0", "1");
+  add_counter(cases, "counter.transmit_discards", "counters/port_xmit_discards", "1000", "1001");
+  return cases;
+}
+
+const std::string kMapped = "0000:0000:0000:0000:0000:ffff:0a00:0007";
+const std::string kRoutes =
+    "proc/net/route: Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\\n";
+/// The first two on one network.
+const std::string kShared = kRoutes +
+                            "ens1np0 0000000A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n"
+                            "ens2np0 0000000A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n"
+                            "ens3np0 0000020A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n"
+                            "ens4np0 0000030A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n";
+const std::string kIpv4 = "proc/sys/net/ipv4/conf/";
+const std::string kManager = "sys/kernel/config/rdma_cm/mlx5_0/ports/1/";
+
+std::vector<Case> address_cases() {
+  return {
+      {"address.gid", kPass, kIb},
+      {"address.gid", kFail, kIb, {"$P0/gids/0: 0000:0000:0000:0000:0000:0000:0000:0000\\n"}},
+      {"address.gid", kSkip, kIb, {"-$P0/gids"}},
+      {"address.roce_v2", kPass, kRoce},
+      {"address.roce_v2", kFail, kRoce, {"-$P0/gids/2", "-$P0/gids/3"}},
+      {"address.roce_v2", kFail, kRoce, {"-$P0/gid_attrs"}},
+      {"address.roce_v2", kSkip, kIb},
+      {"address.gid_interface", kPass, kRoce},
+      {"address.gid_interface", kFail, kRoce, {"$P0/gid_attrs/ndevs/3: eth9\\n"}},
+      {"address.gid_interface", kFail, kRoce, {"$P0/gid_attrs/ndevs/3: ../../../x\\n"}},
+      {"address.gid_interface", kSkip, kRoce, {"-$P0/gid_attrs"}},
+      {"address.gid_address", kPass, kRoce},
+      {"address.gid_address",
+       kFail,
+       kRoce,
+       {"$P0/gids/3: 0000:0000:0000:0000:0000:ffff:0a63:0007\\n"}},
+      {"address.gid_address", kSkip, kRoce, {"-proc/net/fib_trie"}},
+      {"address.gid_index", kPass, kRoce},
+      {"address.gid_index", kPass, kRoce, {}, {"gid_index=3"}},
+      {"address.gid_index", kWarn, kRoce, {}, {"gid_index=5"}},
+      {"address.gid_index",
+       kWarn,
+       kRoce,
+       {"-$P0/gids/3", "$P0/gids/5: " + kMapped + "\\n", "$P0/gid_attrs/types/5: RoCE v2\\n"}},
+      {"address.gid_index", kSkip, kIb},
+      {"address.rp_filter", kPass, kRoce},
+      {"address.rp_filter", kWarn, kRoce, {kIpv4 + "ens1np0/rp_filter: 1\\n"}},
+      {"address.rp_filter", kSkip, kRoce, {"-" + kIpv4 + "all/rp_filter"}},
+      {"address.rp_filter", kSkip, kIb},
+      {"address.arp", kPass, kRoce},
+      {"address.arp", kWarn, kRoce, {kShared}},
+      {"address.arp",
+       kPass,
+       kRoce,
+       {kShared, kIpv4 + "all/arp_ignore: 1\\n", kIpv4 + "all/arp_announce: 2\\n"}},
+      {"address.arp", kSkip, kIb},
+      {"address.routes", kPass, kRoce},
+      {"address.routes", kWarn, kRoce, {kRoutes}},
+      {"address.routes", kSkip, kRoce, {kShared}},
+      {"address.neighbours", kPass, kRoce, {}, {"nodes=2048"}},
+      {"address.neighbours", kFail, kRoce, {}, {"nodes=2049"}},
+      {"address.neighbours", kSkip, kRoce},
+      {"address.cm_mode", kPass, kRoce, {kManager + "default_roce_mode: RoCE v2\\n"}},
+      {"address.cm_mode", kWarn, kRoce, {kManager + "default_roce_mode: IB/RoCE v1\\n"}},
+      {"address.cm_mode", kSkip, kRoce},
+      {"address.cm_tos", kPass, kRoce, {kManager + "default_roce_tos: 106\\n"}, {"tos=106"}},
+      {"address.cm_tos", kWarn, kRoce, {kManager + "default_roce_tos: 0\\n"}, {"tos=106"}},
+      {"address.cm_tos", kSkip, kRoce, {kManager + "default_roce_tos: 106\\n"}},
+  };
+}
+
+std::vector<Case> qos_cases() {
+  const std::string map =
+      "$N0/qos/dscp2prio: dscp2prio mapping:\\n\tprio:0 dscp:07,06,\\n\tprio:3 dscp:26,27,\\n";
+  std::vector<Case> cases{
+      {"qos.trust", kPass, kRoce},
+      {"qos.trust", kWarn, kRoce, {"$N0/qos/trust: pcp\\n"}},
+      {"qos.trust", kPass, kRoce, {"$N0/qos/trust: pcp\\n"}, {"trust=pcp"}},
+      {"qos.trust", kSkip, kRoce, {"-$N0/qos"}},
+      {"qos.trust", kSkip, kRoce, {cpuinfo("constant_tsc nonstop_tsc hypervisor")}},
+      {"qos.dscp", kPass, kRoce, {map}, {"tos=106", "priority=3"}},
+      {"qos.dscp", kPass, kRoce, {map}, {"tos=28", "priority=0"}},
+      {"qos.dscp", kFail, kRoce, {map}, {"tos=106", "priority=4"}},
+      {"qos.dscp", kError, kRoce, {map}, {"tos=200", "priority=4"}},
+      {"qos.dscp", kSkip, kRoce, {map}},
+  };
+  for (const std::string role : {"roce_np", "roce_rp"}) {
+    const std::string check = role == "roce_np" ? "qos.ecn_notification" : "qos.ecn_reaction";
+    const std::string file = "$N0/ecn/" + role + "/enable";
+    cases.push_back({check, kPass, kRoce});
+    cases.push_back({check, kPass, kRoce, {}, {"priority=3"}});
+    cases.push_back({check, kWarn, kRoce, {}, {"priority=4"}});
+    cases.push_back({check, kWarn, kRoce, {file + "/3: 0\\n"}});
+    cases.push_back({check, kSkip, kRoce, {"-" + file}});
+  }
+  return cases;
+}
+
+std::vector<Case> pcie_cases() {
+  const std::string speed8 = "/current_link_speed: 8.0 GT/s PCIe\\n";
+  std::vector<Case> cases{
+      {"pcie.width", kPass, kIb},
+      {"pcie.width", kFail, kIb, {"$D0/current_link_width: 8\\n"}},
+      {"pcie.width", kPass, kIb, {"$D0/current_link_width: 8\\n", "$B0/max_link_width: 8\\n"}},
+      {"pcie.width", kSkip, kEfa},
+      {"pcie.speed", kPass, kIb},
+      {"pcie.speed", kFail, kIb, {"$D0" + speed8}},
+      {"pcie.speed", kPass, kIb, {"$D0" + speed8, "$B0/max_link_speed: 8 GT/s\\n"}},
+      {"pcie.speed", kSkip, kEfa},
+      {"pcie.path", kPass, kIb},
+      {"pcie.path",
+       kFail,
+       kIb,
+       {"$R0/current_link_speed: 16.0 GT/s PCIe\\n", "$R0/current_link_width: 8\\n"}},
+      {"pcie.path", kFail, kRoce, {"$D0/current_link_width: 8\\n"}},
+      {"pcie.path", kSkip, kIb, {"-$P0/rate"}},
+      {"pcie.path", kSkip, kEfa},
+      {"pcie.bridges", kPass, kIb},
+      {"pcie.bridges", kFail, kIb, {"$U0/current_link_width: 8\\n"}},
+      {"pcie.bridges", kFail, kIb, {"$R0" + speed8}},
+      {"pcie.bridges", kSkip, kRoce},
+      {"pcie.max_read_request", kPass, kIb},
+      {"pcie.max_read_request", kWarn, kIb, {config("$D0", "3029")}},
+      {"pcie.max_read_request",
+       kSkip,
+       kIb,
+       {config("$D0", "3059", "0000", "21800010", "0000", "64")}},
+      {"pcie.max_read_request", kSkip, kIb, {"$D0/config !EACCES"}},
+      {"pcie.max_read_request", kError, kIb, {"$D0/config:hex 16 ffff"}},
+      {"pcie.max_payload", kPass, kIb},
+      {"pcie.max_payload", kFail, kIb, {config("$D0", "5059")}},
+      {"pcie.max_payload",
+       kWarn,
+       kIb,
+       {config("$D0", "3059", "0000", "22800010"), config("$B0", "3059", "0000", "22800010")}},
+      {"pcie.max_payload", kSkip, kRoce},
+      {"pcie.relaxed_ordering", kPass, kIb},
+      {"pcie.relaxed_ordering", kPass, kIb, {config("$D0", "2059")}},
+      {"pcie.relaxed_ordering",
+       kWarn,
+       kIb,
+       {config("$D0", "2059"), cpuinfo("constant_tsc", "AuthenticAMD")}},
+      {"pcie.relaxed_ordering", kSkip, kRoce},
+      {"pcie.status", kPass, kIb},
+      {"pcie.status", kPass, kIb, {config("$D0", "3059", "0100")}},
+      {"pcie.status", kWarn, kIb, {config("$D0", "3059", "0200")}},
+      {"pcie.status", kSkip, kRoce},
+      {"pcie.correctable", kPass, kIb},
+      {"pcie.correctable",
+       kWarn,
+       kIb,
+       {"$D0/aer_dev_correctable: BadTLP 101\\nTOTAL_ERR_COR 101\\n"}},
+      {"pcie.correctable", kError, kIb, {"$D0/aer_dev_correctable: BadTLP 101\\n"}},
+      {"pcie.correctable", kSkip, kEfa},
+      {"pcie.nonfatal", kPass, kIb},
+      {"pcie.nonfatal", kWarn, kIb, {"$D0/aer_dev_nonfatal: DLP 1\\nTOTAL_ERR_NONFATAL 1\\n"}},
+      {"pcie.nonfatal", kSkip, kEfa},
+      {"pcie.fatal", kPass, kIb},
+      {"pcie.fatal", kFail, kIb, {"$D0/aer_dev_fatal: DLP 1\\nTOTAL_ERR_FATAL 1\\n"}},
+      {"pcie.fatal", kSkip, kEfa},
+      {"pcie.alive", kPass, kRoce},
+      {"pcie.alive", kFail, kRoce, {"$D0/config:hex 64 ffffffffffff"}},
+      {"pcie.alive", kSkip, kRoce, {"$D0/config !EACCES"}},
+      {"pcie.bus_master", kPass, kRoce},
+      {"pcie.bus_master", kFail, kRoce, {"$D0/config:hex 64 b3151b100200"}},
+      {"pcie.bus_master", kSkip, kRoce, {"-$D0/config"}},
+      {"pcie.power", kPass, kIb},
+      {"pcie.power", kFail, kIb, {"$D0/power_state: D3hot\\n"}},
+      {"pcie.power", kSkip, kEfa},
+      {"pcie.aspm", kPass, kIb},
+      {"pcie.aspm", kWarn, kIb, {"$D0/link/l1_aspm: 1\\n"}},
+      {"pcie.aspm", kSkip, kEfa},
+  };
+  return cases;
+}
+
+std::vector<Case> iommu_cases() {
+  const std::string translated = "sys/kernel/iommu_groups/10/type: DMA-FQ\\n";
+  const std::string vm = cpuinfo("constant_tsc nonstop_tsc hypervisor");
+  return {
+      {"iommu.device", kPass, kIb},
+      {"iommu.device", kWarn, kIb, {translated}},
+      {"iommu.device", kSkip, kIb, {translated, vm}},
+      {"iommu.device", kPass, kIb, {"-$D0/iommu_group", "-sys/class/iommu"}},
+      {"iommu.device", kSkip, kIb, {"-$D0/iommu_group"}},
+      {"iommu.gpu", kPass, kIb},
+      {"iommu.gpu", kWarn, kIb, {"sys/kernel/iommu_groups/20/type: DMA\\n"}},
+      {"iommu.gpu", kSkip, kIb, {"-sys/kernel/iommu_groups/20/type"}},
+      {"iommu.command_line", kPass, kIb},
+      {"iommu.command_line",
+       kWarn,
+       kIb,
+       {"proc/cmdline: quiet intel_iommu=on\\n", translated,
+        "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
+      {"iommu.command_line", kSkip, kIb, {"proc/cmdline: quiet intel_iommu=on\\n"}},
+      {"iommu.command_line", kSkip, kRoce},
+      {"iommu.acs", kPass, kIb},
+      {"iommu.acs", kFail, kIb, {config("$B0", "3059", "0000", "21800010", "1d00")}},
+      {"iommu.acs", kFail, kIb, {config("$R0", "3059", "0000", "21800010", "0100")}},
+      {"iommu.acs", kSkip, kIb, {config("$B0", "3059", "0000", "21800010", "1d00", "64")}},
+      {"iommu.acs", kSkip, kIb, {"$B0/config !EACCES"}},
+      {"iommu.acs", kSkip, kIb, {vm}},
+      {"iommu.acs", kSkip, kRoce},
+      {"iommu.ats", kSkip, kIb},
+      {"iommu.ats", kSkip, kEfa},
+      {"iommu.ats", kWarn, kIb, {vm}},
+      {"iommu.ats",
+       kPass,
+       kIb,
+       {vm,
+        "$D0/config:hex 4096 b3152110" + std::string((0x100 - 4) * 2, '0') + "0f00010000000080"}},
+  };
+}
+
+std::vector<Case> gpu_cases() {
+  const std::string closed =
+      "proc/driver/nvidia/version: NVRM version: NVIDIA UNIX x86_64 Kernel Module\\n";
+  return {
+      {"gpu.count", kPass, kIb, {}, {"gpus=2"}},
+      {"gpu.count", kFail, kIb, {}, {"gpus=8"}},
+      {"gpu.count", kSkip, kIb},
+      {"gpu.driver", kPass, kIb},
+      {"gpu.driver", kFail, kIb, {"$G0/driver -> ../x/nouveau"}},
+      {"gpu.driver", kFail, kIb, {"-$G0/driver"}},
+      {"gpu.driver", kSkip, kIb, {"$G0/driver -> ../x/vfio-pci"}},
+      {"gpu.width", kPass, kIb},
+      {"gpu.width", kFail, kIb, {"$G0/current_link_width: 8\\n"}},
+      {"gpu.width", kSkip, kIb, {"$G0/current_link_width: 255\\n"}},
+      {"gpu.speed", kPass, kIb},
+      {"gpu.speed", kSkip, kIb, {"$G0/current_link_speed: 2.5 GT/s PCIe\\n"}},
+      {"gpu.peer_memory", kPass, kIb},
+      {"gpu.peer_memory", kPass, kIb, {"-sys/module/nvidia_peermem"}},
+      {"gpu.peer_memory", kFail, kIb, {"-sys/module/nvidia_peermem", closed}},
+      {"gpu.peer_memory",
+       kFail,
+       kIb,
+       {"-sys/module/nvidia_peermem", "proc/sys/kernel/osrelease: 5.11.0\\n"}},
+      {"gpu.peer_memory",
+       kPass,
+       kIb,
+       {"-sys/module/nvidia_peermem", "proc/sys/kernel/osrelease: 5.12.0\\n"}},
+      {"gpu.peer_memory", kSkip, kRoce},
+      {"gpu.gdrcopy", kPass, kIb},
+      {"gpu.gdrcopy", kWarn, kIb, {"-sys/module/gdrdrv"}},
+      {"gpu.gdrcopy", kSkip, kRoce},
+      {"gpu.window", kPass, kIb},
+      {"gpu.window", kWarn, kIb, {"$G0/resource: 0xd0000000 0xdfffffff 0x14220c\\n"}},
+      {"gpu.window", kSkip, kIb, {"$G0/resource: 0x0 0x0 0x0\\n"}},
+      {"gpu.nearest", kPass, kIb},
+      {"gpu.nearest", kWarn, kIb, {"-sys/class/infiniband/mlx5_0"}},
+      {"gpu.nearest", kPass, kIb, {"-sys/class/infiniband/mlx5_0", "$D1/numa_node: 0\\n"}},
+      {"gpu.nearest", kSkip, kIb, {"-sys/class/infiniband"}},
+      {"gpu.numa_node", kPass, kIb},
+      {"gpu.numa_node", kFail, kIb, {"$G0/numa_node: -1\\n"}},
+      {"gpu.numa_node", kSkip, kIb, {"$G0/numa_node: -1\\n", "$NODE/online: 0\\n"}},
+      {"gpu.numa_node", kError, kIb, {"$G0/numa_node: near\\n"}},
+  };
+}
+
+std::vector<Case> numa_cases() {
+  return {
+      {"numa.device_node", kPass, kIb},
+      {"numa.device_node", kFail, kIb, {"$D0/numa_node: -1\\n"}},
+      {"numa.device_node", kSkip, kIb, {"$D0/numa_node: -1\\n", "$NODE/online: 0\\n"}},
+      {"numa.affinity", kPass, kIb},
+      {"numa.affinity", kWarn, kIb, {"proc/self/status: Cpus_allowed_list:\t2-3\\n"}},
+      {"numa.affinity", kSkip, kIb, {"-proc/self/status"}},
+      {"numa.hwloc", kPass, kIb},
+      {"numa.hwloc", kWarn, kIb, {"rdmabench/hwloc: 0000:18:00.0 cpus=2-3\\n"}},
+      {"numa.hwloc", kSkip, kIb, kNoFacts},
+      {"numa.balancing", kPass, kIb},
+      {"numa.balancing", kWarn, kIb, {"proc/sys/kernel/numa_balancing: 1\\n"}},
+      {"numa.balancing",
+       kSkip,
+       kIb,
+       {"proc/sys/kernel/numa_balancing: 1\\n", "$NODE/online: 0\\n"}},
+      {"numa.zone_reclaim", kPass, kIb},
+      {"numa.zone_reclaim", kWarn, kIb, {"proc/sys/vm/zone_reclaim_mode: 1\\n"}},
+      {"numa.zone_reclaim", kSkip, kIb, {"-proc/sys/vm/zone_reclaim_mode"}},
+      {"numa.per_socket", kPass, kIb},
+      {"numa.per_socket", kWarn, kIb, {"$NODE/has_cpu: 0\\n"}},
+      {"numa.per_socket", kWarn, kIb, {}, {"numa_nodes=8"}},
+      {"numa.per_socket", kError, kIb, {"$NODE/has_cpu: both\\n"}},
+      {"numa.per_socket", kSkip, kIb, {"-$NODE/has_cpu"}},
+      {"numa.memory", kPass, kIb},
+      {"numa.memory", kWarn, kIb, {"$NODE/node1/meminfo: Node 1 MemTotal:  264000000 kB\\n"}},
+      {"numa.memory", kSkip, kIb, {"-$NODE/node0", "-$NODE/node1"}},
+  };
+}
+
+std::vector<Case> cpu_cases() {
+  const std::string idle = "$C/cpu0/cpuidle/state2/disable: 0\\n";
+  return {
+      {"cpu.governor", kPass, kIb},
+      {"cpu.governor", kWarn, kIb, {"$C/cpu3/cpufreq/scaling_governor: powersave\\n"}},
+      {"cpu.governor", kSkip, kVm},
+      {"cpu.frequency_limit", kPass, kIb},
+      {"cpu.frequency_limit", kWarn, kIb, {"$C/cpu3/cpufreq/scaling_max_freq: 2000000\\n"}},
+      {"cpu.frequency_limit", kSkip, kVm},
+      {"cpu.turbo", kPass, kIb},
+      {"cpu.turbo", kPass, kRoce},
+      {"cpu.turbo", kWarn, kIb, {"$C/intel_pstate/no_turbo: 1\\n"}},
+      {"cpu.turbo", kWarn, kRoce, {"$C/cpufreq/boost: 0\\n"}},
+      {"cpu.turbo", kSkip, kVm},
+      {"cpu.tsc", kPass, kIb},
+      {"cpu.tsc", kWarn, kIb, {cpuinfo("constant_tsc")}},
+      {"cpu.tsc", kSkip, kIb, {"proc/cpuinfo: processor\t: 0\\nFeatures\t: fp asimd\\n"}},
+      {"cpu.clock_source", kPass, kIb},
+      {"cpu.clock_source",
+       kFail,
+       kIb,
+       {"sys/devices/system/clocksource/clocksource0/current_clocksource: hpet\\n"}},
+      {"cpu.clock_source", kSkip, kIb, {"-sys/devices/system/clocksource"}},
+      {"cpu.idle", kPass, kIb},
+      {"cpu.idle", kWarn, kIb, {idle}},
+      {"cpu.idle", kSkip, kVm},
+      {"cpu.online", kPass, kIb},
+      {"cpu.online", kWarn, kIb, {"$C/online: 0-2\\n"}},
+      {"cpu.online", kSkip, kIb, {"$C/online: 0-1\\n", "$C/smt/control: off\\n"}},
+      {"cpu.online", kError, kIb, {"$C/online: all\\n"}},
+      {"cpu.throttled", kPass, kIb},
+      {"cpu.throttled", kWarn, kIb, {"$C/cpu1/thermal_throttle/package_throttle_count: 101\\n"}},
+      {"cpu.throttled", kSkip, kVm},
+      {"cpu.model", kPass, kIb, {}, {"cpu=Intel(R) Xeon(R) Platinum 8480C"}},
+      {"cpu.model", kWarn, kIb, {}, {"cpu=AMD EPYC 9654"}},
+      {"cpu.model", kSkip, kIb},
+      {"cpu.microcode", kSkip, kIb},
+  };
+}
+
+std::vector<Case> os_cases() {
+  return {
+      {"os.irq_affinity", kPass, kIb},
+      {"os.irq_affinity", kWarn, kIb, {"proc/irq/40/effective_affinity_list: 3\\n"}},
+      {"os.irq_affinity", kSkip, kIb, {"-$D0/msi_irqs"}},
+      {"os.transparent_huge_pages", kPass, kIb},
+      {"os.transparent_huge_pages",
+       kWarn,
+       kIb,
+       {"sys/kernel/mm/transparent_hugepage/enabled: [always] madvise never\\n"}},
+      {"os.transparent_huge_pages",
+       kError,
+       kIb,
+       {"sys/kernel/mm/transparent_hugepage/enabled: maybe\\n"}},
+      {"os.transparent_huge_pages", kSkip, kIb, {"-sys/kernel/mm"}},
+      {"os.swap", kPass, kIb},
+      {"os.swap",
+       kWarn,
+       kIb,
+       {"proc/swaps: Filename Type Size Used Priority\\n/dev/sda2 partition 8388604 5120 -2\\n"}},
+      {"os.swap", kSkip, kIb, {"-proc/swaps"}},
+      {"os.nmi_watchdog", kPass, kIb},
+      {"os.nmi_watchdog", kWarn, kIb, {"proc/sys/kernel/nmi_watchdog: 1\\n"}},
+      {"os.nmi_watchdog", kSkip, kIb, {"-proc/sys/kernel/nmi_watchdog"}},
+      {"os.huge_pages", kPass, kEfa},
+      {"os.huge_pages", kPass, kIb, {}, {"hugepages=512"}},
+      {"os.huge_pages", kFail, kIb, {}, {"hugepages=513"}},
+      {"os.huge_pages", kWarn, kEfa, {"proc/meminfo: HugePages_Total: 512\\nHugePages_Free: 0\\n"}},
+      {"os.huge_pages", kSkip, kIb},
+      {"os.tainted", kPass, kIb},
+      {"os.tainted", kPass, kIb, {"proc/sys/kernel/tainted: 12289\\n"}},
+      {"os.tainted", kWarn, kIb, {"proc/sys/kernel/tainted: 128\\n"}},
+      {"os.tainted", kSkip, kIb, {"-proc/sys/kernel/tainted"}},
+      {"os.load", kPass, kIb},
+      {"os.load", kWarn, kIb, {"proc/loadavg: 1.20 1.00 1.00 3/900 4242\\n"}},
+      {"os.load", kSkip, kIb, {"-proc/loadavg"}},
+      {"os.overcommit", kPass, kIb},
+      {"os.overcommit", kWarn, kIb, {"proc/sys/vm/overcommit_memory: 2\\n"}},
+      {"os.overcommit", kSkip, kIb, {"-proc/sys/vm/overcommit_memory"}},
+  };
+}
+
+std::vector<Case> limit_cases() {
+  const std::string capable = "proc/self/status: CapEff:\t000001ffffffffff\\n";
+  return {
+      {"limit.memlock", kPass, kIb},
+      {"limit.memlock", kFail, kIb, {limits("65536", "65536")}},
+      {"limit.memlock", kPass, kIb, {limits("65536", "65536"), capable}},
+      {"limit.memlock", kWarn, kIb, {limits("8589934592", "unlimited")}},
+      {"limit.memlock", kPass, kIb, {limits("17179869184", "unlimited")}},
+      {"limit.memlock",
+       kPass,
+       kIb,
+       {limits("8589934592", "unlimited")},
+       {"memlock_bytes=8589934592"}},
+      {"limit.memlock", kWarn, kVm},
+      {"limit.memlock", kError, kIb, {"proc/self/limits: Max cpu time unlimited unlimited\\n"}},
+      {"limit.memlock", kSkip, kIb, {"-proc/self/limits"}},
+      {"limit.memlock_hard", kPass, kIb},
+      {"limit.memlock_hard", kWarn, kIb, {limits("65536", "65536")}},
+      {"limit.memlock_hard", kSkip, kIb, {"-proc/self/limits"}},
+      {"limit.open_files", kPass, kIb},
+      {"limit.open_files", kWarn, kIb, {"proc/self/limits: Max open files 1024 4096 files\\n"}},
+      {"limit.open_files", kSkip, kIb, {"-proc/self/limits"}},
+      {"limit.shared_memory", kPass, kIb},
+      {"limit.shared_memory", kWarn, kIb, {"rdmabench/statvfs: /dev/shm 67108864 67108864\\n"}},
+      {"limit.shared_memory", kSkip, kIb, {"rdmabench/statvfs: "}},
+      {"limit.ports", kPass, kIb},
+      {"limit.ports", kWarn, kIb, {"proc/sys/net/ipv4/ip_local_port_range: 50000\t60999\\n"}},
+      {"limit.ports", kError, kIb, {"proc/sys/net/ipv4/ip_local_port_range: 60999\t32768\\n"}},
+      {"limit.ports", kSkip, kIb, {"-proc/sys/net/ipv4/ip_local_port_range"}},
+      {"limit.backlog", kPass, kIb},
+      {"limit.backlog", kWarn, kIb, {"proc/sys/net/core/somaxconn: 128\\n"}},
+      {"limit.backlog", kSkip, kIb, {"-proc/sys/net/core"}},
+      {"limit.mappings", kPass, kIb},
+      {"limit.mappings", kWarn, kIb, {"proc/sys/vm/max_map_count: 1000\\n"}},
+      {"limit.mappings", kSkip, kIb, {"-proc/sys/vm/max_map_count"}},
+  };
+}
+
+std::vector<Case> software_cases() {
+  const std::string both = "sys/module/mlx5_core/version: 25.04-0.6.1\\n";
+  return {
+      {"software.modules", kPass, kIb},
+      {"software.modules", kWarn, kIb, {"-sys/module/ib_umad"}},
+      {"software.modules", kSkip, kVm},
+      {"software.one_release", kPass, kIb, {both, "sys/module/mlx5_ib/version: 25.04-0.6.1\\n"}},
+      {"software.one_release", kFail, kIb, {both, "sys/module/mlx5_ib/version: 24.10-1.1.4\\n"}},
+      {"software.one_release", kSkip, kIb},
+      {"software.kernel", kPass, kIb, {}, {"kernel=6.8.0-60-generic"}},
+      {"software.kernel", kWarn, kIb, {}, {"kernel=6.8.0-71-generic"}},
+      {"software.kernel", kSkip, kIb},
+      {"software.os", kPass, kIb, {}, {"os=Ubuntu 24.04.2 LTS"}},
+      {"software.os", kWarn, kIb, {}, {"os=Ubuntu 22.04.5 LTS"}},
+      {"software.os", kSkip, kIb},
+      {"software.driver", kPass, kIb, {both}, {"driver=25.04-0.6.1"}},
+      {"software.driver", kWarn, kIb, {both}, {"driver=24.10-1.1.4"}},
+      {"software.driver", kSkip, kIb},
+      {"software.gpu_driver", kPass, kIb, {}, {"gpu_driver=570.148.08"}},
+      {"software.gpu_driver", kWarn, kIb, {}, {"gpu_driver=550.90.07"}},
+      {"software.gpu_driver", kSkip, kRoce},
+      {"software.bios", kPass, kIb, {}, {"bios=2.4.1"}},
+      {"software.bios", kWarn, kIb, {}, {"bios=2.5.0"}},
+      {"software.bios", kSkip, kIb},
+      {"software.product", kSkip, kIb},
+      {"software.virtual", kSkip, kIb},
+  };
+}
+
+std::vector<Case> env_cases() {
+  std::vector<Case> cases{
+      {"env.nccl_ib_disable", kWarn, kRoce, {environment("NCCL_IB_DISABLE=1")}},
+      {"env.nccl_ib_disable", kPass, kVm, {environment("NCCL_IB_DISABLE=1")}},
+      {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA=mlx5")}},
+      {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA==mlx5_0:1,mlx5_1:1")}},
+      {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA==mlx5")}},
+      {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA=mlx5_0,mlx5_7")}},
+      {"env.nccl_socket_ifname", kPass, kIb, {environment("NCCL_SOCKET_IFNAME=ib")}},
+      {"env.nccl_socket_ifname", kWarn, kIb, {environment("NCCL_SOCKET_IFNAME=eth0")}},
+      {"env.nccl_gid_index", kPass, kRoce, {environment("NCCL_IB_GID_INDEX=3")}},
+      {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=2")}},
+      {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=17")}},
+      {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=../x")}},
+      {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_P2P_DISABLE=1")}},
+      {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_NET_GDR_LEVEL=LOC")}},
+      {"env.nccl_disabled", kPass, kRoce, {environment("NCCL_NET_GDR_LEVEL=SYS")}},
+      {"env.nccl_debug", kWarn, kRoce, {environment("NCCL_DEBUG=TRACE")}},
+      {"env.nccl_debug", kPass, kRoce, {environment("NCCL_DEBUG=INFO")}},
+      {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=tcp,sm")}},
+      {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=rc,sm,self")}},
+      {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=^rc")}},
+      {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=^tcp")}},
+      {"env.ucx_net_devices", kPass, kRoce, {environment("UCX_NET_DEVICES=mlx5_0:1,ens1np0")}},
+      {"env.ucx_net_devices", kWarn, kRoce, {environment("UCX_NET_DEVICES=mlx5_9:1")}},
+      {"env.fi_provider", kWarn, kEfa, {environment("FI_PROVIDER=tcp;ofi_rxm")}},
+      {"env.fi_provider", kPass, kEfa, {environment("FI_PROVIDER=efa")}},
+      {"env.efa_device_rdma", kWarn, kEfa, {environment("FI_EFA_USE_DEVICE_RDMA=0")}},
+      {"env.fork_safe", kWarn, kEfa, {environment("FI_EFA_FORK_SAFE=1")}},
+      {"env.fork_safe", kPass, kEfa, {environment("RDMAV_FORK_SAFE=0")}},
+  };
+  for (const std::string check :
+       {"env.nccl_ib_disable", "env.nccl_ib_hca", "env.nccl_socket_ifname", "env.nccl_gid_index",
+        "env.nccl_disabled", "env.nccl_debug", "env.ucx_tls", "env.ucx_net_devices",
+        "env.fi_provider", "env.efa_device_rdma", "env.fork_safe"}) {
+    cases.push_back({check, kPass, kRoce});
+    cases.push_back({check, kSkip, kRoce, kNoFacts});
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::span<const Case> cases() {
+  static const std::vector<Case> all = [] {
+    std::vector<Case> rows;
+    for (const auto group : {device_cases, port_cases, counter_cases, address_cases, qos_cases,
+                             pcie_cases, iommu_cases, gpu_cases, numa_cases, cpu_cases, os_cases,
+                             limit_cases, software_cases, env_cases}) {
+      for (Case& one : group()) rows.push_back(std::move(one));
+    }
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace rdmabench::health

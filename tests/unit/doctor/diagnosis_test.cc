@@ -1,0 +1,147 @@
+// What is made of the findings: peers, and the three formats.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "fixture.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::health {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Peer peer(const std::string& observed, const std::string& check = "software.kernel") {
+  return {"host", {{check, "node", observed}}};
+}
+
+Finding compared(Status status, const std::string& observed, const std::vector<Peer>& peers,
+                 const std::string& check = "software.kernel") {
+  Diagnosis diagnosis;
+  diagnosis.findings = {{check, "node", status, "why", observed, "", Source::none, "", {}}};
+  compare_with_peers(diagnosis, peers);
+  return diagnosis.findings[0];
+}
+
+TEST(Peers, TellByTheirMajority) {
+  const std::vector<Peer> peers{peer("6.8"), peer("6.8"), peer("6.1")};
+  const Finding alike = compared(Status::skip, "6.8", peers);
+  EXPECT_EQ(alike.status, Status::pass);
+  EXPECT_EQ(alike.source, Source::peers);
+  EXPECT_EQ(alike.expected, "6.8, as 2 of 3 peers have");
+  EXPECT_EQ(alike.reason, "");
+  const Finding odd = compared(Status::skip, "6.1", peers);
+  EXPECT_EQ(odd.status, Status::warn);
+  EXPECT_NE(odd.remedy, "");
+  EXPECT_EQ(compared(Status::pass, "6.1", peers).status, Status::warn);
+}
+
+TEST(Peers, NeitherMakeWorseNorBetterWhatIsWrongAlready) {
+  const std::vector<Peer> peers{peer("6.8"), peer("6.8")};
+  EXPECT_EQ(compared(Status::fail, "6.1", peers).status, Status::fail);
+  EXPECT_EQ(compared(Status::warn, "6.8", peers).status, Status::warn);
+  EXPECT_EQ(compared(Status::error, "6.8", peers).status, Status::error);
+}
+
+TEST(Peers, SayNothingWithoutAMajority) {
+  EXPECT_EQ(compared(Status::skip, "6.8", {peer("6.8")}).status, Status::skip);
+  EXPECT_EQ(compared(Status::skip, "6.8", {peer("6.8"), peer("6.1")}).status, Status::skip);
+  EXPECT_EQ(compared(Status::skip, "", {peer("6.8"), peer("6.8")}).status, Status::skip);
+  EXPECT_EQ(compared(Status::skip, "6.8", {peer("", "x"), peer("")}).status, Status::skip);
+  Peer twice = peer("6.8");
+  twice.observations.push_back(twice.observations[0]);
+  EXPECT_EQ(compared(Status::skip, "6.8", {twice}).status, Status::skip);
+}
+
+TEST(Peers, AreNotAskedForWhatMayDiffer) {
+  const std::vector<Peer> peers{peer("1", "os.load"), peer("1", "os.load")};
+  EXPECT_EQ(compared(Status::pass, "2", peers, "os.load").status, Status::pass);
+}
+
+TEST(Peers, AreReadFromWhatADoctorWrote) {
+  const Peer one = read_peer(to_json(judge(load("roce"))), "roce.json");
+  EXPECT_EQ(one.host, "roce");
+  const auto kernel =
+      std::find_if(one.observations.begin(), one.observations.end(),
+                   [](const auto& seen) { return seen.check == "software.kernel"; });
+  ASSERT_NE(kernel, one.observations.end());
+  EXPECT_EQ(kernel->observed, "6.8.0-60-generic");
+}
+
+TEST(Peers, OfWrongDocumentsAreRefused) {
+  for (const std::string text :
+       {"", "{", "[]", "{}", R"({"schema": "rdmabench/1", "findings": []})",
+        R"({"schema": "rdmabench-doctor/1"})",
+        R"({"schema": "rdmabench-doctor/1", "findings": {}})"}) {
+    EXPECT_THROW(read_peer(text, "peer.json"), Error) << text;
+  }
+  EXPECT_EQ(read_peer(R"({"schema":"rdmabench-doctor/1","findings":[1,{"id":2}]})", "p")
+                .observations.size(),
+            1U);
+}
+
+TEST(Doctor, RunsOnlyWhatIsAskedFor) {
+  DoctorOptions options;
+  options.only = {"limit", "port.state"};
+  for (const Finding& finding : judge(load("roce"), options).findings) {
+    EXPECT_TRUE(finding.check.starts_with("limit.") || finding.check == "port.state")
+        << finding.check;
+  }
+  options.only = {"limits"};
+  try {
+    judge(load("roce"), options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    EXPECT_THAT(error.what(), HasSubstr("'limits'"));
+    EXPECT_THAT(error.what(), HasSubstr("device, port, counter, address"));
+  }
+}
+
+TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
+  MemoryStore store = load("mlx5-infiniband");
+  store.add_file("sys/devices/pci0000:97/0000:97:01.0/current_link_width", "8\n");
+  store.add_file("sys/devices/pci0000:97/0000:97:01.0/current_link_speed", "16.0 GT/s PCIe\n");
+  DoctorOptions options;
+  options.only = {"pcie.path"};
+  const Diagnosis diagnosis = judge(std::move(store), options);
+  ASSERT_EQ(diagnosis.findings.size(), 2U);
+  EXPECT_EQ(diagnosis.findings[0].status, Status::pass);
+  EXPECT_EQ(diagnosis.findings[1].status, Status::fail);
+  EXPECT_EQ(diagnosis.findings[1].observed, "126 Gb/s: PCIe 16 GT/s x8 at 0000:97:01.0");
+  EXPECT_EQ(diagnosis.findings[1].expected, "at least 400 Gb/s, the rate of its ports");
+}
+
+TEST(Doctor, DoesNotBlameANodeForPacketsDamagedElsewhere) {
+  MemoryStore store = load("roce");
+  store.add_file(
+      "sys/devices/pci0000:00/0000:00:01.1/0000:01:00.0/infiniband/mlx5_0/ports/1/counters/"
+      "port_rcv_remote_physical_errors",
+      "999999\n");
+  const Diagnosis diagnosis = judge(std::move(store));
+  EXPECT_EQ(diagnosis.tally().fail, 0U);
+  EXPECT_EQ(diagnosis.tally().warn, 1U);
+  EXPECT_THAT(to_text(diagnosis, false), HasSubstr("This node is not at fault"));
+}
+
+TEST(Formats, AreHarmlessWhateverAFileHeld) {
+  MemoryStore store = load("roce");
+  store.add_file("etc/os-release", "PRETTY_NAME=\"evil\x1b[2J\xff,\"\n");
+  store.add_file("proc/sys/kernel/hostname", "a\x1b[31m,b\n");
+  const Diagnosis diagnosis = judge(std::move(store));
+  EXPECT_THAT(to_text(diagnosis, true), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(to_json(diagnosis), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(to_csv(diagnosis), StartsWith("host,id,group,title,subject,status"));
+}
+
+TEST(Formats, OfTheTableShowWhatPassesOnlyWhenAsked) {
+  const Diagnosis diagnosis = judge(load("roce"));
+  EXPECT_THAT(to_text(diagnosis, false), Not(HasSubstr("PASS  port.state")));
+  EXPECT_THAT(to_text(diagnosis, true), HasSubstr("PASS  port.state  mlx5_0:1: 4: ACTIVE\n"));
+}
+
+}  // namespace
+}  // namespace rdmabench::health

@@ -1,0 +1,58 @@
+#include "rdmabench/health/expectations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::health {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class Call>
+std::string complaint(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Expectations, OfTheUserGoBeforeTheProfile) {
+  Expectations expectations;
+  expectations.add_user("rate_gbps=400");
+  expectations.add_profile(R"({"schema": "x", "comment": "y", "rate_gbps": 200, "mtu": 4096})",
+                           "p");
+  EXPECT_EQ(expectations.find("rate_gbps")->value, "400");
+  EXPECT_EQ(expectations.find("rate_gbps")->source, Source::user);
+  EXPECT_EQ(expectations.find("mtu")->value, "4096");
+  EXPECT_EQ(expectations.find("mtu")->source, Source::profile);
+  EXPECT_EQ(expectations.find("firmware"), nullptr);
+  Expectations other;
+  other.add_profile(R"({"mtu": 1024})", "p");
+  other.add_user("mtu=4096");
+  EXPECT_EQ(other.find("mtu")->value, "4096");
+}
+
+TEST(Expectations, ThatAreWrongAreNamed) {
+  Expectations expectations;
+  EXPECT_THAT(complaint([&] { expectations.add_user("rate=400"); }),
+              ::testing::AllOf(HasSubstr("'rate'"), HasSubstr("rate_gbps")));
+  EXPECT_THAT(complaint([&] { expectations.add_user("rate_gbps=fast"); }), HasSubstr("'fast'"));
+  EXPECT_THAT(complaint([&] { expectations.add_user("rate_gbps="); }), HasSubstr("''"));
+  EXPECT_THAT(complaint([&] { expectations.add_user("rate_gbps"); }), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(complaint([&] { expectations.add_profile("[]", "site.json"); }),
+              HasSubstr("site.json"));
+  EXPECT_THAT(complaint([&] { expectations.add_profile("{", "site.json"); }),
+              HasSubstr("site.json"));
+  EXPECT_THAT(complaint([&] { expectations.add_profile(R"({"mtu": -1})", "s"); }),
+              HasSubstr("mtu"));
+  EXPECT_THAT(complaint([&] { expectations.add_profile(R"({"mtu": [1]})", "s"); }),
+              HasSubstr("mtu"));
+}
+
+}  // namespace
+}  // namespace rdmabench::health

@@ -1,0 +1,214 @@
+// rdmabench doctor
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "output.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+#include "rdmabench/health/collect.h"
+#include "rdmabench/health/doctor.h"
+#include "rdmabench/report/text_table.h"
+
+#if RDMABENCH_HAVE_VERBS
+#include "rdmabench/verbs/device.h"
+#endif
+
+namespace rdmabench::tools {
+namespace {
+
+struct DoctorCommand {
+  std::string root = "/";
+  std::string collect;
+  std::string profile;
+  std::vector<std::string> peers;
+  std::vector<std::string> only;
+  std::vector<std::string> expect;
+  std::string format = "table";
+  std::string output;
+  bool verbose = false;
+  bool list = false;
+};
+
+/// A profile or a peer's document: text of a bounded size.
+std::string read_document(const std::string& path) {
+  constexpr std::size_t kMost = 16UL << 20;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(Fault::usage, fmt::format("cannot open {}", path), "", errno);
+  std::string text;
+  std::string block(65536, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
+    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMost) throw Error(Fault::usage, path + " has more than 16 MiB");
+  }
+  return text;
+}
+
+/// What libibverbs alone tells: the MTU of an InfiniBand port, for one.
+std::string verbs_facts() {
+  std::string text;
+#if RDMABENCH_HAVE_VERBS
+  try {
+    for (const verbs::DeviceInfo& device : verbs::list_devices()) {
+      for (const verbs::PortInfo& port : device.ports) {
+        text += fmt::format("{}:{} active_mtu={} state={} gbps={:g}\n", device.name, port.number,
+                            port.active_mtu, port.state, port.gbps);
+      }
+    }
+  } catch (const Error&) {
+    // Without verbs the checks say by themselves what they lack.
+  }
+#endif
+  return text;
+}
+
+bool is_live(const DoctorCommand& command) {
+  return command.root == "/";
+}
+
+std::shared_ptr<const health::FileStore> store_of(const DoctorCommand& command) {
+  if (!is_live(command)) return health::open_store(command.root);
+  const auto facts = std::make_shared<health::MemoryStore>();
+  health::collect_live_facts(*facts);
+  facts->add_file("rdmabench/verbs", verbs_facts());
+  return health::live_store(facts);
+}
+
+int print_checks() {
+  using report::TextTable;
+  TextTable table({{"check", TextTable::Align::left},
+                   {"what", TextTable::Align::left},
+                   {"rule", TextTable::Align::left}});
+  for (const health::CheckInfo& check : health::checks()) {
+    table.add_row({std::string(check.id), std::string(check.title), std::string(check.rule)});
+  }
+  std::fputs(table.text().c_str(), stdout);
+  return 0;
+}
+
+health::DoctorOptions options_of(const DoctorCommand& command) {
+  health::DoctorOptions options;
+  options.only = command.only;
+  if (!command.profile.empty()) {
+    options.expectations.add_profile(read_document(command.profile), command.profile);
+  }
+  for (const std::string& text : command.expect) options.expectations.add_user(text);
+  return options;
+}
+
+void write_output(const std::string& text, const std::string& path) {
+  if (path.empty()) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else {
+    write_file(text, path);
+  }
+}
+
+int doctor(const DoctorCommand& command) {
+  if (command.list) return print_checks();
+  const auto begin = std::chrono::steady_clock::now();
+  const health::DoctorOptions options = options_of(command);
+  std::vector<health::Peer> peers;
+  for (const std::string& path : command.peers) {
+    peers.push_back(health::read_peer(read_document(path), path));
+  }
+  const auto store = store_of(command);
+  health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
+  if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
+  write_output(command.format == "json"  ? health::to_json(diagnosis)
+               : command.format == "csv" ? health::to_csv(diagnosis)
+                                         : health::to_text(diagnosis, command.verbose),
+               command.output);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::fputs(fmt::format("rdmabench: {} findings of {} in {:.2f} s\n", diagnosis.findings.size(),
+                         command.root, took.count())
+                 .c_str(),
+             stderr);
+  if (!command.collect.empty()) {
+    const health::MemoryStore files = health::collect(store);
+    health::write_archive(files, command.collect);
+    std::fputs(
+        fmt::format("rdmabench: {} has {} files and links; 'rdmabench doctor --root {}' reads it\n",
+                    command.collect, files.items().size(), command.collect)
+            .c_str(),
+        stderr);
+  }
+  return diagnosis.tally().fail > 0 ? 1 : 0;
+}
+
+std::string footer() {
+  std::string text =
+      "A check is PASS, WARN (works, not as well as it could), FAIL, SKIP (could not be judged, and\n"
+      "why: never a pass) or ERROR. What FAILs and WARNs comes with what was observed, what was expected\n"
+      "and by whom, what to do, and the files that were read. No privilege is needed; some checks of\n"
+      "PCI configuration space are SKIP without it. 'rdmabench doctor --list' names every check.\n"
+      "\n"
+      "Where expectations come from: standard (a specification or a documentation), derived (from\n"
+      "other facts of the node), profile, peers (more than half of them agree), user.\n"
+      "KEYs of --expect and of a profile, {\"rate_gbps\": 400, ...}:\n";
+  for (const health::ExpectationKey& key : health::expectation_keys()) {
+    text += fmt::format("  {:14} {}\n", key.name, key.meaning);
+  }
+  text +=
+      "\n"
+      "--collect writes a tar file of exactly the files that the checks read, with the values of these\n"
+      "environment variables and no others:";
+  std::size_t column = 100;
+  for (const std::string_view name : health::environment_names()) {
+    if (column + name.size() + 1 > 98) {
+      text += "\n ";
+      column = 1;
+    }
+    text += fmt::format(" {}", name);
+    column += name.size() + 1;
+  }
+  return text +
+         "\n\nExamples:\n"
+         "  rdmabench doctor                                     this node\n"
+         "  rdmabench doctor --expect devices=8 --expect rate_gbps=400\n"
+         "  rdmabench doctor --collect node.tar                  save what was read\n"
+         "  rdmabench doctor --root node.tar --format json       judge a saved node\n"
+         "  rdmabench doctor --peers node*.json                  beside its peers\n"
+         "\n"
+         "Exit codes: 0 nothing FAILs; 1 something does; 2 wrong usage; 3 not available here.";
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand(
+      "doctor", "Check this node, or a saved one: devices, addresses, PCIe, limits, software");
+  auto options = std::make_shared<DoctorCommand>();
+  sub->add_option("--root", options->root, "a folder or a tar file instead of this machine [/]")
+      ->type_name("PATH");
+  sub->add_option("--collect", options->collect, "save what was read as a tar file")
+      ->type_name("FILE.tar");
+  sub->add_option("--profile", options->profile, "what the site expects, as JSON")
+      ->type_name("FILE.json");
+  sub->add_option("--expect", options->expect, "what you expect; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  sub->add_option("--peers", options->peers, "JSON that other nodes' doctors wrote")
+      ->type_name("FILES");
+  sub->add_option("--only", options->only, "a group or a check; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  sub->add_option("--format", options->format, "table, json or csv [table]")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+  sub->add_option("--output", options->output, "write there [standard output]")->type_name("FILE");
+  sub->add_flag("--verbose", options->verbose, "show what PASSes too");
+  sub->add_flag("--list", options->list, "name every check, and run none");
+  sub->footer(footer());
+  sub->callback([options, &command] { command = [options] { return doctor(*options); }; });
+}
+
+}  // namespace rdmabench::tools
