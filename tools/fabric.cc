@@ -145,11 +145,19 @@ int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
   return verdict(outcome);
 }
 
-int follow(const FabricOptions& options, control::Rendezvous& rendezvous) {
+/// A node that is invited leaves the verdict to rank 0: whatever becomes of it is said on standard
+/// error and is no failure of its process, for which mpirun would end all the others.
+int follow(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous) {
+  const control::Place place = rendezvous->place();
   const fabric::Invitation invitation =
-      fabric::parse_invitation(rendezvous.get(0, kInvitation, Deadline::after(options.lead.wait)));
-  fabric::run_agent(agent_options(options, rendezvous.place(), invitation), invitation.addresses,
-                    invitation.port, options.lead.wait);
+      fabric::parse_invitation(rendezvous->get(0, kInvitation, Deadline::after(options.lead.wait)));
+  rendezvous.reset();  // Slurm ends the whole step when a rank dies that is still PMIx's client
+  try {
+    fabric::run_agent(agent_options(options, place, invitation), invitation.addresses,
+                      invitation.port, options.lead.wait);
+  } catch (const std::exception& error) {
+    std::fputs(fmt::format("rdmabench: rank {}: {}\n", place.rank, error.what()).c_str(), stderr);
+  }
   return 0;
 }
 
@@ -157,14 +165,13 @@ int run_fabric(FabricOptions& options) {
   options.lead.plan = settled_plan(options);
   options.rendezvous.timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.lead.wait);
-  const std::unique_ptr<control::Rendezvous> rendezvous =
-      control::make_rendezvous(options.rendezvous);
-  const control::Place& place = rendezvous->place();
+  std::unique_ptr<control::Rendezvous> rendezvous = control::make_rendezvous(options.rendezvous);
+  const control::Place place = rendezvous->place();
   if (place.size < 2 || place.size > fabric::kMaxNodes) {
     throw Error(Fault::usage, fmt::format("a fabric of {} ranks, by {}", place.size, place.source),
                 fmt::format("Start 2 to {} processes, one on each node.", fabric::kMaxNodes));
   }
-  return place.rank == 0 ? lead(options, *rendezvous) : follow(options, *rendezvous);
+  return place.rank == 0 ? lead(options, *rendezvous) : follow(options, std::move(rendezvous));
 }
 
 void add_measured(CLI::App& app, FabricOptions& options) {
