@@ -125,6 +125,53 @@ killed_client() {
   measure "$1" lat send 8 50
 }
 
+# One more Soft-RoCE device, rxe1, on a network device of its own. Only in a guest: this machine's
+# devices are its owner's. What goes to its own address stays within it, so the far end only has to
+# be up.
+add_second_device() {
+  local tries
+  ip link add veth0 mtu 4200 type veth peer name veth1 mtu 4200
+  ip link set veth0 up
+  ip link set veth1 up
+  ip address add 10.78.0.1/24 dev veth0
+  rdma link add rxe1 type rxe netdev veth0
+  for ((tries = 0; tries < 100; ++tries)); do
+    grep -qs ':ffff:0a4e:' /sys/class/infiniband/rxe1/ports/1/gids/* && return
+    sleep 0.05
+  done
+  fail "rxe1 has no GID for 10.78.0.1"
+}
+
+in_guest() {
+  [[ -e /sys/firmware/qemu_fw_cfg/by_name/opt/job ]]
+}
+
+sent_packets() {
+  cat "/sys/class/infiniband/$1/ports/1/hw_counters/sent_pkts"
+}
+
+# Two devices at once, a thread on each, and both carry it.
+two_devices() {
+  local start=$SECONDS kind result device before after
+  add_second_device
+  for kind in lat bw; do
+    declare -A before=([rxe0]=$(sent_packets rxe0) [rxe1]=$(sent_packets rxe1))
+    result="$scratch/$kind write 8,64K two_devices.json"
+    taskset -c $(($(nproc) - 1)) timeout 60 "$rdmabench" "$kind" "$1" --port $port \
+      --device rxe0,rxe1 --threads 2 --op write --size 8,64K --iterations 40 --warmup 4 \
+      --validate --format json --output "$result" || fail "$kind over two devices: exit status $?"
+    for device in rxe0 rxe1; do
+      after=$(sent_packets $device)
+      # Of 20 messages of 64 KiB and more, in packets of 4 KiB at most.
+      ((after - before[$device] >= 320)) ||
+        fail "$kind over two devices: $device sent $((after - before[$device])) packets"
+    done
+    grep -q '"device": "rxe0,rxe1"' "$result" || fail "the report of $kind names other devices"
+    assert_no_resources "$kind over two devices"
+  done
+  echo "passed: lat and bw over two devices at once, $((SECONDS - start)) s"
+}
+
 check_results() {
   python3 "$here/check_results.py" "$scratch"/*.json ||
     fail "the results are not what was asked for"

@@ -28,5 +28,6 @@ measure "$host" bw write 64K 600  # several times as many as there are slots
 measure "$host" bw send 64K 600
 eight_at_once "$host"
 killed_client "$host"
+! in_guest || two_devices "$host"
 stop_server
 check_results
