@@ -38,7 +38,7 @@ constexpr std::array kOuter{
 
 constexpr std::string_view kHowToStart =
     "Start it with mpirun or srun, or set RDMABENCH_RANK, RDMABENCH_SIZE and "
-    "RDMABENCH_ADDRESS=HOST:PORT of rank 0.";
+    "RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.";
 
 std::uint32_t parse_number(std::string_view text, std::string_view name, std::uint32_t max) {
   std::uint32_t number = 0;
@@ -82,7 +82,7 @@ class Reader {
       throw Error(Fault::unavailable,
                   "only PMIx would say rank and size here, and there is no libpmix",
                   "Install libpmix (Debian: libpmix2), or set RDMABENCH_RANK, RDMABENCH_SIZE and "
-                  "RDMABENCH_ADDRESS.");
+                  "RDMABENCH_RENDEZVOUS.");
     }
     throw Error(Fault::usage, "no launcher found that says rank and size", kHowToStart);
   }
@@ -135,7 +135,7 @@ class Reader {
       throw Error(
           Fault::usage,
           fmt::format("{} ranks by {}, but nothing says where rank 0 is", place.size, place.source),
-          "Set RDMABENCH_ADDRESS=HOST:PORT, or MASTER_ADDR and MASTER_PORT, alike for all "
+          "Set RDMABENCH_RENDEZVOUS=HOST:PORT, or MASTER_ADDR and MASTER_PORT, alike for all "
           "ranks.");
     }
     return {Launch::Way::tcp, std::move(place), address.value_or(Address{"localhost", 0})};
@@ -144,8 +144,8 @@ class Reader {
   /// What was said to us and not to any program: it goes before PMIx.
   std::optional<Address> own_address() const {
     if (options_.address) return parse_address(*options_.address, "the address");
-    const auto text = environment_("RDMABENCH_ADDRESS");
-    return text ? std::optional(parse_address(*text, "RDMABENCH_ADDRESS")) : std::nullopt;
+    const auto text = environment_("RDMABENCH_RENDEZVOUS");
+    return text ? std::optional(parse_address(*text, "RDMABENCH_RENDEZVOUS")) : std::nullopt;
   }
 
   std::optional<Address> find_address(const Place& place) const {
@@ -157,7 +157,7 @@ class Reader {
       throw Error(Fault::usage,
                   fmt::format("{} is set, but {} is not", host ? "MASTER_ADDR" : "MASTER_PORT",
                               host ? "MASTER_PORT" : "MASTER_ADDR"),
-                  "Set both, or RDMABENCH_ADDRESS=HOST:PORT.");
+                  "Set both, or RDMABENCH_RENDEZVOUS=HOST:PORT.");
     }
     auto nodes = environment_("SLURM_STEP_NODELIST");
     if (!nodes) nodes = environment_("SLURM_JOB_NODELIST");
@@ -233,7 +233,7 @@ std::string first_host(std::string_view nodes) {
   if (host.empty() || (at < nodes.size() && nodes[at] != ',') || host.find(']') != host.npos) {
     throw Error(Fault::usage,
                 fmt::format("Slurm's list of nodes is '{}'", printable(nodes, kShown)),
-                "Set RDMABENCH_ADDRESS=HOST:PORT of rank 0.");
+                "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
   }
   return host;
 }

@@ -107,7 +107,7 @@ PmixClient::PmixClient(const PmixLibrary& library, std::chrono::milliseconds tim
                                 ? fmt::format("no answer within {}", duration_text(timeout))
                                 : status_text(init.status);
     throw Error(Fault::failed, fmt::format("PMIx_Init(): {}", why),
-                "Is the launcher alive? RDMABENCH_ADDRESS=HOST:PORT goes round PMIx.");
+                "Is the launcher alive? RDMABENCH_RENDEZVOUS=HOST:PORT goes round PMIx.");
   }
   self_ = *self;
   PmixFuture size = get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, false, deadline);

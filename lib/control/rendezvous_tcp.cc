@@ -70,7 +70,7 @@ void TcpRendezvous::serve() {
     server_ = std::make_unique<RendezvousServer>(std::move(listener), place().size);
   } catch (const Error& error) {
     throw Error(Fault::failed, fmt::format("rank 0 cannot serve the others: {}", reason_of(error)),
-                "Does another job use this port? Set RDMABENCH_ADDRESS=HOST:PORT, alike for all "
+                "Does another job use this port? Set RDMABENCH_RENDEZVOUS=HOST:PORT, alike for all "
                 "ranks.");
   }
 }

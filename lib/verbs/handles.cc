@@ -29,9 +29,8 @@ ProtectionDomain allocate_protection_domain(ibv_context& context) {
   ProtectionDomain domain(ibv_alloc_pd(&context));
   if (domain == nullptr) {
     const int code = errno;
-    throw setup_error(SetupCall::alloc_pd,
-                      fmt::format("ibv_alloc_pd({})", device_name(context)), code,
-                      {.context = &context});
+    throw setup_error(SetupCall::alloc_pd, fmt::format("ibv_alloc_pd({})", device_name(context)),
+                      code, {.context = &context});
   }
   return domain;
 }
@@ -59,8 +58,8 @@ SharedReceiveQueue create_shared_receive_queue(ibv_pd& domain, std::uint32_t rec
     const int code = errno;
     throw setup_error(
         SetupCall::create_srq,
-        fmt::format("ibv_create_srq({}, {} receives)", device_name(*domain.context), receives), code,
-        {.context = domain.context});
+        fmt::format("ibv_create_srq({}, {} receives)", device_name(*domain.context), receives),
+        code, {.context = domain.context});
   }
   return queue;
 }

@@ -73,28 +73,28 @@ class Mpirun(Case):
 
     def test_ranks_meet(self) -> None:
         source = "OpenPMIx" if OPTIONS.pmix else "OMPI_COMM_WORLD_RANK"
-        more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
+        more = {} if OPTIONS.pmix else {"RDMABENCH_RENDEZVOUS": f"localhost:{free_port()}"}
         self.expect(run([*self.COMMAND, OPTIONS.peer, "meet"], **more),
                     rf"^4 ranks met on \S+ by {source}")
 
     def test_an_address_goes_round_pmix(self) -> None:
         self.expect(run([*self.COMMAND, OPTIONS.peer, "meet"],
-                        RDMABENCH_ADDRESS=f"127.0.0.1:{free_port()}"),
+                        RDMABENCH_RENDEZVOUS=f"127.0.0.1:{free_port()}"),
                     r"^4 ranks met on \S+ by OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE")
 
     def test_a_rank_that_is_missing_is_named(self) -> None:
-        more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
+        more = {} if OPTIONS.pmix else {"RDMABENCH_RENDEZVOUS": f"localhost:{free_port()}"}
         done = run([*self.COMMAND, OPTIONS.peer, "missing"], **more)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
         self.expect_missed(done, 4)
 
     def test_a_rank_that_is_killed_is_named_where_the_rest_may_live(self) -> None:
-        more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
+        more = {} if OPTIONS.pmix else {"RDMABENCH_RENDEZVOUS": f"localhost:{free_port()}"}
         self.expect_missed(run([*self.COMMAND, "--mca", "orte_enable_recovery", "1", OPTIONS.peer,
                                 "killed"], **more), 4)
 
     def test_the_rest_live_when_a_rank_is_killed_that_has_left_pmix(self) -> None:
-        more = {} if OPTIONS.pmix else {"RDMABENCH_ADDRESS": f"localhost:{free_port()}"}
+        more = {} if OPTIONS.pmix else {"RDMABENCH_RENDEZVOUS": f"localhost:{free_port()}"}
         self.expect_going_on(run([*self.COMMAND, *OUTLIVING, OPTIONS.peer, "after"], **more))
 
 

@@ -15,8 +15,7 @@ esac
 rank() {
   local number=$1 of=$2 port=$3
   shift 3
-  # RDMABENCH_ADDRESS of the guest is an address alone, and not what the program means by it.
-  RDMABENCH_RANK=$number RDMABENCH_SIZE=$of RDMABENCH_ADDRESS=$leader:$port exec timeout -k 5 150 \
+  RDMABENCH_RANK=$number RDMABENCH_SIZE=$of RDMABENCH_RENDEZVOUS=$leader:$port exec timeout -k 5 150 \
     "$rdmabench" fabric --backend verbs --size 4K --timeout 10s --no-confirm \
     ${RDMABENCH_DEVICE:+--device "$RDMABENCH_DEVICE"} "$@" >"$scratch/rank.$number" 2>&1
 }

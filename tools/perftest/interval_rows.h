@@ -21,8 +21,8 @@ class IntervalRows {
                const report::PerftestStyle& style, Time start);
 
   /// An epoch that ended at `now`: `iterations` is the total of the size so far, `messages_per_s`
-  /// the epoch's, both of one direction. Returns the row that is due, if one is; the rate in it is that of the epochs'
-  /// timed parts alone.
+  /// the epoch's, both of one direction. Returns the row that is due, if one is; the rate in it is
+  /// that of the epochs' timed parts alone.
   std::optional<std::string> add(std::uint64_t size_bytes, std::uint64_t iterations,
                                  double messages_per_s, Time now);
 

@@ -55,8 +55,8 @@ workload::Shape shape(const Tool& tool, const Flags& flags) {
   return flags.both_ways ? workload::Shape::duplex : workload::Shape::stream;
 }
 
-/// A message's arrival is seen in memory by its last byte, which must then come last. The other back
-/// ends have no such thing, and it is on by default.
+/// A message's arrival is seen in memory by its last byte, which must then come last. The other
+/// back ends have no such thing, and it is on by default.
 bool relaxed_ordering(const Tool& tool, const Flags& flags) {
   return flags.relaxed_ordering && flags.backend == "verbs" &&
          !(tool.latency && tool.operation == OperationCode::write);

@@ -58,7 +58,7 @@ struct ComparisonOptions {
   Settings settings{};
   Factors factors{{}};
   std::vector<Metric> metrics{};  ///< empty: all, as far as the samples carry them
-  bool skip_failed = false;     ///< leave launches that ended early out, and say so
+  bool skip_failed = false;       ///< leave launches that ended early out, and say so
 };
 
 struct Comparison {

@@ -1,7 +1,7 @@
 // Another benchmark's main: measures over the in-process transport, and reads the typed result.
-#include <cstdio>
 #include <rdmabench/features.h>
 #include <rdmabench/run/client.h>
+#include <cstdio>
 
 int main() {
   rdmabench::run::Config config;

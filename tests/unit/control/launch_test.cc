@@ -68,7 +68,7 @@ TEST(Launch, TakesTheNamesOfEveryLauncher) {
                             {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"}};
   for (const auto& name : names) {
     const Launch launch =
-        read({{name[0], "1"}, {name[1], "4"}, {"RDMABENCH_ADDRESS", "[::1]:7000"}});
+        read({{name[0], "1"}, {name[1], "4"}, {"RDMABENCH_RENDEZVOUS", "[::1]:7000"}});
     EXPECT_EQ(launch.place.rank, 1U) << name[0];
     EXPECT_EQ(launch.place.size, 4U);
     EXPECT_THAT(launch.place.source, HasSubstr(name[0]));
@@ -119,7 +119,7 @@ TEST(Launch, OfOneRankNeedsNoAddress) {
 TEST(Launch, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refusal({}),
             "no launcher found that says rank and size. Start it with mpirun or srun, or set "
-            "RDMABENCH_RANK, RDMABENCH_SIZE and RDMABENCH_ADDRESS=HOST:PORT of rank 0.");
+            "RDMABENCH_RANK, RDMABENCH_SIZE and RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
   EXPECT_EQ(refusal({{"RANK", "3"}}),
             "RANK is set to '3', but WORLD_SIZE is not. torchrun sets both; set both or neither.");
   EXPECT_EQ(refusal({{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}}),
@@ -131,7 +131,7 @@ TEST(Launch, RefusesWhatMakesNoSense) {
   }
   EXPECT_THAT(refusal({{"PMI_RANK", "1"}, {"PMI_SIZE", "8"}}),
               AllOf(HasSubstr("8 ranks by PMI_RANK and PMI_SIZE (MPICH)"),
-                    HasSubstr("nothing says where rank 0 is"), HasSubstr("RDMABENCH_ADDRESS")));
+                    HasSubstr("nothing says where rank 0 is"), HasSubstr("RDMABENCH_RENDEZVOUS")));
   EXPECT_THAT(refusal({{"RANK", "1"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "n1"}}),
               HasSubstr("MASTER_ADDR is set, but MASTER_PORT is not"));
   EXPECT_THAT(refusal({{"RANK", "1"}, {"WORLD_SIZE", "8"}, {"MASTER_PORT", "1"}}),
@@ -153,8 +153,8 @@ TEST(ParseAddress, TakesNamesAndAddressesWithAPort) {
   EXPECT_EQ(parse_address("10.0.0.1:65535", "x"), (Address{"10.0.0.1", 65535}));
   EXPECT_EQ(parse_address("[fe80::1%eth0]:80", "x"), (Address{"fe80::1%eth0", 80}));
   for (const char* text : {"", "n1", ":1", "::1:80", "[]:80", "n1:", "n1:0", "n1:65536", "n1:8x"}) {
-    EXPECT_THAT(complaint([&] { parse_address(text, "RDMABENCH_ADDRESS"); }),
-                HasSubstr("RDMABENCH_ADDRESS"))
+    EXPECT_THAT(complaint([&] { parse_address(text, "RDMABENCH_RENDEZVOUS"); }),
+                HasSubstr("RDMABENCH_RENDEZVOUS"))
         << text;
   }
 }

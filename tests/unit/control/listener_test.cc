@@ -125,7 +125,8 @@ TEST(Listener, StopMayBeCalledByASignalHandler) {
 TEST(Listener, SurvivesRunningOutOfFileDescriptors) {
   Listener listener("127.0.0.1", 0);
   const Channel client = Channel::connect("127.0.0.1", listener.port(), plenty());
-  // UndefinedBehaviorSanitizer looks at the type of an object it has not seen before through a pipe.
+  // UndefinedBehaviorSanitizer looks at the type of an object it has not seen before through a
+  // pipe.
   EXPECT_THAT(complaint([] { throw Error(Fault::failed, "seen"); }), HasSubstr("seen"));
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
