@@ -36,6 +36,7 @@ struct FabricOptions {
   control::RendezvousOptions rendezvous;
   std::uint16_t port = 0;
   std::string metric = "both";
+  bool strict = false;
 };
 
 double seconds(std::chrono::nanoseconds time) {
@@ -102,12 +103,13 @@ std::string to_text(const fabric::Outcome& outcome, const std::string& format) {
          fmt::format("\nThe coordinator itself took {:.1f} ms of a round at most.\n", most);
 }
 
-int verdict(const fabric::Outcome& outcome) {
+int verdict(const fabric::Outcome& outcome, bool strict) {
   const bool failed =
       std::any_of(outcome.matrix.measurements.begin(), outcome.matrix.measurements.end(),
                   [](const fabric::Measurement& one) { return !one.error.empty(); });
   const bool at_fault = !outcome.verdict.findings.empty() || !outcome.matrix.lost.empty();
-  return failed || at_fault ? static_cast<int>(Fault::failed) : 0;
+  const bool open = strict && !fabric::unjudged(outcome.verdict).empty();
+  return failed || at_fault || open ? static_cast<int>(Fault::failed) : 0;
 }
 
 /// Rank 0: the coordinator, and the node's own agent beside it.
@@ -140,23 +142,26 @@ int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
   end();
   if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
   const std::string text = to_text(outcome, options.link.format);
+  if (options.link.format == "csv") {  // which has no place for lost nodes and the verdict
+    std::fputs(to_text(outcome, "table").c_str(), stderr);
+  }
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
-  return verdict(outcome);
+  return verdict(outcome, options.strict);
 }
 
-/// A node that is invited leaves the verdict to rank 0: whatever becomes of it is said on standard
-/// error and is no failure of its process, for which mpirun would end all the others.
+/// A node that was let go leaves the verdict to rank 0: it is no failure of its process, for which
+/// mpirun would end all the others.
 int follow(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous) {
   const control::Place place = rendezvous->place();
   const fabric::Invitation invitation =
       fabric::parse_invitation(rendezvous->get(0, kInvitation, Deadline::after(options.lead.wait)));
   rendezvous.reset();  // Slurm ends the whole step when a rank dies that is still PMIx's client
-  try {
-    fabric::run_agent(agent_options(options, place, invitation), invitation.addresses,
-                      invitation.port, options.lead.wait);
-  } catch (const std::exception& error) {
-    std::fputs(fmt::format("rdmabench: rank {}: {}\n", place.rank, error.what()).c_str(), stderr);
+  const std::string reason =
+      fabric::run_agent(agent_options(options, place, invitation), invitation.addresses,
+                        invitation.port, options.lead.wait);
+  if (!reason.empty()) {
+    std::fputs(fmt::format("rdmabench: rank {}: {}\n", place.rank, reason).c_str(), stderr);
   }
   return 0;
 }
@@ -271,7 +276,12 @@ void add_launch(CLI::App& app, FabricOptions& options) {
       ->group(group);
   add_parsed(
       app, "--wait",
-      [&options](const std::string& text) { options.lead.wait = parse_duration(text); },
+      [&options](const std::string& text) {
+        options.lead.wait = parse_duration(text);
+        if (options.lead.wait < std::chrono::seconds(1)) {
+          throw Error(Fault::usage, fmt::format("--wait {}", text), "Take 1s or more.");
+        }
+      },
       "for all ranks to come; those that do not are lost [60s]")
       ->type_name("TIME")
       ->group(group);
@@ -304,6 +314,9 @@ void add_results(CLI::App& app, FabricOptions& options) {
   app.add_flag("!--no-confirm", options.lead.confirm,
                "judge by the rounds alone; measure nothing again to bear out what stands out")
       ->group(group);
+  app.add_flag("--strict", options.strict,
+               "end with 1 too where the nodes could not be judged: too few, half against half")
+      ->group(group);
 }
 
 }  // namespace
@@ -325,8 +338,8 @@ void add_fabric(CLI::App& app, Command& command) {
       "  RANK=0 WORLD_SIZE=2 MASTER_ADDR=node1 MASTER_PORT=18516 rdmabench fabric    ... and RANK=1\n"
       "  rdmabench fabric --resume run.jsonl        (as it was begun) what a crash left undone\n"
       "\n"
-      "Exit codes: 0 all is well; 1 a node was lost, a measurement failed or something is at fault;\n"
-      "2 wrong usage; 3 not available here.");
+      "Exit codes: 0 nothing is at fault, or nothing could be judged, which it says; 1 a node was lost,\n"
+      "a measurement failed or something is at fault; 2 wrong usage; 3 not available here.");
   auto options = std::make_shared<FabricOptions>();
   options->link.config.operation = transport::OperationCode::write;
   options->link.config.timeout = std::chrono::seconds(5);

@@ -57,7 +57,7 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
 
   /// Returns when the coordinator says goodbye. What ends it otherwise is told to the coordinator.
-  void serve_until_goodbye();
+  std::string serve_until_goodbye();
 
  private:
   void warm_up();
@@ -76,17 +76,25 @@ class Agent {
   std::thread worker_;
   std::mutex mutex_;
   std::vector<Results> finished_;  // by the worker, to be sent by the thread that has the channel
+  std::string failure_;            // of the worker
+  std::string let_go_;             // why the coordinator did so
   bool busy_ = false;              // of that thread alone: an order has not been answered yet
 };
 
-void Agent::serve_until_goodbye() {
+std::string Agent::serve_until_goodbye() {
   try {
     warm_up();
+  } catch (const std::exception& error) {
+    channel_.abort(error.what());  // the coordinator names this node as lost, and says why
+    return error.what();
+  }
+  try {
     obey();
   } catch (const std::exception& error) {
     channel_.abort(error.what());
     throw;
   }
+  return let_go_;
 }
 
 /// Opens what is needed, so that the first round finds it open, and says so.
@@ -143,8 +151,9 @@ bool Agent::handle(const control::Message& message) {
     case MessageType::bye:
       return false;
     case MessageType::abort:
-      throw Error(Fault::failed, fmt::format("the coordinator {} lets this node go: {}",
-                                             channel_.peer(), control::printable(message.payload)));
+      let_go_ = fmt::format("the coordinator {} lets this node go: {}", channel_.peer(),
+                            control::printable(message.payload));
+      return false;
     default:
       throw Error(Fault::failed, fmt::format("the coordinator sent '{}' where an order was due",
                                              control::name_of(message.type)));
@@ -175,7 +184,15 @@ void Agent::begin(Order order) {
                 fmt::format("order {} came before the last one was done", order.number));
   }
   if (worker_.joinable()) worker_.join();
-  worker_ = std::thread([this, order = std::move(order)] { work(order); });
+  worker_ = std::thread([this, order = std::move(order)] {
+    try {
+      work(order);
+    } catch (const std::exception& error) {  // out of memory, say: the node leaves, and says why
+      const std::lock_guard lock(mutex_);
+      failure_ = error.what();
+      readiness_.wake();
+    }
+  });
 }
 
 void Agent::work(const Order& order) {
@@ -198,6 +215,7 @@ void Agent::send_finished() {
   std::vector<Results> finished;
   {
     const std::lock_guard lock(mutex_);
+    if (!failure_.empty()) throw Error(Fault::failed, failure_);
     finished.swap(finished_);
   }
   for (const Results& results : finished) {
@@ -234,11 +252,11 @@ std::pair<control::Channel, Plan> join(const AgentOptions& options,
 
 }  // namespace
 
-void run_agent(const AgentOptions& options, const std::vector<std::string>& addresses,
-               std::uint16_t port, nanoseconds timeout) {
+std::string run_agent(const AgentOptions& options, const std::vector<std::string>& addresses,
+                      std::uint16_t port, nanoseconds timeout) {
   auto [channel, plan] = join(options, addresses, port, Deadline::after(timeout));
   Agent agent(options, std::move(channel), std::move(plan));
-  agent.serve_until_goodbye();
+  return agent.serve_until_goodbye();
 }
 
 }  // namespace rdmabench::fabric

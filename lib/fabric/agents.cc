@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "messages.h"
 #include "rdmabench/base/error.h"
@@ -48,8 +49,19 @@ ControlAgents::Peer* ControlAgents::peer_of(std::uint32_t rank) {
   return found == peers_.end() ? nullptr : &found->second;
 }
 
+/// A connection that the machine has no room for now is tried again with the next wait.
+std::optional<control::Channel> ControlAgents::next_connection() {
+  constexpr auto kBreather = std::chrono::milliseconds(50);
+  try {
+    return listener_.accept(Deadline::after({}));
+  } catch (const Error&) {
+    std::this_thread::sleep_for(kBreather);
+    return std::nullopt;
+  }
+}
+
 void ControlAgents::accept() {
-  std::optional<control::Channel> channel = listener_.accept(Deadline::after({}));
+  std::optional<control::Channel> channel = next_connection();
   if (!channel) return;
   if (peers_.size() >= seats_.size() + kMaxStrangers) {
     channel->abort("too many connections at once");
@@ -234,7 +246,7 @@ void ControlAgents::wait(Deadline deadline, std::vector<Event>& events) {
   for (const std::uint64_t key : readiness_.wait(deadline)) {
     if (key != kListener) {
       collect(key, events);
-    } else if (std::optional<control::Channel> late = listener_.accept(Deadline::after({}))) {
+    } else if (std::optional<control::Channel> late = next_connection()) {
       late->abort("this run has begun without you, or is not yours");
     }
   }

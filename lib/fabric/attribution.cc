@@ -331,4 +331,20 @@ Attribution attribute(const Matrix& matrix, const AttributionOptions& options) {
   return out;
 }
 
+std::vector<Typical> unjudged(const Attribution& attribution) {
+  std::vector<Typical> open;
+  for (const Typical& slice : attribution.typical) {
+    bool judged = false;
+    bool ambiguous = false;
+    for (const NodeSummary& node : attribution.nodes) {
+      if (node.metric != slice.metric || node.size_bytes != slice.size_bytes) continue;
+      ambiguous |= node.verdict == Verdict::ambiguous;
+      judged |= node.verdict != Verdict::ambiguous && node.verdict != Verdict::lost &&
+                node.verdict != Verdict::not_enough_evidence;
+    }
+    if (!judged || ambiguous) open.push_back(slice);
+  }
+  return open;
+}
+
 }  // namespace rdmabench::fabric

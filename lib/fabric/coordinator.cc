@@ -80,9 +80,9 @@ void Coordinator::resume(std::vector<Measurement> earlier) {
     const std::uint64_t key = key_of(one.round, one.sender, one.receiver);
     if (++good[key] == cells_of(matrix_.plan)) finished_.insert(key);
   }
-  // What is measured again must not be there twice.
+  // What is measured again must not be there twice; what needs confirming is planned anew.
   std::erase_if(earlier, [&](const Measurement& one) {
-    return !one.confirming && !finished_.contains(key_of(one.round, one.sender, one.receiver));
+    return one.confirming || !finished_.contains(key_of(one.round, one.sender, one.receiver));
   });
   matrix_.measurements = std::move(earlier);
 }

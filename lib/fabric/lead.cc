@@ -1,8 +1,11 @@
 #include "rdmabench/fabric/lead.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
 #include <optional>
 
 #include "confirm.h"
@@ -31,6 +34,13 @@ class NoRecorder final : public Recorder {
   void end_round() override {}
 };
 
+/// Before every rank is waited for.
+void check_writable(const std::string& path) {
+  if (path.empty() || std::ofstream(path, std::ios::app)) return;
+  throw Error(Fault::usage, fmt::format("{} cannot be written", path),
+              "Name a file in a folder that is there and that you may write to.", errno);
+}
+
 std::vector<Node> nodes_of(const Admission& admission) {
   std::vector<Node> nodes;
   for (const Member& member : admission.members) nodes.push_back(member.node);
@@ -49,6 +59,8 @@ Outcome lead(const LeadOptions& options, control::Listener& listener,
   if (!options.resume.empty()) earlier = read_stream(options.resume);
   allow_many_files();
 
+  check_writable(options.resume.empty() ? options.output : options.resume);
+
   ControlAgents agents(listener, options.token, options.size);
   Admission admission = agents.admit(plan, Deadline::after(options.wait));
   const std::vector<Node> nodes = nodes_of(admission);
@@ -64,17 +76,17 @@ Outcome lead(const LeadOptions& options, control::Listener& listener,
   Recorder& recorder = file ? static_cast<Recorder&>(*file) : none;
 
   Coordinator coordinator(agents, plan, std::move(admission), recorder, options.coordinator);
-  if (earlier) coordinator.resume(std::move(earlier->measurements));
   const auto total = static_cast<std::uint32_t>(rounds.size());
+  std::uint32_t next = total;  // confirming rounds of an earlier attempt keep their numbers
+  if (earlier) {
+    for (const Measurement& one : earlier->measurements) next = std::max(next, one.round + 1);
+    coordinator.resume(std::move(earlier->measurements));
+  }
   for (std::uint32_t i = 0; i < total; ++i) {
     coordinator.measure(rounds[i], i);
     if (on_progress) {
       on_progress({.round = i + 1, .of = total, .alive = coordinator.alive(), .confirming = false});
     }
-  }
-  std::uint32_t next = total;  // confirming rounds of an earlier attempt keep their numbers
-  for (const Measurement& one : coordinator.matrix().measurements) {
-    next = std::max(next, one.round + 1);
   }
   const auto confirmed = [&] {
     if (!on_progress) return;

@@ -115,6 +115,15 @@ auto parts(const Plan& p) {
                   p.timeout_s);
 }
 
+/// As parse_object() reads it, whose advice is for messages of a peer.
+nlohmann::json object_of(std::string_view line) {
+  try {
+    return control::parse_object(line, "record");
+  } catch (const Error&) {
+    throw Error(Fault::usage, "it is no JSON object", "Is it a file of 'rdmabench fabric'?");
+  }
+}
+
 }  // namespace
 
 std::string plan_record(const Plan& plan, const std::vector<Node>& nodes) {
@@ -162,7 +171,7 @@ Matrix matrix_from_json_lines(std::string_view text) {
     if (end == std::string_view::npos) break;  // the writer did not come to its end
     ++number;
     try {
-      reader.take(control::parse_object(text.substr(0, end), "record"));
+      reader.take(object_of(text.substr(0, end)));
     } catch (const Error& error) {
       throw Error(Fault::usage, fmt::format("line {}: {}", number, error.what()));
     }

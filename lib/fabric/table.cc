@@ -131,7 +131,14 @@ std::string judgement(const Attribution& verdict) {
       text += fmt::format("    {}\n", report::printable(evidence));
     }
   }
-  if (verdict.findings.empty()) text += "  nothing stands out\n";
+  const std::vector<Typical> open = unjudged(verdict);
+  for (const Typical& slice : open) {
+    text += fmt::format("  the nodes could not be judged by {} of {}\n", name(slice.metric),
+                        format_size(slice.size_bytes));
+  }
+  if (verdict.findings.empty() && open.size() < verdict.typical.size()) {
+    text += "  nothing stands out\n";
+  }
   for (const std::string& doubt : verdict.doubts) {
     text += fmt::format("  not judged: {}\n", report::printable(doubt));
   }

@@ -30,9 +30,10 @@ struct AgentOptions {
 /// coordinator, one for each rail and target.
 ///
 /// It opens nothing and connects to nobody but by the plan and the orders, which are checked first.
-/// Throws Error: no coordinator at any address, it or this node gave up (with the reason), it was
-/// silent for `patience`.
-void run_agent(const AgentOptions& options, const std::vector<std::string>& addresses,
-               std::uint16_t port, std::chrono::nanoseconds timeout);
+/// Returns "" when it was sent home, and otherwise why it left before the end: the coordinator let
+/// it go, or this node could not take part and has told the coordinator so. Throws Error: no
+/// coordinator at any address, it is gone or was silent for `patience`.
+std::string run_agent(const AgentOptions& options, const std::vector<std::string>& addresses,
+                      std::uint16_t port, std::chrono::nanoseconds timeout);
 
 }  // namespace rdmabench::fabric

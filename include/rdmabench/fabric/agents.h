@@ -75,6 +75,7 @@ class ControlAgents final : public Agents {
  private:
   struct Peer;
 
+  std::optional<control::Channel> next_connection();
   void accept();
   void serve(std::uint64_t key, const Plan& plan);
   void handle(std::uint64_t key, Peer& peer, const control::Message& message, const Plan& plan);

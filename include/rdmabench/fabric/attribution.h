@@ -110,6 +110,11 @@ struct Attribution {
 /// Pure; time grows with the number of measurements. Thread rule: free.
 Attribution attribute(const Matrix& matrix, const AttributionOptions& options = {});
 
+/// The metrics and sizes of which the nodes were not judged: too few partners, a pattern in which
+/// flows share an end, or about half of the nodes against the other half. No finding in one of
+/// these means nothing.
+std::vector<Typical> unjudged(const Attribution& attribution);
+
 /// Why a pair is measured again.
 enum class Purpose : std::uint8_t {
   suspect,  ///< a suspect against a known-good node

@@ -202,6 +202,10 @@ TEST_F(CoordinatorTest, ResumingLeavesOutWhatIsThereAndGood) {
   std::vector<Measurement> earlier = matrix_.measurements;
   const Measurement gone = earlier.back();
   earlier.pop_back();  // the writer died in the middle of a round
+  Measurement doubted = earlier.front();
+  doubted.round = 9;
+  doubted.confirming = true;  // what it confirmed then says nothing of now
+  earlier.push_back(doubted);
 
   FakeAgents second(plan_);
   Kept kept;

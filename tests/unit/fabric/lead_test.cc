@@ -54,12 +54,14 @@ class LeadTest : public ::testing::Test {
                                  .host = "host" + std::to_string(rank),
                                  .token = token,
                                  .base = {}};
+      std::string reason;
       try {
-        run_agent(options, {"127.0.0.1"}, listener_.port(), std::chrono::seconds(60));
+        reason = run_agent(options, {"127.0.0.1"}, listener_.port(), std::chrono::seconds(60));
       } catch (const std::exception& error) {
-        const std::lock_guard lock(mutex_);
-        errors_.emplace_back(error.what());
+        reason = error.what();
       }
+      const std::lock_guard lock(mutex_);
+      if (!reason.empty()) errors_.push_back(reason);
     });
   }
 

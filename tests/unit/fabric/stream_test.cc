@@ -172,7 +172,17 @@ TEST(Table, NamesTheWorstTheFailedAndTheLost) {
   const std::string text = to_table(sample(), verdict);
   EXPECT_THAT(text, HasSubstr("confirmed: node 0 sends slowly\n    to node 1 and node 2"));
   EXPECT_THAT(text, HasSubstr("not judged: too few partners"));
-  EXPECT_THAT(to_table(sample(), {}), HasSubstr("nothing stands out"));
+  Attribution judged;
+  judged.typical.push_back({.metric = Metric::bandwidth, .size_bytes = 8, .value = 1, .cells = 4});
+  judged.nodes.push_back({.metric = Metric::bandwidth, .size_bytes = 8, .verdict = Verdict::good});
+  EXPECT_THAT(to_table(sample(), judged), HasSubstr("nothing stands out"));
+  for (const Verdict open : {Verdict::ambiguous, Verdict::not_enough_evidence, Verdict::lost}) {
+    judged.nodes.front().verdict = open;
+    EXPECT_THAT(unjudged(judged), SizeIs(1)) << name(open);
+    EXPECT_THAT(to_table(sample(), judged),
+                AllOf(HasSubstr("could not be judged by bandwidth of 8"),
+                      Not(HasSubstr("nothing stands out"))));
+  }
   EXPECT_THAT(text, HasSubstr("Fabric of 3 nodes"));
   EXPECT_THAT(text, HasSubstr("node 0 (host0) -> node 2 (host2) on rail 1"));
   EXPECT_THAT(text, HasSubstr("no completion for 5 s"));
