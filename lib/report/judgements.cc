@@ -100,8 +100,19 @@ Judgements of_run(const Document& document) {
   const auto failed = [&](const std::string& why) {
     list.push_back({"run." + test, subject, "the run", Outcome::fail, why, "", {}});
   };
-  if (const std::string error = text_of(body, "error"); !error.empty()) failed(error);
-  for (const Json& error : list_of(body, "errors")) failed(any_text(error));
+  const std::string error = text_of(body, "error");
+  const Json& errors = list_of(body, "errors");
+  if (!error.empty()) failed(error);
+  for (const Json& one : errors) failed(any_text(one));
+  if (list_of(body, "results").empty() && error.empty() && errors.empty()) {
+    list.push_back({"run." + test,
+                    subject,
+                    "the run",
+                    Outcome::error,
+                    "There is no result, and nothing says why.",
+                    "Measure again.",
+                    {}});
+  }
   return list;
 }
 
@@ -126,6 +137,16 @@ std::string suspect_of(const Document& document, const Json& finding) {
   return text;
 }
 
+void add_unfinished(Judgements& list) {
+  list.push_back({"fabric",
+                  "the verdict",
+                  "the run",
+                  Outcome::error,
+                  "The run did not come to its end: there is no verdict.",
+                  "Continue it with --resume, or measure again.",
+                  {}});
+}
+
 Judgements of_fabric(const Document& document) {
   Judgements list;
   for (const Json& lost : list_of(document.body, "lost")) {
@@ -139,6 +160,9 @@ Judgements of_fabric(const Document& document) {
                     text_of(lost, "reason"),
                     "See whether the node is up and its process runs, and measure again.",
                     {}});
+  }
+  if (!document.body.contains("verdict") || !document.body["verdict"].is_object()) {
+    add_unfinished(list);
   }
   for (const Json& finding : list_of(object_of(document.body, "verdict"), "findings")) {
     Judgement one;

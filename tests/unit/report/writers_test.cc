@@ -76,6 +76,38 @@ TEST(Junit, ACellOfAFabricIsATestcase) {
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.node'][failure]").size(), 1);
 }
 
+/// One plan of two nodes and one measurement between them, and what comes after.
+std::vector<Document> small_fabric(const std::string& rest) {
+  return parse_documents(
+      R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0,"host":"a"},{"rank":1,"host":"b"}],"plan":{}}
+{"record":"measurement","sender":0,"receiver":1,"metric":"bandwidth","size_bytes":8,"value":1e9}
+)" + rest,
+      "f");
+}
+
+TEST(Writers, AFabricRunThatWasKilledIsAnError) {
+  const auto killed = small_fabric("");
+  const pugi::xml_document xml = junit(killed);
+  EXPECT_EQ(xml.child("testsuites").attribute("errors").as_uint(), 1);
+  EXPECT_THAT(xml.select_node("//testcase/error").node().attribute("message").value(),
+              HasSubstr("did not come to its end"));
+  EXPECT_THAT(to_prometheus(killed), HasSubstr("status=\"error\"} 1\n"));
+  EXPECT_THAT(to_markdown(killed), HasSubstr("**1 error**"));
+}
+
+TEST(Writers, ARunWithoutAResultIsAnError) {
+  const auto empty =
+      parse_documents(R"({"schema":"rdmabench/1","test":"latency","results":[]})", "l");
+  const pugi::xml_document xml = junit(empty);
+  EXPECT_EQ(xml.child("testsuites").attribute("errors").as_uint(), 1);
+  EXPECT_THAT(xml.select_node("//testcase/error").node().attribute("message").value(),
+              HasSubstr("no result"));
+  EXPECT_THAT(to_prometheus(empty), HasSubstr("status=\"error\"} 1\n"));
+  EXPECT_THAT(to_markdown(empty), HasSubstr("**1 error**"));
+  const pugi::xml_document failed = junit(parse_documents(to_json(failed_sample()), "l"));
+  EXPECT_EQ(failed.child("testsuites").attribute("tests").as_uint(), 1) << "told once";
+}
+
 TEST(Junit, OfALargeFabricOnlyFailures) {
   std::vector<Document> documents = parse_documents(fabric_text(), "f");
   documents[0].pairs.resize(kJunitCells + 1, documents[0].pairs[0]);
