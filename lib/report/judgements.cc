@@ -1,8 +1,10 @@
 // What the documents judge, each kind in its own words.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "digest.h"
 
@@ -147,6 +149,43 @@ void add_unfinished(Judgements& list) {
                   {}});
 }
 
+/// A metric and size of which no node could be judged is no pass, and neither is a verdict on
+/// nothing; where nothing at all is in doubt, that nobody stands out is one.
+void add_coverage(Judgements& list, const Document& document) {
+  const Json& verdict = object_of(document.body, "verdict");
+  const bool accused = !list_of(verdict, "findings").empty();
+  std::map<std::string, bool> judged;  // by metric and size
+  for (const Json& node : list_of(verdict, "nodes")) {
+    const std::string word = text_of(node, "verdict");
+    const bool is_judged =
+        word == "good" || word == "suspect" || word == "slow" || word == "failing";
+    judged[fmt::format("{} {}", text_of(node, "metric"),
+                       size_text(number_of(node, "size_bytes")))] |= is_judged;
+  }
+  if (judged.empty() && !accused) judged["who stands out"] = false;
+  std::string doubts = any_text_of(verdict, "doubts");
+  const bool doubtless = doubts.empty();
+  if (doubtless) doubts = "no node was measured with partners enough.";
+  bool all = true;
+  for (const auto& [slice, is_judged] : judged) {
+    all = all && is_judged;
+    if (is_judged) continue;
+    list.push_back(
+        {"fabric", "the verdict", slice, Outcome::skip, "not judged: " + doubts, "", {}});
+  }
+  const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
+                                  [](const PairMeasurement& pair) { return !pair.error.empty(); });
+  if (all && doubtless && !accused && !failed && list_of(document.body, "lost").empty()) {
+    list.push_back({"fabric",
+                    "the verdict",
+                    "who stands out",
+                    Outcome::pass,
+                    "No node, direction, rail or route stands out.",
+                    "",
+                    {}});
+  }
+}
+
 Judgements of_fabric(const Document& document) {
   Judgements list;
   for (const Json& lost : list_of(document.body, "lost")) {
@@ -163,6 +202,8 @@ Judgements of_fabric(const Document& document) {
   }
   if (!document.body.contains("verdict") || !document.body["verdict"].is_object()) {
     add_unfinished(list);
+  } else {
+    add_coverage(list, document);
   }
   for (const Json& finding : list_of(object_of(document.body, "verdict"), "findings")) {
     Judgement one;

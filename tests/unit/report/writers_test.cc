@@ -1,4 +1,5 @@
 // The writers of documents: JUnit, Prometheus, CSV, Markdown and HTML.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,6 +94,29 @@ TEST(Writers, AFabricRunThatWasKilledIsAnError) {
               HasSubstr("did not come to its end"));
   EXPECT_THAT(to_prometheus(killed), HasSubstr("status=\"error\"} 1\n"));
   EXPECT_THAT(to_markdown(killed), HasSubstr("**1 error**"));
+}
+
+TEST(Writers, AVerdictThatJudgesNobodyIsNoPass) {
+  const auto verdict = [](const char* bandwidth, const char* latency, const char* doubts) {
+    return small_fabric(
+        fmt::format(R"({{"record":"verdict","findings":[],"doubts":[{}],"nodes":[)"
+                    R"({{"metric":"bandwidth","size_bytes":8,"rank":0,"verdict":"{}"}},)"
+                    R"({{"metric":"latency","size_bytes":8,"rank":0,"verdict":"{}"}}]}})",
+                    doubts, bandwidth, latency));
+  };
+  const auto nobody = verdict("not-enough-evidence", "ambiguous", R"("Two nodes.")");
+  const pugi::xml_document xml = junit(nobody);
+  EXPECT_EQ(xml.child("testsuites").attribute("skipped").as_uint(), 2);
+  EXPECT_STREQ(xml.select_node("//testcase/skipped").node().attribute("message").value(),
+               "not judged: Two nodes.");
+  EXPECT_THAT(to_prometheus(nobody), HasSubstr("status=\"skip\"} 2\n"));
+  EXPECT_THAT(to_markdown(nobody), HasSubstr("**2 skip**"));
+  EXPECT_THAT(to_markdown(nobody), Not(HasSubstr("pass**")));
+  EXPECT_THAT(to_markdown(verdict("good", "lost", "")), HasSubstr("**1 skip**"));
+  EXPECT_THAT(to_markdown(verdict("good", "good", "")), HasSubstr("**1 pass**"));
+  EXPECT_THAT(to_markdown(verdict("good", "good", R"("One rail.")")), Not(HasSubstr("pass**")));
+  EXPECT_THAT(to_markdown(small_fabric(R"({"record":"verdict","findings":[]})")),
+              HasSubstr("**1 skip**"));
 }
 
 TEST(Writers, ARunWithoutAResultIsAnError) {
