@@ -41,9 +41,21 @@ std::size_t line_at(std::string_view text, std::size_t byte) {
 
 /// Without "[json.exception.parse_error.101] parse error at line 1, column 2: ".
 std::string plain(std::string_view what) {
+  if (const std::size_t id = what.find("] "); id != std::string_view::npos) {
+    what.remove_prefix(id + 2);
+  }
   const std::size_t at = what.find("column ");
-  const std::size_t colon = what.find(": ", at == std::string_view::npos ? 0 : at);
+  const std::size_t colon = at == std::string_view::npos ? at : what.find(": ", at);
   return std::string(colon == std::string_view::npos ? what : what.substr(colon + 2));
+}
+
+/// Where the number is that "number overflow parsing '1e999'" quotes: such an error has no place.
+std::size_t place_of_number(std::string_view text, std::string_view what) {
+  const std::size_t begin = what.find('\'');
+  const std::size_t end = what.rfind('\'');
+  if (begin == std::string_view::npos || end == begin) return 0;
+  const std::size_t at = text.find(what.substr(begin + 1, end - begin - 1));
+  return at == std::string_view::npos ? 0 : at;
 }
 
 /// One value of JSON; `first_line` is the line of `text`'s first byte.
@@ -65,6 +77,9 @@ Json parse_value(std::string_view text, const std::string& source, std::size_t f
     return Json::parse(text, shallow);
   } catch (const Json::parse_error& error) {
     refuse(source, first_line - 1 + line_at(text, error.byte == 0 ? 0 : error.byte - 1),
+           plain(error.what()));
+  } catch (const Json::exception& error) {
+    refuse(source, first_line - 1 + line_at(text, place_of_number(text, error.what())),
            plain(error.what()));
   }
 }

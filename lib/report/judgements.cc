@@ -1,8 +1,10 @@
 // What the documents judge, each kind in its own words.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "digest.h"
 
@@ -100,8 +102,19 @@ Judgements of_run(const Document& document) {
   const auto failed = [&](const std::string& why) {
     list.push_back({"run." + test, subject, "the run", Outcome::fail, why, "", {}});
   };
-  if (const std::string error = text_of(body, "error"); !error.empty()) failed(error);
-  for (const Json& error : list_of(body, "errors")) failed(any_text(error));
+  const std::string error = text_of(body, "error");
+  const Json& errors = list_of(body, "errors");
+  if (!error.empty()) failed(error);
+  for (const Json& one : errors) failed(any_text(one));
+  if (list_of(body, "results").empty() && error.empty() && errors.empty()) {
+    list.push_back({"run." + test,
+                    subject,
+                    "the run",
+                    Outcome::error,
+                    "There is no result, and nothing says why.",
+                    "Measure again.",
+                    {}});
+  }
   return list;
 }
 
@@ -126,6 +139,53 @@ std::string suspect_of(const Document& document, const Json& finding) {
   return text;
 }
 
+void add_unfinished(Judgements& list) {
+  list.push_back({"fabric",
+                  "the verdict",
+                  "the run",
+                  Outcome::error,
+                  "The run did not come to its end: there is no verdict.",
+                  "Continue it with --resume, or measure again.",
+                  {}});
+}
+
+/// A metric and size of which no node could be judged is no pass, and neither is a verdict on
+/// nothing; where nothing at all is in doubt, that nobody stands out is one.
+void add_coverage(Judgements& list, const Document& document) {
+  const Json& verdict = object_of(document.body, "verdict");
+  const bool accused = !list_of(verdict, "findings").empty();
+  std::map<std::string, bool> judged;  // by metric and size
+  for (const Json& node : list_of(verdict, "nodes")) {
+    const std::string word = text_of(node, "verdict");
+    const bool is_judged =
+        word == "good" || word == "suspect" || word == "slow" || word == "failing";
+    judged[fmt::format("{} {}", text_of(node, "metric"),
+                       size_text(number_of(node, "size_bytes")))] |= is_judged;
+  }
+  if (judged.empty() && !accused) judged["who stands out"] = false;
+  std::string doubts = any_text_of(verdict, "doubts");
+  const bool doubtless = doubts.empty();
+  if (doubtless) doubts = "no node was measured with partners enough.";
+  bool all = true;
+  for (const auto& [slice, is_judged] : judged) {
+    all = all && is_judged;
+    if (is_judged) continue;
+    list.push_back(
+        {"fabric", "the verdict", slice, Outcome::skip, "not judged: " + doubts, "", {}});
+  }
+  const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
+                                  [](const PairMeasurement& pair) { return !pair.error.empty(); });
+  if (all && doubtless && !accused && !failed && list_of(document.body, "lost").empty()) {
+    list.push_back({"fabric",
+                    "the verdict",
+                    "who stands out",
+                    Outcome::pass,
+                    "No node, direction, rail or route stands out.",
+                    "",
+                    {}});
+  }
+}
+
 Judgements of_fabric(const Document& document) {
   Judgements list;
   for (const Json& lost : list_of(document.body, "lost")) {
@@ -139,6 +199,11 @@ Judgements of_fabric(const Document& document) {
                     text_of(lost, "reason"),
                     "See whether the node is up and its process runs, and measure again.",
                     {}});
+  }
+  if (!document.body.contains("verdict") || !document.body["verdict"].is_object()) {
+    add_unfinished(list);
+  } else {
+    add_coverage(list, document);
   }
   for (const Json& finding : list_of(object_of(document.body, "verdict"), "findings")) {
     Judgement one;

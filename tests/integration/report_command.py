@@ -134,6 +134,7 @@ class Report(unittest.TestCase):
         self.refused(json.dumps({"schema": "rdmabench/7", "results": []}), "rdmabench/7")
         self.refused('{"schema":"rdmabench-fabric/1","record":"plan","nodes":[]}\n{"record":"measurement"}\n', "line 2", "sender")
         self.refused("[" * 100_000, "deeper")
+        self.refused('{"schema": "rdmabench/1",\n"results": [{"p50_ns": 1e999}]}', "line 2", "1e999")
 
     def test_files_that_are_not_there(self):
         result = run("report", str(self.path / "none.json"), "--format", "csv")

@@ -104,13 +104,31 @@ function ratioText(finding) {
   return finding.ratio === 0 ? 'failed' : percent(finding.ratio, 0);
 }
 
+const kJudged = ['good', 'suspect', 'slow', 'failing'];
+
+const isFinished = (fabric) => fabric.body.verdict !== null && fabric.body.verdict !== undefined;
+const isJudged = (fabric) => list(fabric.verdict.findings).length > 0 || [...fabric.nodeVerdicts.values()].some((one) => kJudged.includes(one));
+
+/** Why that nothing stands out does not yet say that all is well, in sentences. */
+function reservations(fabric) {
+  const all = list(fabric.verdict.doubts).map(text);
+  if (fabric.lost.length > 0) all.push(`${plural(fabric.lost.length, 'node')} lost.`);
+  if (fabric.errors.length > 0) all.push(`${plural(fabric.errors.length, 'measurement')} failed.`);
+  if (all.length === 0 && !isJudged(fabric)) all.push('No node was measured with partners enough.');
+  return all;
+}
+
 /** What the verdict says; without one nobody is accused. */
 function verdictTable(fabric) {
   const findings = list(fabric.verdict.findings);
-  if (fabric.body.verdict === null || fabric.body.verdict === undefined) {
+  if (!isFinished(fabric)) {
     return h('p', {class: 'note'}, 'This file holds no verdict: the run did not come to its end. The heat map shows what was measured.');
   }
-  if (findings.length === 0) return h('p', {}, badge('PASS'), ' No node, direction, rail or route stands out.');
+  if (findings.length === 0) {
+    const but = reservations(fabric);
+    if (but.length === 0) return h('p', {}, badge('PASS'), ' No node, direction, rail or route stands out.');
+    return h('p', {}, badge(isJudged(fabric) ? 'WARN' : 'SKIP', 'not judged'), `: ${but.join(' ')}`);
+  }
   return table('Who stands out, and why', [{name: 'Verdict'}, {name: 'Part'}, {name: 'Where'}, {name: 'Metric'},
     {name: 'Measured, typical = 100 %', number: true}, {name: 'Why and evidence'}],
   findings.map((one) => [
@@ -327,7 +345,8 @@ export function fabricSection(document) {
   const names = [...new Set(fabric.series.map(seriesName))];
   const box = h('div');
   const draw = (name) => box.replaceChildren(heatMap(fabric, name));
-  const doubts = list(fabric.verdict.doubts).map(text);
+  // Where nobody is accused they stand beside the badge.
+  const doubts = list(fabric.verdict.findings).length > 0 ? list(fabric.verdict.doubts).map(text) : [];
   const withdrawn = list(fabric.verdict.withdrawn).map(object);
   const parts = [verdictTable(fabric), lostTable(fabric),
     doubts.length > 0 ? h('ul', {class: 'plain'}, doubts.map((one) => h('li', {}, badge('WARN', 'doubt'), ` ${one}`))) : null,
@@ -355,6 +374,11 @@ export function fabricSection(document) {
 export function fabricSummary(document) {
   const fabric = new Fabric(document);
   const points = fabric.lost.map((one) => ({status: 'FAIL', text: `${fabric.host(one.rank)} was lost in round ${text(one.round)}: ${text(one.reason)}`}));
+  if (!isFinished(fabric)) {
+    points.push({status: 'ERROR', text: `${text(document.source)} holds no verdict: the run did not come to its end`});
+  } else if (!isJudged(fabric)) {
+    points.push({status: 'SKIP', text: `${text(document.source)}: no node could be judged`});
+  }
   for (const one of list(fabric.verdict.findings)) {
     points.push({status: one.confirmed === true ? 'FAIL' : 'WARN', text: `${text(one.part)} ${where(fabric, one)}: ${text(one.text) || ratioText(one)}`});
   }

@@ -242,6 +242,7 @@ export function runPoints(document) {
   const {source, body} = document;
   const points = [];
   if (text(body.error)) points.push({status: 'FAIL', text: `${source} ended early: ${text(body.error)}`});
+  else if (list(body.results).length === 0 && list(body.errors).length === 0) points.push({status: 'ERROR', text: `${source} holds no result`});
   for (const one of list(body.suspicions)) points.push({status: 'WARN', text: `${source} is suspect: ${text(object(one).text)}`});
   return points;
 }

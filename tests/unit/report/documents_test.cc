@@ -118,6 +118,13 @@ TEST(Documents, NamesTheLineOfWhatIsNoJson) {
   EXPECT_THAT(refusal("\xff\xfe{}"), HasSubstr("line 1"));
 }
 
+TEST(Documents, NamesTheLineOfANumberThatIsTooLarge) {
+  EXPECT_THAT(refusal("{\"schema\": \"rdmabench/1\",\n \"results\": [\n{\"p50_ns\": 1e999}]}"),
+              HasSubstr("'x.json', line 3: number overflow parsing '1e999'"));
+  EXPECT_THAT(refusal(std::string(kPlan) + R"({"record":"measurement","value":-1e999})" + "\n"),
+              HasSubstr("'x.json', line 2: number overflow parsing '-1e999'"));
+}
+
 TEST(Documents, NamesASchemaThatIsNotOurs) {
   EXPECT_THAT(refusal(R"({"schema":"other/1"})"), HasSubstr("\"other/1\""));
   EXPECT_THAT(refusal(R"({"schema":1})"), HasSubstr("no \"schema\""));

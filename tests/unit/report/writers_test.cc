@@ -1,4 +1,5 @@
 // The writers of documents: JUnit, Prometheus, CSV, Markdown and HTML.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,6 +75,61 @@ TEST(Junit, ACellOfAFabricIsATestcase) {
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.pair'][failure]").size(), 1);
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.sender'][failure]").size(), 1);
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.node'][failure]").size(), 1);
+}
+
+/// One plan of two nodes and one measurement between them, and what comes after.
+std::vector<Document> small_fabric(const std::string& rest) {
+  return parse_documents(
+      R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0,"host":"a"},{"rank":1,"host":"b"}],"plan":{}}
+{"record":"measurement","sender":0,"receiver":1,"metric":"bandwidth","size_bytes":8,"value":1e9}
+)" + rest,
+      "f");
+}
+
+TEST(Writers, AFabricRunThatWasKilledIsAnError) {
+  const auto killed = small_fabric("");
+  const pugi::xml_document xml = junit(killed);
+  EXPECT_EQ(xml.child("testsuites").attribute("errors").as_uint(), 1);
+  EXPECT_THAT(xml.select_node("//testcase/error").node().attribute("message").value(),
+              HasSubstr("did not come to its end"));
+  EXPECT_THAT(to_prometheus(killed), HasSubstr("status=\"error\"} 1\n"));
+  EXPECT_THAT(to_markdown(killed), HasSubstr("**1 error**"));
+}
+
+TEST(Writers, AVerdictThatJudgesNobodyIsNoPass) {
+  const auto verdict = [](const char* bandwidth, const char* latency, const char* doubts) {
+    return small_fabric(
+        fmt::format(R"({{"record":"verdict","findings":[],"doubts":[{}],"nodes":[)"
+                    R"({{"metric":"bandwidth","size_bytes":8,"rank":0,"verdict":"{}"}},)"
+                    R"({{"metric":"latency","size_bytes":8,"rank":0,"verdict":"{}"}}]}})",
+                    doubts, bandwidth, latency));
+  };
+  const auto nobody = verdict("not-enough-evidence", "ambiguous", R"("Two nodes.")");
+  const pugi::xml_document xml = junit(nobody);
+  EXPECT_EQ(xml.child("testsuites").attribute("skipped").as_uint(), 2);
+  EXPECT_STREQ(xml.select_node("//testcase/skipped").node().attribute("message").value(),
+               "not judged: Two nodes.");
+  EXPECT_THAT(to_prometheus(nobody), HasSubstr("status=\"skip\"} 2\n"));
+  EXPECT_THAT(to_markdown(nobody), HasSubstr("**2 skip**"));
+  EXPECT_THAT(to_markdown(nobody), Not(HasSubstr("pass**")));
+  EXPECT_THAT(to_markdown(verdict("good", "lost", "")), HasSubstr("**1 skip**"));
+  EXPECT_THAT(to_markdown(verdict("good", "good", "")), HasSubstr("**1 pass**"));
+  EXPECT_THAT(to_markdown(verdict("good", "good", R"("One rail.")")), Not(HasSubstr("pass**")));
+  EXPECT_THAT(to_markdown(small_fabric(R"({"record":"verdict","findings":[]})")),
+              HasSubstr("**1 skip**"));
+}
+
+TEST(Writers, ARunWithoutAResultIsAnError) {
+  const auto empty =
+      parse_documents(R"({"schema":"rdmabench/1","test":"latency","results":[]})", "l");
+  const pugi::xml_document xml = junit(empty);
+  EXPECT_EQ(xml.child("testsuites").attribute("errors").as_uint(), 1);
+  EXPECT_THAT(xml.select_node("//testcase/error").node().attribute("message").value(),
+              HasSubstr("no result"));
+  EXPECT_THAT(to_prometheus(empty), HasSubstr("status=\"error\"} 1\n"));
+  EXPECT_THAT(to_markdown(empty), HasSubstr("**1 error**"));
+  const pugi::xml_document failed = junit(parse_documents(to_json(failed_sample()), "l"));
+  EXPECT_EQ(failed.child("testsuites").attribute("tests").as_uint(), 1) << "told once";
 }
 
 TEST(Junit, OfALargeFabricOnlyFailures) {
