@@ -131,8 +131,15 @@ void adjust(const std::vector<Cell*>& cells) {
   }
 }
 
+/// Proved, and by more than the margin and all of the drift together.
+bool outweighs_drift(const Cell& cell, const Settings& settings) {
+  return cell.judgement.verdict == Verdict::different && cell.p_beyond_adjusted < settings.alpha &&
+         std::abs(cell.judgement.estimate->difference) >
+             std::log1p(settings.margin) + std::abs(cell.drift.change);
+}
+
 /// A drift of more than half the margin leaves no verdict: what came later would be judged by when
-/// it ran.
+/// it ran. A difference that no such drift explains stays one.
 void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) {
   std::vector<double> p_values;
   for (const Cell* cell : cells) p_values.push_back(cell->drift.p_value);
@@ -140,6 +147,7 @@ void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) 
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const double change = cells[i]->drift.change;
     if (p_values[i] >= 0.05 || std::abs(change) <= std::log1p(settings.margin) / 2) continue;
+    if (outweighs_drift(*cells[i], settings)) continue;
     cells[i]->judgement.verdict = Verdict::drifting;
     cells[i]->judgement.more.reset();
     cells[i]->judgement.text = fmt::format(

@@ -54,9 +54,10 @@ Drift find_drift(std::span<const Timed> a, std::span<const Timed> b) {
   double statistic = 0;
   double variance = 0;
   std::vector<double> slopes;
-  double first = HUGE_VAL;
-  double last = -HUGE_VAL;
+  double longest_s = 0;
   for (const std::span<const Timed> side : {a, b}) {
+    double first = HUGE_VAL;
+    double last = -HUGE_VAL;
     for (std::size_t i = 0; i < side.size(); ++i) {
       first = std::min(first, side[i].time_s);
       last = std::max(last, side[i].time_s);
@@ -67,12 +68,13 @@ Drift find_drift(std::span<const Timed> a, std::span<const Timed> b) {
         if (time != 0) slopes.push_back(value / time);
       }
     }
+    if (!side.empty()) longest_s = std::max(longest_s, last - first);
     if (side.size() > 1) variance += kendall_variance(side);
   }
   if (variance <= 0 || slopes.empty()) return {};
   const double beyond_chance = std::max(0.0, std::abs(statistic) - 1);  // continuity correction
   return {.p_value = 2 * normal_below(-beyond_chance / std::sqrt(variance)),
-          .change = measure::median(std::span<const double>(slopes)) * (last - first)};
+          .change = measure::median(std::span<const double>(slopes)) * longest_s};
 }
 
 Order find_order(std::span<const double> a_times_s, std::span<const double> b_times_s) {

@@ -15,12 +15,13 @@ struct Timed {
 
 struct Drift {
   double p_value = 1;  ///< of "no trend"
-  double change = 0;   ///< of the log over the whole time, by Theil and Sen's slope
+  double change = 0;   ///< of the log over the longer side's time, by Theil and Sen's slope
 };
 
 /// A trend within the sides, whatever lies between them. Kendall's statistic is summed over the
-/// two sides, each with its own variance, so a difference between A and B is no drift. Ties are
-/// allowed. Sources: Hirsch & Slack 1984 (seasonal Kendall test), Sen 1968.
+/// two sides, each with its own variance, so a difference between A and B is no drift. The slope
+/// is not carried over the time between the sides, of which no launch tells: a baseline may be
+/// months old. Ties are allowed. Sources: Hirsch & Slack 1984 (seasonal Kendall test), Sen 1968.
 Drift find_drift(std::span<const Timed> a, std::span<const Timed> b);
 
 /// In which order the launches of two sides ran.

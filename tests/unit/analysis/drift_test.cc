@@ -20,7 +20,13 @@ TEST(Drift, OfWhatRisesIsFound) {
   const auto b = series({11, 12, 13, 14, 15, 16}, 1, 2);
   const Drift drift = find_drift(a, b);
   EXPECT_LT(drift.p_value, 0.001);
-  EXPECT_NEAR(drift.change, 0.5 * 11, 1e-9) << "half a unit a second for 11 seconds";
+  EXPECT_NEAR(drift.change, 0.5 * 10, 1e-9) << "half a unit a second for a side's 10 seconds";
+}
+
+TEST(Drift, IsNotCarriedOverTheTimeBetweenTheSides) {
+  const auto a = series({1, 2, 3, 4, 5}, 0, 1);
+  const auto b = series({1, 2, 3, 4, 5, 6}, 30 * 86400, 1);
+  EXPECT_NEAR(find_drift(a, b).change, 5, 1e-9);
 }
 
 // Kendall: 5 values in order have S = 10, variance 5*4*15/18 = 16.667; z = 9/4.082 = 2.2045.
