@@ -46,11 +46,22 @@ std::string text(const Json& record, const char* key) {
   return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-PairMeasurement to_pair(const Json& record, const Refuse& refuse) {
+/// A rank that is a number must be one of the plan's nodes; what is no number is read as nothing.
+void check_rank(const Json& object, const char* key, std::size_t nodes, const Refuse& refuse) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return;
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() >= nodes) {
+    refuse(fmt::format("\"{}\" is {}, but the plan has {} nodes", key, found->dump(), nodes));
+  }
+}
+
+PairMeasurement to_pair(const Json& record, std::size_t nodes, const Refuse& refuse) {
   PairMeasurement pair;
   pair.round = record.contains("round") ? whole<std::uint32_t>(record, "round", refuse) : 0;
   pair.sender = whole<std::uint32_t>(record, "sender", refuse);
   pair.receiver = whole<std::uint32_t>(record, "receiver", refuse);
+  check_rank(record, "sender", nodes, refuse);
+  check_rank(record, "receiver", nodes, refuse);
   pair.rail = record.contains("rail") ? whole<std::uint32_t>(record, "rail", refuse) : 0;
   pair.size_bytes = whole<std::uint64_t>(record, "size_bytes", refuse);
   const std::string metric = text(record, "metric");
@@ -68,6 +79,23 @@ PairMeasurement to_pair(const Json& record, const Refuse& refuse) {
   return pair;
 }
 
+void check_verdict(const Json& record, std::size_t nodes, const Refuse& refuse) {
+  for (const char* key : {"findings", "leads", "withdrawn"}) {
+    const auto list = record.find(key);
+    if (list == record.end() || !list->is_array()) continue;
+    for (const Json& finding : *list) {
+      if (!finding.is_object()) continue;
+      if (text(finding, "part") != "rail") check_rank(finding, "a", nodes, refuse);
+      check_rank(finding, "b", nodes, refuse);
+    }
+  }
+  const auto summaries = record.find("nodes");
+  if (summaries == record.end() || !summaries->is_array()) return;
+  for (const Json& node : *summaries) {
+    if (node.is_object()) check_rank(node, "rank", nodes, refuse);
+  }
+}
+
 /// Of a node the checks and the writers read rank, host, rails and environment.
 void check_plan(const Json& record, const Refuse& refuse) {
   if (!record.contains("nodes") || !is_list_of_objects(record["nodes"])) {
@@ -77,6 +105,7 @@ void check_plan(const Json& record, const Refuse& refuse) {
     if (!node.contains("rank") || !node["rank"].is_number_unsigned()) {
       refuse("a node of the plan has no whole number \"rank\"");
     }
+    check_rank(node, "rank", record["nodes"].size(), refuse);
   }
 }
 
@@ -130,17 +159,20 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
     return;
   }
   if (document == nullptr) refuse("a record of a fabric stands before its plan");
+  const std::size_t nodes = document->body["nodes"].size();
   if (kind == "measurement") {
     if (++pairs_ > limits_.pairs) {
       refuse(fmt::format("more than {} measurements", limits_.pairs));
     }
-    put(*document, to_pair(record, refuse));
+    put(*document, to_pair(record, nodes, refuse));
   } else if (kind == "lost") {
+    check_rank(record, "rank", nodes, refuse);
     document->body["lost"].push_back(std::move(record));
   } else if (kind == "verdict") {
     if (record.contains("findings") && !is_list_of_objects(record["findings"])) {
       refuse("the verdict's \"findings\" is no list of objects");
     }
+    check_verdict(record, nodes, refuse);
     document->body["verdict"] = std::move(record);
   }
 }

@@ -234,8 +234,8 @@ class Page(unittest.TestCase):
                {"schema": "rdmabench/1", "test": ["x"], "results": [{}]},
                {"schema": "rdmabench-compare/1", "verdict": 3, "a": 1, "families": [{"cells": 3}, {"cells": [None, {"estimate": 5}]}], "confounds": [1]},
                {"schema": "rdmabench-project/1", "axis": 7, "rows": [{}, {"value": "x", "a": 1, "difference": "y"}], "assumptions": ["words", {"name": 3}], "break_evens": 1}]
-        lines = [{"record": "plan", "nodes": [{"rank": 7, "host": 5, "rails": "x", "environment": [3, {"name": 1}]}], "plan": [1]},
-                 {"record": "lost", "rank": "x"}, {"record": "measurement", "sender": 7, "receiver": 4000000000, "rail": 9, "metric": "latency", "size_bytes": 0, "value": 1e-300},
+        lines = [{"record": "plan", "nodes": [{"rank": 0, "host": 5, "rails": "x", "environment": [3, {"name": 1}]}], "plan": [1]},
+                 {"record": "lost", "rank": "x"}, {"record": "measurement", "sender": 0, "receiver": 0, "rail": 9, "metric": "latency", "size_bytes": 0, "value": 1e-300},
                  {"record": "verdict", "findings": [{"a": "x", "b": [], "part": 5, "ratio": "y", "evidence": 1}], "typical": [7, {"value": "x"}], "nodes": [7], "doubts": [{}], "withdrawn": 3}]
         files = [self.path / "odd.json", self.path / "odd.jsonl"]
         files[0].write_text(json.dumps(odd), encoding="utf-8")

@@ -161,6 +161,28 @@ TEST(Documents, RefusesAFabricThatDoesNotFit) {
               HasSubstr("\"rank\""));
 }
 
+TEST(Documents, RefusesARankThatThePlanDoesNotHave) {
+  const std::string begin = R"({"schema":"rdmabench-fabric/1","record":"plan",)";
+  EXPECT_THAT(refusal(begin + R"("nodes":[{"rank":1}]})"),
+              HasSubstr("line 1: \"rank\" is 1, but the plan has 1 nodes"));
+  for (const auto& [record, key] : {
+           std::pair{R"({"record":"lost","rank":2})", "rank"},
+           {R"({"record":"lost","rank":-1})", "rank"},
+           {R"({"record":"measurement","sender":2,"receiver":1})", "sender"},
+           {R"({"record":"measurement","sender":0,"receiver":4000000000})", "receiver"},
+           {R"({"record":"verdict","findings":[{"part":"node","a":2}]})", "a"},
+           {R"({"record":"verdict","findings":[{"part":"route","a":0,"b":1e300}]})", "b"},
+           {R"({"record":"verdict","withdrawn":[{"part":"node","a":2}]})", "a"},
+           {R"({"record":"verdict","nodes":[{"rank":2}]})", "rank"},
+       }) {
+    const std::string why = refusal(std::string(kPlan) + record + "\n");
+    EXPECT_THAT(why, HasSubstr("'x.json', line 2: \"" + std::string(key) + "\" is")) << record;
+    EXPECT_THAT(why, HasSubstr("2 nodes")) << record;
+  }
+  const std::string rail = R"({"record":"verdict","findings":[{"part":"rail","a":7}]})";
+  EXPECT_EQ(parse_documents(std::string(kPlan) + rail, "x").size(), 1) << "a rail is no rank";
+}
+
 TEST(Documents, KeepsItsLimits) {
   ReadLimits limits;
   limits.depth = 8;
