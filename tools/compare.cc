@@ -38,7 +38,8 @@ struct CompareOptions {
 bool is_open(const analysis::Comparison& comparison) {
   using analysis::Verdict;
   return comparison.verdict == Verdict::inconclusive || comparison.verdict == Verdict::drifting ||
-         comparison.verdict == Verdict::refused || comparison.confounded();
+         comparison.verdict == Verdict::refused || comparison.confounded() ||
+         !comparison.complete();
 }
 
 int compare_sides(CompareOptions options) {
@@ -158,9 +159,9 @@ constexpr const char* kFooter =
     "  rdmabench compare --baseline lab.sqlite --name nightly --store good*.json\n"
     "  rdmabench compare --baseline lab.sqlite --name nightly tonight*.json    one line, exit code\n"
     "\n"
-    "Exit codes: 0 EQUIVALENT, IMMATERIAL, or open (with --strict: 1); 1 DIFFERENT, or with "
-    "--baseline\n"
-    "REGRESSION; 2 wrong usage or input; 3 no SQLite in this build. docs/compare.md says how and "
+    "Exit codes: 0 EQUIVALENT, IMMATERIAL, or open (with --strict: 1; open are also quantities that "
+    "are REFUSED\n"
+    "or that B lacks); 1 DIFFERENT, or with --baseline REGRESSION; 2 wrong usage or input; 3 no SQLite in this build. docs/compare.md says how and "
     "why.";
 
 void add_settings(CLI::App& sub, CompareOptions& options) {

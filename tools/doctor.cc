@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "commands.h"
@@ -71,7 +72,9 @@ std::string verbs_facts() {
 }
 
 bool is_live(const DoctorCommand& command) {
-  return command.root == "/";
+  // "/." and "//" are this machine too. What cannot be looked at is open_store()'s to refuse.
+  std::error_code error;
+  return std::filesystem::equivalent(command.root, "/", error) && !error;
 }
 
 std::shared_ptr<const health::FileStore> store_of(const DoctorCommand& command) {
@@ -141,7 +144,8 @@ int doctor(const DoctorCommand& command) {
             .c_str(),
         stderr);
   }
-  return diagnosis.tally().fail > 0 ? 1 : 0;
+  const health::Tally tally = diagnosis.tally();
+  return tally.fail + tally.error > 0 ? 1 : 0;
 }
 
 std::string footer() {
@@ -178,7 +182,7 @@ std::string footer() {
          "  rdmabench doctor --root node.tar --format json       judge a saved node\n"
          "  rdmabench doctor --peers node*.json                  beside its peers\n"
          "\n"
-         "Exit codes: 0 nothing FAILs; 1 something does; 2 wrong usage; 3 not available here.";
+         "Exit codes: 0 nothing FAILs or is an ERROR; 1 something does; 2 wrong usage; 3 not available here.";
 }
 
 }  // namespace

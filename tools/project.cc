@@ -88,12 +88,13 @@ int run(ProjectOptions options) {
   if (options.projection.price_b && options.against.empty()) {
     throw Error(Fault::usage, "--price-b without --against", "B is the fabric of --against.");
   }
-  analysis::LinkSamples a =
-      analysis::collect_link(analysis::load_launches(options.paths), options.operation);
+  const std::vector<analysis::Launch> of_a = analysis::load_launches(options.paths);
+  analysis::LinkSamples a = analysis::collect_link(of_a, options.operation);
   std::optional<analysis::LinkSamples> b;
   if (!options.against.empty()) {
-    b = analysis::collect_link(analysis::load_launches(options.against),
-                               options.operation.empty() ? a.operation : options.operation);
+    const std::vector<analysis::Launch> of_b = analysis::load_launches(options.against);
+    analysis::refuse_copies(of_a, of_b);
+    b = analysis::collect_link(of_b, options.operation.empty() ? a.operation : options.operation);
   }
   const analysis::Projection projection =
       analysis::project(std::move(a), std::move(b), options.projection);

@@ -203,8 +203,16 @@ void pair_up(Comparison& comparison, const Quantities& a, const Quantities& b) {
   std::size_t common = 0;
   for (const auto& [key, sample] : a) {  // in the order of families
     const auto other = b.find(key);
-    if (other == b.end()) continue;
+    const bool has_value = sample.refusal.empty();
+    if (other == b.end()) {
+      ++comparison.absent;
+      comparison.lost += has_value ? 1U : 0U;
+      continue;
+    }
     ++common;
+    const bool lacks_value = !other->second.refusal.empty();
+    comparison.refused += !has_value || lacks_value ? 1U : 0U;
+    comparison.lost += has_value && lacks_value ? 1U : 0U;
     if (families.empty() || !belongs(key, families.back())) {
       families.emplace_back();
       families.back().test = key.test;
@@ -223,6 +231,10 @@ void pair_up(Comparison& comparison, const Quantities& a, const Quantities& b) {
   if (const std::size_t alone = a.size() + b.size() - 2 * common; alone > 0) {
     comparison.notes.push_back(
         fmt::format("{} quantities were measured on one side alone and are left out.", alone));
+  }
+  if (comparison.lost > 0) {
+    comparison.notes.push_back(fmt::format(
+        "{} quantities of A have no value in B: the verdict is without them.", comparison.lost));
   }
 }
 

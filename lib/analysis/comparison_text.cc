@@ -233,10 +233,15 @@ Regression find_regression(const Comparison& comparison, const std::string& base
   for (const auto& [code, launches] : comparison.b.suspicions) {
     disturbed += fmt::format("; {} launches suspect of {}", launches, code);
   }
-  regression.line = printable(fmt::format("{}: {}; {} launches against {} of '{}', margin {}{}{}{}",
-                                          word, what, comparison.b.launches, comparison.a.launches,
-                                          baseline, percent_of(comparison.options.settings.margin),
-                                          more_text(comparison.more), confounds, disturbed));
+  const std::string lost =
+      comparison.lost == 0
+          ? ""
+          : fmt::format("; {} quantities of the baseline have no value tonight", comparison.lost);
+  regression.line =
+      printable(fmt::format("{}: {}; {} launches against {} of '{}', margin {}{}{}{}{}", word, what,
+                            comparison.b.launches, comparison.a.launches, baseline,
+                            percent_of(comparison.options.settings.margin),
+                            more_text(comparison.more), lost, confounds, disturbed));
   return regression;
 }
 

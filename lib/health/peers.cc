@@ -28,14 +28,23 @@ struct Majority {
   std::size_t agree = 0;
   std::size_t told = 0;
 
+  /// `told` is a number of hosts.
   bool clear() const { return told >= kFewestPeers && 2 * agree > told; }
 };
 
 using Key = std::pair<std::string, std::string>;  // check and subject
 
-std::map<Key, Majority> majorities(std::span<const Peer> peers) {
+/// Of the hosts but `own`: a node is no witness of itself, nor a host twice.
+std::map<Key, Majority> majorities(std::span<const Peer> peers, const std::string& own) {
   std::map<Key, std::map<std::string, std::size_t>> counts;
+  std::set<std::string> hosts;
   for (const Peer& peer : peers) {
+    if (peer.host.empty() || peer.host == own) continue;  // without a name it may be this node
+    if (!hosts.insert(peer.host).second) {
+      throw Error(Fault::usage,
+                  fmt::format("two documents of the peer '{}'", report::printable(peer.host)),
+                  "Give one of each host; hosts are told apart by their names.");
+    }
     std::set<Key> seen;  // a document that says a thing twice has one voice
     for (const Peer::Observation& one : peer.observations) {
       const Key key{one.check, one.subject};
@@ -97,7 +106,7 @@ Peer read_peer(std::string_view text, std::string_view origin) {
 }
 
 void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers) {
-  const std::map<Key, Majority> known = majorities(peers);
+  const std::map<Key, Majority> known = majorities(peers, diagnosis.host);
   for (Finding& finding : diagnosis.findings) {
     const CheckInfo* const check = find_check(finding.check);
     if (check == nullptr || !check->compares || finding.observed.empty()) continue;

@@ -184,6 +184,10 @@ class Analysis(unittest.TestCase):
         self.assertIn("Assumptions", table)
         self.assertIn("Cost", table)
 
+    def test_a_projection_against_itself(self):
+        self.assertIn("the same launch", self.refused("project", self.side("a"), "--against", self.side("a"),
+                                                      "--params", "1B", "--extrapolate"))
+
     def test_a_projection_of_nothing(self):
         self.assertIn("--params", self.refused("project", self.side("a")))
         self.assertIn("--extrapolate", self.refused("project", self.side("a"), "--params", "1B",

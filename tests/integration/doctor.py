@@ -154,7 +154,11 @@ class Doctor(unittest.TestCase):
         files = []
         for index in range(3):
             files.append(str(self.root / f"peer{index}.json"))
-            doctor("--root", str(self.root / "mlx5-infiniband"), "--format", "json", "--output", files[-1])
+            node = self.root / f"peer{index}"
+            node.mkdir()
+            unpack.unpack(FIXTURES / "mlx5-infiniband.tree", node)
+            (node / "proc/sys/kernel/hostname").write_text(f"peer{index}\n")
+            doctor("--root", str(node), "--format", "json", "--output", files[-1])
         alike = self.findings("--root", str(self.root / "mlx5-infiniband"), "--peers", *files)
         kernel = next(one for one in alike["findings"] if one["id"] == "software.kernel")
         self.assertEqual((kernel["status"], kernel["expected_source"]), ("PASS", "peers"))
@@ -165,6 +169,34 @@ class Doctor(unittest.TestCase):
         (odd / "proc/sys/kernel/osrelease").write_text("5.15.0\n")
         found = self.findings("--root", str(odd), "--peers", *files)
         self.assertEqual([one["id"] for one in found["findings"] if one["status"] == "WARN"], ["software.kernel"])
+        own = str(self.root / "own.json")
+        doctor("--root", str(odd), "--format", "json", "--output", own)
+        itself = self.findings("--root", str(odd), "--peers", own, files[0])
+        kernel = next(one for one in itself["findings"] if one["id"] == "software.kernel")
+        self.assertEqual(kernel["status"], "SKIP", "one other host is no majority")
+        twice = doctor("--root", str(odd), "--peers", files[0], files[0])
+        self.assertEqual(twice.returncode, 2, twice.stderr)
+        self.assertIn("'peer0'", twice.stderr)
+
+    def test_an_error_is_no_success(self):
+        broken = self.root / "broken"
+        broken.mkdir()
+        unpack.unpack(FIXTURES / "mlx5-infiniband.tree", broken)
+        (broken / "sys/class/infiniband_verbs/abi_version").write_text("six\n")
+        done = doctor("--root", str(broken), "--format", "json")
+        summary = json.loads(done.stdout)["summary"]
+        self.assertEqual(summary["fail"], 0)
+        self.assertGreater(summary["error"], 0)
+        self.assertEqual(done.returncode, 1)
+
+    def test_the_root_by_another_name_is_this_machine(self):
+        for root in ("/.", "//"):
+            with self.subTest(root):
+                found = self.findings("--root", root, "--only", "env.nccl_debug")
+                own = self.findings("--only", "env.nccl_debug")
+                self.assertEqual(found["findings"], own["findings"])
+                done = doctor("--root", root, "--only", "env", environment={"NCCL_DEBUG": "TRACE"})
+                self.assertIn("env.nccl_debug", done.stdout, "the environment is this process's")
 
     def test_expectations_and_their_sources(self):
         profile = self.root / "site.json"

@@ -23,7 +23,7 @@ class Report(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.path = pathlib.Path(cls.folder.name)
-        cls.files = report_fixtures.write(cls.path, 16)
+        cls.files = report_fixtures.write(cls.path, 64)
         for test in ("lat", "bw"):
             file = cls.path / f"{test}.json"
             result = run(test, "--backend", "loop", "-n", "500", "--size", "8,64", "--format", "json", "--output", str(file))
@@ -55,8 +55,9 @@ class Report(unittest.TestCase):
         kinds = {row["kind"] for row in rows}
         self.assertEqual(kinds, {"pair", "judgement", "comparison", "projection", "latency", "bandwidth"})
         pairs = [row for row in rows if row["kind"] == "pair" and row["metric"] == "bandwidth"]
-        self.assertEqual(len(pairs), 16 * 15 * 2)
-        self.assertTrue(all(float(row["bits_per_s"]) > 0 for row in pairs))
+        # Of the node that is lost in round 8 of 63, four cells failed and the later ones are not there.
+        self.assertEqual(len(pairs), (64 * 63 - 54 * 2) * 2)
+        self.assertEqual(sum(float(row["bits_per_s"] or 0) > 0 for row in pairs), len(pairs) - 4)
 
     def test_prometheus_is_taken_by_its_own_parser(self):
         from prometheus_client.parser import text_string_to_metric_families

@@ -71,7 +71,12 @@ struct Comparison {
   std::vector<std::string> notes;
   Verdict verdict = Verdict::inconclusive;  ///< of all families, by the same two rules
   std::optional<std::uint32_t> more;
+  std::size_t refused = 0;  ///< quantities of both sides that cannot be judged
+  std::size_t absent = 0;   ///< quantities of A that B has no row of
+  std::size_t lost = 0;     ///< quantities that have a value in A and none in B, absent or refused
 
+  /// Whether every quantity of A was judged: the verdict says nothing of those that were not.
+  bool complete() const { return refused + absent == 0; }
   /// Whether anything differs that is not what is being compared: then no verdict is one about it.
   bool confounded() const;
 };

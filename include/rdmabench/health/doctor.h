@@ -57,10 +57,10 @@ struct Peer {
 /// `origin`; trusts nothing in it.
 Peer read_peer(std::string_view json, std::string_view origin);
 
-/// Holds every finding whose check compares() against what the majority of the peers observed
-/// there: of at least two peers that tell, more than half must agree. A finding that differs
-/// becomes WARN, one that had nothing to be compared with and agrees becomes PASS; a WARN or FAIL
-/// stays.
+/// Holds every finding whose check compares() against what most peers observed: of at least two
+/// other hosts that tell, more than half must agree. This node's own document and one that names no
+/// host have no voice; two of one host throw Error(usage). What differs becomes WARN, what had
+/// nothing to be compared with and agrees PASS; a WARN or FAIL stays.
 void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
 
 /// One document of docs/schema/rdmabench-doctor-1.schema.json, ended by a newline.

@@ -11,7 +11,11 @@ namespace {
 void judge_group(Probe& probe, const PciFunction& function) {
   const std::string group = probe.link_name(function.folder + "/iommu_group");
   if (group.empty()) {
-    // A saved tree may simply not have it, so the machine must say by itself that it has none.
+    // A saved tree may simply not have it, so the machine must say by itself that it has none: by
+    // an empty folder. A tree without the folder says nothing.
+    if (!probe.exists("sys/class/iommu")) {
+      return probe.skip("no IOMMU group, and no sys/class/iommu that would tell of an IOMMU");
+    }
     probe.observe("no IOMMU group");
     probe.expect("identity, or no IOMMU", Source::standard);
     if (!probe.list("sys/class/iommu").empty()) {

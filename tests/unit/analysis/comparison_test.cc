@@ -354,6 +354,40 @@ TEST(Regression, IsOneLine) {
   EXPECT_THAT(better.line, testing::StartsWith("IMPROVEMENT: "));
 }
 
+TEST(Regression, SaysWhatTheBaselineHasAndTonightLacks) {
+  const auto a = changed(
+      5, 1e11,
+      [](report::Report& report, int) {
+        auto& rows = std::get<std::vector<report::BandwidthResult>>(report.results);
+        for (const std::uint64_t size : {4096U, 8192U}) {
+          rows.push_back(rows[0]);
+          rows.back().size_bytes = size;
+        }
+      },
+      0);
+  const auto b = changed(5, 1e11, [](report::Report& report, int) {
+    auto& rows = std::get<std::vector<report::BandwidthResult>>(report.results);
+    rows.push_back(rows[0]);
+    rows.back().size_bytes = 4096;
+    rows.back().bits_per_s = 0;
+  });
+  const Comparison comparison = compare(a, b, {});
+  EXPECT_EQ(comparison.verdict, Verdict::equivalent) << "of what can be judged";
+  EXPECT_FALSE(comparison.complete());
+  EXPECT_EQ(comparison.refused, 1U);
+  EXPECT_EQ(comparison.absent, 1U);
+  EXPECT_EQ(comparison.lost, 2U);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("2 quantities of A have no value in B")));
+  EXPECT_THAT(find_regression(comparison, "nightly").line,
+              HasSubstr("; 2 quantities of the baseline have no value tonight"));
+  // What is new tonight is not lost, nor what the baseline never had.
+  const Comparison other = compare(b, a, {});
+  EXPECT_EQ(other.lost, 0U);
+  EXPECT_EQ(other.absent, 0U);
+  EXPECT_EQ(other.refused, 1U);
+  EXPECT_THAT(find_regression(other, "n").line, Not(HasSubstr("no value tonight")));
+}
+
 TEST(Regression, OfALatencyIsItsRise) {
   Sides sides;
   for (int i = 0; i < 5; ++i) {

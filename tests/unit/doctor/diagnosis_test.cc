@@ -14,13 +14,20 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
+/// Each of another host.
 Peer peer(const std::string& observed, const std::string& check = "software.kernel") {
-  return {"host", {{check, "node", observed}}};
+  static int hosts = 0;
+  return {"host" + std::to_string(++hosts), {{check, "node", observed}}};
+}
+
+Peer named(const std::string& host, const std::string& observed) {
+  return {host, {{"software.kernel", "node", observed}}};
 }
 
 Finding compared(Status status, const std::string& observed, const std::vector<Peer>& peers,
                  const std::string& check = "software.kernel") {
   Diagnosis diagnosis;
+  diagnosis.host = "self";
   diagnosis.findings = {{check, "node", status, "why", observed, "", Source::none, "", {}}};
   compare_with_peers(diagnosis, peers);
   return diagnosis.findings[0];
@@ -54,6 +61,24 @@ TEST(Peers, SayNothingWithoutAMajority) {
   Peer twice = peer("6.8");
   twice.observations.push_back(twice.observations[0]);
   EXPECT_EQ(compared(Status::skip, "6.8", {twice}).status, Status::skip);
+}
+
+TEST(Peers, AreOtherHosts) {
+  const Peer other = named("a", "6.8");
+  EXPECT_EQ(compared(Status::skip, "6.8", {named("self", "6.8"), other}).status, Status::skip)
+      << "its own document agrees with it whatever it says";
+  EXPECT_EQ(compared(Status::skip, "6.1",
+                     {named("self", "6.1"), named("self", "6.1"), other, named("b", "6.8")})
+                .status,
+            Status::warn);
+  EXPECT_EQ(compared(Status::skip, "6.8", {named("", "6.8"), named("", "6.8"), other}).status,
+            Status::skip);
+  try {
+    compared(Status::skip, "6.8", {other, named("b", "6.1"), other});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("two documents of the peer 'a'"));
+  }
 }
 
 TEST(Peers, AreNotAskedForWhatMayDiffer) {
