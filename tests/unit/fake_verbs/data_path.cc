@@ -2,6 +2,7 @@
 // finds no receive waits for it, as RC with an endless receiver-not-ready retry does, or is lost,
 // as over UC and UD.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <span>
@@ -219,6 +220,13 @@ ibv_wc_status carry_out_send(std::vector<std::byte> bytes, FakeQueuePair& peer,
   return IBV_WC_SUCCESS;
 }
 
+/// A write: its last byte comes last, and whoever polls that sees the others too.
+void deliver(const std::vector<std::byte>& bytes, std::byte* to) {
+  if (bytes.empty()) return;
+  std::copy(bytes.begin(), bytes.end() - 1, to);
+  std::atomic_ref(to[bytes.size() - 1]).store(bytes.back(), std::memory_order_release);
+}
+
 /// Moves the bytes of one message; says how it ended.
 ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
   const ibv_send_wr& request = send.request;
@@ -236,7 +244,7 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
         !covers(~rdma.rkey, rdma.remote_addr, bytes.size(), IBV_ACCESS_REMOTE_WRITE)) {
       return IBV_WC_REM_ACCESS_ERR;
     }
-    std::copy(bytes.begin(), bytes.end(), at(rdma.remote_addr));
+    deliver(bytes, at(rdma.remote_addr));
   }
   if (takes_receive(request.opcode)) complete_receive(peer, bytes.size(), request);
   return IBV_WC_SUCCESS;
