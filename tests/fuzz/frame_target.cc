@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "rdmabench/control/channel.h"
@@ -30,7 +32,7 @@ class RawClient {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-      throw std::runtime_error("no connection to our own listener");
+      throw std::system_error(errno, std::generic_category(), "connect to our own listener");
     }
   }
   /// Leaves with a reset: thousands of connections in TIME_WAIT would use up the ports.
