@@ -22,22 +22,6 @@ function(rdmabench_backend name)
   set_property(GLOBAL PROPERTY RDMABENCH_ENDPOINTS_${name} ${ARGN})
 endfunction()
 
-# GoogleTest's headers, compiled once for all tests: they are a third of what a test takes to compile. Not where
-# a compiler cache is in use, which would then have to look into every test anew.
-function(rdmabench_precompile_for target)
-  if(CMAKE_CXX_COMPILER_LAUNCHER)
-    return()
-  endif()
-  if(NOT TARGET rdmabench_test_headers)
-    file(WRITE "${PROJECT_BINARY_DIR}/test_headers.cc" "// Only carries the precompiled headers of the tests.\n")
-    add_executable(rdmabench_test_headers EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/test_headers.cc")
-    target_link_libraries(rdmabench_test_headers PRIVATE rdmabench_flags fmt::fmt nlohmann_json::nlohmann_json
-                          GTest::gmock_main)
-    target_precompile_headers(rdmabench_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
-  endif()
-  target_precompile_headers(${target} REUSE_FROM rdmabench_test_headers)
-endfunction()
-
 # rdmabench_test(measure_test ROOMS base measure SOURCES a_test.cc LINK X)
 function(rdmabench_test name)
   cmake_parse_arguments(arg "" "" "ROOMS;SOURCES;LINK" ${ARGN})
@@ -47,7 +31,6 @@ function(rdmabench_test name)
   endforeach()
   target_link_libraries(${name} PRIVATE ${arg_LINK} rdmabench_flags fmt::fmt
                         nlohmann_json::nlohmann_json GTest::gmock_main)
-  rdmabench_precompile_for(${name})
   # One test for the whole program: a process for each of 1,700 cases costs minutes under a sanitizer.
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
