@@ -8,6 +8,7 @@
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/fabric/plan.h"
+#include "rdmabench/run/facts_fields.h"
 #include "rdmabench/run/link_options.h"
 
 namespace rdmabench::fabric {
@@ -42,12 +43,7 @@ std::string dump(const Json& json) {
 }
 
 Json to_json(const report::Facts& facts) {
-  Json list = Json::array();
-  for (const report::Fact& fact : facts) {
-    const Json value = std::visit([](const auto& v) { return Json(v); }, fact.value);
-    list.push_back({{"name", fact.name}, {"value", value}});
-  }
-  return list;
+  return run::facts_json(facts);
 }
 
 Json to_json(const Plan& plan) {
@@ -99,23 +95,7 @@ std::vector<std::string> words_from(const nlohmann::json& object, const char* ke
 }
 
 report::Facts facts_from(const nlohmann::json& object, const char* key) {
-  report::Facts facts;
-  for (const nlohmann::json& item : control::get_list(object, key, kMaxFacts)) {
-    report::Fact fact{.name = control::get_string(item, "name", kMaxWord), .value = ""};
-    const auto value = item.find("value");
-    if (value == item.end() || value->is_null()) continue;
-    if (value->is_boolean()) {
-      fact.value = value->get<bool>();
-    } else if (value->is_number_unsigned()) {
-      fact.value = value->get<std::uint64_t>();
-    } else if (value->is_number()) {
-      fact.value = value->get<double>();
-    } else {
-      fact.value = control::get_string(item, "value", kMaxText);
-    }
-    facts.push_back(std::move(fact));
-  }
-  return facts;
+  return run::facts_from(object, key, kMaxFacts, kMaxWord, kMaxText);
 }
 
 Plan plan_from(const nlohmann::json& object) {

@@ -11,6 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
+#include "rdmabench/run/facts_fields.h"
 #include "spec_fields.h"
 
 namespace rdmabench::run {
@@ -61,33 +62,8 @@ Enum named(const nlohmann::json& json, const char* key,
   return static_cast<Enum>(found - names.begin());
 }
 
-Json facts_json(const report::Facts& facts) {
-  Json list = Json::array();
-  for (const report::Fact& fact : facts) {
-    const Json value = std::visit([](const auto& v) { return Json(v); }, fact.value);
-    list.push_back({{"name", fact.name}, {"value", value}});
-  }
-  return list;
-}
-
 report::Facts facts_from(const nlohmann::json& message, const char* key) {
-  report::Facts facts;
-  for (const nlohmann::json& item : control::get_list(message, key, kMaxFacts)) {
-    report::Fact fact{.name = control::get_string(item, "name", kMaxName), .value = ""};
-    const auto value = item.find("value");
-    if (value == item.end()) continue;
-    if (value->is_boolean()) {
-      fact.value = value->get<bool>();
-    } else if (value->is_number_unsigned()) {
-      fact.value = value->get<std::uint64_t>();
-    } else if (value->is_number()) {
-      fact.value = value->get<double>();
-    } else {
-      fact.value = control::get_string(item, "value", kMaxOffer);
-    }
-    facts.push_back(std::move(fact));
-  }
-  return facts;
+  return run::facts_from(message, key, kMaxFacts, kMaxName, kMaxOffer);
 }
 
 Json texts_json(const std::vector<std::string>& texts) {
