@@ -12,15 +12,18 @@ namespace rdmabench::gpu {
 /// copy and the last object made in it are gone. Copies are of one context. Source: CUDA Driver
 /// API, cuDevicePrimaryCtxRetain.
 ///
-/// Freeing waits for the work that is under way, without a limit. So once a stream has run past its
-/// deadline, nothing of its context is freed before that stream is done: destructors leave to the
-/// end of the process what they would wait for.
+/// The driver frees memory only once the work under way has ended, and waits for that without a
+/// limit. So none is freed while a stream of the context is busy: destructors wait for it for two
+/// seconds at most, and not at all once a wait was in vain or a deadline has passed, until the
+/// streams are done; they leave to the end of the process what they would free.
 ///
 /// Thread rule: any thread; make_current() acts on the thread that calls it.
 class Context {
  public:
   /// Throws as devices() does, Error(usage) for an ordinal that is not there, Error(failed).
   explicit Context(int ordinal);
+  /// The same by a driver that the caller has loaded, which outlives the context.
+  Context(const Driver& driver, int ordinal);
 
   /// From here on this thread's calls without a guard are of this context: NCCL's, and the noexcept
   /// ones of Stream, Event and Graph. Throws Error(failed).
@@ -30,12 +33,10 @@ class Context {
   const Driver& driver() const noexcept;
   CUctx_st* get() const noexcept;
 
-  /// Streams of this context that ran past a deadline and are not known to be done.
-  int stuck_streams() const noexcept;
+  struct State;  ///< of this room's own sources
 
  private:
-  friend class Stream;
-  struct State;
+  friend struct ContextAccess;
   std::shared_ptr<State> state_;
 };
 

@@ -8,6 +8,8 @@
 
 namespace rdmabench::gpu {
 
+struct Driver;
+
 /// A value. Numbers are the driver's own. Source: CUDA Driver API, cuDeviceGetAttribute.
 struct DeviceInfo {
   int ordinal = 0;  ///< of this process: CUDA_VISIBLE_DEVICES renumbers
@@ -31,6 +33,9 @@ struct DeviceInfo {
 
 /// In the order of their ordinals. Throws as driver() does, Error(unavailable) where there is none.
 std::vector<DeviceInfo> devices();
+
+/// The same of a driver that the caller has loaded.
+std::vector<DeviceInfo> devices(const Driver& driver);
 
 /// "0" (an ordinal), "0000:1b:00.0" or "1b:00.0" (a PCI address), "GPU-5d1d..." (a UUID, or enough
 /// of its beginning). Throws Error(usage) that lists what there is.

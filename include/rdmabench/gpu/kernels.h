@@ -76,6 +76,7 @@ class Kernels {
                          const Deadline& deadline);
 
  private:
+  class Module;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -41,20 +41,18 @@ class Stream {
   /// Whether all work is done; throws Error(failed) where it failed.
   bool done();
   /// Waits until all work is done. Throws Error(failed) where it failed or was not done in time;
-  /// `what` names the work in the text. After the latter the context frees nothing, see Context.
+  /// `what` names the work in the text.
   void synchronize(const Deadline& deadline, std::string_view what = "the work of a CUDA stream");
 
   /// Work given from here on waits for what `event` has recorded. Throws Error(failed).
   void wait(const Event& event);
 
  private:
-  void mark_stuck(bool stuck) noexcept;
   void release() noexcept;
 
   Context context_;
   CUstream_st* stream_ = nullptr;
   cuda::Result result_ = cuda::kSuccess;
-  bool stuck_ = false;
 };
 
 }  // namespace rdmabench::gpu
