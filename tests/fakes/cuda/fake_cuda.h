@@ -13,6 +13,7 @@
 //                                    PCIe mapping (before 12080), no context flags (before 12010)
 //   FAKE_CUDA_INIT=R                 cuInit gives this CUresult
 //   FAKE_CUDA_MEMORY=BYTES           of a device, default 1 GiB
+//   FAKE_CUDA_ALIGN=BYTES            of cuMemAlloc's addresses, default 65536
 //   FAKE_CUDA_DMA_BUF=0              devices have no dma-buf
 //   FAKE_CUDA_PCIE=refuse            the PCIe mapping is refused
 //   FAKE_CUDA_VMM=0, FAKE_CUDA_VMM_RDMA=0   no VMM, or none that a NIC can reach
@@ -31,6 +32,10 @@ extern "C" {
 
 /// Where host code reads and writes the bytes at a GPU address; null for one that is not mapped.
 void* fake_cuda_host_pointer(unsigned long long device_address);
+
+/// The same of the first byte of a dma-buf, and how many there are at least. A copy of the
+/// descriptor does as well; the position of its file is the fake's own.
+void* fake_cuda_dma_buf_host_pointer(int descriptor, unsigned long long* bytes);
 
 /// Calls function(argument) in the stream's thread when its turn comes, or with every launch where
 /// the stream is being captured into a graph. 0, or a CUresult.
