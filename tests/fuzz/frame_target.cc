@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
@@ -86,20 +87,20 @@ Verdict judge_channel(std::string_view bytes) {
   const std::size_t piece = std::max<std::size_t>(
       {static_cast<std::uint8_t>(bytes.front()), bytes.size() / kMaxPieces, 1});
   bytes.remove_prefix(1);
-  const RawClient client(listener.port());
+  std::optional<RawClient> client(listener.port());
   Channel channel = listener.accept(Deadline::after(std::chrono::seconds(5))).value();
 
   std::vector<Message> got;
   std::string error;
   bool open = true;
   for (std::size_t at = 0; at < bytes.size() && open; at += piece) {
-    client.write(bytes.substr(at, piece));
+    client->write(bytes.substr(at, piece));
     open = take(channel, {}, got, error);
   }
-  client.finish();
-  if (open && take(channel, std::chrono::seconds(2), got, error)) {
-    return {"a channel waits for a peer that has left"};
-  }
+  client->finish();
+  const bool waits = open && take(channel, std::chrono::seconds(2), got, error);
+  client.reset();  // before the channel, whose close would leave the client's end in TIME_WAIT
+  if (waits) return {"a channel waits for a peer that has left"};
   if (!is_good_text(error)) return {"a channel's error text is not good: " + error};
   const std::vector<Message> wanted = whole_messages(bytes);
   const bool same = std::equal(got.begin(), got.end(), wanted.begin(), wanted.end(),
