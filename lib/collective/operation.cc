@@ -55,44 +55,4 @@ Reduction parse_reduction(std::string_view text) {
   return parse<Reduction>("reduction", text, kReductionNames);
 }
 
-std::uint32_t bytes_of(DataType type) noexcept {
-  switch (type) {
-    case DataType::int8:
-    case DataType::uint8:
-    case DataType::f8e4m3:
-    case DataType::f8e5m2:
-      return 1;
-    case DataType::half:
-    case DataType::bfloat16:
-      return 2;
-    case DataType::int32:
-    case DataType::uint32:
-    case DataType::float32:
-      return 4;
-    case DataType::int64:
-    case DataType::uint64:
-    case DataType::float64:
-      return 8;
-  }
-  return 0;
-}
-
-bool is_integer(DataType type) noexcept {
-  return type <= DataType::uint64;
-}
-
-bool is_signed(DataType type) noexcept {
-  return type != DataType::uint8 && type != DataType::uint32 && type != DataType::uint64;
-}
-
-bool reduces(Operation operation) noexcept {
-  return operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
-         operation == Operation::reduce;
-}
-
-bool has_root(Operation operation) noexcept {
-  return operation == Operation::broadcast || operation == Operation::reduce ||
-         operation == Operation::gather || operation == Operation::scatter;
-}
-
 }  // namespace rdmabench::collective

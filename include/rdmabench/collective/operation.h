@@ -63,15 +63,49 @@ Operation parse_operation(std::string_view text);
 DataType parse_type(std::string_view text);
 Reduction parse_reduction(std::string_view text);
 
+constexpr bool is_integer(DataType type) noexcept {
+  return type <= DataType::uint64;
+}
+
+/// A floating-point type is.
+constexpr bool is_signed(DataType type) noexcept {
+  return type != DataType::uint8 && type != DataType::uint32 && type != DataType::uint64;
+}
+
 /// 1, 2, 4 or 8.
-std::uint32_t bytes_of(DataType type) noexcept;
-bool is_integer(DataType type) noexcept;
-bool is_signed(DataType type) noexcept;  ///< a floating-point type is
+constexpr std::uint32_t bytes_of(DataType type) noexcept {
+  switch (type) {
+    case DataType::int8:
+    case DataType::uint8:
+    case DataType::f8e4m3:
+    case DataType::f8e5m2:
+      return 1;
+    case DataType::half:
+    case DataType::bfloat16:
+      return 2;
+    case DataType::int32:
+    case DataType::uint32:
+    case DataType::float32:
+      return 4;
+    case DataType::int64:
+    case DataType::uint64:
+    case DataType::float64:
+      return 8;
+  }
+  return 0;
+}
 
 /// all_reduce, reduce_scatter, reduce: the others ignore the reduction.
-bool reduces(Operation operation) noexcept;
+constexpr bool reduces(Operation operation) noexcept {
+  return operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
+         operation == Operation::reduce;
+}
+
 /// broadcast, reduce, gather, scatter.
-bool has_root(Operation operation) noexcept;
+constexpr bool has_root(Operation operation) noexcept {
+  return operation == Operation::broadcast || operation == Operation::reduce ||
+         operation == Operation::gather || operation == Operation::scatter;
+}
 
 /// By what `rank` multiplies its input under Reduction::mulsum: 1 or 2, exact in every type.
 constexpr std::uint32_t mulsum_scalar(std::uint32_t rank) noexcept {

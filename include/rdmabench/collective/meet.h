@@ -1,0 +1,32 @@
+// From a launcher's processes to ranks that can talk.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rdmabench/collective/star.h"
+#include "rdmabench/control/rendezvous.h"
+
+namespace rdmabench::collective {
+
+struct Meeting {
+  std::unique_ptr<Star> star;
+  control::Place place{};
+};
+
+/// Finds this process's rank and meets the others, who all call it. Leaves the rendezvous before it
+/// returns: a library may have one of its own. A size of 1 in the options needs no rank.
+///
+/// Throws Error as make_rendezvous() and Star do; Error(usage) where the launcher's variables say
+/// more than one rank and what was believed says one: every process would measure itself.
+/// `environment` is getenv(3).
+Meeting meet(control::RendezvousOptions options, const PulseOptions& pulse,
+             const std::function<const char*(const char*)>& environment);
+
+/// The check of meet() by itself.
+void check_not_alone(const control::Place& place,
+                     const std::function<const char*(const char*)>& environment);
+
+}  // namespace rdmabench::collective
