@@ -55,7 +55,8 @@ Sum plan_sum(const Call& call, std::uint32_t ranks, std::uint64_t hash) noexcept
   std::uint64_t budget = exact_integers(call.type);
   if (call.reduction == Reduction::mulsum) budget /= 2;
   Sum sum{.from = static_cast<std::uint32_t>(hash % ranks),
-          .adding = static_cast<std::uint32_t>(std::min<std::uint64_t>(ranks, budget)),
+          // Half of the budget, so that each may add a 2 as well: else all results were alike.
+          .adding = static_cast<std::uint32_t>(std::min<std::uint64_t>(ranks, budget / 2)),
           .hash = hash >> 20U};
   if (call.reduction == Reduction::avg) {
     // An odd factor of the number of ranks has to divide the sum; a two only makes it smaller.

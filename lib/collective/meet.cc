@@ -35,8 +35,9 @@ Meeting meet(control::RendezvousOptions options, const PulseOptions& pulse,
              const std::function<const char*(const char*)>& environment) {
   if (options.size == 1 && !options.rank) options.rank = 0;
   const Deadline deadline = Deadline::after(options.timeout);
-  const std::unique_ptr<control::Rendezvous> rendezvous = control::make_rendezvous(options);
   Meeting meeting;
+  meeting.rendezvous = control::make_rendezvous(options);
+  const std::unique_ptr<control::Rendezvous>& rendezvous = meeting.rendezvous;
   meeting.place = rendezvous->place();
   const auto& [rank, size, host, source] = meeting.place;
   check_not_alone(meeting.place, environment);

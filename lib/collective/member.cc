@@ -119,6 +119,7 @@ Epoch Member::run(const Order& order, const Starts& starts) {
   Location& location = star_.location();
   location.enter(Phase::filling);
   location.at(order.first_iteration);
+  star_.pulse().beat();  // before the clock runs: an epoch may be shorter than a beat's interval
   fill(row_.check ? operations : std::min<std::uint64_t>(operations, row_.slots),
        order.first_iteration);
   const Deadline limit = deadline(layout_.send_bytes * operations);

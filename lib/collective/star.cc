@@ -254,7 +254,16 @@ std::string Star::receive(std::uint32_t rank, MessageType type, Deadline deadlin
         throw Error(Fault::failed, pulse_->reason());
       }
     }
-    return channel(rank).receive(type, deadline, waiting_for);
+    control::Message message = channel(rank).receive(deadline, waiting_for);
+    if (message.type == MessageType::abort) {
+      if (!leads()) verdict_ = control::printable(message.payload);
+      throw Error(Fault::failed, control::printable(message.payload));
+    }
+    if (message.type != type) {
+      throw Error(Fault::failed, fmt::format("it sent '{}' where '{}' was due",
+                                             control::name_of(message.type), waiting_for));
+    }
+    return std::move(message.payload);
   } catch (const Error& error) {
     throw error.at(person(rank));
   }
@@ -337,6 +346,7 @@ std::string Star::give_up(const std::string& reason, Deadline deadline) noexcept
     for (control::Channel& channel : channels_) channel.abort(reason);
     return reason;
   }
+  if (!verdict_.empty()) return verdict_;
   try {
     channels_.front().send(MessageType::result, kBad + reason, deadline);
   } catch (const Error&) {

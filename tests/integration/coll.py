@@ -115,7 +115,7 @@ class Faults(unittest.TestCase):
         body = document(done)
         self.assertEqual(body["blame"]["ranks"], [2])
         self.assertRegex(body["error"], r"rank 2 \(\S+, process \d+\) hangs: it has been silent for [\d.]+ s; it was "
-                                        r"last running, all-reduce of 1K, iteration 3")
+                                        r"last \w+, all-reduce of 1K, iteration \d+$")
         self.assertEqual(len(body["results"]), 1)  # what was finished is there
 
     def test_a_rank_that_stops_before_mpi_is_up_is_named(self) -> None:

@@ -21,9 +21,9 @@ struct Wrong {
   std::uint64_t run_bytes = 0;
   /// "zero", "stale" (the result of this buffer's last use), "input of rank 3" (data that was not
   /// combined, or went to the wrong place), "bit flip" (one bit of one element), "other"
-  std::string pattern;
-  std::string expected;  ///< of the first wrong element, hexadecimal as it reads in the type
-  std::string actual;
+  std::string pattern{};
+  std::string expected{};  ///< of the first wrong element, hexadecimal as it reads in the type
+  std::string actual{};
 };
 
 /// What one rank found.

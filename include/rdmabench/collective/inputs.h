@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kPeriod = 4093;
 /// Of an operation that reduces, inputs are small numbers such that every partial sum or product is
 /// a number of the type: a sum of few ranks' integers (the others add 0), a product of a few 2 and
 /// signs. So the result does not depend on the order, nor on a wider type within the library. How
-/// many ranks add at one element follows from the type: 8 in f8e5m2, which has the integers to 8.
+/// many ranks add at one element follows from the type: 4 in f8e5m2, which has the integers to 8.
 /// An average is of a sum that the number of ranks divides. Of other operations inputs are any
 /// bits. Each iteration has its own, so that a result of the last one is wrong.
 ///

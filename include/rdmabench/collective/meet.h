@@ -12,12 +12,15 @@
 namespace rdmabench::collective {
 
 struct Meeting {
+  /// Over by now. But where this is PMIx, a library that is a client of it as well (MPI) can only
+  /// join while it lives: a process cannot be a client twice in turn. Others let go of it.
+  std::unique_ptr<control::Rendezvous> rendezvous;
   std::unique_ptr<Star> star;
   control::Place place{};
 };
 
-/// Finds this process's rank and meets the others, who all call it. Leaves the rendezvous before it
-/// returns: a library may have one of its own. A size of 1 in the options needs no rank.
+/// Finds this process's rank and meets the others, who all call it. A size of 1 in the options
+/// needs no rank.
 ///
 /// Throws Error as make_rendezvous() and Star do; Error(usage) where the launcher's variables say
 /// more than one rank and what was believed says one: every process would measure itself.

@@ -82,6 +82,7 @@ class Star final : public Exchange {
   Team team_;
   std::vector<Person> people_;
   std::vector<control::Channel> channels_;  // rank 0: of ranks 1, 2, ...; else: to rank 0
+  std::string verdict_;                     // rank 0's, where it ended the run
   std::unique_ptr<Location> location_;
   std::unique_ptr<Pulse> pulse_;
 };

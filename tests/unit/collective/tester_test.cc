@@ -121,7 +121,8 @@ TEST(Tester, TheRankThatHangsIsNamedAndAllEnd) {
     if (rank == 2) faults.hang_at = 1;
     return faults;
   });
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(15));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin,
+            seconds(8));  // not a verdict's whole patience
   EXPECT_THAT(outcome.run.error, HasSubstr("was not done within 0.7 s"));
   EXPECT_THAT(outcome.errors[1], HasSubstr("all-reduce"));
   EXPECT_THAT(outcome.errors[2], HasSubstr("all-reduce"));
@@ -167,7 +168,7 @@ TEST(Tester, RunsUntilTheMedianIsKnownOrTheTimeIsUp) {
   plan.iterations = 0;
   plan.batch = 3;
   plan.budget = milliseconds(300);
-  plan.precision = 1e-9;
+  plan.min_iterations = 100'000'000;
   const Outcome outcome = run_threads(2, plan);
   EXPECT_EQ(outcome.run.error, "");
   const Row& row = outcome.run.rows.at(0);
