@@ -6,25 +6,25 @@ namespace rdmabench::collective {
 namespace {
 
 /// A period of four in both ranks: rows and columns of the table of counts differ in their sums.
-constexpr std::uint32_t kPeriod = 4;
+constexpr std::uint32_t kCountPeriod = 4;
 
 std::uint64_t quarters(std::uint64_t count, std::uint32_t from, std::uint32_t to) noexcept {
-  const std::uint64_t k = kPeriod - (from + 2 * to) % kPeriod;
-  return count / kPeriod * k + (count % kPeriod * k + kPeriod - 1) / kPeriod;
+  const std::uint64_t k = kCountPeriod - (from + 2 * to) % kCountPeriod;
+  return count / kCountPeriod * k + (count % kCountPeriod * k + kCountPeriod - 1) / kCountPeriod;
 }
 
 /// How many of 0..ranks-1 have this remainder.
 std::uint64_t ranks_with(std::uint32_t remainder, std::uint32_t ranks) noexcept {
-  return ranks > remainder ? (ranks - remainder - 1) / kPeriod + 1 : 0;
+  return ranks > remainder ? (ranks - remainder - 1) / kCountPeriod + 1 : 0;
 }
 
 /// The most elements that a rank sends, or receives, in an all_to_all_v.
 std::uint64_t most_elements(std::uint64_t count, std::uint32_t ranks) noexcept {
   std::uint64_t most = 0;
-  for (std::uint32_t one = 0; one < std::min(ranks, kPeriod); ++one) {
+  for (std::uint32_t one = 0; one < std::min(ranks, kCountPeriod); ++one) {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
-    for (std::uint32_t other = 0; other < kPeriod; ++other) {
+    for (std::uint32_t other = 0; other < kCountPeriod; ++other) {
       sent += ranks_with(other, ranks) * quarters(count, one, other);
       received += ranks_with(other, ranks) * quarters(count, other, one);
     }
@@ -141,7 +141,7 @@ std::uint64_t count_for(Operation operation, DataType type, std::uint64_t bytes,
   }
   // The count grows with the size: between a part of each rank and four times that.
   std::uint64_t low = 1;
-  std::uint64_t high = std::max<std::uint64_t>(1, elements / ranks * kPeriod + kPeriod);
+  std::uint64_t high = std::max<std::uint64_t>(1, elements / ranks * kCountPeriod + kCountPeriod);
   while (low < high) {
     const std::uint64_t middle = low + (high - low + 1) / 2;
     if (most_elements(middle, ranks) <= elements) {

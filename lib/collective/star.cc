@@ -25,7 +25,7 @@ using control::MessageType;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kMaxWord = 256;
+constexpr std::size_t kMaxHelloWord = 256;
 constexpr std::size_t kMaxStrangers = 64;  // connections that have not said who they are
 constexpr milliseconds kLook(20);          // how often a wait looks whether the run is over
 constexpr char kGood = '+';
@@ -47,9 +47,9 @@ std::string to_text(const Hello& hello) {
 
 Hello parse_hello(std::string_view text) {
   const nlohmann::json json = control::parse_object(text, "hello");
-  return {.token = control::get_string(json, "token", kMaxWord),
+  return {.token = control::get_string(json, "token", kMaxHelloWord),
           .person = {.rank = control::get_uint<std::uint32_t>(json, "rank"),
-                     .host = control::printable(control::get_string(json, "host", kMaxWord)),
+                     .host = control::printable(control::get_string(json, "host", kMaxHelloWord)),
                      .process = control::get_uint<std::uint64_t>(json, "process")},
           .size = control::get_uint<std::uint32_t>(json, "size"),
           .pulse = control::get_bool(json, "pulse")};
@@ -327,7 +327,7 @@ std::vector<ClockOffset> Star::compare_clocks(std::uint32_t rounds, Deadline dea
       const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), there);
       if (fault != std::errc{} || end != text.data() + text.size()) {
         throw Error(Fault::failed, fmt::format("{}: '{}' is no time", person(rank),
-                                               control::printable(text, kMaxWord)));
+                                               control::printable(text, kMaxHelloWord)));
       }
       if (heard - asked >= shortest) continue;
       shortest = heard - asked;
