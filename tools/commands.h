@@ -19,6 +19,7 @@ void add_serve(CLI::App& app, Command& command);
 void add_devices(CLI::App& app, Command& command);
 void add_reg(CLI::App& app, Command& command);
 void add_fabric(CLI::App& app, Command& command);
+void add_coll(CLI::App& app, Command& command);
 void add_report(CLI::App& app, Command& command);
 void add_doctor(CLI::App& app, Command& command);
 void add_demo(CLI::App& app, Command& command);

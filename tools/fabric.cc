@@ -18,7 +18,7 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/agent.h"
-#include "rdmabench/fabric/invitation.h"
+#include "rdmabench/control/invitation.h"
 #include "rdmabench/fabric/lead.h"
 #include "rdmabench/fabric/plan.h"
 #include "rdmabench/fabric/schedule.h"
@@ -73,7 +73,7 @@ fabric::Plan settled_plan(FabricOptions& options) {
 }
 
 fabric::AgentOptions agent_options(const FabricOptions& options, const control::Place& place,
-                                   const fabric::Invitation& invitation) {
+                                   const control::Invitation& invitation) {
   return {.rank = place.rank,
           .size = place.size,
           .host = place.host,
@@ -116,8 +116,8 @@ int verdict(const fabric::Outcome& outcome, bool strict) {
 int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
   const control::Place& place = rendezvous.place();
   std::optional<control::Listener> listener(std::in_place, "", options.port);
-  const fabric::Invitation invitation = fabric::make_invitation(listener->port());
-  rendezvous.put(kInvitation, fabric::to_text(invitation));
+  const control::Invitation invitation = control::make_invitation(listener->port());
+  rendezvous.put(kInvitation, control::to_text(invitation));
   options.lead.size = place.size;
   options.lead.token = invitation.token;
   std::thread own([&] {
@@ -154,8 +154,8 @@ int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
 /// mpirun would end all the others.
 int follow(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous) {
   const control::Place place = rendezvous->place();
-  const fabric::Invitation invitation =
-      fabric::parse_invitation(rendezvous->get(0, kInvitation, Deadline::after(options.lead.wait)));
+  const control::Invitation invitation =
+      control::parse_invitation(rendezvous->get(0, kInvitation, Deadline::after(options.lead.wait)));
   rendezvous.reset();  // Slurm ends the whole step when a rank dies that is still PMIx's client
   const std::string reason =
       fabric::run_agent(agent_options(options, place, invitation), invitation.addresses,

@@ -67,6 +67,7 @@ int parse_and_run(int argc, char** argv) {
   add_load(app, command);
   add_reg(app, command);
   add_fabric(app, command);
+  add_coll(app, command);
   add_report(app, command);
   add_doctor(app, command);
   add_demo(app, command);

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "rdmabench/base/error.h"
 
@@ -15,8 +16,9 @@ namespace {
 using ResultJson = nlohmann::json;
 
 constexpr const char* kResultSchema = "rdmabench/1";
+constexpr const char* kCollSchema = "rdmabench-coll/1";
 constexpr const char* kRemedy =
-    "Give what 'rdmabench lat', 'bw' or 'load' wrote with --format json.";
+    "Give what 'rdmabench lat', 'bw', 'load' or 'coll' wrote with --format json.";
 
 struct Key {
   const char* name;
@@ -124,18 +126,24 @@ void read_counters(Launch& launch, const ResultJson& counters) {
   }
 }
 
-void read_latency(Row& row, const Reader& reader) {
-  row.kind = reader.text("kind");
-  row.facts["signal"] = reader.text("signal");
+std::vector<Percentile> percentiles(const Reader& reader, std::span<const Key> keys) {
   std::set<std::string> unsupported;
   for (const ResultJson& key : reader.list("unsupported_percentiles")) {
     if (key.is_string()) unsupported.insert(key.get<std::string>());
   }
-  for (const Key& key : kPercentiles) {
+  std::vector<Percentile> all;
+  for (const Key& key : keys) {
     if (const auto value = reader.metric(key.name)) {
-      row.percentiles.push_back({key.percent, *value, !unsupported.contains(key.name)});
+      all.push_back({key.percent, *value, !unsupported.contains(key.name)});
     }
   }
+  return all;
+}
+
+void read_latency(Row& row, const Reader& reader) {
+  row.kind = reader.text("kind");
+  row.facts["signal"] = reader.text("signal");
+  row.percentiles = percentiles(reader, kPercentiles);
 }
 
 Row read_row(const ResultJson& json, const std::string& test, const std::string& where) {
@@ -157,8 +165,61 @@ Row read_row(const ResultJson& json, const std::string& test, const std::string&
   return row;
 }
 
+/// A list of {"name", "value"}.
+void add_fact_list(Launch& launch, const std::string& prefix, const Reader& of, const char* key) {
+  for (const ResultJson& fact : of.list(key)) {
+    const Reader reader(fact, fmt::format("{}: a fact of '{}'", launch.source, key));
+    launch.facts[prefix + "." + reader.text("name")] = fact_text(reader.at("value"));
+  }
+}
+
+/// Rows that were skipped have nothing to compare. What tells two rows of one operation and size
+/// apart is part of the operation's name.
+void read_coll_rows(Launch& launch, const Reader& document) {
+  for (const ResultJson& json : document.list("results")) {
+    const Reader reader(json, launch.source + ": a result");
+    if (reader.optional_text("skipped")) continue;
+    Row row;
+    row.operation = fmt::format("{} {}", reader.text("operation"), reader.text("type"));
+    if (const auto reduction = reader.optional_text("reduction")) row.operation += " " + *reduction;
+    if (reader.at("in_place") == true) row.operation += " in place";
+    row.kind = "longest_of_all_ranks";
+    row.size_bytes = reader.count("size_bytes");
+    row.samples = reader.count("iterations");
+    row.facts["batch"] = std::to_string(reader.count("batch"));
+    row.percentiles = percentiles(reader, std::span(kPercentiles).first(4));  // to p99.9
+    launch.rows.push_back(std::move(row));
+  }
+}
+
+Launch read_coll(const ResultJson& json, const std::string& source) {
+  const Reader reader(json, source);
+  Launch launch;
+  launch.source = source;
+  launch.test = "collective";
+  launch.error = reader.optional_text("error");
+  add_fact_list(launch, "environment.client", reader, "environment");
+  add_fact_list(launch, "config", reader, "config");
+  add_fact_list(launch, "resolved", reader, "library");
+  launch.facts["resolved.backend"] = reader.text("backend");
+  launch.facts["resolved.ranks"] = std::to_string(reader.list("ranks").size());
+  if (const auto utc = launch.facts.find("environment.client.collected_utc");
+      utc != launch.facts.end()) {
+    launch.time_s = seconds(utc->second);
+  }
+  for (const ResultJson& rank : reader.list("ranks")) {
+    launch.pair +=
+        (launch.pair.empty() ? "" : " ") + Reader(rank, source + ": a rank").text("host");
+  }
+  read_coll_rows(launch, reader);
+  if (launch.rows.empty() && !launch.error) refuse(source, "it holds no results");
+  launch.document = json.dump(-1, ' ', false, ResultJson::error_handler_t::replace);
+  return launch;
+}
+
 Launch read_launch(const ResultJson& json, const std::string& source) {
   const Reader reader(json, source);
+  if (reader.text("schema") == kCollSchema) return read_coll(json, source);
   Launch launch;
   launch.source = source;
   if (const std::string schema = reader.text("schema"); schema != kResultSchema) {

@@ -120,6 +120,31 @@ void visit_projection(const Document& document, const std::function<void(const M
   }
 }
 
+void visit_coll(const Document& document, const std::function<void(const Measured&)>& visit) {
+  const std::string backend = text_of(document.body, "backend");
+  const auto ranks = list_of(document.body, "ranks").size();
+  for (const Json& row : list_of(document.body, "results")) {
+    Measured measured;
+    measured.kind = "collective";
+    add_label(measured, "backend", backend);
+    measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
+    for (const char* key : {"operation", "type", "reduction"}) {
+      add_label(measured, key, text_of(row, key));
+    }
+    for (const char* key : {"root", "size_bytes", "in_place"}) {
+      add_label(measured, key, any_text_of(row, key));
+    }
+    for (const std::string_view key : {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns",
+                                       "mean_ns", "stddev_ns", "median_low_ns", "median_high_ns",
+                                       "algorithm_bytes_per_s", "bus_bytes_per_s", "iterations"}) {
+      add_value(measured, key, row);
+    }
+    add_value(measured, "wrong_elements", object_of(row, "wrong"));
+    measured.error = text_of(row, "skipped");
+    visit(measured);
+  }
+}
+
 const Json* find(const Json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(key);
@@ -154,6 +179,7 @@ void for_each_measured(const Document& document,
   if (document.schema == kFabricSchema) visit_fabric(document, visit);
   if (document.schema == kCompareSchema) visit_comparison(document, visit);
   if (document.schema == kProjectSchema) visit_projection(document, visit);
+  if (document.schema == kCollSchema) visit_coll(document, visit);
 }
 
 std::string any_text(const Json& value) {

@@ -37,7 +37,7 @@ using Label = std::pair<std::string_view, std::string>;
 /// One row that was measured.
 struct Measured {
   std::string_view kind;  ///< "latency", "bandwidth", "load", "registration", "pair", "comparison",
-                          ///< "projection"
+                          ///< "projection", "collective"
   std::vector<Label> labels;
   std::vector<Value> values;
   std::string error;  ///< why there are none

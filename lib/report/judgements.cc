@@ -305,6 +305,43 @@ Judgements of_projection(const Document& document) {
   return list;
 }
 
+/// A row is right or wrong; a run that ended early is an error of its own.
+Judgements of_coll(const Document& document) {
+  Judgements list;
+  const std::string backend = text_of(document.body, "backend");
+  if (const std::string error = text_of(document.body, "error"); !error.empty()) {
+    list.push_back({"coll", backend, "run", Outcome::error, error, "", {}});
+  }
+  for (const Json& row : list_of(document.body, "results")) {
+    Judgement one;
+    one.group = "coll." + text_of(row, "operation");
+    one.subject = backend;
+    one.id = fmt::format("{} {} {}{}", text_of(row, "type"), any_text_of(row, "reduction"),
+                         size_text(number_of(row, "size_bytes")),
+                         flag_of(row, "in_place") ? " in place" : "");
+    const Json& wrong = object_of(row, "wrong");
+    const Json& first = object_of(wrong, "first");
+    if (const std::string why = text_of(row, "skipped"); !why.empty()) {
+      one.outcome = Outcome::skip;
+      one.text = why;
+    } else if (!first.empty()) {
+      one.outcome = Outcome::fail;
+      one.text = fmt::format("{} wrong elements; rank {}, iteration {}, byte {} for {} bytes: {}",
+                             any_text_of(wrong, "wrong_elements"), any_text_of(first, "rank"),
+                             any_text_of(first, "iteration"), any_text_of(first, "offset_bytes"),
+                             any_text_of(first, "run_bytes"), text_of(first, "pattern"));
+    }
+    const Json& late = object_of(row, "late");
+    for (const char* key : {"rank", "by_ns", "share"}) {
+      if (late.contains(key)) {
+        one.details.emplace_back(fmt::format("late_{}", key), any_text_of(late, key));
+      }
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 }  // namespace
 
 Judgements judgements(const Document& document) {
@@ -313,6 +350,7 @@ Judgements judgements(const Document& document) {
   if (document.schema == kFabricSchema) return of_fabric(document);
   if (document.schema == kCompareSchema) return of_comparison(document);
   if (document.schema == kProjectSchema) return of_projection(document);
+  if (document.schema == kCollSchema) return of_coll(document);
   return {};
 }
 

@@ -208,6 +208,27 @@ std::string fabric_table(const Document& document) {
   return "Each node's medians, the worst first; 100 % is typical.\n\n" + table.text();
 }
 
+std::string coll_table(const Document& coll) {
+  Table table({"operation", "type", "reduction", "size", "place", "p50", "algbw", "busbw", "wrong",
+               "late"});
+  for (const Json& row : list_of(coll.body, "results")) {
+    if (!text_of(row, "skipped").empty()) continue;
+    const double bus = number_of(row, "bus_bytes_per_s");
+    const auto gigabytes = [](double rate) { return fmt::format("{:.4g} GB/s", rate / 1e9); };
+    const Json& late = object_of(row, "late");
+    table.add({plain(text_of(row, "operation")), plain(text_of(row, "type")),
+               plain(text_of(row, "reduction")), size_text(number_of(row, "size_bytes")),
+               flag_of(row, "in_place") ? "in" : "out", time_text(number_of(row, "p50_ns")),
+               gigabytes(number_of(row, "algorithm_bytes_per_s")),
+               std::isfinite(bus) ? gigabytes(bus) : "n/a",
+               plain(any_text_of(object_of(row, "wrong"), "wrong_elements")),
+               late.empty() ? "-"
+                            : fmt::format("rank {} by {}", plain(any_text_of(late, "rank")),
+                                          time_text(number_of(late, "by_ns")))});
+  }
+  return table.text();
+}
+
 }  // namespace
 
 std::string to_markdown(std::span<const Document> documents) {
@@ -221,6 +242,7 @@ std::string to_markdown(std::span<const Document> documents) {
     if (document.schema == kCompareSchema) text += comparison_table(document);
     if (document.schema == kProjectSchema) text += projection_table(document);
     if (document.schema == kFabricSchema) text += fabric_table(document);
+    if (document.schema == kCollSchema) text += coll_table(document);
   }
   return text;
 }

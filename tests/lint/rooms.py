@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "run": {"base", "measure", "verbs", "memory", "transport", "workload", "control", "report",
             "health"},
     "fabric": {"base", "measure", "control", "report", "run"},
+    "collective": {"base", "measure", "control", "report", "health", "gpu", "memory", "run"},
 }
 # The tools are on top of all, and a test may look anywhere.
 

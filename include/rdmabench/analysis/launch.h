@@ -1,4 +1,4 @@
-// Finished results, as read back from rdmabench/1 documents.
+// Finished results, as read back from rdmabench/1 and rdmabench-coll/1 documents.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ struct Row {
 /// One run of one test.
 struct Launch {
   std::string source;                   ///< "a.json", or "demo.json#2" of several documents
-  std::string test;                     ///< "latency", "bandwidth" or "load"
+  std::string test;                     ///< "latency", "bandwidth", "load" or "collective"
   std::optional<std::string> error;     ///< why it ended early
   std::vector<std::string> suspicions;  ///< codes: "migration", ...
   std::map<std::string, std::uint64_t> disturbances;  ///< by counter class; only what is not zero

@@ -25,7 +25,7 @@ struct PairMeasurement {
   std::string error;  ///< why there is no value
 };
 
-/// One document: a run, a node's checks, a fabric, a comparison or a projection.
+/// One document: a run, a node's checks, a fabric, collectives, a comparison or a projection.
 ///
 /// Its words are whatever the file holds, markup and control characters included: every writer
 /// makes them harmless. `body` has been held against the shape that its schema demands (lists are
@@ -53,6 +53,7 @@ inline constexpr std::string_view kFabricSchema = "rdmabench-fabric/1";
 inline constexpr std::string_view kDoctorSchema = "rdmabench-doctor/1";
 inline constexpr std::string_view kCompareSchema = "rdmabench-compare/1";
 inline constexpr std::string_view kProjectSchema = "rdmabench-project/1";
+inline constexpr std::string_view kCollSchema = "rdmabench-coll/1";
 
 /// Reads JSON or JSON Lines of any of the schemas above; {"documents": [...]} and a list are taken
 /// apart. A last line that was not written to its end, as of a run that was killed, is left out and

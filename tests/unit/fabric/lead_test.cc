@@ -11,7 +11,7 @@
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/fabric/agent.h"
-#include "rdmabench/fabric/invitation.h"
+#include "rdmabench/control/invitation.h"
 #include "rdmabench/fabric/schedule.h"
 #include "rdmabench/fabric/stream.h"
 
@@ -232,14 +232,14 @@ TEST_F(AgentTest, LeavesWhenTheCoordinatorDoes) {
 }
 
 TEST(Invitation, IsReadAsItWasWritten) {
-  const Invitation made = make_invitation(1234);
-  const Invitation read = parse_invitation(to_text(made));
+  const control::Invitation made = control::make_invitation(1234);
+  const control::Invitation read = control::parse_invitation(to_text(made));
   EXPECT_EQ(read.token, made.token);
   EXPECT_EQ(read.port, 1234);
   EXPECT_EQ(read.addresses, made.addresses);
   EXPECT_FALSE(read.addresses.empty());
-  EXPECT_NE(make_invitation(1).token, made.token);
-  EXPECT_THROW(parse_invitation(R"({"token":"x","port":0,"addresses":[]})"), Error);
+  EXPECT_NE(control::make_invitation(1).token, made.token);
+  EXPECT_THROW(control::parse_invitation(R"({"token":"x","port":0,"addresses":[]})"), Error);
 }
 
 }  // namespace

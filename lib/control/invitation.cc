@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/invitation.h"
+#include "rdmabench/control/invitation.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -11,16 +11,17 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <nlohmann/json.hpp>
 
-#include "json_fields.h"
-#include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::control {
 namespace {
 
 constexpr std::size_t kMaxAddresses = 256;
+constexpr std::size_t kMaxToken = 64;     // bytes
+constexpr std::size_t kMaxAddress = 256;  // bytes
 
 /// As text; "" for one that another machine cannot use.
 std::string text_of(const sockaddr* address) {
@@ -73,16 +74,23 @@ Invitation make_invitation(std::uint16_t port) {
 }
 
 std::string to_text(const Invitation& invitation) {
-  return dump({{"token", invitation.token},
-               {"port", invitation.port},
-               {"addresses", invitation.addresses}});
+  const nlohmann::ordered_json json = {{"token", invitation.token},
+                                       {"port", invitation.port},
+                                       {"addresses", invitation.addresses}};
+  return json.dump();
 }
 
 Invitation parse_invitation(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "invitation");
-  return {.token = control::get_string(json, "token", kMaxToken),
-          .port = control::get_uint<std::uint16_t>(json, "port", 1),
-          .addresses = words_from(json, "addresses", kMaxAddresses, kMaxWord)};
+  const nlohmann::json json = parse_object(text, "invitation");
+  Invitation invitation{.token = get_string(json, "token", kMaxToken),
+                        .port = get_uint<std::uint16_t>(json, "port", 1)};
+  for (const nlohmann::json& address : get_list(json, "addresses", kMaxAddresses)) {
+    if (!address.is_string() || address.get_ref<const std::string&>().size() > kMaxAddress) {
+      throw Error(Fault::failed, "an invitation with an address that is no text");
+    }
+    invitation.addresses.push_back(address);
+  }
+  return invitation;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::control

@@ -1,4 +1,4 @@
-// Where the coordinator is, for the agents to find it: rank 0 publishes it by the rendezvous.
+// Where rank 0 listens, for the other ranks to find it: it publishes this by the rendezvous.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::fabric {
+namespace rdmabench::control {
 
 struct Invitation {
   std::string token{};  ///< of the run: whoever else listens at such a port is not meant
@@ -14,7 +14,7 @@ struct Invitation {
   std::vector<std::string> addresses{};  ///< numeric; any of them may do
 };
 
-/// For the coordinator that listens on this port of this machine. Throws Error(failed) when the
+/// For rank 0 that listens on this port of this machine. Throws Error(failed) when the
 /// kernel gives no addresses or no random numbers. Source: getifaddrs(3), getrandom(2).
 Invitation make_invitation(std::uint16_t port);
 
@@ -23,4 +23,4 @@ std::string to_text(const Invitation& invitation);
 /// Throws Error(failed) that names the field.
 Invitation parse_invitation(std::string_view text);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::control

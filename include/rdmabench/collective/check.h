@@ -1,0 +1,66 @@
+// A rank's result held against what it must be, and what a wrong one looks like.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/collective/inputs.h"
+
+namespace rdmabench::collective {
+
+/// The first stretch of wrong elements of a result.
+struct Wrong {
+  std::uint64_t iteration = 0;
+  std::uint64_t offset_bytes = 0;  ///< from the beginning of the rank's result
+  /// To the last wrong element before 8 or more right ones: among small numbers some are right by
+  /// luck.
+  std::uint64_t run_bytes = 0;
+  /// "zero", "stale" (the result of this buffer's last use), "input of rank 3" (data that was not
+  /// combined, or went to the wrong place), "bit flip" (one bit of one element), "other"
+  std::string pattern{};
+  std::string expected{};  ///< of the first wrong element, hexadecimal as it reads in the type
+  std::string actual{};
+};
+
+/// What one rank found.
+struct Checked {
+  std::uint64_t operations = 0;
+  std::uint64_t wrong_operations = 0;
+  std::uint64_t wrong_elements = 0;
+  std::optional<Wrong> first{};
+};
+
+/// Checks results piece by piece. Thread rule: one thread.
+class Checker {
+ public:
+  /// Begins the result of `iteration`; `last_use` is the iteration whose result the same buffer
+  /// held before, where one did.
+  Checker(const Call& call, Team team, std::uint64_t iteration,
+          std::optional<std::uint64_t> last_use);
+
+  /// The next bytes of the result, in order; whole elements.
+  void add(const Segment& segment, std::uint64_t offset_in_segment,
+           std::span<const std::byte> actual);
+
+  std::uint64_t wrong_elements() const noexcept { return wrong_elements_; }
+  const std::optional<Wrong>& first() const noexcept { return first_; }
+
+ private:
+  bool same(const std::byte* expected, const std::byte* actual) const noexcept;
+  std::string classify(const Segment& segment, std::uint64_t element,
+                       std::span<const std::byte> run, std::span<const std::byte> expected) const;
+
+  Call call_;
+  Team team_;
+  std::uint64_t iteration_;
+  std::optional<std::uint64_t> last_use_;
+  std::uint32_t tolerance_;
+  std::uint64_t wrong_elements_ = 0;
+  std::optional<Wrong> first_;
+};
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,90 @@
+// Collectives of host memory by MPI, whichever the launcher is of.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/collective/backend.h"
+#include "rdmabench/collective/mpi_module.h"
+#include "rdmabench/memory/buffer.h"
+
+namespace rdmabench::collective {
+
+enum class MpiKind : std::uint8_t { open_mpi, mpich };
+
+/// Which MPI's launcher started this process, by its variables: Open MPI's OMPI_COMM_WORLD_SIZE;
+/// else MPICH's PMI_SIZE or MPI_LOCALNRANKS. None where neither is there. `environment` is
+/// getenv(3).
+std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>& environment);
+
+struct MpiOptions {
+  /// A module to load; "" for librdmabench-mpi-openmpi.so or -mpich.so by the launcher, looked for
+  /// beside the program, in ../lib/rdmabench and where it was installed. The environment's
+  /// RDMABENCH_MPI_MODULE names a file likewise.
+  std::string module{};
+  std::optional<MpiKind> kind{};  ///< instead of the launcher's
+};
+
+/// One at a time in a process: MPI can be initialised once. It cannot be waited for with a deadline
+/// where MPI itself blocks (MPI_Init, MPI_Finalize): see Pulse::Guard.
+class MpiBackend {
+ public:
+  static constexpr std::string_view kName = "mpi";
+
+  explicit MpiBackend(MpiOptions options) : options_(std::move(options)) {}
+  MpiBackend(const MpiBackend&) = delete;
+  MpiBackend& operator=(const MpiBackend&) = delete;
+
+  void open(Team team, Exchange& exchange, Deadline deadline);
+  std::string unsupported(const Call& call) const;
+  Layout layout(const Call& call) const;
+  void prepare(const Call& call, std::uint32_t slots, Deadline deadline);
+  void write(Side side, std::uint32_t slot, std::uint64_t offset, std::span<const std::byte> bytes,
+             Deadline deadline);
+  void read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
+            Deadline deadline);
+
+  bool start(std::uint32_t slot) noexcept {
+    return module_->start(slot, buffer(Side::send, slot), buffer(Side::receive, slot),
+                          error_.data()) == 0;
+  }
+  Progress test() noexcept {
+    int done = 0;
+    if (module_->test(&done, error_.data()) != 0) return Progress::failed;
+    return done != 0 ? Progress::done : Progress::again;
+  }
+
+  std::string failure() const { return error_.data(); }
+  /// Nothing: MPI cannot give up an operation, and MPI_Abort ends all processes at once. The
+  /// process should end without MPI_Finalize.
+  void abort() noexcept {}
+  void close(Deadline deadline);
+  report::Facts facts() const;
+  report::Facts call_facts() const;
+
+ private:
+  void load();
+  std::byte* buffer(Side side, std::uint32_t slot) const noexcept {
+    return buffers_[side == Side::send && !in_place_ ? 0 : 1].data() + slot * stride_;
+  }
+
+  MpiOptions options_;
+  const MpiModule* module_ = nullptr;
+  std::string path_;
+  Team team_;
+  Call call_;
+  bool in_place_ = false;
+  std::uint64_t stride_ = 0;
+  std::array<memory::Buffer, 2> buffers_;
+  std::array<char, kErrorBytes> error_{};
+};
+
+static_assert(Backend<MpiBackend>);
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,78 @@
+// What the stamps of all ranks say: times, who came last, bandwidth.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rdmabench/collective/call.h"
+#include "rdmabench/collective/loop.h"
+#include "rdmabench/collective/star.h"
+#include "rdmabench/measure/statistics.h"
+
+namespace rdmabench::collective {
+
+/// A rank's clock against rank 0's, from before a row to after it.
+struct ClockLine {
+  ClockOffset begin{};
+  ClockOffset end{};
+
+  /// A stamp of the rank's in rank 0's time; between the two comparisons the offset is taken to
+  /// change evenly.
+  double to_rank_0(std::uint64_t stamp_ns) const noexcept;
+  /// Bound: the larger of the two comparisons'.
+  double error_ns() const noexcept;
+};
+
+/// Who keeps the others waiting.
+struct Late {
+  std::uint32_t rank = 0;
+  double share = 0;           ///< of the samples, in which it came last by more than the bound
+  double by_ns = 0;           ///< median of those: how long after the median rank
+  double error_bound_ns = 0;  ///< of a difference between two ranks' clocks
+};
+
+/// How the ranks arrived.
+struct Arrivals {
+  double skew_p50_ns = 0;  ///< from the first rank's arrival to the last one's
+  double skew_max_ns = 0;
+  double error_bound_ns = 0;
+  /// From the last arrival to the last exit, median: what the operation took once all were there.
+  double p50_after_last_ns = 0;
+  std::optional<Late> late{};  ///< one rank that came last in half of the samples or more
+  std::string reason{};        ///< why there is no `late`
+};
+
+/// One rank's own times.
+struct RankTimes {
+  double min_ns = 0;
+  double p50_ns = 0;
+  double max_ns = 0;
+  std::uint64_t came_last = 0;  ///< samples, by more than the bound
+};
+
+struct Numbers {
+  /// Of one operation: each sample is the longest that any rank took, divided by the batch. A rank
+  /// that returns early, as the root of a broadcast, does not make it shorter.
+  measure::LatencySummary time{};
+  std::vector<RankTimes> ranks{};  ///< of one operation
+  Arrivals arrivals{};
+};
+
+/// Bytes per second at this time of one operation: the message over the time.
+double algorithm_bandwidth(const Call& call, std::uint32_t ranks, double time_ns);
+
+/// What the wire carries of it at each rank; none with one rank.
+std::optional<double> bus_bandwidth(const Call& call, std::uint32_t ranks, double time_ns);
+
+/// `samples[rank]` are alike in length, `clocks` one for each rank. The late rank is found by when
+/// ranks came in, never by how long they took: who comes last waits least.
+Numbers judge(const std::vector<std::vector<Stamps>>& samples, const std::vector<ClockLine>& clocks,
+              std::uint32_t batch);
+
+/// Half of the interval of 95 % around the median, relative to it; infinity below 6 samples.
+double uncertainty(std::vector<double> samples);
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,118 @@
+#include "rdmabench/collective/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+namespace rdmabench::collective {
+namespace {
+
+constexpr std::uint64_t kRightInARow = 8;  // elements that end a wrong stretch
+constexpr std::size_t kTelling = 16;       // bytes: fewer may be alike by chance
+
+std::uint64_t bits_of(const std::byte* at, std::size_t bytes) noexcept {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, bytes);
+  return bits;
+}
+
+/// Floating-point numbers as integers in the same order. Source: IEEE 754's order of encodings.
+std::int64_t in_order(std::uint64_t bits, std::size_t bytes) noexcept {
+  const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
+  const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
+  return (bits & sign) != 0 ? -magnitude : magnitude;
+}
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0}; });
+}
+
+bool are_same(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+}  // namespace
+
+Checker::Checker(const Call& call, Team team, std::uint64_t iteration,
+                 std::optional<std::uint64_t> last_use)
+    : call_(call),
+      team_(team),
+      iteration_(iteration),
+      last_use_(last_use),
+      tolerance_(tolerance_ulp(call, team.size)) {}
+
+bool Checker::same(const std::byte* expected, const std::byte* actual) const noexcept {
+  const std::size_t bytes = bytes_of(call_.type);
+  const std::uint64_t a = bits_of(expected, bytes);
+  const std::uint64_t b = bits_of(actual, bytes);
+  if (a == b) return true;
+  if (tolerance_ == 0) return false;
+  const std::int64_t difference = in_order(a, bytes) - in_order(b, bytes);
+  return static_cast<std::uint64_t>(difference < 0 ? -difference : difference) <= tolerance_;
+}
+
+std::string Checker::classify(const Segment& segment, std::uint64_t element,
+                              std::span<const std::byte> run,
+                              std::span<const std::byte> expected) const {
+  if (is_zero(run)) return "zero";
+  std::vector<std::byte> other(run.size());
+  if (run.size() >= kTelling) {
+    Segment moved = segment;
+    moved.first += element;
+    if (last_use_) {
+      make_expected(call_, team_.size, *last_use_, moved, other);
+      if (are_same(run, other)) return "stale";
+    }
+    for (std::uint32_t rank = 0; rank < team_.size; ++rank) {
+      if (!segment.reduced && rank == segment.source) continue;
+      make_input(call_, team_.size, rank, iteration_, moved.first, other);
+      if (are_same(run, other)) return fmt::format("input of rank {}", rank);
+    }
+  }
+  const std::size_t bytes = bytes_of(call_.type);
+  if (run.size() == bytes &&
+      std::popcount(bits_of(run.data(), bytes) ^ bits_of(expected.data(), bytes)) == 1) {
+    return "bit flip";
+  }
+  return "other";
+}
+
+void Checker::add(const Segment& segment, std::uint64_t offset_in_segment,
+                  std::span<const std::byte> actual) {
+  const std::size_t bytes = bytes_of(call_.type);
+  Segment here = segment;
+  here.first += offset_in_segment / bytes;
+  std::vector<std::byte> expected(actual.size());
+  make_expected(call_, team_.size, iteration_, here, expected);
+  if (std::memcmp(expected.data(), actual.data(), actual.size()) == 0) return;
+  std::optional<std::size_t> begin;
+  std::size_t last = 0;  // wrong one of the first stretch
+  bool closed = first_.has_value();
+  for (std::size_t at = 0; at < actual.size(); at += bytes) {
+    if (same(expected.data() + at, actual.data() + at)) {
+      if (begin && at - last > kRightInARow * bytes) closed = true;
+      continue;
+    }
+    ++wrong_elements_;
+    if (closed) continue;
+    if (!begin) begin = at;
+    last = at;
+  }
+  if (!begin) return;
+  const std::size_t length = last + bytes - *begin;
+  const std::span<const std::byte> run = actual.subspan(*begin, length);
+  const std::span<const std::byte> should = std::span(expected).subspan(*begin, length);
+  first_ = Wrong{
+      .iteration = iteration_,
+      .offset_bytes = segment.offset + offset_in_segment + *begin,
+      .run_bytes = length,
+      .pattern = classify(here, *begin / bytes, run, should),
+      .expected = fmt::format("0x{:0{}x}", bits_of(should.data(), bytes), 2 * bytes),
+      .actual = fmt::format("0x{:0{}x}", bits_of(run.data(), bytes), 2 * bytes),
+  };
+}
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,211 @@
+#include "member.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "packing.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::collective {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes that are made or read at once
+
+std::vector<std::string> all_rdma_devices(const std::string& root) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(root + "/sys/class/infiniband", ignored)) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string describe(const Call& call) {
+  return fmt::format("{} of {} {}", name(call.operation), call.count, name(call.type));
+}
+
+}  // namespace
+
+Member::Member(Star& star, Engine& engine, const MemberOptions& options)
+    : star_(star), engine_(engine), options_(options), team_(star.team()) {}
+
+Deadline Member::deadline(std::uint64_t bytes) const {
+  constexpr std::uint64_t kBytesPerSecond = 100'000'000;
+  return Deadline::after(options_.timeout + std::chrono::seconds(bytes / kBytesPerSecond));
+}
+
+void Member::open() {
+  star_.location().enter(Phase::opening);
+  {
+    const Pulse::Guard guard(star_.pulse(), fmt::format("opening {}", engine_.name()), deadline());
+    engine_.open(team_, star_, deadline());
+  }
+  star_.location().enter(Phase::idle);
+  const std::vector<std::string> hosts = star_.all_gather(this_person(team_.rank).host, deadline());
+  const auto here = std::count(hosts.begin(), hosts.end(), hosts[team_.rank]);
+  yields_ = here > sysconf(_SC_NPROCESSORS_ONLN);
+  std::vector<std::string> devices = options_.devices;
+  if (devices == std::vector<std::string>{"all"}) devices = all_rdma_devices(options_.root);
+  watch_.emplace(std::move(devices),
+                 health::WatchOptions{.root = options_.root, .noise = std::chrono::nanoseconds(0)});
+  watch_->begin();
+}
+
+std::string Member::execute(const Order& order, const Starts& starts) {
+  switch (order.what) {
+    case Order::What::row:
+      prepare(order);
+      return {};
+    case Order::What::epoch:
+      return to_text(run(order, starts));
+    case Order::What::clocks:
+      clocks_ = star_.compare_clocks(order.rounds, deadline());
+      return {};
+    case Order::What::end:
+      return end();
+  }
+  return {};
+}
+
+void Member::prepare(const Order& order) {
+  row_ = order;
+  Location& location = star_.location();
+  location.begin_row(order.row, order.call.operation, size_bytes(order.call, team_.size));
+  location.enter(Phase::preparing);
+  if (const std::string why = engine_.unsupported(order.call); !why.empty()) {
+    throw Error(Fault::failed, fmt::format("{}: {}", describe(order.call), why));
+  }
+  layout_ = engine_.layout(order.call);
+  segments_ = segments(order.call, team_);
+  {
+    const Pulse::Guard guard(star_.pulse(), fmt::format("preparing {}", describe(order.call)),
+                             deadline());
+    engine_.prepare(order.call, order.slots, deadline());
+  }
+  last_use_.assign(order.slots, std::nullopt);
+  staging_.resize(std::min<std::size_t>(
+      kPiece, std::max({layout_.send_bytes, layout_.receive_bytes, std::uint64_t{8}})));
+  location.enter(Phase::idle);
+}
+
+/// Inputs of the operations that follow, one in each slot.
+void Member::fill(std::uint64_t operations, std::uint64_t first_iteration) {
+  const Deadline limit = deadline(layout_.send_bytes * operations);
+  const Side side = layout_.in_place ? Side::receive : Side::send;
+  const std::uint32_t element = bytes_of(row_.call.type);
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    const auto slot = static_cast<std::uint32_t>(i);
+    for (std::uint64_t at = 0; at < layout_.send_bytes; at += staging_.size()) {
+      const std::size_t bytes = std::min<std::uint64_t>(staging_.size(), layout_.send_bytes - at);
+      const std::span<std::byte> piece(staging_.data(), bytes);
+      make_input(row_.call, team_.size, team_.rank, first_iteration + i, at / element, piece);
+      engine_.write(side, slot, layout_.send_offset + at, piece, limit);
+    }
+  }
+}
+
+Epoch Member::run(const Order& order, const Starts& starts) {
+  const std::uint64_t operations = order.samples * row_.batch;
+  if (row_.check && operations > row_.slots) {
+    throw Error(Fault::failed,
+                fmt::format("{} operations to check in {} slots", operations, row_.slots));
+  }
+  Location& location = star_.location();
+  location.enter(Phase::filling);
+  location.at(order.first_iteration);
+  star_.pulse().beat();  // before the clock runs: an epoch may be shorter than a beat's interval
+  fill(row_.check ? operations : std::min<std::uint64_t>(operations, row_.slots),
+       order.first_iteration);
+  const Deadline limit = deadline(layout_.send_bytes * operations);
+  star_.gather({}, limit);
+  const std::string text = star_.leads() ? pack_numbers(starts()) : std::string();
+  const auto begin = unpack_numbers(star_.broadcast(text, limit), team_.size);
+  const LoopPlan plan{
+      .batch = row_.batch,
+      .slots = row_.slots,
+      .first_iteration = order.first_iteration,
+      .start_ns = std::min(begin[team_.rank], measure::RawClock::stamp() + 1'000'000'000),
+      .timeout = options_.timeout,
+      .yields = yields_};
+  Epoch epoch;
+  epoch.stamps.resize(order.samples);
+  std::size_t at = 0;
+  location.enter(Phase::running);
+  const LoopEnd ended = engine_.run(plan, epoch.stamps, location, star_.pulse().over(), at);
+  const std::uint64_t iteration = order.first_iteration + at * row_.batch;
+  switch (ended) {
+    case LoopEnd::done:
+      break;
+    case LoopEnd::failed:
+      throw Error(Fault::failed, fmt::format("{}, iteration {}: {}", describe(row_.call), iteration,
+                                             engine_.failure()));
+    case LoopEnd::timed_out:
+      throw Error(Fault::failed,
+                  fmt::format("{}, iteration {} was not done within {:.3g} s", describe(row_.call),
+                              iteration, std::chrono::duration<double>(options_.timeout).count()));
+    case LoopEnd::over:
+      throw Error(Fault::failed, fmt::format("{}, iteration {}: {}", describe(row_.call), iteration,
+                                             star_.pulse().reason()));
+  }
+  location.at(order.first_iteration + operations);
+  location.enter(Phase::checking);
+  if (row_.check) epoch.checked = check_results(operations, order.first_iteration);
+  location.enter(Phase::idle);
+  return epoch;
+}
+
+Checked Member::check_results(std::uint64_t operations, std::uint64_t first_iteration) {
+  Checked checked;
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    check_slot(static_cast<std::uint32_t>(i), first_iteration + i, checked);
+  }
+  return checked;
+}
+
+/// Reads the result in large pieces, whatever its segments are: a copy from a device costs the same
+/// for few bytes as for many.
+void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked) {
+  ++checked.operations;
+  if (layout_.receive_bytes == 0) return;
+  const Deadline limit = deadline(layout_.receive_bytes);
+  Checker checker(row_.call, team_, iteration, last_use_[slot]);
+  auto segment = segments_.begin();
+  for (std::uint64_t at = 0; at < layout_.receive_bytes; at += staging_.size()) {
+    const std::uint64_t end = std::min<std::uint64_t>(at + staging_.size(), layout_.receive_bytes);
+    engine_.read(Side::receive, slot, layout_.receive_offset + at,
+                 std::span(staging_.data(), end - at), limit);
+    for (; segment != segments_.end() && segment->offset < end; ++segment) {
+      const std::uint64_t from = std::max(at, segment->offset);
+      const std::uint64_t to = std::min(end, segment->offset + segment->bytes);
+      if (from < to) {
+        checker.add(*segment, from - segment->offset,
+                    std::span(staging_.data() + (from - at), to - from));
+      }
+      if (segment->offset + segment->bytes > end) break;  // goes on in the next piece
+    }
+  }
+  last_use_[slot] = iteration;
+  if (checker.wrong_elements() == 0) return;
+  ++checked.wrong_operations;
+  checked.wrong_elements += checker.wrong_elements();
+  if (!checked.first) checked.first = checker.first();
+}
+
+std::string Member::end() {
+  RankReport report;
+  report.facts = options_.facts;
+  report.facts.push_back({"yields_while_waiting", yields_});
+  health::RunTruth truth = watch_->end();
+  report.counters = std::move(truth.counters);
+  report.notes = std::move(truth.notes);
+  star_.location().enter(Phase::closing);
+  return to_text(report);
+}
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,375 @@
+// librdmabench-mpi-*.so: collectives by MPI's own non-blocking calls. Source: MPI 3.1, chapter 5.
+//
+// What MPI has no word for is done around it, within the time of the operation: an average is a sum
+// that is divided when it has come, and mulsum scales each input before it is sent. Types that MPI
+// lacks travel as bytes or 16-bit integers, and are combined by operators of our own.
+// The C++ bindings, long gone from MPI.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "rdmabench/collective/mpi_module.h"
+#include "rdmabench/collective/operation.h"
+#include "rdmabench/collective/small_float.h"
+
+namespace rdmabench::collective {
+namespace {
+
+/// Arithmetic on one type; T is what its bits lie in.
+template <class T>
+struct Plain {
+  using Bits = T;
+  using Value = T;
+  static Value load(Bits bits) { return bits; }
+  static Bits store(Value value) { return value; }
+};
+template <class Format, class T>
+struct Small {
+  using Bits = T;
+  using Value = double;
+  static Value load(Bits bits) { return Format::decode(bits); }
+  static Bits store(Value value) { return static_cast<Bits>(Format::encode(value)); }
+};
+
+/// Calls `visit` with the arithmetic of the type.
+template <class Visit>
+void with_type(DataType type, Visit visit) {
+  switch (type) {
+    case DataType::int8:
+      return visit(Plain<std::int8_t>());
+    case DataType::uint8:
+      return visit(Plain<std::uint8_t>());
+    case DataType::int32:
+      return visit(Plain<std::int32_t>());
+    case DataType::uint32:
+      return visit(Plain<std::uint32_t>());
+    case DataType::int64:
+      return visit(Plain<std::int64_t>());
+    case DataType::uint64:
+      return visit(Plain<std::uint64_t>());
+    case DataType::float32:
+      return visit(Plain<float>());
+    case DataType::float64:
+      return visit(Plain<double>());
+    case DataType::half:
+      return visit(Small<Half, std::uint16_t>());
+    case DataType::bfloat16:
+      return visit(Small<Bfloat16, std::uint16_t>());
+    case DataType::f8e4m3:
+      return visit(Small<F8e4m3, std::uint8_t>());
+    case DataType::f8e5m2:
+      return visit(Small<F8e5m2, std::uint8_t>());
+  }
+}
+
+enum class Combine : std::uint8_t { sum, prod, min, max };
+
+template <class Type, Combine kCombine>
+void combine(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
+  const auto* const a = static_cast<const typename Type::Bits*>(in);
+  auto* const b = static_cast<typename Type::Bits*>(inout);
+  for (int i = 0; i < *length; ++i) {
+    const typename Type::Value x = Type::load(a[i]);
+    const typename Type::Value y = Type::load(b[i]);
+    if constexpr (kCombine == Combine::sum) {
+      b[i] = Type::store(x + y);
+    } else if constexpr (kCombine == Combine::prod) {
+      b[i] = Type::store(x * y);
+    } else {
+      b[i] = (kCombine == Combine::min ? x < y : y < x) ? a[i] : b[i];
+    }
+  }
+}
+
+template <class Type>
+std::array<MPI_User_function*, 4> combiners() {
+  return {combine<Type, Combine::sum>, combine<Type, Combine::prod>, combine<Type, Combine::min>,
+          combine<Type, Combine::max>};
+}
+
+MPI_Datatype mpi_type(DataType type) {
+  switch (type) {
+    case DataType::int8:
+      return MPI_INT8_T;
+    case DataType::uint8:
+    case DataType::f8e4m3:
+    case DataType::f8e5m2:
+      return MPI_UINT8_T;
+    case DataType::int32:
+      return MPI_INT32_T;
+    case DataType::uint32:
+      return MPI_UINT32_T;
+    case DataType::int64:
+      return MPI_INT64_T;
+    case DataType::uint64:
+      return MPI_UINT64_T;
+    case DataType::half:
+    case DataType::bfloat16:
+      return MPI_UINT16_T;
+    case DataType::float32:
+      return MPI_FLOAT;
+    case DataType::float64:
+      return MPI_DOUBLE;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+bool is_mpis_own(DataType type) {
+  return is_integer(type) || type == DataType::float32 || type == DataType::float64;
+}
+
+Combine combine_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::prod:
+      return Combine::prod;
+    case Reduction::min:
+      return Combine::min;
+    case Reduction::max:
+      return Combine::max;
+    default:
+      return Combine::sum;
+  }
+}
+
+void scale(DataType type, const void* from, void* to, std::uint64_t count, double by) {
+  with_type(type, [&](auto arithmetic) {
+    using Type = decltype(arithmetic);
+    using Value = typename Type::Value;
+    const auto* const in = static_cast<const typename Type::Bits*>(from);
+    auto* const out = static_cast<typename Type::Bits*>(to);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      out[i] = Type::store(static_cast<Value>(Type::load(in[i]) * static_cast<Value>(by)));
+    }
+  });
+}
+
+void divide(DataType type, void* at, std::uint64_t count, int by) {
+  with_type(type, [&](auto arithmetic) {
+    using Type = decltype(arithmetic);
+    using Value = typename Type::Value;
+    auto* const out = static_cast<typename Type::Bits*>(at);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      out[i] = Type::store(static_cast<Value>(Type::load(out[i]) / static_cast<Value>(by)));
+    }
+  });
+}
+
+int fail(int code, const char* what, char* error) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) text[0] = '\0';
+  std::snprintf(error, kErrorBytes, "%s: %s", what, text.data());
+  return 1;
+}
+
+class State {
+ public:
+  int init(std::uint32_t* rank, std::uint32_t* size, char* error) {
+    int given = 0;
+    int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
+    if (code != MPI_SUCCESS) return fail(code, "MPI_Init_thread", error);
+    code = MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+    if (code != MPI_SUCCESS) return fail(code, "MPI_Comm_dup", error);
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    *rank = static_cast<std::uint32_t>(rank_);
+    *size = static_cast<std::uint32_t>(size_);
+    int length = 0;
+    MPI_Get_library_version(library_.data(), &length);
+    if (char* const end = std::strpbrk(library_.data(), "\n\t"); end != nullptr) *end = '\0';
+    return 0;
+  }
+
+  int finalize(char* error) {
+    free_operator();
+    const int code = MPI_Finalize();
+    return code == MPI_SUCCESS ? 0 : fail(code, "MPI_Finalize", error);
+  }
+
+  int prepare(const MpiCall* call, char* error) {
+    free_operator();
+    call_ = *call;
+    type_ = static_cast<DataType>(call->type);
+    reduction_ = static_cast<Reduction>(call->reduction);
+    reduces_ = reduces(static_cast<Operation>(call->operation));
+    requests_.assign(std::size_t{2} * call->slots, MPI_REQUEST_NULL);
+    results_.assign(call->slots, nullptr);
+    scaled_.clear();
+    const auto size = static_cast<std::size_t>(size_);
+    const auto ints = [&](const std::uint64_t* numbers, std::vector<int>& out) {
+      out.clear();
+      for (std::size_t i = 0; numbers != nullptr && i < size; ++i) {
+        out.push_back(static_cast<int>(numbers[i]));
+      }
+    };
+    ints(call->send_counts, send_counts_);
+    ints(call->send_offsets, send_offsets_);
+    ints(call->receive_counts, receive_counts_);
+    ints(call->receive_offsets, receive_offsets_);
+    if (!reduces_) return 0;
+    inputs_ = call->count;
+    if (operation() == Operation::reduce_scatter) inputs_ *= size;
+    if (reduction_ == Reduction::mulsum && call->in_place == 0) {
+      scaled_.resize(call->slots * inputs_ * bytes_of(type_));
+    }
+    return make_operator(error);
+  }
+
+  int start(std::uint32_t slot, void* send, void* receive, char* error) {
+    if (reduces_ && reduction_ == Reduction::mulsum) send = scaled(slot, send);
+    results_[slot] = receive;
+    const int code = post(send, receive, &requests_[std::size_t{2} * slot]);
+    return code == MPI_SUCCESS ? 0 : fail(code, "MPI", error);
+  }
+
+  int test(int* done, char* error) {
+    const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), done,
+                                 MPI_STATUSES_IGNORE);
+    if (code != MPI_SUCCESS) return fail(code, "MPI_Testall", error);
+    if (*done != 0 && reduces_ && reduction_ == Reduction::avg) average();
+    return 0;
+  }
+
+  const char* library() const { return library_.data(); }
+
+ private:
+  Operation operation() const { return static_cast<Operation>(call_.operation); }
+
+  void free_operator() {
+    if (own_operator_) MPI_Op_free(&operator_);
+    own_operator_ = false;
+  }
+
+  int make_operator(char* error) {
+    const Combine combine = combine_of(reduction_);
+    if (is_mpis_own(type_)) {
+      const std::array<MPI_Op, 4> all = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
+      operator_ = all[static_cast<std::size_t>(combine)];
+      return 0;
+    }
+    int code = MPI_SUCCESS;
+    with_type(type_, [&](auto arithmetic) {
+      using Type = decltype(arithmetic);
+      code = MPI_Op_create(combiners<Type>()[static_cast<std::size_t>(combine)], 1, &operator_);
+    });
+    own_operator_ = code == MPI_SUCCESS;
+    return own_operator_ ? 0 : fail(code, "MPI_Op_create", error);
+  }
+
+  void* scaled(std::uint32_t slot, void* send) {
+    const double by = mulsum_scalar(static_cast<std::uint32_t>(rank_));
+    void* to = scaled_.empty() ? send : scaled_.data() + slot * inputs_ * bytes_of(type_);
+    scale(type_, send, to, inputs_, by);
+    return to;
+  }
+
+  void average() {
+    const bool here = operation() != Operation::reduce || is_root();
+    for (void*& result : results_) {
+      if (result != nullptr && here) divide(type_, result, call_.count, size_);
+      result = nullptr;
+    }
+  }
+
+  bool is_root() const { return static_cast<int>(call_.root) == rank_; }
+
+  int post(void* send, void* receive, MPI_Request* request) {
+    const int count = static_cast<int>(call_.count);
+    const int root = static_cast<int>(call_.root);
+    const MPI_Datatype type = mpi_type(type_);
+    const bool in_place = call_.in_place != 0;
+    const void* const input = in_place ? MPI_IN_PLACE : send;
+    switch (operation()) {
+      case Operation::all_reduce:
+        return MPI_Iallreduce(input, receive, count, type, operator_, comm_, request);
+      case Operation::reduce:
+        return MPI_Ireduce(in_place && !is_root() ? receive : input, receive, count, type,
+                           operator_, root, comm_, request);
+      case Operation::reduce_scatter:
+        return MPI_Ireduce_scatter_block(input, receive, count, type, operator_, comm_, request);
+      case Operation::broadcast:
+        return MPI_Ibcast(is_root() && !in_place ? send : receive, count, type, root, comm_,
+                          request);
+      case Operation::all_gather:
+        return MPI_Iallgather(input, count, type, receive, count, type, comm_, request);
+      case Operation::gather:
+        return MPI_Igather(in_place && !is_root() ? receive : input, count, type, receive, count,
+                           type, root, comm_, request);
+      case Operation::scatter:
+        return MPI_Iscatter(in_place ? receive : send, count, type,
+                            in_place && is_root() ? MPI_IN_PLACE : receive, count, type, root,
+                            comm_, request);
+      case Operation::all_to_all:
+        return MPI_Ialltoall(input, count, type, receive, count, type, comm_, request);
+      case Operation::all_to_all_v:
+        return MPI_Ialltoallv(send, send_counts_.data(), send_offsets_.data(), type, receive,
+                              receive_counts_.data(), receive_offsets_.data(), type, comm_,
+                              request);
+      case Operation::send_receive: {
+        const int to = (rank_ + 1) % size_;
+        const int from = (rank_ + size_ - 1) % size_;
+        const int code = MPI_Irecv(receive, count, type, from, 0, comm_, request);
+        return code != MPI_SUCCESS ? code : MPI_Isend(send, count, type, to, 0, comm_, request + 1);
+      }
+    }
+    return MPI_ERR_OP;
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library_{};
+  MpiCall call_{};
+  DataType type_{};
+  Reduction reduction_{};
+  bool reduces_ = false;
+  std::uint64_t inputs_ = 0;
+  MPI_Op operator_ = MPI_OP_NULL;
+  bool own_operator_ = false;
+  std::vector<MPI_Request> requests_;
+  std::vector<void*> results_;  // by slot, where one is outstanding
+  std::vector<std::byte> scaled_;
+  std::vector<int> send_counts_;
+  std::vector<int> send_offsets_;
+  std::vector<int> receive_counts_;
+  std::vector<int> receive_offsets_;
+};
+
+State& state() {
+  static State state;
+  return state;
+}
+
+}  // namespace
+}  // namespace rdmabench::collective
+
+extern "C" __attribute__((visibility("default"))) const rdmabench::collective::MpiModule*
+rdmabench_mpi_module() {
+  using namespace rdmabench::collective;
+  static const MpiModule module = {
+    .version = kMpiModuleVersion,
+#if defined(OPEN_MPI)
+    .name = "Open MPI",
+#else
+    .name = "MPICH",
+#endif
+    .library = state().library(),
+    .init = [](std::uint32_t* rank, std::uint32_t* size,
+               char* error) { return state().init(rank, size, error); },
+    .finalize = [](char* error) { return state().finalize(error); },
+    .prepare = [](const MpiCall* call, char* error) { return state().prepare(call, error); },
+    .start = [](std::uint32_t slot, void* send, void* receive,
+                char* error) { return state().start(slot, send, receive, error); },
+    .test = [](int* done, char* error) { return state().test(done, error); },
+    .abort_all = [] { MPI_Abort(MPI_COMM_WORLD, 1); },
+  };
+  return &module;
+}

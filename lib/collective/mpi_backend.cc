@@ -1,0 +1,214 @@
+#include "rdmabench/collective/mpi_backend.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+
+namespace rdmabench::collective {
+namespace {
+
+constexpr const char* kFileOf[] = {"librdmabench-mpi-openmpi.so", "librdmabench-mpi-mpich.so"};
+
+const char* file_of(MpiKind kind) {
+  return kFileOf[static_cast<std::size_t>(kind)];
+}
+
+bool is_set(const std::function<const char*(const char*)>& environment, const char* name) {
+  const char* const value = environment(name);
+  return value != nullptr && *value != '\0';
+}
+
+std::vector<std::string> folders() {
+  std::error_code ignored;
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  return {program, program / "../lib/rdmabench", RDMABENCH_MODULE_FOLDER};
+}
+
+std::vector<std::string> candidates(const MpiOptions& options) {
+  const char* const named = std::getenv("RDMABENCH_MPI_MODULE");
+  if (!options.module.empty()) return {options.module};
+  if (named != nullptr && *named != '\0') return {named};
+  std::vector<MpiKind> kinds{MpiKind::open_mpi, MpiKind::mpich};
+  const auto by_launcher =
+      launched_by([](const char* name) -> const char* { return std::getenv(name); });
+  if (by_launcher) kinds = {*by_launcher};
+  if (options.kind) kinds = {*options.kind};
+  std::vector<std::string> paths;
+  for (const MpiKind kind : kinds) {
+    for (const std::string& folder : folders()) paths.push_back(folder + "/" + file_of(kind));
+  }
+  return paths;
+}
+
+}  // namespace
+
+std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>& environment) {
+  if (is_set(environment, "OMPI_COMM_WORLD_SIZE")) return MpiKind::open_mpi;
+  if (is_set(environment, "PMI_SIZE") || is_set(environment, "MPI_LOCALNRANKS")) {
+    return MpiKind::mpich;
+  }
+  return std::nullopt;
+}
+
+/// The module stays loaded: MPI's libraries cannot be taken out of a process again.
+void MpiBackend::load() {
+  std::string excuses;
+  for (const std::string& path : candidates(options_)) {
+    if (path.find('/') != std::string::npos && !std::filesystem::exists(path)) {
+      excuses += fmt::format("\n  {}: no such file", path);
+      continue;
+    }
+    // Open MPI's own plugins look for its symbols among all that are loaded.
+    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) {
+      excuses += fmt::format("\n  {}", dlerror());
+      continue;
+    }
+    const auto entry = reinterpret_cast<MpiModuleEntry>(dlsym(library, kMpiModuleSymbol));
+    const MpiModule* const module = entry == nullptr ? nullptr : entry();
+    if (module == nullptr || module->version != kMpiModuleVersion) {
+      excuses += fmt::format("\n  {}: no module of this version", path);
+      continue;
+    }
+    module_ = module;
+    path_ = path;
+    return;
+  }
+  throw Error(Fault::unavailable, fmt::format("no module for MPI. Looked for:{}", excuses),
+              "Build where libopenmpi-dev or libmpich-dev is there, or name a module by "
+              "RDMABENCH_MPI_MODULE.");
+}
+
+void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
+  team_ = team;
+  load();
+  // One MPI for all: two that meet in MPI_Init wait for each other without an end.
+  const std::vector<std::string> names = exchange.all_gather(module_->name, deadline);
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    if (names[rank] != module_->name) {
+      throw Error(Fault::usage,
+                  fmt::format("rank {} has {}, rank {} has {}", team.rank, module_->name, rank,
+                              names[rank]),
+                  "Start all ranks by one MPI's mpirun, or give --mpi.");
+    }
+  }
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  if (module_->init(&rank, &size, error_.data()) != 0) {
+    throw Error(Fault::failed, fmt::format("{}: {}", module_->name, error_.data()));
+  }
+  if (size != team.size || rank != team.rank) {
+    throw Error(Fault::usage,
+                fmt::format("this is rank {} of {} by the launcher, but rank {} of {} of {}'s "
+                            "MPI_COMM_WORLD",
+                            team.rank, team.size, rank, size, module_->name),
+                "The mpirun that started this is not that of the MPI which was loaded: start it by "
+                "that one's, or choose with --mpi.");
+  }
+}
+
+std::string MpiBackend::unsupported(const Call& call) const {
+  constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
+  const std::uint64_t elements = size_bytes(call, team_.size) / bytes_of(call.type);
+  if (elements > kMost) {
+    return fmt::format("{} elements: an MPI count is an int, of {} at most", elements, kMost);
+  }
+  if (call.in_place &&
+      (call.operation == Operation::all_to_all_v || call.operation == Operation::send_receive)) {
+    return fmt::format("MPI has no non-blocking {} in place for what differs between two ranks",
+                       name(call.operation));
+  }
+  return "";
+}
+
+Layout MpiBackend::layout(const Call& call) const {
+  Layout layout = nccl_layout(call, team_);
+  // In place, MPI leaves the result of a reduce_scatter at the buffer's beginning ...
+  if (call.operation == Operation::reduce_scatter) layout.receive_offset = 0;
+  // ... and the one buffer of a broadcast's root is its input.
+  if (call.operation == Operation::broadcast && !call.in_place && team_.rank == call.root) {
+    layout.receive_bytes = 0;
+  }
+  if (call.operation == Operation::all_to_all && call.in_place) layout.send_offset = 0;
+  return layout;
+}
+
+void MpiBackend::prepare(const Call& call, std::uint32_t slots, Deadline /*deadline*/) {
+  call_ = call;
+  const Layout place = layout(call);
+  in_place_ = place.in_place;
+  const std::uint64_t largest = std::max(
+      {place.in_place ? place.buffer_bytes() : std::max(place.send_bytes, place.receive_bytes),
+       std::uint64_t{1}});
+  stride_ = memory::slot_stride(largest);
+  for (memory::Buffer& buffer : buffers_) {
+    if (buffer.size() < stride_ * slots) buffer = memory::Buffer(stride_ * slots);
+  }
+  const Parts sent = parts_sent(call, team_);
+  const Parts received = parts_received(call, team_);
+  const bool uneven = call.operation == Operation::all_to_all_v;
+  const MpiCall mpi{.operation = static_cast<std::uint32_t>(call.operation),
+                    .type = static_cast<std::uint32_t>(call.type),
+                    .reduction = static_cast<std::uint32_t>(call.reduction),
+                    .root = call.root,
+                    .in_place = call.in_place ? 1U : 0U,
+                    .slots = slots,
+                    .count = call.count,
+                    .send_counts = uneven ? sent.counts.data() : nullptr,
+                    .send_offsets = uneven ? sent.offsets.data() : nullptr,
+                    .receive_counts = uneven ? received.counts.data() : nullptr,
+                    .receive_offsets = uneven ? received.offsets.data() : nullptr};
+  if (module_->prepare(&mpi, error_.data()) != 0) {
+    throw Error(Fault::failed, fmt::format("{}: {}", module_->name, error_.data()));
+  }
+}
+
+void MpiBackend::write(Side side, std::uint32_t slot, std::uint64_t offset,
+                       std::span<const std::byte> bytes, Deadline /*deadline*/) {
+  std::memcpy(buffer(side, slot) + offset, bytes.data(), bytes.size());
+}
+
+void MpiBackend::read(Side side, std::uint32_t slot, std::uint64_t offset,
+                      std::span<std::byte> bytes, Deadline /*deadline*/) {
+  std::memcpy(bytes.data(), buffer(side, slot) + offset, bytes.size());
+}
+
+void MpiBackend::close(Deadline /*deadline*/) {
+  if (module_->finalize(error_.data()) != 0) {
+    throw Error(Fault::failed, fmt::format("{}: {}", module_->name, error_.data()));
+  }
+}
+
+report::Facts MpiBackend::facts() const {
+  return {{"mpi", std::string(module_->name)},
+          {"mpi_version", std::string(module_->library)},
+          {"mpi_module", std::filesystem::path(path_).filename().string()},
+          {"memory", std::string("host")}};
+}
+
+report::Facts MpiBackend::call_facts() const {
+  report::Facts facts;
+  if (!reduces(call_.operation)) return facts;
+  const bool own =
+      is_integer(call_.type) || call_.type == DataType::float32 || call_.type == DataType::float64;
+  if (!own) facts.push_back({"operator", std::string("of this program: MPI lacks the type")});
+  if (call_.reduction == Reduction::avg) {
+    facts.push_back({"average", std::string("MPI's sum, divided within the time")});
+  }
+  if (call_.reduction == Reduction::mulsum) {
+    facts.push_back({"mulsum", std::string("inputs scaled within the time, then MPI's sum")});
+  }
+  return facts;
+}
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,153 @@
+#include "rdmabench/collective/numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "rdmabench/measure/samples.h"
+
+namespace rdmabench::collective {
+namespace {
+
+/// Of one rank: by how much it came last, where it did.
+using Lags = std::vector<std::vector<double>>;
+
+struct Arrived {
+  std::vector<double> skews{};
+  std::vector<double> after_last{};
+  Lags lags{};  // by rank
+};
+
+/// The bound of a difference: of the two clocks that are known least.
+double bound_of_difference(const std::vector<ClockLine>& clocks) {
+  double first = 0;
+  double second = 0;
+  for (const ClockLine& clock : clocks) {
+    const double error = clock.error_ns();
+    if (error > first) {
+      second = std::exchange(first, error);
+    } else {
+      second = std::max(second, error);
+    }
+  }
+  return first + second;
+}
+
+Arrived arrivals_of(const std::vector<std::vector<Stamps>>& samples,
+                    const std::vector<ClockLine>& clocks, double bound) {
+  const std::size_t ranks = samples.size();
+  Arrived all;
+  all.lags.resize(ranks);
+  std::vector<double> came(ranks);
+  std::vector<double> sorted(ranks);
+  for (std::size_t i = 0; i < samples.front().size(); ++i) {
+    double last_exit = -std::numeric_limits<double>::infinity();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      came[rank] = clocks[rank].to_rank_0(samples[rank][i].enter_ns);
+      last_exit = std::max(last_exit, clocks[rank].to_rank_0(samples[rank][i].exit_ns));
+    }
+    sorted = came;
+    std::sort(sorted.begin(), sorted.end());
+    all.skews.push_back(sorted.back() - sorted.front());
+    all.after_last.push_back(last_exit - sorted.back());
+    const double lag = sorted.back() - sorted[(ranks - 1) / 2];
+    if (lag <= bound) continue;
+    const auto last = std::max_element(came.begin(), came.end()) - came.begin();
+    all.lags[static_cast<std::size_t>(last)].push_back(lag);
+  }
+  return all;
+}
+
+Arrivals judge_arrivals(const Arrived& all, std::size_t samples, double bound) {
+  Arrivals arrivals;
+  arrivals.error_bound_ns = bound;
+  arrivals.skew_p50_ns = measure::median(all.skews);
+  arrivals.skew_max_ns = *std::max_element(all.skews.begin(), all.skews.end());
+  arrivals.p50_after_last_ns = measure::median(all.after_last);
+  const auto most =
+      std::max_element(all.lags.begin(), all.lags.end(),
+                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  const double share = static_cast<double>(most->size()) / static_cast<double>(samples);
+  if (most->empty()) {
+    arrivals.reason = "no rank came later than the clocks can tell";
+  } else if (share < 0.5) {
+    arrivals.reason = "no rank came last in half of the samples";
+  } else {
+    arrivals.late = Late{.rank = static_cast<std::uint32_t>(most - all.lags.begin()),
+                         .share = share,
+                         .by_ns = measure::median(*most),
+                         .error_bound_ns = bound};
+  }
+  return arrivals;
+}
+
+}  // namespace
+
+double ClockLine::to_rank_0(std::uint64_t stamp_ns) const noexcept {
+  const auto stamp = static_cast<double>(stamp_ns);
+  const double here = stamp - begin.offset_ns;
+  const double span = static_cast<double>(end.at_ns) - static_cast<double>(begin.at_ns);
+  if (span <= 0) return here;
+  const double along = std::clamp((here - static_cast<double>(begin.at_ns)) / span, 0.0, 1.0);
+  return stamp - (begin.offset_ns + along * (end.offset_ns - begin.offset_ns));
+}
+
+double ClockLine::error_ns() const noexcept {
+  return std::max(begin.error_ns, end.error_ns);
+}
+
+double algorithm_bandwidth(const Call& call, std::uint32_t ranks, double time_ns) {
+  return static_cast<double>(size_bytes(call, ranks)) / time_ns * 1e9;
+}
+
+std::optional<double> bus_bandwidth(const Call& call, std::uint32_t ranks, double time_ns) {
+  if (ranks < 2) return std::nullopt;
+  return algorithm_bandwidth(call, ranks, time_ns) * bus_factor(call.operation, ranks);
+}
+
+Numbers judge(const std::vector<std::vector<Stamps>>& samples, const std::vector<ClockLine>& clocks,
+              std::uint32_t batch) {
+  Numbers numbers;
+  const std::size_t count = samples.front().size();
+  std::vector<measure::Ticks> longest(count, 0);
+  for (const std::vector<Stamps>& rank : samples) {
+    std::vector<double> own;
+    own.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t took = rank[i].exit_ns - rank[i].enter_ns;
+      longest[i] = std::max(longest[i], took);
+      own.push_back(static_cast<double>(took) / batch);
+    }
+    const auto [least, most] = std::minmax_element(own.begin(), own.end());
+    numbers.ranks.push_back({.min_ns = *least, .p50_ns = measure::median(own), .max_ns = *most});
+  }
+  measure::LatencyRecorder recorder;
+  recorder.add(longest);
+  numbers.time = recorder.summary(1.0 / batch);
+  if (samples.size() < 2) {
+    numbers.arrivals.reason = "there is one rank";
+    return numbers;
+  }
+  const double bound = bound_of_difference(clocks);
+  const Arrived all = arrivals_of(samples, clocks, bound);
+  numbers.arrivals = judge_arrivals(all, count, bound);
+  for (std::size_t rank = 0; rank < samples.size(); ++rank) {
+    numbers.ranks[rank].came_last = all.lags[rank].size();
+  }
+  return numbers;
+}
+
+double uncertainty(std::vector<double> samples) {
+  constexpr std::size_t kFewest = 6;
+  if (samples.size() < kFewest) return std::numeric_limits<double>::infinity();
+  std::sort(samples.begin(), samples.end());
+  const measure::RankInterval interval = measure::median_interval(samples.size());
+  const double median = samples[(samples.size() - 1) / 2];
+  return median > 0 ? (samples[interval.high] - samples[interval.low]) / 2 / median
+                    : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace rdmabench::collective

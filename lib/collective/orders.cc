@@ -1,0 +1,178 @@
+#include "orders.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "packing.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/fields.h"
+#include "rdmabench/control/printable.h"
+
+namespace rdmabench::collective {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxWord = 256;
+constexpr std::size_t kMaxText = 1000;
+constexpr std::size_t kMaxCounters = 4096;
+constexpr std::uint64_t kMost = ~std::uint64_t{0};
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+template <class E>
+E get_enum(const nlohmann::json& json, std::string_view key, std::size_t count) {
+  return static_cast<E>(control::get_uint(json, key, 0, count - 1));
+}
+
+std::string get_word(const nlohmann::json& json, std::string_view key, std::size_t most) {
+  return control::printable(control::get_string(json, key, most));
+}
+
+report::Facts facts_from(const nlohmann::json& json) {
+  report::Facts facts;
+  for (const nlohmann::json& one : control::get_list(json, "facts", kMaxWord)) {
+    if (!one.is_object()) throw Error(Fault::failed, "a fact that is no object");
+    facts.push_back({get_word(one, "name", kMaxWord), get_word(one, "value", kMaxText)});
+  }
+  return facts;
+}
+
+/// As text: a rank's facts are words for people.
+std::string value_of(const report::Fact& fact) {
+  return std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value);
+}
+
+}  // namespace
+
+std::string to_text(const Order& order) {
+  const Call& call = order.call;
+  return dump({{"what", static_cast<unsigned>(order.what)},
+               {"operation", static_cast<unsigned>(call.operation)},
+               {"type", static_cast<unsigned>(call.type)},
+               {"reduction", static_cast<unsigned>(call.reduction)},
+               {"root", call.root},
+               {"count", call.count},
+               {"in_place", call.in_place},
+               {"row", order.row},
+               {"slots", order.slots},
+               {"batch", order.batch},
+               {"check", order.check},
+               {"samples", order.samples},
+               {"first_iteration", order.first_iteration},
+               {"rounds", order.rounds}});
+}
+
+Order parse_order(std::string_view text) {
+  using control::get_uint;
+  const nlohmann::json json = control::parse_object(text, "order");
+  Order order;
+  order.what = get_enum<Order::What>(json, "what", 4);
+  order.call = {.operation = get_enum<Operation>(json, "operation", kOperations),
+                .type = get_enum<DataType>(json, "type", kDataTypes),
+                .reduction = get_enum<Reduction>(json, "reduction", kReductions),
+                .root = get_uint<std::uint32_t>(json, "root"),
+                .count = get_uint(json, "count", 1, kMost),
+                .in_place = control::get_bool(json, "in_place")};
+  order.row = get_uint<std::uint32_t>(json, "row");
+  order.slots = get_uint<std::uint32_t>(json, "slots", 1, kMaxBatch);
+  order.batch = get_uint<std::uint32_t>(json, "batch", 1, order.slots);
+  order.check = control::get_bool(json, "check");
+  order.samples = get_uint(json, "samples", 0, kMaxSamplesAtOnce);
+  order.first_iteration = get_uint(json, "first_iteration", 0, kMost);
+  order.rounds = get_uint<std::uint32_t>(json, "rounds", 0, 1000);
+  return order;
+}
+
+std::string to_text(const Epoch& epoch) {
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(2 * epoch.stamps.size());
+  for (const Stamps& stamp : epoch.stamps) {
+    numbers.push_back(stamp.enter_ns);
+    numbers.push_back(stamp.exit_ns);
+  }
+  const Checked& checked = epoch.checked;
+  Json json = {{"operations", checked.operations},
+               {"wrong_operations", checked.wrong_operations},
+               {"wrong_elements", checked.wrong_elements},
+               {"wrong", checked.first.has_value()}};
+  if (checked.first) {
+    const Wrong& first = *checked.first;
+    json.update({{"iteration", first.iteration},
+                 {"offset_bytes", first.offset_bytes},
+                 {"run_bytes", first.run_bytes},
+                 {"pattern", first.pattern},
+                 {"expected", first.expected},
+                 {"actual", first.actual}});
+  }
+  return pack({pack_numbers(numbers), dump(json)});
+}
+
+Epoch parse_epoch(std::string_view text, std::uint64_t samples) {
+  const std::vector<std::string> parts = unpack(text, 2);
+  Epoch epoch;
+  const std::vector<std::uint64_t> numbers = unpack_numbers(parts[0], 2 * samples);
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    epoch.stamps.push_back({.enter_ns = numbers[i], .exit_ns = numbers[i + 1]});
+    if (numbers[i + 1] < numbers[i])
+      throw Error(Fault::failed, "a sample that ends before it begins");
+  }
+  const nlohmann::json json = control::parse_object(parts[1], "answer");
+  const auto number = [&](std::string_view key) { return control::get_uint(json, key, 0, kMost); };
+  epoch.checked = {.operations = number("operations"),
+                   .wrong_operations = number("wrong_operations"),
+                   .wrong_elements = number("wrong_elements")};
+  if (!control::get_bool(json, "wrong")) return epoch;
+  epoch.checked.first = Wrong{.iteration = number("iteration"),
+                              .offset_bytes = number("offset_bytes"),
+                              .run_bytes = number("run_bytes"),
+                              .pattern = get_word(json, "pattern", kMaxWord),
+                              .expected = get_word(json, "expected", kMaxWord),
+                              .actual = get_word(json, "actual", kMaxWord)};
+  return epoch;
+}
+
+std::string to_text(const RankReport& report) {
+  Json facts = Json::array();
+  for (const report::Fact& fact : report.facts) {
+    facts.push_back({{"name", fact.name}, {"value", value_of(fact)}});
+  }
+  Json counters = Json::array();
+  for (const report::Counter& counter : report.counters) {
+    counters.push_back({{"device", counter.device},
+                        {"name", counter.name},
+                        {"kind", counter.kind},
+                        {"source", counter.source},
+                        {"known", counter.change.has_value()},
+                        {"change", counter.change.value_or(0)},
+                        {"at_least", counter.at_least}});
+  }
+  return dump({{"facts", facts}, {"counters", counters}, {"notes", report.notes}});
+}
+
+RankReport parse_rank_report(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "report of a rank");
+  RankReport report;
+  report.facts = facts_from(json);
+  for (const nlohmann::json& one : control::get_list(json, "counters", kMaxCounters)) {
+    if (!one.is_object()) throw Error(Fault::failed, "a counter that is no object");
+    report::Counter counter{.device = get_word(one, "device", kMaxWord),
+                            .name = get_word(one, "name", kMaxWord),
+                            .kind = get_word(one, "kind", kMaxWord),
+                            .source = get_word(one, "source", kMaxWord),
+                            .change = control::get_uint(one, "change", 0, kMost),
+                            .at_least = control::get_bool(one, "at_least")};
+    if (!control::get_bool(one, "known")) counter.change.reset();
+    report.counters.push_back(std::move(counter));
+  }
+  for (const nlohmann::json& one : control::get_list(json, "notes", kMaxWord)) {
+    if (one.is_string()) report.notes.push_back(control::printable(one.get<std::string>()));
+  }
+  return report;
+}
+
+}  // namespace rdmabench::collective

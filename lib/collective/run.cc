@@ -1,0 +1,49 @@
+#include "rdmabench/collective/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orders.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::collective {
+namespace {
+
+void refuse(const std::string& what, const std::string& remedy) {
+  throw Error(Fault::usage, what, remedy);
+}
+
+}  // namespace
+
+void check(const Plan& plan, std::uint32_t ranks) {
+  if (plan.calls.empty()) refuse("nothing to measure", "Name an operation and a size.");
+  if (plan.batch == 0 || plan.batch > kMaxBatch) {
+    refuse(fmt::format("a batch of {}", plan.batch), fmt::format("Take 1 to {}.", kMaxBatch));
+  }
+  if (plan.iterations > kMaxSamples) {
+    refuse(fmt::format("{} iterations", plan.iterations),
+           fmt::format("Every sample is kept: take {} at most.", kMaxSamples));
+  }
+  if (plan.precision <= 0 || plan.precision >= 1) {
+    refuse(fmt::format("a precision of {}", plan.precision), "Take more than 0 and less than 1.");
+  }
+  if (plan.budget.count() <= 0 || plan.timeout < std::chrono::milliseconds(100)) {
+    refuse("a time that is too short", "Give a row some time, and a wait 100 ms or more.");
+  }
+  for (const Call& call : plan.calls) {
+    if (call.count == 0) refuse("a call of no elements", "Take 1 or more.");
+    if (has_root(call.operation) && call.root >= ranks) {
+      refuse(fmt::format("rank {} as root of {}", call.root, name(call.operation)),
+             fmt::format("There are the ranks 0 to {}.", ranks - 1));
+    }
+  }
+}
+
+bool failed(const Run& run) {
+  return !run.error.empty() || std::any_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
+    return row.results.wrong_operations > 0;
+  });
+}
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "rdmabench/base/units.h"
+#include "rdmabench/collective/text.h"
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::collective {
+namespace {
+
+using report::TextTable;
+
+std::string microseconds(double ns) {
+  return fmt::format("{:.2f}", ns / 1e3);
+}
+
+std::string gigabytes(double bytes_per_s) {
+  return fmt::format("{:.3g}", bytes_per_s / 1e9);
+}
+
+std::string words(const report::Facts& facts) {
+  std::vector<std::string> parts;
+  for (const report::Fact& fact : facts) {
+    parts.push_back(
+        fact.name + " " +
+        std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string subject(const Row& row) {
+  return fmt::format("{} of {}{}", name(row.call.operation), format_size(row.size_bytes),
+                     row.call.in_place ? " in place" : "");
+}
+
+std::vector<std::string> cells(const Row& row) {
+  const Call& call = row.call;
+  std::vector<std::string> all = {std::string(name(call.operation)),
+                                  format_size(row.size_bytes),
+                                  fmt::format("{}", call.count),
+                                  std::string(name(call.type)),
+                                  reduces(call.operation) ? std::string(name(call.reduction)) : "-",
+                                  has_root(call.operation) ? fmt::format("{}", call.root) : "-",
+                                  call.in_place ? "in" : "out"};
+  if (!row.skipped.empty()) return all;
+  const measure::LatencySummary& time = row.numbers.time;
+  const auto& late = row.numbers.arrivals.late;
+  const std::vector<std::string> measured = {
+      fmt::format("{}", row.iterations),
+      microseconds(time.p50_ns),
+      time.supports(99) ? microseconds(time.p99_ns) : "-",
+      gigabytes(row.algorithm_bytes_per_s),
+      row.bus_bytes_per_s ? gigabytes(*row.bus_bytes_per_s) : "n/a",
+      row.checked ? fmt::format("{}", row.results.wrong_elements) : "n/a",
+      late ? fmt::format("{} +{}", late->rank, microseconds(late->by_ns)) : "-"};
+  all.insert(all.end(), measured.begin(), measured.end());
+  return all;
+}
+
+/// What the cells have no room for.
+std::string remarks(const Run& run) {
+  std::string text;
+  std::string bus_reason;
+  for (const Row& row : run.rows) {
+    if (!row.skipped.empty()) {
+      text +=
+          fmt::format("{}, {}: not measured: {}\n", subject(row), name(row.call.type), row.skipped);
+    }
+    if (row.first_wrong) {
+      const Wrong& wrong = row.first_wrong->wrong;
+      text += fmt::format(
+          "WRONG: {}, {}: rank {}, iteration {}, at byte {} for {} bytes: {} (expected {}, got {}); "
+          "{} elements in {} of {} results\n",
+          subject(row), name(row.call.type), row.first_wrong->rank, wrong.iteration,
+          wrong.offset_bytes, wrong.run_bytes, wrong.pattern, wrong.expected, wrong.actual,
+          row.results.wrong_elements, row.results.wrong_operations, row.results.operations);
+    }
+    if (!row.converged) {
+      text += fmt::format("{}: the time ran out before the median was known\n", subject(row));
+    }
+    bus_reason = row.bus_reason.empty() ? bus_reason : row.bus_reason;
+  }
+  if (!bus_reason.empty()) text += fmt::format("busbw n/a: {}\n", bus_reason);
+  return text;
+}
+
+std::string late_ranks(const Run& run) {
+  std::string text;
+  for (const Row& row : run.rows) {
+    const auto& late = row.numbers.arrivals.late;
+    if (!late || late->by_ns < 0.1 * row.numbers.time.p50_ns) continue;
+    const std::string host =
+        late->rank < run.ranks.size() ? run.ranks[late->rank].person.host : std::string("?");
+    text += fmt::format(
+        "LATE: {}: rank {} ({}) came last in {:.0f} % of the samples, by {} us (clocks +-{} us)\n",
+        subject(row), late->rank, host, 100 * late->share, microseconds(late->by_ns),
+        microseconds(late->error_bound_ns));
+  }
+  return text;
+}
+
+std::string counters(const Run& run) {
+  std::string text;
+  for (const RankReport& rank : run.ranks) {
+    for (const report::Counter& counter : rank.counters) {
+      if (!counter.change || *counter.change == 0) continue;
+      text += fmt::format("rank {}: {} {} +{}\n", rank.person.rank, counter.device, counter.name,
+                          *counter.change);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_table(const Run& run) {
+  using Align = TextTable::Align;
+  TextTable table({{"operation", Align::left},
+                   {"size"},
+                   {"count"},
+                   {"type", Align::left},
+                   {"op", Align::left},
+                   {"root"},
+                   {"place", Align::left},
+                   {"n"},
+                   {"p50 us"},
+                   {"p99 us"},
+                   {"algbw GB/s"},
+                   {"busbw GB/s"},
+                   {"wrong"},
+                   {"late us"}});
+  for (const Row& row : run.rows) table.add_row(cells(row));
+  std::string text = fmt::format("{} ranks over {}: {}\n", run.ranks.size(), run.backend,
+                                 report::printable(words(run.library)));
+  text += table.text() + remarks(run) + late_ranks(run) + counters(run);
+  for (const std::string& note : run.notes) text += note + "\n";
+  if (!run.error.empty()) text += fmt::format("ENDED EARLY: {}\n", report::printable(run.error));
+  return text;
+}
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,281 @@
+#include "rdmabench/collective/tester.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "member.h"
+#include "orders.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/report/environment.h"
+
+namespace rdmabench::collective {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::uint32_t kClockRounds = 16;
+constexpr double kEpochNs = 100e6;  // what an epoch aims at
+
+/// Rank 0's side of one row.
+class Lead {
+ public:
+  Lead(Star& star, Engine& engine, const Plan& plan, Member& member)
+      : star_(star), engine_(engine), plan_(plan), member_(member) {}
+
+  Row measure(const Call& call, std::uint32_t number);
+  std::vector<RankReport> finish();
+  const std::vector<ClockOffset>& clocks() const { return last_clocks_; }
+
+ private:
+  std::vector<std::string> command(const Order& order);
+  std::vector<ClockOffset> compare_clocks();
+  void prepare(Row& row, std::uint32_t number);
+  std::uint64_t run_epoch(std::uint64_t samples, Row& row, bool counts);
+  void run_until_known(Row& row);
+  std::uint64_t next_epoch(const Row& row) const;
+  void take(const std::vector<std::string>& answers, std::uint64_t samples, Row& row, bool counts);
+  std::vector<std::uint64_t> starts() const;
+  Deadline deadline() const {
+    const std::uint64_t bytes = epoch_bytes_;
+    return Deadline::after(plan_.timeout + std::chrono::seconds(1 + bytes / 50'000'000));
+  }
+  std::uint32_t ranks() const { return star_.team().size; }
+
+  Star& star_;
+  Engine& engine_;
+  const Plan& plan_;
+  Member& member_;
+  std::uint32_t slots_ = 1;
+  std::uint64_t epoch_bytes_ = 0;  // all that a rank makes and reads in an epoch, at most
+  std::uint64_t next_iteration_ = 0;
+  std::vector<std::vector<Stamps>> samples_;  // by rank
+  std::vector<double> longest_;               // of all ranks, ns, warm-up left out
+  double last_ns_ = 0;                        // of one sample in the last epoch
+  double timed_ns_ = 0;
+  std::vector<ClockOffset> last_clocks_;
+};
+
+std::vector<std::string> Lead::command(const Order& order) {
+  star_.broadcast(to_text(order), deadline());
+  const std::string own = member_.execute(order, [this] { return starts(); });
+  return star_.gather(own, deadline());
+}
+
+std::vector<ClockOffset> Lead::compare_clocks() {
+  Order order;
+  order.what = Order::What::clocks;
+  order.rounds = kClockRounds;
+  command(order);
+  last_clocks_ = member_.clocks();
+  return last_clocks_;
+}
+
+/// Soon, by each rank's own clock: the word has to reach them all before.
+std::vector<std::uint64_t> Lead::starts() const {
+  const std::uint64_t start = measure::RawClock::stamp() + 200'000 + 20'000 * ranks();
+  std::vector<std::uint64_t> all;
+  for (const ClockOffset& clock : last_clocks_) {
+    all.push_back(start + static_cast<std::uint64_t>(std::llround(clock.offset_ns)));
+  }
+  return all;
+}
+
+void Lead::prepare(Row& row, std::uint32_t number) {
+  std::uint64_t bytes = 8;  // of the larger side, of the rank that has most
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    const Layout layout = nccl_layout(row.call, {.rank = rank, .size = ranks()});
+    bytes = std::max({bytes, layout.send_bytes, layout.receive_bytes});
+    if (rank > 4 && rank < row.call.root) rank = row.call.root - 1;  // a period of all_to_all_v
+    if (rank > 4 && rank >= row.call.root) break;
+  }
+  const auto fit = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(plan_.buffer_bytes / bytes, 1, kMaxSlots));
+  slots_ = std::max(fit / plan_.batch * plan_.batch, plan_.batch);
+  epoch_bytes_ = 3 * bytes * slots_;
+  next_iteration_ = 0;
+  samples_.assign(ranks(), {});
+  longest_.clear();
+  last_ns_ = 0;
+  timed_ns_ = 0;
+  Order order;
+  order.what = Order::What::row;
+  order.call = row.call;
+  order.row = number;
+  order.slots = slots_;
+  order.batch = plan_.batch;
+  order.check = plan_.check;
+  command(order);
+}
+
+void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples, Row& row,
+                bool counts) {
+  std::vector<std::uint64_t> longest(samples, 0);
+  double span = 0;
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    Epoch epoch = parse_epoch(answers[rank], samples);
+    for (std::size_t i = 0; i < samples; ++i) {
+      longest[i] = std::max(longest[i], epoch.stamps[i].exit_ns - epoch.stamps[i].enter_ns);
+    }
+    span = std::max(
+        span, static_cast<double>(epoch.stamps.back().exit_ns - epoch.stamps.front().enter_ns));
+    if (counts) {
+      samples_[rank].insert(samples_[rank].end(), epoch.stamps.begin(), epoch.stamps.end());
+    }
+    Checked& all = row.results;
+    all.operations += epoch.checked.operations;
+    all.wrong_operations += epoch.checked.wrong_operations;
+    all.wrong_elements += epoch.checked.wrong_elements;
+    const bool earlier =
+        epoch.checked.first &&
+        (!row.first_wrong || epoch.checked.first->iteration < row.first_wrong->wrong.iteration);
+    if (earlier) row.first_wrong = WrongAt{.rank = rank, .wrong = *epoch.checked.first};
+  }
+  last_ns_ = span / static_cast<double>(samples);
+  if (!counts) return;
+  timed_ns_ += span;
+  for (const std::uint64_t one : longest) longest_.push_back(static_cast<double>(one));
+}
+
+std::uint64_t Lead::run_epoch(std::uint64_t samples, Row& row, bool counts) {
+  Order order;
+  order.what = Order::What::epoch;
+  order.samples = samples;
+  order.first_iteration = next_iteration_;
+  take(command(order), samples, row, counts);
+  next_iteration_ += samples * plan_.batch;
+  return samples;
+}
+
+/// As many as fit into the slots where results are checked, and into the time aimed at.
+std::uint64_t Lead::next_epoch(const Row& row) const {
+  const std::uint64_t room =
+      plan_.check ? std::max<std::uint64_t>(1, slots_ / plan_.batch) : kMaxSamplesAtOnce;
+  const double aim = last_ns_ > 0 ? kEpochNs / last_ns_ : 1;
+  std::uint64_t next =
+      std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(aim, 1e6)), 1, room);
+  next = std::min(next, 16 * std::max<std::uint64_t>(1, longest_.size() + row.warmup));
+  if (plan_.iterations > 0) next = std::min(next, plan_.iterations - longest_.size());
+  return next;
+}
+
+void Lead::run_until_known(Row& row) {
+  const Deadline budget = Deadline::after(plan_.budget);
+  for (;;) {
+    run_epoch(next_epoch(row), row, true);
+    if (plan_.iterations > 0) {
+      if (longest_.size() >= plan_.iterations) return;
+      continue;
+    }
+    constexpr double kLeastNs = 20e6;  // of timed operations
+    const bool many = longest_.size() >= plan_.min_iterations;
+    if (many && timed_ns_ >= kLeastNs && uncertainty(longest_) <= plan_.precision) return;
+    if (budget.passed() || longest_.size() >= kMaxSamples) {
+      row.converged = false;
+      return;
+    }
+  }
+}
+
+Row Lead::measure(const Call& call, std::uint32_t number) {
+  Row row{.call = call, .size_bytes = size_bytes(call, ranks()), .batch = plan_.batch};
+  row.skipped = engine_.unsupported(call);
+  if (!row.skipped.empty()) return row;
+  row.checked = plan_.check;
+  prepare(row, number);
+  std::vector<ClockLine> clocks(ranks());
+  const std::vector<ClockOffset> begin = compare_clocks();
+  while (row.warmup < plan_.warmup) {
+    row.warmup += run_epoch(std::min(next_epoch({}), plan_.warmup - row.warmup), row, false);
+  }
+  run_until_known(row);
+  const std::vector<ClockOffset> end = compare_clocks();
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    clocks[rank] = {.begin = begin[rank], .end = end[rank]};
+  }
+  row.iterations = longest_.size();
+  row.numbers = judge(samples_, clocks, plan_.batch);
+  row.algorithm_bytes_per_s = algorithm_bandwidth(call, ranks(), row.numbers.time.p50_ns);
+  row.bus_bytes_per_s = bus_bandwidth(call, ranks(), row.numbers.time.p50_ns);
+  if (!row.bus_bytes_per_s) row.bus_reason = "with one rank nothing crosses a bus";
+  row.facts = engine_.call_facts();
+  return row;
+}
+
+std::vector<RankReport> Lead::finish() {
+  const std::vector<std::string> answers = command({});
+  std::vector<RankReport> reports;
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    reports.push_back(parse_rank_report(answers[rank]));
+    reports.back().person = star_.people()[rank];
+    if (rank < last_clocks_.size()) reports.back().clock = last_clocks_[rank];
+  }
+  return reports;
+}
+
+void close(Star& star, Engine& engine, nanoseconds timeout) {
+  // What one rank does not reach, the others would wait for within the library.
+  star.barrier(Deadline::after(timeout));
+  star.pulse().expect_end();
+  const Pulse::Guard guard(star.pulse(), fmt::format("closing {}", engine.name()),
+                           Deadline::after(timeout));
+  engine.close(Deadline::after(timeout));
+}
+
+}  // namespace
+
+void lead(Star& star, Engine& engine, const Plan& plan, const MemberOptions& options, Run& run,
+          const OnRow& on_row) {
+  check(plan, star.team().size);
+  run.backend = engine.name();
+  run.environment = report::collect_environment(options.root);
+  for (const Person& person : star.people()) run.ranks.push_back({.person = person});
+  Member member(star, engine, options);
+  try {
+    member.open();
+    run.library = engine.facts();
+    Lead leader(star, engine, plan, member);
+    for (std::size_t i = 0; i < plan.calls.size(); ++i) {
+      run.rows.push_back(leader.measure(plan.calls[i], static_cast<std::uint32_t>(i)));
+      if (on_row) on_row(run);
+    }
+    run.ranks = leader.finish();
+    close(star, engine, plan.timeout);
+  } catch (const Error& error) {
+    if (error.fault() == Fault::unavailable) throw;
+    run.error = error.what();
+    run.blame = star.team().size > 1 ? star.pulse().explain() : Blame{};
+    if (!run.blame.text.empty()) run.error += " -- " + run.blame.text;
+    engine.abort();
+  }
+}
+
+void dismiss(Star& star, const Run& run) noexcept {
+  star.give_up(run.error, Deadline::after(std::chrono::seconds(1)));
+}
+
+void follow(Star& star, Engine& engine, const MemberOptions& options) {
+  Member member(star, engine, options);
+  const nanoseconds patience = 2 * options.timeout + std::chrono::seconds(10);
+  try {
+    member.open();
+    for (;;) {
+      // Rank 0 may have more to make and to read than the time of a wait says.
+      const Order order = parse_order(star.broadcast({}, Deadline::after(patience * 10)));
+      star.gather(member.execute(order, {}), Deadline::after(options.timeout));
+      if (order.what == Order::What::end) break;
+    }
+    close(star, engine, options.timeout);
+  } catch (const Error& error) {
+    engine.abort();
+    const std::string verdict = star.give_up(error.what(), Deadline::after(patience));
+    if (!verdict.empty()) throw Error(error.fault(), verdict);
+    throw error.at(fmt::format("rank {}, and rank 0 gave no verdict", star.team().rank));
+  }
+}
+
+}  // namespace rdmabench::collective

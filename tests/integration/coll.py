@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""`rdmabench coll` under mpirun: every operation, type and reduction; planted faults are found.
+
+Usage: coll.py RDMABENCH FAULTY_MODULE REAL_MODULE SCHEMA LAUNCHER... (as "mpirun.openmpi --oversubscribe")
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import jsonschema
+
+RDMABENCH, FAULTY, REAL, SCHEMA = sys.argv[1:5]
+LAUNCHER = sys.argv[5:]
+SECONDS = 90
+OURS = ("RDMABENCH_", "PMI", "OMPI_", "SLURM_", "MASTER_", "RANK", "WORLD_SIZE")
+TIMEOUT = "3s"
+
+
+def environment(**more: str) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    clean.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                 OMPI_MCA_btl="self,vader", OMPI_MCA_pml="ob1", OMPI_MCA_osc="^ucx",
+                 OMPI_MCA_mpi_yield_when_idle="1")
+    return {**clean, **more}
+
+
+def coll(ranks: int, *arguments: str, **more: str) -> subprocess.CompletedProcess:
+    """All end within the time, whatever happens: nothing is left behind."""
+    process = subprocess.Popen([*LAUNCHER, "-n", str(ranks), RDMABENCH, "coll", *arguments],
+                               env=environment(**more), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError(f"it hangs: {out}\n{err}") from None
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def document(done: subprocess.CompletedProcess) -> dict:
+    """mpirun's own words may stand behind the document."""
+    body, _ = json.JSONDecoder().raw_decode(done.stdout)
+    with open(SCHEMA, encoding="utf-8") as file:
+        jsonschema.validate(body, json.load(file))
+    return body
+
+
+class Everything(unittest.TestCase):
+    def check(self, ranks: int) -> None:
+        done = coll(ranks, "all", "--type", "all", "--reduction", "all", "--place", "both", "--root", "1",
+                    "--size", "1000", "-n", "2", "--warmup", "1", "--format", "json")
+        self.assertEqual(done.returncode, 0, done)
+        body = document(done)
+        self.assertIsNone(body["error"])
+        self.assertEqual(len(body["ranks"]), ranks)
+        rows = body["results"]
+        # three that reduce by six reductions, seven that do not; twelve types; two places
+        self.assertEqual(len(rows), (3 * 6 + 7) * 12 * 2)
+        skipped = {row["operation"] for row in rows if row["skipped"]}
+        self.assertEqual(skipped, {"all-to-all-v", "send-receive"})
+        self.assertTrue(all(row["in_place"] for row in rows if row["skipped"]))
+        for row in rows:
+            if row["skipped"]:
+                continue
+            self.assertEqual(row["wrong"], {"checked_results": 3 * ranks, "wrong_results": 0,
+                                            "wrong_elements": 0, "first": None}, row)
+            self.assertEqual(row["iterations"], 2)
+            self.assertGreater(row["bus_bytes_per_s"], 0)
+            self.assertEqual(len(row["ranks"]), ranks)
+
+    def test_two_ranks(self) -> None:
+        self.check(2)
+
+    def test_four_ranks(self) -> None:
+        self.check(4)
+
+    def test_batches_and_sizes(self) -> None:
+        done = coll(2, "all-reduce,all-to-all-v,send-receive", "--size", "8,64K,3M", "-n", "6", "--batch", "4",
+                    "--format", "json")
+        self.assertEqual(done.returncode, 0, done)
+        for row in document(done)["results"]:
+            self.assertEqual(row["batch"], 4)
+            self.assertEqual(row["wrong"]["wrong_elements"], 0)
+
+
+class Faults(unittest.TestCase):
+    def faulty(self, ranks: int, *arguments: str, **more: str) -> subprocess.CompletedProcess:
+        return coll(ranks, *arguments, RDMABENCH_MPI_MODULE=FAULTY, FAULTY_MPI_REAL=REAL, **more)
+
+    def test_a_corrupted_result_is_reported_with_rank_and_offset(self) -> None:
+        done = self.faulty(2, "all-reduce", "--size", "64K", "-n", "8", "--warmup", "0", "--format", "json",
+                           FAULTY_MPI_RANK="1", FAULTY_MPI_CORRUPT="4096:512")
+        self.assertEqual(done.returncode, 1, done)
+        wrong = document(done)["results"][0]["wrong"]
+        self.assertEqual(wrong["wrong_results"], 1)
+        self.assertEqual(wrong["wrong_elements"], 128)
+        first = wrong["first"]
+        self.assertEqual((first["rank"], first["iteration"], first["offset_bytes"], first["run_bytes"]),
+                         (1, 3, 4096, 512))
+        self.assertEqual(first["actual"], "0x5a5a5a5a")
+
+    def test_a_stopped_rank_is_named_within_its_deadline(self) -> None:
+        begin = time.monotonic()
+        done = self.faulty(4, "all-reduce", "--size", "8,1K", "-n", "8", "--warmup", "0", "--timeout", TIMEOUT,
+                           "--format", "json", FAULTY_MPI_RANK="2", FAULTY_MPI_STOP="1", FAULTY_MPI_AT="11")
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(done.returncode, 1, done)
+        body = document(done)
+        self.assertEqual(body["blame"]["ranks"], [2])
+        self.assertRegex(body["error"], r"rank 2 \(\S+, process \d+\) hangs: it has been silent for [\d.]+ s; it was "
+                                        r"last \w+, all-reduce of 1K, iteration \d+$")
+        self.assertEqual(len(body["results"]), 1)  # what was finished is there
+
+    def test_a_rank_that_stops_before_mpi_is_up_is_named(self) -> None:
+        done = self.faulty(2, "all-reduce", "--size", "8", "--timeout", TIMEOUT, "--format", "json",
+                           FAULTY_MPI_RANK="1", FAULTY_MPI_STOP_INIT="1")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stderr, r"rank 1 \(\S+, process \d+\) hangs")
+
+    def test_a_delayed_rank_is_the_late_one(self) -> None:
+        done = self.faulty(4, "all-reduce", "--size", "8", "-n", "30", "--format", "json",
+                           FAULTY_MPI_RANK="3", FAULTY_MPI_DELAY_MS="30")
+        self.assertEqual(done.returncode, 0, done)
+        late = document(done)["results"][0]["late"]
+        self.assertEqual(late["rank"], 3, late)
+        self.assertGreater(late["by_ns"], late["error_bound_ns"])
+
+
+class Refusals(unittest.TestCase):
+    def alone(self, *arguments: str, **more: str) -> subprocess.CompletedProcess:
+        return subprocess.run([RDMABENCH, "coll", *arguments], env=environment(**more), capture_output=True,
+                              text=True, timeout=SECONDS)
+
+    def test_one_rank_has_no_bus_bandwidth(self) -> None:
+        done = coll(1, "all-reduce", "--size", "1K", "-n", "5")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("busbw n/a: with one rank nothing crosses a bus", done.stdout)
+
+    def test_one_rank_where_the_launcher_says_more(self) -> None:
+        done = self.alone("all-reduce", "--ranks", "1", WORLD_SIZE="8", RANK="3")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("one rank by options, but WORLD_SIZE is 8", done.stderr)
+
+    def test_no_module(self) -> None:
+        done = self.alone("all-reduce", "--ranks", "1", RDMABENCH_MPI_MODULE="/nonexistent.so")
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn("/nonexistent.so: no such file", done.stderr)
+
+    def test_words(self) -> None:
+        for arguments, expected in ((["all-redcue", "--ranks", "1"], "operation 'all-redcue'"),
+                                    (["all-reduce", "--type", "flaot", "--ranks", "1"], "type 'flaot'"),
+                                    (["broadcast", "--root", "1", "--ranks", "1"], "rank 1 as root"),
+                                    (["all-reduce", "-n", "3Q"], "3Q")):
+            done = self.alone(*arguments)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(expected, done.stderr)
+
+
+if __name__ == "__main__":
+    if not LAUNCHER or shutil.which(LAUNCHER[0]) is None:
+        print(f"no {LAUNCHER}")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,112 @@
+#include "rdmabench/collective/numbers.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace rdmabench::collective {
+namespace {
+
+using testing::DoubleNear;
+
+/// Ranks whose clocks are ahead of rank 0's by `offsets`, and that came in at these times of rank
+/// 0's; all leave when the last has come and 10 us more.
+struct World {
+  std::vector<double> offsets;
+  double error_ns = 100;
+
+  std::vector<ClockLine> clocks() const {
+    std::vector<ClockLine> all;
+    for (const double offset : offsets) {
+      const double error = all.empty() ? 0 : error_ns;
+      all.push_back({{offset, error, 1'000'000}, {offset, error, 9'000'000'000}});
+    }
+    return all;
+  }
+  void sample(const std::vector<double>& came, std::vector<std::vector<Stamps>>& samples) const {
+    samples.resize(offsets.size());
+    const double end = *std::max_element(came.begin(), came.end()) + 10'000;
+    for (std::size_t rank = 0; rank < offsets.size(); ++rank) {
+      const auto here = [&](double time) {
+        return static_cast<std::uint64_t>(2e9 + time + offsets[rank]);
+      };
+      samples[rank].push_back({here(came[rank]), here(end)});
+    }
+  }
+};
+
+TEST(Late, IsWhoCameLastAndNotWhoTookLong) {
+  const World world{.offsets = {0, 5e6, -3e6, 7e8}};
+  std::vector<std::vector<Stamps>> samples;
+  for (int i = 0; i < 100; ++i) {
+    const double at = 1e6 * i;
+    world.sample({at, at + 300, at + 50'000, at + 200}, samples);
+  }
+  const Numbers numbers = judge(samples, world.clocks(), 1);
+  ASSERT_TRUE(numbers.arrivals.late);
+  EXPECT_EQ(numbers.arrivals.late->rank, 2);
+  EXPECT_THAT(numbers.arrivals.late->by_ns, DoubleNear(49'800, 2));
+  EXPECT_EQ(numbers.arrivals.late->share, 1);
+  EXPECT_EQ(numbers.arrivals.late->error_bound_ns, 200);
+  EXPECT_THAT(numbers.arrivals.skew_p50_ns, DoubleNear(50'000, 2));
+  EXPECT_THAT(numbers.arrivals.p50_after_last_ns, DoubleNear(10'000, 2));
+  EXPECT_EQ(numbers.ranks[2].came_last, 100);
+  EXPECT_LT(numbers.ranks[2].p50_ns, numbers.ranks[0].p50_ns);  // it waited least
+  EXPECT_THAT(numbers.time.p50_ns, DoubleNear(60'000, 2));      // and the others longest
+}
+
+TEST(Late, IsNobodyWithinTheClocksError) {
+  const World world{.offsets = {0, 1e6}, .error_ns = 30'000};
+  std::vector<std::vector<Stamps>> samples;
+  for (int i = 0; i < 50; ++i) world.sample({1e6 * i, 1e6 * i + 20'000}, samples);
+  const Numbers numbers = judge(samples, world.clocks(), 1);
+  EXPECT_FALSE(numbers.arrivals.late);
+  EXPECT_EQ(numbers.arrivals.reason, "no rank came later than the clocks can tell");
+}
+
+TEST(Late, IsNobodyWhereItChanges) {
+  const World world{.offsets = {0, 0, 0}};
+  std::vector<std::vector<Stamps>> samples;
+  for (int i = 0; i < 60; ++i) {
+    std::vector<double> came(3, 1e6 * i);
+    came[static_cast<std::size_t>(i % 3)] += 50'000;
+    world.sample(came, samples);
+  }
+  EXPECT_EQ(judge(samples, world.clocks(), 1).arrivals.reason,
+            "no rank came last in half of the samples");
+}
+
+TEST(Clocks, ThatDriftApartAreFollowed) {
+  const ClockLine line{{1000, 50, 0}, {3000, 80, 1'000'000}};
+  EXPECT_DOUBLE_EQ(line.to_rank_0(1000), 0);
+  EXPECT_NEAR(line.to_rank_0(502'000), 500'000, 3);
+  EXPECT_DOUBLE_EQ(line.to_rank_0(1'003'000), 1'000'000);
+  EXPECT_DOUBLE_EQ(line.error_ns(), 80);
+}
+
+TEST(Numbers, ABatchIsDivided) {
+  const std::vector<std::vector<Stamps>> samples{{{100, 1100}, {2000, 3000}}};
+  const Numbers numbers = judge(samples, {{}}, 10);
+  EXPECT_DOUBLE_EQ(numbers.time.p50_ns, 100);
+  EXPECT_EQ(numbers.arrivals.reason, "there is one rank");
+}
+
+TEST(Numbers, BandwidthIsBytesOverTime) {
+  const Call call{.operation = Operation::all_reduce, .count = 250'000};
+  EXPECT_DOUBLE_EQ(algorithm_bandwidth(call, 4, 1e6), 1e9);
+  EXPECT_DOUBLE_EQ(*bus_bandwidth(call, 4, 1e6), 1.5e9);
+  EXPECT_FALSE(bus_bandwidth(call, 1, 1e6));
+}
+
+TEST(Numbers, UncertaintyNarrows) {
+  EXPECT_TRUE(std::isinf(uncertainty({1, 1, 1, 1, 1})));
+  std::vector<double> samples;
+  for (int i = 0; i < 30; ++i) samples.push_back(100 + i % 10);
+  const double few = uncertainty(samples);
+  for (int i = 0; i < 3000; ++i) samples.push_back(100 + i % 10);
+  EXPECT_LT(uncertainty(samples), few);
+  EXPECT_EQ(uncertainty(std::vector<double>(20, 5.0)), 0);
+}
+
+}  // namespace
+}  // namespace rdmabench::collective

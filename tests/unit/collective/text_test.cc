@@ -1,0 +1,65 @@
+#include "rdmabench/collective/text.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rdmabench::collective {
+namespace {
+
+using testing::HasSubstr;
+
+Run sample() {
+  Run run{.backend = "mpi", .library = {{"mpi", std::string("Open MPI")}}};
+  run.ranks = {{.person = {0, "n0", 1}}, {.person = {1, "n1", 2}}};
+  Row row{.call = {.operation = Operation::all_reduce, .count = 256},
+          .size_bytes = 1024,
+          .iterations = 20,
+          .algorithm_bytes_per_s = 1e9,
+          .bus_bytes_per_s = 1e9,
+          .checked = true};
+  row.numbers.time.count = 20;
+  row.numbers.time.p50_ns = 1024;
+  row.numbers.ranks.resize(2);
+  row.numbers.arrivals.late = Late{.rank = 1, .share = 0.9, .by_ns = 500, .error_bound_ns = 20};
+  row.results = {.operations = 50, .wrong_operations = 1, .wrong_elements = 3};
+  row.first_wrong = WrongAt{1,
+                            {.iteration = 7,
+                             .offset_bytes = 64,
+                             .run_bytes = 12,
+                             .pattern = "zero",
+                             .expected = "0x1",
+                             .actual = "0x0"}};
+  run.rows.push_back(row);
+  Row skipped{.call = {.operation = Operation::broadcast, .type = DataType::half}};
+  skipped.skipped = "no, \"never\"";
+  run.rows.push_back(skipped);
+  return run;
+}
+
+TEST(Text, TheTableSaysWhatIsWrongAndWhoIsLate) {
+  const std::string text = to_table(sample());
+  EXPECT_THAT(text, HasSubstr("WRONG: all-reduce of 1K, float32: rank 1, iteration 7, at byte 64 "
+                              "for 12 bytes: zero (expected 0x1, got 0x0)"));
+  EXPECT_THAT(text, HasSubstr("LATE: all-reduce of 1K: rank 1 (n1) came last in 90 %"));
+  EXPECT_THAT(text, HasSubstr("not measured: no, \"never\""));
+}
+
+TEST(Text, JsonHasNullWhereThereIsNothing) {
+  const auto json = nlohmann::json::parse(to_json(sample()));
+  EXPECT_EQ(json["schema"], "rdmabench-coll/1");
+  EXPECT_EQ(json["results"][0]["wrong"]["first"]["rank"], 1);
+  EXPECT_EQ(json["results"][0]["root"], nullptr);
+  EXPECT_EQ(json["results"][1]["p50_ns"], nullptr);
+  EXPECT_EQ(json["results"][1]["skipped"], "no, \"never\"");
+  EXPECT_EQ(json["error"], nullptr);
+}
+
+TEST(Text, CsvQuotes) {
+  const std::string csv = to_csv(sample());
+  EXPECT_THAT(csv, HasSubstr("\"no, \"\"never\"\"\""));
+  EXPECT_THAT(csv, HasSubstr(",3,1,500.0\r\n"));
+}
+
+}  // namespace
+}  // namespace rdmabench::collective

@@ -1,0 +1,237 @@
+// Collectives among threads of one process, for tests: whatever order it adds in must not matter.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rdmabench/collective/backend.h"
+#include "rdmabench/collective/inputs.h"
+#include "rdmabench/collective/small_float.h"
+
+namespace rdmabench::collective {
+
+/// What the threads share.
+struct ThreadWorld {
+  explicit ThreadWorld(std::uint32_t ranks) : inputs(ranks), started(ranks) {
+    for (auto& one : started) one = 0;
+  }
+  std::mutex mutex;
+  std::vector<std::vector<std::vector<std::byte>>> inputs;  // by rank and operation's number
+  std::vector<std::atomic<std::uint64_t>> started;
+};
+
+struct ThreadFaults {
+  /// Called with the result of each operation, before it is written.
+  std::function<void(std::uint64_t operation, std::span<std::byte> result)> spoil{};
+  std::function<void(std::uint64_t operation)> before_done{};
+  std::uint64_t hang_at = ~std::uint64_t{0};  ///< this operation is never started
+  std::string unsupported{};
+};
+
+class ThreadBackend {
+ public:
+  static constexpr std::string_view kName = "threads";
+
+  ThreadBackend(ThreadWorld& world, ThreadFaults faults)
+      : world_(world), faults_(std::move(faults)) {}
+
+  void open(Team team, Exchange& exchange, Deadline deadline) {
+    team_ = team;
+    if (exchange.broadcast(team.rank == 0 ? "id" : "", deadline) != "id") {
+      throw std::logic_error("no broadcast");
+    }
+  }
+  std::string unsupported(const Call& call) const {
+    return call.type == DataType::int64 ? faults_.unsupported : "";
+  }
+  Layout layout(const Call& call) const { return nccl_layout(call, team_); }
+  void prepare(const Call& call, std::uint32_t slots, Deadline /*deadline*/) {
+    call_ = call;
+    place_ = layout(call);
+    const std::uint64_t bytes = std::max(
+        {place_.buffer_bytes(), place_.send_bytes, place_.receive_bytes, std::uint64_t{8}});
+    for (auto& side : buffers_) side.assign(slots, std::vector<std::byte>(bytes));
+  }
+  void write(Side side, std::uint32_t slot, std::uint64_t offset, std::span<const std::byte> bytes,
+             Deadline /*deadline*/) {
+    std::copy(bytes.begin(), bytes.end(), of(side, slot).begin() + static_cast<long>(offset));
+  }
+  void read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
+            Deadline /*deadline*/) {
+    std::memcpy(bytes.data(), of(side, slot).data() + offset, bytes.size());
+  }
+  bool start(std::uint32_t slot) noexcept {
+    if (next_ >= faults_.hang_at) return true;
+    const auto* const from = of(Side::send, slot).data() + place_.send_offset;
+    const std::lock_guard lock(world_.mutex);
+    world_.inputs[team_.rank].emplace_back(from, from + place_.send_bytes);
+    slots_.push_back(slot);
+    ++next_;
+    world_.started[team_.rank] = next_;
+    return true;
+  }
+  Progress test() noexcept {
+    if (next_ >= faults_.hang_at) return Progress::again;
+    for (const auto& rank : world_.started) {
+      if (rank < next_) {
+        std::this_thread::yield();
+        return Progress::again;
+      }
+    }
+    for (; done_ < next_; ++done_) finish(done_, slots_[done_]);
+    if (faults_.before_done) faults_.before_done(done_);
+    return Progress::done;
+  }
+  std::string failure() const { return "none"; }
+  void abort() noexcept {}
+  void close(Deadline /*deadline*/) {}
+  report::Facts facts() const { return {{"threads", std::uint64_t{team_.size}}}; }
+  report::Facts call_facts() const { return {}; }
+
+ private:
+  std::vector<std::byte>& of(Side side, std::uint32_t slot) {
+    return buffers_[side == Side::send && !place_.in_place ? 0 : 1][slot];
+  }
+  void finish(std::uint64_t operation, std::uint32_t slot);
+  double load(const std::byte* at) const;
+  void store(double value, std::byte* at) const;
+  void reduce(std::uint64_t operation, std::uint64_t first, std::span<std::byte> out);
+
+  ThreadWorld& world_;
+  ThreadFaults faults_;
+  Team team_;
+  Call call_;
+  Layout place_;
+  std::vector<std::vector<std::byte>> buffers_[2];
+  std::vector<std::uint32_t> slots_;  // by operation
+  std::uint64_t next_ = 0;
+  std::uint64_t done_ = 0;
+};
+
+inline double ThreadBackend::load(const std::byte* at) const {
+  const auto get = [at](auto value) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  switch (call_.type) {
+    case DataType::int8:
+      return get(std::int8_t{});
+    case DataType::uint8:
+      return get(std::uint8_t{});
+    case DataType::int32:
+      return get(std::int32_t{});
+    case DataType::uint32:
+      return get(std::uint32_t{});
+    case DataType::int64:
+      return static_cast<double>(get(std::int64_t{}));
+    case DataType::uint64:
+      return static_cast<double>(get(std::uint64_t{}));
+    case DataType::half:
+      return Half::decode(get(std::uint16_t{}));
+    case DataType::bfloat16:
+      return Bfloat16::decode(get(std::uint16_t{}));
+    case DataType::f8e4m3:
+      return F8e4m3::decode(get(std::uint8_t{}));
+    case DataType::f8e5m2:
+      return F8e5m2::decode(get(std::uint8_t{}));
+    case DataType::float32:
+      return get(float{});
+    case DataType::float64:
+      return get(double{});
+  }
+  return 0;
+}
+
+inline void ThreadBackend::store(double value, std::byte* at) const {
+  const auto put = [at](auto bits) { std::memcpy(at, &bits, sizeof bits); };
+  switch (call_.type) {
+    case DataType::int8:
+      return put(static_cast<std::int8_t>(value));
+    case DataType::uint8:
+      return put(static_cast<std::uint8_t>(value));
+    case DataType::int32:
+      return put(static_cast<std::int32_t>(value));
+    case DataType::uint32:
+      return put(static_cast<std::uint32_t>(value));
+    case DataType::int64:
+      return put(static_cast<std::int64_t>(value));
+    case DataType::uint64:
+      return put(static_cast<std::uint64_t>(value));
+    case DataType::half:
+      return put(static_cast<std::uint16_t>(Half::encode(value)));
+    case DataType::bfloat16:
+      return put(static_cast<std::uint16_t>(Bfloat16::encode(value)));
+    case DataType::f8e4m3:
+      return put(static_cast<std::uint8_t>(F8e4m3::encode(value)));
+    case DataType::f8e5m2:
+      return put(static_cast<std::uint8_t>(F8e5m2::encode(value)));
+    case DataType::float32:
+      return put(static_cast<float>(value));
+    case DataType::float64:
+      return put(value);
+  }
+}
+
+/// Adds in the type itself, rounding each time, and from another rank on at every rank.
+inline void ThreadBackend::reduce(std::uint64_t operation, std::uint64_t first,
+                                  std::span<std::byte> out) {
+  const std::uint32_t bytes = bytes_of(call_.type);
+  for (std::uint64_t i = 0; i * bytes < out.size(); ++i) {
+    std::byte* const to = out.data() + i * bytes;
+    for (std::uint32_t n = 0; n < team_.size; ++n) {
+      const std::uint32_t rank = (n + team_.rank) % team_.size;
+      double one = load(world_.inputs[rank][operation].data() + (first + i) * bytes);
+      if (call_.reduction == Reduction::mulsum) one *= mulsum_scalar(rank);
+      if (n == 0) {
+        store(one, to);
+        continue;
+      }
+      const double so_far = load(to);
+      switch (call_.reduction) {
+        case Reduction::prod:
+          store(so_far * one, to);
+          break;
+        case Reduction::min:
+          store(std::min(so_far, one), to);
+          break;
+        case Reduction::max:
+          store(std::max(so_far, one), to);
+          break;
+        default:
+          store(so_far + one, to);
+      }
+    }
+    if (call_.reduction == Reduction::avg) store(load(to) / team_.size, to);
+  }
+}
+
+inline void ThreadBackend::finish(std::uint64_t operation, std::uint32_t slot) {
+  const std::lock_guard lock(world_.mutex);
+  std::vector<std::byte> result(place_.receive_bytes);
+  const std::uint32_t bytes = bytes_of(call_.type);
+  for (const Segment& segment : segments(call_, team_)) {
+    const std::span<std::byte> out(result.data() + segment.offset, segment.bytes);
+    if (segment.reduced) {
+      reduce(operation, segment.first, out);
+    } else {
+      std::memcpy(out.data(),
+                  world_.inputs[segment.source][operation].data() + segment.first * bytes,
+                  out.size());
+    }
+  }
+  if (faults_.spoil) faults_.spoil(operation, result);
+  std::copy(result.begin(), result.end(),
+            of(Side::receive, slot).begin() + static_cast<long>(place_.receive_offset));
+}
+
+static_assert(Backend<ThreadBackend>);
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,363 @@
+// rdmabench coll
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "options.h"
+#include "output.h"
+#include "parse.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/collective/meet.h"
+#include "rdmabench/collective/mpi_backend.h"
+#include "rdmabench/collective/tester.h"
+#include "rdmabench/collective/text.h"
+
+namespace rdmabench::tools {
+namespace {
+
+struct CollOptions {
+  std::vector<std::string> operations;
+  std::vector<std::string> types{"float32"};
+  std::vector<std::string> reductions{"sum"};
+  std::vector<std::uint64_t> sizes;
+  std::string place = "out";
+  std::uint32_t root = 0;
+  collective::Plan plan;
+  std::vector<std::string> devices{"all"};
+  std::string backend = "mpi";
+  collective::MpiOptions mpi;
+  control::RendezvousOptions rendezvous;
+  std::string format = "table";
+  std::string output;
+};
+
+template <class E>
+std::vector<E> parse_all(const std::vector<std::string>& words, std::size_t count,
+                         E (*parse)(std::string_view)) {
+  std::vector<E> all;
+  for (const std::string& word : words) {
+    if (word != "all") {
+      all.push_back(parse(word));
+      continue;
+    }
+    for (std::size_t i = 0; i < count; ++i) all.push_back(static_cast<E>(i));
+  }
+  return all;
+}
+
+/// Every combination that makes sense, the size varying fastest.
+std::vector<collective::Call> calls(const CollOptions& options, std::uint32_t ranks) {
+  using namespace collective;
+  const auto reductions = parse_all(options.reductions, kReductions, parse_reduction);
+  std::vector<bool> places;
+  if (options.place != "in") places.push_back(false);
+  if (options.place != "out") places.push_back(true);
+  std::vector<Call> all;
+  for (const Operation operation : parse_all(options.operations, kOperations, collective::parse_operation)) {
+    for (const DataType type : parse_all(options.types, kDataTypes, parse_type)) {
+      for (const Reduction reduction : reductions) {
+        for (const bool in_place : places) {
+          for (const std::uint64_t size : options.sizes) {
+            all.push_back({.operation = operation,
+                           .type = type,
+                           .reduction = reduction,
+                           .root = has_root(operation) ? options.root : 0,
+                           .count = count_for(operation, type, size, ranks),
+                           .in_place = in_place});
+          }
+        }
+        if (!reduces(operation)) break;
+      }
+    }
+  }
+  return all;
+}
+
+report::Facts config_facts(const CollOptions& options) {
+  const collective::Plan& plan = options.plan;
+  return {{"operations", fmt::format("{}", fmt::join(options.operations, ","))},
+          {"types", fmt::format("{}", fmt::join(options.types, ","))},
+          {"reductions", fmt::format("{}", fmt::join(options.reductions, ","))},
+          {"place", options.place},
+          {"iterations", plan.iterations},
+          {"warmup_iterations", plan.warmup},
+          {"batch", std::uint64_t{plan.batch}},
+          {"precision", plan.precision},
+          {"budget_s", std::chrono::duration<double>(plan.budget).count()},
+          {"timeout_s", std::chrono::duration<double>(plan.timeout).count()},
+          {"checked", plan.check},
+          {"buffer_bytes", plan.buffer_bytes}};
+}
+
+std::string to_text(const collective::Run& run, const std::string& format) {
+  return format == "json"  ? collective::to_json(run)
+         : format == "csv" ? collective::to_csv(run)
+                           : collective::to_table(run);
+}
+
+void write_run(const collective::Run& run, const CollOptions& options) {
+  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+  write_text(to_text(run, options.format), options.output);
+  if (!run.error.empty()) std::fputs(fmt::format("rdmabench: {}\n", run.error).c_str(), stderr);
+}
+
+void show_progress(const collective::Run& run, std::size_t of) {
+  static const bool terminal = isatty(STDERR_FILENO) != 0;
+  if (!terminal) return;
+  std::fputs(fmt::format("\r\033[K{} of {} rows", run.rows.size(), of).c_str(), stderr);
+}
+
+/// A library's own threads and its files are in no state to be ended in good order.
+[[noreturn]] void leave(int code) {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  _exit(code);
+}
+
+int lead(CollOptions& options, collective::Star& star, collective::Engine& engine,
+         const collective::MemberOptions& member, collective::Run& run) {
+  options.plan.calls = calls(options, star.team().size);
+  run.config = config_facts(options);
+  const std::size_t of = options.plan.calls.size();
+  try {
+    collective::lead(star, engine, options.plan, member, run,
+                     [of](const collective::Run& so_far) { show_progress(so_far, of); });
+  } catch (const Error& error) {
+    star.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
+    throw;
+  }
+  write_run(run, options);
+  if (!run.error.empty()) {
+    collective::dismiss(star, run);
+    leave(static_cast<int>(Fault::failed));
+  }
+  return collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
+}
+
+int run_coll(CollOptions& options) {
+  collective::Run run;
+  bool leads = false;
+  // From a thread beside the one that is stuck in the library: it cannot be told to end.
+  const collective::PulseOptions pulse{
+      .interval = std::clamp<std::chrono::nanoseconds>(
+          options.plan.timeout / 8, std::chrono::milliseconds(50), std::chrono::milliseconds(500)),
+      .on_stuck = [&](const std::string& reason) {
+        run.error = reason;
+        if (leads) {
+          write_run(run, options);
+        } else {
+          std::fputs(fmt::format("rdmabench: {}\n", reason).c_str(), stderr);
+        }
+        leave(static_cast<int>(Fault::failed));
+      }};
+  collective::Meeting meeting = collective::meet(
+      options.rendezvous, pulse, [](const char* name) -> const char* { return std::getenv(name); });
+  collective::Star& star = *meeting.star;
+  leads = star.leads();
+  const collective::MemberOptions member{.timeout = options.plan.timeout,
+                                         .devices = options.devices,
+                                         .facts = {{"rank_source", meeting.place.source}}};
+  collective::MpiBackend backend(options.mpi);
+  collective::EngineOf<collective::MpiBackend> engine(backend);
+  if (leads) return lead(options, star, engine, member, run);
+  try {
+    collective::follow(star, engine, member);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::failed) throw;
+    std::fputs(fmt::format("rdmabench: rank {}: {}\n", star.team().rank, error.what()).c_str(),
+               stderr);
+    leave(static_cast<int>(Fault::failed));
+  }
+  return 0;
+}
+
+void add_measured(CLI::App& app, CollOptions& options) {
+  const std::string group = "What is measured";
+  app.add_option("OPERATION", options.operations,
+                 "all-reduce, all-gather, reduce-scatter, broadcast, reduce, all-to-all, "
+                 "all-to-all-v, gather, scatter, send-receive, several with commas, or all")
+      ->delimiter(',')
+      ->required();
+  add_parsed(
+      app, "-s,--size",
+      [&options](const std::string& text) { options.sizes = parse_size_list(text); },
+      "as nccl-tests counts it: of all-gather, reduce-scatter, all-to-all, gather and scatter the "
+      "bytes of all ranks' parts; 8,64K or 8:64M (doubling) [8:4M]")
+      ->type_name("SIZES")
+      ->group(group);
+  app.add_option(
+         "--type", options.types,
+         "int8 uint8 int32 uint32 int64 uint64 half float32 float64 bfloat16 f8e4m3 f8e5m2, "
+         "several with commas, or all [float32]")
+      ->delimiter(',')
+      ->type_name("TYPES")
+      ->group(group);
+  app.add_option("--reduction", options.reductions,
+                 "sum prod min max avg mulsum, several with commas, or all [sum]")
+      ->delimiter(',')
+      ->type_name("NAMES")
+      ->group(group);
+  app.add_option("--place", options.place,
+                 "out, in or both: whether input and result share memory [out]")
+      ->type_name("WHERE")
+      ->check(CLI::IsMember({"out", "in", "both"}))
+      ->group(group);
+  add_parsed(
+      app, "--root",
+      [&options](const std::string& text) {
+        options.root = parse_bounded<std::uint32_t>("--root", text, 0, control::kMaxRanks - 1);
+      },
+      "rank of broadcast, reduce, gather and scatter [0]")
+      ->type_name("RANK")
+      ->group(group);
+}
+
+void add_amount(CLI::App& app, CollOptions& options) {
+  collective::Plan& plan = options.plan;
+  const std::string group = "How much";
+  add_parsed(
+      app, "-n,--iterations",
+      [&plan](const std::string& text) {
+        plan.iterations = parse_bounded<std::uint64_t>("--iterations", text, 1, 1'000'000);
+      },
+      "samples of each row [until --precision or --budget]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed(
+      app, "--warmup",
+      [&plan](const std::string& text) {
+        plan.warmup = parse_bounded<std::uint64_t>("--warmup", text, 0, 1'000'000);
+      },
+      "samples before them [5]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed(
+      app, "--batch",
+      [&plan](const std::string& text) {
+        plan.batch = parse_bounded<std::uint32_t>("--batch", text, 1, 1024);
+      },
+      "operations of one sample, started together and awaited together [1]")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--precision", plan.precision,
+                 "a row ends when its median is known to within this share of it, at 95 % [0.02]")
+      ->type_name("RATIO")
+      ->group(group);
+  add_parsed(
+      app, "--budget", [&plan](const std::string& text) { plan.budget = parse_duration(text); },
+      "... or after this time [2s]")
+      ->type_name("TIME")
+      ->group(group);
+  app.add_flag("!--no-check", plan.check, "do not look at the results");
+  add_parsed(
+      app, "--buffers", [&plan](const std::string& text) { plan.buffer_bytes = parse_size(text); },
+      "memory of each side, so that results of several operations can be checked at once [64M]")
+      ->type_name("SIZE")
+      ->group(group);
+  add_parsed(
+      app, "--timeout", [&plan](const std::string& text) { plan.timeout = parse_duration(text); },
+      "of every wait: then the rank that hangs is named and the run ends [30s]")
+      ->type_name("TIME")
+      ->group(group);
+}
+
+void add_launch(CLI::App& app, CollOptions& options) {
+  const std::string group = "Who takes part";
+  control::RendezvousOptions& rendezvous = options.rendezvous;
+  app.add_option("--backend", options.backend, "mpi (host memory) [mpi]")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"mpi"}))
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--mpi",
+         [&options](const std::string& name) {
+           options.mpi.kind =
+               name == "mpich" ? collective::MpiKind::mpich : collective::MpiKind::open_mpi;
+         },
+         "openmpi or mpich [that of the launcher]")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"openmpi", "mpich"}))
+      ->group(group);
+  add_parsed(
+      app, "--rank",
+      [&rendezvous](const std::string& text) {
+        rendezvous.rank = parse_bounded<std::uint32_t>("--rank", text, 0, control::kMaxRanks - 1);
+      },
+      "of this process; 0 leads [by the launcher]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed(
+      app, "--ranks",
+      [&rendezvous](const std::string& text) {
+        rendezvous.size = parse_bounded<std::uint32_t>("--ranks", text, 1, control::kMaxRanks);
+      },
+      "how many there are; 1 is this process alone [by the launcher]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed(
+      app, "--rendezvous", [&rendezvous](const std::string& text) { rendezvous.address = text; },
+      "where rank 0 is to be found, HOST:PORT [by the launcher]")
+      ->type_name("ADDRESS")
+      ->group(group);
+  add_parsed(
+      app, "--wait",
+      [&rendezvous](const std::string& text) {
+        rendezvous.timeout =
+            std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(text));
+      },
+      "for all ranks to come [30s]")
+      ->type_name("TIME")
+      ->group(group);
+  app.add_option("--device", options.devices,
+                 "whose counters are read before and after: mlx5_0:1, eth0, several with commas "
+                 "[every RDMA device]")
+      ->delimiter(',')
+      ->type_name("NAMES")
+      ->group(group);
+}
+
+}  // namespace
+
+void add_coll(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand(
+      "coll", "Measure collectives among all ranks, check every result and name the late rank");
+  sub->footer(
+      "Start it by mpirun, srun or the like, all ranks with the same options. Rank 0 leads and\n"
+      "prints. Every operation that is timed has an input of its own, and its result is checked bit\n"
+      "for bit: a wrong one is reported with its rank, place, length and pattern. The time of a row\n"
+      "is the median of its samples; a sample is the longest that any rank took. algbw is the size\n"
+      "over that time, busbw that times nccl-tests' factor; GB/s are of 1e9 bytes. A rank is called\n"
+      "late by when it came, on clocks that were compared, never by how long it took.\n"
+      "\n"
+      "Examples:\n"
+      "  mpirun -n 4 rdmabench coll all-reduce --size 8:64M\n"
+      "  srun --mpi=pmix -n 16 rdmabench coll all --type all --reduction all --size 64K -n 20\n"
+      "  mpirun -n 8 rdmabench coll all-gather,reduce-scatter --place both --format json\n"
+      "\n"
+      "Exit codes: 0 done; 1 a result was wrong, a rank hung or died; 2 wrong usage; 3 not available\n"
+      "here.");
+  auto options = std::make_shared<CollOptions>();
+  options->sizes = parse_size_list("8:4M");
+  add_measured(*sub, *options);
+  add_amount(*sub, *options);
+  add_launch(*sub, *options);
+  const std::string group = "Results";
+  sub->add_option("--format", options->format, "table, json or csv [table]")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->group(group);
+  sub->add_option("--output", options->output, "write to FILE")->type_name("FILE")->group(group);
+  sub->callback([options, &command] { command = [options] { return run_coll(*options); }; });
+}
+
+}  // namespace rdmabench::tools
