@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "run": {"base", "measure", "verbs", "memory", "transport", "workload", "control", "report",
             "health"},
     "fabric": {"base", "measure", "control", "report", "run"},
+    "netplugin": {"base", "measure", "memory", "transport", "control", "report", "run"},
 }
 # The tools are on top of all, and a test may look anywhere.
 
