@@ -146,6 +146,10 @@ Outcome one_end(Net& net, const Task& task, bool sender, Wire& wire, char* step)
     outcome.status = Status::fail;
     outcome.peer_ended = true;
     outcome.reason = "the other end has ended the case";
+  } catch (const PeerSilent&) {
+    outcome.status = Status::fail;
+    outcome.peer_ended = true;
+    outcome.reason = "the other end says nothing within the time of the case";
   } catch (const std::exception& error) {
     outcome.status = Status::fail;
     outcome.reason = error.what();
@@ -181,8 +185,15 @@ Outcome both_ends(const std::shared_ptr<Opened>& opened, const Task& task, Steps
       lock, [&] { return (shared->outcomes[0] && shared->outcomes[1]) || failed(0) || failed(1); });
   shared->changed.wait_for(lock, std::chrono::seconds(1),
                            [&] { return shared->outcomes[0] && shared->outcomes[1]; });
-  if (!shared->outcomes[0]) return *shared->outcomes[1];
-  if (!shared->outcomes[1]) return *shared->outcomes[0];
+  for (const int i : {0, 1}) {
+    if (shared->outcomes[i]) continue;
+    Outcome outcome = *shared->outcomes[1 - i];
+    if (!outcome.peer_ended) return outcome;  // that is why the one still runs
+    return {.status = Status::fail,
+            .reason = fmt::format("the plugin hangs while {}", steps.text[i]),
+            .side = i == 1 ? "sender" : "receiver",
+            .result = Json::object()};
+  }
   Outcome outcome = worse(*shared->outcomes[0], *shared->outcomes[1]);
   outcome.result = shared->outcomes[1]->result;
   if (outcome.status == Status::pass) outcome.side = "both";

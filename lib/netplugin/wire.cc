@@ -1,15 +1,6 @@
 #include "wire.h"
 
-#include "rdmabench/base/error.h"
-
 namespace rdmabench::netplugin {
-namespace {
-
-Error nothing_came() {
-  return Error(Fault::failed, "the other end of the case says nothing within the time of a case");
-}
-
-}  // namespace
 
 ThreadWires::ThreadWires() {
   for (int i = 0; i < 2; ++i) {
@@ -35,7 +26,7 @@ std::string ThreadWires::End::receive(const Deadline& deadline) {
   Mailbox& inbox = all->inbox_[own];
   const bool there = all->changed_.wait_for(
       lock, deadline.left(), [&] { return !inbox.messages.empty() || inbox.closed; });
-  if (!there) throw nothing_came();
+  if (!there) throw PeerSilent{};
   if (inbox.messages.empty()) throw PeerEnded{};
   std::string text = std::move(inbox.messages.front());
   inbox.messages.pop_front();
@@ -65,7 +56,7 @@ std::string RelayWire::receive(const Deadline& deadline) {
   const std::lock_guard lock(mutex_);
   while (messages_.empty()) {
     if (ended_) throw PeerEnded{};
-    if (deadline.passed()) throw nothing_came();
+    if (deadline.passed()) throw PeerSilent{};
     take(std::chrono::milliseconds(20));
   }
   std::string text = std::move(messages_.front());

@@ -14,6 +14,8 @@ namespace rdmabench::netplugin {
 
 /// The other end has failed, or is no more.
 struct PeerEnded {};
+/// The other end says nothing within the time of the case: it hangs, or waits itself.
+struct PeerSilent {};
 
 class Wire {
  public:
@@ -23,7 +25,7 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
 
   virtual void send(std::string_view text) = 0;
-  /// Throws PeerEnded, and Error(failed) when the deadline passes.
+  /// Throws PeerEnded, and PeerSilent when the deadline passes.
   virtual std::string receive(const Deadline& deadline) = 0;
   /// Thread-safe.
   virtual bool peer_ended() = 0;

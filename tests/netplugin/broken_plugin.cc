@@ -114,10 +114,12 @@ Result properties(int device, abi::PropertiesV11* to) {
   return broken().good->properties(device, to);
 }
 
+int garbage = 1;
+
 Result listen(void* context, int device, void* handle, void** comm) {
   const Result result = broken().good->listen(context, device, handle, comm);
   if (has("handle-long")) std::memset(static_cast<char*>(handle) + 120, 7, 40);
-  if (has("handle-garbage")) std::memset(static_cast<char*>(handle) + 8, 7, 24);
+  if (has("handle-garbage")) std::memset(static_cast<char*>(handle) + 8, garbage++, 16);
   return result;
 }
 

@@ -100,7 +100,7 @@ TEST(ThreadWires, PassAndEnd) {
   EXPECT_FALSE(wires.end(true).peer_ended());
   EXPECT_EQ(wires.end(false).receive(soon()), "b");
   EXPECT_THROW(wires.end(false).receive(soon()), PeerEnded);
-  EXPECT_THROW(wires.end(true).receive(Deadline::after(std::chrono::milliseconds(5))), Error);
+  EXPECT_THROW(wires.end(true).receive(Deadline::after(std::chrono::milliseconds(5))), PeerSilent);
 }
 
 TEST(Task, ReadsBackWhatItWrote) {
