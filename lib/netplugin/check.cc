@@ -89,7 +89,7 @@ bool run_cases(Check& check, int version, const OnProgress& on_progress,
       row.status = outcome.status;
       row.reason = outcome.reason;
       row.side = outcome.side.empty() ? "both" : outcome.side;
-      if (first && outcome.status == Status::fail) obstacle = "not run, because init FAILs";
+      if (first && outcome.status == Status::fail) obstacle = kNotRun;
     }
     // Asked for or not, that nothing can be run is said.
     if (check.asked.conformance || row.status == Status::fail)

@@ -236,7 +236,12 @@ std::string to_text(const Check& check, bool verbose) {
                    {"case", TextTable::Align::left},
                    {"", TextTable::Align::left},
                    {"what", TextTable::Align::left}});
+  std::size_t not_run = 0;
   for (const CaseResult& row : check.cases) {
+    if (!verbose && row.reason == kNotRun) {
+      ++not_run;
+      continue;
+    }
     std::string what(title_of(row.id));
     if (row.status != Status::pass) {
       what = row.status == Status::fail && row.side != "both" && !row.side.empty()
@@ -249,7 +254,8 @@ std::string to_text(const Check& check, bool verbose) {
   }
   text += table.text();
   const Tally all = tally(check);
-  text += fmt::format("{} PASS, {} FAIL, {} SKIP\n", all.pass, all.fail, all.skip);
+  text += fmt::format("{} PASS, {} FAIL, {} SKIP", all.pass, all.fail, all.skip);
+  text += not_run == 0 ? "\n" : fmt::format(": {} {}\n", not_run, kNotRun);
   if (!check.measurements.empty()) text += measurement_tables(check);
   if (!check.error.empty()) text += fmt::format("\nThe run ended early: {}\n", check.error);
   return text;

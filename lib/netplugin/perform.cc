@@ -127,9 +127,10 @@ Json measure_here(Side& side, const Task& task) {
   return result;
 }
 
-Outcome one_end(Net& net, const Task& task, bool sender, Wire& wire, char* step) {
+Outcome one_end(Net& net, const Task& task, bool sender, Wire& wire, char* step,
+                const Deadline& deadline) {
   Outcome outcome{.side = sender ? "sender" : "receiver", .result = Json::object()};
-  Side side(net, sender, task.device, wire, Deadline::after(task.timeout), step);
+  Side side(net, sender, task.device, wire, deadline, step);
   try {
     if (task.is_case()) {
       find_case(task.id)(side);
@@ -165,12 +166,13 @@ struct Rendezvous {
   std::optional<Outcome> outcomes[2];
 };
 
-Outcome both_ends(const std::shared_ptr<Opened>& opened, const Task& task, Steps& steps) {
+Outcome both_ends(const std::shared_ptr<Opened>& opened, const Task& task, Steps& steps,
+                  const Deadline& deadline) {
   const auto shared = std::make_shared<Rendezvous>();
   for (const bool sender : {false, true}) {
     std::thread([=, &steps] {
       Outcome outcome = one_end(opened->net(sender), task, sender, shared->wires.end(sender),
-                                steps.text[sender ? 1 : 0]);
+                                steps.text[sender ? 1 : 0], deadline);
       const std::lock_guard lock(shared->mutex);
       if (outcome.status != Status::pass) shared->wires.ended(sender);
       shared->outcomes[sender ? 1 : 0] = std::move(outcome);
@@ -237,6 +239,8 @@ Json look_here(const std::string& file, int version) {
 std::string perform(const std::string& file, const Task& task, Role role, Pipe& parent,
                     Steps& steps) {
   Outcome outcome{.result = Json::object()};
+  // The parent counts from the fork on: loading the plugin is part of it.
+  const Deadline deadline = Deadline::after(task.timeout);
   try {
     if (task.id == kLook) {
       outcome.result = look_here(file, task.version);
@@ -253,10 +257,11 @@ std::string perform(const std::string& file, const Task& task, Role role, Pipe& 
     }
     steps.text[0][0] = '\0';
     if (role == Role::both) {
-      outcome = both_ends(opened, task, steps);
+      outcome = both_ends(opened, task, steps, deadline);
     } else {
       RelayWire wire(parent);
-      outcome = one_end(*opened->nets[0], task, role == Role::sender, wire, steps.text[0]);
+      outcome =
+          one_end(*opened->nets[0], task, role == Role::sender, wire, steps.text[0], deadline);
     }
   } catch (const Failed& failed) {
     outcome.status = Status::fail;

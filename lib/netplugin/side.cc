@@ -79,7 +79,8 @@ const Properties& Side::properties() {
 }
 
 void Side::step(std::string_view what) {
-  const std::string text = fmt::format("{}: {}", sender_ ? "sender" : "receiver", what);
+  const std::string text =
+      what.empty() ? "" : fmt::format("{}: {}", sender_ ? "sender" : "receiver", what);
   const std::size_t length = std::min(text.size(), Steps::kLength - 1);
   std::memcpy(step_, text.data(), length);
   step_[length] = '\0';
@@ -93,8 +94,10 @@ void Side::good(std::string_view call, abi::Result result) const {
 }
 
 void Side::meet() {
+  step("waiting for the other end");
   wire_.send("met");
   if (wire_.receive(deadline_) != "met") throw Failed{"the two ends are not at the same place"};
+  step("");
 }
 
 void Side::pause(std::string_view what) {
@@ -172,12 +175,14 @@ Block Side::block(End end, std::size_t bytes) {
   step("in regMr()");
   good("regMr", net_.register_memory(end.comm, block.data(), block.bytes(), abi::kHostMemory,
                                      &block.registration));
+  step("");
   return block;
 }
 
 void Side::release(End end, Block& block) {
   step("in deregMr()");
   good("deregMr", net_.deregister(end.comm, block.registration));
+  step("");
 }
 
 void* Side::post(End end, std::span<const Message> group) {

@@ -138,6 +138,8 @@ BothOutcomes run_with(const std::string& file, const Task& task, Role role,
                   fmt::format("{} does not say what came of {}", channel.peer(), task.id),
                   "Does the process at the other end still run?");
     }
+    // With both here the next message is no part of this task.
+    if (own && peer) break;
     const auto message = channel.receive_ready("word of the other end");
     if (!message) continue;
     if (message->type == MessageType::epoch && message->payload.size() <= kMaxFrame) {
@@ -151,7 +153,8 @@ BothOutcomes run_with(const std::string& file, const Task& task, Role role,
                                              control::printable(message->payload)));
     } else {
       throw Error(Fault::failed,
-                  fmt::format("{} sends a message that is out of place", channel.peer()),
+                  fmt::format("{} sends '{}' of {} bytes in the midst of {}", channel.peer(),
+                              control::name_of(message->type), message->payload.size(), task.id),
                   "Run the same release of rdmabench on both sides.");
     }
   }

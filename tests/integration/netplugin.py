@@ -171,7 +171,7 @@ class NetPlugin(unittest.TestCase):
                     environment={"RDMABENCH_NET_BACKEND": "loop", "RDMABENCH_NET_CHUNK": "12"})
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("RDMABENCH_NET_CHUNK", wrong.stdout)
-        self.assertIn("not run, because init FAILs", wrong.stdout)
+        self.assertIn("1 not run, because init FAILs", wrong.stdout)
 
     def test_the_list(self):
         lines = run("--list").stdout.splitlines()

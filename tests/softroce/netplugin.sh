@@ -11,11 +11,12 @@ export RDMABENCH_NET_BACKEND=verbs RDMABENCH_NET_CHUNK=16K RDMABENCH_NET_TIMEOUT
 
 # check NAME [HOST...]: all cases, and a few sizes
 check() {
-  local name=$1 start=$SECONDS
+  local name=$1 start=$SECONDS status=0
   shift
-  timeout 200 "$rdmabench" netplugin "$plugin" "$@" --timeout 30s --size 8,64K --iterations 40 --verbose \
-    >"$scratch/$name" || { cat "$scratch/$name"; fail "$name: exit status $?"; }
+  timeout 260 "$rdmabench" netplugin "$plugin" "$@" --timeout 60s --size 8,64K --iterations 40 --verbose \
+    >"$scratch/$name" || status=$?
   cat "$scratch/$name"
+  [[ $status == 0 ]] || fail "$name: exit status $status"
   grep -q ' 0 FAIL, 0 SKIP' "$scratch/$name" || fail "$name: not all cases passed"
   assert_no_resources "$name"
   echo "passed: $name, $((SECONDS - start)) s"
@@ -26,7 +27,7 @@ case ${2:-alone} in
     check one_process
     ;;
   first)
-    timeout 220 "$rdmabench" netplugin "$plugin" --listen 18517 --once 2>"$scratch/listen" &
+    timeout 280 "$rdmabench" netplugin "$plugin" --listen 18517 --once 2>"$scratch/listen" &
     server=$!
     for ((tries = 0; tries < 100; ++tries)); do
       ! grep -q 'listening on' "$scratch/listen" || break

@@ -29,6 +29,9 @@ enum class Status : std::uint8_t { pass, fail, skip };
 /// "PASS", "FAIL", "SKIP".
 std::string_view name(Status status) noexcept;
 
+/// The reason of a SKIP where nothing could be tried at all.
+inline constexpr std::string_view kNotRun = "not run, because init FAILs";
+
 struct CaseResult {
   std::string id{};
   int version = 0;

@@ -19,7 +19,7 @@ static_assert(offsetof(PropertiesV9, max_point_to_point_bytes) == 88);
 static_assert(offsetof(PropertiesV11, max_multi_request) == 104);
 static_assert(sizeof(NetV6) == 17 * 8 && sizeof(NetV7) == 19 * 8 && sizeof(NetV8) == 19 * 8);
 static_assert(sizeof(NetV9) == 20 * 8 && sizeof(NetV10) == 20 * 8 && sizeof(NetV11) == 22 * 8);
-static_assert(offsetof(NetV11, test) == 14 * 8 && offsetof(NetV11, finalize) == 20 * 8);
+static_assert(offsetof(NetV11, test) == 13 * 8 && offsetof(NetV11, finalize) == 20 * 8);
 static_assert(sizeof(DeviceHandle) == 32 && sizeof(Attributes) == 44);
 
 TEST(Abi, IsThatOfNccl) {

@@ -121,8 +121,9 @@ TEST_F(CommTest, MovesMessagesOfAnySizeInAnyOrderOfArrival) {
       EXPECT_EQ(finish(*receiver, taken, *sender, sent), static_cast<int>(bytes));
       EXPECT_EQ(std::memcmp(from.data(), to.data(), bytes), 0) << bytes;
       EXPECT_EQ(to[bytes], std::byte{4});
-      if (!other_done_)
+      if (!other_done_) {
         EXPECT_EQ(finish(*sender, sent, *receiver, nullptr), static_cast<int>(bytes));
+      }
     }
   }
 }
