@@ -73,6 +73,7 @@ int parse_and_run(int argc, char** argv) {
   add_demo(app, command);
   add_compare(app, command);
   add_project(app, command);
+  add_netplugin(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

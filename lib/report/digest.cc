@@ -145,6 +145,23 @@ void visit_coll(const Document& document, const std::function<void(const Measure
   }
 }
 
+void visit_netplugin(const Document& document, const std::function<void(const Measured&)>& visit) {
+  for (const Json& row : list_of(document.body, "results")) {
+    Measured measured;
+    measured.kind = text_of(row, "metric") == "bandwidth" ? "bandwidth" : "latency";
+    add_label(measured, "plugin", text_of(object_of(document.body, "plugin"), "name"));
+    for (const char* key : {"api_version", "kind", "completion", "size_bytes"}) {
+      add_label(measured, key, any_text_of(row, key));
+    }
+    for (const auto& [key, value] : row.items()) {
+      const bool label = key == "size_bytes" || key == "api_version";
+      if (!label && value.is_number()) measured.values.emplace_back(key, value.get<double>());
+    }
+    measured.error = text_of(row, "error");
+    visit(measured);
+  }
+}
+
 const Json* find(const Json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(key);
@@ -180,6 +197,7 @@ void for_each_measured(const Document& document,
   if (document.schema == kCompareSchema) visit_comparison(document, visit);
   if (document.schema == kProjectSchema) visit_projection(document, visit);
   if (document.schema == kCollSchema) visit_coll(document, visit);
+  if (document.schema == kNetPluginSchema) visit_netplugin(document, visit);
 }
 
 std::string any_text(const Json& value) {

@@ -22,12 +22,13 @@ struct Shape {
   std::string_view list;
   std::string_view written_by;
 };
-constexpr std::array<Shape, 5> kShapes{{
+constexpr std::array<Shape, 7> kShapes{{
     {kRunSchema, "results", "rdmabench lat, bw, load"},
     {kDoctorSchema, "findings", "rdmabench doctor"},
     {kCompareSchema, "families", "rdmabench compare"},
     {kProjectSchema, "rows", "rdmabench project"},
     {kCollSchema, "results", "rdmabench coll"},
+    {kNetPluginSchema, "cases", "rdmabench netplugin"},
 }};
 
 [[noreturn]] void refuse(const std::string& source, std::size_t line, const std::string& why) {

@@ -86,6 +86,8 @@ constexpr auto kColumns = std::to_array<std::string_view>({
     "step_high_s",
     "compute_s",
     "communication_s",
+    "plugin",
+    "api_version",
 });
 using Cells = std::array<std::string, kColumns.size()>;
 

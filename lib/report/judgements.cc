@@ -342,6 +342,37 @@ Judgements of_coll(const Document& document) {
   return list;
 }
 
+/// The cases, and what was to be measured and was not.
+Judgements of_netplugin(const Document& document) {
+  Judgements list;
+  const std::string plugin = text_of(object_of(document.body, "plugin"), "name");
+  for (const Json& row : list_of(document.body, "cases")) {
+    Judgement one;
+    one.group = "netplugin.v" + any_text_of(row, "api_version");
+    one.subject = plugin;
+    one.id = text_of(row, "id");
+    one.outcome = outcome_of(text_of(row, "status"));
+    one.text = text_of(row, "reason");
+    for (const char* key : {"title", "side", "took_ms"}) add_detail(one, row, key);
+    list.push_back(std::move(one));
+  }
+  for (const Json& row : list_of(document.body, "results")) {
+    const std::string error = text_of(row, "error");
+    if (error.empty()) continue;
+    list.push_back({"netplugin.v" + any_text_of(row, "api_version"),
+                    plugin,
+                    fmt::format("{} {} B", text_of(row, "metric"), any_text_of(row, "size_bytes")),
+                    Outcome::fail,
+                    error,
+                    "",
+                    {}});
+  }
+  if (const std::string error = text_of(document.body, "error"); !error.empty()) {
+    list.push_back({"netplugin", plugin, "the run", Outcome::fail, error, "", {}});
+  }
+  return list;
+}
+
 }  // namespace
 
 Judgements judgements(const Document& document) {
@@ -351,6 +382,7 @@ Judgements judgements(const Document& document) {
   if (document.schema == kCompareSchema) return of_comparison(document);
   if (document.schema == kProjectSchema) return of_projection(document);
   if (document.schema == kCollSchema) return of_coll(document);
+  if (document.schema == kNetPluginSchema) return of_netplugin(document);
   return {};
 }
 

@@ -5,6 +5,7 @@ import {add, h, list, object, text} from './dom.js';
 import {environmentSection} from './environment.js';
 import {fabricSection, fabricSummary} from './fabric.js';
 import {doctorPoints, doctorSection} from './findings.js';
+import {netpluginPoints, netpluginSection} from './netplugin.js';
 import {plural} from './format.js';
 import {runPoints, runSections} from './runs.js';
 import {badge, kOrder} from './status.js';
@@ -28,6 +29,8 @@ function sections(documents) {
   for (const one of fabrics) all.push({title: titled('Fabric', fabrics, one), draw: () => fabricSection(one)});
   const doctors = of('rdmabench-doctor/1');
   if (doctors.length > 0) all.push({title: 'Node checks', draw: () => doctorSection(doctors)});
+  const plugins = of('rdmabench-netplugin/1');
+  for (const one of plugins) all.push({title: titled('Network plugin', plugins, one), draw: () => netpluginSection(one)});
   const compared = of('rdmabench-compare/1');
   for (const one of compared) all.push({title: titled('Comparison', compared, one), draw: () => compareSection(one)});
   const projected = of('rdmabench-project/1');
@@ -47,7 +50,7 @@ function sections(documents) {
 function points(documents) {
   const all = documents.flatMap((one) => {
     try {
-      return {'rdmabench-fabric/1': () => fabricSummary(one).points, 'rdmabench-compare/1': () => comparePoints(one), 'rdmabench/1': () => runPoints(one)}[one.schema]?.() ?? [];
+      return {'rdmabench-fabric/1': () => fabricSummary(one).points, 'rdmabench-compare/1': () => comparePoints(one), 'rdmabench/1': () => runPoints(one), 'rdmabench-netplugin/1': () => netpluginPoints(one)}[one.schema]?.() ?? [];
     } catch (error) {
       return [{status: 'ERROR', text: `${one.source}: ${error.message}`}];
     }

@@ -54,6 +54,7 @@ inline constexpr std::string_view kDoctorSchema = "rdmabench-doctor/1";
 inline constexpr std::string_view kCompareSchema = "rdmabench-compare/1";
 inline constexpr std::string_view kProjectSchema = "rdmabench-project/1";
 inline constexpr std::string_view kCollSchema = "rdmabench-coll/1";
+inline constexpr std::string_view kNetPluginSchema = "rdmabench-netplugin/1";
 
 /// Reads JSON or JSON Lines of any of the schemas above; {"documents": [...]} and a list are taken
 /// apart. A last line that was not written to its end, as of a run that was killed, is left out and

@@ -1,0 +1,318 @@
+// netplugin: NCCL's network plugins, driven without NCCL, GPU or MPI.
+//
+// This file says in our own words what versions 6 to 11 of the plugin interface are in memory: a
+// plugin exports a table of functions under the name "ncclNetPlugin_v<N>". Sources: NCCL 2.28 and
+// 2.30, plugins/net/README.md and src/include/plugin/net/; tests/unit/netplugin holds every size
+// and offset against NCCL's headers where they are at hand.
+//
+// What is the same in several versions is one type here; nothing is measured or judged in this
+// file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rdmabench::netplugin::abi {
+
+inline constexpr int kOldest = 6;
+inline constexpr int kNewest = 11;
+inline constexpr std::size_t kHandleBytes = 128;  ///< of what listen() fills in
+inline constexpr int kMaxRequests = 32;  ///< that may be under way on a comm; a group counts as one
+inline constexpr int kMaxVirtualDevices = 4;
+inline constexpr int kHostMemory = 1;  ///< bits of what a plugin can register
+inline constexpr int kDeviceMemory = 2;
+inline constexpr int kDmaBuf = 4;
+inline constexpr int kUndefinedTrafficClass = -1;
+
+/// What irecv() finds in its request where NCCL sees by the data itself that it has arrived.
+inline constexpr std::uintptr_t kOptionalCompletion = 1;
+
+/// ncclResult_t, an enumeration and so an int.
+using Result = int;
+inline constexpr Result kSuccess = 0, kSystemError = 2, kInternalError = 3, kInvalidArgument = 4,
+                        kInvalidUsage = 5, kRemoteError = 6;
+
+/// Levels of the logger: 2 is a warning, 3 information.
+using Logger = void (*)(int level, unsigned long subsystems, const char* file, int line,
+                        const char* format, ...);
+using ProfilerCallback = Result (*)(void** event, int type, void* handle, std::int64_t plugin,
+                                    void* data);
+
+struct PropertiesV6 {
+  char* name;
+  char* pci_path;  ///< folder of the PCI device in /sys; null where there is none
+  std::uint64_t guid;
+  int pointer_kinds;
+  int speed_mbps;
+  int port;
+  float latency_us;
+  int max_comms;
+  int max_receives;
+};
+
+struct PropertiesV7 {
+  char* name;
+  char* pci_path;
+  std::uint64_t guid;
+  int pointer_kinds;
+  int speed_mbps;
+  int port;
+  float latency_us;
+  int max_comms;
+  int max_receives;
+  int device_type;  ///< 0: the host drives it
+  int device_version;
+};
+
+struct PropertiesV8 {
+  char* name;
+  char* pci_path;
+  std::uint64_t guid;
+  int pointer_kinds;
+  int global_registration;  ///< a registration serves every comm
+  int speed_mbps;
+  int port;
+  float latency_us;
+  int max_comms;
+  int max_receives;
+  int device_type;
+  int device_version;
+};
+
+struct VirtualDevices {
+  int count;
+  int devices[kMaxVirtualDevices];
+};
+
+struct PropertiesV9 {  // and of version 10
+  char* name;
+  char* pci_path;
+  std::uint64_t guid;
+  int pointer_kinds;
+  int global_registration;
+  int force_flush;
+  int speed_mbps;
+  int port;
+  float latency_us;
+  int max_comms;
+  int max_receives;
+  int device_type;
+  int device_version;
+  VirtualDevices virtual_devices;
+  std::size_t max_point_to_point_bytes;
+  std::size_t max_collective_bytes;
+};
+
+struct PropertiesV11 {
+  char* name;
+  char* pci_path;
+  std::uint64_t guid;
+  int pointer_kinds;
+  int global_registration;
+  int force_flush;
+  int speed_mbps;
+  int port;
+  float latency_us;
+  int max_comms;
+  int max_receives;
+  int device_type;
+  int device_version;
+  VirtualDevices virtual_devices;
+  std::size_t max_point_to_point_bytes;
+  std::size_t max_collective_bytes;
+  int max_multi_request;
+};
+
+struct CommConfig {
+  int traffic_class;
+};
+
+/// Of a comm that the GPU drives by itself; what is here leaves it null.
+struct DeviceHandle {
+  int type;
+  int version;
+  void* handle;
+  std::size_t size;
+  int needs_progress;
+};
+
+struct PeerCounts {
+  std::int32_t max_peers, min_peers, max_flows, min_flows;
+};
+struct Attributes {
+  PeerCounts send, receive;
+  std::uint32_t operation, algorithm, protocol;
+};
+
+// Of each table the functions in the order in which they lie. What makes a comm or takes a message
+// changed from version to version; the rest is the same for all.
+using Devices = Result (*)(int* count);
+using Listen = Result (*)(int device, void* handle, void** listening);
+using ConnectV6 = Result (*)(int device, void* handle, void** sending);
+using ConnectV7 = Result (*)(int device, void* handle, void** sending, DeviceHandle** on_device);
+using ConnectV10 = Result (*)(int device, CommConfig* config, void* handle, void** sending,
+                              DeviceHandle** on_device);
+using AcceptV6 = Result (*)(void* listening, void** receiving);
+using AcceptV7 = Result (*)(void* listening, void** receiving, DeviceHandle** on_device);
+using RegisterV6 = Result (*)(void* comm, void* data, int bytes, int kind, void** registration);
+using RegisterV8 = Result (*)(void* comm, void* data, std::size_t bytes, int kind,
+                              void** registration);
+using RegisterDmaBuf = Result (*)(void* comm, void* data, std::size_t bytes, int kind,
+                                  std::uint64_t offset, int fd, void** registration);
+using Deregister = Result (*)(void* comm, void* registration);
+using SendV6 = Result (*)(void* comm, void* data, int bytes, int tag, void* registration,
+                          void** request);
+using SendV9 = Result (*)(void* comm, void* data, std::size_t bytes, int tag, void* registration,
+                          void** request);
+using SendV10 = Result (*)(void* comm, void* data, std::size_t bytes, int tag, void* registration,
+                           void* profiled, void** request);
+using ReceiveV6 = Result (*)(void* comm, int count, void** data, int* bytes, int* tags,
+                             void** registrations, void** request);
+using ReceiveV9 = Result (*)(void* comm, int count, void** data, std::size_t* bytes, int* tags,
+                             void** registrations, void** request);
+using ReceiveV10 = Result (*)(void* comm, int count, void** data, std::size_t* bytes, int* tags,
+                              void** registrations, void** profiled, void** request);
+using Flush = Result (*)(void* comm, int count, void** data, int* bytes, void** registrations,
+                         void** request);
+using Test = Result (*)(void* request, int* done, int* bytes);
+using Close = Result (*)(void* comm);
+using DeviceRegistration = Result (*)(void* comm, void* registration, void** on_device);
+using Consumed = Result (*)(void* comm, int count, void* request);
+using MakeVirtual = Result (*)(int* device, VirtualDevices* parts);
+
+struct NetV6 {
+  static constexpr int kVersion = 6;
+  using Properties = PropertiesV6;
+  const char* name;
+  Result (*init)(Logger);
+  Devices devices;
+  Result (*properties)(int, PropertiesV6*);
+  Listen listen;
+  ConnectV6 connect;
+  AcceptV6 accept;
+  RegisterV6 register_memory;
+  RegisterDmaBuf register_dma_buf;
+  Deregister deregister;
+  SendV6 send;
+  ReceiveV6 receive;
+  Flush flush;
+  Test test;
+  Close close_send, close_receive, close_listen;
+};
+
+struct NetV7 {
+  static constexpr int kVersion = 7;
+  using Properties = PropertiesV7;
+  const char* name;
+  Result (*init)(Logger);
+  Devices devices;
+  Result (*properties)(int, PropertiesV7*);
+  Listen listen;
+  ConnectV7 connect;
+  AcceptV7 accept;
+  RegisterV6 register_memory;
+  RegisterDmaBuf register_dma_buf;
+  Deregister deregister;
+  SendV6 send;
+  ReceiveV6 receive;
+  Flush flush;
+  Test test;
+  Close close_send, close_receive, close_listen;
+  DeviceRegistration device_registration;
+  Consumed consumed;
+};
+
+struct NetV8 {
+  static constexpr int kVersion = 8;
+  using Properties = PropertiesV8;
+  const char* name;
+  Result (*init)(Logger);
+  Devices devices;
+  Result (*properties)(int, PropertiesV8*);
+  Listen listen;
+  ConnectV7 connect;
+  AcceptV7 accept;
+  RegisterV8 register_memory;
+  RegisterDmaBuf register_dma_buf;
+  Deregister deregister;
+  SendV6 send;
+  ReceiveV6 receive;
+  Flush flush;
+  Test test;
+  Close close_send, close_receive, close_listen;
+  DeviceRegistration device_registration;
+  Consumed consumed;
+};
+
+struct NetV9 {
+  static constexpr int kVersion = 9;
+  using Properties = PropertiesV9;
+  const char* name;
+  Result (*init)(Logger);
+  Devices devices;
+  Result (*properties)(int, PropertiesV9*);
+  Listen listen;
+  ConnectV7 connect;
+  AcceptV7 accept;
+  RegisterV8 register_memory;
+  RegisterDmaBuf register_dma_buf;
+  Deregister deregister;
+  SendV9 send;
+  ReceiveV9 receive;
+  Flush flush;
+  Test test;
+  Close close_send, close_receive, close_listen;
+  DeviceRegistration device_registration;
+  Consumed consumed;
+  MakeVirtual make_virtual;
+};
+
+struct NetV10 {
+  static constexpr int kVersion = 10;
+  using Properties = PropertiesV9;
+  const char* name;
+  Result (*init)(Logger, ProfilerCallback);
+  Devices devices;
+  Result (*properties)(int, PropertiesV9*);
+  Listen listen;
+  ConnectV10 connect;
+  AcceptV7 accept;
+  RegisterV8 register_memory;
+  RegisterDmaBuf register_dma_buf;
+  Deregister deregister;
+  SendV10 send;
+  ReceiveV10 receive;
+  Flush flush;
+  Test test;
+  Close close_send, close_receive, close_listen;
+  DeviceRegistration device_registration;
+  Consumed consumed;
+  MakeVirtual make_virtual;
+};
+
+struct NetV11 {
+  static constexpr int kVersion = 11;
+  using Properties = PropertiesV11;
+  const char* name;
+  Result (*init)(void** context, std::uint64_t comm_id, CommConfig*, Logger, ProfilerCallback);
+  Devices devices;
+  Result (*properties)(int, PropertiesV11*);
+  Result (*listen)(void* context, int device, void* handle, void** listening);
+  Result (*connect)(void* context, int device, void* handle, void** sending, DeviceHandle**);
+  AcceptV7 accept;
+  RegisterV8 register_memory;
+  RegisterDmaBuf register_dma_buf;
+  Deregister deregister;
+  SendV10 send;
+  ReceiveV10 receive;
+  Flush flush;
+  Test test;
+  Close close_send, close_receive, close_listen;
+  DeviceRegistration device_registration;
+  Consumed consumed;
+  MakeVirtual make_virtual;
+  Result (*finalize)(void* context);
+  Result (*set_attributes)(void* context, Attributes*);
+};
+
+}  // namespace rdmabench::netplugin::abi

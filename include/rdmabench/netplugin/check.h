@@ -1,0 +1,112 @@
+// What is asked of a plugin, and what came of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/measure/statistics.h"
+#include "rdmabench/netplugin/net.h"
+#include "rdmabench/report/fact.h"
+
+namespace rdmabench::netplugin {
+
+/// One thing that NCCL relies on.
+struct CaseInfo {
+  std::string_view id;     ///< "order"
+  std::string_view title;  ///< "messages arrive in the order of posting"
+};
+
+/// In the order in which they run: those that others build on come first.
+std::span<const CaseInfo> cases();
+
+enum class Status : std::uint8_t { pass, fail, skip };
+
+/// "PASS", "FAIL", "SKIP".
+std::string_view name(Status status) noexcept;
+
+/// The reason of a SKIP where nothing could be tried at all.
+inline constexpr std::string_view kNotRun = "not run, because init FAILs";
+
+struct CaseResult {
+  std::string id{};
+  int version = 0;
+  Status status = Status::pass;
+  std::string reason{};  ///< of FAIL and SKIP, and what a PASS has to add
+  std::string side{};    ///< who saw it: "sender", "receiver" or "both"
+  double took_ms = 0;
+};
+
+enum class Metric : std::uint8_t { latency, bandwidth };
+
+/// One size of one metric. Where `error` is not empty nothing else but what was asked holds.
+struct Measurement {
+  Metric metric = Metric::latency;
+  int version = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t iterations = 0;       ///< round trips, or messages of one epoch
+  measure::LatencySummary latency{};  ///< half round trips
+  std::vector<double> bits_per_s{};   ///< of each epoch, confirmed by the receiver
+  std::string error{};
+};
+
+struct Options {
+  std::string file;
+  std::vector<int> versions;  ///< 6..11; empty: the newest that both sides have
+  bool every_version = false;
+  int device = 0;
+  std::vector<std::string> only;  ///< cases; empty: all
+  bool conformance = true;
+  bool performance = true;
+  std::vector<std::uint64_t> sizes{8, 4096, 65536, 1 << 20};  ///< 1..1 GiB
+  std::uint64_t iterations = 200;                             ///< 1..10^7
+  std::chrono::milliseconds timeout{10000};  ///< of each case and size; 100 ms to 10 minutes
+};
+
+inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kMaxIterations = 10'000'000;
+inline constexpr std::chrono::milliseconds kMinTimeout{100};
+inline constexpr std::chrono::milliseconds kMaxTimeout{600'000};
+
+/// What a plugin is, as one side saw it.
+struct PluginFacts {
+  std::string name;
+  std::vector<int> versions;  ///< newest first
+  std::vector<Properties> devices;
+  std::string trouble;  ///< why there are no devices
+};
+
+struct Check {
+  std::string file;
+  bool two_processes = false;
+  PluginFacts plugin;
+  report::Environment environment;
+  Options asked;
+  std::vector<CaseResult> cases;
+  std::vector<Measurement> measurements;
+  std::string error;  ///< why the run ended early
+
+  bool failed() const;  ///< whether anything FAILed, was not measured, or the run ended early
+};
+
+/// Called before each case and size with what comes next: "v11 order".
+using OnProgress = std::function<void(const std::string&)>;
+
+/// Both ends in one process: two threads of a child for each case, so that a plugin that crashes or
+/// hangs ends that case alone. The caller must have no other thread, because children are made by
+/// fork(2); the plugin is loaded by children alone.
+///
+/// Throws Error: usage for options out of bounds and for a file that is no plugin, unavailable for
+/// one that cannot be loaded.
+Check check_here(const Options& options, const OnProgress& on_progress);
+
+// Writers. JSON: "rdmabench-netplugin/1", docs/schema/.
+std::string to_json(const Check& check);
+std::string to_csv(const Check& check);  ///< RFC 4180; a line for each case and each size
+std::string to_text(const Check& check, bool verbose);
+
+}  // namespace rdmabench::netplugin

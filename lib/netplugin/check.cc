@@ -1,0 +1,222 @@
+#include "rdmabench/netplugin/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/control/fields.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/report/environment.h"
+#include "side.h"
+#include "task.h"
+
+namespace rdmabench::netplugin {
+namespace {
+
+using Json = nlohmann::json;
+
+bool wanted(const Options& options, std::string_view id) {
+  return options.only.empty() ||
+         std::find(options.only.begin(), options.only.end(), id) != options.only.end();
+}
+
+Task task_of(const Options& options, std::string_view id, int version) {
+  return {.id = std::string(id),
+          .version = version,
+          .device = options.device,
+          .bytes = 0,
+          .iterations = 0,
+          .timeout = options.timeout};
+}
+
+Measurement measurement_of(const Task& task, const Outcome& outcome) {
+  Measurement one{.metric = task.id == kLatency ? Metric::latency : Metric::bandwidth,
+                  .version = task.version,
+                  .size_bytes = task.bytes,
+                  .iterations = task.iterations,
+                  .latency = {},
+                  .bits_per_s = {},
+                  .error = {}};
+  if (outcome.status != Status::pass) {
+    one.error = outcome.reason;
+    return one;
+  }
+  const Json& json = outcome.result;
+  if (one.metric == Metric::bandwidth) {
+    one.iterations = control::get_uint(json, "messages", 1, kMaxIterations);
+    for (const Json& value : control::get_list(json, "bits_per_s", kEpochs)) {
+      one.bits_per_s.push_back(value.is_number() ? value.get<double>() : 0);
+    }
+    return one;
+  }
+  const auto ns = [&](const char* key) { return control::get_double(json, key, 0, 1e18); };
+  one.latency.count = control::get_uint(json, "count", 1, kMaxIterations);
+  one.latency.min_ns = ns("min_ns");
+  one.latency.p50_ns = ns("p50_ns");
+  one.latency.p90_ns = ns("p90_ns");
+  one.latency.p99_ns = ns("p99_ns");
+  one.latency.p999_ns = ns("p999_ns");
+  one.latency.max_ns = ns("max_ns");
+  one.latency.mean_ns = ns("mean_ns");
+  one.latency.stddev_ns = ns("stddev_ns");
+  one.latency.median_low_ns = ns("median_low_ns");
+  one.latency.median_high_ns = ns("median_high_ns");
+  return one;
+}
+
+/// Cases of one version; whether there is any sense in measuring it.
+bool run_cases(Check& check, int version, const OnProgress& on_progress,
+               const std::function<Outcome(const Task&)>& run) {
+  std::string obstacle;
+  for (const CaseInfo& info : cases()) {
+    const bool first = info.id == "init";
+    if (!first && (!check.asked.conformance || !wanted(check.asked, info.id))) continue;
+    CaseResult row{.id = std::string(info.id),
+                   .version = version,
+                   .status = Status::skip,
+                   .reason = obstacle,
+                   .side = "both",
+                   .took_ms = 0};
+    if (obstacle.empty()) {
+      on_progress(fmt::format("v{} {}", version, info.id));
+      const auto begin = Deadline::Clock::now();
+      const Outcome outcome = run(task_of(check.asked, info.id, version));
+      row.took_ms =
+          std::chrono::duration<double, std::milli>(Deadline::Clock::now() - begin).count();
+      row.status = outcome.status;
+      row.reason = outcome.reason;
+      row.side = outcome.side.empty() ? "both" : outcome.side;
+      if (first && outcome.status == Status::fail) obstacle = kNotRun;
+    }
+    // Asked for or not, that nothing can be run is said.
+    if (check.asked.conformance || row.status == Status::fail)
+      check.cases.push_back(std::move(row));
+  }
+  return obstacle.empty();
+}
+
+}  // namespace
+
+std::string_view name(Status status) noexcept {
+  constexpr std::array<std::string_view, 3> kNames{"PASS", "FAIL", "SKIP"};
+  return kNames[static_cast<std::size_t>(status)];
+}
+
+bool Check::failed() const {
+  return !error.empty() || std::any_of(cases.begin(), cases.end(), [](const CaseResult& row) {
+    return row.status == Status::fail;
+  }) || std::any_of(measurements.begin(), measurements.end(), [](const Measurement& one) {
+    return !one.error.empty();
+  });
+}
+
+void check_options(const Options& options) {
+  for (const std::string& id : options.only) {
+    if (find_case(id) != nullptr) continue;
+    std::string known;
+    for (const CaseInfo& info : cases())
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", info.id);
+    throw Error(Fault::usage, fmt::format("there is no case '{}'", id),
+                fmt::format("There are {}.", known));
+  }
+  for (const int version : options.versions) {
+    if (version >= abi::kOldest && version <= abi::kNewest) continue;
+    throw Error(Fault::usage, fmt::format("version {} of the plugin interface", version),
+                fmt::format("It may be {} to {}.", abi::kOldest, abi::kNewest));
+  }
+  for (const std::uint64_t size : options.sizes) {
+    if (size > 0 && size <= kMaxBytes) continue;
+    throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
+                fmt::format("Sizes go from 1 to {}.", format_size(kMaxBytes)));
+  }
+  if (options.iterations == 0 || options.iterations > kMaxIterations) {
+    throw Error(Fault::usage, fmt::format("{} iterations", options.iterations),
+                fmt::format("They may be 1 to {}.", kMaxIterations));
+  }
+  if (options.timeout < kMinTimeout || options.timeout > kMaxTimeout) {
+    throw Error(Fault::usage, fmt::format("a timeout of {} ms", options.timeout.count()),
+                "It may be 100ms to 10m.");
+  }
+  if (options.device < 0 || options.device > 4095) {
+    throw Error(Fault::usage, fmt::format("device {}", options.device), "Devices count from 0.");
+  }
+}
+
+std::vector<int> versions_of(const Options& options, const std::vector<int>& there) {
+  if (options.every_version) return there;
+  if (options.versions.empty()) return {there.front()};
+  for (const int version : options.versions) {
+    if (std::find(there.begin(), there.end(), version) != there.end()) continue;
+    std::string known;
+    for (const int one : there) known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
+    throw Error(Fault::usage, fmt::format("the plugin has no version {}", version),
+                fmt::format("It has {}.", known));
+  }
+  return options.versions;
+}
+
+PluginFacts look(const std::string& file, int version, std::chrono::milliseconds timeout) {
+  Task task{.id = std::string(kLook), .version = version, .timeout = timeout};
+  const Outcome outcome = run_here(file, task);
+  if (outcome.status != Status::pass) {
+    const auto fault = outcome.result.find("fault");
+    const bool known = outcome.result.is_object() && fault != outcome.result.end() &&
+                       fault->is_number_integer() && *fault >= 1 && *fault <= 3;
+    throw Error(known ? static_cast<Fault>(fault->get<int>()) : Fault::failed, outcome.reason);
+  }
+  const Json& json = outcome.result;
+  PluginFacts facts;
+  facts.name = control::printable(control::get_string(json, "name", 4096), 100);
+  for (const std::uint64_t one :
+       control::get_uint_list(json, "versions", 16, abi::kOldest, abi::kNewest)) {
+    facts.versions.push_back(static_cast<int>(one));
+  }
+  if (json.contains("trouble")) facts.trouble = control::get_string(json, "trouble", 8192);
+  for (const Json& from : control::get_list(json, "devices", 256)) {
+    Properties& to = facts.devices.emplace_back();
+    if (from["name"].is_string()) to.name = control::get_string(from, "name", 4096);
+    if (from["pci_path"].is_string()) to.pci_path = control::get_string(from, "pci_path", 4096);
+    to.guid = from["guid"].get<std::uint64_t>();
+    to.pointer_kinds = from["pointer_kinds"].get<int>();
+    to.speed_mbps = from["speed_mbps"].get<int>();
+    to.port = from["port"].get<int>();
+    to.latency_us = from["latency_us"].is_number() ? from["latency_us"].get<double>() : 0;
+    to.max_comms = from["max_comms"].get<int>();
+    to.max_receives = from["max_receives"].get<int>();
+  }
+  return facts;
+}
+
+void run_all(Check& check, const OnProgress& on_progress,
+             const std::function<Outcome(const Task&)>& run) {
+  for (const int version : check.asked.versions) {
+    const bool works = run_cases(check, version, on_progress, run);
+    if (!works || !check.asked.performance) continue;
+    for (const std::string_view metric : {kLatency, kBandwidth}) {
+      for (const std::uint64_t size : check.asked.sizes) {
+        on_progress(fmt::format("v{} {} {}", version, metric, format_size(size)));
+        Task task = task_of(check.asked, metric, version);
+        task.bytes = size;
+        task.iterations = check.asked.iterations;
+        check.measurements.push_back(measurement_of(task, run(task)));
+      }
+    }
+  }
+}
+
+Check check_here(const Options& options, const OnProgress& on_progress) {
+  check_options(options);
+  Check check;
+  check.file = options.file;
+  check.asked = options;
+  check.environment.client = report::collect_environment();
+  check.plugin = look(options.file, 0, options.timeout);
+  check.asked.versions = versions_of(options, check.plugin.versions);
+  run_all(check, on_progress, [&](const Task& task) { return run_here(options.file, task); });
+  return check;
+}
+
+}  // namespace rdmabench::netplugin

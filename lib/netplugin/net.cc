@@ -1,0 +1,121 @@
+#include "rdmabench/netplugin/net.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <mutex>
+
+#include "loops.h"
+#include "net_of.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::netplugin {
+namespace {
+
+constexpr int kWarning = 2;  // ncclDebugLogLevel
+
+std::mutex warning_mutex;
+std::string warning;  // NOLINT(cert-err58-cpp)
+
+std::string symbol(int version) {
+  return fmt::format("ncclNetPlugin_v{}", version);
+}
+
+void* load(const std::string& file) {
+  if (access(file.c_str(), R_OK) != 0) {
+    throw Error(Fault::usage, fmt::format("open '{}'", file),
+                "Name the plugin's file, such as ./libnccl-net.so.", errno);
+  }
+  // Without a slash dlopen(3) would look for it elsewhere.
+  const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const why = dlerror();
+    throw Error(Fault::unavailable, fmt::format("load '{}': {}", file, why ? why : "no reason"),
+                "Are the libraries that it needs installed? See ldd(1).");
+  }
+  return library;
+}
+
+template <class Table>
+std::unique_ptr<Net> net_of(void* table) {
+  return std::make_unique<NetOf<Table>>(*static_cast<const Table*>(table));
+}
+
+}  // namespace
+
+void log_of_plugin(int level, unsigned long /*subsystems*/, const char* /*file*/, int /*line*/,
+                   const char* format, ...) {
+  if (level != kWarning || format == nullptr) return;
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  const std::lock_guard lock(warning_mutex);
+  warning = text;
+}
+
+std::string last_warning() {
+  const std::lock_guard lock(warning_mutex);
+  return warning;
+}
+
+std::string result_text(abi::Result result) {
+  constexpr std::array<const char*, 9> kNames{
+      "success",       "unhandled CUDA error", "system error", "internal error", "invalid argument",
+      "invalid usage", "remote error",         "in progress",  "no such result"};
+  const bool known = result >= 0 && result < 8;
+  return fmt::format("{} ({})", result, kNames[known ? static_cast<std::size_t>(result) : 8]);
+}
+
+std::vector<int> exported_versions(const std::string& file) {
+  void* const library = load(file);
+  std::vector<int> versions;
+  for (int version = abi::kNewest; version >= abi::kOldest; --version) {
+    if (dlsym(library, symbol(version).c_str()) != nullptr) versions.push_back(version);
+  }
+  if (versions.empty()) {
+    std::string others;
+    for (const int version : {12, 5, 4, 3, 2}) {
+      if (dlsym(library, symbol(version).c_str()) != nullptr) others += " " + symbol(version);
+    }
+    throw Error(Fault::usage,
+                fmt::format("'{}' exports none of {} to {}{}", file, symbol(abi::kOldest),
+                            symbol(abi::kNewest), others.empty() ? "" : "; it has" + others),
+                "Name a network plugin of NCCL, of version 6 to 11.");
+  }
+  return versions;
+}
+
+std::unique_ptr<Net> open_net(const std::string& file, int version) {
+  const std::vector<int> versions = exported_versions(file);
+  const int wanted = version == 0 ? versions.front() : version;
+  void* const table = dlsym(load(file), symbol(wanted).c_str());
+  if (table == nullptr) {
+    std::string known;
+    for (const int one : versions) known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
+    throw Error(Fault::usage, fmt::format("'{}' has no version {}", file, wanted),
+                fmt::format("It has {}.", known));
+  }
+  switch (wanted) {
+    case 6:
+      return net_of<abi::NetV6>(table);
+    case 7:
+      return net_of<abi::NetV7>(table);
+    case 8:
+      return net_of<abi::NetV8>(table);
+    case 9:
+      return net_of<abi::NetV9>(table);
+    case 10:
+      return net_of<abi::NetV10>(table);
+    default:
+      return net_of<abi::NetV11>(table);
+  }
+}
+
+}  // namespace rdmabench::netplugin

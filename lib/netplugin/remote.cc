@@ -1,0 +1,137 @@
+#include "rdmabench/netplugin/remote.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/fields.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/report/environment.h"
+#include "rdmabench/run/facts_fields.h"
+#include "side.h"
+#include "task.h"
+
+namespace rdmabench::netplugin {
+namespace {
+
+using control::MessageType;
+using Json = nlohmann::json;
+
+constexpr auto kStep = std::chrono::seconds(20);  // for each message of the set-up
+constexpr auto kIdle = std::chrono::minutes(11);  // more than a client's longest case
+constexpr std::string_view kWhat = "rdmabench netplugin";
+
+std::string hello(const PluginFacts& plugin) {
+  nlohmann::ordered_json json;
+  json["what"] = kWhat;
+  json["cases"] = cases().size();
+  json["name"] = plugin.name;
+  json["versions"] = plugin.versions;
+  json["environment"] = run::facts_json(report::collect_environment());
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+struct Hello {
+  std::string name;
+  std::vector<int> versions;
+  report::Facts environment;
+};
+
+Hello parse_hello(const std::string& text) {
+  const Json json = control::parse_object(text, "greeting");
+  if (control::get_string(json, "what", 64) != kWhat ||
+      control::get_uint(json, "cases", 0, 1000) != cases().size()) {
+    throw Error(Fault::failed, "the other end is no 'rdmabench netplugin' of this release",
+                "Run the same release of rdmabench on both sides.");
+  }
+  Hello hello;
+  hello.name = control::printable(control::get_string(json, "name", 4096), 100);
+  for (const std::uint64_t one :
+       control::get_uint_list(json, "versions", 16, abi::kOldest, abi::kNewest)) {
+    hello.versions.push_back(static_cast<int>(one));
+  }
+  hello.environment = run::facts_from(json, "environment", 256, 128, 4096);
+  return hello;
+}
+
+/// What both plugins have, newest first.
+std::vector<int> common(const PluginFacts& own, const Hello& peer) {
+  std::vector<int> both;
+  for (const int version : own.versions) {
+    if (std::count(peer.versions.begin(), peer.versions.end(), version) > 0)
+      both.push_back(version);
+  }
+  if (both.empty()) {
+    throw Error(Fault::usage,
+                fmt::format("the plugin '{}' here and '{}' there have no version in common",
+                            own.name, peer.name),
+                "Give both sides the same plugin.");
+  }
+  return both;
+}
+
+}  // namespace
+
+Check check_with(const Options& options, control::Channel& server, const OnProgress& on_progress) {
+  check_options(options);
+  Check check;
+  check.file = options.file;
+  check.two_processes = true;
+  check.asked = options;
+  check.environment.client = report::collect_environment();
+  check.plugin = look(options.file, 0, options.timeout);
+  server.send(MessageType::hello, hello(check.plugin), Deadline::after(kStep));
+  const Hello peer =
+      parse_hello(server.receive(MessageType::hello, Deadline::after(kStep), "greeting"));
+  check.environment.server = peer.environment;
+  check.asked.versions = versions_of(options, common(check.plugin, peer));
+  try {
+    run_all(check, on_progress, [&](const Task& task) {
+      server.send(MessageType::request, to_text(task), Deadline::after(kStep));
+      server.receive(MessageType::ready, Deadline::after(kStep), "readiness");
+      const BothOutcomes both = run_with(options.file, task, Role::sender, server);
+      Outcome outcome = worse(both.own, both.peer);
+      outcome.result = both.own.result;
+      if (outcome.status == Status::pass) outcome.side = "both";
+      return outcome;
+    });
+    server.send(MessageType::bye, "", Deadline::after(kStep));
+  } catch (const Error& error) {
+    check.error = error.what();
+  }
+  return check;
+}
+
+void serve(const std::string& file, control::Channel& client,
+           const std::function<void(const std::string&)>& log) {
+  const Hello peer =
+      parse_hello(client.receive(MessageType::hello, Deadline::after(kStep), "greeting"));
+  const PluginFacts plugin =
+      look(file, 0, std::chrono::duration_cast<std::chrono::milliseconds>(kStep));
+  client.send(MessageType::hello, hello(plugin), Deadline::after(kStep));
+  log(fmt::format("{}: the plugin '{}'", client.peer(), peer.name));
+  int tasks = 0;
+  int failed = 0;
+  for (;;) {
+    const control::Message message = client.receive(Deadline::after(kIdle), "task");
+    if (message.type == MessageType::bye) break;
+    if (message.type != MessageType::request) {
+      throw Error(Fault::failed, fmt::format("{} sends no task", client.peer()),
+                  "Run the same release of rdmabench on both sides.");
+    }
+    const Task task = parse_task(message.payload);
+    client.send(MessageType::ready, "", Deadline::after(kStep));
+    const BothOutcomes both = run_with(file, task, Role::receiver, client);
+    ++tasks;
+    const Outcome& outcome = worse(both.own, both.peer);
+    if (outcome.status == Status::fail) {
+      ++failed;
+      log(fmt::format("{}: {} {}: {}", client.peer(), task.id, name(outcome.status),
+                      outcome.reason));
+    }
+  }
+  log(fmt::format("{}: {} cases and sizes, {} failed", client.peer(), tasks, failed));
+}
+
+}  // namespace rdmabench::netplugin

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""`rdmabench netplugin` on our own plugin, and on one with planted faults.
+
+Usage: netplugin.py RDMABENCH PLUGIN BROKEN_PLUGIN SCHEMA [--no-ofi]
+"""
+
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+RDMABENCH, PLUGIN, BROKEN, SCHEMA = sys.argv[1:5]
+OFI = "--no-ofi" not in sys.argv
+LOOP = {"RDMABENCH_NET_BACKEND": "loop"}
+TCP = {"RDMABENCH_NET_BACKEND": "ofi", "RDMABENCH_NET_PROVIDER": "tcp"}
+# Each fault, the cases by which it must be found, and what they must say. Other cases may fall with it.
+FAULTS = {
+    "order": ({"order"}, r"receive \d+ holds what belongs to \d+"),
+    "tags": ({"tags", "group-order"}, r"holds what belongs to|bytes of the buffer of tag"),
+    "size": ({"larger-receive", "sizes"}, r"test says \d+ bytes"),
+    "refused": ({"outstanding"}, r"with 8 requests under way irecv gives no request"),
+    "lost": ({"outstanding"}, r"are never done"),
+    "close-hang": ({"close-busy-send"}, r"the plugin hangs while sender: in closeSend\(\) with \d+ sends under way"),
+    "close-crash": ({"close-busy-receive"}, r"crashed \(SIGABRT\) while .*in closeRecv\(\) with 8 receives under way"),
+    "handle-long": ({"handle"}, r"a handle of \d+ bytes or more"),
+    "handle-garbage": ({"handle"}, r"connect"),
+    "connect-waits": ({"connect"}, r"hangs while .*in connect\(\), which has to return before the other end accepts"),
+    "no-devices": ({"init"}, r"devices\(\) gives 0"),
+}
+# What a fault breaks besides: without these nothing at all could be said.
+EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices"}
+
+
+def run(*words, environment=None, timeout=280):
+    return subprocess.run([RDMABENCH, "netplugin", *words], capture_output=True, text=True, timeout=timeout,
+                          check=False, env=dict(os.environ, **(environment or {})))
+
+
+class Listener:
+    """The other end on a free port."""
+
+    def __init__(self, environment, *words):
+        self.process = subprocess.Popen([RDMABENCH, "netplugin", PLUGIN, "--listen", "0", *words], text=True,
+                                        stderr=subprocess.PIPE, env=dict(os.environ, **environment))
+        self.port = re.search(r"listening on .*:(\d+)", self.process.stderr.readline()).group(1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.rest = self.process.communicate(timeout=60)[1]
+
+
+class NetPlugin(unittest.TestCase):
+    def checked(self, result, code):
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        document = json.loads(result.stdout)
+        jsonschema.validate(document, json.loads(pathlib.Path(SCHEMA).read_text(encoding="utf-8")))
+        return document
+
+    def all_pass(self, document):
+        wrong = [case for case in document["cases"] if case["status"] != "PASS"]
+        # Only version 11 has finalize().
+        self.assertEqual([case for case in wrong if case["id"] != "finalize" or case["api_version"] == 11], [])
+        self.assertEqual([one for one in document["results"] if one["error"]], [])
+
+    def test_exports_nothing_else(self):
+        symbols = subprocess.run(["nm", "-D", "--defined-only", PLUGIN], capture_output=True, text=True, check=True)
+        names = {line.split()[-1] for line in symbols.stdout.splitlines()}
+        self.assertEqual(names, {f"ncclNetPlugin_v{version}" for version in range(6, 12)})
+
+    def test_loop_in_every_version(self):
+        document = self.checked(run(PLUGIN, "--api", "all", "--cases-only", "--format", "json", environment=LOOP), 0)
+        self.all_pass(document)
+        self.assertEqual({case["api_version"] for case in document["cases"]}, set(range(6, 12)))
+        self.assertEqual(document["summary"], {"pass": 26 * 6 - 5, "fail": 0, "skip": 5})
+
+    def test_measures(self):
+        document = self.checked(run(PLUGIN, "--measure-only", "--size", "1,8,70000", "--format", "json",
+                                    environment=LOOP), 0)
+        self.assertEqual(document["cases"], [])
+        rows = document["results"]
+        self.assertEqual([(row["metric"], row["size_bytes"]) for row in rows],
+                         [(metric, size) for metric in ("latency", "bandwidth") for size in (1, 8, 70000)])
+        for row in rows[:3]:
+            self.assertEqual(row["iterations"], 200)
+            self.assertTrue(0 < row["min_ns"] <= row["p50_ns"] <= row["max_ns"])
+        for row in rows[3:]:
+            self.assertTrue(0 < row["min_bits_per_s"] <= row["bits_per_s"] <= row["max_bits_per_s"])
+
+    @unittest.skipUnless(OFI, "without libfabric")
+    def test_two_processes_over_tcp(self):
+        with Listener(TCP) as listener:
+            with socket.create_connection(("127.0.0.1", int(listener.port))) as stranger:
+                stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                stranger.recv(100)
+            first = self.checked(run(PLUGIN, "127.0.0.1", "--port", listener.port, "--format", "json",
+                                     environment=TCP), 0)
+            again = run(PLUGIN, "127.0.0.1", "--port", listener.port, "--only", "order", "--api", "6",
+                        "--cases-only", environment=TCP)
+        self.all_pass(first)
+        self.assertEqual(first["ends"], "two processes")
+        self.assertTrue(first["environment"]["server"])
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertRegex(again.stdout, r"v6 +order +PASS")
+        self.assertIn("0 failed", listener.rest)
+
+    def test_each_fault_is_found_by_name(self):
+        for fault, (wanted, says) in FAULTS.items():
+            with self.subTest(fault):
+                broken = dict(LOOP, RDMABENCH_BROKEN_PLUGIN=PLUGIN, RDMABENCH_BROKEN_FAULT=fault)
+                words = [] if fault not in EVERYTHING else ["--only", *wanted]
+                if fault in EVERYTHING:
+                    words = [word for case in wanted for word in ("--only", case)]
+                document = self.checked(run(BROKEN, "--cases-only", "--timeout", "3s", "--format", "json", *words,
+                                            environment=broken), 1)
+                failed = {case["id"]: case["reason"] for case in document["cases"] if case["status"] == "FAIL"}
+                self.assertTrue(wanted & set(failed), failed)
+                for case in wanted & set(failed):
+                    self.assertRegex(failed[case], says)
+                if fault not in EVERYTHING:
+                    self.assertIn("message", {case["id"] for case in document["cases"] if case["status"] == "PASS"})
+
+    def test_the_wrapper_without_a_fault_passes(self):
+        document = self.checked(run(BROKEN, "--cases-only", "--format", "json",
+                                    environment=dict(LOOP, RDMABENCH_BROKEN_PLUGIN=PLUGIN)), 0)
+        self.all_pass(document)
+
+    def test_reports(self):
+        broken = dict(LOOP, RDMABENCH_BROKEN_PLUGIN=PLUGIN, RDMABENCH_BROKEN_FAULT="handle-long")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "plugin.json")
+            result = run(BROKEN, "--only", "handle", "--size", "8", "--output", str(path), "--format", "json",
+                         environment=broken)
+            self.assertEqual(result.returncode, 1)
+            junit = subprocess.run([RDMABENCH, "report", "--format", "junit", str(path)], capture_output=True,
+                                   text=True, check=True).stdout
+            self.assertRegex(junit, r'testcase [^>]*name="handle"')
+            self.assertIn("a handle of", junit)
+            csv = run(BROKEN, "--only", "handle", "--cases-only", "--format", "csv", environment=broken).stdout
+            self.assertRegex(csv, r'case,handle,11,FAIL,')
+
+    def test_refusals(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = pathlib.Path(folder, "text.so")
+            text.write_text("no library", encoding="utf-8")
+            for words, code, says in (
+                    ([], 2, "no plugin was named"),
+                    ([folder + "/none.so"], 2, "No such file"),
+                    ([str(text)], 3, "load '"),
+                    ([PLUGIN, "--only", "nonsense"], 2, "there is no case 'nonsense'"),
+                    ([PLUGIN, "--api", "5"], 2, "--api 5"),
+                    ([BROKEN, "--api", "8"], 2, "the plugin has no version 8"),
+                    ([PLUGIN, "--size", "2G"], 2, "1 to 1G"),
+                    ([PLUGIN, "--timeout", "1ms"], 2, "100ms to 10m"),
+                    ([PLUGIN, "--cases-only", "--measure-only"], 2, "nothing is left"),
+                    ([PLUGIN, "localhost", "--listen"], 2, "--listen with a HOST")):
+                with self.subTest(words):
+                    result = run(*words, environment=LOOP)
+                    self.assertEqual(result.returncode, code, result.stderr)
+                    self.assertIn(says, result.stderr)
+        wrong = run(PLUGIN, "--cases-only", "--only", "order",
+                    environment={"RDMABENCH_NET_BACKEND": "loop", "RDMABENCH_NET_CHUNK": "12"})
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("RDMABENCH_NET_CHUNK", wrong.stdout)
+        self.assertIn("1 not run, because init FAILs", wrong.stdout)
+
+    def test_the_list(self):
+        lines = run("--list").stdout.splitlines()
+        self.assertEqual(len(lines), 26)
+        for wanted in set().union(*(names for names, _ in FAULTS.values())):
+            self.assertTrue(any(line.startswith(wanted + " ") for line in lines), wanted)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])

@@ -1,0 +1,30 @@
+// The sizes and places that NCCL 2.28 and 2.30 have on 64-bit machines, for builds without its
+// headers.
+#include "rdmabench/netplugin/abi.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+namespace rdmabench::netplugin::abi {
+namespace {
+
+static_assert(sizeof(void*) == 8);
+static_assert(sizeof(PropertiesV6) == 48 && sizeof(PropertiesV7) == 56);
+static_assert(sizeof(PropertiesV8) == 64 && sizeof(PropertiesV9) == 104);
+static_assert(sizeof(PropertiesV11) == 112);
+static_assert(offsetof(PropertiesV8, device_type) == 52);
+static_assert(offsetof(PropertiesV9, virtual_devices) == 64);
+static_assert(offsetof(PropertiesV9, max_point_to_point_bytes) == 88);
+static_assert(offsetof(PropertiesV11, max_multi_request) == 104);
+static_assert(sizeof(NetV6) == 17 * 8 && sizeof(NetV7) == 19 * 8 && sizeof(NetV8) == 19 * 8);
+static_assert(sizeof(NetV9) == 20 * 8 && sizeof(NetV10) == 20 * 8 && sizeof(NetV11) == 22 * 8);
+static_assert(offsetof(NetV11, test) == 13 * 8 && offsetof(NetV11, finalize) == 20 * 8);
+static_assert(sizeof(DeviceHandle) == 32 && sizeof(Attributes) == 44);
+
+TEST(Abi, IsThatOfNccl) {
+  SUCCEED() << "what is asserted is asserted by the compiler";
+}
+
+}  // namespace
+}  // namespace rdmabench::netplugin::abi

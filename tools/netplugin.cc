@@ -1,0 +1,222 @@
+// rdmabench netplugin
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "commands.h"
+#include "options.h"
+#include "output.h"
+#include "parse.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/control/channel.h"
+#include "rdmabench/control/listener.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/netplugin/remote.h"
+
+namespace rdmabench::tools {
+namespace {
+
+struct State {
+  netplugin::Options options;
+  std::string host;
+  std::string address;
+  std::string listen_port;  ///< of --listen, which may be without a value
+  bool listen = false;
+  bool once = false;
+  bool list = false;
+  bool verbose = false;
+  std::uint16_t port = netplugin::kDefaultPort;
+  std::string format = "table";
+  std::string output;
+};
+
+std::atomic<control::Listener*> listening{nullptr};
+
+extern "C" void stop_listening(int signal) {
+  if (control::Listener* const listener = listening) listener->stop();
+  std::signal(signal, SIG_DFL);
+}
+
+void say(const std::string& line) {
+  std::fputs(fmt::format("rdmabench: {}\n", line).c_str(), stderr);
+}
+
+int serve(const State& state) {
+  const std::uint16_t port =
+      state.listen_port.empty()
+          ? state.port
+          : parse_bounded<std::uint16_t>("--listen", state.listen_port, 0, 65535);
+  std::signal(SIGPIPE, SIG_IGN);
+  control::Listener listener(state.address, port);
+  listening = &listener;
+  std::signal(SIGINT, stop_listening);
+  std::signal(SIGTERM, stop_listening);
+  say(fmt::format("listening on {}:{}", state.address.empty() ? "*" : state.address,
+                  listener.port()));
+  int code = 0;
+  while (!listener.stopped()) {
+    auto client = listener.accept(Deadline::after(std::chrono::hours(1)));
+    if (!client) continue;
+    try {
+      netplugin::serve(state.options.file, *client, say);
+    } catch (const Error& error) {
+      client->abort(error.what());
+      say(control::printable(error.what()));
+      code = static_cast<int>(error.fault());
+    }
+    if (state.once) break;
+  }
+  listening = nullptr;
+  return state.once ? code : 0;
+}
+
+int print_cases() {
+  for (const netplugin::CaseInfo& info : netplugin::cases()) {
+    std::fputs(fmt::format("{:20} {}\n", info.id, info.title).c_str(), stdout);
+  }
+  return 0;
+}
+
+netplugin::OnProgress progress() {
+  if (isatty(STDERR_FILENO) == 0) return [](const std::string&) {};
+  return [](const std::string& what) {
+    std::fputs(fmt::format("\r\033[K{} ...", what).c_str(), stderr);
+  };
+}
+
+int check(const State& state) {
+  const auto on_progress = progress();
+  netplugin::Check result;
+  if (state.host.empty()) {
+    result = netplugin::check_here(state.options, on_progress);
+  } else {
+    control::Channel server = control::Channel::connect(
+        state.host, state.port, Deadline::after(std::chrono::seconds(10)), std::chrono::seconds(5));
+    result = netplugin::check_with(state.options, server, on_progress);
+  }
+  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+  const std::string text = state.format == "json"  ? netplugin::to_json(result)
+                           : state.format == "csv" ? netplugin::to_csv(result)
+                                                   : netplugin::to_text(result, state.verbose);
+  write_text(text, state.output);
+  if (!result.error.empty()) say(result.error);
+  return result.failed() ? 1 : 0;
+}
+
+int run(const State& state) {
+  if (state.list) return print_cases();
+  if (state.options.file.empty()) {
+    throw Error(Fault::usage, "no plugin was named", "Give its file: libnccl-net.so, say.");
+  }
+  if (state.listen && !state.host.empty()) {
+    throw Error(Fault::usage, "--listen with a HOST",
+                "One process listens, and the other one names its host.");
+  }
+  if (!state.options.conformance && !state.options.performance) {
+    throw Error(Fault::usage, "--cases-only with --measure-only", "Then nothing is left to do.");
+  }
+  return state.listen ? serve(state) : check(state);
+}
+
+void set_api(netplugin::Options& options, const std::string& text) {
+  options.every_version = text == "all";
+  if (options.every_version) return;
+  options.versions = {
+      parse_bounded<int>("--api", text, netplugin::abi::kOldest, netplugin::abi::kNewest)};
+}
+
+constexpr const char* kFooter =
+    "Needs no GPU, no NCCL and no MPI: buffers are in host memory. Each case runs in processes of its\n"
+    "own, so that a plugin that crashes or hangs FAILs that case, by name, and the next one runs.\n"
+    "\n"
+    "Examples:\n"
+    "  rdmabench netplugin libnccl-net.so                  both ends in one process\n"
+    "  rdmabench netplugin libnccl-net.so --listen         on one host, and on another\n"
+    "  rdmabench netplugin libnccl-net.so node1\n"
+    "  rdmabench netplugin libnccl-net.so --only order --api 8\n"
+    "\n"
+    "Exit codes: 0 no case FAILs; 1 one does, or the run ended early; 2 wrong usage, as a file that is\n"
+    "no plugin; 3 not available here, as a plugin that cannot be loaded.";
+
+}  // namespace
+
+void add_netplugin(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand(
+      "netplugin", "Check and measure a network plugin of NCCL, without GPU or NCCL");
+  auto state = std::make_shared<State>();
+  netplugin::Options& options = state->options;
+  sub->add_option("file", options.file, "the plugin")->type_name("FILE.so");
+  sub->add_option("host", state->host, "where 'netplugin FILE.so --listen' runs [this process]")
+      ->type_name("HOST");
+  sub->add_option_function<std::vector<std::string>>(
+         "--listen",
+         [state](const std::vector<std::string>& port) {
+           state->listen = true;
+           // Without a value CLI11 gives a word of its own.
+           const bool given = !port.empty() && port[0] != "true" && port[0] != "{}";
+           if (given) state->listen_port = port[0];
+         },
+         "be the other end for clients, one after the other, until SIGINT or SIGTERM [18517]")
+      ->type_name("[PORT]")
+      ->expected(0, 1);
+  sub->add_option("--address", state->address, "listen on this address only [all]")
+      ->type_name("ADDRESS");
+  sub->add_flag("--once", state->once, "listen for one client only");
+  add_parsed(
+      *sub, "--port",
+      [state](const std::string& text) {
+        state->port = parse_bounded<std::uint16_t>("--port", text, 1, 65535);
+      },
+      "where HOST listens [18517]")
+      ->type_name("PORT");
+  add_parsed(
+      *sub, "--api", [&options](const std::string& text) { set_api(options, text); },
+      "version of the interface, 6 to 11, or all that the plugin has [its newest]")
+      ->type_name("VERSION");
+  sub->add_option("--device", options.device, "number of the plugin's device [0]")->type_name("N");
+  sub->add_option("--only", options.only, "run this case, and init before it; may be repeated")
+      ->type_name("CASE")
+      ->allow_extra_args(false);
+  sub->add_flag("--list", state->list, "name every case, and run none");
+  sub->add_flag("--verbose", state->verbose, "say of a PASS too what was checked");
+  sub->add_flag_callback(
+      "--cases-only", [&options] { options.performance = false; }, "measure nothing");
+  sub->add_flag_callback(
+      "--measure-only", [&options] { options.conformance = false; }, "run no case but init");
+  add_parsed(
+      *sub, "--size",
+      [&options](const std::string& text) { options.sizes = parse_size_list(text); },
+      "sizes to measure [8,4K,64K,1M]")
+      ->type_name("SIZES");
+  add_parsed(
+      *sub, "--iterations",
+      [&options](const std::string& text) {
+        options.iterations =
+            parse_bounded<std::uint64_t>("--iterations", text, 1, netplugin::kMaxIterations);
+      },
+      "round trips of a latency, messages of a bandwidth [200]")
+      ->type_name("N");
+  add_parsed(
+      *sub, "--timeout",
+      [&options](const std::string& text) {
+        options.timeout =
+            std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(text));
+      },
+      "of each case and each size [10s]")
+      ->type_name("TIME");
+  sub->add_option("--format", state->format, "table, json or csv [table]")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+  sub->add_option("--output", state->output, "write there [standard output]")->type_name("FILE");
+  sub->footer(kFooter);
+  sub->callback([state, &command] { command = [state] { return run(*state); }; });
+}
+
+}  // namespace rdmabench::tools
