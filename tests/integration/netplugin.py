@@ -143,7 +143,7 @@ class NetPlugin(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             junit = subprocess.run([RDMABENCH, "report", "--format", "junit", str(path)], capture_output=True,
                                    text=True, check=True).stdout
-            self.assertRegex(junit, r'testcase [^>]*name="handle"')
+            self.assertRegex(junit, r'testcase [^>]*name="[^"]*handle[^"]*"')
             self.assertIn("a handle of", junit)
             csv = run(BROKEN, "--only", "handle", "--cases-only", "--format", "csv", environment=broken).stdout
             self.assertRegex(csv, r'case,handle,11,FAIL,')

@@ -59,14 +59,15 @@ void add_addresses(Handle& handle, const std::string& only) {
     all.push_back({rank, address});
   };
   if (!only.empty()) {
-    sockaddr_in four{};
-    sockaddr_in6 six{};
-    four.sin_family = AF_INET;
-    six.sin6_family = AF_INET6;
-    if (inet_pton(AF_INET, only.c_str(), &four.sin_addr) == 1) {
-      add(reinterpret_cast<sockaddr*>(&four), false);
-    } else if (inet_pton(AF_INET6, only.c_str(), &six.sin6_addr) == 1) {
-      add(reinterpret_cast<sockaddr*>(&six), false);
+    sockaddr_storage room{};
+    auto* const any = reinterpret_cast<sockaddr*>(&room);
+    if (inet_pton(AF_INET, only.c_str(), &reinterpret_cast<sockaddr_in*>(any)->sin_addr) == 1) {
+      any->sa_family = AF_INET;
+      add(any, false);
+    } else if (inet_pton(AF_INET6, only.c_str(),
+                         &reinterpret_cast<sockaddr_in6*>(any)->sin6_addr) == 1) {
+      any->sa_family = AF_INET6;
+      add(any, false);
     } else {
       throw Error(Fault::usage, fmt::format("RDMABENCH_NET_IP={}", only),
                   "It is a numeric address.");
