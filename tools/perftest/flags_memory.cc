@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kNoGpu =
     "Use --use_hugepages, --mmap or neither: memory of accelerators is not offered here.";
 
-constexpr Flag kFlags[] = {
+constexpr Flag kMemoryFlags[] = {
     {'\0', "use_hugepages", "", kAll, Release::both, Take::mapped, "--memory huge", "guest",
      [](Flags& f, const Given& /*g*/) { f.huge_pages = true; }},
     {'\0', "mmap", "file", kAll, Release::both, Take::mapped, "--memory file:PATH", "guest",
@@ -72,7 +72,7 @@ constexpr Flag kFlags[] = {
 }  // namespace
 
 std::span<const Flag> memory_flags() {
-  return kFlags;
+  return kMemoryFlags;
 }
 
 }  // namespace rdmabench::tools::perftest
