@@ -80,8 +80,10 @@ CUctx_st* Context::get() const noexcept {
 }
 
 CurrentContext::CurrentContext(const Context& context) : context_(context) {
-  check(context.driver(), context.driver().ctx_push_current(context.get()),
-        fmt::format("cuCtxPushCurrent(cuda:{})", context.device().ordinal));
+  const cuda::Result result = context.driver().ctx_push_current(context.get());
+  if (result == cuda::kSuccess) return;
+  throw cuda_error(context.driver(), result,
+                   fmt::format("cuCtxPushCurrent(cuda:{})", context.device().ordinal));
 }
 
 CurrentContext::~CurrentContext() {

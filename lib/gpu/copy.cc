@@ -27,8 +27,12 @@ void enqueue_copy_to_device(Stream& stream, DevicePointer to, const PinnedHost& 
   require_inside(from, from_offset, bytes);
   const CurrentContext current(stream.context());
   const Driver& driver = stream.context().driver();
-  check(driver, driver.memcpy_h_to_d_async(to, from.data() + from_offset, bytes, stream.get()),
-        fmt::format("cuMemcpyHtoDAsync({} bytes to {:#x})", bytes, to));
+  const cuda::Result result =
+      driver.memcpy_h_to_d_async(to, from.data() + from_offset, bytes, stream.get());
+  if (result != cuda::kSuccess) {
+    throw cuda_error(driver, result,
+                     fmt::format("cuMemcpyHtoDAsync({} bytes to {:#x})", bytes, to));
+  }
 }
 
 void enqueue_copy_from_device(Stream& stream, PinnedHost& to, DevicePointer from,
@@ -36,22 +40,33 @@ void enqueue_copy_from_device(Stream& stream, PinnedHost& to, DevicePointer from
   require_inside(to, to_offset, bytes);
   const CurrentContext current(stream.context());
   const Driver& driver = stream.context().driver();
-  check(driver, driver.memcpy_d_to_h_async(to.data() + to_offset, from, bytes, stream.get()),
-        fmt::format("cuMemcpyDtoHAsync({} bytes from {:#x})", bytes, from));
+  const cuda::Result result =
+      driver.memcpy_d_to_h_async(to.data() + to_offset, from, bytes, stream.get());
+  if (result != cuda::kSuccess) {
+    throw cuda_error(driver, result,
+                     fmt::format("cuMemcpyDtoHAsync({} bytes from {:#x})", bytes, from));
+  }
 }
 
 void enqueue_copy(Stream& stream, DevicePointer to, DevicePointer from, std::uint64_t bytes) {
   const CurrentContext current(stream.context());
   const Driver& driver = stream.context().driver();
-  check(driver, driver.memcpy_d_to_d_async(to, from, bytes, stream.get()),
+  const cuda::Result result = driver.memcpy_d_to_d_async(to, from, bytes, stream.get());
+  if (result != cuda::kSuccess) {
+    throw cuda_error(
+        driver, result,
         fmt::format("cuMemcpyDtoDAsync({} bytes from {:#x} to {:#x})", bytes, from, to));
+  }
 }
 
 void enqueue_set(Stream& stream, DevicePointer to, std::byte value, std::uint64_t bytes) {
   const CurrentContext current(stream.context());
   const Driver& driver = stream.context().driver();
-  check(driver, driver.memset_d8_async(to, static_cast<unsigned char>(value), bytes, stream.get()),
-        fmt::format("cuMemsetD8Async({} bytes at {:#x})", bytes, to));
+  const cuda::Result result =
+      driver.memset_d8_async(to, static_cast<unsigned char>(value), bytes, stream.get());
+  if (result != cuda::kSuccess) {
+    throw cuda_error(driver, result, fmt::format("cuMemsetD8Async({} bytes at {:#x})", bytes, to));
+  }
 }
 
 void copy_to_device(Stream& stream, DevicePointer to, std::span<const std::byte> from,

@@ -101,11 +101,12 @@ struct Kernels::State {
     void* pointers[] = {&arguments...};
     const CurrentContext current(context);
     const Driver& driver = context.driver();
-    check(driver,
-          driver.launch_kernel(function, grid.x, grid.y, 1, grid.threads, 1, 1, 0, stream.get(),
-                               pointers, nullptr),
-          fmt::format("cuLaunchKernel({}, {} x {} blocks of {} threads)", name, grid.x, grid.y,
-                      grid.threads));
+    const cuda::Result result = driver.launch_kernel(function, grid.x, grid.y, 1, grid.threads, 1,
+                                                     1, 0, stream.get(), pointers, nullptr);
+    if (result == cuda::kSuccess) return;
+    throw cuda_error(driver, result,
+                     fmt::format("cuLaunchKernel({}, {} x {} blocks of {} threads)", name, grid.x,
+                                 grid.y, grid.threads));
   }
 
   void clear(Stream& stream) const {

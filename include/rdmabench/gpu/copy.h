@@ -11,8 +11,9 @@
 
 namespace rdmabench::gpu {
 
-// Given to the stream and not waited for: host memory must be pinned and outlive the copy, or the
-// driver may wait without a limit. Each throws Error(failed) where the driver refuses.
+// Given to the stream and not waited for, without an allocation: host memory must be pinned and
+// outlive the copy, or the driver may wait without a limit. Each throws Error(failed) where the
+// driver refuses.
 
 void enqueue_copy_to_device(Stream& stream, DevicePointer to, const PinnedHost& from,
                             std::uint64_t bytes, std::uint64_t from_offset = 0);
