@@ -88,12 +88,15 @@ void Checker::add(const Segment& segment, std::uint64_t offset_in_segment,
   std::vector<std::byte> expected(actual.size());
   make_expected(call_, team_.size, iteration_, here, expected);
   if (std::memcmp(expected.data(), actual.data(), actual.size()) == 0) return;
-  std::optional<std::size_t> begin;
-  std::size_t last = 0;  // wrong one of the first stretch
-  bool closed = first_.has_value();
+  const std::uint64_t offset = segment.offset + offset_in_segment;
+  const bool goes_on = first_ && first_->offset_bytes + first_->run_bytes == offset;
+  std::optional<std::size_t> begin;  // of the first stretch
+  std::optional<std::size_t> last;   // wrong element of it
+  if (goes_on) begin = 0;
+  bool closed = first_.has_value() && !goes_on;
   for (std::size_t at = 0; at < actual.size(); at += bytes) {
     if (same(expected.data() + at, actual.data() + at)) {
-      if (begin && at - last > kRightInARow * bytes) closed = true;
+      if (begin && at - last.value_or(0) > kRightInARow * bytes) closed = true;
       continue;
     }
     ++wrong_elements_;
@@ -101,13 +104,17 @@ void Checker::add(const Segment& segment, std::uint64_t offset_in_segment,
     if (!begin) begin = at;
     last = at;
   }
-  if (!begin) return;
-  const std::size_t length = last + bytes - *begin;
+  if (!last) return;
+  if (goes_on) {
+    first_->run_bytes += *last + bytes;
+    return;
+  }
+  const std::size_t length = *last + bytes - *begin;
   const std::span<const std::byte> run = actual.subspan(*begin, length);
   const std::span<const std::byte> should = std::span(expected).subspan(*begin, length);
   first_ = Wrong{
       .iteration = iteration_,
-      .offset_bytes = segment.offset + offset_in_segment + *begin,
+      .offset_bytes = offset + *begin,
       .run_bytes = length,
       .pattern = classify(here, *begin / bytes, run, should),
       .expected = fmt::format("0x{:0{}x}", bits_of(should.data(), bytes), 2 * bytes),

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -131,6 +132,37 @@ class Faults(unittest.TestCase):
         late = document(done)["results"][0]["late"]
         self.assertEqual(late["rank"], 3, late)
         self.assertGreater(late["by_ns"], late["error_bound_ns"])
+
+
+class Documents(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def measured(self, name: str, *arguments: str, **more: str) -> str:
+        path = os.path.join(self.folder.name, name)
+        done = coll(2, "all-reduce,broadcast", "--size", "8,1K", "-n", "12", "--format", "json", "--output", path,
+                    *arguments, **more)
+        self.assertIn(done.returncode, (0, 1), done)
+        return path
+
+    def read(self, command: str, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run([RDMABENCH, command, *arguments], capture_output=True, text=True, timeout=SECONDS)
+
+    def test_report_reads_it_in_every_format(self) -> None:
+        path = self.measured("a.json", RDMABENCH_MPI_MODULE=FAULTY, FAULTY_MPI_REAL=REAL, FAULTY_MPI_RANK="1",
+                             FAULTY_MPI_CORRUPT="0:4", FAULTY_MPI_AT="7")
+        for form, expected in (("markdown", r"\| all-reduce \| float32 \| sum \| 8 \| out"),
+                               ("junit", r'failure [^>]*rank 1, iteration 7, byte 0 for \d+ bytes'),
+                               ("csv", r"(?m)^.*collective.*all-reduce"),
+                               ("prometheus", r'operation="broadcast"')):
+            done = self.read("report", path, "--format", form)
+            self.assertEqual(done.stderr, "", form)
+            self.assertRegex(done.stdout, expected, form)
+
+    def test_compare_reads_it(self) -> None:
+        done = self.read("compare", self.measured("a.json"), self.measured("b.json"))
+        self.assertIn("all-reduce float32 sum", done.stdout + done.stderr, done)
 
 
 class Refusals(unittest.TestCase):

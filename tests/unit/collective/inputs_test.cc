@@ -242,6 +242,18 @@ TEST_F(Check, SeesOneFlippedBit) {
   EXPECT_EQ(wrong, 1);
 }
 
+TEST_F(Check, AStretchGoesOnInTheNextPiece) {
+  std::fill(result.begin() + 1000, result.begin() + 3000, std::byte{0x5a});
+  Checker checker(call, {1, 4}, 3, 2);
+  const Segment segment{.bytes = result.size(), .reduced = true};
+  checker.add(segment, 0, std::span(result).first(2000));
+  checker.add(segment, 2000, std::span(result).subspan(2000));
+  ASSERT_TRUE(checker.first());
+  EXPECT_EQ(checker.first()->offset_bytes, 1000);
+  EXPECT_EQ(checker.first()->run_bytes, 2000);
+  EXPECT_EQ(checker.wrong_elements(), 500);
+}
+
 TEST_F(Check, OtherThings) {
   std::fill(result.begin() + 40, result.begin() + 80, std::byte{0x5a});
   add();
