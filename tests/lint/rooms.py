@@ -13,6 +13,7 @@ MAY_INCLUDE = {
     "base": set(),
     "measure": {"base"},
     "verbs": {"base"},
+    "gpu": {"base"},
     "memory": {"base", "verbs"},
     "transport": {"base", "memory", "verbs"},
     "workload": {"base", "measure", "memory", "transport"},

@@ -1,0 +1,50 @@
+// The GPUs that the driver shows to this process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench::gpu {
+
+struct Driver;
+
+/// A value. Numbers are the driver's own. Source: CUDA Driver API, cuDeviceGetAttribute.
+struct DeviceInfo {
+  int ordinal = 0;  ///< of this process: CUDA_VISIBLE_DEVICES renumbers
+  std::string name;
+  std::string uuid;                ///< "GPU-5d1d2b0c-..."
+  std::string pci_address;         ///< "0000:1b:00.0"
+  std::uint64_t memory_bytes = 0;  ///< total
+  int major = 0;                   ///< compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  bool gpudirect_rdma = false;  ///< nvidia_p2p_get_pages works: what nvidia_peermem builds on
+  bool dma_buf = false;         ///< memory can be exported as a dma-buf
+  bool host_dma_buf = false;    ///< page-locked host memory, too
+  bool vmm = false;             ///< cuMemCreate, cuMemMap
+  bool vmm_rdma = false;        ///< ... of memory that a NIC can reach
+  bool coherent = false;        ///< a coherent link to the CPU (NVLink-C2C) besides PCIe
+  int writes_ordering = 0;      ///< 0 none, 100 owner, 200 all devices: what needs no flush
+  int flush_options = 0;        ///< bit 0: cuFlushGPUDirectRDMAWrites works
+  int driver_version = 0;       ///< 12080 is CUDA 12.8
+};
+
+/// In the order of their ordinals. Throws as driver() does, Error(unavailable) where there is none.
+std::vector<DeviceInfo> devices();
+
+/// The same of a driver that the caller has loaded.
+std::vector<DeviceInfo> devices(const Driver& driver);
+
+/// "0" (an ordinal), "0000:1b:00.0" or "1b:00.0" (a PCI address), "GPU-5d1d..." (a UUID, or enough
+/// of its beginning). Throws Error(usage) that lists what there is.
+DeviceInfo find_device(std::string_view text);
+
+/// The same among `known`.
+DeviceInfo find_device(std::string_view text, const std::vector<DeviceInfo>& known);
+
+/// "cuda:0 NVIDIA H100 80GB HBM3, 0000:1b:00.0, 79.6 GiB, compute capability 9.0".
+std::string to_text(const DeviceInfo& device);
+
+}  // namespace rdmabench::gpu

@@ -1,0 +1,31 @@
+// The few types and constants of NVML that this room uses, in its own words. Source: the NVML API
+// Reference Guide; a test holds every line against nvml.h where that is found.
+#pragma once
+
+#include <cstdint>
+
+struct nvmlDevice_st;
+
+namespace rdmabench::gpu::nvml_abi {
+
+/// nvmlReturn_t: 0 is success.
+using Result = int;
+
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kNotSupported = 3;
+inline constexpr Result kNotFound = 6;
+inline constexpr Result kDriverNotLoaded = 9;
+
+/// nvmlBAR1Memory_t, bytes.
+struct Bar1Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
+/// nvmlC2cModeInfo_v1_t.
+struct C2cMode {
+  unsigned enabled;
+};
+
+}  // namespace rdmabench::gpu::nvml_abi

@@ -1,0 +1,39 @@
+// Page-locked host memory that a GPU's copies reach directly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "rdmabench/gpu/context.h"
+
+namespace rdmabench::gpu {
+
+/// Owns the pages. What is in them is not set. Source: CUDA Driver API, cuMemHostAlloc. Thread
+/// rule: a value with no locks; one owner.
+class PinnedHost {
+ public:
+  /// Throws Error(usage) for 0 bytes, Error(failed).
+  PinnedHost(const Context& context, std::uint64_t bytes);
+  ~PinnedHost();
+  PinnedHost(PinnedHost&& other) noexcept;
+  PinnedHost& operator=(PinnedHost&& other) noexcept;
+  PinnedHost(const PinnedHost&) = delete;
+  PinnedHost& operator=(const PinnedHost&) = delete;
+
+  std::byte* data() const noexcept { return data_; }
+  std::uint64_t size() const noexcept { return size_; }
+  std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
+  /// The same bytes as kernels see them.
+  DevicePointer device_data() const noexcept { return device_data_; }
+
+ private:
+  void release() noexcept;
+
+  Context context_;
+  std::byte* data_ = nullptr;
+  std::uint64_t size_ = 0;
+  DevicePointer device_data_ = 0;
+};
+
+}  // namespace rdmabench::gpu

@@ -1,0 +1,145 @@
+#include "rdmabench/gpu/allocation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "context_access.h"
+#include "rdmabench/gpu/cuda_error.h"
+#include "vmm.h"
+
+namespace rdmabench::gpu {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+std::string_view name(Mode mode) noexcept {
+  return mode == Mode::plain ? "plain" : "vmm";
+}
+
+Allocation::Allocation(const Context& context, std::uint64_t bytes, Mode mode)
+    : context_(context), size_(bytes), mode_(mode) {
+  if (bytes == 0 || bytes > kMostBytes) {
+    throw Error(Fault::usage, fmt::format("{} bytes of GPU memory", bytes),
+                fmt::format("Ask for 1 byte to {}", kMostBytes));
+  }
+  const CurrentContext current(context_);
+  if (mode == Mode::plain) {
+    allocate_plain();
+  } else {
+    allocate_vmm();
+  }
+  set_sync_memops();
+  read_gpudirect();
+}
+
+Allocation::~Allocation() {
+  release();
+}
+
+Allocation::Allocation(Allocation&& other) noexcept
+    : context_(other.context_),
+      size_(std::exchange(other.size_, 0)),
+      mode_(other.mode_),
+      base_(std::exchange(other.base_, 0)),
+      data_(std::exchange(other.data_, 0)),
+      mapped_(std::exchange(other.mapped_, 0)),
+      granularity_(other.granularity_),
+      gpudirect_(other.gpudirect_),
+      sync_memops_(other.sync_memops_),
+      sync_memops_text_(std::move(other.sync_memops_text_)) {}
+
+Allocation& Allocation::operator=(Allocation&& other) noexcept {
+  std::swap(context_, other.context_);
+  std::swap(size_, other.size_);
+  std::swap(mode_, other.mode_);
+  std::swap(base_, other.base_);
+  std::swap(data_, other.data_);
+  std::swap(mapped_, other.mapped_);
+  std::swap(granularity_, other.granularity_);
+  std::swap(gpudirect_, other.gpudirect_);
+  std::swap(sync_memops_, other.sync_memops_);
+  std::swap(sync_memops_text_, other.sync_memops_text_);
+  return *this;
+}
+
+void Allocation::allocate_plain() {
+  const Driver& driver = context_.driver();
+  granularity_ = kGpuPageBytes;
+  mapped_ = round_up(size_, granularity_);
+  const std::string call =
+      fmt::format("cuMemAlloc({} bytes on cuda:{})", mapped_, context_.device().ordinal);
+  check(driver, driver.mem_alloc(&base_, mapped_), call);
+  if (base_ % granularity_ != 0) {
+    // The driver promises 256 bytes only: with a page more there is a whole one to begin at.
+    driver.mem_free(std::exchange(base_, 0));
+    check(driver, driver.mem_alloc(&base_, mapped_ + granularity_), call);
+  }
+  data_ = round_up(base_, granularity_);
+}
+
+void Allocation::allocate_vmm() {
+  granularity_ = vmm_granularity(context_);
+  mapped_ = round_up(size_, granularity_);
+  base_ = map_vmm(context_, mapped_, granularity_);
+  data_ = base_;
+}
+
+void Allocation::set_sync_memops() {
+  const Driver& driver = context_.driver();
+  if (mode_ == Mode::plain) {
+    const unsigned yes = 1;
+    const cuda::Result result = driver.pointer_set_attribute(&yes, cuda::kPointerSyncMemops, base_);
+    sync_memops_ = result == cuda::kSuccess;
+    sync_memops_text_ = sync_memops_
+                            ? "set on the pointer"
+                            : fmt::format("not set: cuPointerSetAttribute(SYNC_MEMOPS): {}",
+                                          result_text(driver, result));
+    return;
+  }
+  // The pointer's attribute cannot be set on memory that was mapped.
+  if (driver.ctx_get_flags == nullptr || driver.ctx_set_flags == nullptr) {
+    sync_memops_text_ =
+        fmt::format("not set: driver {} sets it on plain memory only, 12.1 on a context",
+                    version_text(driver.version));
+    return;
+  }
+  unsigned flags = 0;
+  cuda::Result result = driver.ctx_get_flags(&flags);
+  if (result == cuda::kSuccess) result = driver.ctx_set_flags(flags | cuda::kContextSyncMemops);
+  sync_memops_ = result == cuda::kSuccess;
+  sync_memops_text_ = sync_memops_ ? "set on the context"
+                                   : fmt::format("not set: cuCtxSetFlags(SYNC_MEMOPS): {}",
+                                                 result_text(driver, result));
+}
+
+void Allocation::read_gpudirect() {
+  const Driver& driver = context_.driver();
+  // The driver writes one byte or four; both are read as a number.
+  unsigned capable = 0;
+  if (driver.pointer_get_attribute(&capable, cuda::kPointerGpuDirectRdmaCapable, data_) ==
+      cuda::kSuccess) {
+    gpudirect_ = capable != 0;
+  }
+}
+
+void Allocation::release() noexcept {
+  if (base_ == 0) return;
+  free_in(context_, [this](const Driver& driver) {
+    if (mode_ == Mode::plain) {
+      driver.mem_free(base_);
+    } else {
+      unmap_vmm(driver, base_, mapped_);
+    }
+  });
+  base_ = 0;
+}
+
+}  // namespace rdmabench::gpu

@@ -1,0 +1,142 @@
+#include "rdmabench/gpu/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/gpu/cuda_error.h"
+#include "rdmabench/gpu/driver.h"
+
+namespace rdmabench::gpu {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+/// 0 for one that this driver does not know yet: what it stands for is not there either.
+int attribute(const Driver& table, int which, cuda::Device device) {
+  int value = 0;
+  return table.device_get_attribute(&value, which, device) == cuda::kSuccess ? value : 0;
+}
+
+std::string uuid_text(const cuda::Uuid& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+void read_identity(const Driver& table, cuda::Device device, DeviceInfo& info) {
+  char text[256] = {};
+  check(table, table.device_get_name(text, sizeof text, device),
+        fmt::format("cuDeviceGetName(device {})", info.ordinal));
+  text[sizeof text - 1] = '\0';
+  info.name = text;
+  char address[32] = {};
+  check(table, table.device_get_pci_bus_id(address, sizeof address, device),
+        fmt::format("cuDeviceGetPCIBusId(device {})", info.ordinal));
+  address[sizeof address - 1] = '\0';
+  info.pci_address = lower(address);
+  cuda::Uuid uuid{};
+  check(table, table.device_get_uuid(&uuid, device),
+        fmt::format("cuDeviceGetUuid(device {})", info.ordinal));
+  info.uuid = uuid_text(uuid);
+  std::size_t bytes = 0;
+  check(table, table.device_total_mem(&bytes, device),
+        fmt::format("cuDeviceTotalMem(device {})", info.ordinal));
+  info.memory_bytes = bytes;
+}
+
+void read_attributes(const Driver& table, cuda::Device device, DeviceInfo& info) {
+  info.major = attribute(table, cuda::kComputeCapabilityMajor, device);
+  info.minor = attribute(table, cuda::kComputeCapabilityMinor, device);
+  info.multiprocessors = attribute(table, cuda::kMultiprocessorCount, device);
+  info.gpudirect_rdma = attribute(table, cuda::kGpuDirectRdmaSupported, device) != 0;
+  info.dma_buf = attribute(table, cuda::kDmaBufSupported, device) != 0 &&
+                 table.mem_get_handle_for_address_range != nullptr;
+  info.host_dma_buf = attribute(table, cuda::kHostAllocDmaBufSupported, device) != 0;
+  info.vmm = attribute(table, cuda::kVmmSupported, device) != 0 && table.mem_create != nullptr;
+  info.vmm_rdma = info.vmm && attribute(table, cuda::kVmmRdmaSupported, device) != 0;
+  info.coherent = attribute(table, cuda::kUsesHostPageTables, device) != 0;
+  info.writes_ordering = attribute(table, cuda::kWritesOrdering, device);
+  info.flush_options = attribute(table, cuda::kFlushWritesOptions, device);
+  info.driver_version = table.version;
+}
+
+std::string list(const std::vector<DeviceInfo>& known) {
+  std::string text;
+  for (const DeviceInfo& device : known) {
+    text += fmt::format("{}{} = {} = {}", text.empty() ? "" : "; ", device.ordinal,
+                        device.pci_address, device.uuid);
+  }
+  return text;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool matches(const DeviceInfo& device, const std::string& wanted) {
+  if (is_number(wanted)) return wanted == std::to_string(device.ordinal);
+  if (wanted.starts_with("gpu-") && wanted.size() > 4)
+    return lower(device.uuid).starts_with(wanted);
+  // nvidia-smi writes domains of eight digits, and people leave domain 0 out.
+  return wanted == device.pci_address || "0000:" + wanted == device.pci_address ||
+         wanted == "0000" + device.pci_address;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> devices() {
+  return devices(driver());
+}
+
+std::vector<DeviceInfo> devices(const Driver& table) {
+  int count = 0;
+  check(table, table.device_get_count(&count), "cuDeviceGetCount()");
+  if (count == 0) throw cuda_error(table, cuda::kNoDevice, "cuDeviceGetCount() gave 0");
+  std::vector<DeviceInfo> found;
+  for (int i = 0; i < count; ++i) {
+    cuda::Device device = 0;
+    check(table, table.device_get(&device, i), fmt::format("cuDeviceGet({})", i));
+    DeviceInfo info;
+    info.ordinal = i;
+    read_identity(table, device, info);
+    read_attributes(table, device, info);
+    found.push_back(std::move(info));
+  }
+  return found;
+}
+
+DeviceInfo find_device(std::string_view text) {
+  return find_device(text, devices());
+}
+
+DeviceInfo find_device(std::string_view text, const std::vector<DeviceInfo>& known) {
+  const std::string wanted = lower(text);
+  std::vector<const DeviceInfo*> found;
+  for (const DeviceInfo& device : known) {
+    if (matches(device, wanted)) found.push_back(&device);
+  }
+  if (found.size() == 1) return *found.front();
+  const std::string remedy = fmt::format("Name one of: {}", list(known));
+  if (found.empty()) throw Error(Fault::usage, fmt::format("there is no GPU '{}'", text), remedy);
+  throw Error(Fault::usage, fmt::format("'{}' is {} GPUs", text, found.size()), remedy);
+}
+
+std::string to_text(const DeviceInfo& device) {
+  return fmt::format("cuda:{} {}, {}, {:.1f} GiB, compute capability {}.{}", device.ordinal,
+                     device.name, device.pci_address,
+                     static_cast<double>(device.memory_bytes) / (1U << 30), device.major,
+                     device.minor);
+}
+
+}  // namespace rdmabench::gpu

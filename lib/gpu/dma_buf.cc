@@ -1,0 +1,195 @@
+#include "rdmabench/gpu/dma_buf.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "rdmabench/gpu/cuda_error.h"
+
+namespace rdmabench::gpu {
+namespace {
+
+constexpr int kFirstWithPcieMapping = 12080;
+
+constexpr std::string_view kOtherWay =
+    "Without a dma-buf a NIC needs nvidia_peermem (modprobe nvidia_peermem), or pinned host memory "
+    "between";
+
+/// Whole host pages.
+struct Pages {
+  DevicePointer data;
+  std::uint64_t bytes;
+};
+
+Pages pages_of(DevicePointer data, std::uint64_t bytes) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const DevicePointer begin = data / page * page;
+  const DevicePointer end = (data + bytes + page - 1) / page * page;
+  return {begin, end - begin};
+}
+
+/// What is asked of the driver once, and its answer.
+struct Attempt {
+  int descriptor = -1;
+  cuda::Result result = cuda::kSuccess;
+};
+
+Attempt attempt(const Driver& driver, const Pages& pages, unsigned long long flags) {
+  Attempt made;
+  made.result = driver.mem_get_handle_for_address_range(&made.descriptor, pages.data, pages.bytes,
+                                                        cuda::kRangeHandleDmaBuf, flags);
+  if (made.result != cuda::kSuccess) made.descriptor = -1;
+  return made;
+}
+
+std::string call_text(const Pages& pages, std::string_view how) {
+  return fmt::format("cuMemGetHandleForAddressRange({:#x}, {} bytes, {})", pages.data, pages.bytes,
+                     how);
+}
+
+void require_dma_buf(const Context& context) {
+  const Driver& driver = context.driver();
+  if (driver.mem_get_handle_for_address_range == nullptr) {
+    throw Error(
+        Fault::unavailable,
+        fmt::format("driver {} cannot export a dma-buf, 11.7 can", version_text(driver.version)),
+        kOtherWay);
+  }
+  if (!context.device().dma_buf) {
+    throw Error(Fault::unavailable,
+                fmt::format("{} cannot export a dma-buf (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED "
+                            "is 0): the open NVIDIA kernel modules can",
+                            to_text(context.device())),
+                kOtherWay);
+  }
+}
+
+/// Why the PCIe mapping is not even asked for; "" if it can be.
+std::string pcie_obstacle(const Driver& driver) {
+  if (driver.version >= kFirstWithPcieMapping) return {};
+  return fmt::format("driver {} does not know it, 12.8 does", version_text(driver.version));
+}
+
+/// The PCIe mapping, or no descriptor and `refused` saying why.
+int try_pcie(const Driver& driver, const Pages& pages, std::string& refused) {
+  refused = pcie_obstacle(driver);
+  if (!refused.empty()) return -1;
+  const Attempt made = attempt(driver, pages, cuda::kRangeFlagPcie);
+  if (made.result != cuda::kSuccess) {
+    refused =
+        fmt::format("{}: {}", call_text(pages, "PCIe mapping"), result_text(driver, made.result));
+  }
+  return made.descriptor;
+}
+
+DmaBuf export_pcie(const Driver& driver, const Pages& pages, std::uint64_t offset) {
+  std::string refused;
+  const int descriptor = try_pcie(driver, pages, refused);
+  if (descriptor < 0) {
+    throw Error(Fault::unavailable, fmt::format("no PCIe mapping of a dma-buf: {}", refused),
+                "Ask for the standard mapping, or leave the choice to auto");
+  }
+  return {descriptor, offset, pages.bytes, DmaBufMapping::pcie, "pcie: asked for"};
+}
+
+DmaBuf export_standard(const Driver& driver, const Pages& pages, std::uint64_t offset,
+                       std::string reason) {
+  const Attempt made = attempt(driver, pages, 0);
+  check(driver, made.result, call_text(pages, "standard mapping"), kOtherWay);
+  return {made.descriptor, offset, pages.bytes, DmaBufMapping::standard, std::move(reason)};
+}
+
+DmaBuf export_automatic(const Context& context, const Pages& pages, std::uint64_t offset) {
+  const Driver& driver = context.driver();
+  if (!context.device().coherent) {
+    return export_standard(driver, pages, offset, "standard: the GPU is on PCIe alone");
+  }
+  std::string refused;
+  const int descriptor = try_pcie(driver, pages, refused);
+  if (descriptor >= 0) {
+    return {descriptor, offset, pages.bytes, DmaBufMapping::pcie,
+            "pcie: the GPU has a coherent link besides, which a NIC need not reach"};
+  }
+  return export_standard(
+      driver, pages, offset,
+      fmt::format("standard, over the coherent link: PCIe was refused: {}", refused));
+}
+
+}  // namespace
+
+std::string_view name(DmaBufMapping mapping) noexcept {
+  switch (mapping) {
+    case DmaBufMapping::automatic:
+      return "auto";
+    case DmaBufMapping::standard:
+      return "standard";
+    case DmaBufMapping::pcie:
+      return "pcie";
+  }
+  return "";
+}
+
+DmaBufMapping parse_dma_buf_mapping(std::string_view text) {
+  for (const DmaBufMapping mapping :
+       {DmaBufMapping::automatic, DmaBufMapping::standard, DmaBufMapping::pcie}) {
+    if (text == name(mapping)) return mapping;
+  }
+  throw Error(Fault::usage, fmt::format("'{}' is no mapping of a dma-buf", text),
+              "Say auto, standard or pcie");
+}
+
+DmaBuf::DmaBuf(int descriptor, std::uint64_t offset, std::uint64_t bytes, DmaBufMapping mapping,
+               std::string reason) noexcept
+    : descriptor_(descriptor),
+      offset_(offset),
+      bytes_(bytes),
+      mapping_(mapping),
+      reason_(std::move(reason)) {}
+
+DmaBuf::~DmaBuf() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+DmaBuf::DmaBuf(DmaBuf&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      offset_(other.offset_),
+      bytes_(other.bytes_),
+      mapping_(other.mapping_),
+      reason_(std::move(other.reason_)) {}
+
+DmaBuf& DmaBuf::operator=(DmaBuf&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(offset_, other.offset_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(mapping_, other.mapping_);
+  std::swap(reason_, other.reason_);
+  return *this;
+}
+
+DmaBuf export_dma_buf(const Context& context, DevicePointer data, std::uint64_t bytes,
+                      DmaBufMapping mapping) {
+  if (data == 0 || bytes == 0) {
+    throw Error(Fault::usage, fmt::format("{} bytes at {:#x} as a dma-buf", bytes, data),
+                "Name memory of a GPU, 1 byte at least");
+  }
+  require_dma_buf(context);
+  const CurrentContext current(context);
+  const Pages pages = pages_of(data, bytes);
+  const std::uint64_t offset = data - pages.data;
+  switch (mapping) {
+    case DmaBufMapping::pcie:
+      return export_pcie(context.driver(), pages, offset);
+    case DmaBufMapping::standard:
+      return export_standard(context.driver(), pages, offset, "standard: asked for");
+    case DmaBufMapping::automatic:
+      break;
+  }
+  return export_automatic(context, pages, offset);
+}
+
+DmaBuf export_dma_buf(const Allocation& allocation, DmaBufMapping mapping) {
+  return export_dma_buf(allocation.context(), allocation.data(), allocation.size(), mapping);
+}
+
+}  // namespace rdmabench::gpu

@@ -1,0 +1,43 @@
+#include "rdmabench/gpu/flush.h"
+
+#include <fmt/format.h>
+
+#include "rdmabench/gpu/cuda_error.h"
+
+namespace rdmabench::gpu {
+
+FlushRule flush_rule(const DeviceInfo& device) {
+  FlushRule rule;
+  const std::string ordering = fmt::format("writes ordering {}", device.writes_ordering);
+  if (device.writes_ordering >= cuda::kFlushToOwner) {
+    // With two paths the driver promises it of each, and never between them.
+    rule.text = fmt::format(
+        "not needed: the driver orders a NIC's writes for the GPU that owns them ({}){}", ordering,
+        device.coherent ? ", of each of its two paths for itself" : "");
+    return rule;
+  }
+  rule.needed = true;
+  rule.by_driver = (device.flush_options & cuda::kFlushOptionHost) != 0;
+  rule.text = rule.by_driver
+                  ? fmt::format("cuFlushGPUDirectRDMAWrites: {}", ordering)
+                  : fmt::format("needed, and only a read by the NIC does it: {}, flush options {}",
+                                ordering, device.flush_options);
+  return rule;
+}
+
+void flush_writes(const Context& context) {
+  const Driver& driver = context.driver();
+  if (driver.flush_gpu_direct_rdma_writes == nullptr ||
+      (context.device().flush_options & cuda::kFlushOptionHost) == 0) {
+    throw Error(Fault::unavailable,
+                fmt::format("cuFlushGPUDirectRDMAWrites is not to be had of cuda:{} with driver {}",
+                            context.device().ordinal, version_text(driver.version)),
+                "Have the NIC read a byte of the memory instead");
+  }
+  const CurrentContext current(context);
+  check(driver,
+        driver.flush_gpu_direct_rdma_writes(cuda::kFlushTargetCurrentContext, cuda::kFlushToOwner),
+        "cuFlushGPUDirectRDMAWrites(current context, to owner)");
+}
+
+}  // namespace rdmabench::gpu

@@ -1,0 +1,105 @@
+#include "rdmabench/gpu/graph.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "context_access.h"
+#include "rdmabench/gpu/cuda_error.h"
+
+namespace rdmabench::gpu {
+namespace {
+
+/// A capture that has begun; ended by end(), or dropped with all that it holds.
+class Capture {
+ public:
+  Capture(const Driver& driver, const Stream& stream)
+      : driver_(driver), stream_(stream), state_(ContextAccess::state(stream.context())) {
+    check(driver_, driver_.stream_begin_capture(stream_.get(), cuda::kCaptureThreadLocal),
+          "cuStreamBeginCapture()");
+    const std::lock_guard lock(state_.mutex);
+    std::erase(state_.streams, stream_.get());
+  }
+  ~Capture() {
+    CUgraph_st* graph = nullptr;
+    if (open_) driver_.stream_end_capture(stream_.get(), &graph);
+    if (graph != nullptr) driver_.graph_destroy(graph);
+    const std::lock_guard lock(state_.mutex);
+    state_.streams.push_back(stream_.get());
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  CUgraph_st* end() {
+    open_ = false;
+    CUgraph_st* graph = nullptr;
+    check(driver_, driver_.stream_end_capture(stream_.get(), &graph), "cuStreamEndCapture()",
+          "Something was called during the capture that cannot be recorded");
+    return graph;
+  }
+
+ private:
+  const Driver& driver_;
+  const Stream& stream_;
+  Context::State& state_;
+  bool open_ = true;
+};
+
+bool has_graphs(const Driver& driver) {
+  return driver.stream_begin_capture != nullptr && driver.stream_end_capture != nullptr &&
+         driver.graph_instantiate != nullptr && driver.graph_launch != nullptr &&
+         driver.graph_exec_destroy != nullptr && driver.graph_destroy != nullptr;
+}
+
+}  // namespace
+
+Graph::Graph(const Context& context, CUgraphExec_st* executable) noexcept
+    : context_(context), executable_(executable) {}
+
+Graph Graph::capture(Stream& stream, const std::function<void(Stream&)>& record) {
+  const Context& context = stream.context();
+  const Driver& driver = context.driver();
+  if (!has_graphs(driver)) {
+    throw Error(
+        Fault::unavailable,
+        fmt::format("the CUDA driver, of version {}, has no graphs", version_text(driver.version)),
+        "Install a newer NVIDIA driver, or measure without a graph");
+  }
+  const CurrentContext current(context);
+  Capture open(driver, stream);
+  record(stream);
+  CUgraph_st* graph = open.end();
+  CUgraphExec_st* executable = nullptr;
+  const cuda::Result result = driver.graph_instantiate(&executable, graph, 0);
+  driver.graph_destroy(graph);  // the executable one is whole without it
+  check(driver, result, "cuGraphInstantiate()");
+  return Graph(context, executable);
+}
+
+Graph::~Graph() {
+  release();
+}
+
+Graph::Graph(Graph&& other) noexcept
+    : context_(other.context_),
+      executable_(std::exchange(other.executable_, nullptr)),
+      result_(other.result_) {}
+
+Graph& Graph::operator=(Graph&& other) noexcept {
+  std::swap(context_, other.context_);
+  std::swap(executable_, other.executable_);
+  std::swap(result_, other.result_);
+  return *this;
+}
+
+void Graph::release() noexcept {
+  if (executable_ == nullptr) return;
+  destroy_in(context_, [this](const Driver& driver) { driver.graph_exec_destroy(executable_); });
+}
+
+bool Graph::launch(const Stream& stream) noexcept {
+  result_ = context_.driver().graph_launch(executable_, stream.get());
+  return result_ == cuda::kSuccess;
+}
+
+}  // namespace rdmabench::gpu

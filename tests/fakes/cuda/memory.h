@@ -1,0 +1,93 @@
+// The fake GPUs' memory: memfds, of which host code sees the bytes at another address than that
+// which the driver gives out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "world.h"
+
+namespace fake_cuda {
+
+/// Bytes that exist, in a memfd.
+struct Physical {
+  Physical(std::uint64_t bytes, int device, bool rdma);
+  ~Physical();
+  Physical(const Physical&) = delete;
+  Physical& operator=(const Physical&) = delete;
+
+  int file;
+  std::uint64_t bytes;
+  int device;
+  bool rdma;
+};
+
+class Memory {
+ public:
+  static Memory& get();
+
+  Result allocate(std::uint64_t bytes, int device, DevicePointer& at);
+  Result free(DevicePointer at);
+
+  Result create(std::uint64_t bytes, int device, bool rdma, abi::MemoryHandle& handle);
+  Result release(abi::MemoryHandle handle);
+  Result reserve(std::uint64_t bytes, std::uint64_t alignment, DevicePointer& at);
+  Result unreserve(DevicePointer at, std::uint64_t bytes);
+  Result map(DevicePointer at, std::uint64_t bytes, abi::MemoryHandle handle);
+  Result unmap(DevicePointer at, std::uint64_t bytes);
+  Result allow(DevicePointer at, std::uint64_t bytes);
+
+  Result allocate_host(std::uint64_t bytes, void*& at);
+  Result free_host(void* at);
+  bool is_pinned(const void* at, std::uint64_t bytes);
+
+  /// Null unless all of it may be touched.
+  std::byte* host(DevicePointer at, std::uint64_t bytes);
+  Result export_range(DevicePointer at, std::uint64_t bytes, int& descriptor);
+  void* host_of_dma_buf(int descriptor, unsigned long long& bytes);
+
+  /// Of a device pointer.
+  struct Facts {
+    bool known = false;
+    bool vmm = false;
+    bool rdma = false;
+  };
+  Facts facts(DevicePointer at);
+  Result set_sync_memops(DevicePointer at);
+
+  int alive(const std::string& kind);
+  void reset();
+
+ private:
+  struct Piece {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::shared_ptr<Physical> physical;
+    bool allowed;
+  };
+  struct Region {
+    std::uint64_t bytes;
+    std::byte* host;  ///< between two pages that nobody may touch
+    bool vmm;
+    std::vector<Piece> pieces;
+  };
+  using Regions = std::map<DevicePointer, Region>;
+
+  Regions::iterator find(DevicePointer at, std::uint64_t bytes);
+  Result add_region(std::uint64_t bytes, std::uint64_t alignment, bool vmm, DevicePointer& at);
+  void put(DevicePointer base, Region& region, Piece piece);
+  void take(DevicePointer base, Region& region, const Piece& piece);
+  void drop(Regions::iterator region);
+  std::uint64_t used(int device) const;
+
+  std::mutex mutex_;
+  Regions regions_;
+  std::map<abi::MemoryHandle, std::shared_ptr<Physical>> handles_;
+  std::map<std::byte*, std::uint64_t> pinned_;
+  abi::MemoryHandle next_handle_ = 1;
+};
+
+}  // namespace fake_cuda

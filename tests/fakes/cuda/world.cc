@@ -1,0 +1,97 @@
+#include "world.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+namespace fake_cuda {
+namespace {
+
+std::string text(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::uint64_t number(const char* name, std::uint64_t otherwise) {
+  const std::string value = text(name);
+  return value.empty() ? otherwise : std::strtoull(value.c_str(), nullptr, 10);
+}
+
+std::vector<std::string> split(const std::string& list, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(list);
+  for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
+  return parts;
+}
+
+std::vector<Controls::Failure> read_failures() {
+  std::vector<Controls::Failure> failures;
+  for (const std::string& item : split(text("FAKE_CUDA_FAIL"), ',')) {
+    const std::vector<std::string> parts = split(item, ':');
+    if (parts.size() != 3) std::abort();  // a test that says something else is wrong
+    failures.push_back({parts[0], std::atoi(parts[1].c_str()), std::atoi(parts[2].c_str())});
+  }
+  return failures;
+}
+
+}  // namespace
+
+Controls read_controls() {
+  Controls read;
+  read.devices = static_cast<int>(std::min<std::uint64_t>(number("FAKE_CUDA_DEVICES", 2), 8));
+  read.pci = split(text("FAKE_CUDA_PCI"), ',');
+  for (const char* address : {"0000:1b:00.0", "0000:43:00.0", "0000:52:00.0", "0000:61:00.0",
+                              "0000:9d:00.0", "0000:c3:00.0", "0000:d1:00.0", "0000:df:00.0"}) {
+    if (read.pci.size() < 8) read.pci.emplace_back(address);
+  }
+  read.driver = static_cast<int>(number("FAKE_CUDA_DRIVER", 12080));
+  read.init = static_cast<Result>(number("FAKE_CUDA_INIT", 0));
+  read.memory = number("FAKE_CUDA_MEMORY", 1U << 30);
+  read.align = number("FAKE_CUDA_ALIGN", 65536);
+  read.dma_buf = number("FAKE_CUDA_DMA_BUF", 1) != 0;
+  read.pcie = text("FAKE_CUDA_PCIE") != "refuse";
+  read.vmm = number("FAKE_CUDA_VMM", 1) != 0;
+  read.vmm_rdma = number("FAKE_CUDA_VMM_RDMA", 1) != 0;
+  read.rdma = number("FAKE_CUDA_RDMA", 1) != 0;
+  read.coherent = number("FAKE_CUDA_COHERENT", 0) != 0;
+  read.ordering = static_cast<int>(number("FAKE_CUDA_ORDERING", 200));
+  read.flush = static_cast<int>(number("FAKE_CUDA_FLUSH", 1));
+  read.jit = static_cast<Result>(number("FAKE_CUDA_JIT", 0));
+  read.slow_us = number("FAKE_CUDA_SLOW_US", 0);
+  read.stuck = number("FAKE_CUDA_STUCK", 0);
+  read.failures = read_failures();
+  return read;
+}
+
+World& World::get() {
+  static World& world = *new World;
+  return world;
+}
+
+Controls World::controls() {
+  const std::lock_guard lock(mutex_);
+  return controls_;
+}
+
+void World::reload() {
+  const std::lock_guard lock(mutex_);
+  controls_ = read_controls();
+  calls_.clear();
+}
+
+Result World::called(const char* name) {
+  const std::lock_guard lock(mutex_);
+  const int call = ++calls_[name];
+  for (const Controls::Failure& failure : controls_.failures) {
+    if (failure.name == name && (failure.call == 0 || failure.call == call)) return failure.result;
+  }
+  return abi::kSuccess;
+}
+
+int World::calls(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find(name);
+  return found == calls_.end() ? 0 : found->second;
+}
+
+}  // namespace fake_cuda

@@ -1,0 +1,83 @@
+// What the fake driver pretends to be, and the calls that were made of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "rdmabench/gpu/cuda_abi.h"
+
+namespace fake_cuda {
+
+namespace abi = rdmabench::gpu::cuda;
+using abi::Result;
+using rdmabench::gpu::DevicePointer;
+
+/// From the environment, see fake_cuda.h.
+struct Controls {
+  int devices = 2;
+  std::vector<std::string> pci;
+  int driver = 12080;
+  Result init = abi::kSuccess;
+  std::uint64_t memory = 1U << 30;
+  std::uint64_t align = 65536;
+  bool dma_buf = true;
+  bool pcie = true;
+  bool vmm = true;
+  bool vmm_rdma = true;
+  bool rdma = true;
+  bool coherent = false;
+  int ordering = 200;
+  int flush = 1;
+  Result jit = abi::kSuccess;
+  std::uint64_t slow_us = 0;
+  std::uint64_t stuck = 0;  ///< 0: none
+  struct Failure {
+    std::string name;
+    int call;  ///< 0: every one
+    Result result;
+  };
+  std::vector<Failure> failures;
+};
+
+Controls read_controls();
+
+/// One of the process, which is never destroyed: threads may still be at work when it ends.
+class World {
+ public:
+  static World& get();
+
+  /// A copy, so that a reset by another thread does no harm.
+  Controls controls();
+  void reload();
+
+  /// Counts the call; what it is to give instead of doing its work, or success.
+  Result called(const char* name);
+  int calls(const std::string& name);
+
+ private:
+  std::mutex mutex_;
+  Controls controls_ = read_controls();
+  std::map<std::string, int> calls_;
+};
+
+/// The device whose context is this thread's current one; -1 for none.
+int current_device();
+/// What has a context retained.
+int retained_contexts();
+void reset_contexts();
+
+}  // namespace fake_cuda
+
+/// At the start of each function of the driver.
+#define FAKE_CUDA_ENTER(name)                                                        \
+  do {                                                                               \
+    if (const int injected = fake_cuda::World::get().called(#name)) return injected; \
+  } while (false)
+
+/// The same of one that needs a context.
+#define FAKE_CUDA_ENTER_CONTEXT(name) \
+  FAKE_CUDA_ENTER(name);              \
+  if (fake_cuda::current_device() < 0) return fake_cuda::abi::kInvalidContext

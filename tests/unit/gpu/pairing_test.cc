@@ -1,0 +1,189 @@
+#include "rdmabench/gpu/pairing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace rdmabench::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+/// A machine's sysfs, as far as a pairing reads it.
+class Machine {
+ public:
+  Machine() {
+    std::string name = (fs::temp_directory_path() / "rdmabench_pairing_XXXXXX").string();
+    root_ = mkdtemp(name.data());
+    fs::create_directories(root_ / "sys/class/infiniband");
+    fs::create_directories(root_ / "sys/bus/pci/devices");
+  }
+  ~Machine() { fs::remove_all(root_); }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// "pci0000:15/0000:15:01.0/0000:18:00.0": the way to a device, and its node.
+  void add_device(const std::string& way, int node) {
+    const fs::path folder = root_ / "sys/devices" / way;
+    fs::create_directories(folder);
+    std::ofstream(folder / "numa_node") << node << "\n";
+    link(folder, root_ / "sys/bus/pci/devices" / fs::path(way).filename());
+  }
+  void add_nic(const std::string& name, const std::string& way, int node) {
+    add_device(way, node);
+    const fs::path folder = root_ / "sys/devices" / way / "infiniband" / name;
+    fs::create_directories(folder);
+    link(root_ / "sys/devices" / way, folder / "device");
+    link(folder, root_ / "sys/class/infiniband" / name);
+  }
+  void add_software_nic(const std::string& name, const std::string& parent) {
+    const fs::path folder = root_ / "sys/devices/virtual/infiniband" / name;
+    fs::create_directories(folder);
+    std::ofstream(folder / "parent") << parent << "\n";
+    link(folder, root_ / "sys/class/infiniband" / name);
+  }
+  void add_interface(const std::string& name, const std::string& way) {
+    const fs::path folder = root_ / "sys/class/net" / name;
+    fs::create_directories(folder);
+    link(root_ / "sys/devices" / way, folder / "device");
+  }
+  void add_nodes(int count) {
+    for (int i = 0; i < count; ++i) {
+      fs::create_directories(root_ / "sys/devices/system/node" / ("node" + std::to_string(i)));
+    }
+  }
+
+  std::string root() const { return root_.string() + "/"; }
+
+ private:
+  static void link(const fs::path& target, const fs::path& at) {
+    fs::create_directories(at.parent_path());
+    fs::create_directory_symlink(fs::relative(target, at.parent_path()), at);
+  }
+
+  fs::path root_;
+};
+
+/// Two sockets; on the first a switch with two NICs and a GPU, and a switch below a switch.
+class DgxTest : public testing::Test {
+ protected:
+  DgxTest() {
+    machine_.add_nodes(2);
+    const std::string port = "pci0000:15/0000:15:01.0/0000:16:00.0/";
+    machine_.add_device(port + "0000:17:02.0/0000:1b:00.0", 0);
+    machine_.add_nic("mlx5_0", port + "0000:17:00.0/0000:18:00.0", 0);
+    machine_.add_nic("mlx5_1", port + "0000:17:01.0/0000:19:00.0", 0);
+    machine_.add_nic("mlx5_2", port + "0000:17:03.0/0000:1c:00.0/0000:1d:00.0/0000:1e:00.0", 0);
+    machine_.add_nic("mlx5_3", "pci0000:15/0000:15:03.0/0000:2a:00.0", 0);
+    machine_.add_nic("mlx5_10", "pci0000:37/0000:37:01.0/0000:38:00.0", 0);
+    machine_.add_nic("mlx5_4", "pci0000:9d/0000:9d:01.0/0000:9e:00.0", 1);
+    machine_.add_software_nic("rxe0", "dummy0");
+  }
+
+  Pair pair(const std::string& nic) const {
+    return find_pair(nic, "0000:1B:00.0", machine_.root());
+  }
+
+  Machine machine_;
+};
+
+TEST_F(DgxTest, EachDistanceHasItsReason) {
+  EXPECT_EQ(pair("mlx5_0").distance, Distance::pix);
+  EXPECT_EQ(pair("mlx5_0").text,
+            "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the PCIe switch 0000:16:00.0");
+  EXPECT_EQ(pair("mlx5_0").rdma_pci, "0000:18:00.0");
+  EXPECT_EQ(pair("mlx5_2").distance, Distance::pxb);
+  EXPECT_THAT(pair("mlx5_2").text, HasSubstr("of which 0000:16:00.0 is above both"));
+  EXPECT_EQ(pair("mlx5_3").distance, Distance::phb);
+  EXPECT_THAT(pair("mlx5_3").text, EndsWith("PHB, by the host bridge pci0000:15"));
+  EXPECT_EQ(pair("mlx5_10").distance, Distance::node);
+  EXPECT_THAT(pair("mlx5_10").text, HasSubstr("NODE, different host bridges of NUMA node 0"));
+  EXPECT_EQ(pair("mlx5_4").distance, Distance::sys);
+  EXPECT_THAT(pair("mlx5_4").text, HasSubstr("SYS, NUMA nodes 1 and 0"));
+}
+
+TEST_F(DgxTest, WhatIsNoPciDeviceIsUnknown) {
+  EXPECT_EQ(pair("rxe0").distance, Distance::unknown);
+  EXPECT_THAT(pair("rxe0").text, HasSubstr("rxe0 is no PCI device"));
+  for (const char* nic : {"none", "", "..", "../../class"}) {
+    EXPECT_EQ(pair(nic).distance, Distance::unknown) << nic;
+  }
+  for (const char* gpu : {"0000:ff:00.0", "", "..", "/"}) {
+    const Pair found = find_pair("mlx5_0", gpu, machine_.root());
+    EXPECT_EQ(found.distance, Distance::unknown) << gpu;
+    EXPECT_THAT(found.text, HasSubstr("sysfs has no PCI device"));
+  }
+}
+
+TEST_F(DgxTest, TheNearestComesFirstAndEqualsAreNamed) {
+  const std::vector<Pair> ranked = rank_pairs("0000:1b:00.0", machine_.root());
+  std::vector<std::string> names;
+  for (const Pair& pair : ranked) names.push_back(pair.rdma_device);
+  EXPECT_THAT(names, testing::ElementsAre("mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3", "mlx5_10",
+                                          "mlx5_4", "rxe0"));
+  EXPECT_EQ(choice_text(ranked),
+            "mlx5_0 of 7 RDMA devices: mlx5_0 and GPU 0000:1b:00.0: PIX, both below the PCIe "
+            "switch 0000:16:00.0; as near: mlx5_1");
+}
+
+TEST(PairingTest, NamesAreOrderedByTheirNumbers) {
+  Machine machine;
+  machine.add_device("pci0000:00/0000:00:05.0", -1);
+  machine.add_nic("mlx5_10", "pci0000:00/0000:00:01.0", -1);
+  machine.add_nic("mlx5_9", "pci0000:00/0000:00:02.0", -1);
+  machine.add_nic("efa_0", "pci0000:00/0000:00:03.0", -1);
+  std::vector<std::string> names;
+  for (const Pair& pair : rank_pairs("0000:00:05.0", machine.root())) {
+    EXPECT_EQ(pair.distance, Distance::phb);
+    names.push_back(pair.rdma_device);
+  }
+  EXPECT_THAT(names, testing::ElementsAre("efa_0", "mlx5_9", "mlx5_10"));
+}
+
+TEST(PairingTest, AVirtualMachineWithoutNodes) {
+  Machine machine;
+  machine.add_device("pci0000:00/0000:00:05.0", -1);
+  machine.add_nic("mlx5_0", "pci0001:00/0001:00:01.0", -1);
+  EXPECT_EQ(find_pair("mlx5_0", "0000:00:05.0", machine.root()).distance, Distance::unknown);
+  machine.add_nodes(1);
+  const Pair pair = find_pair("mlx5_0", "0000:00:05.0", machine.root());
+  EXPECT_EQ(pair.distance, Distance::node);
+  EXPECT_THAT(pair.text, HasSubstr("only NUMA node"));
+  machine.add_nodes(2);
+  EXPECT_EQ(find_pair("mlx5_0", "0000:00:05.0", machine.root()).distance, Distance::unknown);
+}
+
+TEST(PairingTest, SoftRoceIsWhereItsInterfaceIs) {
+  Machine machine;
+  machine.add_device("pci0000:00/0000:00:05.0", 0);
+  machine.add_device("pci0000:00/0000:00:04.0", 0);
+  machine.add_device("pci0000:00/0000:00:04.0/virtio1", 0);
+  machine.add_interface("ens4", "pci0000:00/0000:00:04.0/virtio1");
+  machine.add_software_nic("rxe0", "ens4");
+  const Pair pair = find_pair("rxe0", "0000:00:05.0", machine.root());
+  EXPECT_EQ(pair.rdma_pci, "0000:00:04.0");
+  EXPECT_EQ(pair.distance, Distance::phb);
+}
+
+TEST(PairingTest, FunctionsOfOneCard) {
+  Machine machine;
+  machine.add_device("pci0000:00/0000:00:01.0/0000:01:00.0", 0);
+  machine.add_nic("mlx5_0", "pci0000:00/0000:00:01.0/0000:01:00.1", 0);
+  EXPECT_EQ(find_pair("mlx5_0", "0000:01:00.0", machine.root()).distance, Distance::pix);
+}
+
+TEST(PairingTest, WithoutRdmaDevicesItSaysSo) {
+  Machine machine;
+  EXPECT_TRUE(rank_pairs("0000:00:05.0", machine.root()).empty());
+  EXPECT_TRUE(rank_pairs("0000:00:05.0", machine.root() + "nowhere").empty());
+  EXPECT_THAT(choice_text({}), HasSubstr("no RDMA device"));
+}
+
+}  // namespace
+}  // namespace rdmabench::gpu
