@@ -1,7 +1,6 @@
 // rdmabench coll
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,15 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "coll_job.h"
 #include "commands.h"
+#include "nccltests/to_job.h"
 #include "options.h"
 #include "output.h"
 #include "parse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/collective/meet.h"
-#include "rdmabench/collective/mpi_backend.h"
-#include "rdmabench/collective/tester.h"
 #include "rdmabench/collective/text.h"
 
 namespace rdmabench::tools {
@@ -36,6 +34,8 @@ struct CollOptions {
   std::vector<std::string> devices{"all"};
   std::string backend = "mpi";
   collective::MpiOptions mpi;
+  collective::NcclOptions nccl;
+  std::optional<collective::WireOptions> wire;
   control::RendezvousOptions rendezvous;
   std::string format = "table";
   std::string output;
@@ -63,7 +63,8 @@ std::vector<collective::Call> calls(const CollOptions& options, std::uint32_t ra
   if (options.place != "in") places.push_back(false);
   if (options.place != "out") places.push_back(true);
   std::vector<Call> all;
-  for (const Operation operation : parse_all(options.operations, kOperations, collective::parse_operation)) {
+  for (const Operation operation :
+       parse_all(options.operations, kOperations, collective::parse_operation)) {
     for (const DataType type : parse_all(options.types, kDataTypes, parse_type)) {
       for (const Reduction reduction : reductions) {
         for (const bool in_place : places) {
@@ -105,80 +106,52 @@ std::string to_text(const collective::Run& run, const std::string& format) {
                            : collective::to_table(run);
 }
 
-void write_run(const collective::Run& run, const CollOptions& options) {
-  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
-  write_text(to_text(run, options.format), options.output);
-  if (!run.error.empty()) std::fputs(fmt::format("rdmabench: {}\n", run.error).c_str(), stderr);
+/// nccl-tests' table is of one operation.
+report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collective::Run& run) {
+  nccltests::Flags flags;
+  flags.gpus = 1;
+  flags.nccl = options.nccl;
+  flags.average = nccltests::Average::max;
+  flags.min_bytes = options.sizes.front();
+  flags.max_bytes = options.sizes.back();
+  flags.iterations = options.plan.iterations;
+  flags.warmup = options.plan.warmup;
+  flags.check = options.plan.check ? 1 : 0;
+  flags.step_factor = 2;
+  return nccltests::to_table(
+      nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
 
-void show_progress(const collective::Run& run, std::size_t of) {
-  static const bool terminal = isatty(STDERR_FILENO) != 0;
-  if (!terminal) return;
-  std::fputs(fmt::format("\r\033[K{} of {} rows", run.rows.size(), of).c_str(), stderr);
+void write_run(const collective::Run& run, const std::vector<collective::WirePair>& wire,
+               const CollOptions& options) {
+  std::string text = options.format == "nccl-tests"
+                         ? report::to_nccl_tests(nccl_tests_table(options, run))
+                         : to_text(run, options.format);
+  if (options.wire && options.format == "table") text += collective::wire_text(run, wire);
+  write_text(text, options.output);
 }
 
-/// A library's own threads and its files are in no state to be ended in good order.
-[[noreturn]] void leave(int code) {
-  std::fflush(stdout);
-  std::fflush(stderr);
-  _exit(code);
-}
-
-int lead(CollOptions& options, collective::Star& star, collective::Engine& engine,
-         const collective::MemberOptions& member, collective::Run& run) {
-  options.plan.calls = calls(options, star.team().size);
-  run.config = config_facts(options);
-  const std::size_t of = options.plan.calls.size();
-  try {
-    collective::lead(star, engine, options.plan, member, run,
-                     [of](const collective::Run& so_far) { show_progress(so_far, of); });
-  } catch (const Error& error) {
-    star.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
-    throw;
+int run_coll(const CollOptions& options) {
+  if (options.format == "nccl-tests" &&
+      (options.operations.size() != 1 || options.operations[0] == "all")) {
+    throw Error(Fault::usage, "--format nccl-tests with several operations",
+                "Its tables are of one: name one operation.");
   }
-  write_run(run, options);
-  if (!run.error.empty()) {
-    collective::dismiss(star, run);
-    leave(static_cast<int>(Fault::failed));
-  }
-  return collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
-}
-
-int run_coll(CollOptions& options) {
-  collective::Run run;
-  bool leads = false;
-  // From a thread beside the one that is stuck in the library: it cannot be told to end.
-  const collective::PulseOptions pulse{
-      .interval = std::clamp<std::chrono::nanoseconds>(
-          options.plan.timeout / 8, std::chrono::milliseconds(50), std::chrono::milliseconds(500)),
-      .on_stuck = [&](const std::string& reason) {
-        run.error = reason;
-        if (leads) {
-          write_run(run, options);
-        } else {
-          std::fputs(fmt::format("rdmabench: {}\n", reason).c_str(), stderr);
-        }
-        leave(static_cast<int>(Fault::failed));
-      }};
-  collective::Meeting meeting = collective::meet(
-      options.rendezvous, pulse, [](const char* name) -> const char* { return std::getenv(name); });
-  collective::Star& star = *meeting.star;
-  leads = star.leads();
-  const collective::MemberOptions member{.timeout = options.plan.timeout,
-                                         .devices = options.devices,
-                                         .facts = {{"rank_source", meeting.place.source}}};
-  collective::MpiBackend backend(options.mpi);
-  collective::EngineOf<collective::MpiBackend> engine(backend);
-  if (leads) return lead(options, star, engine, member, run);
-  try {
-    collective::follow(star, engine, member);
-  } catch (const Error& error) {
-    if (error.fault() != Fault::failed) throw;
-    std::fputs(fmt::format("rdmabench: rank {}: {}\n", star.team().rank, error.what()).c_str(),
-               stderr);
-    leave(static_cast<int>(Fault::failed));
-  }
-  return 0;
+  CollJob job;
+  job.calls = [&options](std::uint32_t ranks) { return calls(options, ranks); };
+  job.plan = options.plan;
+  job.devices = options.devices;
+  job.backend = options.backend;
+  job.mpi = options.mpi;
+  job.nccl = options.nccl;
+  job.rendezvous = options.rendezvous;
+  job.config = config_facts(options);
+  job.wire = options.wire;
+  job.write = [&options](const collective::Run& run,
+                         const std::vector<collective::WirePair>& wire) {
+    write_run(run, wire, options);
+  };
+  return run_job(job);
 }
 
 void add_measured(CLI::App& app, CollOptions& options) {
@@ -274,9 +247,10 @@ void add_amount(CLI::App& app, CollOptions& options) {
 void add_launch(CLI::App& app, CollOptions& options) {
   const std::string group = "Who takes part";
   control::RendezvousOptions& rendezvous = options.rendezvous;
-  app.add_option("--backend", options.backend, "mpi (host memory) [mpi]")
+  app.add_option("--backend", options.backend,
+                 "mpi (host memory) or nccl (GPU memory; libnccl.so.2 is loaded) [mpi]")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"mpi"}))
+      ->check(CLI::IsMember({"mpi", "nccl"}))
       ->group(group);
   app.add_option_function<std::string>(
          "--mpi",
@@ -326,6 +300,82 @@ void add_launch(CLI::App& app, CollOptions& options) {
       ->group(group);
 }
 
+void add_nccl(CLI::App& app, CollOptions& options) {
+  const std::string group = "NCCL";
+  collective::NcclOptions& nccl = options.nccl;
+  app.add_option(
+         "--gpu", nccl.device,
+         "of this rank: 0, 0000:1b:00.0 or GPU-... [its number among the ranks of its host]")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--register",
+         [&nccl](const std::string& text) {
+           nccl.registration = collective::parse_registration(text);
+         },
+         "tell NCCL of the buffers: none, local (2.19) or symmetric (2.27) [none]")
+      ->type_name("HOW")
+      ->group(group);
+  app.add_flag("--graph", nccl.graph, "every operation is a launch of a captured CUDA graph")
+      ->group(group);
+  add_parsed(
+      app, "--cta-policy",
+      [&nccl](const std::string& text) {
+        nccl.cta_policy =
+            static_cast<std::int32_t>(parse_bounded<std::uint32_t>("--cta-policy", text, 0, 2));
+      },
+      "0 default, 1 efficiency, 2 zero; since 2.27 [NCCL's own]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed(
+      app, "--misalign",
+      [&nccl](const std::string& text) {
+        nccl.misalign = parse_bounded<std::uint32_t>("--misalign", text, 0, 1U << 16U);
+      },
+      "input and result begin so many elements off a boundary [0]")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--network", nccl.network, "NCCL's network: Socket, IB, a plugin's name [its own]")
+      ->type_name("NAME")
+      ->group(group);
+}
+
+void add_wire(CLI::App& app, CollOptions& options) {
+  const std::string group = "The wire";
+  const auto wire = [&options]() -> collective::WireOptions& {
+    if (!options.wire) options.wire.emplace();
+    return *options.wire;
+  };
+  app.add_flag_callback(
+         "--wire", [wire] { wire(); },
+         "afterwards, measure neighbours point to point and print what share of that it was")
+      ->group(group);
+  const auto text = [&](const char* name, std::string collective::WireOptions::*member,
+                        const char* help) {
+    app.add_option_function<std::string>(
+           name, [wire, member](const std::string& given) { wire().*member = given; }, help)
+        ->type_name("NAME")
+        ->group(group);
+  };
+  text("--wire-backend", &collective::WireOptions::backend, "verbs or ofi [auto]");
+  text("--wire-provider", &collective::WireOptions::provider, "libfabric's provider [by route]");
+  text("--wire-device", &collective::WireOptions::device, "of this rank [by route]");
+  text("--wire-memory", &collective::WireOptions::memory,
+       "of this rank: host, huge, cuda:0 [host]");
+  add_parsed(
+      app, "--wire-size",
+      [wire](const std::string& given) { wire().size_bytes = parse_size(given); },
+      "of a message [1M]")
+      ->type_name("SIZE")
+      ->group(group);
+  add_parsed(
+      app, "--wire-duration",
+      [wire](const std::string& given) { wire().duration = parse_duration(given); },
+      "of each pair [500ms]")
+      ->type_name("TIME")
+      ->group(group);
+}
+
 }  // namespace
 
 void add_coll(CLI::App& app, Command& command) {
@@ -351,10 +401,12 @@ void add_coll(CLI::App& app, Command& command) {
   add_measured(*sub, *options);
   add_amount(*sub, *options);
   add_launch(*sub, *options);
+  add_nccl(*sub, *options);
+  add_wire(*sub, *options);
   const std::string group = "Results";
-  sub->add_option("--format", options->format, "table, json or csv [table]")
+  sub->add_option("--format", options->format, "table, json, csv or nccl-tests [table]")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->check(CLI::IsMember({"table", "json", "csv", "nccl-tests"}))
       ->group(group);
   sub->add_option("--output", options->output, "write to FILE")->type_name("FILE")->group(group);
   sub->callback([options, &command] { command = [options] { return run_coll(*options); }; });

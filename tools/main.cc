@@ -10,6 +10,8 @@
 #include "commands.h"
 #include "ending.h"
 #include "fabtests/fabtests.h"
+#include "nccltests/run.h"
+#include "nccltests/tool.h"
 #include "nearest.h"
 #include "perftest/run.h"
 #include "perftest/tool.h"
@@ -19,9 +21,10 @@
 namespace rdmabench::tools {
 namespace {
 
-std::vector<std::string> perftest_names() {
+std::vector<std::string> other_names() {
   std::vector<std::string> names;
   for (const perftest::Tool& tool : perftest::tools()) names.emplace_back(tool.name);
+  for (const nccltests::Tool& tool : nccltests::tools()) names.emplace_back(tool.name);
   return names;
 }
 
@@ -33,6 +36,9 @@ std::optional<int> run_as_another(int argc, char** argv) {
     words[0] = word.substr(word.rfind('/') + 1);
     if (const auto program = fabtests::find_program(words[0])) {
       return fabtests::run(*program, words);
+    }
+    if (const nccltests::Tool* const tool = nccltests::find_tool(word)) {
+      return nccltests::run(*tool, {words.begin() + 1, words.end()});
     }
     if (const perftest::Tool* const tool = perftest::find_tool(word)) {
       return perftest::run(*tool, {words.begin() + 1, words.end()});
@@ -53,7 +59,8 @@ int parse_and_run(int argc, char** argv) {
       "Start 'rdmabench serve' on one node and 'rdmabench lat NODE' on another; 'rdmabench COMMAND "
       "--help'\n"
       "says more. Results go to standard output, everything else to standard error.\n"
-      "'rdmabench ib_write_bw ...' takes the command lines of perftest's eight tools.\n"
+      "'rdmabench ib_write_bw ...' takes the command lines of perftest's eight tools, and\n"
+      "'rdmabench all_reduce_perf ...' those of nccl-tests' programs.\n"
       "\n"
       "fi_rma_bw, fi_rdm_pingpong, fi_rma_pingpong, fi_rdm_bw and fi_msg_pingpong, as first word or\n"
       "as this program's name, take fabtests' options.\n"
@@ -78,7 +85,7 @@ int parse_and_run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    const std::string better = suggestion(app, perftest_names());
+    const std::string better = suggestion(app, other_names());
     return fail(Error(Fault::usage, fmt::format("{}\nTry 'rdmabench --help'.",
                                                 better.empty() ? error.what() : better)));
   }

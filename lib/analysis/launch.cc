@@ -9,6 +9,7 @@
 #include <span>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/report/nccl_tests.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -188,6 +189,12 @@ void read_coll_rows(Launch& launch, const Reader& document) {
     row.samples = reader.count("iterations");
     row.facts["batch"] = std::to_string(reader.count("batch"));
     row.percentiles = percentiles(reader, std::span(kPercentiles).first(4));  // to p99.9
+    if (row.percentiles.empty()) {  // nccl-tests tells means alone
+      constexpr double kBitsPerByte = 8;
+      launch.test = "bandwidth";
+      const auto bytes = reader.metric("algorithm_bytes_per_s");
+      if (bytes) row.bits_per_s = *bytes * kBitsPerByte;
+    }
     launch.rows.push_back(std::move(row));
   }
 }
@@ -276,6 +283,14 @@ Metric parse_metric(std::string_view text) {
 
 std::vector<Launch> read_launches(const std::string& text, const std::string& source) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) refuse(source, "it is empty");
+  if (report::is_nccl_tests(text)) {
+    std::vector<Launch> imported;
+    for (const auto& document : report::nccl_tests_documents(text, source)) {
+      imported.push_back(
+          read_launch(ResultJson(document), fmt::format("{}#{}", source, imported.size() + 1)));
+    }
+    return imported;
+  }
   ResultJson json;
   try {
     json = ResultJson::parse(text);

@@ -201,6 +201,7 @@ std::string Member::end() {
   RankReport report;
   report.facts = options_.facts;
   report.facts.push_back({"yields_while_waiting", yields_});
+  for (report::Fact& fact : engine_.facts()) report.facts.push_back(std::move(fact));
   health::RunTruth truth = watch_->end();
   report.counters = std::move(truth.counters);
   report.notes = std::move(truth.notes);

@@ -10,6 +10,7 @@
 
 #include "fabric_stream.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/report/nccl_tests.h"
 
 namespace rdmabench::report {
 namespace {
@@ -198,10 +199,23 @@ void parse_lines(std::string_view text, const std::string& source, const ReadLim
   }
 }
 
+/// What another tool printed.
+std::vector<Document> imported(std::string_view text, const std::string& source) {
+  std::vector<Document> documents;
+  for (Json& body : nccl_tests_documents(text, source)) {
+    documents.push_back({source, std::string(kCollSchema), std::move(body), {}, {}});
+  }
+  for (std::size_t i = 0; documents.size() > 1 && i < documents.size(); ++i) {
+    documents[i].source = fmt::format("{}#{}", source, i + 1);
+  }
+  return documents;
+}
+
 }  // namespace
 
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
                                       const ReadLimits& limits) {
+  if (is_nccl_tests(text)) return imported(text, source);
   Parser parser(source, limits);
   if (is_lines(text)) {
     parse_lines(text, source, limits, parser);

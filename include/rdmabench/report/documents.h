@@ -56,9 +56,10 @@ inline constexpr std::string_view kProjectSchema = "rdmabench-project/1";
 inline constexpr std::string_view kCollSchema = "rdmabench-coll/1";
 inline constexpr std::string_view kNetPluginSchema = "rdmabench-netplugin/1";
 
-/// Reads JSON or JSON Lines of any of the schemas above; {"documents": [...]} and a list are taken
-/// apart. A last line that was not written to its end, as of a run that was killed, is left out and
-/// noted. Any other thing that does not fit throws Error(usage) with `source` and the line.
+/// Reads JSON or JSON Lines of any of the schemas above, or what nccl-tests printed; {"documents":
+/// [...]} and a list are taken apart. A last line that was not written to its end, as of a run that
+/// was killed, is left out and noted. Any other thing that does not fit throws Error(usage) with
+/// `source` and the line.
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
                                       const ReadLimits& limits = {});
 

@@ -1,0 +1,52 @@
+// What the ranks of a collective reach point to point, over the same NICs: the joined view of a
+// collective and its wire.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rdmabench/collective/run.h"
+#include "rdmabench/collective/star.h"
+
+namespace rdmabench::collective {
+
+/// The same on every rank, but for `device` and `memory`.
+struct WireOptions {
+  std::string backend = "auto";  ///< of run::Config: "auto", "verbs", "ofi"
+  std::string provider{};        ///< of libfabric; "" = choose
+  std::string device{};          ///< of this rank; "" = choose
+  std::string memory = "host";   ///< of this rank's side: "host", "huge", "cuda:0", ...
+  std::uint64_t size_bytes = std::uint64_t{1} << 20;                   ///< of a message
+  std::chrono::nanoseconds duration = std::chrono::milliseconds(500);  ///< of each pair
+  std::chrono::nanoseconds timeout = std::chrono::seconds(10);         ///< of every wait
+};
+
+/// One direction between two ranks.
+struct WirePair {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  double bits_per_s = 0;  ///< payload, confirmed by the receiver; 0 where there is an error
+  std::string route{};    ///< "verbs mlx5_0:1 rc, memory cuda:0"
+  std::string error{};
+};
+
+/// Who measures in which round: neighbours of the ring of ranks, none twice in a round.
+/// `{from, to}` by round; none for one rank.
+std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(std::uint32_t ranks);
+
+/// Collective, once the collective's library is closed. Every rank writes into its neighbour's
+/// memory, by the loop of `rdmabench bw`. Rank 0 gets all pairs, the others nothing; what a pair
+/// fails at is in it. Throws Error(failed) where a rank is gone.
+std::vector<WirePair> measure_wire(Star& star, const WireOptions& options);
+
+/// Enters what the wire gave into the run: into the rows' facts wire_bits_per_s, of the slowest
+/// pair, and wire_share, the bus bandwidth over that; into the notes a line for each pair.
+void join(Run& run, const std::vector<WirePair>& pairs);
+
+/// A table of pairs and one of rows with their share.
+std::string wire_text(const Run& run, const std::vector<WirePair>& pairs);
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,109 @@
+// The table of nccl-tests: printed for whoever reads its columns, and read back from texts and JSON
+// of many of its releases.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmabench::report {
+
+/// One placement of one row.
+struct NcclTestsCell {
+  double time_us = 0;
+  double algorithm_gb_per_s = 0;  ///< 10^9 bytes
+  std::optional<double> bus_gb_per_s{};
+  std::optional<double> wrong{};  ///< elements; none where the column says N/A, or is an older one
+  struct Spread {
+    double min_us = 0;
+    double max_us = 0;
+    double p99_us = 0;
+    double cv_percent = 0;
+  };
+  std::optional<Spread> spread{};  ///< the columns of -I
+};
+
+struct NcclTestsRow {
+  std::uint64_t size_bytes = 0;
+  std::uint64_t count = 0;
+  std::string type;                    ///< "float"
+  std::string reduction;               ///< "sum"; "none" or "" where there is none
+  std::optional<std::int64_t> root{};  ///< -1 where there is none; nothing where no column says
+  std::optional<NcclTestsCell> out_of_place{};
+  std::optional<NcclTestsCell> in_place{};
+};
+
+struct NcclTestsRank {
+  std::uint32_t rank = 0;
+  std::uint64_t pid = 0;
+  std::string host;
+  std::uint32_t device = 0;
+  std::string pci;  ///< "0000:1b:00", or "0x1b" of older releases
+  std::string gpu;
+};
+
+/// What one run of one program printed.
+struct NcclTestsTable {
+  std::string version;  ///< of nccl-tests; of ours where we print
+  std::string library;  ///< NCCL's number: "22809"; "" where it is not told
+  std::string program;  ///< "all_reduce_perf"; "" where an old text does not say
+  std::uint32_t threads = 1;
+  std::uint32_t gpus = 1;
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = 0;
+  std::uint64_t step = 0;
+  bool step_is_factor = false;
+  std::uint64_t warmup = 0;
+  std::uint64_t iterations = 0;
+  std::uint64_t aggregated = 1;
+  std::uint64_t validation = 0;
+  std::uint64_t graph = 0;
+  std::uint64_t misaligned = 0;
+  std::vector<NcclTestsRank> ranks;  ///< as far as they are told
+  std::uint32_t size = 0;            ///< ranks in all; 0 where it cannot be told
+  std::vector<NcclTestsRow> rows;
+  std::optional<std::uint64_t> out_of_bounds{};
+  std::optional<double> average_bus_gb_per_s{};
+  std::vector<std::string> notes;  ///< for standard error: what was not read, and why
+};
+
+/// As nccl-tests 2.19.6 prints it, column for column. What has no number is "N/A": a bus bandwidth
+/// with one rank, and an operation in place that NCCL does not have (which nccl-tests times all the
+/// same). The first line names us.
+std::string to_nccl_tests(const NcclTestsTable& table);
+
+/// Its parts, for rows that come one by one.
+std::string nccl_tests_heading(const NcclTestsTable& table);
+std::string nccl_tests_row(const NcclTestsRow& row);
+std::string nccl_tests_footer(const NcclTestsTable& table);
+
+/// Whether a text is one of nccl-tests', by what it begins with. Pure.
+bool is_nccl_tests_text(std::string_view text) noexcept;
+bool is_nccl_tests_json(std::string_view text) noexcept;
+bool is_nccl_tests(std::string_view text) noexcept;  ///< either
+
+/// Text or JSON as documents of rdmabench-coll/1, one for each run in it: every placement of a row
+/// is a result. What nccl-tests does not tell is null, and the notes say what was left out. Throws
+/// Error(usage).
+std::vector<nlohmann::ordered_json> nccl_tests_documents(std::string_view text,
+                                                         const std::string& source);
+
+/// Every run in a text, of any release since 2017; lines of others between them are passed over,
+/// and what mpirun or srun put before each line is cut off. Throws Error(usage) with `source` and
+/// the line where a row makes no sense, or where there is none.
+std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text, const std::string& source);
+
+/// The file of -J (versions 1 to 3). Its dump of the process environment is not looked at. Throws
+/// Error(usage).
+NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& source);
+
+/// The program that a table is of: what it says, else what `source` begins with (a file
+/// all_gather_perf.txt), else what its columns allow. Throws Error(usage) where that may be
+/// several.
+std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source);
+
+}  // namespace rdmabench::report

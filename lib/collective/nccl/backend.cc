@@ -1,0 +1,301 @@
+#include "backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "device_choice.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/gpu/copy.h"
+
+namespace rdmabench::collective::nccl {
+namespace {
+
+static_assert(Backend<NcclBackend>);
+
+constexpr std::uint32_t kPollsBetweenChecks = 64;
+constexpr auto kAbortedStreamWait = std::chrono::seconds(1);
+
+bool is_set(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && std::string_view(value) != "0" && *value != '\0';
+}
+
+/// The GPU whose number is this rank's among those of its host.
+gpu::DeviceInfo nth_device(std::uint32_t local) {
+  const std::vector<gpu::DeviceInfo> all = gpu::devices();
+  if (local < all.size()) return all[local];
+  throw Error(Fault::usage,
+              fmt::format("rank {} of this host has no GPU: there are {}", local, all.size()),
+              "Start fewer ranks here, or name the GPUs with --gpu.");
+}
+
+}  // namespace
+
+NcclBackend::~NcclBackend() {
+  if (communicator_ && communicator_->get() != nullptr) abort();
+  if (!aborted_) return;
+  // What was on the stream ends with the communicator, as a rule; where it does not, memory is left
+  // to the end of the process rather than waited for.
+  bool ended = false;
+  try {
+    if (stream_) stream_->synchronize(Deadline::after(kAbortedStreamWait));
+    ended = true;
+  } catch (...) {
+  }
+  if (!ended) {
+    if (send_) send_->leave();
+    if (receive_) receive_->leave();
+  }
+}
+
+void NcclBackend::choose_device(Team team, Exchange& exchange, Deadline deadline) {
+  const auto gather = [&](const RankInfo& mine) {
+    std::vector<RankInfo> ranks;
+    for (const std::string& text : exchange.all_gather(to_text(mine), deadline)) {
+      ranks.push_back(parse_rank_info(text));
+    }
+    return ranks;
+  };
+  RankInfo mine = this_rank();
+  const std::uint32_t local = local_rank(gather(mine), team.rank);
+  const gpu::DeviceInfo device =
+      options_.device.empty() ? nth_device(local) : gpu::find_device(options_.device);
+  mine.pci = device.pci_address;
+  constexpr int kHasSharing = version_code(2, 30, 3);
+  check_distinct(gather(mine),
+                 library_->version >= kHasSharing && is_set("NCCL_MULTI_RANK_GPU_ENABLE"));
+  context_.emplace(device.ordinal);
+}
+
+void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
+  team_ = team;
+  log_.emplace();
+  library_ = &library();
+  choose_device(team, exchange, deadline);
+  context_->make_current();
+  stream_.emplace(*context_);
+  communicator_.emplace(*library_);
+  communicator_->join(team, exchange, {options_.cta_policy, options_.network}, deadline);
+  send_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
+  receive_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
+}
+
+std::string NcclBackend::unsupported(const Call& call) const {
+  const gpu::DeviceInfo& device = context_->device();
+  return nccl::unsupported(call, library_->version, device.major * 10 + device.minor);
+}
+
+Layout NcclBackend::layout(const Call& call) const {
+  return nccl_layout(call, team_);
+}
+
+void NcclBackend::drop_op() noexcept {
+  if (made_op_ && communicator_ && communicator_->get() != nullptr) {
+    library_->red_op_destroy(plan_.op, communicator_->get());
+  }
+  made_op_ = false;
+}
+
+void NcclBackend::make_op(const Call& call, Deadline deadline) {
+  drop_op();
+  RedOp op = red_op_of(call.reduction);
+  const bool scaled = reduces(call.operation) && call.reduction == Reduction::mulsum;
+  if (scaled) {
+    std::uint64_t scalar = scalar_bits(call.type, mulsum_scalar(team_.rank));
+    communicator_->complete(
+        library_->red_op_create_pre_mul_sum(&op, &scalar, type_of(call.type), kScalarHostImmediate,
+                                            communicator_->get()),
+        "ncclRedOpCreatePreMulSum", deadline);
+  }
+  plan_ = make_plan(call, team_, op);
+  made_op_ = scaled;
+}
+
+void NcclBackend::prepare(const Call& call, std::uint32_t slots, Deadline deadline) {
+  graphs_.clear();
+  make_op(call, deadline);
+  layout_ = layout(call);
+  // Symmetric registration wants one size on all ranks, and others may have an input or a result
+  // that this one has not.
+  std::uint64_t sent = layout_.in_place ? 0 : layout_.send_bytes;
+  std::uint64_t received = layout_.in_place ? layout_.buffer_bytes() : layout_.receive_bytes;
+  for (std::uint32_t rank = 0;
+       options_.registration == Registration::symmetric && rank < team_.size; ++rank) {
+    const Layout other = nccl_layout(call, {rank, team_.size});
+    sent = std::max(sent, other.in_place ? 0 : other.send_bytes);
+    received = std::max(received, other.in_place ? other.buffer_bytes() : other.receive_bytes);
+  }
+  const std::uint64_t off = std::uint64_t{options_.misalign} * bytes_of(call.type);
+  send_->reserve(sent + off, slots, *stream_, deadline);
+  receive_->reserve(received + off, slots, *stream_, deadline);
+  waiting_.reserve(slots);
+  if (options_.graph) capture(slots, deadline);
+}
+
+void NcclBackend::capture(std::uint32_t slots, Deadline deadline) {
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    graphs_.push_back(gpu::Graph::capture(*stream_, [&](gpu::Stream& /*stream*/) {
+      communicator_->complete(launch_slot(slot),
+                              call_name(*library_, plan_.call.operation) + " in a CUDA graph",
+                              deadline);
+    }));
+  }
+}
+
+gpu::DevicePointer NcclBackend::base(Side side, std::uint32_t slot) const noexcept {
+  const Arena& arena = side == Side::send && !layout_.in_place ? *send_ : *receive_;
+  return arena.slot(slot) + options_.misalign * plan_.element;
+}
+
+void NcclBackend::write(Side side, std::uint32_t slot, std::uint64_t offset,
+                        std::span<const std::byte> from, Deadline deadline) {
+  if (from.empty()) return;
+  gpu::copy_to_device(*stream_, base(side, slot) + offset, from, deadline);
+}
+
+void NcclBackend::read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to,
+                       Deadline deadline) {
+  if (to.empty()) return;
+  gpu::copy_from_device(*stream_, to, base(side, slot) + offset, deadline);
+}
+
+bool NcclBackend::fail(Failure::Of of, Result result) noexcept {
+  if (failure_.of == Failure::Of::none) failure_ = {of, result};
+  return false;
+}
+
+Result NcclBackend::launch_slot(std::uint32_t slot) noexcept {
+  Comm* const comm = communicator_->get();
+  if (comm == nullptr) return kInvalidUsage;  // aborted meanwhile
+  return launch(*library_, comm, stream_->get(), plan_,
+                base(Side::send, slot) + layout_.send_offset,
+                base(Side::receive, slot) + layout_.receive_offset);
+}
+
+bool NcclBackend::hand_over(std::uint32_t slot) noexcept {
+  if (!graphs_.empty()) {
+    if (graphs_[slot].launch(*stream_)) return true;
+    return fail(Failure::Of::graph, graphs_[slot].result());
+  }
+  const Result result = launch_slot(slot);
+  in_progress_ = result == kInProgress;
+  return in_progress_ || result == kSuccess || fail(Failure::Of::call, result);
+}
+
+bool NcclBackend::start(std::uint32_t slot) noexcept {
+  if (failure_.of != Failure::Of::none) return false;
+  if (!in_progress_) return hand_over(slot);
+  if (waiting_.size() == waiting_.capacity()) return fail(Failure::Of::call, kInvalidUsage);
+  waiting_.push_back(slot);  // within what prepare() reserved
+  return true;
+}
+
+bool NcclBackend::hand_over_waiting() noexcept {
+  while (first_waiting_ < waiting_.size() && !in_progress_) {
+    if (!hand_over(waiting_[first_waiting_++])) return false;
+  }
+  if (first_waiting_ == waiting_.size()) {
+    waiting_.clear();
+    first_waiting_ = 0;
+  }
+  return true;
+}
+
+Progress NcclBackend::test() noexcept {
+  if (failure_.of != Failure::Of::none) return Progress::failed;
+  if (in_progress_) {
+    const Result state = communicator_->state();
+    if (state == kInProgress) return Progress::again;
+    in_progress_ = false;
+    if (state != kSuccess) {
+      fail(Failure::Of::call, state);
+      return Progress::failed;
+    }
+    if (!hand_over_waiting()) return Progress::failed;
+    if (in_progress_) return Progress::again;
+  }
+  switch (stream_->poll()) {
+    case gpu::Progress::done:
+      empty_polls_ = 0;
+      return Progress::done;
+    case gpu::Progress::failed:
+      fail(Failure::Of::stream, 0);
+      return Progress::failed;
+    case gpu::Progress::busy:
+      break;
+  }
+  // What happens to a peer or to the network is told by the communicator alone.
+  if (++empty_polls_ % kPollsBetweenChecks != 0) return Progress::again;
+  const Result state = communicator_->state();
+  if (state == kSuccess || state == kInProgress) return Progress::again;
+  fail(Failure::Of::communicator, state);
+  return Progress::failed;
+}
+
+std::string NcclBackend::failure() const {
+  const std::string call =
+      library_ == nullptr ? "NCCL" : call_name(*library_, plan_.call.operation);
+  switch (failure_.of) {
+    case Failure::Of::none:
+      return "";
+    case Failure::Of::call:
+      return fmt::format("{} gave {}", call,
+                         result_text(*library_, failure_.result, communicator_->get()));
+    case Failure::Of::communicator:
+      return fmt::format("during {} the communicator came to {}", call,
+                         result_text(*library_, failure_.result, communicator_->get()));
+    case Failure::Of::stream:
+      return stream_->failure(call).what();
+    case Failure::Of::graph:
+      return fmt::format("launching the CUDA graph of {} gave CUresult {}", call, failure_.result);
+  }
+  return "";
+}
+
+void NcclBackend::abort() noexcept {
+  aborted_ = true;
+  if (communicator_) communicator_->abort();
+}
+
+void NcclBackend::close(Deadline deadline) {
+  graphs_.clear();
+  drop_op();
+  send_.reset();
+  receive_.reset();
+  communicator_->destroy(deadline);
+}
+
+report::Facts NcclBackend::facts() const {
+  report::Facts facts{{"library", "NCCL " + version_text(library_->version)},
+                      {"library_file", library_->path},
+                      {"gpu_name", context_->device().name},
+                      {"gpu_ordinal", static_cast<std::uint64_t>(context_->device().ordinal)},
+                      {"gpu_pci", context_->device().pci_address},
+                      {"buffers", library_->mem_alloc != nullptr ? "ncclMemAlloc" : "cuMemAlloc"},
+                      {"registration", std::string(name(options_.registration))},
+                      {"cuda_graph", options_.graph}};
+  for (report::Fact& fact : log_->facts()) {
+    // Which connections there are depends on the call.
+    if (fact.name == "network" || fact.name == "network_unknown" ||
+        fact.name.rfind("net_plugin", 0) == 0) {
+      facts.push_back(std::move(fact));
+    }
+  }
+  return facts;
+}
+
+report::Facts NcclBackend::call_facts() const {
+  report::Facts facts{
+      {"call", call_name(*library_, plan_.call.operation)},
+      {"algorithm_unknown", std::string("NCCL tells algorithm, protocol and channels to a profiler "
+                                        "plugin only (NCCL_PROFILER_PLUGIN)")}};
+  for (report::Fact& fact : log_->facts()) {
+    if (fact.name.rfind("network", 0) == 0 || fact.name.rfind("net_plugin", 0) == 0) continue;
+    facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+}  // namespace rdmabench::collective::nccl

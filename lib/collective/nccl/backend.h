@@ -1,0 +1,89 @@
+// NCCL as a back end of the tester: see include/rdmabench/collective/backend.h for the contract.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "buffers.h"
+#include "communicator.h"
+#include "launch.h"
+#include "log.h"
+#include "rdmabench/collective/backend.h"
+#include "rdmabench/collective/nccl_options.h"
+#include "rdmabench/gpu/graph.h"
+
+namespace rdmabench::collective::nccl {
+
+/// One rank, one GPU, one stream. Thread rule: the contract's.
+class NcclBackend {
+ public:
+  static constexpr std::string_view kName = "nccl";
+
+  explicit NcclBackend(NcclOptions options) : options_(std::move(options)) {}
+  ~NcclBackend();
+  NcclBackend(const NcclBackend&) = delete;
+  NcclBackend& operator=(const NcclBackend&) = delete;
+
+  void open(Team team, Exchange& exchange, Deadline deadline);
+  std::string unsupported(const Call& call) const;
+  Layout layout(const Call& call) const;
+  void prepare(const Call& call, std::uint32_t slots, Deadline deadline);
+  void write(Side side, std::uint32_t slot, std::uint64_t offset, std::span<const std::byte> from,
+             Deadline deadline);
+  void read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to,
+            Deadline deadline);
+  bool start(std::uint32_t slot) noexcept;
+  Progress test() noexcept;
+  std::string failure() const;
+  void abort() noexcept;
+  void close(Deadline deadline);
+  report::Facts facts() const;
+  report::Facts call_facts() const;
+
+ private:
+  /// What failed, kept without allocating.
+  struct Failure {
+    enum class Of : std::uint8_t { none, call, communicator, stream, graph } of = Of::none;
+    Result result = kSuccess;
+  };
+
+  void choose_device(Team team, Exchange& exchange, Deadline deadline);
+  void make_op(const Call& call, Deadline deadline);
+  void drop_op() noexcept;
+  void capture(std::uint32_t slots, Deadline deadline);
+  gpu::DevicePointer base(Side side, std::uint32_t slot) const noexcept;
+  Result launch_slot(std::uint32_t slot) noexcept;
+  bool hand_over(std::uint32_t slot) noexcept;
+  bool hand_over_waiting() noexcept;
+  bool fail(Failure::Of of, Result result) noexcept;
+
+  NcclOptions options_;
+  Team team_;
+  std::optional<Log> log_;
+  const Library* library_ = nullptr;
+  std::optional<gpu::Context> context_;
+  std::optional<gpu::Stream> stream_;
+  std::optional<Communicator> communicator_;
+  std::unique_ptr<Arena> send_;  // after the communicator, which is told when they go
+  std::unique_ptr<Arena> receive_;
+  std::vector<gpu::Graph> graphs_;  // one for each slot
+
+  Plan plan_;
+  Layout layout_;
+  bool made_op_ = false;
+
+  // A communicator takes no call while the last one is in progress: the slots that wait for that.
+  std::vector<std::uint32_t> waiting_;
+  std::size_t first_waiting_ = 0;
+  bool in_progress_ = false;
+  std::uint32_t empty_polls_ = 0;
+  Failure failure_;
+  std::atomic<bool> aborted_{false};
+};
+
+}  // namespace rdmabench::collective::nccl

@@ -1,0 +1,80 @@
+// The GPU memory of a prepared call: inputs and results of all slots, and NCCL told of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "communicator.h"
+#include "rdmabench/collective/nccl_options.h"
+#include "rdmabench/gpu/allocation.h"
+#include "rdmabench/gpu/stream.h"
+
+namespace rdmabench::collective::nccl {
+
+/// GPU memory as NCCL allocates it (ncclMemAlloc, since 2.19), or of the driver.
+class Memory {
+ public:
+  /// Throws Error(failed).
+  Memory(const Library& library, const gpu::Context& context, std::uint64_t bytes);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  gpu::DevicePointer data() const noexcept { return data_; }
+  std::uint64_t size() const noexcept { return size_; }
+
+  /// The destructor frees nothing from here on: freeing waits for a GPU that may never be done.
+  void leave() noexcept { left_ = true; }
+
+ private:
+  const Library& library_;
+  std::optional<gpu::Allocation> own_;
+  gpu::DevicePointer data_ = 0;
+  std::uint64_t size_;
+  bool left_ = false;
+};
+
+/// A Memory that a communicator was told of, until destruction or release().
+class Registered {
+ public:
+  /// Collective where `how` is symmetric. Throws Error: usage (this NCCL has no such call), failed.
+  Registered(Communicator& communicator, const Memory& memory, Registration how, Deadline deadline);
+  ~Registered();
+  Registered(const Registered&) = delete;
+  Registered& operator=(const Registered&) = delete;
+
+ private:
+  Communicator& communicator_;
+  void* handle_ = nullptr;
+  Window* window_ = nullptr;
+};
+
+/// Every slot begins at a multiple of this.
+inline constexpr std::uint64_t kSlotAlignment = 512;
+
+/// One side of all slots.
+class Arena {
+ public:
+  Arena(Communicator& communicator, const gpu::Context& context, Registration how)
+      : communicator_(communicator), context_(context), how_(how) {}
+
+  /// Makes room for `slots` of `bytes`; what is new is zero. Throws as Memory and Registered do.
+  void reserve(std::uint64_t bytes, std::uint32_t slots, gpu::Stream& stream, Deadline deadline);
+  gpu::DevicePointer slot(std::uint32_t slot) const noexcept {
+    return memory_ ? memory_->data() + slot * stride_ : 0;
+  }
+  std::uint64_t stride() const noexcept { return stride_; }
+  /// As Memory::leave(), also of what NCCL was told.
+  void leave() noexcept;
+
+ private:
+  Communicator& communicator_;
+  const gpu::Context& context_;
+  Registration how_;
+  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Registered> registered_;  // after the memory: it is undone before
+  std::uint64_t stride_ = 0;
+};
+
+}  // namespace rdmabench::collective::nccl

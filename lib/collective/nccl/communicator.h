@@ -1,0 +1,57 @@
+// A communicator of NCCL that never blocks: every wait for it has a deadline.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "library.h"
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/collective/backend.h"
+
+namespace rdmabench::collective::nccl {
+
+struct CommOptions {
+  std::int32_t cta_policy = -1;  ///< -1 = NCCL's own
+  std::string network;           ///< "" = NCCL's own
+};
+
+/// Thread rule: one thread at a time, but abort() may come from another. The GPU's context is the
+/// calling thread's current one.
+class Communicator {
+ public:
+  explicit Communicator(const Library& library) : library_(library) {}
+  /// Aborts where destroy() was not called.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// Rank 0 makes the unique id, `exchange` brings it to the others, and all of them join. Throws
+  /// Error: unavailable (no GPU that NCCL can use), failed (another result, the deadline), usage
+  /// (an option that this NCCL does not have). Source: ncclCommInitRankConfig with blocking = 0.
+  void join(Team team, Exchange& exchange, const CommOptions& options, Deadline deadline);
+
+  Comm* get() const noexcept { return comm_.load(std::memory_order_acquire); }
+  const Library& library() const noexcept { return library_; }
+
+  /// Waits while a call that gave `result` is in progress. Throws Error(failed) naming `call` for
+  /// any other end than success.
+  void complete(Result result, std::string_view call, Deadline deadline) const;
+
+  /// kSuccess, kInProgress, or what went wrong since.
+  Result state() const noexcept;
+
+  /// Ends what is under way on this rank. Takes at most about 5 s: NCCL itself may never return.
+  void abort() noexcept;
+
+  /// All ranks together; throws Error(failed) at the deadline.
+  void destroy(Deadline deadline);
+
+ private:
+  const Library& library_;
+  std::atomic<Comm*> comm_{nullptr};
+};
+
+}  // namespace rdmabench::collective::nccl

@@ -1,0 +1,160 @@
+#include "library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::collective::nccl {
+namespace {
+
+constexpr const char* kName = "libnccl.so.2";
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// The loader's own message names the file; where it looked is for us to say.
+[[noreturn]] void refuse_absent(const std::string& wanted, const std::string& said) {
+  const std::string path = environment("LD_LIBRARY_PATH");
+  throw Error(Fault::unavailable,
+              fmt::format("NCCL is not here: dlopen('{}'), looked for in LD_LIBRARY_PATH ({}) and "
+                          "in the loader's cache: {}",
+                          wanted, path.empty() ? "not set" : path, said),
+              "Install libnccl2, or name the file in RDMABENCH_NCCL.");
+}
+
+template <class Function>
+bool find(void* handle, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(handle, name));
+  return function != nullptr;
+}
+
+/// Null, or the name of the first call of 2.18 that is missing.
+const char* find_all(void* handle, Library& library) {
+  const char* missing = nullptr;
+  const auto need = [&](const char* name, auto*& function) {
+    if (!find(handle, name, function) && missing == nullptr) missing = name;
+  };
+  need("ncclGetVersion", library.get_version);
+  need("ncclGetUniqueId", library.get_unique_id);
+  need("ncclGetErrorString", library.get_error_string);
+  need("ncclGetLastError", library.get_last_error);
+  need("ncclCommInitRankConfig", library.comm_init_rank_config);
+  need("ncclCommFinalize", library.comm_finalize);
+  need("ncclCommDestroy", library.comm_destroy);
+  need("ncclCommAbort", library.comm_abort);
+  need("ncclCommGetAsyncError", library.comm_get_async_error);
+  need("ncclCommCount", library.comm_count);
+  need("ncclRedOpCreatePreMulSum", library.red_op_create_pre_mul_sum);
+  need("ncclRedOpDestroy", library.red_op_destroy);
+  need("ncclGroupStart", library.group_start);
+  need("ncclGroupEnd", library.group_end);
+  need("ncclAllReduce", library.all_reduce);
+  need("ncclReduce", library.reduce);
+  need("ncclBroadcast", library.broadcast);
+  need("ncclReduceScatter", library.reduce_scatter);
+  need("ncclAllGather", library.all_gather);
+  need("ncclSend", library.send);
+  need("ncclRecv", library.recv);
+  return missing;
+}
+
+void find_later(void* handle, Library& library) {
+  if (library.version >= kHasRegister) {
+    find(handle, "ncclMemAlloc", library.mem_alloc);
+    find(handle, "ncclMemFree", library.mem_free);
+    find(handle, "ncclCommRegister", library.comm_register);
+    find(handle, "ncclCommDeregister", library.comm_deregister);
+  }
+  if (library.version >= kHasWindows) {
+    find(handle, "ncclCommWindowRegister", library.comm_window_register);
+    find(handle, "ncclCommWindowDeregister", library.comm_window_deregister);
+  }
+  if (library.version >= kHasAllToAll) {
+    find(handle, "ncclAlltoAll", library.all_to_all);
+    find(handle, "ncclGather", library.gather);
+    find(handle, "ncclScatter", library.scatter);
+  }
+}
+
+/// Which file holds a function.
+std::string path_of(void* function, const std::string& wanted) {
+  Dl_info info{};
+  return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : wanted;
+}
+
+Library load() {
+  const std::string own = environment("RDMABENCH_NCCL");
+  const std::string wanted = own.empty() ? kName : own;
+  void* const handle = dlopen(wanted.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* const said = dlerror();
+    refuse_absent(wanted, said == nullptr ? "no reason given" : said);
+  }
+  Library library;
+  const char* const missing = find_all(handle, library);
+  if (missing == nullptr) {
+    library.path = path_of(reinterpret_cast<void*>(library.get_version), wanted);
+    if (const Result result = library.get_version(&library.version); result != kSuccess) {
+      throw Error(Fault::unavailable,
+                  fmt::format("ncclGetVersion of '{}' gave {}", library.path, result));
+    }
+  }
+  if (missing != nullptr || library.version < kOldest) {
+    throw Error(Fault::unavailable,
+                missing != nullptr
+                    ? fmt::format("'{}' has no {}", wanted, missing)
+                    : fmt::format("'{}' is NCCL {}", library.path, version_text(library.version)),
+                "NCCL 2.18 or newer is needed.");
+  }
+  find_later(handle, library);
+  return library;
+}
+
+constexpr std::array<std::string_view, 8> kResultNames{
+    "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
+    "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
+
+/// One line, without what a terminal could choke on.
+std::string line(const char* text) {
+  std::string out = text == nullptr ? "" : text;
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  constexpr std::size_t kMost = 400;
+  if (out.size() > kMost) out.resize(kMost);
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+const Library& library() {
+  static const Library loaded = load();  // one that throws is tried again by the next call
+  return loaded;
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+std::string result_text(const Library& library, Result result, Comm* comm) {
+  const bool known = result >= 0 && static_cast<std::size_t>(result) < kResultNames.size();
+  std::string text = fmt::format(
+      "{} ({})", known ? kResultNames[static_cast<std::size_t>(result)] : "ncclResult", result);
+  if (const std::string said = line(library.get_error_string(result)); !said.empty()) {
+    text += ": " + said;
+  }
+  if (const std::string last = line(library.get_last_error(comm)); !last.empty()) {
+    text += fmt::format("; NCCL says last: {}", last);
+  }
+  return text;
+}
+
+}  // namespace rdmabench::collective::nccl

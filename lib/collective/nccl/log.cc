@@ -1,0 +1,118 @@
+#include "log.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <set>
+
+namespace rdmabench::collective::nccl {
+namespace {
+
+/// What follows `mark` in the line, up to a blank; "" where it is not in it.
+std::string_view word_after(std::string_view line, std::string_view mark) {
+  const std::size_t found = line.find(mark);
+  if (found == line.npos) return "";
+  line.remove_prefix(found + mark.size());
+  return line.substr(0, line.find_first_of(" \r"));
+}
+
+std::string_view rest_after(std::string_view line, std::string_view mark) {
+  const std::size_t found = line.find(mark);
+  return found == line.npos ? "" : line.substr(found + mark.size());
+}
+
+void read_line(std::string_view line, LogFacts& facts, std::set<std::string>& routes) {
+  if (const auto word = rest_after(line, "Using network "); !word.empty()) facts.network = word;
+  if (const auto word = rest_after(line, "Loaded net plugin "); !word.empty()) facts.plugin = word;
+  if (line.find("Channel ") == line.npos) return;
+  const std::string_view route = word_after(line, " via ");
+  if (route.empty()) return;
+  routes.emplace(route);
+  if (route.rfind("NET/", 0) != 0) return;
+  const bool direct = route.find("/GDRDMA") != route.npos;
+  facts.gpudirect = direct && (facts.gpudirect || !facts.any_network_route);
+  facts.any_network_route = true;
+}
+
+constexpr std::size_t kMostLog = std::size_t{64} << 20;
+
+}  // namespace
+
+LogFacts parse_log(std::string_view text) {
+  LogFacts facts;
+  std::set<std::string> routes;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    read_line(text.substr(0, end), facts, routes);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  facts.any_route = !routes.empty();
+  facts.routes = fmt::format("{}", fmt::join(routes, ", "));
+  return facts;
+}
+
+Log::Log() {
+  for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}) {
+    if (std::getenv(name) != nullptr) {
+      reason_ = fmt::format("{} is set, so NCCL's log is the user's", name);
+      return;
+    }
+  }
+  file_ = ::memfd_create("nccl-log", 0);
+  if (file_ < 0) {
+    reason_ = fmt::format("no memory for NCCL's log (memfd_create: errno {})", errno);
+    return;
+  }
+  ::setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", file_).c_str(), 1);
+  ::setenv("NCCL_DEBUG_SUBSYS", "INIT,NET,P2P,SHM", 1);
+  ::setenv("NCCL_DEBUG", "INFO", 1);
+}
+
+Log::~Log() {
+  // NCCL keeps its own descriptor of the file, and its settings for the rest of the process.
+  if (file_ >= 0) ::close(file_);
+}
+
+std::string Log::text() const {
+  std::string text;
+  std::array<char, 1U << 16U> part{};
+  for (off_t at = 0; text.size() < kMostLog;) {
+    const ssize_t got = ::pread(file_, part.data(), part.size(), at);
+    if (got <= 0) break;
+    text.append(part.data(), static_cast<std::size_t>(got));
+    at += got;
+  }
+  return text;
+}
+
+report::Facts Log::facts() const {
+  report::Facts facts;
+  const LogFacts told = file_ < 0 ? LogFacts{} : parse_log(text());
+  const auto say = [&](const char* name, const std::string& value, const std::string& why) {
+    if (!value.empty()) {
+      facts.push_back({name, value});
+    } else {
+      facts.push_back({fmt::format("{}_unknown", name), file_ < 0 ? reason_ : why});
+    }
+  };
+  say("network", told.network, "NCCL's log does not name it");
+  say("net_plugin", told.plugin.empty() && file_ >= 0 ? "none" : told.plugin, "");
+  say("routes", told.routes, "NCCL has not connected two ranks yet");
+  if (told.any_network_route) {
+    facts.push_back({"gpudirect", told.gpudirect});
+  } else {
+    facts.push_back({"gpudirect_unknown", file_ < 0 ? reason_
+                                          : told.any_route
+                                              ? "no connection of this rank goes through a NIC"
+                                              : "NCCL has not connected two ranks yet"});
+  }
+  return facts;
+}
+
+}  // namespace rdmabench::collective::nccl

@@ -1,0 +1,151 @@
+// The part of NCCL's C interface that we call, declared by ourselves, so that the program is built
+// without NCCL's headers and loads whichever library a host has.
+//
+// Names and numbers are NCCL's; tests/unit/collective/nccl_abi_test.cc holds every one of them
+// against nccl.h where that is found. Source: NCCL's user guide, "NCCL API".
+#pragma once
+
+#include <array>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+
+struct CUstream_st;
+
+namespace rdmabench::collective::nccl {
+
+/// ncclGetVersion's number for a release since 2.9: 2.18.5 is 21805.
+constexpr int version_code(int major, int minor, int patch = 0) {
+  return major * 10000 + minor * 100 + patch;
+}
+
+/// What came with which release; an older library has no such call or value.
+inline constexpr int kOldest = version_code(2, 18);
+inline constexpr int kHasRegister = version_code(2, 19);  // and ncclMemAlloc
+inline constexpr int kHasFp8 = version_code(2, 24);
+inline constexpr int kHasWindows = version_code(2, 27);   // and the CTA policy
+inline constexpr int kHasAllToAll = version_code(2, 28);  // and gather and scatter
+
+struct Comm;    // ncclComm
+struct Window;  // ncclWindow_vidmem
+using Stream = CUstream_st*;
+
+inline constexpr std::size_t kUniqueIdBytes = 128;
+struct UniqueId {
+  std::array<char, kUniqueIdBytes> internal;
+};
+
+/// Numbers as the library gives them: a newer one may give others.
+using Result = int;
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kUnhandledCudaError = 1;
+inline constexpr Result kSystemError = 2;
+inline constexpr Result kInternalError = 3;
+inline constexpr Result kInvalidArgument = 4;
+inline constexpr Result kInvalidUsage = 5;
+inline constexpr Result kRemoteError = 6;
+inline constexpr Result kInProgress = 7;
+
+using RedOp = int;
+inline constexpr RedOp kSum = 0;
+inline constexpr RedOp kProd = 1;
+inline constexpr RedOp kMax = 2;
+inline constexpr RedOp kMin = 3;
+inline constexpr RedOp kAvg = 4;
+
+using Type = int;
+inline constexpr Type kInt8 = 0;
+inline constexpr Type kUint8 = 1;
+inline constexpr Type kInt32 = 2;
+inline constexpr Type kUint32 = 3;
+inline constexpr Type kInt64 = 4;
+inline constexpr Type kUint64 = 5;
+inline constexpr Type kFloat16 = 6;
+inline constexpr Type kFloat32 = 7;
+inline constexpr Type kFloat64 = 8;
+inline constexpr Type kBfloat16 = 9;
+inline constexpr Type kFloat8e4m3 = 10;
+inline constexpr Type kFloat8e5m2 = 11;
+
+inline constexpr int kScalarHostImmediate = 1;
+inline constexpr int kWindowSymmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
+
+inline constexpr unsigned kConfigMagic = 0xcafebeef;
+inline constexpr int kUndefined = INT_MIN;
+
+/// ncclConfig_t as of 2.27. Its size and version say how much of it there is, so an older library
+/// is given the size and the version that it knows: see make_config().
+struct Config {
+  std::size_t size = 0;
+  unsigned magic = kConfigMagic;
+  unsigned version = 0;
+  int blocking = kUndefined;
+  int cga_cluster_size = kUndefined;
+  int min_ctas = kUndefined;
+  int max_ctas = kUndefined;
+  const char* net_name = nullptr;
+  int split_share = kUndefined;
+  // Since 2.27.
+  int traffic_class = kUndefined;
+  const char* comm_name = nullptr;
+  int collnet_enable = kUndefined;
+  int cta_policy = kUndefined;
+  int shrink_share = kUndefined;
+  int nvls_ctas = kUndefined;
+};
+/// The size of the struct that ends with splitShare, padding included.
+inline constexpr std::size_t kOldConfigBytes = 48;
+
+/// All undefined, in the shape for a library of that version.
+constexpr Config make_config(int version) {
+  Config config;
+  const bool whole = version >= kHasWindows;
+  config.size = whole ? sizeof(Config) : kOldConfigBytes;
+  config.version = static_cast<unsigned>(whole ? kHasWindows : kOldest);
+  return config;
+}
+
+// Types of the functions, by NCCL's names without "nccl".
+using GetVersion = Result(int* version);
+using GetUniqueId = Result(UniqueId* id);
+using GetErrorString = const char*(Result result);
+using GetLastError = const char*(Comm* comm);
+using CommInitRankConfig = Result(Comm** comm, int ranks, UniqueId id, int rank, Config* config);
+using CommFinalize = Result(Comm* comm);
+using CommDestroy = Result(Comm* comm);
+using CommAbort = Result(Comm* comm);
+using CommGetAsyncError = Result(Comm* comm, Result* error);
+using CommCount = Result(const Comm* comm, int* count);
+using MemAlloc = Result(void** pointer, std::size_t bytes);
+using MemFree = Result(void* pointer);
+using CommRegister = Result(const Comm* comm, void* buffer, std::size_t bytes, void** handle);
+using CommDeregister = Result(const Comm* comm, void* handle);
+using CommWindowRegister = Result(Comm* comm, void* buffer, std::size_t bytes, Window** window,
+                                  int flags);
+using CommWindowDeregister = Result(Comm* comm, Window* window);
+using RedOpCreatePreMulSum = Result(RedOp* op, void* scalar, Type type, int residence, Comm* comm);
+using RedOpDestroy = Result(RedOp op, Comm* comm);
+using GroupStart = Result();
+using GroupEnd = Result();
+using AllReduce = Result(const void* send, void* receive, std::size_t count, Type type, RedOp op,
+                         Comm* comm, Stream stream);
+using Reduce = Result(const void* send, void* receive, std::size_t count, Type type, RedOp op,
+                      int root, Comm* comm, Stream stream);
+using Broadcast = Result(const void* send, void* receive, std::size_t count, Type type, int root,
+                         Comm* comm, Stream stream);
+using ReduceScatter = Result(const void* send, void* receive, std::size_t receive_count, Type type,
+                             RedOp op, Comm* comm, Stream stream);
+using AllGather = Result(const void* send, void* receive, std::size_t send_count, Type type,
+                         Comm* comm, Stream stream);
+using AlltoAll = Result(const void* send, void* receive, std::size_t count, Type type, Comm* comm,
+                        Stream stream);
+using Gather = Result(const void* send, void* receive, std::size_t count, Type type, int root,
+                      Comm* comm, Stream stream);
+using Scatter = Result(const void* send, void* receive, std::size_t count, Type type, int root,
+                       Comm* comm, Stream stream);
+using Send = Result(const void* buffer, std::size_t count, Type type, int peer, Comm* comm,
+                    Stream stream);
+using Recv = Result(void* buffer, std::size_t count, Type type, int peer, Comm* comm,
+                    Stream stream);
+
+}  // namespace rdmabench::collective::nccl

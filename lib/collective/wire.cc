@@ -1,0 +1,223 @@
+#include "rdmabench/collective/wire.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/control/fields.h"
+#include "rdmabench/control/printable.h"
+#include "rdmabench/run/client.h"
+#include "rdmabench/run/server.h"
+
+namespace rdmabench::collective {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+constexpr double kGiga = 1e9;
+
+/// A server for the neighbour, for as long as it lives.
+class Served {
+ public:
+  explicit Served(const WireOptions& options)
+      : server_(config(options), [](const std::string& /*line*/) {}),
+        thread_([this] { server_.run(); }) {}
+  ~Served() {
+    server_.stop();
+    thread_.join();
+  }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  std::uint16_t port() const { return server_.port(); }
+
+ private:
+  static run::ServerConfig config(const WireOptions& options) {
+    run::ServerConfig config;
+    config.port = 0;
+    config.device = options.device;
+    config.timeout = options.timeout;
+    return config;
+  }
+
+  run::Server server_;
+  std::thread thread_;
+};
+
+run::Config config_of(const WireOptions& options) {
+  run::Config config;
+  config.shape = workload::Shape::stream;
+  config.operation = transport::OperationCode::write;
+  config.sizes = {options.size_bytes};
+  config.stop = measure::StopRule::duration(options.duration);
+  config.backend = options.backend;
+  config.provider = options.provider;
+  if (!options.device.empty()) config.devices = {options.device};
+  config.memory = options.memory;
+  config.timeout = options.timeout;
+  return config;
+}
+
+std::string route_of(const report::Report& report, const WireOptions& options) {
+  const report::Resolved& used = report.resolved;
+  std::string text = used.backend;
+  for (const std::string& word : {used.provider, used.device, used.transport}) {
+    if (!word.empty()) text += ' ' + word;
+  }
+  return text + ", memory " + options.memory;
+}
+
+/// This rank as the initiator of one pair.
+WirePair measure_pair(const WireOptions& options, std::uint32_t from, std::uint32_t to,
+                      const std::string& host, std::uint16_t port) {
+  WirePair pair{.from = from, .to = to};
+  try {
+    const report::Report report = run::run(config_of(options), host, port);
+    pair.route = route_of(report, options);
+    pair.error = report.error.value_or("");
+    const auto* const results = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
+    if (results != nullptr && !results->empty()) pair.bits_per_s = results->front().bits_per_s;
+    if (pair.bits_per_s == 0 && pair.error.empty()) pair.error = "nothing was measured";
+  } catch (const Error& error) {
+    pair.error = error.what();
+  }
+  return pair;
+}
+
+std::string to_text(const WirePair& pair) {
+  return nlohmann::json{{"to", pair.to},
+                        {"bits_per_s", pair.bits_per_s},
+                        {"route", pair.route},
+                        {"error", pair.error}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+WirePair parse_pair(const std::string& text, std::uint32_t from, std::uint32_t ranks) {
+  constexpr std::size_t kMostText = 4096;
+  constexpr double kMostBits = 1e15;
+  const nlohmann::json body = control::parse_object(text, "a rank's wire");
+  return {.from = from,
+          .to = control::get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
+          .bits_per_s = control::get_double(body, "bits_per_s", 0, kMostBits),
+          .route = control::get_string(body, "route", kMostText),
+          .error = control::get_string(body, "error", kMostText)};
+}
+
+struct Place {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Place parse_place(const std::string& text) {
+  constexpr std::size_t kMostHost = 256;
+  const nlohmann::json body = control::parse_object(text, "a rank's address");
+  return {control::get_string(body, "host", kMostHost),
+          control::get_uint<std::uint16_t>(body, "port", 1)};
+}
+
+double gigabits(double bits_per_s) {
+  return bits_per_s / kGiga;
+}
+
+/// Of the slowest pair: a ring is no faster.
+std::optional<double> slowest(const std::vector<WirePair>& pairs) {
+  std::optional<double> found;
+  for (const WirePair& pair : pairs) {
+    if (!pair.error.empty()) return std::nullopt;
+    if (!found || pair.bits_per_s < *found) found = pair.bits_per_s;
+  }
+  return found;
+}
+
+std::string pair_text(const WirePair& pair) {
+  const std::string head = fmt::format("rank {} -> {}: ", pair.from, pair.to);
+  if (!pair.error.empty()) return head + control::printable(pair.error);
+  return head + fmt::format("{:.2f} Gb/s by {}", gigabits(pair.bits_per_s),
+                            control::printable(pair.route));
+}
+
+}  // namespace
+
+std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(std::uint32_t ranks) {
+  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> rounds;
+  if (ranks < 2) return rounds;
+  rounds.resize(ranks % 2 == 0 ? 2 : 3);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const bool odd_one = ranks % 2 != 0 && rank == ranks - 1;
+    rounds[odd_one ? 2 : rank % 2].emplace_back(rank, (rank + 1) % ranks);
+  }
+  return rounds;
+}
+
+std::vector<WirePair> measure_wire(Star& star, const WireOptions& options) {
+  const Team team = star.team();
+  std::vector<WirePair> pairs;
+  if (team.size < 2) return pairs;
+  const auto patience = [&] { return Deadline::after(options.duration + 4 * options.timeout); };
+  const Served served(options);
+  const nlohmann::json mine{{"host", this_person(team.rank).host}, {"port", served.port()}};
+  std::vector<Place> places;
+  for (const std::string& text : star.all_gather(mine.dump(), patience())) {
+    places.push_back(parse_place(text));
+  }
+  std::string result;
+  for (const auto& round : wire_rounds(team.size)) {
+    star.barrier(patience());
+    for (const auto& [from, to] : round) {
+      if (from != team.rank) continue;
+      result = to_text(measure_pair(options, from, to, places[to].host, places[to].port));
+    }
+  }
+  const std::vector<std::string> results = star.gather(result, patience());
+  for (std::uint32_t rank = 0; rank < results.size(); ++rank) {
+    pairs.push_back(parse_pair(results[rank], rank, team.size));
+  }
+  star.barrier(patience());  // nobody's server goes while a neighbour may still need it
+  return pairs;
+}
+
+void join(Run& run, const std::vector<WirePair>& pairs) {
+  if (pairs.empty()) {
+    run.notes.emplace_back("The wire was not measured: one rank has none.");
+    return;
+  }
+  for (const WirePair& pair : pairs) run.notes.push_back("Wire, " + pair_text(pair) + ".");
+  const std::optional<double> wire = slowest(pairs);
+  if (!wire) return;
+  for (Row& row : run.rows) {
+    if (!row.bus_bytes_per_s) continue;
+    row.facts.push_back({"wire_bits_per_s", *wire});
+    row.facts.push_back({"wire_share", *row.bus_bytes_per_s * kBitsPerByte / *wire});
+  }
+}
+
+std::string wire_text(const Run& run, const std::vector<WirePair>& pairs) {
+  if (pairs.empty()) return "\nThe wire was not measured: one rank has none.\n";
+  std::string text = "\nThe same ranks point to point, writes into the neighbour's memory:\n";
+  for (const WirePair& pair : pairs) text += "  " + pair_text(pair) + '\n';
+  const std::optional<double> wire = slowest(pairs);
+  if (!wire) return text + "No share of the wire: a pair failed.\n";
+  text += fmt::format("\n{:>14} {:>10} {:>7} {:>12} {:>12}\n", "operation", "size", "place",
+                      "bus Gb/s", "of the wire");
+  bool above = false;
+  for (const Row& row : run.rows) {
+    if (!row.bus_bytes_per_s) continue;
+    const double bits = *row.bus_bytes_per_s * kBitsPerByte;
+    above = above || bits > *wire;
+    text += fmt::format("{:>14} {:>10} {:>7} {:>12.2f} {:>10.1f} %\n", name(row.call.operation),
+                        format_size(row.size_bytes), row.call.in_place ? "in" : "out",
+                        gigabits(bits), 100 * bits / *wire);
+  }
+  if (above) {
+    text +=
+        "More than 100 %: the ranks have a faster way than this wire (NVLink, shared memory), or "
+        "the\nalgorithm sends less than a ring does (a tree, or reductions in the network).\n";
+  }
+  return text;
+}
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,198 @@
+// nccl-tests' tables as documents of our own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/documents.h"
+#include "rdmabench/report/nccl_tests.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNsPerUs = 1e3;
+constexpr double kGiga = 1e9;
+
+using Name = std::pair<std::string_view, std::string_view>;
+constexpr std::array<Name, 11> kOperations{{{"all_reduce_perf", "all-reduce"},
+                                            {"all_gather_perf", "all-gather"},
+                                            {"reduce_scatter_perf", "reduce-scatter"},
+                                            {"broadcast_perf", "broadcast"},
+                                            {"reduce_perf", "reduce"},
+                                            {"alltoall_perf", "all-to-all"},
+                                            {"alltoallv_perf", "all-to-all-v"},
+                                            {"scatter_perf", "scatter"},
+                                            {"gather_perf", "gather"},
+                                            {"sendrecv_perf", "send-receive"},
+                                            {"hypercube_perf", "all-gather"}}};
+
+std::string_view operation_of(std::string_view program) {
+  return std::find_if(kOperations.begin(), kOperations.end(),
+                      [&](const Name& name) { return name.first == program; })
+      ->second;
+}
+
+std::string type_of(const std::string& type) {
+  if (type == "float") return "float32";
+  if (type == "double") return "float64";
+  return type;
+}
+
+bool reduces(std::string_view operation) {
+  return operation == "all-reduce" || operation == "reduce" || operation == "reduce-scatter";
+}
+
+Json fact(std::string_view name, Json value) {
+  return {{"name", name}, {"value", std::move(value)}};
+}
+
+Json rank_of(const NcclTestsRank& rank) {
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"process", rank.pid},
+          {"clock", {{"offset_ns", nullptr}, {"error_bound_ns", nullptr}}},
+          {"facts", Json::array({fact("gpu_ordinal", rank.device), fact("gpu_pci", rank.pci),
+                                 fact("gpu_name", rank.gpu)})},
+          {"counters", Json::array()},
+          {"notes", Json::array()}};
+}
+
+/// It checks so many operations of each row on every rank, none of those that it times.
+Json wrong_of(const NcclTestsTable& table, const NcclTestsCell& cell) {
+  if (!cell.wrong || *cell.wrong < 0) return nullptr;
+  const auto wrong = static_cast<std::uint64_t>(*cell.wrong);
+  return {{"checked_results",
+           std::max<std::uint64_t>(1, table.validation) * std::max<std::uint32_t>(1, table.size)},
+          {"wrong_results", wrong > 0 ? 1U : 0U},
+          {"wrong_elements", wrong},
+          {"first", nullptr}};
+}
+
+Json result_of(const NcclTestsTable& table, std::string_view operation, const NcclTestsRow& row,
+               const NcclTestsCell& cell, bool in_place) {
+  const bool alone = table.size == 1;
+  const auto& spread = cell.spread;
+  const auto of_spread = [&](double NcclTestsCell::Spread::*member) {
+    return spread ? Json((*spread).*member * kNsPerUs) : Json(nullptr);
+  };
+  const bool has_bus = cell.bus_gb_per_s && !alone;
+  return {{"operation", operation},
+          {"type", type_of(row.type)},
+          {"reduction", reduces(operation) ? Json(row.reduction) : Json(nullptr)},
+          {"root", row.root && *row.root >= 0 ? Json(*row.root) : Json(nullptr)},
+          {"size_bytes", row.size_bytes},
+          {"count", row.count},
+          {"in_place", in_place},
+          {"skipped", nullptr},
+          {"iterations", std::max<std::uint64_t>(1, table.iterations)},
+          {"warmup_iterations", table.warmup},
+          {"batch", 1U},
+          {"min_ns", of_spread(&NcclTestsCell::Spread::min_us)},
+          {"p50_ns", nullptr},
+          {"p90_ns", nullptr},
+          {"p99_ns", of_spread(&NcclTestsCell::Spread::p99_us)},
+          {"p999_ns", nullptr},
+          {"max_ns", of_spread(&NcclTestsCell::Spread::max_us)},
+          {"mean_ns", cell.time_us * kNsPerUs},
+          {"stddev_ns", nullptr},
+          {"median_low_ns", nullptr},
+          {"median_high_ns", nullptr},
+          {"unsupported_percentiles", Json::array()},
+          {"stable", true},
+          {"algorithm_bytes_per_s", cell.algorithm_gb_per_s * kGiga},
+          {"bus_bytes_per_s", has_bus ? Json(*cell.bus_gb_per_s * kGiga) : Json(nullptr)},
+          {"bus_reason", has_bus ? Json(nullptr)
+                         : alone ? Json("One rank: nothing crosses a bus.")
+                                 : Json("nccl-tests printed none.")},
+          {"wrong", wrong_of(table, cell)},
+          {"arrivals", nullptr},
+          {"late", nullptr},
+          {"late_reason", "nccl-tests does not tell when ranks came."},
+          {"ranks", Json::array()},
+          {"facts", Json::array()}};
+}
+
+std::string version_text(const std::string& code) {
+  if (code.size() != 5 || code.find_first_not_of("0123456789") != code.npos) return code;
+  return fmt::format("{}.{}.{}", code[0], std::stoi(code.substr(1, 2)),
+                     std::stoi(code.substr(3, 2)));
+}
+
+Json document_of(const NcclTestsTable& table, const std::string& source) {
+  const std::string program = nccl_tests_program(table, source);
+  const std::string_view operation = operation_of(program);
+  Json results = Json::array();
+  Json notes = Json::array();
+  for (const std::string& note : table.notes) notes.push_back(note);
+  std::uint64_t empty = 0;
+  for (const NcclTestsRow& row : table.rows) {
+    if (row.size_bytes == 0) {
+      ++empty;  // it rounds small parts down to nothing, and times that
+      continue;
+    }
+    if (row.out_of_place) {
+      results.push_back(result_of(table, operation, row, *row.out_of_place, false));
+    }
+    // There is no such operation in place: nccl-tests times something and checks nothing.
+    const bool no_place =
+        operation == "all-to-all" || operation == "all-to-all-v" || operation == "send-receive";
+    if (row.in_place && !no_place) {
+      results.push_back(result_of(table, operation, row, *row.in_place, true));
+    }
+  }
+  if (empty > 0) notes.push_back(fmt::format("{} rows of 0 bytes were left out.", empty));
+  notes.push_back("Of nccl-tests: times are means; the operations that it timed were not checked.");
+  Json library = Json::array();
+  if (!table.library.empty()) {
+    library.push_back(fact("library", "NCCL " + version_text(table.library)));
+  }
+  Json ranks = Json::array();
+  for (const NcclTestsRank& rank : table.ranks) ranks.push_back(rank_of(rank));
+  return {{"schema", kCollSchema},
+          {"backend", "nccl"},
+          {"error", nullptr},
+          {"blame", nullptr},
+          {"environment", Json::array()},
+          {"library", std::move(library)},
+          {"config",
+           Json::array(
+               {fact("imported_from", table.version.empty() ? Json("nccl-tests")
+                                                            : Json("nccl-tests " + table.version)),
+                fact("command", program), fact("ranks", table.size),
+                fact("warmup_iterations", table.warmup), fact("iterations", table.iterations),
+                fact("aggregated", table.aggregated), fact("graph", table.graph)})},
+          {"ranks", std::move(ranks)},
+          {"results", std::move(results)},
+          {"notes", std::move(notes)}};
+}
+
+}  // namespace
+
+bool is_nccl_tests(std::string_view text) noexcept {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == text.npos || text[begin] == '[') {
+    // "[1,0]<stdout>:# nThread": Open MPI's tag, and no list.
+    return begin != text.npos && text.substr(begin, 64).find("<stdout>") != text.npos &&
+           is_nccl_tests_text(text);
+  }
+  return text[begin] == '{' ? is_nccl_tests_json(text) : is_nccl_tests_text(text);
+}
+
+std::vector<Json> nccl_tests_documents(std::string_view text, const std::string& source) {
+  std::vector<Json> documents;
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin != text.npos && text[begin] == '{') {
+    documents.push_back(document_of(parse_nccl_tests_json(text, source), source));
+    return documents;
+  }
+  for (const NcclTestsTable& table : parse_nccl_tests_text(text, source)) {
+    documents.push_back(document_of(table, source));
+  }
+  return documents;
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,195 @@
+// The JSON of nccl-tests' -J, whose numbers and truths are partly texts; and which program a table
+// is of.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "digest.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/nccl_tests.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kRemedy = "Give what an nccl-tests program printed, or its -J file.";
+
+/// A number, or a text that is one: "    -1", "nan" is none.
+std::optional<double> loose_number(const Json& object, std::string_view key) {
+  const double value = number_of(object, key);
+  if (std::isfinite(value)) return value;
+  std::string text = text_of(object, key);
+  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+  double read = 0;
+  const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), read);
+  if (text.empty() || status != std::errc() || tail != text.data() + text.size() ||
+      !std::isfinite(read)) {
+    return std::nullopt;
+  }
+  return read;
+}
+
+std::uint64_t whole(const Json& object, std::string_view key) {
+  constexpr double kMost = 9e15;
+  const double value = loose_number(object, key).value_or(0);
+  return value >= 0 && value < kMost ? static_cast<std::uint64_t>(value) : 0;
+}
+
+std::optional<NcclTestsCell> cell(const Json& result, std::string_view placement) {
+  const Json& body = object_of(result, placement);
+  auto time = loose_number(body, "time");
+  if (!time) time = loose_number(body, "cpu_time");
+  const auto algorithm = loose_number(body, "alg_bw");
+  if (!time || !algorithm) return std::nullopt;
+  NcclTestsCell out{.time_us = *time, .algorithm_gb_per_s = *algorithm};
+  out.bus_gb_per_s = loose_number(body, "bus_bw");
+  out.wrong = loose_number(body, "nwrong");
+  const Json& spread = object_of(result, fmt::format("{}_per_iter", placement));
+  if (const auto min = loose_number(spread, "min_us")) {
+    out.spread = NcclTestsCell::Spread{*min, loose_number(spread, "max_us").value_or(0),
+                                       loose_number(spread, "p99_us").value_or(0),
+                                       loose_number(spread, "cv_pct").value_or(0)};
+  }
+  return out;
+}
+
+NcclTestsRow row(const Json& result) {
+  NcclTestsRow out;
+  out.size_bytes = whole(result, "size");
+  out.count = whole(result, "count");
+  out.type = text_of(result, "type");
+  out.reduction = text_of(result, "redop");
+  if (const auto root = loose_number(result, "root")) {
+    out.root = static_cast<std::int64_t>(std::clamp(*root, -1.0, 1e9));
+  }
+  out.out_of_place = cell(result, "out_of_place");
+  out.in_place = cell(result, "in_place");
+  return out;
+}
+
+void read_config(const Json& config, NcclTestsTable& table) {
+  table.threads = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, whole(config, "nthreads")));
+  table.gpus = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, whole(config, "ngpus")));
+  table.min_bytes = whole(config, "minimum_bytes");
+  table.max_bytes = whole(config, "maximum_bytes");
+  table.step_is_factor = config.contains("step_factor");
+  table.step = whole(config, table.step_is_factor ? "step_factor" : "step_bytes");
+  table.warmup = whole(config, "warmup_iters");
+  table.iterations = whole(config, "iterations");
+  table.aggregated = std::max<std::uint64_t>(1, whole(config, "aggregated_iterations"));
+  table.validation = whole(config, "validation");
+  table.graph = whole(config, "graph");
+  for (const Json& device : list_of(config, "devices")) {
+    if (!device.is_object()) continue;
+    table.ranks.push_back({static_cast<std::uint32_t>(whole(device, "rank")), whole(device, "pid"),
+                           text_of(device, "hostname"),
+                           static_cast<std::uint32_t>(whole(device, "device")),
+                           text_of(device, "device_hex"), text_of(device, "device_info")});
+  }
+  // One device a process is told, whatever number it has.
+  constexpr std::uint64_t kMostRanks = 1U << 20U;
+  table.size = static_cast<std::uint32_t>(
+      std::min(std::uint64_t{table.threads} * table.gpus * table.ranks.size(), kMostRanks));
+}
+
+std::string base_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+constexpr std::array<std::string_view, 11> kPrograms{
+    "all_reduce_perf", "all_gather_perf", "reduce_scatter_perf", "broadcast_perf",
+    "reduce_perf",     "alltoall_perf",   "alltoallv_perf",      "scatter_perf",
+    "gather_perf",     "sendrecv_perf",   "hypercube_perf"};
+
+/// The program whose name begins the text, the longest where several do.
+std::string program_in(const std::string& text) {
+  std::string found;
+  for (const std::string_view program : kPrograms) {
+    const std::string_view stem = program.substr(0, program.size() - 5);
+    const bool begins = text.rfind(stem, 0) == 0 && stem.size() + 5 > found.size();
+    if (begins) found = program;
+  }
+  return found;
+}
+
+/// What the columns of the largest row allow.
+std::vector<std::string_view> allowed(const NcclTestsTable& table) {
+  const NcclTestsRow& row = *std::max_element(
+      table.rows.begin(), table.rows.end(),
+      [](const NcclTestsRow& a, const NcclTestsRow& b) { return a.size_bytes < b.size_bytes; });
+  const bool reduces = !row.reduction.empty() && row.reduction != "none";
+  const bool rooted = row.root && *row.root >= 0;
+  const auto& cell = row.out_of_place ? row.out_of_place : row.in_place;
+  const double factor = cell && cell->bus_gb_per_s && cell->algorithm_gb_per_s > 0
+                            ? *cell->bus_gb_per_s / cell->algorithm_gb_per_s
+                            : 0;
+  constexpr double kNear = 0.02;
+  const bool is_one = std::fabs(factor - 1) < kNear;
+  if (reduces && rooted) return {"reduce_perf"};
+  if (reduces) {
+    // 2(n-1)/n is above 1 from 3 ranks on, (n-1)/n always below.
+    if (factor > 1 + kNear) return {"all_reduce_perf"};
+    if (factor > 0 && factor < 1 - kNear) return {"reduce_scatter_perf"};
+    return {"all_reduce_perf", "sendrecv_perf"};
+  }
+  if (rooted) {
+    if (is_one) return {"broadcast_perf"};
+    return {"gather_perf", "scatter_perf"};
+  }
+  return {"all_gather_perf", "alltoall_perf"};
+}
+
+}  // namespace
+
+bool is_nccl_tests_json(std::string_view text) noexcept {
+  constexpr std::size_t kFar = std::size_t{1} << 20;  // the environment comes before the rest
+  text = text.substr(0, kFar);
+  const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+  return has("\"nccl_version\"") && has("\"args\"") && !has("\"schema\"");
+}
+
+NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& source) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Fault::usage, fmt::format("'{}': {}", source, why), kRemedy);
+  };
+  const Json body = Json::parse(text, nullptr, false);
+  if (body.is_discarded()) refuse("no JSON, or not written to its end");
+  NcclTestsTable table;
+  table.library = any_text_of(body, "nccl_version");
+  if (const Json& args = list_of(body, "args"); !args.empty() && args[0].is_string()) {
+    table.program = base_name(args[0].get<std::string>());
+  }
+  read_config(object_of(body, "config"), table);
+  for (const Json& result : list_of(body, "results")) {
+    if (!result.is_object()) refuse("a result is no object");
+    table.rows.push_back(row(result));
+    if (!table.rows.back().out_of_place && !table.rows.back().in_place) {
+      table.rows.pop_back();
+      table.notes.emplace_back("A result without a time was left out.");
+    }
+  }
+  if (table.rows.empty()) refuse("it has no results");
+  if (const Json& bounds = object_of(body, "out_of_bounds"); bounds.contains("count")) {
+    table.out_of_bounds = whole(bounds, "count");
+  }
+  table.average_bus_gb_per_s = loose_number(object_of(body, "average_bus_bandwidth"), "bandwidth");
+  return table;
+}
+
+std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
+  if (const std::string named = program_in(base_name(table.program)); !named.empty()) return named;
+  if (const std::string named = program_in(base_name(source)); !named.empty()) return named;
+  const std::vector<std::string_view> found = allowed(table);
+  if (found.size() == 1) return std::string(found[0]);
+  throw Error(Fault::usage,
+              fmt::format("'{}' does not say which program printed it: it may be {}", source,
+                          fmt::join(found, " or ")),
+              fmt::format("Let the file's name begin with it: {}.txt.", found[0]));
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,265 @@
+// Texts of nccl-tests of all its generations. Columns are counted from the right, where they have
+// stayed the same: type, reduction and root have come and gone on the left.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/nccl_tests.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+[[noreturn]] void refuse(const std::string& source, std::size_t line, const std::string& why) {
+  throw Error(Fault::usage, fmt::format("'{}', line {}: {}", source, line, why),
+              "Give what an nccl-tests program printed, or its -J file.");
+}
+
+Words words_of(std::string_view line) {
+  constexpr std::string_view kBlank = " \t\r";
+  Words words;
+  while (true) {
+    const std::size_t begin = line.find_first_not_of(kBlank);
+    if (begin == line.npos) return words;
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find_first_of(kBlank), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || tail != text.data() + text.size()) return std::nullopt;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(value)) return std::nullopt;
+  }
+  return value;
+}
+
+/// "[1,0]<stdout>:" of Open MPI, "0: " of srun -l, "node1: " of pdsh.
+std::string_view without_tag(std::string_view line) {
+  if (const std::size_t tag = line.find("<stdout>:"); tag != line.npos) {
+    return line.substr(tag + 9);
+  }
+  const std::size_t colon = line.find(": ");
+  const std::size_t blank = line.find(' ');
+  if (line.empty() || line[0] == '#' || line[0] == ' ' || colon == line.npos || blank < colon) {
+    return line;
+  }
+  return line.substr(colon + 1);
+}
+
+/// What stands after `mark`, up to a blank, as a number.
+std::uint64_t after(std::string_view line, std::string_view mark) {
+  const std::size_t found = line.find(mark);
+  if (found == line.npos) return 0;
+  std::uint64_t value = 0;
+  line.remove_prefix(found + mark.size());
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  std::from_chars(line.data(), line.data() + line.size(), value);
+  return value;
+}
+
+std::string rest_after(std::string_view line, std::string_view mark) {
+  const std::size_t found = line.find(mark);
+  if (found == line.npos) return "";
+  line.remove_prefix(found + mark.size());
+  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t end = line.find_last_not_of(" \r\t");
+  return end == line.npos || end < begin ? "" : std::string(line.substr(begin, end - begin + 1));
+}
+
+bool has(std::string_view line, std::string_view part) {
+  return line.find(part) != line.npos;
+}
+
+/// Reads one text, line by line.
+class Reader {
+ public:
+  explicit Reader(const std::string& source) : source_(source) {}
+
+  void take(std::string_view raw) {
+    ++line_;
+    const std::string_view line = without_tag(raw);
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == line.npos) return;
+    if (line[begin] == '#') {
+      comment(line.substr(begin));
+    } else if (in_table_ && line[begin] >= '0' && line[begin] <= '9') {
+      row(line);
+    }
+  }
+
+  std::vector<NcclTestsTable> finish() && {
+    end_run();
+    if (tables_.empty()) refuse(source_, 1, "no row of nccl-tests is in it");
+    return std::move(tables_);
+  }
+
+ private:
+  void end_run() {
+    if (!table_.rows.empty()) {
+      if (table_.size == 0) table_.size = highest_rank_ + (any_rank_ ? 1 : 0);
+      tables_.push_back(std::move(table_));
+    }
+    table_ = {};
+    in_table_ = any_rank_ = false;
+    highest_rank_ = 0;
+  }
+
+  void comment(std::string_view line) {
+    if (has(line, "nThread ")) return config(line);
+    if (has(line, "nccl-tests version") || has(line, "in the format of nccl-tests")) {
+      end_run();
+      table_.version = rest_after(line, "version ");
+      table_.version.resize(std::min(table_.version.find(' '), table_.version.size()));
+      table_.library = rest_after(line, "nccl-library=");
+      return;
+    }
+    if (has(line, "Collective test starting:")) {
+      if (!table_.rows.empty()) end_run();
+      table_.program = rest_after(line, "starting:");
+      return;
+    }
+    if (has(line, " Rank ") && has(line, " device ")) return device(line);
+    if (has(line, "algbw") && has(line, "busbw")) return heading(line);
+    if (has(line, "Out of bounds values")) table_.out_of_bounds = after(line, ":");
+    if (has(line, "Avg bus bandwidth")) {
+      table_.average_bus_gb_per_s = number<double>(rest_after(line, ":"));
+      in_table_ = false;
+    }
+  }
+
+  void config(std::string_view line) {
+    if (!table_.rows.empty()) end_run();
+    table_.threads = static_cast<std::uint32_t>(after(line, "nThread "));
+    table_.gpus = static_cast<std::uint32_t>(after(line, "nGpus "));
+    table_.min_bytes = after(line, "minBytes ");
+    table_.max_bytes = after(line, "maxBytes ");
+    table_.step = after(line, "step: ");
+    table_.step_is_factor = has(line, "(factor)");
+    table_.warmup = after(line, "warmup iters: ");
+    table_.iterations = after(line, " iters: ");
+    if (const std::size_t own = line.find("warmup iters: "); own != line.npos) {
+      table_.iterations = after(line.substr(own + 14), " iters: ");
+    }
+    table_.aggregated = std::max<std::uint64_t>(1, after(line, "agg iters: "));
+    table_.validation = after(line, "validation: ");
+    table_.graph = after(line, "graph: ");
+    table_.misaligned = after(line, "unalign: ");
+  }
+
+  void device(std::string_view line) {
+    NcclTestsRank rank;
+    rank.rank = static_cast<std::uint32_t>(after(line, " Rank "));
+    rank.pid = after(line, " Pid ");
+    rank.device = static_cast<std::uint32_t>(after(line, " device "));
+    const std::string host = rest_after(line, " on ");
+    rank.host = host.substr(0, host.find(' '));
+    const std::size_t open = line.find('[');
+    const std::size_t close = line.find(']');
+    if (open != line.npos && close != line.npos && open < close) {
+      rank.pci = line.substr(open + 1, close - open - 1);
+      rank.gpu = rest_after(line.substr(close), "]");
+    }
+    any_rank_ = true;
+    highest_rank_ = std::max(highest_rank_, rank.rank);
+    table_.ranks.push_back(std::move(rank));
+  }
+
+  void heading(std::string_view line) {
+    in_table_ = true;
+    counts_wrong_ = has(line, "#wrong");
+    with_spread_ = has(line, "i_min");
+    if (!counts_wrong_ && (has(line, "error") || has(line, " res"))) {
+      table_.notes.emplace_back(
+          "Its column of errors is the largest difference, not a number of elements: it was left "
+          "out.");
+    }
+  }
+
+  std::optional<NcclTestsCell> cell(const Words& words, std::size_t at) const {
+    const auto time = number<double>(words[at]);
+    const auto algorithm = number<double>(words[at + 1]);
+    if (!time || !algorithm) return std::nullopt;
+    NcclTestsCell out{.time_us = *time, .algorithm_gb_per_s = *algorithm};
+    out.bus_gb_per_s = number<double>(words[at + 2]);
+    if (counts_wrong_) out.wrong = number<double>(words[at + 3]);
+    if (with_spread_) {
+      out.spread = NcclTestsCell::Spread{
+          number<double>(words[at + 4]).value_or(0), number<double>(words[at + 5]).value_or(0),
+          number<double>(words[at + 6]).value_or(0), number<double>(words[at + 7]).value_or(0)};
+    }
+    return out;
+  }
+
+  void row(std::string_view line) {
+    Words words = words_of(line);
+    // A time of day at the end (-S): "2026-07-01 12:00:00".
+    if (words.size() > 2 && has(words.back(), ":")) words.resize(words.size() - 2);
+    const std::size_t wide = with_spread_ ? 8 : 4;
+    const std::size_t left = words.size() - std::min(words.size(), 2 * wide);
+    const auto size = number<std::uint64_t>(words[0]);
+    if (left < 3 || left > 5 || !size) {
+      refuse(source_, line_,
+             fmt::format("a row of {} columns, where {} to {} would make sense", words.size(),
+                         2 * wide + 3, 2 * wide + 5));
+    }
+    NcclTestsRow out;
+    out.size_bytes = *size;
+    const auto count = number<std::uint64_t>(words[1]);
+    if (!count) refuse(source_, line_, fmt::format("'{}' is no count of elements", words[1]));
+    out.count = *count;
+    out.type = words[2];
+    for (std::size_t i = 3; i < left; ++i) {
+      if (const auto root = number<std::int64_t>(words[i])) {
+        out.root = root;
+      } else {
+        out.reduction = words[i];
+      }
+    }
+    out.out_of_place = cell(words, left);
+    out.in_place = cell(words, left + wide);
+    if (!out.out_of_place && !out.in_place) refuse(source_, line_, "a row without a time");
+    table_.rows.push_back(std::move(out));
+  }
+
+  const std::string& source_;
+  std::size_t line_ = 0;
+  NcclTestsTable table_;
+  std::vector<NcclTestsTable> tables_;
+  bool in_table_ = false;
+  bool counts_wrong_ = false;
+  bool with_spread_ = false;
+  bool any_rank_ = false;
+  std::uint32_t highest_rank_ = 0;
+};
+
+}  // namespace
+
+bool is_nccl_tests_text(std::string_view text) noexcept {
+  constexpr std::size_t kFar = std::size_t{1} << 20;  // launchers and NCCL itself may speak first
+  text = text.substr(0, kFar);
+  return has(text, "# nThread ") || has(text, "nccl-tests version") ||
+         has(text, "Collective test starting:") || (has(text, "algbw") && has(text, "busbw"));
+}
+
+std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text,
+                                                  const std::string& source) {
+  Reader reader(source);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    reader.take(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return std::move(reader).finish();
+}
+
+}  // namespace rdmabench::report

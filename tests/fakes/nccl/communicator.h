@@ -1,0 +1,56 @@
+// A fake communicator: its peers, the operations that were asked of it, and how far it is.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "controls.h"
+#include "mesh.h"
+#include "numbers.h"
+
+namespace fake_nccl {
+
+enum class Kind { all_reduce, reduce, broadcast, reduce_scatter, all_gather, exchange };
+
+/// One collective, or all sends and receives of a group.
+struct Operation {
+  Kind kind = Kind::exchange;
+  const char* name = "";
+  const unsigned char* send = nullptr;  ///< host addresses of the memory
+  unsigned char* receive = nullptr;
+  std::size_t count = 0;
+  int type = 0;
+  int root = 0;
+  Combine combine;
+  std::vector<Piece> sends;
+  std::vector<Piece> receives;
+};
+
+struct Communicator {
+  Communicator(int self, int all)
+      : mesh(self, all), asked(controls(self)), rank(self), ranks(all) {}
+  ~Communicator();
+
+  /// Runs the operations of one group in order; on a stream's thread, perhaps several times.
+  void run(const std::vector<Operation>& operations);
+
+  void trace(const std::string& line) const;
+
+  Mesh mesh;
+  Controls asked;
+  int rank;
+  int ranks;
+  std::thread init;
+  std::atomic<int> state{7};            ///< ncclInProgress, ncclSuccess or what went wrong
+  std::atomic<std::uint64_t> begun{0};  ///< operations, as they run
+  std::vector<Combine> scaled;          ///< premul-sums, from ncclNumOps on
+
+ private:
+  bool run_one(const Operation& operation, std::uint64_t number);
+  void wait_for_stop();
+};
+
+}  // namespace fake_nccl

@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Ranks of `rdmabench coll --backend nccl` and of nccl-tests' command lines, over the fake NCCL and driver.
+
+Usage: nccl.py RDMABENCH FAKE_NCCL_FOLDER FAKE_CUDA_FOLDER [SCHEMA]
+"""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOOL = ""
+FAKES = ""
+SCHEMA = ""
+SECONDS = 120
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def clean(**settings: str) -> dict[str, str]:
+    """The environment without a launcher's words or NCCL's."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("NCCL_", "FAKE_", "RDMABENCH_RANK", "RDMABENCH_SIZE",
+                                    "OMPI_", "PMI", "SLURM_"))}
+    kept |= {"LD_LIBRARY_PATH": FAKES, "FAKE_CUDA_DEVICES": "4"}
+    return kept | settings
+
+
+class Ranks:
+    """So many processes of one command."""
+
+    def __init__(self, size: int, *words: str, each=None, **settings: str):
+        common = clean(RDMABENCH_SIZE=str(size),
+                       RDMABENCH_RENDEZVOUS=f"127.0.0.1:{free_port()}", **settings)
+        self.processes = [
+            subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=common | {"RDMABENCH_RANK": str(rank)} | (each(rank) if each else {}))
+            for rank in range(size)]
+        self.out, self.err, self.codes = [], [], []
+        for process in self.processes:
+            try:
+                out, err = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                for one in self.processes:
+                    one.kill()
+                raise
+            self.out.append(out)
+            self.err.append(err)
+            self.codes.append(process.returncode)
+
+    def said(self) -> str:
+        return "\n".join(f"rank {i} gave {code}: {err}" for i, (code, err) in
+                         enumerate(zip(self.codes, self.err)))
+
+
+def coll(size: int, *words: str, each=None, **settings: str) -> Ranks:
+    limit = [] if "--timeout" in words else ["--timeout", "5s"]
+    return Ranks(size, "coll", *words, *limit, "--backend", "nccl", "--device", "lo", each=each,
+                 **settings)
+
+
+def facts(items: list) -> dict:
+    return {item["name"]: item["value"] for item in items}
+
+
+class Measures(unittest.TestCase):
+    def document(self, ranks: Ranks) -> dict:
+        self.assertEqual(ranks.codes, [0] * len(ranks.codes), ranks.said())
+        return json.loads(ranks.out[0])
+
+    def test_every_operation_in_and_out_of_place(self):
+        for size in (2, 4):
+            document = self.document(coll(size, "all", "--place", "both", "--size", "1K", "-n", "3",
+                                          "--format", "json"))
+            measured = [row for row in document["results"] if row["skipped"] is None]
+            self.assertEqual(len(measured), 10 + 7)
+            for row in measured:
+                self.assertEqual(row["wrong"]["wrong_elements"], 0, row["operation"])
+                self.assertGreater(row["wrong"]["checked_results"], 0)
+            for row in document["results"]:
+                if row["skipped"] is not None:
+                    self.assertIn("in place", row["skipped"])
+            self.assertEqual(facts(document["library"])["library"], "NCCL 2.28.9")
+            if SCHEMA:
+                try:
+                    import jsonschema
+                except ImportError:
+                    continue
+                jsonschema.validate(document, json.loads(pathlib.Path(SCHEMA).read_text()))
+
+    def test_every_type_and_reduction(self):
+        document = self.document(coll(2, "all-reduce", "--type", "all", "--reduction", "all", "--size",
+                                      "256", "-n", "2", "--warmup", "1", "--format", "json"))
+        self.assertEqual(len(document["results"]), 12 * 6)
+        for row in document["results"]:
+            self.assertIsNone(row["skipped"])
+            self.assertEqual(row["wrong"]["wrong_elements"], 0, (row["type"], row["reduction"]))
+
+    def test_an_older_nccl_groups_sends_and_has_no_fp8(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace")
+            document = self.document(coll(2, "all-to-all,gather,scatter", "--type", "float32,f8e4m3",
+                                          "--size", "1K", "-n", "2", "--format", "json",
+                                          FAKE_NCCL_VERSION="21805", FAKE_NCCL_TRACE=trace))
+            called = pathlib.Path(trace).read_text()
+        self.assertIn("ncclSend", called)
+        self.assertNotIn("ncclAlltoAll", called)
+        for row in document["results"]:
+            if row["type"] == "f8e4m3":
+                self.assertIn("2.24", row["skipped"])
+            else:
+                self.assertEqual(row["wrong"]["wrong_elements"], 0)
+
+    def test_graphs_registration_and_misalignment(self):
+        for more in (["--graph"], ["--register", "local"], ["--register", "symmetric"],
+                     ["--misalign", "1"], ["--graph", "--register", "symmetric", "--batch", "4"]):
+            with tempfile.TemporaryDirectory() as folder:
+                trace = os.path.join(folder, "trace")
+                document = self.document(coll(2, "all-reduce,all-gather", "--size", "1K,4K", "-n", "3",
+                                              "--format", "json", *more, FAKE_NCCL_TRACE=trace))
+                called = pathlib.Path(trace).read_text()
+            for row in document["results"]:
+                self.assertEqual(row["wrong"]["wrong_elements"], 0, more)
+            if "local" in more:
+                self.assertIn("register bytes=", called)
+                self.assertIn("deregister", called)
+            if "symmetric" in more:
+                self.assertIn("window bytes=", called)
+                self.assertIn("unwindow", called)
+
+    def test_calls_that_stay_in_progress(self):
+        document = self.document(coll(2, "all-reduce", "--size", "1K", "-n", "3", "--batch", "4",
+                                      "--format", "json", FAKE_NCCL_SLOW_ENQUEUE="1"))
+        self.assertEqual(document["results"][0]["wrong"]["wrong_elements"], 0)
+
+    def test_one_rank_has_no_bus(self):
+        document = self.document(coll(1, "all-reduce", "--size", "1K", "-n", "3", "--format", "json"))
+        self.assertIsNone(document["results"][0]["bus_bytes_per_s"])
+        self.assertTrue(document["results"][0]["bus_reason"])
+
+
+class Fails(unittest.TestCase):
+    def test_a_corrupted_result_is_reported_with_its_place(self):
+        ranks = coll(2, "all-reduce", "--size", "1K", "-n", "3", "--warmup", "0", "--format", "json",
+                     FAKE_NCCL_CORRUPT="1:0:100")
+        self.assertEqual(ranks.codes[0], 1, ranks.said())
+        first = json.loads(ranks.out[0])["results"][0]["wrong"]["first"]
+        self.assertEqual(first["rank"], 1)
+        self.assertEqual(first["offset_bytes"], 100)
+        self.assertEqual(first["pattern"], "bit flip")
+
+    def test_a_stalled_rank_ends_the_run_in_time(self):
+        begin = time.monotonic()
+        ranks = coll(2, "all-reduce", "--size", "1K", "-n", "5", "--timeout", "2s",
+                     FAKE_NCCL_STALL="1:2")
+        self.assertLess(time.monotonic() - begin, 40)
+        self.assertEqual(ranks.codes, [1, 1], ranks.said())
+
+    def test_an_init_that_never_ends(self):
+        ranks = coll(2, "all-reduce", "--size", "1K", "--timeout", "2s", FAKE_NCCL_INIT_HANG="1")
+        self.assertNotEqual(ranks.codes[0], 0, ranks.said())
+        self.assertIn("ncclCommInitRankConfig", ranks.said())
+
+    def test_an_asynchronous_error_is_named(self):
+        ranks = coll(2, "all-reduce", "--size", "1K", "-n", "5", FAKE_NCCL_ASYNC_ERROR="0:2:6")
+        self.assertEqual(ranks.codes[0], 1, ranks.said())
+        self.assertIn("ncclRemoteError", ranks.said())
+
+    def test_no_library(self):
+        with tempfile.TemporaryDirectory() as nothing:
+            ranks = coll(1, "all-reduce", "--size", "1K", RDMABENCH_NCCL=f"{nothing}/libnccl.so.2")
+            self.assertEqual(ranks.codes[0], 3, ranks.said())
+            self.assertIn(f"dlopen('{nothing}/libnccl.so.2')", ranks.said())
+            self.assertIn("LD_LIBRARY_PATH", ranks.said())
+            ranks = coll(1, "all-reduce", "--size", "1K",
+                         LD_LIBRARY_PATH=f"{FAKES.split(':')[0]}:{nothing}")
+            if ranks.codes[0] == 0:
+                self.skipTest("this machine has a driver of its own")
+            self.assertEqual(ranks.codes[0], 3, ranks.said())
+            self.assertIn("libcuda.so.1", ranks.said())
+
+    def test_no_gpu(self):
+        ranks = coll(1, "all-reduce", "--size", "1K", FAKE_CUDA_DEVICES="0")
+        self.assertEqual(ranks.codes[0], 3, ranks.said())
+
+    def test_an_old_nccl_is_refused(self):
+        ranks = coll(1, "all-reduce", "--size", "1K", FAKE_NCCL_VERSION="21705")
+        self.assertEqual(ranks.codes[0], 3, ranks.said())
+        self.assertIn("2.18 or newer", ranks.said())
+
+    def test_more_ranks_than_gpus(self):
+        ranks = coll(2, "all-reduce", "--size", "1K", "--timeout", "2s", FAKE_CUDA_DEVICES="1")
+        self.assertNotEqual(ranks.codes[1], 0)
+        self.assertIn("has no GPU", ranks.said())
+
+    def test_two_ranks_on_one_gpu_as_two_hosts(self):
+        words = ["all-reduce", "--size", "1K", "-n", "2", "--gpu", "0"]
+        refused = coll(2, *words, "--timeout", "2s")
+        self.assertIn("are on one GPU", refused.said())
+        taken = coll(2, *words, each=lambda rank: {"NCCL_HOSTID": f"host{rank}"})
+        self.assertEqual(taken.codes, [0, 0], taken.said())
+
+
+class NcclTests(unittest.TestCase):
+    def rows(self, text: str) -> list[list[str]]:
+        return [line.split() for line in text.splitlines() if line and line[0] == " "]
+
+    def test_local_ranks_print_the_table(self):
+        done = subprocess.run([TOOL, "all_reduce_perf", "-b", "1K", "-e", "4K", "-f", "2", "-g", "2",
+                               "-n", "4"], env=clean(), capture_output=True, text=True,
+                              timeout=SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = self.rows(done.stdout)
+        self.assertEqual([row[0] for row in rows], ["1024", "2048", "4096"])
+        for row in rows:
+            self.assertEqual(row[2:5], ["float", "sum", "-1"])
+            self.assertEqual(len(row), 13)
+            self.assertEqual((row[8], row[12]), ("0", "0"))
+        self.assertIn("# Out of bounds values : 0 OK\n", done.stdout)
+        self.assertRegex(done.stdout, r"#  Rank  1 Group  0 Pid +\d+ on +\S+ device  1 \[[0-9a-f:]+\] ")
+
+    def test_every_program_under_a_launcher(self):
+        for program in ("all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "alltoallv",
+                        "gather", "scatter", "sendrecv"):
+            ranks = Ranks(2, f"{program}_perf", "-b", "1K", "-e", "1K", "-n", "2", "-z", "1")
+            self.assertEqual(ranks.codes, [0, 0], program + ranks.said())
+            row = self.rows(ranks.out[0])[0]
+            self.assertEqual(row[8], "0", program)
+            in_place = program not in ("alltoall", "alltoallv", "sendrecv")
+            self.assertEqual(row[12], "0" if in_place else "N/A", program)
+
+    def test_flags(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "out.json")
+            ranks = Ranks(2, "all_reduce_perf", "-b", "1K", "-e", "1K", "-n", "4", "-I", "1", "-G", "1",
+                          "-R", "2", "-u", "1", "-o", "all", "-d", "half", "-w", "2", "-J", name,
+                          SECRET_TOKEN="do-not-write-me")
+            self.assertEqual(ranks.codes, [0, 0], ranks.said())
+            text = pathlib.Path(name).read_text()
+        self.assertNotIn("do-not-write-me", text)
+        document = json.loads(text)
+        self.assertEqual(document["schema"], "rdmabench-coll/1")
+        self.assertEqual(len(document["results"]), 6 * 2)
+        self.assertIn("i_cv%", ranks.out[0])
+        self.assertEqual(len(self.rows(ranks.out[0])), 6)
+
+    def test_wrong_words_are_usage(self):
+        for words in (["-d", "flaot"], ["-q"], ["-J", "x.csv"], ["-m", "2"]):
+            done = subprocess.run([TOOL, "all_reduce_perf", *words], env=clean(), capture_output=True,
+                                  text=True, timeout=SECONDS)
+            self.assertEqual(done.returncode, 2, done.stderr)
+        done = subprocess.run([TOOL, "hypercube_perf"], env=clean(), capture_output=True, text=True,
+                              timeout=SECONDS)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("all_gather_perf", done.stderr)
+
+    def test_a_launcher_with_several_gpus_a_process(self):
+        ranks = Ranks(1, "all_reduce_perf", "-g", "2")
+        self.assertEqual(ranks.codes[0], 2)
+        self.assertIn("under a launcher", ranks.said())
+
+    def test_what_it_prints_is_read_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for i in (1, 2):
+                ranks = Ranks(2, "all_reduce_perf", "-b", "1K", "-e", "2K", "-f", "2", "-n", "4")
+                self.assertEqual(ranks.codes, [0, 0], ranks.said())
+                pathlib.Path(folder, f"{i}.txt").write_text(ranks.out[0])
+            done = subprocess.run([TOOL, "report", f"{folder}/1.txt", "--format", "csv"],
+                                  capture_output=True, text=True, timeout=SECONDS)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("all-reduce", done.stdout)
+            done = subprocess.run([TOOL, "compare", f"{folder}/1.txt", f"{folder}/2.txt"],
+                                  capture_output=True, text=True, timeout=SECONDS)
+            self.assertIn("all-reduce", done.stdout + done.stderr)
+
+
+class Wire(unittest.TestCase):
+    def test_the_share_of_the_wire(self):
+        ranks = coll(2, "all-reduce", "--size", "64K", "-n", "5", "--wire", "--wire-backend", "ofi",
+                     "--wire-provider", "tcp", "--wire-duration", "200ms", "--format", "json")
+        if "ofi" in ranks.said() and ranks.codes[0] == 3:
+            self.skipTest("no libfabric here")
+        self.assertEqual(ranks.codes, [0, 0], ranks.said())
+        document = json.loads(ranks.out[0])
+        row = facts(document["results"][0]["facts"])
+        self.assertGreater(row["wire_bits_per_s"], 0)
+        self.assertGreater(row["wire_share"], 0)
+        self.assertEqual(len([note for note in document["notes"] if note.startswith("Wire, rank")]), 2)
+
+
+if __name__ == "__main__":
+    TOOL = sys.argv[1]
+    FAKES = f"{sys.argv[2]}:{sys.argv[3]}"
+    SCHEMA = sys.argv[4] if len(sys.argv) > 4 and os.path.exists(sys.argv[4]) else ""
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

@@ -1,0 +1,142 @@
+// What goes wrong, and that nothing waits for ever: over the fake libraries.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "ranks.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::collective::nccl {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using testing::HasSubstr;
+
+Call call_of(std::uint64_t count) {
+  Call call;
+  call.count = count;
+  return call;
+}
+
+/// One all-reduce on every rank; what the ranks' run_slots() said, by rank.
+std::vector<std::string> outcomes(std::uint32_t size, milliseconds wait) {
+  std::vector<std::string> said(size);
+  const std::string error = run_ranks(size, {}, [&](NcclBackend& backend, Team team) {
+    backend.prepare(call_of(64), 1, soon());
+    said[team.rank] = run_slots(backend, 1, wait);
+    if (said[team.rank].empty()) {
+      backend.close(soon());
+    } else {
+      backend.abort();
+    }
+  });
+  EXPECT_EQ(error, "");
+  return said;
+}
+
+TEST(NcclBackendFaults, AStalledRankIsLeftBehindByAbort) {
+  const Setting stall("FAKE_NCCL_STALL", "1:0");
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(outcomes(2, milliseconds(200))[0], "not done in time");
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(15));
+}
+
+TEST(NcclBackendFaults, AnAsynchronousErrorEndsTheWait) {
+  const Setting error("FAKE_NCCL_ASYNC_ERROR", "0:0:6");
+  EXPECT_THAT(outcomes(2, milliseconds(2000))[0],
+              HasSubstr("ncclAllReduce the communicator came to ncclRemoteError (6)"));
+}
+
+TEST(NcclBackendFaults, AnInitThatNeverEndsHasADeadline) {
+  const Setting hang("FAKE_NCCL_INIT_HANG", "1");
+  EXPECT_THAT(run_ranks(
+                  2, {}, [](NcclBackend&, Team) {}, milliseconds(300)),
+              HasSubstr("ncclCommInitRankConfig of rank 0 of 2 was not done in time"));
+}
+
+TEST(NcclBackendFaults, ARefusedCallNamesItselfAndNcclsWords) {
+  const Setting refuse("FAKE_NCCL_REFUSE", "ncclAllReduce");
+  const std::string said = outcomes(2, milliseconds(2000))[1];
+  EXPECT_THAT(said, HasSubstr("ncclAllReduce gave ncclInvalidUsage (5)"));
+  EXPECT_THAT(said, HasSubstr("ncclAllReduce: refused"));
+}
+
+TEST(NcclBackendFaults, ARefusedRegistrationNamesTheCall) {
+  const Setting refuse("FAKE_NCCL_REFUSE", "ncclCommRegister");
+  NcclOptions options;
+  options.registration = Registration::local;
+  EXPECT_THAT(run_ranks(2, options,
+                        [](NcclBackend& backend, Team) { backend.prepare(call_of(8), 1, soon()); }),
+              HasSubstr("ncclCommRegister gave ncclInvalidUsage"));
+}
+
+TEST(NcclBackendFaults, ACorruptedResultIsThere) {
+  const Setting corrupt("FAKE_NCCL_CORRUPT", "1:0:5");
+  std::vector<std::vector<std::byte>> results(2);
+  const std::string error = run_ranks(2, {}, [&](NcclBackend& backend, Team team) {
+    backend.prepare(call_of(4), 1, soon());
+    run_slots(backend, 1);
+    results[team.rank].resize(16);
+    backend.read(Side::receive, 0, 0, results[team.rank], soon());
+    backend.close(soon());
+  });
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(results[0], std::vector<std::byte>(16));
+  EXPECT_EQ(results[1][5], std::byte{0x10});
+}
+
+TEST(NcclBackendFaults, AnotherThreadMayAbort) {
+  const Setting stall("FAKE_NCCL_STALL", "0:0");
+  const std::string error = run_ranks(2, {}, [&](NcclBackend& backend, Team) {
+    backend.prepare(call_of(4), 1, soon());
+    std::thread other([&] {
+      std::this_thread::sleep_for(milliseconds(100));
+      backend.abort();
+    });
+    run_slots(backend, 1, milliseconds(500));
+    other.join();
+  });
+  EXPECT_EQ(error, "");
+}
+
+TEST(NcclBackendFaults, ADeviceThatIsNotThereListsThoseThatAre) {
+  Meeting meeting(1);
+  ThreadExchange exchange(meeting, 0);
+  NcclOptions options;
+  options.device = "9";
+  NcclBackend backend(options);
+  try {
+    backend.open({0, 1}, exchange, soon());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+  }
+}
+
+TEST(NcclBackendFaults, TwoRanksOnOneGpuAreRefusedBeforeNcclSeesThem) {
+  Meeting meeting(2);
+  std::vector<std::string> said(2);
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      ThreadExchange exchange(meeting, rank);
+      NcclOptions options;
+      options.device = "0";
+      NcclBackend backend(options);
+      try {
+        backend.open({rank, 2}, exchange, soon());
+      } catch (const Error& error) {
+        said[rank] = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(said[0], HasSubstr("ranks 0 and 1 are on one GPU"));
+  EXPECT_EQ(said[0], said[1]);
+}
+
+}  // namespace
+}  // namespace rdmabench::collective::nccl

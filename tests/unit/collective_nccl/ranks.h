@@ -1,0 +1,76 @@
+// Ranks as threads of the test: each with a back end of its own, over the fake NCCL and driver.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backend.h"
+
+namespace rdmabench::collective::nccl {
+
+/// What ranks tell one another, through memory.
+class Meeting {
+ public:
+  explicit Meeting(std::uint32_t size) : texts_(size) {}
+  std::vector<std::string> all_gather(std::uint32_t rank, std::string_view mine, Deadline deadline);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> texts_;
+  std::vector<std::string> result_;
+  std::size_t come_ = 0;
+  std::uint64_t round_ = 0;
+};
+
+class ThreadExchange final : public Exchange {
+ public:
+  ThreadExchange(Meeting& meeting, std::uint32_t rank) : meeting_(meeting), rank_(rank) {}
+  std::vector<std::string> all_gather(std::string_view mine, Deadline deadline) override {
+    return meeting_.all_gather(rank_, mine, deadline);
+  }
+  std::string broadcast(std::string_view of_rank_0, Deadline deadline) override {
+    return meeting_.all_gather(rank_, of_rank_0, deadline)[0];
+  }
+
+ private:
+  Meeting& meeting_;
+  std::uint32_t rank_;
+};
+
+inline constexpr auto kPatience = std::chrono::seconds(20);
+inline Deadline soon() {
+  return Deadline::after(kPatience);
+}
+
+/// Calls `rank_does` for every rank in a thread of its own, with a back end that is open. What the
+/// first rank that fails throws is the text that is returned; "" where none does.
+using RankDoes = std::function<void(NcclBackend&, Team)>;
+std::string run_ranks(std::uint32_t size, const NcclOptions& options, const RankDoes& rank_does,
+                      std::chrono::nanoseconds open_wait = kPatience);
+
+/// Starts slot 0 .. `slots` - 1 and waits for them. "" or why it failed.
+std::string run_slots(NcclBackend& backend, std::uint32_t slots,
+                      std::chrono::nanoseconds wait = kPatience);
+
+/// Sets a variable of the environment for a scope.
+class Setting {
+ public:
+  Setting(const char* name, const std::string& value);
+  ~Setting();
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+};
+
+/// A small number, exact in the type, as its bytes.
+std::vector<std::byte> bytes_of_value(DataType type, double value);
+
+}  // namespace rdmabench::collective::nccl

@@ -1,0 +1,75 @@
+#include "rdmabench/collective/wire.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace rdmabench::collective {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Wire, EveryNeighbourOnceAndNobodyTwiceInARound) {
+  for (std::uint32_t ranks = 2; ranks < 9; ++ranks) {
+    std::set<std::uint32_t> senders;
+    for (const auto& round : wire_rounds(ranks)) {
+      std::set<std::uint32_t> busy;
+      for (const auto& [from, to] : round) {
+        EXPECT_EQ(to, (from + 1) % ranks);
+        EXPECT_TRUE(senders.insert(from).second);
+        EXPECT_TRUE(busy.insert(from).second) << ranks;
+        EXPECT_TRUE(busy.insert(to).second) << ranks;
+      }
+    }
+    EXPECT_EQ(senders.size(), ranks);
+  }
+  EXPECT_TRUE(wire_rounds(1).empty());
+}
+
+Run run_with(double bus_bytes_per_s) {
+  Run run;
+  Row row;
+  row.size_bytes = 1U << 20U;
+  row.bus_bytes_per_s = bus_bytes_per_s;
+  run.rows = {row, Row{}};
+  return run;
+}
+
+TEST(Wire, TheShareIsOfTheSlowestPair) {
+  collective::Run run = run_with(5e9);  // 40 Gb/s
+  const std::vector<WirePair> pairs{{0, 1, 100e9, "verbs mlx5_0:1 rc, memory host", ""},
+                                    {1, 0, 80e9, "verbs mlx5_0:1 rc, memory host", ""}};
+  join(run, pairs);
+  ASSERT_EQ(run.rows[0].facts.size(), 2U);
+  EXPECT_EQ(std::get<double>(run.rows[0].facts[0].value), 80e9);
+  EXPECT_DOUBLE_EQ(std::get<double>(run.rows[0].facts[1].value), 0.5);
+  EXPECT_TRUE(run.rows[1].facts.empty()) << "without a bus bandwidth there is no share";
+  ASSERT_EQ(run.notes.size(), 2U);
+  EXPECT_EQ(run.notes[1], "Wire, rank 1 -> 0: 80.00 Gb/s by verbs mlx5_0:1 rc, memory host.");
+  EXPECT_THAT(wire_text(run, pairs), HasSubstr("50.0 %"));
+}
+
+TEST(Wire, AFasterWayIsExplained) {
+  const std::string text = wire_text(run_with(50e9), {{0, 1, 100e9, "x", ""}});
+  EXPECT_THAT(text, HasSubstr("400.0 %"));
+  EXPECT_THAT(text, HasSubstr("NVLink"));
+}
+
+TEST(Wire, AFailedPairIsSaidAndLeavesNoShare) {
+  collective::Run run = run_with(5e9);
+  const std::vector<WirePair> pairs{{0, 1, 100e9, "x", ""}, {1, 0, 0, "", "no route\x1b[2J"}};
+  join(run, pairs);
+  EXPECT_TRUE(run.rows[0].facts.empty());
+  EXPECT_THAT(run.notes[1], HasSubstr("no route?[2J"));
+  EXPECT_THAT(wire_text(run, pairs), HasSubstr("a pair failed"));
+}
+
+TEST(Wire, OneRankHasNone) {
+  collective::Run run = run_with(5e9);
+  join(run, {});
+  EXPECT_THAT(run.notes[0], HasSubstr("one rank has none"));
+}
+
+}  // namespace
+}  // namespace rdmabench::collective

@@ -1,0 +1,8 @@
+#include <cstdio>
+
+#include "nccltests/flag_table.h"
+
+int main() {
+  std::fputs(rdmabench::tools::nccltests::to_markdown().c_str(), stdout);
+  return 0;
+}

@@ -1,0 +1,131 @@
+#include "nccltests/to_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rdmabench::tools::nccltests {
+namespace {
+
+using collective::Call;
+using collective::Operation;
+using testing::HasSubstr;
+
+const Tool& tool(const char* name) {
+  return *find_tool(name);
+}
+
+Flags flags_of_sizes(std::uint64_t from, std::uint64_t to) {
+  Flags flags;
+  flags.min_bytes = from;
+  flags.max_bytes = to;
+  flags.step_factor = 2;
+  return flags;
+}
+
+TEST(NcclTestsJob, OutOfPlaceComesBeforeInPlaceOfEverySize) {
+  const std::vector<Call> all = calls(tool("all_reduce_perf"), flags_of_sizes(8, 16), 4);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].count, 2U);
+  EXPECT_FALSE(all[0].in_place);
+  EXPECT_TRUE(all[1].in_place);
+  EXPECT_EQ(all[1].count, 2U);
+  EXPECT_EQ(all[2].count, 4U);
+}
+
+TEST(NcclTestsJob, PartsAreWholeMultiplesOf16BytesButNeverNone) {
+  const auto count = [](std::uint64_t size) {
+    return calls(tool("all_gather_perf"), flags_of_sizes(size, size), 3)[0].count;
+  };
+  EXPECT_EQ(count(8), 1U) << "nccl-tests measures nothing here";
+  EXPECT_EQ(count(1024), 84U) << "85.3 elements for each rank";
+}
+
+TEST(NcclTestsJob, ReductionsAndRootsOnlyWhereTheOperationHasThem) {
+  Flags flags = flags_of_sizes(8, 8);
+  flags.reductions = {collective::Reduction::sum, collective::Reduction::max};
+  flags.root = -1;
+  EXPECT_EQ(calls(tool("reduce_perf"), flags, 3).size(), 2U * 3 * 2);
+  EXPECT_EQ(calls(tool("broadcast_perf"), flags, 3).size(), 3U * 2);
+  EXPECT_EQ(calls(tool("all_gather_perf"), flags, 3).size(), 2U);
+}
+
+TEST(NcclTestsJob, BackToBackIsOneSampleOfAll) {
+  Flags flags;
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.batch, 20U);
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.iterations, 1U);
+  flags.max_bytes = std::uint64_t{256} << 20;
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.batch, 4U) << "1 GiB of buffers";
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.iterations, 5U);
+  flags.max_bytes = std::uint64_t{8} << 30;
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.batch, 1U);
+  flags.blocking = 3;
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.batch, 1U);
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.iterations, 20U);
+}
+
+collective::Run run_of(std::size_t ranks) {
+  collective::Run run;
+  run.library = {{"library", std::string("NCCL 2.28.9")}};
+  run.ranks.resize(ranks);
+  for (const bool in_place : {false, true}) {
+    collective::Row row;
+    row.call.count = 250'000;
+    row.call.in_place = in_place;
+    row.size_bytes = 1'000'000;
+    row.iterations = 20;
+    row.checked = true;
+    row.numbers.ranks.resize(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) row.numbers.ranks[i].p50_ns = 100e3 * double(i + 1);
+    run.rows.push_back(row);
+  }
+  return run;
+}
+
+TEST(NcclTestsJob, APairOfRowsBecomesOneByTheAverageThatWasAsked) {
+  Flags flags;
+  const auto time = [&](Average average) {
+    flags.average = average;
+    return to_table(tool("all_reduce_perf"), flags, run_of(3)).rows.at(0).out_of_place->time_us;
+  };
+  EXPECT_EQ(time(Average::rank_0), 100);
+  EXPECT_EQ(time(Average::mean), 200);
+  EXPECT_EQ(time(Average::min), 100);
+  EXPECT_EQ(time(Average::max), 300);
+  flags.average = Average::mean;
+  const report::NcclTestsTable table = to_table(tool("all_reduce_perf"), flags, run_of(3));
+  EXPECT_EQ(table.library, "22809");
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(table.rows[0].out_of_place->algorithm_gb_per_s, 5);
+  EXPECT_DOUBLE_EQ(*table.rows[0].in_place->bus_gb_per_s, 5 * 4.0 / 3);
+  EXPECT_EQ(table.rows[0].in_place->wrong, 0);
+  EXPECT_DOUBLE_EQ(*table.average_bus_gb_per_s, 5 * 4.0 / 3);
+}
+
+TEST(NcclTestsJob, OneRankHasNoBus) {
+  const report::NcclTestsTable table = to_table(tool("all_reduce_perf"), {}, run_of(1));
+  EXPECT_FALSE(table.rows[0].out_of_place->bus_gb_per_s);
+  EXPECT_FALSE(table.average_bus_gb_per_s);
+}
+
+TEST(NcclTestsJob, WhatWasSkippedHasNoNumbers) {
+  collective::Run run = run_of(2);
+  run.rows[1].skipped = "NCCL has no all-to-all in place";
+  const report::NcclTestsTable table = to_table(tool("alltoall_perf"), {}, run);
+  EXPECT_TRUE(table.rows[0].out_of_place);
+  EXPECT_FALSE(table.rows[0].in_place);
+  EXPECT_THAT(to_nccl_tests(table), HasSubstr("    none      -1"));
+  run.rows[0].skipped = "this NCCL has no f8e4m3";
+  EXPECT_TRUE(to_table(tool("alltoall_perf"), {}, run).rows.empty());
+}
+
+TEST(NcclTestsJob, WrongElementsAreSummed) {
+  collective::Run run = run_of(2);
+  run.rows[0].results.wrong_elements = 3;
+  run.rows[1].results.wrong_elements = 4;
+  const report::NcclTestsTable table = to_table(tool("all_reduce_perf"), {}, run);
+  EXPECT_EQ(table.out_of_bounds, 7U);
+  EXPECT_EQ(table.rows[0].in_place->wrong, 4);
+}
+
+}  // namespace
+}  // namespace rdmabench::tools::nccltests

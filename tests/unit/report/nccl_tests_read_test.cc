@@ -1,0 +1,287 @@
+// Texts and JSON in the shapes of nccl-tests' releases; numbers, hosts and devices are made up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/documents.h"
+#include "rdmabench/report/nccl_tests.h"
+
+namespace rdmabench::report {
+namespace {
+
+using testing::HasSubstr;
+
+template <class Do>
+std::string refusal(Do&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return error.what();
+  }
+  return "";
+}
+
+// 2.17 to 2.19.
+constexpr const char* kNew =
+    "# nccl-tests version 2.19.6 nccl-headers=22809 nccl-library=22809\n"
+    "# Collective test starting: reduce_scatter_perf\n"
+    "# nThread 1 nGpus 1 minBytes 1024 maxBytes 2048 step: 2(factor) warmup iters: 5 iters: 50 agg "
+    "iters: 1 validation: 1 graph: 0 unalign: 0\n"
+    "#\n"
+    "# Using devices\n"
+    "#  Rank  0 Group  0 Pid  71001 on      alpha device  0 [0000:1b:00] NVIDIA H100 80GB HBM3\n"
+    "#  Rank  1 Group  0 Pid  71002 on       beta device  3 [0000:43:00] NVIDIA H100 80GB HBM3\n"
+    "NCCL version 2.28.9+cuda12.8\n"
+    "#\n"
+    "#                                                              out-of-place                    "
+    "   in-place          \n"
+    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time "
+    "  algbw   busbw  #wrong \n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us) "
+    " (GB/s)  (GB/s)         \n"
+    "        1024           128     float     sum      -1    10.50    0.10    0.05       0    10.25 "
+    "   0.10    0.05       0\n"
+    "        2048           256     float     sum      -1    11.00    0.19    0.09       2    11.50 "
+    "   0.18    0.09     N/A\n"
+    "# Out of bounds values : 2 FAILED\n"
+    "# Avg bus bandwidth    : 0.07 \n"
+    "#\n"
+    "# Collective test concluded: reduce_scatter_perf\n";
+
+TEST(NcclTestsRead, ANewText) {
+  const NcclTestsTable table = parse_nccl_tests_text(kNew, "x").at(0);
+  EXPECT_EQ(table.version, "2.19.6");
+  EXPECT_EQ(table.library, "22809");
+  EXPECT_EQ(table.program, "reduce_scatter_perf");
+  EXPECT_EQ(table.warmup, 5U);
+  EXPECT_EQ(table.iterations, 50U);
+  EXPECT_TRUE(table.step_is_factor);
+  ASSERT_EQ(table.ranks.size(), 2U);
+  EXPECT_EQ(table.ranks[1].host, "beta");
+  EXPECT_EQ(table.ranks[1].device, 3U);
+  EXPECT_EQ(table.ranks[1].pci, "0000:43:00");
+  EXPECT_EQ(table.ranks[1].gpu, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(table.size, 2U);
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0].reduction, "sum");
+  EXPECT_EQ(table.rows[0].root, -1);
+  EXPECT_EQ(table.rows[1].out_of_place->wrong, 2);
+  EXPECT_FALSE(table.rows[1].in_place->wrong);
+  EXPECT_EQ(table.rows[1].in_place->time_us, 11.5);
+  EXPECT_EQ(table.out_of_bounds, 2U);
+  EXPECT_EQ(table.average_bus_gb_per_s, 0.07);
+}
+
+// Before 2.13: no root, an error in place of #wrong, a short bus id, and no name of the program.
+constexpr const char* kOld =
+    "# nThread 1 nGpus 4 minBytes 8 maxBytes 16 step: 2(factor) warmup iters: 5 iters: 20 "
+    "validation: 1 \n"
+    "#\n"
+    "# Using devices\n"
+    "#   Rank  0 Pid  11811 on       gpu7 device  0 [0x1a] Tesla V100-SXM2-32GB\n"
+    "#   Rank  3 Pid  11811 on       gpu7 device  3 [0x1f] Tesla V100-SXM2-32GB\n"
+    "#\n"
+    "#                                                     out-of-place                       "
+    "in-place          \n"
+    "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   "
+    "busbw  error\n"
+    "#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  "
+    "(GB/s)       \n"
+    "           8             2   float     sum    30.50    0.00    0.00  1e-07    29.75    0.00    "
+    "0.00  0e+00\n"
+    "          16             4   float     sum    40.00    2.00    3.00  1e-07    29.75    0.00    "
+    "0.00    N/A\n"
+    "# Out of bounds values : 0 OK\n"
+    "# Avg bus bandwidth    : 0.0007 \n";
+
+TEST(NcclTestsRead, AnOldTextWithoutRootsWhoseErrorsAreDifferences) {
+  const NcclTestsTable table = parse_nccl_tests_text(kOld, "x").at(0);
+  EXPECT_EQ(table.program, "");
+  EXPECT_EQ(table.size, 4U);
+  EXPECT_EQ(table.ranks[1].pci, "0x1f");
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_FALSE(table.rows[0].root);
+  EXPECT_EQ(table.rows[0].reduction, "sum");
+  EXPECT_FALSE(table.rows[0].out_of_place->wrong);
+  ASSERT_EQ(table.notes.size(), 1U);
+  EXPECT_THAT(table.notes[0], HasSubstr("largest difference"));
+  EXPECT_EQ(nccl_tests_program(table, "run7.log"), "all_reduce_perf") << "by the factor 1.5";
+}
+
+TEST(NcclTestsRead, ColumnsOfBroadcastAndGatherOfOldReleases) {
+  const auto read = [](const char* left) {
+    const std::string text = "# size count type time algbw busbw error time algbw busbw error\n" +
+                             std::string(left) + " 30.50 1.00 1.00 0e+00 29.75 1.00 1.00 0e+00\n";
+    return parse_nccl_tests_text(text, "x").at(0).rows.at(0);
+  };
+  EXPECT_EQ(read("8 2 float 3").root, 3);
+  EXPECT_EQ(read("8 2 float 3").reduction, "");
+  EXPECT_EQ(read("8 2 float").type, "float");
+  EXPECT_EQ(read("8 2 float sum 1").root, 1);
+}
+
+TEST(NcclTestsRead, TagsOfLaunchersAreCutOff) {
+  for (const std::string tag : {"[1,0]<stdout>:", "0: ", "node-1: "}) {
+    std::string text;
+    std::string_view rest = kNew;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n') + 1;
+      text += tag + std::string(rest.substr(0, end));
+      rest.remove_prefix(end);
+    }
+    const NcclTestsTable table = parse_nccl_tests_text(text, "x").at(0);
+    EXPECT_EQ(table.rows.size(), 2U) << tag;
+    EXPECT_EQ(table.program, "reduce_scatter_perf") << tag;
+  }
+}
+
+TEST(NcclTestsRead, SpreadAndTimeOfDay) {
+  const std::string text =
+      "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw "
+      "#wrong i_min i_max i_p99 i_cv% timestamp\n"
+      "8 2 float sum -1 3.0 0.1 0.2 0 1.0 9.0 8.0 12.5 4.0 0.1 0.2 0 2.0 7.0 6.0 3.5 2026-07-01 "
+      "12:00:00\n";
+  const NcclTestsRow row = parse_nccl_tests_text(text, "x").at(0).rows.at(0);
+  EXPECT_EQ(row.out_of_place->spread->max_us, 9);
+  EXPECT_EQ(row.in_place->spread->cv_percent, 3.5);
+}
+
+TEST(NcclTestsRead, SeveralRunsInOneText) {
+  const std::vector<NcclTestsTable> tables =
+      parse_nccl_tests_text(std::string(kNew) + "some other line\n" + kOld + kOld, "x");
+  ASSERT_EQ(tables.size(), 3U);
+  EXPECT_EQ(tables[0].rows.size(), 2U);
+  EXPECT_EQ(tables[2].ranks.size(), 2U);
+}
+
+TEST(NcclTestsRead, ARowThatMakesNoSenseNamesItsLine) {
+  const std::string head = "# size count type redop root time algbw busbw #wrong\n";
+  EXPECT_THAT(refusal([&] { parse_nccl_tests_text(head + " 8 2 float sum\n", "f.txt"); }),
+              HasSubstr("'f.txt', line 2: a row of 4 columns"));
+  EXPECT_THAT(refusal([&] {
+                parse_nccl_tests_text(head + " 8 x float sum -1 1 1 1 0 1 1 1 0\n", "f.txt");
+              }),
+              HasSubstr("'x' is no count"));
+  EXPECT_THAT(refusal([&] {
+                parse_nccl_tests_text(head + " 8 2 float sum -1 a 1 1 0 b 1 1 0\n", "f.txt");
+              }),
+              HasSubstr("a row without a time"));
+  EXPECT_THAT(refusal([&] { parse_nccl_tests_text("", "f.txt"); }), HasSubstr("no row"));
+}
+
+constexpr const char* kJson = R"({
+ "version": 3, "start_time": "2026-07-01 12:00:00",
+ "args": ["/opt/bin/broadcast_perf", "-b", "8"],
+ "env": ["PATH=/bin", "SECRET_TOKEN=do-not-read-me"],
+ "nccl_version": 22809,
+ "config": {"nthreads": 1, "ngpus": 2, "minimum_bytes": 8, "maximum_bytes": 8, "step_bytes": 8,
+  "warmup_iters": 1, "iterations": 20, "aggregated_iterations": 1, "validation": 1, "graph": 0,
+  "blocking_collectives": "false",
+  "devices": [{"rank": 0, "group": 0, "pid": 5, "hostname": "alpha", "device": 0,
+               "device_hex": "0000:1b:00", "device_info": "NVIDIA H100"},
+              {"rank": 2, "group": 0, "pid": 6, "hostname": "beta", "device": 0,
+               "device_hex": "0000:1b:00", "device_info": "NVIDIA H100"}]},
+ "results": [{"size": 8, "count": 2, "type": "float", "redop": "none", "root": "     1",
+   "out_of_place": {"time": 9.5, "alg_bw": 0.5, "bus_bw": "nan", "nwrong": 0},
+   "out_of_place_per_iter": {"skipped_iterations": 0, "min_us": 9.0, "max_us": 12.0, "p99_us": 11.0,
+                             "cv_pct": 4.5, "times_us": [9.0, 12.0]},
+   "in_place": {"cpu_time": 9.25, "alg_bw": 0.5, "bus_bw": 0.5, "nwrong": null},
+   "actual_iterations": 20, "experiment_name": ""}],
+ "out_of_bounds": {"count": 0, "okay": "true"},
+ "average_bus_bandwidth": {"bandwidth": 0.5, "okay": "unchecked"}, "errors": [], "end_time": "x"})";
+
+TEST(NcclTestsRead, Json) {
+  ASSERT_TRUE(is_nccl_tests_json(kJson));
+  const NcclTestsTable table = parse_nccl_tests_json(kJson, "x");
+  EXPECT_EQ(table.program, "broadcast_perf");
+  EXPECT_EQ(table.size, 4U) << "two processes of two GPUs";
+  ASSERT_EQ(table.rows.size(), 1U);
+  const NcclTestsRow& row = table.rows[0];
+  EXPECT_EQ(row.root, 1);
+  EXPECT_FALSE(row.out_of_place->bus_gb_per_s) << "a text that says nan";
+  EXPECT_EQ(row.out_of_place->wrong, 0);
+  EXPECT_EQ(row.out_of_place->spread->p99_us, 11);
+  EXPECT_EQ(row.in_place->time_us, 9.25);
+  EXPECT_FALSE(row.in_place->wrong);
+  EXPECT_THAT(to_nccl_tests(table), testing::Not(HasSubstr("do-not-read-me")));
+}
+
+TEST(NcclTestsRead, JsonThatIsNone) {
+  EXPECT_THAT(refusal([] { parse_nccl_tests_json("{\"args\": [", "f"); }), HasSubstr("no JSON"));
+  EXPECT_THAT(refusal([] { parse_nccl_tests_json("{}", "f"); }), HasSubstr("no results"));
+  EXPECT_THAT(refusal([] { parse_nccl_tests_json(R"({"results": [1]})", "f"); }),
+              HasSubstr("no object"));
+  EXPECT_THAT(refusal([] { parse_nccl_tests_json(R"({"results": [{"size": "x"}]})", "f"); }),
+              HasSubstr("no results"));
+}
+
+TEST(NcclTestsRead, IsToldFromOtherTexts) {
+  EXPECT_TRUE(is_nccl_tests_text(kNew));
+  EXPECT_TRUE(is_nccl_tests_text(kOld));
+  EXPECT_FALSE(is_nccl_tests_text("{\"schema\": \"rdmabench/1\"}"));
+  EXPECT_FALSE(
+      is_nccl_tests_json("{\"schema\": \"rdmabench-coll/1\", \"nccl_version\": 1, \"args\": 1}"));
+}
+
+TEST(NcclTestsRead, WhichProgram) {
+  NcclTestsTable table = parse_nccl_tests_text(kOld, "x").at(0);
+  EXPECT_EQ(nccl_tests_program(table, "logs/sendrecv_perf.8nodes.txt"), "sendrecv_perf");
+  EXPECT_EQ(nccl_tests_program(table, "alltoallv-night.txt"), "alltoallv_perf");
+  table.program = "all_gather_perf_mpi";
+  EXPECT_EQ(nccl_tests_program(table, "sendrecv.txt"), "all_gather_perf");
+  table.program = "";
+  table.rows[0].reduction = table.rows[1].reduction = "none";
+  EXPECT_THAT(refusal([&] { nccl_tests_program(table, "x.txt"); }),
+              HasSubstr("it may be all_gather_perf or alltoall_perf"));
+  table.rows[1].root = 0;
+  table.rows[1].out_of_place->bus_gb_per_s = table.rows[1].out_of_place->algorithm_gb_per_s;
+  EXPECT_EQ(nccl_tests_program(table, "x.txt"), "broadcast_perf");
+}
+
+TEST(NcclTestsRead, BecomesADocumentOfOurs) {
+  const std::vector<Document> documents = parse_documents(kNew, "x.txt");
+  ASSERT_EQ(documents.size(), 1U);
+  EXPECT_EQ(documents[0].schema, kCollSchema);
+  const auto& results = documents[0].body["results"];
+  ASSERT_EQ(results.size(), 4U);
+  EXPECT_EQ(results[0]["operation"], "reduce-scatter");
+  EXPECT_EQ(results[0]["type"], "float32");
+  EXPECT_EQ(results[0]["reduction"], "sum");
+  EXPECT_TRUE(results[0]["root"].is_null());
+  EXPECT_EQ(results[0]["mean_ns"], 10500.0);
+  EXPECT_EQ(results[1]["in_place"], true);
+  EXPECT_EQ(results[2]["wrong"]["wrong_elements"], 2);
+  EXPECT_TRUE(results[3]["wrong"].is_null());
+  EXPECT_EQ(results[0]["bus_bytes_per_s"], 0.05e9);
+  EXPECT_EQ(documents[0].body["ranks"][1]["host"], "beta");
+  EXPECT_EQ(documents[0].body["library"][0]["value"], "NCCL 2.28.9");
+}
+
+TEST(NcclTestsRead, SeveralRunsBecomeSeveralDocuments) {
+  const std::vector<Document> documents = parse_documents(std::string(kNew) + kNew, "x.txt");
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[1].source, "x.txt#2");
+}
+
+TEST(NcclTestsRead, JsonBecomesADocumentWithoutTheEnvironment) {
+  const std::vector<Document> documents = parse_documents(kJson, "x.json");
+  ASSERT_EQ(documents.size(), 1U);
+  EXPECT_THAT(documents[0].body.dump(), testing::Not(HasSubstr("do-not-read-me")));
+  EXPECT_EQ(documents[0].body["results"][0]["root"], 1);
+  EXPECT_EQ(documents[0].body["results"][0]["max_ns"], 12000.0);
+}
+
+TEST(NcclTestsRead, RowsOfNothingAreLeftOut) {
+  const std::string text =
+      "# Collective test starting: all_gather_perf\n"
+      "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+      "0 0 float none -1 3.0 0.00 0.00 0 4.0 0.00 0.00 0\n"
+      "64 8 float none -1 3.0 0.02 0.01 0 4.0 0.01 0.01 0\n";
+  const auto body = parse_documents(text, "x.txt").at(0).body;
+  EXPECT_EQ(body["results"].size(), 2U);
+  EXPECT_THAT(body["notes"].dump(), HasSubstr("1 rows of 0 bytes"));
+}
+
+}  // namespace
+}  // namespace rdmabench::report

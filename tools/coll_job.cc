@@ -1,0 +1,121 @@
+#include "coll_job.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/collective/engine.h"
+#include "rdmabench/collective/meet.h"
+#include "rdmabench/collective/nccl_engine.h"
+#include "rdmabench/collective/tester.h"
+
+namespace rdmabench::tools {
+namespace {
+
+/// A library's own threads and its files are in no state to be ended in good order.
+[[noreturn]] void leave(int code) {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  _exit(code);
+}
+
+void tell(const std::string& text) {
+  std::fputs(fmt::format("rdmabench: {}\n", text).c_str(), stderr);
+}
+
+void clear_progress() {
+  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+}
+
+void show_progress(const collective::Run& run, std::size_t of) {
+  static const bool terminal = isatty(STDERR_FILENO) != 0;
+  if (!terminal) return;
+  std::fputs(fmt::format("\r\033[K{} of {} rows", run.rows.size(), of).c_str(), stderr);
+}
+
+void write_run(const CollJob& job, const collective::Run& run,
+               const std::vector<collective::WirePair>& wire = {}) {
+  clear_progress();
+  job.write(run, wire);
+  if (!run.error.empty()) tell(run.error);
+}
+
+int lead(CollJob& job, collective::Star& star, collective::Engine& engine,
+         const collective::MemberOptions& member, collective::Run& run) {
+  std::vector<collective::WirePair> wire;
+  try {
+    job.plan.calls = job.calls(star.team().size);
+    run.config = job.config;
+    const std::size_t of = job.plan.calls.size();
+    collective::lead(star, engine, job.plan, member, run,
+                     [of](const collective::Run& so_far) { show_progress(so_far, of); });
+    if (run.error.empty() && job.wire) {
+      wire = collective::measure_wire(star, *job.wire);
+      collective::join(run, wire);
+    }
+  } catch (const Error& error) {
+    star.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
+    throw;
+  }
+  write_run(job, run, wire);
+  if (!run.error.empty()) {
+    collective::dismiss(star, run);
+    leave(static_cast<int>(Fault::failed));
+  }
+  return collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
+}
+
+int take_part(CollJob& job, collective::Star& star, collective::Engine& engine,
+              const collective::MemberOptions& member, collective::Run& run) {
+  if (star.leads()) return lead(job, star, engine, member, run);
+  try {
+    collective::follow(star, engine, member);
+    if (job.wire) collective::measure_wire(star, *job.wire);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::failed) throw;
+    tell(fmt::format("rank {}: {}", star.team().rank, error.what()));
+    leave(static_cast<int>(Fault::failed));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_job(CollJob& job) {
+  collective::Run run;
+  bool leads = false;
+  // From a thread beside the one that is stuck in the library: it cannot be told to end.
+  const collective::PulseOptions pulse{
+      .interval = std::clamp<std::chrono::nanoseconds>(
+          job.plan.timeout / 8, std::chrono::milliseconds(50), std::chrono::milliseconds(500)),
+      .on_stuck = [&](const std::string& reason) {
+        run.error = reason;
+        if (leads) {
+          write_run(job, run);
+        } else {
+          tell(reason);
+        }
+        leave(static_cast<int>(Fault::failed));
+      }};
+  collective::Meeting meeting = collective::meet(
+      job.rendezvous, pulse, [](const char* name) -> const char* { return std::getenv(name); });
+  collective::Star& star = *meeting.star;
+  leads = star.leads();
+  const collective::MemberOptions member{.timeout = job.plan.timeout,
+                                         .devices = job.devices,
+                                         .facts = {{"rank_source", meeting.place.source}}};
+  if (job.backend == "nccl") {
+    const std::shared_ptr<collective::Engine> engine = collective::make_nccl_engine(job.nccl);
+    return take_part(job, star, *engine, member, run);
+  }
+  collective::MpiBackend backend(job.mpi);
+  collective::EngineOf<collective::MpiBackend> engine(backend);
+  return take_part(job, star, engine, member, run);
+}
+
+}  // namespace rdmabench::tools

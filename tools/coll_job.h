@@ -1,0 +1,39 @@
+// A run of collectives among the ranks of a job: what `rdmabench coll` and nccl-tests' command
+// lines have in common.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rdmabench/collective/mpi_backend.h"
+#include "rdmabench/collective/nccl_options.h"
+#include "rdmabench/collective/run.h"
+#include "rdmabench/collective/wire.h"
+#include "rdmabench/control/rendezvous.h"
+
+namespace rdmabench::tools {
+
+struct CollJob {
+  /// Rank 0: what is measured among so many ranks.
+  std::function<std::vector<collective::Call>(std::uint32_t ranks)> calls{};
+  collective::Plan plan{};                  ///< but for its calls
+  std::vector<std::string> devices{"all"};  ///< of collective::MemberOptions
+  std::string backend = "nccl";             ///< "nccl", "mpi"
+  collective::MpiOptions mpi{};
+  collective::NcclOptions nccl{};
+  control::RendezvousOptions rendezvous{};
+  report::Facts config{};
+  std::optional<collective::WireOptions> wire{};  ///< measure it after the collectives
+  /// Rank 0: writes what there is, once, also where the run failed.
+  std::function<void(const collective::Run& run, const std::vector<collective::WirePair>& wire)>
+      write{};
+};
+
+/// Takes part in the run; returns the exit code. Ends the process where a library hangs: then the
+/// results are written before. Throws Error as collective::lead() and follow() do.
+int run_job(CollJob& job);
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,50 @@
+// What a command line of one of nccl-tests' programs asks for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rdmabench/collective/nccl_options.h"
+#include "rdmabench/collective/operation.h"
+
+namespace rdmabench::tools::nccltests {
+
+/// -a: which of the ranks' times is printed.
+enum class Average : std::uint8_t { rank_0, mean, min, max };
+
+/// With nccl-tests' defaults.
+struct Flags {
+  std::uint32_t threads = 1;  ///< of a process, each with ...
+  std::uint32_t gpus = 1;     ///< ... so many GPUs
+
+  std::uint64_t min_bytes = std::uint64_t{32} << 20;
+  std::uint64_t max_bytes = std::uint64_t{32} << 20;
+  std::uint64_t step_bytes = std::uint64_t{1} << 20;
+  std::uint64_t step_factor = 1;  ///< 1: by step_bytes
+  std::uint64_t iterations = 20;
+  std::uint64_t warmup = 1;
+  std::uint64_t cycles = 1;
+  std::uint64_t check = 1;
+  std::vector<collective::Reduction> reductions{collective::Reduction::sum};
+  std::vector<collective::DataType> types{collective::DataType::float32};
+  std::int64_t root = 0;  ///< -1: every rank in turn
+
+  std::uint32_t blocking = 0;  ///< -z, 0..3
+  std::optional<std::chrono::nanoseconds> timeout;
+  std::uint64_t graph_launches = 0;
+  Average average = Average::mean;
+  collective::NcclOptions nccl{};
+  std::string json_file;
+  bool per_iteration = false;
+
+  std::string backend = "nccl";    ///< --backend: ours
+  std::vector<std::string> notes;  ///< for standard error: flags that were taken and change nothing
+};
+
+/// The sizes from -b, -e, -i and -f, so often as -N says. Throws Error(usage) for more than 10,000.
+std::vector<std::uint64_t> sizes(const Flags& flags);
+
+}  // namespace rdmabench::tools::nccltests

@@ -1,0 +1,97 @@
+#include "local_ranks.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::tools::nccltests {
+namespace {
+
+constexpr auto kEndWait = std::chrono::seconds(10);
+constexpr auto kPause = std::chrono::milliseconds(5);
+
+/// A port that was free a moment ago. Rank 0 takes it at once; where another process is quicker,
+/// the run ends with an error that says so.
+std::uint16_t free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool good = fd >= 0 &&
+                    ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  const int code = errno;
+  if (fd >= 0) ::close(fd);
+  if (!good) throw Error(Fault::failed, "bind a port of 127.0.0.1", "", code);
+  return ntohs(address.sin_port);
+}
+
+}  // namespace
+
+bool is_launched() {
+  for (const char* const name :
+       {"RDMABENCH_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK",
+        "PMIX_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"}) {
+    if (std::getenv(name) != nullptr) return true;
+  }
+  return false;
+}
+
+LocalRanks::LocalRanks(std::uint32_t ranks, const std::vector<std::string>& words) {
+  ::setenv("RDMABENCH_SIZE", std::to_string(ranks).c_str(), 1);
+  ::setenv("RDMABENCH_RENDEZVOUS", fmt::format("127.0.0.1:{}", free_port()).c_str(), 1);
+  std::vector<std::string> copies{"rdmabench"};
+  copies.insert(copies.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : copies) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+    ::setenv("RDMABENCH_RANK", std::to_string(rank).c_str(), 1);
+    pid_t child = -1;
+    const int code =
+        ::posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ);
+    if (code != 0) {
+      throw Error(Fault::failed, fmt::format("start rank {} of {}", rank, ranks), "", code);
+    }
+    children_.push_back(child);
+  }
+  ::setenv("RDMABENCH_RANK", "0", 1);
+}
+
+LocalRanks::~LocalRanks() {
+  for (const pid_t child : children_) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+}
+
+bool LocalRanks::wait() {
+  const Deadline deadline = Deadline::after(kEndWait);
+  bool good = true;
+  while (!children_.empty() && !deadline.passed()) {
+    int status = 0;
+    const pid_t ended = ::waitpid(children_.back(), &status, WNOHANG);
+    if (ended == 0) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    good = good && ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    children_.pop_back();
+  }
+  return good && children_.empty();
+}
+
+}  // namespace rdmabench::tools::nccltests

@@ -1,0 +1,86 @@
+#include "run.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "../output.h"
+#include "command_line.h"
+#include "local_ranks.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/collective/text.h"
+#include "to_job.h"
+
+namespace rdmabench::tools::nccltests {
+namespace {
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void tell(const std::string& text) {
+  std::fputs(fmt::format("rdmabench: {}\n", text).c_str(), stderr);
+}
+
+/// What was skipped and what went wrong, for standard error: the table has no place for it.
+void tell_of(const collective::Run& run) {
+  std::string last;
+  for (const collective::Row& row : run.rows) {
+    if (!row.skipped.empty() && row.skipped != last) tell(row.skipped);
+    if (!row.skipped.empty()) last = row.skipped;
+    if (row.first_wrong) {
+      const collective::Wrong& wrong = row.first_wrong->wrong;
+      tell(fmt::format("wrong: rank {}, {} of {} bytes, operation {}: {} bytes from byte {} on, {}",
+                       row.first_wrong->rank, collective::name(row.call.operation), row.size_bytes,
+                       wrong.iteration, wrong.run_bytes, wrong.offset_bytes, wrong.pattern));
+    }
+  }
+}
+
+}  // namespace
+
+int run(const Tool& tool, const std::vector<std::string>& words) {
+  const CommandLine line = parse(tool, words);
+  const Flags& flags = line.flags;
+  if (!line.answer.empty()) {
+    print(line.answer);
+    return 0;
+  }
+  const std::uint64_t ranks = std::uint64_t{flags.threads} * flags.gpus;
+  std::optional<LocalRanks> local;
+  if (ranks > 1 && is_launched()) {
+    // Children inherit what their parent was asked; only the one that asked starts others.
+    if (std::getenv("RDMABENCH_LOCAL_RANKS") == nullptr) {
+      throw Error(Fault::usage,
+                  fmt::format("-t {} -g {} under a launcher", flags.threads, flags.gpus),
+                  "Here each rank is a process with one GPU: let the launcher start so many more.");
+    }
+  } else if (ranks > 1 && flags.backend == "mpi") {
+    throw Error(Fault::usage,
+                fmt::format("-t {} -g {} with --backend mpi", flags.threads, flags.gpus),
+                "MPI's ranks are its launcher's: mpirun -n N rdmabench ...");
+  } else if (ranks > 1) {
+    ::setenv("RDMABENCH_LOCAL_RANKS", "1", 1);
+    std::vector<std::string> all{std::string(tool.name)};
+    all.insert(all.end(), words.begin(), words.end());
+    local.emplace(static_cast<std::uint32_t>(ranks), all);
+  }
+  CollJob job = to_job(tool, flags);
+  if (!local && !is_launched()) job.rendezvous.size = 1;
+  job.write = [&](const collective::Run& run, const std::vector<collective::WirePair>&) {
+    print(report::to_nccl_tests(to_table(tool, flags, run)));
+    tell_of(run);
+    if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);
+  };
+  if (std::getenv("RDMABENCH_RANK") == nullptr ||
+      std::string_view(std::getenv("RDMABENCH_RANK")) == "0") {
+    for (const std::string& note : flags.notes) tell(note);
+  }
+  const int code = run_job(job);
+  if (local && !local->wait() && code == 0) return static_cast<int>(Fault::failed);
+  return code;
+}
+
+}  // namespace rdmabench::tools::nccltests

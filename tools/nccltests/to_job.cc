@@ -1,0 +1,241 @@
+#include "to_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
+
+namespace rdmabench::tools::nccltests {
+namespace {
+
+using collective::Call;
+using collective::Operation;
+using collective::Row;
+
+constexpr double kNsPerUs = 1e3;
+constexpr double kGiga = 1e9;
+constexpr std::uint64_t kMostBatch = 1024;  // of collective::Plan
+
+/// Each operation of a batch has buffers of its own, which must fit into a GPU's memory.
+constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 30;
+
+std::uint32_t batch_of(const Flags& flags) {
+  const std::uint64_t fit = kBatchBytes / std::max<std::uint64_t>(flags.max_bytes, 1);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(fit, 1, std::min(flags.iterations, kMostBatch)));
+}
+
+bool is_of_all_ranks(Operation operation) {
+  return operation == Operation::all_gather || operation == Operation::reduce_scatter ||
+         operation == Operation::all_to_all || operation == Operation::gather ||
+         operation == Operation::scatter;
+}
+
+std::uint64_t count_of(Operation operation, collective::DataType type, std::uint64_t size,
+                       std::uint32_t ranks) {
+  const std::uint64_t count = collective::count_for(operation, type, size, ranks);
+  if (!is_of_all_ranks(operation)) return count;
+  const std::uint64_t unit = 16 / collective::bytes_of(type);
+  return count < unit ? count : count / unit * unit;
+}
+
+std::string_view type_name(collective::DataType type) {
+  if (type == collective::DataType::float32) return "float";
+  if (type == collective::DataType::float64) return "double";
+  return collective::name(type);
+}
+
+/// By -a: of the ranks' own medians.
+double time_ns(const Row& row, Average average) {
+  const std::vector<collective::RankTimes>& ranks = row.numbers.ranks;
+  if (ranks.empty()) return row.numbers.time.p50_ns;
+  double sum = 0;
+  double least = ranks[0].p50_ns;
+  double most = ranks[0].p50_ns;
+  for (const collective::RankTimes& rank : ranks) {
+    sum += rank.p50_ns;
+    least = std::min(least, rank.p50_ns);
+    most = std::max(most, rank.p50_ns);
+  }
+  switch (average) {
+    case Average::rank_0:
+      return ranks[0].p50_ns;
+    case Average::mean:
+      return sum / static_cast<double>(ranks.size());
+    case Average::min:
+      return least;
+    case Average::max:
+      break;
+  }
+  return most;
+}
+
+std::optional<report::NcclTestsCell> cell(const Row& row, const Flags& flags, std::uint32_t ranks) {
+  if (!row.skipped.empty() || row.iterations == 0) return std::nullopt;
+  const double ns = time_ns(row, flags.average);
+  report::NcclTestsCell out{.time_us = ns / kNsPerUs};
+  out.algorithm_gb_per_s = collective::algorithm_bandwidth(row.call, ranks, ns) / kGiga;
+  if (const auto bus = collective::bus_bandwidth(row.call, ranks, ns)) {
+    out.bus_gb_per_s = *bus / kGiga;
+  }
+  if (row.checked) out.wrong = static_cast<double>(row.results.wrong_elements);
+  const measure::LatencySummary& time = row.numbers.time;
+  if (flags.per_iteration) {
+    out.spread = report::NcclTestsCell::Spread{
+        time.min_ns / kNsPerUs, time.max_ns / kNsPerUs, time.p99_ns / kNsPerUs,
+        time.mean_ns > 0 ? 100 * time.stddev_ns / time.mean_ns : 0};
+  }
+  return out;
+}
+
+std::string text_fact(const report::Facts& facts, std::string_view name) {
+  for (const report::Fact& fact : facts) {
+    const auto* const text = std::get_if<std::string>(&fact.value);
+    if (fact.name == name && text != nullptr) return *text;
+  }
+  return "";
+}
+
+/// A rank's facts come as text.
+std::uint32_t number_fact(const report::Facts& facts, std::string_view name) {
+  const std::string text = text_fact(facts, name);
+  std::uint32_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// "NCCL 2.28.9" as ncclGetVersion gives it.
+std::string version_code(const std::string& library) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned patch = 0;
+  if (std::sscanf(library.c_str(), "NCCL %u.%u.%u", &major, &minor, &patch) != 3) return "";
+  return std::to_string(major * 10000 + minor * 100 + patch);
+}
+
+std::vector<report::NcclTestsRank> ranks_of(const collective::Run& run) {
+  std::vector<report::NcclTestsRank> out;
+  for (const collective::RankReport& rank : run.ranks) {
+    const std::string pci = text_fact(rank.facts, "gpu_pci");
+    report::NcclTestsRank line;
+    line.rank = rank.person.rank;
+    line.pid = rank.person.process;
+    line.host = rank.person.host;
+    line.device = number_fact(rank.facts, "gpu_ordinal");
+    line.pci = pci.substr(0, pci.rfind('.'));  // nccl-tests leaves the function out
+    line.gpu = text_fact(rank.facts, "gpu_name");
+    if (line.gpu.empty()) line.gpu = "host memory";
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Call> calls(const Tool& tool, const Flags& flags, std::uint32_t ranks) {
+  const Operation operation = tool.operation;
+  std::vector<collective::Reduction> reductions = flags.reductions;
+  if (!collective::reduces(operation)) reductions.resize(1);
+  std::vector<std::uint32_t> roots{0};
+  if (collective::has_root(operation)) {
+    roots.clear();
+    for (std::uint32_t rank = 0; flags.root < 0 && rank < ranks; ++rank) roots.push_back(rank);
+    if (flags.root >= 0) roots.push_back(static_cast<std::uint32_t>(flags.root));
+  }
+  std::vector<Call> all;
+  for (const collective::DataType type : flags.types) {
+    for (const collective::Reduction reduction : reductions) {
+      for (const std::uint32_t root : roots) {
+        for (const std::uint64_t size : sizes(flags)) {
+          for (const bool in_place : {false, true}) {
+            all.push_back({.operation = operation,
+                           .type = type,
+                           .reduction = reduction,
+                           .root = root,
+                           .count = count_of(operation, type, size, ranks),
+                           .in_place = in_place});
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+CollJob to_job(const Tool& tool, const Flags& flags) {
+  CollJob job;
+  job.calls = [tool, flags](std::uint32_t ranks) { return calls(tool, flags, ranks); };
+  const bool one_by_one = flags.blocking != 0 || flags.per_iteration;
+  job.plan.batch = one_by_one ? 1 : batch_of(flags);
+  job.plan.iterations = (flags.iterations + job.plan.batch - 1) / job.plan.batch;
+  job.plan.warmup = (flags.warmup + job.plan.batch - 1) / job.plan.batch;
+  job.plan.check = flags.check > 0;
+  if (flags.timeout) job.plan.timeout = *flags.timeout;
+  job.backend = flags.backend;
+  job.nccl = flags.nccl;
+  job.config = {{"command", std::string(tool.name)},
+                {"iterations", flags.iterations},
+                {"warmup_iterations", flags.warmup},
+                {"blocking", std::uint64_t{flags.blocking}},
+                {"registration", std::string(collective::name(flags.nccl.registration))},
+                {"cuda_graph", flags.nccl.graph}};
+  return job;
+}
+
+report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const collective::Run& run) {
+  const auto ranks = static_cast<std::uint32_t>(std::max<std::size_t>(1, run.ranks.size()));
+  report::NcclTestsTable table;
+  table.version = RDMABENCH_VERSION;
+  table.library = version_code(text_fact(run.library, "library"));
+  table.program = tool.name;
+  table.threads = flags.threads;
+  table.gpus = flags.gpus;
+  table.min_bytes = flags.min_bytes;
+  table.max_bytes = flags.max_bytes;
+  table.step_is_factor = flags.step_factor > 1;
+  table.step = table.step_is_factor ? flags.step_factor : flags.step_bytes;
+  table.warmup = flags.warmup;
+  table.iterations = flags.iterations;
+  table.validation = flags.check;
+  table.graph = flags.graph_launches;
+  table.misaligned = flags.nccl.misalign;
+  table.ranks = ranks_of(run);
+  table.size = ranks;
+  std::uint64_t wrong = 0;
+  double sum = 0;
+  std::uint64_t summed = 0;
+  for (const Row& row : run.rows) {
+    wrong += row.results.wrong_elements;
+    const auto made = cell(row, flags, ranks);
+    if (made && made->bus_gb_per_s) {
+      sum += *made->bus_gb_per_s;
+      ++summed;
+    }
+    if (row.call.in_place && !table.rows.empty()) {
+      table.rows.back().in_place = made;
+      continue;
+    }
+    report::NcclTestsRow line;
+    line.size_bytes = row.size_bytes;
+    line.count = row.call.count;
+    line.type = type_name(row.call.type);
+    const bool named = collective::reduces(tool.operation) ||
+                       tool.operation == Operation::send_receive;  // as there
+    line.reduction = named ? collective::name(row.call.reduction) : "none";
+    line.root = collective::has_root(tool.operation) ? std::int64_t{row.call.root} : -1;
+    line.out_of_place = made;
+    table.rows.push_back(std::move(line));
+  }
+  // A type that this NCCL or GPU lacks has no row there either.
+  std::erase_if(table.rows,
+                [](const report::NcclTestsRow& row) { return !row.out_of_place && !row.in_place; });
+  table.out_of_bounds = wrong;
+  if (summed > 0) table.average_bus_gb_per_s = sum / static_cast<double>(summed);
+  return table;
+}
+
+}  // namespace rdmabench::tools::nccltests

@@ -1,0 +1,25 @@
+// nccl-tests' programs by name.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "rdmabench/collective/operation.h"
+
+namespace rdmabench::tools::nccltests {
+
+struct Tool {
+  std::string_view name;  ///< "all_reduce_perf"
+  collective::Operation operation;
+  std::string_view refused;  ///< why there is none here, and what to use; "" where there is
+};
+
+std::span<const Tool> tools();
+
+/// The program that measures this operation.
+const Tool& tool_of(collective::Operation operation);
+
+/// By the last part of a path, so that argv[0] will do; nullptr for any other word.
+const Tool* find_tool(std::string_view name);
+
+}  // namespace rdmabench::tools::nccltests
