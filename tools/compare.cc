@@ -128,7 +128,7 @@ int run(const CompareOptions& options) {
   return compare_sides(options);
 }
 
-constexpr const char* kFooter =
+constexpr const char* kCompareFooter =
     "Inputs are JSON documents of lat, bw or load; a directory stands for its *.json. One document "
     "is one\n"
     "launch, and the launch is the unit: fresh processes and connections, A and B in turn (A B B "
@@ -187,7 +187,7 @@ void add_settings(CLI::App& sub, CompareOptions& options) {
 void add_compare(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "compare", "Tell whether two sets of results differ, by more than matters");
-  sub->footer(kFooter);
+  sub->footer(kCompareFooter);
   auto options = std::make_shared<CompareOptions>();
   sub->add_option("PATHS", options->paths, "two files or directories, A and B; or see --baseline")
       ->type_name("");

@@ -102,7 +102,7 @@ int run(ProjectOptions options) {
   return 0;
 }
 
-constexpr const char* kFooter =
+constexpr const char* kProjectFooter =
     "FILES are JSON documents of 'lat' (send, write) and 'bw' over sizes, one launch each; "
     "directories stand for\n"
     "their *.json. The time of a message is read from the measured curve by straight lines between "
@@ -253,7 +253,7 @@ void add_price(CLI::App& sub, const char* flag, std::optional<double>& price, co
 void add_project(CLI::App& app, Command& command) {
   CLI::App* sub =
       app.add_subcommand("project", "Project measured curves onto the step time of a training job");
-  sub->footer(kFooter);
+  sub->footer(kProjectFooter);
   auto options = std::make_shared<ProjectOptions>();
   analysis::ProjectionOptions& projection = options->projection;
   sub->add_option("FILES", options->paths, "documents of the fabric, A")->type_name("")->required();

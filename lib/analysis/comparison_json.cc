@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "rdmabench-compare/1";
+constexpr const char* kCompareSchema = "rdmabench-compare/1";
 
 /// Words for programs; a table has its own.
 std::string word(Verdict verdict) {
@@ -93,7 +93,7 @@ Json to_object(const Family& family) {
 std::string to_json(const Comparison& comparison) {
   const Settings& settings = comparison.options.settings;
   Json json;
-  json["schema"] = kSchema;
+  json["schema"] = kCompareSchema;
   json["verdict"] = comparison.confounded() ? "CONFOUNDED" : word(comparison.verdict);
   json["as_they_stand"] = word(comparison.verdict);
   json["more_launches"] = or_null(comparison.more);

@@ -12,9 +12,9 @@
 namespace rdmabench::analysis {
 namespace {
 
-using Json = nlohmann::json;
+using ResultJson = nlohmann::json;
 
-constexpr const char* kSchema = "rdmabench/1";
+constexpr const char* kResultSchema = "rdmabench/1";
 constexpr const char* kRemedy =
     "Give what 'rdmabench lat', 'bw' or 'load' wrote with --format json.";
 
@@ -33,27 +33,27 @@ constexpr std::array kPercentiles{Key{"p50_ns", 50}, Key{"p90_ns", 90}, Key{"p99
 /// so.
 class Reader {
  public:
-  Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+  Reader(const ResultJson& json, std::string where) : json_(json), where_(std::move(where)) {
     if (!json.is_object()) refuse(where_, "no JSON object");
   }
 
-  const Json& at(const char* key) const {
+  const ResultJson& at(const char* key) const {
     const auto found = json_.find(key);
     if (found == json_.end()) refuse(where_, fmt::format("the key '{}' is missing", key));
     return *found;
   }
-  const Json& list(const char* key) const {
-    const Json& value = at(key);
+  const ResultJson& list(const char* key) const {
+    const ResultJson& value = at(key);
     if (!value.is_array()) refuse(where_, fmt::format("'{}' is no list", key));
     return value;
   }
   std::string text(const char* key) const {
-    const Json& value = at(key);
+    const ResultJson& value = at(key);
     if (!value.is_string()) refuse(where_, fmt::format("'{}' is no text", key));
     return value.get<std::string>();
   }
   std::uint64_t count(const char* key) const {
-    const Json& value = at(key);
+    const ResultJson& value = at(key);
     if (!value.is_number_unsigned()) {
       refuse(where_, fmt::format("'{}' is {}, no whole number", key, value.dump()));
     }
@@ -61,7 +61,7 @@ class Reader {
   }
   /// None for null, which stands for a metric without a value.
   std::optional<double> metric(const char* key) const {
-    const Json& value = at(key);
+    const ResultJson& value = at(key);
     if (value.is_null()) return std::nullopt;
     if (!value.is_number()) {
       refuse(where_, fmt::format("'{}' is {}, no number", key, value.dump()));
@@ -73,15 +73,15 @@ class Reader {
   }
 
  private:
-  const Json& json_;
+  const ResultJson& json_;
   std::string where_;
 };
 
-std::string fact_text(const Json& value) {
+std::string fact_text(const ResultJson& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-void add_facts(Launch& launch, const std::string& prefix, const Json& facts) {
+void add_facts(Launch& launch, const std::string& prefix, const ResultJson& facts) {
   if (!facts.is_object()) refuse(launch.source, fmt::format("'{}' is no object", prefix));
   for (const auto& [key, value] : facts.items()) {
     launch.facts[prefix + "." + key] = fact_text(value);
@@ -96,11 +96,11 @@ std::optional<double> seconds(const std::string& utc) {
   return static_cast<double>(timegm(&parts));
 }
 
-void read_environment(Launch& launch, const Json& environment) {
+void read_environment(Launch& launch, const ResultJson& environment) {
   std::string names[2];
   int side_index = 0;
   for (const char* side : {"client", "server"}) {
-    for (const Json& fact : Reader(environment, launch.source).list(side)) {
+    for (const ResultJson& fact : Reader(environment, launch.source).list(side)) {
       const Reader reader(fact, launch.source + ": a fact of the environment");
       const std::string name = reader.text("name");
       const std::string value = fact_text(reader.at("value"));
@@ -113,9 +113,9 @@ void read_environment(Launch& launch, const Json& environment) {
   launch.pair = names[0] + " " + names[1];
 }
 
-void read_counters(Launch& launch, const Json& counters) {
+void read_counters(Launch& launch, const ResultJson& counters) {
   for (const char* side : {"client", "server"}) {
-    for (const Json& counter : Reader(counters, launch.source).list(side)) {
+    for (const ResultJson& counter : Reader(counters, launch.source).list(side)) {
       const Reader reader(counter, launch.source + ": a counter");
       const std::string kind = reader.text("class");
       if (kind == "traffic" || kind == "other" || reader.at("change").is_null()) continue;
@@ -128,7 +128,7 @@ void read_latency(Row& row, const Reader& reader) {
   row.kind = reader.text("kind");
   row.facts["signal"] = reader.text("signal");
   std::set<std::string> unsupported;
-  for (const Json& key : reader.list("unsupported_percentiles")) {
+  for (const ResultJson& key : reader.list("unsupported_percentiles")) {
     if (key.is_string()) unsupported.insert(key.get<std::string>());
   }
   for (const Key& key : kPercentiles) {
@@ -138,7 +138,7 @@ void read_latency(Row& row, const Reader& reader) {
   }
 }
 
-Row read_row(const Json& json, const std::string& test, const std::string& where) {
+Row read_row(const ResultJson& json, const std::string& test, const std::string& where) {
   const Reader reader(json, where);
   Row row;
   row.operation = reader.text("operation");
@@ -157,19 +157,19 @@ Row read_row(const Json& json, const std::string& test, const std::string& where
   return row;
 }
 
-Launch read_launch(const Json& json, const std::string& source) {
+Launch read_launch(const ResultJson& json, const std::string& source) {
   const Reader reader(json, source);
   Launch launch;
   launch.source = source;
-  if (const std::string schema = reader.text("schema"); schema != kSchema) {
-    refuse(source, fmt::format("its schema is '{}', not '{}'", schema, kSchema));
+  if (const std::string schema = reader.text("schema"); schema != kResultSchema) {
+    refuse(source, fmt::format("its schema is '{}', not '{}'", schema, kResultSchema));
   }
   launch.test = reader.text("test");
   if (launch.test != "latency" && launch.test != "bandwidth" && launch.test != "load") {
     refuse(source, fmt::format("a test '{}' cannot be compared", launch.test));
   }
   launch.error = reader.optional_text("error");
-  for (const Json& one : reader.list("suspicions")) {
+  for (const ResultJson& one : reader.list("suspicions")) {
     launch.suspicions.push_back(Reader(one, source + ": a suspicion").text("code"));
   }
   read_environment(launch, reader.at("environment"));
@@ -180,12 +180,12 @@ Launch read_launch(const Json& json, const std::string& source) {
     launch.facts[fmt::format("resolved.{}", key)] = resolved.text(key);
   }
   add_facts(launch, "details", resolved.at("details"));
-  for (const Json& row : reader.list("results")) {
+  for (const ResultJson& row : reader.list("results")) {
     const std::string where = fmt::format("{}: result {}", source, launch.rows.size() + 1);
     launch.rows.push_back(read_row(row, launch.test, where));
   }
   if (launch.rows.empty() && !launch.error) refuse(source, "it holds no results");
-  launch.document = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  launch.document = json.dump(-1, ' ', false, ResultJson::error_handler_t::replace);
   return launch;
 }
 
@@ -215,15 +215,15 @@ Metric parse_metric(std::string_view text) {
 
 std::vector<Launch> read_launches(const std::string& text, const std::string& source) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) refuse(source, "it is empty");
-  Json json;
+  ResultJson json;
   try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
+    json = ResultJson::parse(text);
+  } catch (const ResultJson::exception& error) {
     refuse(source, fmt::format("no JSON: {}", error.what()));
   }
   if (!json.is_object() || !json.contains("documents")) return {read_launch(json, source)};
   std::vector<Launch> launches;
-  for (const Json& document : Reader(json, source).list("documents")) {
+  for (const ResultJson& document : Reader(json, source).list("documents")) {
     launches.push_back(read_launch(document, fmt::format("{}#{}", source, launches.size() + 1)));
   }
   if (launches.empty()) refuse(source, "it holds no documents");

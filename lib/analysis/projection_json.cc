@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "rdmabench-project/1";
+constexpr const char* kProjectSchema = "rdmabench-project/1";
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -64,7 +64,7 @@ Json to_object(const LinkSamples& samples) {
 std::string to_json(const Projection& projection) {
   const ProjectionOptions& options = projection.options;
   Json json;
-  json["schema"] = kSchema;
+  json["schema"] = kProjectSchema;
   json["operation"] = projection.a.operation;
   json["curve"] = name(projection.source);
   json["margin"] = options.settings.margin;

@@ -82,7 +82,7 @@ double quantile_at(const LinkSample& sample, double size_bytes, double links, do
   return Curve(std::move(points)).at(size_bytes);
 }
 
-void require(bool good, const char* name, double value, const char* remedy) {
+void require_of_job(bool good, const char* name, double value, const char* remedy) {
   if (!good) throw Error(Fault::usage, fmt::format("{} of {:g}", name, value), remedy);
 }
 
@@ -151,25 +151,28 @@ std::string_view name(Stragglers stragglers) noexcept {
 }
 
 void Job::check() const {
-  require(parameters >= 1 && parameters <= 1e15, "a parameter count", parameters,
-          "Give the model's, as --params 8B or --model llama-3-8b.");
-  require(bytes_per_element > 0 && bytes_per_element <= 16, "an element size", bytes_per_element,
-          "It is in bytes: 2 for bf16, 4 for fp32.");
-  require(tokens_per_gpu >= 1 && tokens_per_gpu <= 1e12, "tokens per GPU", tokens_per_gpu,
-          "They are at least 1.");
-  require(flops_per_gpu >= 1e6 && flops_per_gpu <= 1e21, "FLOP/s per GPU", flops_per_gpu,
-          "Write 989T for 989e12.");
-  require(mfu > 0 && mfu <= 1, "an MFU", mfu, "It lies between 0 and 100 %.");
-  require(flops_per_token > 0 && flops_per_token <= 100, "FLOP per token and parameter",
-          flops_per_token, "It is 6, or 8 with recomputation.");
-  require(whole(nodes, 1e6), "a number of nodes", nodes, "It is whole, 1 to 1000000.");
-  require(whole(gpus_per_node, 1024), "GPUs per node", gpus_per_node, "They are whole, 1 to 1024.");
-  require(whole(rails, 64), "a number of rails", rails, "It is whole, 1 to 64.");
-  require(bucket_bytes >= 1 && bucket_bytes <= 1e15, "a bucket", bucket_bytes, "It is in bytes.");
-  require(whole(layers, 1e5), "a number of layers", layers, "It is whole, at least 1.");
-  require(overlap >= 0 && overlap <= 1, "an overlap", overlap, "It lies between 0 and 100 %.");
-  require(bytes_per_s_in_node >= 0 && std::isfinite(bytes_per_s_in_node),
-          "a bandwidth within the node", bytes_per_s_in_node, "It is in bytes per second.");
+  require_of_job(parameters >= 1 && parameters <= 1e15, "a parameter count", parameters,
+                 "Give the model's, as --params 8B or --model llama-3-8b.");
+  require_of_job(bytes_per_element > 0 && bytes_per_element <= 16, "an element size",
+                 bytes_per_element, "It is in bytes: 2 for bf16, 4 for fp32.");
+  require_of_job(tokens_per_gpu >= 1 && tokens_per_gpu <= 1e12, "tokens per GPU", tokens_per_gpu,
+                 "They are at least 1.");
+  require_of_job(flops_per_gpu >= 1e6 && flops_per_gpu <= 1e21, "FLOP/s per GPU", flops_per_gpu,
+                 "Write 989T for 989e12.");
+  require_of_job(mfu > 0 && mfu <= 1, "an MFU", mfu, "It lies between 0 and 100 %.");
+  require_of_job(flops_per_token > 0 && flops_per_token <= 100, "FLOP per token and parameter",
+                 flops_per_token, "It is 6, or 8 with recomputation.");
+  require_of_job(whole(nodes, 1e6), "a number of nodes", nodes, "It is whole, 1 to 1000000.");
+  require_of_job(whole(gpus_per_node, 1024), "GPUs per node", gpus_per_node,
+                 "They are whole, 1 to 1024.");
+  require_of_job(whole(rails, 64), "a number of rails", rails, "It is whole, 1 to 64.");
+  require_of_job(bucket_bytes >= 1 && bucket_bytes <= 1e15, "a bucket", bucket_bytes,
+                 "It is in bytes.");
+  require_of_job(whole(layers, 1e5), "a number of layers", layers, "It is whole, at least 1.");
+  require_of_job(overlap >= 0 && overlap <= 1, "an overlap", overlap,
+                 "It lies between 0 and 100 %.");
+  require_of_job(bytes_per_s_in_node >= 0 && std::isfinite(bytes_per_s_in_node),
+                 "a bandwidth within the node", bytes_per_s_in_node, "It is in bytes per second.");
   if (parallel == Parallel::sharded && algorithm == Algorithm::tree) {
     throw Error(Fault::usage, "--algorithm tree with --parallel sharded",
                 "All-gather and reduce-scatter go round a ring.");

@@ -12,13 +12,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kShown = 60;  // characters of the peer's text in an error
+constexpr std::size_t kShownOfPeer = 60;  // characters of the peer's text in an error
 constexpr std::string_view kSameBuild = "Install the same rdmabench on both sides.";
 
 std::string shown(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return fmt::format("a list of {}", value.size());
-  return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace), kShown);
+  return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace), kShownOfPeer);
 }
 
 [[noreturn]] void throw_wrong(std::string_view key, const Json& value, const std::string& wanted) {
@@ -75,7 +75,7 @@ Json parse_object(std::string_view text, std::string_view what) {
   }
   throw Error(
       Fault::failed,
-      fmt::format("the '{}' message is not a JSON object: {}", what, printable(text, kShown)),
+      fmt::format("the '{}' message is not a JSON object: {}", what, printable(text, kShownOfPeer)),
       kSameBuild);
 }
 

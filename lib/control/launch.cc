@@ -14,7 +14,7 @@
 namespace rdmabench::control {
 namespace {
 
-constexpr std::size_t kShown = 60;  // characters of a variable's value in an error
+constexpr std::size_t kShownOfVariable = 60;  // characters of a variable's value in an error
 
 /// A launcher that tells each process its rank and the number of all by two variables.
 struct Launcher {
@@ -44,7 +44,7 @@ std::uint32_t parse_number(std::string_view text, std::string_view name, std::ui
   std::uint32_t number = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (fault != std::errc{} || end != text.data() + text.size() || number > max) {
-    throw Error(Fault::usage, fmt::format("{} is '{}'", name, printable(text, kShown)),
+    throw Error(Fault::usage, fmt::format("{} is '{}'", name, printable(text, kShownOfVariable)),
                 fmt::format("It has to be a whole number from 0 to {}.", max));
   }
   return number;
@@ -111,7 +111,7 @@ class Reader {
       const char* there = rank ? launcher.rank : launcher.size;
       throw Error(Fault::usage,
                   fmt::format("{} is set to '{}', but {} is not", there,
-                              printable(rank ? *rank : *size, kShown),
+                              printable(rank ? *rank : *size, kShownOfVariable),
                               rank ? launcher.size : launcher.rank),
                   fmt::format("{} sets both; set both or neither.", launcher.name));
     }
@@ -173,7 +173,8 @@ class Reader {
     const bool taken = environment_("TORCHELASTIC_USE_AGENT_STORE") == "True";
     const std::uint32_t ours = port + (taken ? 1 : 0);
     if (port == 0 || ours > 65535) {
-      throw Error(Fault::usage, fmt::format("MASTER_PORT is '{}'", printable(text, kShown)),
+      throw Error(Fault::usage,
+                  fmt::format("MASTER_PORT is '{}'", printable(text, kShownOfVariable)),
                   fmt::format("It has to be 1 to {}.", taken ? 65534 : 65535));
     }
     return static_cast<std::uint16_t>(ours);
@@ -204,7 +205,7 @@ Address parse_address(std::string_view text, std::string_view source) {
     host = {};  // of an IPv6 address without brackets the end cannot be told from a port
   }
   if (colon == std::string_view::npos || host.empty()) {
-    throw Error(Fault::usage, fmt::format("{} is '{}'", source, printable(text, kShown)),
+    throw Error(Fault::usage, fmt::format("{} is '{}'", source, printable(text, kShownOfVariable)),
                 "It has to be HOST:PORT or [IPV6]:PORT.");
   }
   const std::string_view port = text.substr(colon + 1);
@@ -232,7 +233,7 @@ std::string first_host(std::string_view nodes) {
   }
   if (host.empty() || (at < nodes.size() && nodes[at] != ',') || host.find(']') != host.npos) {
     throw Error(Fault::usage,
-                fmt::format("Slurm's list of nodes is '{}'", printable(nodes, kShown)),
+                fmt::format("Slurm's list of nodes is '{}'", printable(nodes, kShownOfVariable)),
                 "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
   }
   return host;

@@ -19,7 +19,7 @@ constexpr std::uint64_t kListener = 1;       // the key of the listener; connect
 constexpr std::size_t kMaxStrangers = 1024;  // connections beyond the ranks
 constexpr int kMaxAtOnce = 16;               // messages of one agent before it is another's turn
 constexpr auto kHelloLimit = std::chrono::seconds(5);
-constexpr auto kSendLimit = std::chrono::milliseconds(500);
+constexpr auto kAgentSendLimit = std::chrono::milliseconds(500);
 constexpr auto kSweep = std::chrono::seconds(1);
 constexpr auto kBeat = std::chrono::seconds(10);  // agents that wait for the others hear from us
 
@@ -87,7 +87,7 @@ void ControlAgents::take_seat(std::uint64_t key, Peer& peer, std::string_view te
   peer.member.node.rank = hello.rank;
   peer.member.node.host = control::printable(hello.host);
   peer.member.address = peer.channel.peer_ip();
-  peer.channel.send(MessageType::hello, plan_text(plan), Deadline::after(kSendLimit));
+  peer.channel.send(MessageType::hello, plan_text(plan), Deadline::after(kAgentSendLimit));
 }
 
 void ControlAgents::handle(std::uint64_t key, Peer& peer, const control::Message& message,
@@ -211,7 +211,7 @@ void ControlAgents::send(std::uint32_t rank, MessageType type, std::string_view 
   Peer* const peer = peer_of(rank);
   if (peer == nullptr) return;
   try {
-    peer->channel.send(type, payload, Deadline::after(kSendLimit));
+    peer->channel.send(type, payload, Deadline::after(kAgentSendLimit));
   } catch (const std::exception& error) {
     undelivered_.push_back({.rank = rank, .ended = true, .text = error.what()});
     peers_.erase(seats_[rank]);

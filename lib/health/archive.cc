@@ -18,7 +18,7 @@ namespace rdmabench::health {
 #if RDMABENCH_HAVE_ARCHIVE
 namespace {
 
-constexpr std::size_t kMostBytes = 64UL << 20;
+constexpr std::size_t kMostArchiveBytes = 64UL << 20;
 constexpr std::size_t kMostEntries = 200000;
 constexpr std::size_t kMostPath = 4096;
 constexpr std::size_t kBlock = 10240;
@@ -71,7 +71,7 @@ std::string read_data(archive* handle, const std::string& origin, std::size_t& t
     if (got == 0) return bytes;
     const auto size = static_cast<std::size_t>(got);
     total += size;
-    if (total > kMostBytes) refuse(origin, "it holds more than 64 MiB");
+    if (total > kMostArchiveBytes) refuse(origin, "it holds more than 64 MiB");
     if (bytes.size() < kMostFileBytes) bytes.append(block, 0, size);
   }
 }

@@ -11,7 +11,7 @@
 namespace rdmabench::health {
 namespace {
 
-constexpr std::size_t kMostBytes = 65536;
+constexpr std::size_t kMostSysfsBytes = 65536;
 
 }  // namespace
 
@@ -22,10 +22,10 @@ FileText read_file(const std::filesystem::path& path) {
     file.error = errno;
     return file;
   }
-  file.text.resize(kMostBytes);
+  file.text.resize(kMostSysfsBytes);
   std::size_t size = 0;
-  while (size < kMostBytes) {
-    const ssize_t got = read(descriptor, file.text.data() + size, kMostBytes - size);
+  while (size < kMostSysfsBytes) {
+    const ssize_t got = read(descriptor, file.text.data() + size, kMostSysfsBytes - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) file.error = errno;
     if (got <= 0) break;

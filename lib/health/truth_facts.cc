@@ -19,7 +19,7 @@ using report::Facts;
 
 constexpr std::size_t kMostFacts = 1024;
 constexpr std::size_t kMostThreads = 256;
-constexpr std::size_t kMostBytes = 1024;  // of a name or a text
+constexpr std::size_t kMostFactBytes = 1024;  // of a name or a text
 constexpr std::uint64_t kMostCpu = 65535;
 constexpr char kSeparator = '|';
 
@@ -99,7 +99,7 @@ double get_double(const Fact& fact) {
 
 const std::string& get_text(const Fact& fact) {
   const auto* const text = std::get_if<std::string>(&fact.value);
-  if (text == nullptr || text->size() > kMostBytes) refuse(fact, "It should be a short text.");
+  if (text == nullptr || text->size() > kMostFactBytes) refuse(fact, "It should be a short text.");
   return *text;
 }
 
@@ -188,7 +188,7 @@ report::Facts condition_facts(const RunTruth& truth) {
   }
   for (std::size_t i = 0; i < truth.threads.size(); ++i) add_thread(facts, i, truth.threads[i]);
   for (std::size_t i = 0; i < truth.notes.size(); ++i) {
-    facts.push_back({fmt::format("{}{}", kNote, i), truth.notes[i].substr(0, kMostBytes)});
+    facts.push_back({fmt::format("{}{}", kNote, i), truth.notes[i].substr(0, kMostFactBytes)});
   }
   return facts;
 }
@@ -207,7 +207,7 @@ RunTruth truth_from_facts(const report::Facts& facts) {
   }
   RunTruth truth;
   for (const Fact& fact : facts) {
-    if (fact.name.size() > kMostBytes) refuse(fact, "Its name is too long.");
+    if (fact.name.size() > kMostFactBytes) refuse(fact, "Its name is too long.");
     if (fact.name.starts_with(kChange) && fact.name.find(kSeparator) != std::string::npos) {
       truth.counters.push_back(counter_from(fact));
     } else if (!take_thread(fact, truth.threads)) {

@@ -84,11 +84,6 @@ Json parse_value(std::string_view text, const std::string& source, std::size_t f
   }
 }
 
-bool is_list_of_objects(const Json& json) {
-  return json.is_array() &&
-         std::all_of(json.begin(), json.end(), [](const Json& item) { return item.is_object(); });
-}
-
 /// What all parts of one file go through.
 class Parser {
  public:

@@ -10,7 +10,7 @@
 namespace rdmabench::report {
 namespace {
 
-constexpr std::string_view kLineEnd = "\r\n";
+constexpr std::string_view kRowEnd = "\r\n";
 
 /// Labels and values by their keys. Of a key that is not here nothing is written: new columns come
 /// at the end, so that a script which counts them goes on working.
@@ -114,7 +114,7 @@ void append(std::string& text, const Cells& cells) {
     if (i != 0) text += ',';
     text += quoted(cells[i]);
   }
-  text += kLineEnd;
+  text += kRowEnd;
 }
 
 Cells cells_of(const Document& document, std::string_view kind) {
@@ -145,7 +145,7 @@ void append_judgements(std::string& text, const Document& document) {
 }  // namespace
 
 std::string to_csv(std::span<const Document> documents) {
-  std::string text = fmt::format("{}{}", fmt::join(kColumns, ","), kLineEnd);
+  std::string text = fmt::format("{}{}", fmt::join(kColumns, ","), kRowEnd);
   for (const Document& document : documents) {
     for_each_measured(document, [&](const Measured& measured) {
       Cells cells = cells_of(document, measured.kind);

@@ -1,23 +1,22 @@
 #include "fabric_stream.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <cmath>
 #include <limits>
 
 namespace rdmabench::report {
+
+bool is_list_of_objects(const nlohmann::ordered_json& json) {
+  return json.is_array() &&
+         std::all_of(json.begin(), json.end(), [](const auto& item) { return item.is_object(); });
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
 using Refuse = FabricStream::Refuse;
-
-bool is_list_of_objects(const Json& json) {
-  if (!json.is_array()) return false;
-  for (const Json& item : json) {
-    if (!item.is_object()) return false;
-  }
-  return true;
-}
 
 template <class Unsigned>
 Unsigned whole(const Json& record, const char* key, const Refuse& refuse) {

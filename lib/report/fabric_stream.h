@@ -10,6 +10,9 @@
 
 namespace rdmabench::report {
 
+/// What a list of records must be.
+bool is_list_of_objects(const nlohmann::ordered_json& json);
+
 /// Feeds on the records of one file in their order. A plan begins a document. The same plan again
 /// is another attempt at the same run: what it measures takes the place of what was there, and only
 /// its own losses and its own verdict count.

@@ -25,10 +25,6 @@ std::string rule() {
   return std::string(kLineWidth, '-') + '\n';
 }
 
-std::string_view on_off(bool value) {
-  return value ? "ON" : "OFF";
-}
-
 /// As printf's %#0*x: a zero has no 0x.
 std::string hexadecimal(std::uint64_t value, int width) {
   return value == 0 ? fmt::format("{:0{}}", 0, width) : fmt::format("{:#0{}x}", value, width);

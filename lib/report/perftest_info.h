@@ -28,6 +28,11 @@ class FactReader {
   const Report& report_;
 };
 
+/// As perftest writes a switch.
+constexpr std::string_view on_off(bool value) {
+  return value ? "ON" : "OFF";
+}
+
 struct PerftestInfo {
   std::vector<std::string> test;  ///< words of the title: "RDMA_Write", "Bidirectional", "BW"
   bool bandwidth = false;

@@ -12,10 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view on_off(bool value) {
-  return value ? "ON" : "OFF";
-}
-
 Json test_info(const PerftestInfo& info) {
   std::string test = fmt::format("{}_Test", fmt::join(info.test, "_"));
   for (char& c : test) {

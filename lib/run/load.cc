@@ -4,6 +4,7 @@
 #include <span>
 
 #include "measurement.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
 
 namespace rdmabench::run {
@@ -18,7 +19,6 @@ constexpr std::array kLoads{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load on one link
 constexpr std::uint64_t kFewestMessages = 200;
 constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at one load
-constexpr double kNsPerSecond = 1e9;
 
 // Latency has taken off where the median is twice that of the lightest load, or where the rate is
 // no longer kept.

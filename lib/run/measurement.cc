@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "rdmabench/base/deadline.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
 #include "rdmabench/measure/statistics.h"
 
@@ -95,8 +96,6 @@ class LatencySink {
   std::uint64_t succeeded_ = 0;
   measure::LatencyRecorder recorder_;
 };
-
-constexpr double kNsPerSecond = 1e9;
 
 /// Messages that may be outstanding over all queue pairs.
 std::uint64_t depth_of(Session& session) {

@@ -1,4 +1,5 @@
 #include "rdmabench/run/registration_cost.h"
+#include "rdmabench/base/units.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,6 @@ using measure::RawClock;
 using measure::Ticks;
 
 constexpr std::uint64_t kMostWarmup = 10;
-constexpr double kNsPerSecond = 1e9;
 
 /// The first device that `text` means.
 std::string find_device(std::string_view text) {

@@ -9,6 +9,7 @@
 
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/run/epoch_text.h"
 
 namespace rdmabench::run {
@@ -24,7 +25,7 @@ namespace {
 /// The schedule of a rate, in this side's own ticks.
 std::uint64_t gap_of(double messages_per_s, double ns_per_tick) {
   if (messages_per_s <= 0) return 0;
-  constexpr double kNsPerSecond = 1e9, kQ16 = 65536;
+  constexpr double kQ16 = 65536;
   const double ticks = kNsPerSecond / messages_per_s / ns_per_tick;
   return static_cast<std::uint64_t>(std::clamp(ticks * kQ16, 1.0, 1e18));
 }

@@ -11,7 +11,7 @@ constexpr std::string_view kNoGpu =
 constexpr std::string_view kCuda =
     "Use 'rdmabench lat' or 'bw' with --memory cuda:N, and --gpu-mapping for the way.";
 
-constexpr Flag kFlags[] = {
+constexpr Flag kMemoryFlags[] = {
     {'\0', "use_hugepages", "", kAll, Release::both, Take::mapped, "--memory huge", "guest",
      [](Flags& f, const Given& /*g*/) { f.huge_pages = true; }},
     {'\0', "mmap", "file", kAll, Release::both, Take::mapped, "--memory file:PATH", "guest",
@@ -75,7 +75,7 @@ constexpr Flag kFlags[] = {
 }  // namespace
 
 std::span<const Flag> memory_flags() {
-  return kFlags;
+  return kMemoryFlags;
 }
 
 }  // namespace rdmabench::tools::perftest

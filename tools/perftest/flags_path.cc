@@ -15,7 +15,7 @@ void set_link(Flags& flags, const Given& given) {
   flags.notes.push_back("--force-link is not needed: the port tells what its link is");
 }
 
-constexpr Flag kFlags[] = {
+constexpr Flag kPathFlags[] = {
     {'p', "port", "number", kAll, Release::both, Take::mapped, "--port", "guest",
      [](Flags& f, const Given& g) { f.port = whole_as<std::uint16_t>(g, 1, 65535); }},
     {'d', "ib-dev", "name", kAll, Release::both, Take::mapped, "--device", "guest",
@@ -71,7 +71,7 @@ constexpr Flag kFlags[] = {
 }  // namespace
 
 std::span<const Flag> path_flags() {
-  return kFlags;
+  return kPathFlags;
 }
 
 }  // namespace rdmabench::tools::perftest

@@ -33,7 +33,7 @@ constexpr std::string_view kNoSamples =
     "Use 'rdmabench lat HOST --format json': it has the percentiles up to p99.99 over all samples, "
     "which are not kept one by one.";
 
-constexpr Flag kFlags[] = {
+constexpr Flag kReportFlags[] = {
     {'\0', "report_gbits", "", kAll, Release::both, Take::mapped, "Gb/s (10^9) and not MiB/s",
      "guest", [](Flags& f, const Given& /*g*/) { f.gigabits = true; }},
     {'\0', "output", "what", kAll, Release::both, Take::mapped,
@@ -80,7 +80,7 @@ constexpr Flag kFlags[] = {
 }  // namespace
 
 std::span<const Flag> report_flags() {
-  return kFlags;
+  return kReportFlags;
 }
 
 }  // namespace rdmabench::tools::perftest

@@ -13,7 +13,7 @@ constexpr std::string_view kNoStreams =
 constexpr std::string_view kNoTuning =
     "Leave it out: what only one vendor's queue pairs or regions can be told is not offered here.";
 
-constexpr Flag kFlags[] = {
+constexpr Flag kSpecialFlags[] = {
     {'B', "source_mac", "address", kAll, Release::both, Take::refused, kNoFrames, "unit", nullptr},
     {'E', "dest_mac", "address", kAll, Release::both, Take::refused, kNoFrames, "unit", nullptr},
     {'J', "dest_ip", "address", kAll, Release::both, Take::refused, kNoFrames, "unit", nullptr},
@@ -71,7 +71,7 @@ constexpr Flag kFlags[] = {
 }  // namespace
 
 std::span<const Flag> special_flags() {
-  return kFlags;
+  return kSpecialFlags;
 }
 
 }  // namespace rdmabench::tools::perftest

@@ -70,7 +70,7 @@ void set_rate_limit_type(Flags& /*flags*/, const Given& given) {
   }
 }
 
-constexpr Flag kFlags[] = {
+constexpr Flag kTrafficFlags[] = {
     {'s', "size", "bytes", kAll, Release::both, Take::mapped, "--size; 3G is 3 GiB, not 3", "guest",
      [](Flags& f, const Given& g) { f.size = bytes(g); }},
     {'a', "all", "", kSend | kWrite | kRead, Release::both, Take::mapped,
@@ -174,7 +174,7 @@ constexpr Flag kFlags[] = {
 }  // namespace
 
 std::span<const Flag> traffic_flags() {
-  return kFlags;
+  return kTrafficFlags;
 }
 
 }  // namespace rdmabench::tools::perftest

@@ -9,6 +9,8 @@
 
 namespace rdmabench {
 
+inline constexpr double kNsPerSecond = 1e9;
+
 /// "8", "64K", "4KiB", "1M", "1G": bytes, by powers of 1024.
 /// Throws Error(usage) that names the text and the nearest right form: "3Q", "-1", "", "99999999G".
 std::uint64_t parse_size(std::string_view text);

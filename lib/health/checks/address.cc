@@ -247,7 +247,7 @@ void manager_tos(Probe& probe, const RdmaPort& port) {
   if (tos) probe.compare("tos", std::to_string(*tos));
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kAddressChecks = std::to_array<Check>({
     {{"address.gid", "The port has a GID", "P/gids/0", "FAIL if it is zero",
       "InfiniBand: the subnet manager sets it. RoCE: bring the network device up.",
       "sysfs-class-infiniband"},
@@ -307,7 +307,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> address_checks() {
-  return kChecks;
+  return kAddressChecks;
 }
 
 }  // namespace rdmabench::health

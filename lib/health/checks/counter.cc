@@ -180,7 +180,7 @@ constexpr std::string_view kBadLink =
     "The link is bad: clean or reseat the transceiver, then change the cable.";
 constexpr std::string_view kThresholds = "rdma-core etc/error_thresholds; sysfs-class-infiniband";
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kCounterChecks = std::to_array<Check>({
     {{"counter.symbol_error", "Symbol errors", "P/counters/symbol_error, proc/uptime",
       "WARN above 10 a day", kBadLink, kThresholds},
      symbol_error},
@@ -255,7 +255,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> counter_checks() {
-  return kChecks;
+  return kCounterChecks;
 }
 
 }  // namespace rdmabench::health

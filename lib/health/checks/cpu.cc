@@ -163,7 +163,7 @@ void microcode(Probe& probe) {
   probe.skip(std::string(kNothingToCompare));
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kCpuChecks = std::to_array<Check>({
     {{"cpu.governor", "Frequency governor", "sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
       "WARN unless performance on all", "cpupower frequency-set -g performance.", "mlnx_tune; OCI",
       true},
@@ -211,7 +211,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> cpu_checks() {
-  return kChecks;
+  return kCpuChecks;
 }
 
 }  // namespace rdmabench::health

@@ -8,7 +8,7 @@
 namespace rdmabench::health {
 namespace {
 
-void count(Probe& probe) {
+void device_count(Probe& probe) {
   const std::size_t devices = probe.node().devices.size();
   probe.compare("devices", std::to_string(devices), Status::fail);
   const Expectation* const wanted = probe.expectation("devices");
@@ -170,12 +170,12 @@ void mixed(Probe& probe) {
   probe.judge_by(kinds.size() == 1, Status::warn);
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kDeviceChecks = std::to_array<Check>({
     {{"device.count", "Number of RDMA devices", "sys/class/infiniband",
       "FAIL with fewer than expected, WARN with more",
       "Look for the missing device with lspci; load its driver, reseat it, or hand it to the container.",
       "facebookresearch/gcm check_hca", true},
-     count},
+     device_count},
     {{"device.registered", "Every RDMA function is an RDMA device",
       "sys/bus/pci/devices/*/{class,vendor,device,infiniband}",
       "FAIL if an InfiniBand or EFA function has no RDMA device",
@@ -227,7 +227,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> device_checks() {
-  return kChecks;
+  return kDeviceChecks;
 }
 
 }  // namespace rdmabench::health

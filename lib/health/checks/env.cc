@@ -177,7 +177,7 @@ void fork_safe(Probe& probe) {
 constexpr std::string_view kReads = "environment";
 constexpr std::string_view kNccl = "NCCL environment variables";
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kEnvChecks = std::to_array<Check>({
     {{"env.nccl_ib_disable", "NCCL_IB_DISABLE", kReads, "WARN if set on a node with RDMA devices",
       "unset NCCL_IB_DISABLE: it turns RoCE off too.", kNccl, true},
      ib_disable},
@@ -225,7 +225,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> env_checks() {
-  return kChecks;
+  return kEnvChecks;
 }
 
 }  // namespace rdmabench::health

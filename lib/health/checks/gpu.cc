@@ -7,7 +7,7 @@
 namespace rdmabench::health {
 namespace {
 
-void count(Probe& probe) {
+void gpu_count(Probe& probe) {
   const std::size_t gpus = probe.node().gpus.size();
   probe.compare("gpus", std::to_string(gpus), Status::fail);
 }
@@ -170,12 +170,12 @@ void numa_node(Probe& probe, const Gpu& gpu) {
   probe.judge_by(*node >= 0, Status::fail);
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kGpuChecks = std::to_array<Check>({
     {{"gpu.count", "Number of GPUs", "sys/bus/pci/devices/*/{class,vendor}",
       "FAIL if not the expected number",
       "Look for the missing one with lspci and in the kernel's log; restart the node or have it repaired.",
       "PCI Code and ID Assignment, classes 03h and 12h", true},
-     count},
+     gpu_count},
     {{"gpu.driver", "The GPU has its driver", "D/driver",
       "FAIL without one, or another than nvidia", "Load the vendor's driver; forbid nouveau.",
       "AWS awsome-distributed-training"},
@@ -216,7 +216,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> gpu_checks() {
-  return kChecks;
+  return kGpuChecks;
 }
 
 }  // namespace rdmabench::health

@@ -164,7 +164,7 @@ void ats(Probe& probe, const RdmaDevice& device) {
 constexpr std::string_view kPassThrough =
     "Start the kernel with iommu=pt (with intel_iommu=on or amd_iommu=on where it is wanted).";
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kIommuChecks = std::to_array<Check>({
     {{"iommu.device", "Translation of the RDMA device's addresses",
       "D/iommu_group, sys/kernel/iommu_groups/*/type",
       "WARN if translated; SKIP in a virtual machine", kPassThrough,
@@ -196,7 +196,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> iommu_checks() {
-  return kChecks;
+  return kIommuChecks;
 }
 
 }  // namespace rdmabench::health

@@ -124,7 +124,7 @@ void mappings(Probe& probe) {
   at_least(probe, "proc/sys/vm/max_map_count", 65530);
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kLimitChecks = std::to_array<Check>({
     {{"limit.memlock", "Locked memory, soft limit", "proc/self/limits, proc/self/status (CapEff)",
       "WARN below 16 GiB or what is expected, FAIL below 1 GiB with an RDMA device; CAP_IPC_LOCK lifts it",
       "memlock unlimited in /etc/security/limits.d, and LimitMEMLOCK=infinity for slurmd or the container's runtime.",
@@ -160,7 +160,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> limit_checks() {
-  return kChecks;
+  return kLimitChecks;
 }
 
 }  // namespace rdmabench::health

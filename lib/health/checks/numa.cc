@@ -121,7 +121,7 @@ void memory(Probe& probe) {
   probe.judge_by(static_cast<double>(least) >= 0.75 * static_cast<double>(most), Status::warn);
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kNumaChecks = std::to_array<Check>({
     {{"numa.device_node", "The device's NUMA node is known",
       "D/numa_node, sys/devices/system/node/online", "several NUMA nodes: FAIL if it is -1",
       "Look for the setting in the BIOS; update it.", "Azure NHC; sysfs-bus-pci"},
@@ -159,7 +159,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> numa_checks() {
-  return kChecks;
+  return kNumaChecks;
 }
 
 }  // namespace rdmabench::health

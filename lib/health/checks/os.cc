@@ -109,7 +109,7 @@ void overcommit(Probe& probe) {
   probe.judge_by(*value == "0" || *value == "1", Status::warn);
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kOsChecks = std::to_array<Check>({
     {{"os.irq_affinity", "Interrupts near the device",
       "D/{msi_irqs,local_cpulist}, proc/irq/*/effective_affinity_list",
       "WARN if one goes to a CPU of another NUMA node",
@@ -146,7 +146,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> os_checks() {
-  return kChecks;
+  return kOsChecks;
 }
 
 }  // namespace rdmabench::health

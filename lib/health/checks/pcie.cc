@@ -300,7 +300,7 @@ void aspm(Probe& probe, const RdmaDevice& device) {
 constexpr std::string_view kReseat =
     "Reseat the card or move it to another slot; look at the slot's width and speed in the BIOS.";
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kPcieChecks = std::to_array<Check>({
     {{"pcie.width", "Width of the link", "D/{current,max}_link_width, and of the bridge above",
       "FAIL below what card and slot could do", kReseat,
       "facebookresearch/gcm check_pci; sysfs-bus-pci"},
@@ -367,7 +367,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> pcie_checks() {
-  return kChecks;
+  return kPcieChecks;
 }
 
 }  // namespace rdmabench::health

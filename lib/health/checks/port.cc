@@ -205,7 +205,7 @@ void pkey(Probe& probe, const RdmaPort& port) {
   probe.judge_by(full, Status::warn);
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kPortChecks = std::to_array<Check>({
     {{"port.state", "Logical state", "P/state", "FAIL unless ACTIVE; WARN in INIT and ARMED",
       "Bring the link up: cable and switch port; on RoCE the network device.",
       "facebookresearch/gcm check_iblink; sysfs-class-infiniband"},
@@ -259,7 +259,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> port_checks() {
-  return kChecks;
+  return kPortChecks;
 }
 
 }  // namespace rdmabench::health

@@ -101,7 +101,7 @@ void reaction(Probe& probe, const RdmaPort& port) {
   congestion(probe, port, "roce_rp");
 }
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kQosChecks = std::to_array<Check>({
     {{"qos.trust", "What the port goes by to tell priorities", "N/qos/trust",
       "RoCE: WARN unless dscp, or the expected one", "mlnx_qos -i IF --trust dscp.",
       "mlnx-tools mlnx_qos", true},
@@ -123,7 +123,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> qos_checks() {
-  return kChecks;
+  return kQosChecks;
 }
 
 }  // namespace rdmabench::health

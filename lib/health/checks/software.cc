@@ -116,7 +116,7 @@ void duplicate(Probe& probe) {
 
 constexpr std::string_view kAlike = "Bring all nodes to one release.";
 
-constexpr std::array kChecks = std::to_array<Check>({
+constexpr std::array kSoftwareChecks = std::to_array<Check>({
     {{"software.modules", "Kernel modules", "sys/module/*",
       "WARN if one of the driver's is not there",
       "modprobe what is missing, and name it in /etc/modules-load.d.",
@@ -155,7 +155,7 @@ constexpr std::array kChecks = std::to_array<Check>({
 }  // namespace
 
 std::span<const Check> software_checks() {
-  return kChecks;
+  return kSoftwareChecks;
 }
 
 }  // namespace rdmabench::health

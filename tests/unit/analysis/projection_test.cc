@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const std::vector<Launch>& launches, const std::string& operation = "") {
+std::string refusal_of(const std::vector<Launch>& launches, const std::string& operation = "") {
   try {
     collect_link(launches, operation);
   } catch (const Error& error) {
@@ -71,22 +71,22 @@ TEST(CollectLink, LeavesOutSizesThatNotEveryLaunchHas) {
 }
 
 TEST(CollectLink, RefusesWhatIsNoCurve) {
-  EXPECT_THAT(refusal({launch_of(bandwidth_report({{64, 1e9}})),
-                       launch_of(bandwidth_report({{128, 1e9}}))}),
+  EXPECT_THAT(refusal_of({launch_of(bandwidth_report({{64, 1e9}})),
+                          launch_of(bandwidth_report({{128, 1e9}}))}),
               HasSubstr("no size in common"));
-  EXPECT_THAT(refusal({launch_of(bandwidth_report({{64, 0}}))}), HasSubstr("no value"));
-  EXPECT_THAT(refusal({}), HasSubstr("no curve"));
-  EXPECT_THAT(refusal({launch_of(bandwidth_report({{64, 1e9}}))}, "read"),
+  EXPECT_THAT(refusal_of({launch_of(bandwidth_report({{64, 0}}))}), HasSubstr("no value"));
+  EXPECT_THAT(refusal_of({}), HasSubstr("no curve"));
+  EXPECT_THAT(refusal_of({launch_of(bandwidth_report({{64, 1e9}}))}, "read"),
               HasSubstr("no curve of 'read'"));
   report::Report both = bandwidth_report({{64, 1e9}});
   std::get<std::vector<report::BandwidthResult>>(both.results)[0].direction = "both_ways";
-  EXPECT_THAT(refusal({launch_of(both)}), HasSubstr("no curve"));
+  EXPECT_THAT(refusal_of({launch_of(both)}), HasSubstr("no curve"));
   report::Report failed = bandwidth_report({{64, 1e9}});
   failed.error = "peer gone";
-  EXPECT_THAT(refusal({launch_of(failed)}), HasSubstr("ended early: peer gone"));
+  EXPECT_THAT(refusal_of({launch_of(failed)}), HasSubstr("ended early: peer gone"));
   report::Report other = bandwidth_report({{64, 1e9}});
   std::get<std::vector<report::BandwidthResult>>(other.results)[0].operation = "send";
-  EXPECT_THAT(refusal({launch_of(bandwidth_report({{64, 1e9}})), launch_of(other)}),
+  EXPECT_THAT(refusal_of({launch_of(bandwidth_report({{64, 1e9}})), launch_of(other)}),
               HasSubstr("send, write"));
 }
 

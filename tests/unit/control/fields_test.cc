@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string complaint(auto&& call) {
+std::string failure_of(auto&& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -32,14 +32,14 @@ nlohmann::json message(std::string_view text) {
 
 TEST(ParseObject, NamesTheMessageThatIsNoObject) {
   for (const char* text : {"", "nonsense", "[1]", "3", "{\"a\":1", "{} {}", "{\"a\":\"\xff\"}"}) {
-    EXPECT_THAT(complaint([&] { message(text); }),
+    EXPECT_THAT(failure_of([&] { message(text); }),
                 StartsWith("the 'request' message is not a JSON object: "))
         << text;
   }
 }
 
 TEST(ParseObject, ShowsTheTextCutShortAndHarmless) {
-  const std::string text = complaint([] { message("\x1b[31m\n" + std::string(1 << 20, 'x')); });
+  const std::string text = failure_of([] { message("\x1b[31m\n" + std::string(1 << 20, 'x')); });
   EXPECT_THAT(text, HasSubstr(": ?[31m?xxx"));
   EXPECT_LT(text.size(), 250U);
 }
@@ -49,7 +49,7 @@ TEST(ParseObject, RefusesDeepNesting) {
     return "{\"a\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
   };
   EXPECT_NO_THROW(message(nested(kMaxNesting)));
-  EXPECT_THAT(complaint([&] { message(nested(kMaxNesting + 1)); }),
+  EXPECT_THAT(failure_of([&] { message(nested(kMaxNesting + 1)); }),
               HasSubstr("nests more than 16 deep"));
   EXPECT_THROW(message(std::string(1 << 20, '[')), Error);
 }
@@ -67,7 +67,7 @@ TEST(GetUint, NamesFieldValueAndBounds) {
       R"({"zero":0,"big":65537,"huge":18446744073709551616,"minus":-1,"real":8.0,"text":"8",
           "no":null})");
   const auto why = [&](const char* key) {
-    return complaint([&] { get_uint<std::uint32_t>(object, key, 1, 65536); });
+    return failure_of([&] { get_uint<std::uint32_t>(object, key, 1, 65536); });
   };
   EXPECT_EQ(why("zero"),
             "the field 'zero' of the message is 0, not a whole number from 1 to 65536. Install the "
@@ -80,7 +80,7 @@ TEST(GetUint, NamesFieldValueAndBounds) {
   EXPECT_THAT(why("no"), HasSubstr("is null, not"));
   EXPECT_THAT(why("none"),
               HasSubstr("has no field 'none', which is a whole number from 1 to 65536"));
-  EXPECT_THAT(complaint([] { get_uint(nlohmann::json(3), "none", 1, 2); }), HasSubstr("no field"));
+  EXPECT_THAT(failure_of([] { get_uint(nlohmann::json(3), "none", 1, 2); }), HasSubstr("no field"));
 }
 
 TEST(GetInt, TakesBothSignsUpToTheEnds) {
@@ -90,45 +90,45 @@ TEST(GetInt, TakesBothSignsUpToTheEnds) {
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(get_int(object, "least", kMin, kMax), kMin);
   EXPECT_EQ(get_int(object, "most", kMin, kMax), kMax);
-  EXPECT_THAT(complaint([&] { get_int(object, "over", kMin, kMax); }),
+  EXPECT_THAT(failure_of([&] { get_int(object, "over", kMin, kMax); }),
               HasSubstr("is 9223372036854775808, not"));
-  EXPECT_THAT(complaint([&] { get_int(object, "most", -1, 5); }), HasSubstr("from -1 to 5"));
-  EXPECT_THAT(complaint([&] { get_int(object, "most", -5, -1); }), HasSubstr("from -5 to -1"));
-  EXPECT_THAT(complaint([&] { get_int(object, "least", -1, 5); }), HasSubstr("from -1 to 5"));
+  EXPECT_THAT(failure_of([&] { get_int(object, "most", -1, 5); }), HasSubstr("from -1 to 5"));
+  EXPECT_THAT(failure_of([&] { get_int(object, "most", -5, -1); }), HasSubstr("from -5 to -1"));
+  EXPECT_THAT(failure_of([&] { get_int(object, "least", -1, 5); }), HasSubstr("from -1 to 5"));
 }
 
 TEST(GetDouble, TakesWholeNumbersAndKeepsItsBounds) {
   const auto object = message(R"({"a":2,"b":0.5,"c":true})");
   EXPECT_EQ(get_double(object, "a", 0, 2), 2.0);
   EXPECT_EQ(get_double(object, "b", 0, 1), 0.5);
-  EXPECT_THAT(complaint([&] { get_double(object, "b", 1, 2); }), HasSubstr("is 0.5, not"));
-  EXPECT_THAT(complaint([&] { get_double(object, "c", 0, 2); }), HasSubstr("is true, not"));
+  EXPECT_THAT(failure_of([&] { get_double(object, "b", 1, 2); }), HasSubstr("is 0.5, not"));
+  EXPECT_THAT(failure_of([&] { get_double(object, "c", 0, 2); }), HasSubstr("is true, not"));
 }
 
 TEST(GetBool, TakesNoNumber) {
   const auto object = message(R"({"a":true,"b":1})");
   EXPECT_TRUE(get_bool(object, "a"));
-  EXPECT_THAT(complaint([&] { get_bool(object, "b"); }), HasSubstr("is 1, not true or false"));
+  EXPECT_THAT(failure_of([&] { get_bool(object, "b"); }), HasSubstr("is 1, not true or false"));
 }
 
 TEST(GetString, IsBoundedInBytes) {
   const auto object = message(R"({"name":"rxe0","number":1,"odd":"\u001b\u00e9"})");
   EXPECT_EQ(get_string(object, "name", 4), "rxe0");
-  EXPECT_THAT(complaint([&] { get_string(object, "name", 3); }),
+  EXPECT_THAT(failure_of([&] { get_string(object, "name", 3); }),
               HasSubstr("is \"rxe0\", not a text of at most 3 bytes"));
-  EXPECT_THAT(complaint([&] { get_string(object, "number", 3); }), HasSubstr("is 1, not a text"));
-  EXPECT_THAT(complaint([&] { get_string(object, "odd", 2); }), HasSubstr(R"("\u001b\u00e9")"));
+  EXPECT_THAT(failure_of([&] { get_string(object, "number", 3); }), HasSubstr("is 1, not a text"));
+  EXPECT_THAT(failure_of([&] { get_string(object, "odd", 2); }), HasSubstr(R"("\u001b\u00e9")"));
 }
 
 TEST(GetUintList, IsBoundedInCountAndEachItem) {
   const auto object = message(R"({"sizes":[8,64,4096],"bad":[8,0],"mixed":[8,"x"],"one":8})");
   EXPECT_THAT(get_uint_list(object, "sizes", 3, 1, 4096), ElementsAre(8, 64, 4096));
-  EXPECT_THAT(complaint([&] { get_uint_list(object, "sizes", 2, 1, 4096); }),
+  EXPECT_THAT(failure_of([&] { get_uint_list(object, "sizes", 2, 1, 4096); }),
               HasSubstr("is a list of 3, not a list of at most 2"));
-  EXPECT_THAT(complaint([&] { get_uint_list(object, "bad", 3, 1, 9); }),
+  EXPECT_THAT(failure_of([&] { get_uint_list(object, "bad", 3, 1, 9); }),
               HasSubstr("the field 'bad[1]' of the message is 0, not"));
-  EXPECT_THAT(complaint([&] { get_uint_list(object, "mixed", 3, 1, 9); }), HasSubstr("mixed[1]"));
-  EXPECT_THAT(complaint([&] { get_uint_list(object, "one", 3, 1, 9); }),
+  EXPECT_THAT(failure_of([&] { get_uint_list(object, "mixed", 3, 1, 9); }), HasSubstr("mixed[1]"));
+  EXPECT_THAT(failure_of([&] { get_uint_list(object, "one", 3, 1, 9); }),
               HasSubstr("is 8, not a list"));
 }
 
@@ -136,7 +136,7 @@ TEST(GetObject, TakesNothingElse) {
   const auto object = message(R"({"inner":{"a":1},"list":[]})");
   EXPECT_EQ(get_uint(get_object(object, "inner"), "a", 0, 1), 1U);
   EXPECT_EQ(get_list(object, "list", 0).size(), 0U);
-  EXPECT_THAT(complaint([&] { get_object(object, "list"); }),
+  EXPECT_THAT(failure_of([&] { get_object(object, "list"); }),
               HasSubstr("is a list of 0, not an object"));
 }
 

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kPageBytes = 4096;
 
 TEST(NumaNodes, AreTheKernelsList) {
   const Folder root;
@@ -43,7 +43,7 @@ TEST(NodeNear, IsTheDevicesOrItsNetworkDevices) {
 }
 
 TEST(NodePages, AreCountedWhereTheyAre) {
-  const Buffer buffer(10 * kPage);
+  const Buffer buffer(10 * kPageBytes);
   const std::vector<NodePages> places = buffer.nodes();
   std::uint64_t pages = 0;
   for (const NodePages& place : places) {
@@ -61,7 +61,7 @@ TEST(NodePages, AreReadable) {
 
 TEST(NumaPlacement, OnANodeThatIsNotThereListsThoseThatAre) {
   const Request request{.numa = {.place = Numa::Place::node, .number = 999}};
-  const Error error = complaint([&] { Buffer(request, kPage); });
+  const Error error = complaint([&] { Buffer(request, kPageBytes); });
   EXPECT_EQ(error.fault(), Fault::usage);
   EXPECT_THAT(error.what(), HasSubstr("no NUMA node 999 here. There is: 0"));
 }
@@ -70,11 +70,11 @@ TEST(NumaPlacement, OnANodeIsKeptToOrRefused) {
   const int node = numa_nodes().back();
   const Request request{.numa = {.place = Numa::Place::node, .number = node}};
 #if RDMABENCH_HAVE_HWLOC
-  const Buffer buffer(request, 5 * kPage);
+  const Buffer buffer(request, 5 * kPageBytes);
   EXPECT_EQ(buffer.placement(), "asked for node " + std::to_string(node));
   EXPECT_THAT(buffer.nodes(), AnyOf(IsEmpty(), ElementsAre(NodePages{node, 5})));
 #else
-  const Error error = complaint([&] { Buffer(request, kPage); });
+  const Error error = complaint([&] { Buffer(request, kPageBytes); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("hwloc"));
 #endif
@@ -82,10 +82,10 @@ TEST(NumaPlacement, OnANodeIsKeptToOrRefused) {
 
 TEST(NumaPlacement, NearADeviceOfNoKnownNodeIsAnywhereAndSaysSo) {
   const Numa near{.place = Numa::Place::near};
-  EXPECT_EQ(Buffer({.numa = near}, kPage).placement(), "anywhere: no RDMA device is named");
-  EXPECT_EQ(Buffer({.numa = near, .device = "nowhere0"}, kPage).placement(),
+  EXPECT_EQ(Buffer({.numa = near}, kPageBytes).placement(), "anywhere: no RDMA device is named");
+  EXPECT_EQ(Buffer({.numa = near, .device = "nowhere0"}, kPageBytes).placement(),
             "anywhere: nowhere0 is near no known node");
-  EXPECT_EQ(Buffer(kPage).placement(), "anywhere");
+  EXPECT_EQ(Buffer(kPageBytes).placement(), "anywhere");
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ Config config(Shape shape, OperationCode operation) {
   return c;
 }
 
-const OperationCode kAll[] = {OperationCode::send, OperationCode::write, OperationCode::write_imm,
-                              OperationCode::read};
+const OperationCode kAllOperations[] = {OperationCode::send, OperationCode::write,
+                                        OperationCode::write_imm, OperationCode::read};
 
 TEST(InProcess, LatencyHasARowForEverySizeAndEverySampleInIt) {
-  for (const OperationCode operation : kAll) {
+  for (const OperationCode operation : kAllOperations) {
     const report::Report report = run_in_process(config(Shape::latency, operation));
     EXPECT_EQ(report.error, std::nullopt);
     const auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
@@ -60,7 +60,7 @@ TEST(InProcess, EachSizeMayHaveACountOfItsOwn) {
 }
 
 TEST(InProcess, BandwidthCountsThePayloadOnce) {
-  for (const OperationCode operation : kAll) {
+  for (const OperationCode operation : kAllOperations) {
     const report::Report report = run_in_process(config(Shape::stream, operation));
     EXPECT_EQ(report.error, std::nullopt);
     const auto& rows = std::get<std::vector<report::BandwidthResult>>(report.results);

@@ -46,28 +46,30 @@ TEST(Requirements, AreReadFromAList) {
   }
 }
 
-constexpr std::string_view kAll = "rdma-write,rdma-read,no-shm,in-order-128,fabric=efa-direct";
+constexpr std::string_view kEveryName =
+    "rdma-write,rdma-read,no-shm,in-order-128,fabric=efa-direct";
 
 TEST(Requirements, AreMetByWhatTheEndpointTells) {
-  EXPECT_THAT(names_of_unmet(kAll, efa({{"rdma_write", "offloaded"},
-                                        {"rdma_read", "offloaded"},
-                                        {"shm_short_cut", "no"},
-                                        {"in_order_128", "yes"},
-                                        {"fabric", "efa-direct"}})),
+  EXPECT_THAT(names_of_unmet(kEveryName, efa({{"rdma_write", "offloaded"},
+                                              {"rdma_read", "offloaded"},
+                                              {"shm_short_cut", "no"},
+                                              {"in_order_128", "yes"},
+                                              {"fabric", "efa-direct"}})),
               IsEmpty());
-  EXPECT_THAT(names_of_unmet(kAll, efa({{"rdma_write", "emulated"},
-                                        {"rdma_read", "offloaded"},
-                                        {"shm_short_cut", "yes"},
-                                        {"in_order_128", "no"},
-                                        {"fabric", "efa"}})),
+  EXPECT_THAT(names_of_unmet(kEveryName, efa({{"rdma_write", "emulated"},
+                                              {"rdma_read", "offloaded"},
+                                              {"shm_short_cut", "yes"},
+                                              {"in_order_128", "no"},
+                                              {"fabric", "efa"}})),
               ElementsAre("rdma-write", "no-shm", "in-order-128", "fabric"));
 }
 
 TEST(Requirements, WhatIsNotToldIsNotMet) {
-  EXPECT_THAT(names_of_unmet(kAll, efa({})),
+  EXPECT_THAT(names_of_unmet(kEveryName, efa({})),
               ElementsAre("rdma-write", "rdma-read", "no-shm", "in-order-128", "fabric"));
-  EXPECT_THAT(names_of_unmet(kAll, efa({{"rdma_write", "unknown"}, {"shm_short_cut", "unknown"}})),
-              ElementsAre("rdma-write", "rdma-read", "no-shm", "in-order-128", "fabric"));
+  EXPECT_THAT(
+      names_of_unmet(kEveryName, efa({{"rdma_write", "unknown"}, {"shm_short_cut", "unknown"}})),
+      ElementsAre("rdma-write", "rdma-read", "no-shm", "in-order-128", "fabric"));
   EXPECT_THAT(unmet(parse_requirements("rdma-read"), efa({}))[0].reason,
               HasSubstr("libfabric 1.21"));
   EXPECT_THAT(unmet(parse_requirements("fabric=efa"), efa({{"fabric", "efa-direct"}}))[0].reason,

@@ -12,21 +12,21 @@ namespace {
 using namespace std::chrono_literals;
 using transport::OperationCode;
 
-constexpr EpochPlan kPlan{
+constexpr EpochPlan kFaultyPlan{
     .iterations = 300, .size = 100, .depth = 8, .receives = 16, .gap_q16 = kShortGap};
 
 EpochPlan plan_for(OperationCode operation) {
-  EpochPlan plan = kPlan;
+  EpochPlan plan = kFaultyPlan;
   if (transport::is_atomic(operation)) plan.size = transport::kAtomicBytes;
   return plan;
 }
 
-constexpr auto kAllShapes =
+constexpr auto kFaultyShapes =
     std::array{Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop};
 
 using ShapeAndOperation = std::tuple<Shape, OperationCode>;
 
-std::string case_name(const ::testing::TestParamInfo<ShapeAndOperation>& info) {
+std::string faulty_case_name(const ::testing::TestParamInfo<ShapeAndOperation>& info) {
   return name_of(std::get<0>(info.param)) + "_" + name_of(std::get<1>(info.param));
 }
 
@@ -34,7 +34,7 @@ class WrongImmediate : public ::testing::TestWithParam<ShapeAndOperation> {};
 
 TEST_P(WrongImmediate, IsSeenEvenWithoutValidation) {
   const auto [shape, operation] = GetParam();
-  Pair pair(key_of(shape, operation, false), kPlan);
+  Pair pair(key_of(shape, operation, false), kFaultyPlan);
   pair.client.wrong_immediate_at = 299;
   const BothResults run = pair.run();
   EXPECT_EQ(run.target.outcome, Outcome::wrong_immediate);
@@ -44,7 +44,7 @@ TEST_P(WrongImmediate, IsSeenEvenWithoutValidation) {
 
 TEST_P(WrongImmediate, IsSeenAmongSeveralLanes) {
   const auto [shape, operation] = GetParam();
-  PairOf<FaultyLanes> pair(key_of(shape, operation, false), kPlan, 8, 4);
+  PairOf<FaultyLanes> pair(key_of(shape, operation, false), kFaultyPlan, 8, 4);
   pair.client.wrong_immediate_at = 7;
   const BothResults run = pair.run();
   EXPECT_NE(run.target.outcome, Outcome::ok);
@@ -54,7 +54,7 @@ TEST_P(WrongImmediate, IsSeenAmongSeveralLanes) {
 TEST_P(WrongImmediate, OfAnAnswerIsSeenByTheInitiator) {
   const auto [shape, operation] = GetParam();
   if (shape == Shape::stream) return;  // it has no answers
-  Pair pair(key_of(shape, operation, false), kPlan);
+  Pair pair(key_of(shape, operation, false), kFaultyPlan);
   pair.server.wrong_immediate_at = 100;
   const BothResults run = pair.run();
   EXPECT_EQ(run.initiator.outcome, Outcome::wrong_immediate);
@@ -62,16 +62,16 @@ TEST_P(WrongImmediate, OfAnAnswerIsSeenByTheInitiator) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WrongImmediate,
-                         ::testing::Combine(::testing::ValuesIn(kAllShapes),
+                         ::testing::Combine(::testing::ValuesIn(kFaultyShapes),
                                             ::testing::Values(OperationCode::write_imm,
                                                               OperationCode::send_imm)),
-                         case_name);
+                         faulty_case_name);
 
 class WrongByte : public ::testing::TestWithParam<ShapeAndOperation> {};
 
 TEST_P(WrongByte, IsFoundByTheTarget) {
   const auto [shape, operation] = GetParam();
-  Pair pair(key_of(shape, operation, true), kPlan);
+  Pair pair(key_of(shape, operation, true), kFaultyPlan);
   pair.client.wrong_byte_at = 299;  // the last message: what a window still holds at the end
   const BothResults run = pair.run();
   EXPECT_EQ(run.target.outcome, Outcome::wrong_data);
@@ -83,7 +83,7 @@ TEST_P(WrongByte, IsFoundByTheTarget) {
 TEST_P(WrongByte, IsFoundByTheTargetOfLists) {
   const auto [shape, operation] = GetParam();
   if (shape != Shape::stream && shape != Shape::duplex) return;
-  EpochPlan lists = kPlan;
+  EpochPlan lists = kFaultyPlan;
   lists.post_list = 4;
   Pair pair(key_of(shape, operation, true), lists);
   pair.client.wrong_byte_at = 298;
@@ -92,7 +92,7 @@ TEST_P(WrongByte, IsFoundByTheTargetOfLists) {
 
 TEST_P(WrongByte, IsFoundAmongSeveralLanes) {
   const auto [shape, operation] = GetParam();
-  PairOf<FaultyLanes> pair(key_of(shape, operation, true), kPlan, 8, 4);
+  PairOf<FaultyLanes> pair(key_of(shape, operation, true), kFaultyPlan, 8, 4);
   if (loop_over(pair.client, key_of(shape, operation, true)).loop == nullptr) return;
   pair.client.wrong_byte_at = 299;
   EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data);
@@ -102,7 +102,7 @@ TEST_P(WrongByte, OfAnAnswerIsFoundByTheInitiator) {
   const auto [shape, operation] = GetParam();
   if (shape == Shape::stream) return;
   if (shape == Shape::open_loop && operation == OperationCode::write) return;  // no answers
-  Pair pair(key_of(shape, operation, true), kPlan);
+  Pair pair(key_of(shape, operation, true), kFaultyPlan);
   pair.server.wrong_byte_at = 299;
   const BothResults run = pair.run();
   EXPECT_EQ(run.initiator.outcome, Outcome::wrong_data);
@@ -111,15 +111,15 @@ TEST_P(WrongByte, OfAnAnswerIsFoundByTheInitiator) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongByte,
-    ::testing::Combine(::testing::ValuesIn(kAllShapes),
+    ::testing::Combine(::testing::ValuesIn(kFaultyShapes),
                        ::testing::Values(OperationCode::send, OperationCode::send_imm,
                                          OperationCode::write, OperationCode::write_imm)),
-    case_name);
+    faulty_case_name);
 
 TEST(ReadFaults, WrongDataInTheTargetsWindowIsFoundByTheReader) {
   for (const OperationCode operation :
        {OperationCode::read, OperationCode::fetch_add, OperationCode::compare_swap}) {
-    for (const Shape shape : kAllShapes) {
+    for (const Shape shape : kFaultyShapes) {
       Pair pair(key_of(shape, operation, true), plan_for(operation));
       pair.spoil_window = true;
       const BothResults run = pair.run();
@@ -156,7 +156,7 @@ class LostMessage : public ::testing::TestWithParam<ShapeAndOperation> {};
 
 TEST_P(LostMessage, EndsBothSidesWithinTheLimit) {
   const auto [shape, operation] = GetParam();
-  Pair pair(key_of(shape, operation, false), kPlan);
+  Pair pair(key_of(shape, operation, false), kFaultyPlan);
   pair.client.lose_at = 100;
   pair.limit = 50ms;
   const BothResults run = pair.run();
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ShapeAndOperation(Shape::duplex, OperationCode::write_imm),
                       ShapeAndOperation(Shape::open_loop, OperationCode::send),
                       ShapeAndOperation(Shape::open_loop, OperationCode::send_imm)),
-    case_name);
+    faulty_case_name);
 
 TEST(LostToken, EndsBothSidesWithinTheLimit) {
   for (const auto& [shape, operation] :
@@ -183,7 +183,7 @@ TEST(LostToken, EndsBothSidesWithinTheLimit) {
         ShapeAndOperation(Shape::stream, OperationCode::write),
         ShapeAndOperation(Shape::duplex, OperationCode::write),
         ShapeAndOperation(Shape::open_loop, OperationCode::write)}) {
-    Pair pair(key_of(shape, operation, false), kPlan);
+    Pair pair(key_of(shape, operation, false), kFaultyPlan);
     pair.client.lost_tokens = 1;
     pair.limit = 50ms;
     const BothResults run = pair.run();
@@ -195,7 +195,7 @@ TEST(LostToken, EndsBothSidesWithinTheLimit) {
 TEST(LostToken, OfTheTargetEndsTheInitiatorWithinTheLimit) {
   for (const Shape shape : {Shape::stream, Shape::duplex}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
-      Pair pair(key_of(shape, operation, false), kPlan);
+      Pair pair(key_of(shape, operation, false), kFaultyPlan);
       pair.server.lost_tokens = 1;
       pair.limit = 150ms;
       const BothResults run = pair.run();
@@ -208,7 +208,7 @@ TEST(LostToken, OfTheTargetEndsTheInitiatorWithinTheLimit) {
 TEST(Duplicates, AreFoundWhenValidating) {
   for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::send_imm}) {
-      Pair pair(key_of(shape, operation, true), kPlan);
+      Pair pair(key_of(shape, operation, true), kFaultyPlan);
       pair.client.double_at = 3;
       const BothResults run = pair.run();
       EXPECT_TRUE(is_about_data(run.target.outcome)) << name_of(shape);
@@ -219,21 +219,22 @@ TEST(Duplicates, AreFoundWhenValidating) {
 
 TEST(Duplicates, AreFoundAmongSeveralLanesByTheirSums) {
   for (const Shape shape : {Shape::stream, Shape::duplex}) {
-    PairOf<FaultyLanes> pair(key_of(shape, OperationCode::send_imm, false), kPlan, 8, 4);
+    PairOf<FaultyLanes> pair(key_of(shape, OperationCode::send_imm, false), kFaultyPlan, 8, 4);
     pair.client.double_at = 3;
     EXPECT_TRUE(is_about_data(pair.run().target.outcome)) << name_of(shape);
   }
 }
 
 TEST(Duplicates, OfAnswersAreFound) {
-  PairOf<FaultyLanes> pair(key_of(Shape::open_loop, OperationCode::send_imm, false), kPlan, 8, 4);
+  PairOf<FaultyLanes> pair(key_of(Shape::open_loop, OperationCode::send_imm, false), kFaultyPlan, 8,
+                           4);
   pair.server.double_at = 3;
   EXPECT_TRUE(is_about_data(pair.run().initiator.outcome));
 }
 
 TEST(StreamFaults, ALostWriteIsFoundWhenValidating) {
   for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
-    Pair pair(key_of(shape, OperationCode::write, true), kPlan);
+    Pair pair(key_of(shape, OperationCode::write, true), kFaultyPlan);
     pair.client.lose_at = 298;
     const BothResults run = pair.run();
     EXPECT_EQ(run.target.outcome, Outcome::wrong_data) << name_of(shape);
@@ -243,9 +244,9 @@ TEST(StreamFaults, ALostWriteIsFoundWhenValidating) {
 TEST(StreamFaults, WhatAnEarlierEpochWroteDoesNotPassForALostWrite) {
   for (const Shape shape : {Shape::stream, Shape::duplex}) {
     for (const OperationCode operation : {OperationCode::write, OperationCode::write_imm}) {
-      Pair pair(key_of(shape, operation, true), kPlan);
+      Pair pair(key_of(shape, operation, true), kFaultyPlan);
       ASSERT_EQ(pair.run().target.outcome, Outcome::ok);
-      pair.client.lose_data_at = kPlan.iterations + 298;
+      pair.client.lose_data_at = kFaultyPlan.iterations + 298;
       EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data) << name_of(operation);
     }
   }
@@ -253,8 +254,8 @@ TEST(StreamFaults, WhatAnEarlierEpochWroteDoesNotPassForALostWrite) {
 
 TEST(Faults, AMessageCutShortIsSeenEvenWithoutValidation) {
   for (const OperationCode operation : {OperationCode::send, OperationCode::write_imm}) {
-    for (const Shape shape : kAllShapes) {
-      Pair pair(key_of(shape, operation, false), kPlan);
+    for (const Shape shape : kFaultyShapes) {
+      Pair pair(key_of(shape, operation, false), kFaultyPlan);
       pair.server.cut_bytes = 1;
       EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_size)
           << name_of(shape) << name_of(operation);
@@ -263,8 +264,8 @@ TEST(Faults, AMessageCutShortIsSeenEvenWithoutValidation) {
 }
 
 TEST(Faults, AFailedPostEndsTheLoop) {
-  for (const Shape shape : kAllShapes) {
-    Pair pair(key_of(shape, OperationCode::send, false), kPlan);
+  for (const Shape shape : kFaultyShapes) {
+    Pair pair(key_of(shape, OperationCode::send, false), kFaultyPlan);
     pair.client.fail_post_at = 3;
     const BothResults run = pair.run();
     EXPECT_EQ(run.initiator.outcome, Outcome::post_failed);
@@ -275,7 +276,7 @@ TEST(Faults, AFailedPostEndsTheLoop) {
 
 TEST(Faults, AFailedListEndsTheLoop) {
   for (const Shape shape : {Shape::stream, Shape::duplex}) {
-    EpochPlan lists = kPlan;
+    EpochPlan lists = kFaultyPlan;
     lists.post_list = 4;
     Pair pair(key_of(shape, OperationCode::send, false), lists);
     pair.client.fail_post_at = 6;
@@ -288,7 +289,7 @@ TEST(Faults, AFailedListEndsTheLoop) {
 
 TEST(Faults, AFailedPostOfTheTargetEndsBoth) {
   for (const Shape shape : {Shape::latency, Shape::duplex, Shape::open_loop}) {
-    Pair pair(key_of(shape, OperationCode::send, false), kPlan);
+    Pair pair(key_of(shape, OperationCode::send, false), kFaultyPlan);
     pair.server.fail_post_at = 3;
     const BothResults run = pair.run();
     EXPECT_EQ(run.target.outcome, Outcome::post_failed);
@@ -299,7 +300,7 @@ TEST(Faults, AFailedPostOfTheTargetEndsBoth) {
 TEST(Faults, AFailedCompletionEndsTheLoop) {
   for (const OperationCode operation : {OperationCode::send, OperationCode::write,
                                         OperationCode::read, OperationCode::compare_swap}) {
-    for (const Shape shape : kAllShapes) {
+    for (const Shape shape : kFaultyShapes) {
       for (const std::uint64_t poll : {0, 20}) {
         Pair pair(key_of(shape, operation, false), plan_for(operation));
         pair.client.fail_poll_at = poll;
@@ -315,7 +316,7 @@ TEST(Faults, AFailedCompletionEndsTheLoop) {
 TEST(Faults, APeerThatHasGoneEndsTheLoop) {
   for (const OperationCode operation :
        {OperationCode::send, OperationCode::write, OperationCode::read}) {
-    for (const Shape shape : kAllShapes) {
+    for (const Shape shape : kFaultyShapes) {
       Pair pair(key_of(shape, operation, false), plan_for(operation));
       pair.server.fail_poll_at = 0;
       const BothResults run = pair.run();
@@ -326,8 +327,8 @@ TEST(Faults, APeerThatHasGoneEndsTheLoop) {
 }
 
 TEST(Rests, AreTakenInsteadOfSpinning) {
-  for (const Shape shape : kAllShapes) {
-    EpochPlan plan = kPlan;
+  for (const Shape shape : kFaultyShapes) {
+    EpochPlan plan = kFaultyPlan;
     plan.events = true;
     Pair pair(key_of(shape, OperationCode::send, true), plan);
     pair.client.nap = pair.server.nap = 1ms;  // a completion wakes nobody here
@@ -341,7 +342,7 @@ TEST(Rests, AreTakenInsteadOfSpinning) {
 }
 
 TEST(Rests, DoNotHideAStall) {
-  EpochPlan plan = kPlan;
+  EpochPlan plan = kFaultyPlan;
   plan.events = true;
   Pair pair(key_of(Shape::stream, OperationCode::send, false), plan);
   pair.client.nap = pair.server.nap = 10ms;
@@ -353,7 +354,7 @@ TEST(Rests, DoNotHideAStall) {
 }
 
 TEST(Rests, ThatFailEndTheLoop) {
-  EpochPlan plan = kPlan;
+  EpochPlan plan = kFaultyPlan;
   plan.events = true;
   Pair pair(key_of(Shape::latency, OperationCode::send, false), plan);
   pair.client.fail_rest = true;

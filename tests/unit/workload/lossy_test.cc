@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using transport::OperationCode;
 
-constexpr EpochPlan kPlan{
+constexpr EpochPlan kLossyPlan{
     .iterations = 300, .size = 100, .depth = 8, .receives = 16, .gap_q16 = kShortGap};
 
 class Lossy : public ::testing::TestWithParam<std::tuple<Shape, OperationCode, bool>> {
@@ -21,7 +21,7 @@ class Lossy : public ::testing::TestWithParam<std::tuple<Shape, OperationCode, b
   OperationCode operation() const { return std::get<1>(GetParam()); }
   bool notifies() const { return transport::notifies(operation()); }
   PairOf<LossyEndpoint> pair() const {
-    return {key_of(shape(), operation(), std::get<2>(GetParam())), kPlan};
+    return {key_of(shape(), operation(), std::get<2>(GetParam())), kLossyPlan};
   }
 
   void expect_ok(const BothResults& run, std::uint64_t from_client, std::uint64_t from_server) {
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(LossyPingPong, ALostMessageIsAStallThatNamesIt) {
-  PairOf<LossyEndpoint> pair(key_of(Shape::latency, OperationCode::send, false), kPlan);
+  PairOf<LossyEndpoint> pair(key_of(Shape::latency, OperationCode::send, false), kLossyPlan);
   pair.client.lose_at = 100;
   pair.limit = 50ms;
   const BothResults run = pair.run();
@@ -119,7 +119,7 @@ TEST(LossyPingPong, ALostMessageIsAStallThatNamesIt) {
 }
 
 TEST(LossyOpenLoop, DoesNotExist) {
-  PairOf<LossyEndpoint> pair(key_of(Shape::stream, OperationCode::send, false), kPlan);
+  PairOf<LossyEndpoint> pair(key_of(Shape::stream, OperationCode::send, false), kLossyPlan);
   for (const OperationCode operation : {OperationCode::send, OperationCode::send_imm}) {
     EXPECT_EQ(loop_over(pair.client, key_of(Shape::open_loop, operation, false)).loop, nullptr);
   }
