@@ -23,7 +23,7 @@ done
 timeout 60 "$rdmabench" bw "$host" --port $port --op send --memory cuda:0 --peer-memory host \
   --size 4K --iterations 30 --warmup 4 --no-watch
 status=0
-timeout 60 "$rdmabench" bw "$host" --port $port --op send --memory cuda:0 --gpu-mapping pcie \
+timeout 60 "$rdmabench" bw "$host" --port $port --op send --memory cuda:0 --peer-memory host --gpu-mapping pcie \
   --iterations 30 --no-watch 2>"$scratch/demanded" || status=$?
 cat "$scratch/demanded"
 [[ $status == 3 ]] || fail "a mapping that was demanded and refused: exit status $status"

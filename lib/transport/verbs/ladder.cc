@@ -55,7 +55,7 @@ mechanism::Registration climb(ibv_pd& domain, memory::Buffer& memory, GpuMapping
         reason = error.what();
       }
     }
-    reasons += fmt::format("\n  {}: {}", to_text(way), reason);
+    reasons += fmt::format("{} {}: {}", reasons.empty() ? "" : ";", to_text(way), reason);
     result.others.push_back({way.route, std::move(reason), mapping_text(way)});
   }
   if (result.region != nullptr) return result;
