@@ -269,9 +269,21 @@ void add_memory(CLI::App& app, Options& options) {
   run::Config& config = options.config;
   const std::string group = "Memory";
   app.add_option("--memory", config.memory,
-                 "host, huge[:2M], file:PATH or dmabuf; of this side, the server follows in host "
-                 "and huge [host]")
+                 "host, huge[:2M], file:PATH, dmabuf or cuda:GPU[,vmm]; GPU is an index, a PCI "
+                 "address, GPU-UUID or auto (near the device); of this side [host]")
       ->type_name("KIND")
+      ->group(group);
+  app.add_option("--peer-memory", config.peer_memory,
+                 "the server's: host, huge or cuda:GPU[,vmm] [in kind: huge or cuda:auto where "
+                 "--memory is, else host]")
+      ->type_name("KIND")
+      ->group(group);
+  app.add_option(
+         "--gpu-mapping", config.gpu_mapping,
+         "of a GPU's dma-buf, on both sides: default, pcie or data-direct, and then nothing "
+         "else; auto takes what registers, at the worst staged through the host [auto]")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"auto", "default", "pcie", "data-direct"}))
       ->group(group);
   app.add_option("--numa", config.numa, "auto = near the device, none, or a node's number [auto]")
       ->type_name("NODE")

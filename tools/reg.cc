@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -53,11 +54,24 @@ struct RegOptions {
 struct Outcome {
   std::string device;
   std::vector<RegistrationCost> results;
+  std::vector<run::RefusedWay> refused_ways;  ///< of GPU memory; others worked
   std::vector<std::string> refusals;
   Fault fault = Fault::failed;  ///< of the first refusal
 };
 
+void add(Outcome& outcome, const run::RegistrationBench& bench, const memory::Request& memory,
+         const RegOptions& options, std::uint64_t size) {
+  if (memory.kind != memory::Kind::cuda) {
+    outcome.results.push_back(bench.measure(memory, options.registration, size, options.stop));
+    return;
+  }
+  run::GpuWays ways = bench.measure_ways(memory, options.registration, size, options.stop);
+  std::move(ways.costs.begin(), ways.costs.end(), std::back_inserter(outcome.results));
+  std::move(ways.refused.begin(), ways.refused.end(), std::back_inserter(outcome.refused_ways));
+}
+
 Outcome measure(const RegOptions& options) {
+  for (const memory::Request& memory : options.memories) memory::check_here(memory);
   const run::RegistrationBench bench(options.device);
   Outcome outcome;
   outcome.device = bench.device();
@@ -66,7 +80,7 @@ Outcome measure(const RegOptions& options) {
     memory.unaligned = options.unaligned;
     for (const std::uint64_t size : options.sizes) {
       try {
-        outcome.results.push_back(bench.measure(memory, options.registration, size, options.stop));
+        add(outcome, bench, memory, options, size);
       } catch (const Error& error) {
         if (outcome.refusals.empty()) outcome.fault = error.fault();
         outcome.refusals.push_back(
@@ -85,21 +99,49 @@ std::string percentile(const Summary& summary, double p, double ns) {
   return summary.supports(p) ? microseconds(ns) : "-";
 }
 
+std::string route_text(verbs::Route route, const std::string& mapping) {
+  return fmt::format("{}{}{}", name(route), mapping.empty() ? "" : ", mapping ", mapping);
+}
+
+/// Each way by which GPU memory does not register, once for each kind of memory and reason.
+std::string refusals_text(const std::vector<run::RefusedWay>& ways) {
+  std::string text;
+  std::vector<std::string> said;
+  for (const run::RefusedWay& way : ways) {
+    const std::string line =
+        fmt::format("{}: not {}: {}\n", way.memory, route_text(way.route, way.mapping), way.reason);
+    if (std::find(said.begin(), said.end(), line) != said.end()) continue;
+    text += (said.empty() ? "\n" : "") + line;
+    said.push_back(line);
+  }
+  return text;
+}
+
 /// Why this route and no other, where the memory is and what a reader must know of it: once for
 /// each run of results that agree in it, by the words of its first.
 std::string explanations(const std::vector<RegistrationCost>& results) {
   std::string text;
   const RegistrationCost* last = nullptr;
   for (const RegistrationCost& result : results) {
-    if (last != nullptr && last->memory == result.memory && last->route == result.route) continue;
+    if (last != nullptr && last->memory == result.memory && last->route == result.route &&
+        last->mapping == result.mapping) {
+      continue;
+    }
     last = &result;
-    text += fmt::format("\n{}: {}\n", result.memory, name(result.route));
+    text += fmt::format("\n{}: {}\n", result.memory, route_text(result.route, result.mapping));
     for (const verbs::Rung& rung : result.others) {
       text += fmt::format("  not {}: {}\n", name(rung.route), rung.reason);
     }
-    text += fmt::format("  placed {}; at {}: {} of {}\n", result.placement,
-                        format_size(result.size_bytes), memory::to_text(result.nodes),
-                        format_size(result.page_bytes));
+    if (result.nodes.empty()) {
+      text += fmt::format("  on {}\n", result.placement);
+    } else {
+      text += fmt::format("  placed {}; at {}: {} of {}\n", result.placement,
+                          format_size(result.size_bytes), memory::to_text(result.nodes),
+                          format_size(result.page_bytes));
+    }
+    if (result.route == verbs::Route::staged) {
+      text += "  note: this registers pinned host memory; the wire would never see the GPU's\n";
+    }
     for (const std::string& note : result.notes) text += fmt::format("  note: {}\n", note);
   }
   return text;
@@ -125,10 +167,11 @@ std::string to_table(const Outcome& outcome) {
                    microseconds(made.min_ns), microseconds(made.p50_ns),
                    percentile(made, 99, made.p99_ns), microseconds(made.max_ns),
                    fmt::format("{:.0f}", one.bytes_per_s() / kMebi), microseconds(undone.p50_ns),
-                   percentile(undone, 99, undone.p99_ns), std::string(name(one.route))});
+                   percentile(undone, 99, undone.p99_ns), route_text(one.route, one.mapping)});
   }
   return fmt::format("Registration of memory on {}; MiB/s at the median\n\n{}{}", outcome.device,
-                     table.text(), explanations(outcome.results));
+                     table.text(),
+                     explanations(outcome.results) + refusals_text(outcome.refused_ways));
 }
 
 void add_times(Json& object, const std::string& call, const Summary& summary) {
@@ -146,6 +189,7 @@ Json to_object(const RegistrationCost& one) {
   object["size_bytes"] = one.size_bytes;
   object["iterations"] = one.registering.count;
   object["route"] = name(one.route);
+  object["mapping"] = one.mapping;
   add_times(object, "register", one.registering);
   object["register_bytes_per_s"] = one.bytes_per_s();
   add_times(object, "deregister", one.deregistering);
@@ -181,9 +225,18 @@ std::string to_json(const Outcome& outcome) {
     object["notes"] = one.notes;
     results.push_back(std::move(object));
   }
-  const Json document = {{"schema", "rdmabench/1"},    {"test", "registration"},
-                         {"errors", outcome.refusals}, {"environment", {{"client", facts()}}},
-                         {"device", outcome.device},   {"results", std::move(results)}};
+  Json refused = Json::array();
+  for (const run::RefusedWay& way : outcome.refused_ways) {
+    refused.push_back({{"memory", way.memory},
+                       {"size_bytes", way.size_bytes},
+                       {"route", name(way.route)},
+                       {"mapping", way.mapping},
+                       {"reason", way.reason}});
+  }
+  const Json document = {{"schema", "rdmabench/1"},      {"test", "registration"},
+                         {"errors", outcome.refusals},   {"environment", {{"client", facts()}}},
+                         {"device", outcome.device},     {"results", std::move(results)},
+                         {"refused", std::move(refused)}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -246,7 +299,8 @@ void add_options(CLI::App& app, RegOptions& options) {
              options.memories.push_back(memory::parse_request(text));
            }
          },
-         "host, huge[:2M|:1G], file:PATH[@OFFSET] or dmabuf; may be repeated [host]")
+         "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; a "
+         "GPU's by every way there is [host]")
       ->type_name("KIND")
       ->allow_extra_args(false);
   add_parsed(
@@ -293,6 +347,7 @@ void add_reg(CLI::App& app, Command& command) {
       "Examples:\n"
       "  rdmabench reg -s 4K:1G                        host memory, a sweep\n"
       "  rdmabench reg --memory host --memory huge     side by side\n"
+      "  rdmabench reg --memory cuda:0 --memory cuda:0,vmm   what of a GPU registers, and how\n"
       "  rdmabench reg --memory dmabuf --format json");
   auto options = std::make_shared<RegOptions>();
   options->memories = {memory::Request{}};

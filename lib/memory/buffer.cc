@@ -41,6 +41,8 @@ Mapping map(const Request& request, std::uint64_t bytes) {
       return map_file(bytes, request.path, request.offset);
     case Kind::dmabuf:
       return map_dma_buf(bytes);
+    case Kind::cuda:
+      break;
   }
   throw Error(Fault::usage, "no such kind of memory");
 }
@@ -111,6 +113,12 @@ Buffer::Buffer(std::uint64_t bytes) : Buffer(Request{}, bytes) {}
 
 Buffer::Buffer(const Request& request, std::uint64_t bytes) : size_(bytes) {
   check(request, bytes);
+  if (request.kind == Kind::cuda) {
+    gpu_ = std::make_unique<GpuMemory>(request, bytes);
+    data_ = gpu_->data();
+    placement_ = gpu_->choice();
+    return;
+  }
   mapping_ = map(request, request.unaligned + bytes);
   data_ = mapping_.bytes().data() + request.unaligned;
   placement_ = place(mapping_, request);
@@ -121,16 +129,41 @@ Buffer::Buffer(const Request& request, std::uint64_t bytes) : size_(bytes) {
 
 Buffer::Buffer(Buffer&& other) noexcept
     : mapping_(std::move(other.mapping_)),
+      gpu_(std::move(other.gpu_)),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       placement_(std::move(other.placement_)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(mapping_, other.mapping_);
+  std::swap(gpu_, other.gpu_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(placement_, other.placement_);
   return *this;
+}
+
+std::uint64_t Buffer::page_bytes() const noexcept {
+  return gpu_ != nullptr ? gpu::kGpuPageBytes : mapping_.page_bytes();
+}
+
+int Buffer::dma_buf() const noexcept {
+  return gpu_ != nullptr ? gpu_->dma_buf().descriptor() : mapping_.dma_buf.get();
+}
+
+std::uint64_t Buffer::dma_buf_offset() const noexcept {
+  return gpu_ != nullptr ? gpu_->dma_buf_offset()
+                         : static_cast<std::uint64_t>(data_ - mapping_.bytes().data());
+}
+
+void Buffer::stage_through_host() {
+  gpu_->stage_through_host();
+  data_ = gpu_->data();
+}
+
+std::vector<NodePages> Buffer::nodes() const {
+  if (gpu_ != nullptr) return {};
+  return find_pages(bytes(), page_bytes());
 }
 
 }  // namespace rdmabench::memory

@@ -24,7 +24,8 @@ std::uint64_t page_bytes() {
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
   throw Error(Fault::usage, fmt::format("the memory '{}' {}", text, why),
-              "Write host, huge, huge:2M, huge:1G, file:PATH, file:PATH@OFFSET or dmabuf.");
+              "Write host, huge, huge:2M, huge:1G, file:PATH, file:PATH@OFFSET, dmabuf, cuda:0, "
+              "cuda:0000:1b:00.0, cuda:GPU-UUID or cuda:auto, the last four also with ',vmm'.");
 }
 
 Request parse_huge(std::string_view text, std::string_view size) {
@@ -53,6 +54,29 @@ Request parse_file(std::string_view text, std::string_view path) {
   return request;
 }
 
+bool all_of(std::string_view text, std::string_view characters) {
+  return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
+}
+
+/// An index, a PCI address with or without its domain, or a UUID as nvidia-smi(1) prints it.
+bool is_gpu(std::string_view text) {
+  if (text == "auto" || all_of(text, "0123456789")) return true;
+  if (text.starts_with("GPU-") || text.starts_with("MIG-")) return text.size() > 4;
+  return text.find(':') != std::string_view::npos && all_of(text, "0123456789abcdefABCDEF:.");
+}
+
+Request parse_cuda(std::string_view text, std::string_view rest) {
+  Request request{.kind = Kind::cuda};
+  const std::size_t comma = rest.find(',');
+  const std::string_view mode =
+      comma == std::string_view::npos ? std::string_view("plain") : rest.substr(comma + 1);
+  if (mode != "plain" && mode != "vmm") refuse(text, "names no allocation: plain or vmm");
+  request.vmm = mode == "vmm";
+  request.gpu = rest.substr(0, comma);
+  if (!is_gpu(request.gpu)) refuse(text, "names no GPU");
+  return request;
+}
+
 }  // namespace
 
 std::string_view name(Kind kind) noexcept {
@@ -65,6 +89,8 @@ std::string_view name(Kind kind) noexcept {
       return "file";
     case Kind::dmabuf:
       return "dmabuf";
+    case Kind::cuda:
+      return "cuda";
   }
   return "";
 }
@@ -78,11 +104,7 @@ Request parse_request(std::string_view text) {
   if (kind == "huge") return bare ? Request{.kind = Kind::huge} : parse_huge(text, rest);
   if (kind == "file") return parse_file(text, rest);
   if (kind == "dmabuf" && (bare || rest == "udmabuf")) return {.kind = Kind::dmabuf};
-  if (kind == "cuda") {
-    throw Error(Fault::unavailable,
-                fmt::format("the memory '{}' is not available in this build", text),
-                "Take host, huge, file:PATH or dmabuf.");
-  }
+  if (kind == "cuda") return parse_cuda(text, bare ? "auto" : rest);
   refuse(text, "is not known");
 }
 
@@ -99,6 +121,14 @@ Numa parse_numa(std::string_view text) {
   return {.place = Numa::Place::node, .number = number};
 }
 
+GpuMapping parse_gpu_mapping(std::string_view text) {
+  for (std::size_t i = 0; i < kGpuMappingNames.size(); ++i) {
+    if (kGpuMappingNames[i] == text) return static_cast<GpuMapping>(i);
+  }
+  throw Error(Fault::usage, fmt::format("'{}' is not a mapping of GPU memory", text),
+              "Write auto, default, pcie or data-direct.");
+}
+
 std::string to_text(const Request& request) {
   std::string text(name(request.kind));
   if (request.kind == Kind::huge && request.huge_page_bytes != 0) {
@@ -107,6 +137,9 @@ std::string to_text(const Request& request) {
   if (request.kind == Kind::file) {
     text += fmt::format(":{}", request.path);
     if (request.offset != 0) text += fmt::format("@{}", format_size(request.offset));
+  }
+  if (request.kind == Kind::cuda) {
+    text += fmt::format(":{}{}", request.gpu, request.vmm ? ",vmm" : "");
   }
   return text;
 }

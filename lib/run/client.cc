@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "gpu_session.h"
 #include "measurement.h"
 #include "negotiate.h"
 #include "rdmabench/base/affinity.h"
@@ -84,6 +85,8 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   if (config.rate > 0) facts.push_back({"rate_messages_per_s", config.rate});
   if (config.bit_rate > 0) facts.push_back({"rate_bits_per_s", config.bit_rate});
   if (config.memory != "host") facts.push_back({"memory", config.memory});
+  if (!config.peer_memory.empty()) facts.push_back({"peer_memory", config.peer_memory});
+  if (spec.gpu) facts.push_back({"gpu_mapping", config.gpu_mapping});
   if (config.numa != "auto") facts.push_back({"numa", config.numa});
   switch (config.stop.kind) {
     case Kind::iterations:
@@ -142,6 +145,20 @@ report::Clock clock_facts(const measure::TickRate& rate) {
           .resolution_ns = measure::resolution_ns(source)};
 }
 
+/// Memory that registers may still not be what the wire reaches. Throws Error(failed).
+void verify(Session& session, Measurement& measurement, const report::Facts& server) {
+  if (!session.spec().gpu) return;
+  try {
+    measurement.verify();
+  } catch (const Error& error) {
+    throw Error(Fault::failed,
+                fmt::format("the transfer that is verified before any is timed failed, with {}: {}",
+                            routes_text(session, server), error.what()),
+                "Try another --gpu-mapping (default, pcie, data-direct), and --memory host to see "
+                "whether the path itself works.");
+  }
+}
+
 /// Every size in turn. What fails ends the run and is the report's error.
 void measure_all(Session& session, const Config& config, const OnProgress& on_progress,
                  report::Report& report) {
@@ -153,6 +170,7 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
   Measurement measurement(session, config, on_progress);
   std::optional<health::RunTruth> server;
   try {
+    verify(session, measurement, report.environment.server);
     for (std::size_t i = 0; i < config.sizes.size(); ++i) measurement.run(i, report);
     session.send(control::MessageType::bye);
     const Farewell farewell =
@@ -173,6 +191,8 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const OnProgress& on_progress, const OnReport& on_report) {
   const SessionSpec spec = make_spec(config);
+  // Before anyone is asked: a GPU that is not here.
+  memory::check_here(memory::parse_request(config.memory));
   if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
   Session session(control::Channel::connect(
                       host, port, Deadline::after(config.timeout),
@@ -205,6 +225,11 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   }
   measure_all(session, config, on_progress, report);
   report.resolved = resolved(session, reason);  // with what the links have counted by now
+  try {
+    if (spec.gpu) add_gpu_notes(session, report.environment.server, report);
+  } catch (const Error& error) {
+    report.notes.push_back(fmt::format("what staging costs is not known: {}", error.what()));
+  }
   if (on_report) on_report(report);
   return report;
 }

@@ -4,6 +4,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
+#include "rdmabench/memory/request.h"
 
 namespace rdmabench::run {
 namespace {
@@ -146,6 +147,45 @@ void check_memory(const SessionSpec& spec) {
   }
 }
 
+/// The server opens what the client names: so no file of its.
+void check_peer_memory(const SessionSpec& spec) {
+  const memory::Kind kind = memory::parse_request(spec.peer_memory).kind;
+  memory::parse_gpu_mapping(spec.gpu_mapping);
+  if (kind == memory::Kind::file || kind == memory::Kind::dmabuf) {
+    refuse(fmt::format("--peer-memory {}", spec.peer_memory),
+           "A client may ask a server for host, huge or cuda:...");
+  }
+  if (kind == memory::Kind::cuda && !spec.gpu) {
+    refuse(fmt::format("the server's memory {} in a session without a GPU", spec.peer_memory),
+           "Both sides must run the same release of rdmabench.");
+  }
+}
+
+/// What the processor would have to read or write of messages itself.
+void check_gpu(const SessionSpec& spec) {
+  if (!spec.gpu) {
+    if (spec.gpu_mapping == name(memory::GpuMapping::automatic)) return;
+    refuse(fmt::format("--gpu-mapping {} without GPU memory", spec.gpu_mapping),
+           "It goes with --memory cuda:N or --peer-memory cuda:N.");
+  }
+  if (spec.shape == Shape::latency && spec.operation == OperationCode::write) {
+    refuse("latency of --op write in GPU memory",
+           "Its arrival is seen by polling the last byte, which is the GPU's: take --op write-imm, "
+           "send or read.");
+  }
+  if (spec.target_idle) {
+    refuse("--target-idle with GPU memory",
+           "It reads back every message by the processor: leave it out.");
+  }
+  if (spec.inline_limit > 0) {
+    refuse(fmt::format("--inline {} with GPU memory", spec.inline_limit),
+           "The processor copies inline bytes, and it cannot read a GPU's: leave it out.");
+  }
+  if (spec.on_demand) {
+    refuse("--odp with GPU memory", "The GPU's driver holds its pages: leave it out.");
+  }
+}
+
 }  // namespace
 
 void check(const SessionSpec& spec) {
@@ -153,6 +193,8 @@ void check(const SessionSpec& spec) {
   check_shape(spec);
   check_queues(spec);
   check_memory(spec);
+  check_peer_memory(spec);
+  check_gpu(spec);
   if (verbs_only(spec.service) && !spec.provider.empty()) {
     refuse(fmt::format("--transport {} with --provider {}", transport::name(spec.service),
                        spec.provider),

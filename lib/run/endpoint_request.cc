@@ -63,7 +63,8 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   request.connection_manager = spec.connection_manager;
   request.relaxed_ordering = spec.relaxed_ordering;
   request.on_demand = spec.on_demand;
-  request.memory = spec.huge_pages ? "huge" : "host";
+  request.memory = spec.peer_memory;
+  request.gpu_mapping = spec.gpu_mapping;
   request.provider = spec.provider;
   request.delivery = spec.delivery;
   request.shared_memory = spec.shared_memory;

@@ -48,6 +48,8 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
       return fmt::format("a post failed: {}: {}", where, failure);
     case Outcome::completion_failed:
       return fmt::format("a completion failed, {}: {}: {}", wait_text(result.wait), where, failure);
+    case Outcome::memory_failed:
+      return fmt::format("what was received could not be compared: {}", failure);
     case Outcome::wrong_size:
       return fmt::format("wrong length: {} was not whole", where);
     case Outcome::wrong_messages:

@@ -239,9 +239,12 @@ measure::TickRate Measurement::rate() const {
   return measure::tick_rate(anchor_, measure::take_anchor());
 }
 
-EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, double rate) {
-  const EpochOrder order{
-      .size = size, .iterations = iterations, .rate = rate / static_cast<double>(session_.links())};
+EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, double rate,
+                                bool verify) {
+  const EpochOrder order{.size = size,
+                         .iterations = iterations,
+                         .rate = rate / static_cast<double>(session_.links()),
+                         .verify = verify};
   session_.stage(Side::initiator, order);
   session_.send(MessageType::epoch, to_text(order));
   session_.receive(MessageType::ready, "readiness");
@@ -250,6 +253,14 @@ EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, do
   if (session_.spec().target_idle) session_.send(MessageType::result, to_text(EpochReport{}));
   outcome.target = parse_epoch_report(session_.receive(MessageType::result, "result"));
   return outcome;
+}
+
+void Measurement::verify() {
+  constexpr std::uint64_t kFewest = 8;
+  const SessionSpec& spec = session_.spec();
+  const bool paced = spec.paced || spec.shape == workload::Shape::open_loop;
+  epoch(spec.max_size, std::max<std::uint64_t>(kFewest, std::uint64_t{2} * spec.lanes),
+        paced ? kUnreachableRate : 0, /*verify=*/true);
 }
 
 double Measurement::paced_or_free(std::uint64_t size) const {

@@ -24,12 +24,16 @@ class Measurement {
   /// then is appended, marked, and the Error goes on.
   void run(std::size_t index, report::Report& report);
 
+  /// A few messages of the largest size, every byte of which is compared. Throws Error(failed).
+  void verify();
+
   /// What a tick has been worth since the start.
   measure::TickRate rate() const;
 
  private:
   /// Of `iterations` on each link; the intervals are then in intervals_.
-  EpochOutcome epoch(std::uint64_t size, std::uint64_t iterations, double rate);
+  EpochOutcome epoch(std::uint64_t size, std::uint64_t iterations, double rate,
+                     bool verify = false);
   /// The rate of a warm-up: an open loop has no "as fast as it goes" but one beyond any device.
   double paced_or_free(std::uint64_t size) const;
   std::uint64_t warm_up(std::uint64_t size);

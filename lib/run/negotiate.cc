@@ -133,6 +133,24 @@ std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& b
   return ours;
 }
 
+bool is_gpu(std::string_view memory) {
+  return memory::parse_request(memory).kind == memory::Kind::cuda;
+}
+
+/// The server's, which follows in kind: a user who names a GPU measures from GPU to GPU.
+std::string peer_memory(const Config& config) {
+  if (!config.peer_memory.empty()) return config.peer_memory;
+  const memory::Request own = memory::parse_request(config.memory);
+  switch (own.kind) {
+    case memory::Kind::huge:
+      return "huge";
+    case memory::Kind::cuda:
+      return own.vmm ? "cuda:auto,vmm" : "cuda:auto";
+    default:
+      return "host";
+  }
+}
+
 /// Bounds that the spec alone cannot tell.
 void check_config(const Config& config) {
   if (!config.counts.empty() && config.counts.size() != config.sizes.size()) {
@@ -197,7 +215,8 @@ SessionSpec make_spec(const Config& config) {
   spec.signal_every =
       config.signal_every != 0 ? config.signal_every : std::clamp(spec.depth / 2, 1U, interval);
   spec.paced = config.rate > 0 || config.bit_rate > 0;
-  spec.huge_pages = config.memory.starts_with("huge");
+  spec.peer_memory = peer_memory(config);
+  spec.gpu = is_gpu(config.memory) || is_gpu(spec.peer_memory);
   spec.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(config.timeout);
   check(spec);
   return spec;
@@ -205,6 +224,7 @@ SessionSpec make_spec(const Config& config) {
 
 void check_this_side(const Config& config) {
   const SessionSpec spec = make_spec(config);
+  memory::check_here(memory::parse_request(config.memory));
   make_offers(candidates(config), rail_requests(spec, config, "", ""));
 }
 

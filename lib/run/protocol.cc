@@ -148,14 +148,16 @@ Introduction parse_introduction(std::string_view text) {
 std::string to_text(const EpochOrder& order) {
   return dump({{"size_bytes", order.size},
                {"iterations", order.iterations},
-               {"messages_per_s", order.rate}});
+               {"messages_per_s", order.rate},
+               {"verify", order.verify}});
 }
 
 EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec) {
   const nlohmann::json json = control::parse_object(text, "epoch");
   return {.size = control::get_uint(json, "size_bytes", 1, spec.max_size),
           .iterations = control::get_uint(json, "iterations", 1, kMaxEpoch),
-          .rate = control::get_double(json, "messages_per_s", 0, kMaxRate)};
+          .rate = control::get_double(json, "messages_per_s", 0, kMaxRate),
+          .verify = control::get_bool(json, "verify")};
 }
 
 std::string to_text(const EpochReport& report) {

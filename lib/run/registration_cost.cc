@@ -9,6 +9,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/samples.h"
+#include "rdmabench/transport/verbs/ladder.h"
 #include "rdmabench/verbs/device.h"
 
 namespace rdmabench::run {
@@ -56,26 +57,38 @@ RegistrationBench::RegistrationBench(std::string_view device)
       context_(verbs::open_device(device_)),
       domain_(verbs::allocate_protection_domain(*context_)) {}
 
-RegistrationCost RegistrationBench::measure(const memory::Request& memory,
-                                            const verbs::RegistrationRequest& registration,
-                                            std::uint64_t bytes,
-                                            const RegistrationStop& stop) const {
+namespace {
+
+void check(const RegistrationStop& stop) {
   if (stop.iterations == 0) {
     throw Error(Fault::usage, "0 registrations to measure", "Ask for at least 1.");
   }
-  memory::Request request = memory;
-  request.device = device_;
-  const memory::Buffer buffer(request, bytes);
-  const verbs::MemoryArea area{.bytes = buffer.bytes(),
-                               .dma_buf = buffer.dma_buf(),
-                               .dma_buf_offset = buffer.dma_buf_offset()};
-  verbs::Registration found = verbs::register_memory(*domain_, area, registration);
-  verbs::deregister(std::move(found.region));
+}
 
+/// What is to be said of memory that lies there already.
+RegistrationCost describe(const memory::Request& memory, const memory::Buffer& buffer) {
+  return {.memory = memory::to_text(memory),
+          .size_bytes = buffer.size(),
+          .route = verbs::Route::pinned,
+          .mapping = "",
+          .others = {},
+          .notes = {},
+          .placement = buffer.placement(),
+          .nodes = buffer.nodes(),
+          .page_bytes = buffer.page_bytes(),
+          .registering = {},
+          .deregistering = {}};
+}
+
+}  // namespace
+
+void RegistrationBench::time_calls(RegistrationCost& cost, const verbs::MemoryArea& area,
+                                   const verbs::RegistrationRequest& registration,
+                                   const RegistrationStop& stop) const {
   Samples samples;
   const auto once = [&](bool keep) {
     const Ticks before = RawClock::stamp();
-    verbs::MemoryRegion region = verbs::register_by(found.route, *domain_, area, registration);
+    verbs::MemoryRegion region = verbs::register_by(cost.route, *domain_, area, registration);
     const Ticks between = RawClock::stamp();
     verbs::deregister(std::move(region));
     const Ticks after = RawClock::stamp();
@@ -90,16 +103,68 @@ RegistrationCost RegistrationBench::measure(const memory::Request& memory,
     if (i >= kFewestRegistrations && used >= stop.time) break;
     once(true);
   }
-  return {.memory = memory::to_text(memory),
-          .size_bytes = bytes,
-          .route = found.route,
-          .others = std::move(found.others),
-          .notes = std::move(found.notes),
-          .placement = buffer.placement(),
-          .nodes = buffer.nodes(),
-          .page_bytes = buffer.page_bytes(),
-          .registering = summarize(samples.registering),
-          .deregistering = summarize(samples.deregistering)};
+  cost.registering = summarize(samples.registering);
+  cost.deregistering = summarize(samples.deregistering);
+}
+
+RegistrationCost RegistrationBench::measure(const memory::Request& memory,
+                                            const verbs::RegistrationRequest& registration,
+                                            std::uint64_t bytes,
+                                            const RegistrationStop& stop) const {
+  check(stop);
+  memory::Request request = memory;
+  request.device = device_;
+  const memory::Buffer buffer(request, bytes);
+  const verbs::MemoryArea area{.bytes = buffer.bytes(),
+                               .dma_buf = buffer.dma_buf(),
+                               .dma_buf_offset = buffer.dma_buf_offset()};
+  verbs::Registration found = verbs::register_memory(*domain_, area, registration);
+  verbs::deregister(std::move(found.region));
+  RegistrationCost cost = describe(memory, buffer);
+  cost.route = found.route;
+  cost.others = std::move(found.others);
+  cost.notes = std::move(found.notes);
+  time_calls(cost, area, registration, stop);
+  return cost;
+}
+
+GpuWays RegistrationBench::measure_ways(const memory::Request& memory,
+                                        const verbs::RegistrationRequest& registration,
+                                        std::uint64_t bytes, const RegistrationStop& stop) const {
+  check(stop);
+  if (registration.on_demand) {
+    throw Error(Fault::usage, "on-demand paging of GPU memory",
+                "The GPU's driver holds its pages: leave out --odp.");
+  }
+  memory::Request request = memory;
+  request.device = device_;
+  GpuWays found;
+  for (const transport::verbs::GpuWay& way : transport::verbs::gpu_ways()) {
+    if (registration.require_dma_buf && !by_dma_buf(way)) continue;
+    memory::Buffer buffer(request, bytes);
+    try {
+      const verbs::MemoryArea area = ready(*domain_, buffer, way, registration.machine_root);
+      RegistrationCost cost = describe(memory, buffer);
+      cost.route = way.route;
+      cost.mapping = mapping_text(way);
+      cost.notes.push_back(buffer.gpu()->facts());
+      time_calls(cost, area, registration, stop);
+      found.costs.push_back(std::move(cost));
+    } catch (const Error& error) {
+      found.refused.push_back({.memory = memory::to_text(memory),
+                               .size_bytes = bytes,
+                               .route = way.route,
+                               .mapping = mapping_text(way),
+                               .reason = error.what()});
+    }
+  }
+  if (!found.costs.empty()) return found;
+  std::string reasons;
+  for (const RefusedWay& way : found.refused) {
+    reasons += fmt::format("\n  {}{}{}: {}", name(way.route),
+                           way.mapping.empty() ? "" : ", mapping ", way.mapping, way.reason);
+  }
+  throw Error(Fault::unavailable, fmt::format("no way to register it:{}", reasons));
 }
 
 }  // namespace rdmabench::run

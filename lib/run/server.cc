@@ -94,6 +94,16 @@ std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
   return ours;
 }
 
+/// Where the wire moves host memory in place of the GPU's: what the copies would cost besides.
+void add_staging_cost(Session& session, report::Facts& facts) {
+  memory::GpuMemory* const gpu = session.link().gpu_memory();
+  if (gpu == nullptr || !gpu->staged()) return;
+  const memory::CopyTimes times = gpu->measure_copies(session.spec().max_size);
+  facts.push_back({"staging_copy_bytes", times.bytes});
+  facts.push_back({"staging_to_device_ns", times.to_device_ns});
+  facts.push_back({"staging_from_device_ns", times.from_device_ns});
+}
+
 /// A whole session. Returns its line for the log.
 std::string converse(Session& session, const ServerConfig& config,
                      const control::Listener& listener, Gate& gate,
@@ -125,8 +135,9 @@ std::string converse(Session& session, const ServerConfig& config,
     session.open(find_backend(selection.backend), wanted,
                  selection.choices[i % selection.choices.size()]);
   }
-  const Introduction own{.addresses = session.addresses(),
-                         .environment = report::collect_environment()};
+  Introduction own{.addresses = session.addresses(), .environment = report::collect_environment()};
+  for (report::Fact& fact : session.memory_facts()) own.environment.push_back(std::move(fact));
+  add_staging_cost(session, own.environment);
   session.send(MessageType::address, to_text(own));
   const Introduction client = parse_introduction(session.receive(MessageType::address, "address"));
   session.connect(client.addresses);

@@ -76,6 +76,15 @@ std::vector<std::string> Session::devices() const {
   return devices;
 }
 
+report::Facts Session::memory_facts() const {
+  report::Facts facts;
+  if (links_.empty() || links_[0]->gpu_memory() == nullptr) return facts;
+  for (const auto& [name, value] : links_[0]->describe().details) {
+    if (name.starts_with("memory") || name.starts_with("gpu")) facts.push_back({name, value});
+  }
+  return facts;
+}
+
 std::vector<std::string> Session::addresses() const {
   std::vector<std::string> addresses;
   for (const std::unique_ptr<Link>& link : links_) addresses.push_back(link->address());
@@ -119,11 +128,12 @@ control::Message Session::receive(std::string_view waiting_for) {
   return channel_.receive(deadline, waiting_for);
 }
 
-LoopKey Session::key(Side side) const {
+LoopKey Session::key(Side side, const EpochOrder& order) const {
   return {.shape = spec_.shape,
           .operation = spec_.operation,
           .side = side,
-          .validate = spec_.validate,
+          .validate = spec_.validate || order.verify,
+          .at_rest = spec_.gpu,
           .clock = measure::clock_choice().source,
           .paced = spec_.paced && spec_.shape == workload::Shape::stream,
           .target_idle = spec_.target_idle};
@@ -142,7 +152,7 @@ EpochPlan Session::plan(const EpochOrder& order) const {
 }
 
 void Session::stage(Side side, const EpochOrder& order) {
-  const LoopKey wanted = key(side);
+  const LoopKey wanted = key(side, order);
   const EpochPlan planned = plan(order);
   for (const std::unique_ptr<Link>& link : links_) link->stage(wanted, planned);
 }
@@ -178,7 +188,7 @@ std::vector<EpochResult> Session::run_links(const LoopKey& key, const EpochPlan&
 
 EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure::Ticks> intervals) {
   const EpochPlan planned = plan(order);
-  const std::vector<EpochResult> results = run_links(key(side), planned, intervals);
+  const std::vector<EpochResult> results = run_links(key(side, order), planned, intervals);
   EpochOutcome epoch{.begin = results[0].begin, .end = results[0].end, .max_lag = 0, .target = {}};
   for (const EpochResult& result : results) {
     epoch.begin = std::min(epoch.begin, result.begin);
@@ -214,6 +224,7 @@ std::string Session::reason_of_peer() {
 Offer make_offer(const Backend& backend, const transport::EndpointRequest& request) {
   Offer offer{.backend = std::string(backend.name), .text = "", .error = ""};
   try {
+    memory::check_here(memory::parse_request(request.memory));
     offer.text = backend.offer(request);
   } catch (const Error& error) {
     if (error.fault() == Fault::usage) throw;  // a device that does not exist is not "try another"

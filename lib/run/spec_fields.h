@@ -73,7 +73,9 @@ void walk(Fields& fields, Spec& spec) {
   fields.flag("connection_manager", spec.connection_manager);
   fields.flag("relaxed_ordering", spec.relaxed_ordering);
   fields.flag("on_demand", spec.on_demand);
-  fields.flag("huge_pages", spec.huge_pages);
+  fields.text("memory", spec.peer_memory);
+  fields.flag("gpu", spec.gpu);
+  fields.text("gpu_mapping", spec.gpu_mapping);
   fields.flag("paced", spec.paced);
   fields.flag("validate", spec.validate);
   fields.flag("target_idle", spec.target_idle);

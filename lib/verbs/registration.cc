@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "gpu_routes.h"
 #include "rdmabench/base/error.h"
 #include "registration_error.h"
 
@@ -35,6 +36,11 @@ std::string_view call_of(Route route) {
       return "ibv_reg_mr(on demand, ";
     case Route::dma_buf:
       return "ibv_reg_dmabuf_mr(";
+    case Route::data_direct:
+      return "mlx5dv_reg_dmabuf_mr(data direct, ";
+    case Route::peer_memory:
+      return "ibv_reg_mr(GPU address, ";
+    case Route::staged:
     case Route::pinned:
       break;
   }
@@ -47,6 +53,9 @@ MemoryRegion attempt(Route route, ibv_pd& domain, const MemoryArea& area, int fl
     return MemoryRegion(ibv_reg_dmabuf_mr(&domain, area.dma_buf_offset, area.bytes.size(),
                                           reinterpret_cast<std::uintptr_t>(area.bytes.data()),
                                           area.dma_buf, flags));
+  }
+  if (route == Route::data_direct) {
+    return MemoryRegion(register_data_direct(domain, area, flags));
   }
   return MemoryRegion(ibv_reg_mr(&domain, area.bytes.data(), area.bytes.size(), flags));
 }
@@ -105,6 +114,12 @@ std::string_view name(Route route) noexcept {
       return "dma-buf";
     case Route::pinned:
       return "pinned";
+    case Route::data_direct:
+      return "data-direct";
+    case Route::peer_memory:
+      return "nvidia_peermem";
+    case Route::staged:
+      return "staged";
   }
   return "";
 }

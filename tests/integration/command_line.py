@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The command line: help, errors, exit codes and output. Usage: command_line.py RDMABENCH"""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -9,6 +10,14 @@ import unittest
 
 import command
 from command import run
+
+
+def driver_is_here() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 class Usage(unittest.TestCase):
@@ -58,7 +67,23 @@ class Usage(unittest.TestCase):
             return
         self.assertIn("'hots'", self.refused("reg", "--memory", "hots"))
         self.assertIn("'near'", self.refused("reg", "--numa", "near"))
-        self.assertIn("'cuda:0'", self.refused("reg", "--memory", "cuda:0", code=3))
+        self.assertIn("'cuda:x'", self.refused("reg", "--memory", "cuda:x"))
+        if not driver_is_here():
+            self.assertIn("libcuda.so.1", self.refused("reg", "--memory", "cuda:0", code=3))
+            self.assertIn("libcuda.so.1", self.refused("lat", "host", "--memory", "cuda:0", code=3))
+
+    def test_gpu_memory_that_cannot_be(self):
+        gpu = ("host", "--memory", "cuda:0")
+        for words, remedy in (
+                (("lat", *gpu, "--op", "write"), "--op write-imm"),
+                (("lat", *gpu, "--op", "read", "--target-idle"), "--target-idle"),
+                (("lat", *gpu, "--inline", "8"), "leave it out"),
+                (("bw", *gpu, "--odp"), "leave it out"),
+                (("bw", *gpu, "--peer-memory", "file:/etc/passwd"), "host, huge or cuda"),
+                (("bw", *gpu, "--gpu-mapping", "bar1"), "data-direct"),
+                (("bw", "host", "--gpu-mapping", "pcie"), "--memory cuda:N")):
+            with self.subTest(words=words):
+                self.assertIn(remedy, self.refused(*words))
 
     def test_registration_without_a_device(self):
         self.assertRegex(self.refused("reg", "--device", "nosuch9", code=3),

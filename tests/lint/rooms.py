@@ -14,7 +14,7 @@ MAY_INCLUDE = {
     "measure": {"base"},
     "verbs": {"base"},
     "gpu": {"base"},
-    "memory": {"base", "verbs"},
+    "memory": {"base", "verbs", "gpu"},
     "transport": {"base", "memory", "verbs"},
     "workload": {"base", "measure", "memory", "transport"},
     "control": {"base"},

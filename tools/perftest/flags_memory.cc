@@ -8,6 +8,9 @@ namespace {
 constexpr std::string_view kNoGpu =
     "Use --use_hugepages, --mmap or neither: memory of accelerators is not offered here.";
 
+constexpr std::string_view kCuda =
+    "Use 'rdmabench lat' or 'bw' with --memory cuda:N, and --gpu-mapping for the way.";
+
 constexpr Flag kMemoryFlags[] = {
     {'\0', "use_hugepages", "", kAll, Release::both, Take::mapped, "--memory huge", "guest",
      [](Flags& f, const Given& /*g*/) { f.huge_pages = true; }},
@@ -37,14 +40,14 @@ constexpr Flag kMemoryFlags[] = {
      [](Flags& f, const Given& g) { f.numa = std::to_string(whole(g, 0, 1023)); }},
     {'\0', "disable_numa", "", kAll, Release::new_only, Take::mapped, "--numa none", "guest",
      [](Flags& f, const Given& /*g*/) { f.numa = "none"; }},
-    {'\0', "use_cuda", "device", kAll, Release::both, Take::refused, kNoGpu, "unit", nullptr},
-    {'\0', "use_cuda_bus_id", "address", kAll, Release::both, Take::refused, kNoGpu, "unit",
+    {'\0', "use_cuda", "device", kAll, Release::both, Take::refused, kCuda, "unit", nullptr},
+    {'\0', "use_cuda_bus_id", "address", kAll, Release::both, Take::refused, kCuda, "unit",
      nullptr},
-    {'\0', "use_cuda_dmabuf", "", kAll, Release::new_only, Take::refused, kNoGpu, "unit", nullptr},
-    {'\0', "use_cuda_pcie_mapping", "", kAll, Release::new_only, Take::refused, kNoGpu, "unit",
+    {'\0', "use_cuda_dmabuf", "", kAll, Release::new_only, Take::refused, kCuda, "unit", nullptr},
+    {'\0', "use_cuda_pcie_mapping", "", kAll, Release::new_only, Take::refused, kCuda, "unit",
      nullptr},
-    {'\0', "use_data_direct", "", kAll, Release::new_only, Take::refused, kNoGpu, "unit", nullptr},
-    {'\0', "cuda_mem_type", "number", kAll, Release::new_only, Take::refused, kNoGpu, "unit",
+    {'\0', "use_data_direct", "", kAll, Release::new_only, Take::refused, kCuda, "unit", nullptr},
+    {'\0', "cuda_mem_type", "number", kAll, Release::new_only, Take::refused, kCuda, "unit",
      nullptr},
     {'\0', "gpu_touch", "mode", kAll, Release::new_only, Take::refused, kNoGpu, "unit", nullptr},
     {'\0', "use_rocm", "device", kAll, Release::both, Take::refused, kNoGpu, "unit", nullptr},

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "rdmabench/memory/gpu_memory.h"
 #include "rdmabench/memory/mapping.h"
 #include "rdmabench/memory/numa.h"
 #include "rdmabench/memory/request.h"
@@ -16,8 +18,8 @@
 namespace rdmabench::memory {
 
 /// Memory of the kind that was asked for, touched, so that no page fault falls into a run. New
-/// pages are zero; a file keeps its bytes. Owns its pages. Thread rule: a value with no locks; one
-/// owner.
+/// pages are zero; a file keeps its bytes. Owns its pages. Where gpu() is not null the bytes are a
+/// GPU's, and only that may touch them. Thread rule: a value with no locks; one owner.
 class Buffer {
  public:
   Buffer() = default;
@@ -37,22 +39,26 @@ class Buffer {
   std::uint64_t size() const noexcept { return size_; }
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
 
-  /// Of the memory's pages: 4096, or a huge page's.
-  std::uint64_t page_bytes() const noexcept { return mapping_.page_bytes(); }
+  /// Of the memory's pages: 4096, a huge page's or a GPU's.
+  std::uint64_t page_bytes() const noexcept;
   /// The descriptor of the dma-buf that holds the bytes, -1 for none; the buffer's own.
-  int dma_buf() const noexcept { return mapping_.dma_buf.get(); }
+  int dma_buf() const noexcept;
   /// Where in the dma-buf data() is.
-  std::uint64_t dma_buf_offset() const noexcept {
-    return static_cast<std::uint64_t>(data_ - mapping_.bytes().data());
-  }
+  std::uint64_t dma_buf_offset() const noexcept;
+
+  /// Null where the bytes are the host's.
+  GpuMemory* gpu() const noexcept { return gpu_.get(); }
+  /// GPU memory: from here on data() is pinned host memory, see GpuMemory.
+  void stage_through_host();
 
   /// How the choice of a NUMA node went: "asked for node 0, near mlx5_0" or "anywhere: ..."
   const std::string& placement() const noexcept { return placement_; }
-  /// Where the pages are now.
-  std::vector<NodePages> nodes() const { return find_pages(bytes(), page_bytes()); }
+  /// Where the pages are now; nothing for a GPU's.
+  std::vector<NodePages> nodes() const;
 
  private:
   Mapping mapping_;
+  std::unique_ptr<GpuMemory> gpu_;
   std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;
   std::string placement_;

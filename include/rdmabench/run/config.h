@@ -33,8 +33,8 @@ struct Config : LinkOptions {
   std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
   std::string fabric;           ///< libfabric, of this side: "efa", "efa-direct"; "" = choose
   std::string source_ip;  ///< libfabric, of this side's endpoints; "" = the control connection's
-  std::string memory =
-      "host";  ///< of this side, see memory/; the server follows in "host" and "huge"
+  std::string memory = "host";  ///< of this side, see memory/
+  std::string peer_memory;  ///< of the server: "host", "huge", "cuda:..."; "" = of this side's kind
   std::string numa = "auto";  ///< of this side's memory: "auto" = near the device, "none", a node
   std::vector<int> cpus;      ///< link i runs on cpus[i modulo their number]; none = anywhere
 

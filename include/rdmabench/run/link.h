@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/memory/gpu_memory.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/table.h"
 
@@ -45,6 +46,9 @@ class Link {
 
   /// One poll between epochs: providers with manual progress may still owe the peer something.
   virtual void progress() noexcept = 0;
+
+  /// Where messages of this side lie, if that is a GPU's memory; else null.
+  virtual memory::GpuMemory* gpu_memory() const noexcept = 0;
 
   /// How the target of a latency test sees a message arrive: "receive", "memory-poll",
   /// "remote-cq-data", or "completion" where the initiator's own completion is what is measured.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/link.h"
@@ -20,7 +21,9 @@ class LinkOf final : public Link {
   std::string address() const override { return endpoint_.address(); }
   void connect(std::string_view peer_address) override { endpoint_.connect(peer_address); }
   transport::Description describe() const override { return endpoint_.describe(); }
-  std::string failure() const override { return endpoint_.failure(); }
+  std::string failure() const override {
+    return memory_failure_.empty() ? endpoint_.failure() : memory_failure_;
+  }
 
   workload::EpochPlan bounded(workload::EpochPlan plan) const override {
     if constexpr (requires(const T& endpoint) {
@@ -40,7 +43,19 @@ class LinkOf final : public Link {
 
   workload::EpochResult run(const workload::LoopKey& key, const workload::EpochPlan& plan,
                             workload::Watch& watch, std::span<measure::Ticks> intervals) override {
-    return entry(key).loop(endpoint_, bounded(plan), watch, intervals);
+    const workload::Entry<T> found = entry(key);
+    const workload::EpochPlan planned = bounded(plan);
+    workload::EpochResult result = found.loop(endpoint_, planned, watch, intervals);
+    if (result.outcome != workload::Outcome::ok) return result;
+    if (key.at_rest || workload::gpu_of(endpoint_) != nullptr) {
+      try {
+        found.check(endpoint_, key, planned, result);
+      } catch (const std::exception& error) {  // this may be a thread of the link's own
+        result.outcome = workload::Outcome::memory_failed;
+        memory_failure_ = error.what();
+      }
+    }
+    return result;
   }
 
   void progress() noexcept override {
@@ -48,6 +63,8 @@ class LinkOf final : public Link {
       if (received.slot != transport::kNoSlot) endpoint_.post_receive(received.slot);
     });
   }
+
+  memory::GpuMemory* gpu_memory() const noexcept override { return workload::gpu_of(endpoint_); }
 
   std::string_view signal(transport::OperationCode operation) const override {
     using transport::OperationCode;
@@ -72,6 +89,7 @@ class LinkOf final : public Link {
   }
 
   T endpoint_;
+  std::string memory_failure_;
 };
 
 template <class T>

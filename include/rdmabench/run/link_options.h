@@ -48,11 +48,12 @@ struct LinkOptions {
   std::uint32_t clients = 1;  ///< incast: so many clients of the server start together
   std::uint64_t working_set = 0;  ///< bytes that messages walk through; 0 = hot in cache
   std::uint64_t stride = 0;  ///< bytes from one message to the next; 0 = its size in cache lines
-  std::uint32_t misalignment = 0;  ///< bytes off a cache line, 0..63
-  transport::PathOptions path{};   ///< verbs
-  std::string provider;            ///< libfabric; "" = choose
-  bool delivery = false;           ///< libfabric: a local completion means that the peer has it all
-  bool shared_memory = false;      ///< libfabric: efa may reach a peer of its host by memory
+  std::uint32_t misalignment = 0;    ///< bytes off a cache line, 0..63
+  std::string gpu_mapping = "auto";  ///< of GPU memory: "auto", "default", "pcie", "data-direct"
+  transport::PathOptions path{};     ///< verbs
+  std::string provider;              ///< libfabric; "" = choose
+  bool delivery = false;       ///< libfabric: a local completion means that the peer has it all
+  bool shared_memory = false;  ///< libfabric: efa may reach a peer of its host by memory
 };
 
 }  // namespace rdmabench::run

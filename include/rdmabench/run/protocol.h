@@ -40,7 +40,8 @@ struct SessionSpec : LinkOptions {
   workload::Shape shape = workload::Shape::latency;
   transport::OperationCode operation = transport::OperationCode::send;
   std::uint64_t max_size = 8;                ///< 1..kMaxSize
-  bool huge_pages = false;                   ///< the server's memory, as the client's
+  std::string peer_memory = "host";          ///< the server's: "host", "huge", "cuda:..."
+  bool gpu = false;                          ///< messages of either side lie in a GPU's memory
   bool paced = false;                        ///< a stream that keeps to a rate
   std::chrono::milliseconds timeout{10000};  ///< 100 ms .. 10 min
 };
@@ -71,6 +72,7 @@ struct EpochOrder {
   std::uint64_t size = 1;        ///< 1..max_size
   std::uint64_t iterations = 1;  ///< of each link, 1..kMaxEpoch
   double rate = 0;               ///< messages per second of each link; 0 = unpaced
+  bool verify = false;           ///< compare all that arrives, whatever the session says
 };
 
 /// What the target saw of an epoch, over all links.

@@ -26,6 +26,7 @@ struct RegistrationCost {
   std::string memory;  ///< as on the command line: "huge:2M"
   std::uint64_t size_bytes = 0;
   verbs::Route route = verbs::Route::pinned;
+  std::string mapping;  ///< of a GPU's dma-buf: "default", "pcie"; else ""
   std::vector<verbs::Rung> others;
   std::vector<std::string> notes;
   std::string placement;                  ///< see memory::Buffer
@@ -36,6 +37,21 @@ struct RegistrationCost {
 
   /// At the median; 0 if it took no time.
   double bytes_per_s() const noexcept;
+};
+
+/// A way by which a GPU's memory did not register.
+struct RefusedWay {
+  std::string memory;  ///< as on the command line: "cuda:0,vmm"
+  std::uint64_t size_bytes = 0;
+  verbs::Route route = verbs::Route::dma_buf;
+  std::string mapping;
+  std::string reason;  ///< one line
+};
+
+/// Every way to register a GPU's memory: what it costs, or why it is not one here.
+struct GpuWays {
+  std::vector<RegistrationCost> costs;
+  std::vector<RefusedWay> refused;
 };
 
 /// An opened device to measure with. Thread rule: one thread at a time.
@@ -55,7 +71,19 @@ class RegistrationBench {
                            const verbs::RegistrationRequest& registration, std::uint64_t bytes,
                            const RegistrationStop& stop) const;
 
+  /// The same of a GPU's memory (Kind::cuda) by each way on its own, in new memory every time, so
+  /// that what the ladder would not come to is measured too. Throws what memory::Buffer does, and
+  /// Error(unavailable) with every reason where a dma-buf is demanded and no way takes it.
+  GpuWays measure_ways(const memory::Request& memory,
+                       const verbs::RegistrationRequest& registration, std::uint64_t bytes,
+                       const RegistrationStop& stop) const;
+
  private:
+  /// The calls of one route, timed.
+  void time_calls(RegistrationCost& cost, const verbs::MemoryArea& area,
+                  const verbs::RegistrationRequest& registration,
+                  const RegistrationStop& stop) const;
+
   std::string device_;
   verbs::Context context_;
   verbs::ProtectionDomain domain_;

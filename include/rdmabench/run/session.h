@@ -64,6 +64,10 @@ class Session {
   /// The same for whatever message comes next.
   control::Message receive(std::string_view waiting_for);
 
+  /// How this side's GPU memory is registered, one fact for each; none where it has none: "memory",
+  /// "memory_route", "memory_routes_refused", "gpu".
+  report::Facts memory_facts() const;
+
   /// Readies this side for an epoch, before the two sides start it.
   void stage(workload::Side side, const EpochOrder& order);
 
@@ -75,7 +79,7 @@ class Session {
 
  private:
   void wait_readable(const Deadline& deadline, std::string_view waiting_for);
-  workload::LoopKey key(workload::Side side) const;
+  workload::LoopKey key(workload::Side side, const EpochOrder& order) const;
   workload::EpochPlan plan(const EpochOrder& order) const;
   std::vector<workload::EpochResult> run_links(const workload::LoopKey& key,
                                                const workload::EpochPlan& plan,

@@ -76,14 +76,15 @@ struct EndpointRequest {
   bool separate_queues = false;         ///< one completion queue for sends and one for receives
   bool events = false;  ///< an idle endpoint sleeps until a completion, and does not spin
   std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = 0
-  std::int32_t inline_limit = -1;   ///< bytes sent inline or injected: -1 = by back end, 0 = off
-  std::string memory = "host";      ///< where messages lie, see memory/
-  std::string numa = "auto";        ///< "auto" = near the device, "none", or a node's number
-  bool relaxed_ordering = false;    ///< PCIe relaxed ordering, where the device takes it
-  bool on_demand = false;           ///< on-demand paging instead of pinned pages
-  std::string device;               ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
-  std::string provider;             ///< ofi only; "" = choose
-  std::string fabric;               ///< ofi only, its name: "efa", "efa-direct"; "" = choose
+  std::int32_t inline_limit = -1;    ///< bytes sent inline or injected: -1 = by back end, 0 = off
+  std::string memory = "host";       ///< where messages lie, see memory/
+  std::string gpu_mapping = "auto";  ///< of a GPU's: "auto", "default", "pcie", "data-direct"
+  std::string numa = "auto";         ///< "auto" = near the device, "none", or a node's number
+  bool relaxed_ordering = false;     ///< PCIe relaxed ordering, where the device takes it
+  bool on_demand = false;            ///< on-demand paging instead of pinned pages
+  std::string device;                ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
+  std::string provider;              ///< ofi only; "" = choose
+  std::string fabric;                ///< ofi only, its name: "efa", "efa-direct"; "" = choose
   bool delivery = false;            ///< ofi only: a local completion means that the peer has it all
   bool shared_memory = false;       ///< ofi only: efa may reach a peer of this host by memory
   bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange
@@ -165,6 +166,9 @@ struct Burst {
 ///                        the last one of each lane is in
 ///   lanes()              their number
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes
+///   send_memory(), receive_memory(), window_memory()      where messages may lie in other memory than the
+///                        host's: the memory::Buffer that each region is in, all of the same kind. Where its gpu()
+///                        is not null the loops leave the bytes alone (workload/at_rest.h)
 ///
 /// Traits:
 ///   supports<Op>               whether post<Op> exists

@@ -56,6 +56,7 @@ bool check_word(std::span<const std::byte> message, std::uint64_t i, std::uint64
 template <class Op, bool kValidate, transport::Transport T>
 bool count_succeeded(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
                      EpochResult& result) noexcept {
+  if (gpu_of(endpoint) != nullptr) return true;  // check_at_rest() asks the GPU
   const transport::Region window = endpoint.window();
   for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
     result.succeeded += word_in(message_in(window, slot, transport::kAtomicBytes));

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "rdmabench/memory/buffer.h"
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/inbox.h"
@@ -16,6 +17,25 @@ namespace rdmabench::workload {
 inline std::span<std::byte> message_in(const transport::Region& region, std::uint64_t index,
                                        std::uint64_t size) noexcept {
   return {region.data + index % region.slots * region.stride, size};
+}
+
+/// The three kinds of slots that an endpoint has.
+enum class Place : std::uint8_t { sends, receives, window };
+
+/// The GPU in whose memory they lie; null for the host's.
+template <transport::Transport T>
+memory::GpuMemory* gpu_of(const T& endpoint, Place place = Place::window) noexcept {
+  if constexpr (requires { endpoint.window_memory(); }) {
+    switch (place) {
+      case Place::sends:
+        return endpoint.send_memory().gpu();
+      case Place::receives:
+        return endpoint.receive_memory().gpu();
+      case Place::window:
+        return endpoint.window_memory().gpu();
+    }
+  }
+  return nullptr;
 }
 
 /// Data of before must not pass for new: a cleared message ends in 0, which is no tag.

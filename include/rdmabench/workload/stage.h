@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/workload/at_rest.h"
 #include "rdmabench/workload/counters.h"
 #include "rdmabench/workload/key.h"
 #include "rdmabench/workload/ping_pong.h"
@@ -31,6 +32,9 @@ void stage(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   using PingPongOp = PingPongOperation<T, WantedOp>;
   const bool ping_pong = key.shape == Shape::latency && !key.target_idle;
   endpoint.prepare(ping_pong ? PingPongOp::kCode : WantedOp::kCode, plan.size);
+  if (key.at_rest || gpu_of(endpoint) != nullptr) {
+    return stage_at_rest<T, WantedOp>(endpoint, key, plan);
+  }
   const transport::Region window = endpoint.window();
   for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
     const std::span<std::byte> message = message_in(window, slot, plan.size);

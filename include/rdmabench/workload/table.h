@@ -24,6 +24,8 @@ template <transport::Transport T>
 struct Entry {
   Loop<T> loop = nullptr;
   void (*stage)(T&, const LoopKey&, const EpochPlan&) = nullptr;
+  /// After a loop that ended well, where the loops leave the bytes alone.
+  void (*check)(T&, const LoopKey&, const EpochPlan&, EpochResult&) = nullptr;
 };
 
 namespace detail {
@@ -106,8 +108,9 @@ constexpr Loop<T> loop_for(const LoopKey& key) {
 template <transport::Transport T, class Op>
 constexpr Entry<T> entry_for(const LoopKey& key) {
   if constexpr (T::template supports<Op>) {
-    const Loop<T> loop = key.validate ? loop_for<T, Op, true>(key) : loop_for<T, Op, false>(key);
-    if (loop != nullptr) return {loop, &stage<T, Op>};
+    const bool compares = key.validate && !key.at_rest;
+    const Loop<T> loop = compares ? loop_for<T, Op, true>(key) : loop_for<T, Op, false>(key);
+    if (loop != nullptr) return {loop, &stage<T, Op>, &check_at_rest<T, Op>};
   }
   return {};
 }

@@ -55,6 +55,7 @@ void check(const EndpointRequest& request, bool many_lanes) {
   if (request.service != Service::automatic && request.service != Service::rc) {
     refuse(fmt::format("transport '{}'", name(request.service)));
   }
+  if (request.memory.starts_with("cuda")) refuse("GPU memory");
   if (request.events) refuse("completion events");
   if (request.segments > 1) refuse("scatter/gather lists");
   if (request.shared_receives) refuse("shared receive queue");

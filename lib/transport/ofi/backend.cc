@@ -118,7 +118,10 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{r.path != PathOptions{}, "path options"},
       Refusal{r.relaxed_ordering, "relaxed ordering"},
       Refusal{r.on_demand, "on-demand paging"},
-      Refusal{r.memory != "host", "memory other than the host's"},
+      Refusal{r.memory != "host" && !r.memory.starts_with("cuda"),
+              "memory but the host's and a GPU's"},
+      Refusal{r.memory.starts_with("cuda") && r.gpu_mapping != "auto",
+              "choice of --gpu-mapping: providers have one of their own"},
   };
   for (const Refusal& refusal : refusals) {
     if (!refusal.asked) continue;

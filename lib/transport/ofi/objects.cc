@@ -12,6 +12,7 @@
 
 #include "fabric_error.h"
 #include "fits.h"
+#include "messages.h"
 #include "options.h"
 #include "provider_info.h"
 #include "rdmabench/base/error.h"
@@ -36,23 +37,14 @@ std::uint32_t depth_of(const EndpointRequest& request) {
 
 Objects::Objects(const EndpointRequest& request, std::string_view choice)
     : receives_(std::size_t{request.receives} * request.lanes),
-      send_memory_(bytes_of(request, request.send_slots)),
-      receive_memory_(bytes_of(request, request.receive_slots)),
-      window_memory_(bytes_of(request, request.send_slots)),
+      send_memory_(make_memory(request, request.send_slots, choice)),
+      receive_memory_(make_memory(request, request.receive_slots, choice)),
+      window_memory_(make_memory(request, request.send_slots, choice)),
       info_(chosen_info(request, choice)),
-      send_region_(region_of(send_memory_, request, request.send_slots)),
-      receive_region_(region_of(receive_memory_, request, request.receive_slots)),
-      window_region_(region_of(window_memory_, request, request.send_slots)),
       inject_limit_(inject_limit(*info_, request)),
       write_flags_(FI_COMPLETION | (info_->tx_attr->op_flags & FI_DELIVERY_COMPLETE)),
       request_(request),
       operation_(request.operation) {
-  for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
-    receives_[slot].slot = slot;
-    receives_[slot].lane = slot / request.receives;
-    receives_[slot].buffer =
-        receive_region_.data + slot % receive_region_.slots * receive_region_.stride;
-  }
   const std::uint32_t depth = depth_of(request);
   std::uint64_t* operands = nullptr;
   if (is_atomic(request.operation)) {
@@ -67,12 +59,47 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
                                : operands + std::size_t{lane} * depth * ContextPool::kOperands);
   }
   open_queues();
+  settle_memory();
   if (request.service != Service::msg) {
     open_datagram_lanes();
   } else if (!request.client) {
     open_listener();
   }
   register_memory();
+}
+
+memory::Buffer Objects::make_memory(const EndpointRequest& request, std::uint32_t slots,
+                                    std::string_view choice) {
+  memory::Request where = memory::parse_request(request.memory);
+  where.gpu_mapping = memory::parse_gpu_mapping(request.gpu_mapping);
+  if (where.kind == memory::Kind::cuda) {
+    // Domains of RDMA providers have the device's name; efa's datagrams put "-rdm" behind it.
+    where.device = read_fit(choice).domain;
+    if (where.device.ends_with("-rdm")) where.device.resize(where.device.size() - 4);
+  }
+  return {where, bytes_of(request, slots)};
+}
+
+void Objects::settle_memory() {
+  if (window_memory_.gpu() != nullptr) {
+    route_ = find_route(*domain_, *info_, window_memory_);
+    for (memory::Buffer* memory : {&send_memory_, &receive_memory_, &window_memory_}) {
+      if (!route_.hmem) {
+        memory->stage_through_host();
+      } else if (route_.dma_buf && memory != &window_memory_) {
+        memory->gpu()->export_dma_buf(memory::GpuMapping::automatic);
+      }
+    }
+  }
+  send_region_ = region_of(send_memory_, request_, request_.send_slots);
+  receive_region_ = region_of(receive_memory_, request_, request_.receive_slots);
+  window_region_ = region_of(window_memory_, request_, request_.send_slots);
+  for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
+    receives_[slot].slot = slot;
+    receives_[slot].lane = slot / request_.receives;
+    receives_[slot].buffer =
+        receive_region_.data + slot % receive_region_.slots * receive_region_.stride;
+  }
 }
 
 void Objects::open_queues() {
@@ -129,6 +156,18 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   check(fi_ep_bind(endpoint, bound, 0), "fi_ep_bind", *info_);
   check(fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind to the queue", *info_);
   offload_ = settle_offload(options_of(*endpoint), request_.shared_memory);
+#if FI_VERSION_GE(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), FI_VERSION(1, 13))
+  if (route_.hmem) {
+    int required = FI_HMEM_P2P_REQUIRED;
+    const int result =
+        fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &required, sizeof required);
+    route_.peer_to_peer = result == 0 ? "required, and the provider agrees"
+                                      : fmt::format(
+                                            "not promised ({}): the provider may copy through the "
+                                            "host",
+                                            fabric_error_text(-result));
+  }
+#endif
   check(fi_enable(endpoint), "fi_enable", *info_);
   refresh_offload(options_of(*endpoint), offload_);
   return owner;
@@ -176,21 +215,19 @@ void Objects::register_memory() {
     throw Error(Fault::unavailable, call("fi_mr_reg", *info_) + " with raw keys (FI_MR_RAW)",
                 "Name another --provider.");
   }
-  const auto registered = [&](const memory::Buffer& memory, std::uint64_t access,
-                              std::uint64_t key) {
-    fid_mr* registration = nullptr;
-    check(fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, key, 0, &registration,
-                    nullptr),
-          fmt::format("fi_mr_reg of {} bytes", memory.size()), *info_,
+  const auto registered = [&](memory::Buffer& memory, std::uint64_t access, std::uint64_t key) {
+    Fid<fid_mr> owner;
+    const MemoryRoute route = memory.gpu() != nullptr ? route_ : MemoryRoute{};
+    check(ofi::register_memory(*domain_, memory, route, access, key, owner),
+          fmt::format("fi_mr_regattr of {} bytes", memory.size()), *info_,
           "Raise 'ulimit -l', or lower --size or --depth.");
-    Fid<fid_mr> owner(registration);
     if ((mode & FI_MR_ENDPOINT) != 0) {
-      check(fi_mr_bind(registration, &lanes_[0].ep->fid, 0), "fi_mr_bind", *info_);
-      check(fi_mr_enable(registration), "fi_mr_enable", *info_);
+      check(fi_mr_bind(owner.get(), &lanes_[0].ep->fid, 0), "fi_mr_bind", *info_);
+      check(fi_mr_enable(owner.get()), "fi_mr_enable", *info_);
     }
     return owner;
   };
-  if ((mode & FI_MR_LOCAL) != 0) {
+  if ((mode & FI_MR_LOCAL) != 0 || (route_.hmem && (mode & FI_MR_HMEM) != 0)) {
     send_registration_ = registered(send_memory_, FI_SEND | FI_READ | FI_WRITE, kSendKey);
     receive_registration_ = registered(receive_memory_, FI_RECV, kReceiveKey);
     send_descriptor_ = fi_mr_desc(send_registration_.get());
@@ -299,6 +336,17 @@ Description Objects::describe() const {
                   {"registration", to_text(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE)},
                   {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
+  if (route_.gpu) {
+    const memory::GpuMemory& gpu = *window_memory_.gpu();
+    auto& details = description.details;
+    details.emplace_back("memory", request_.memory);
+    details.emplace_back("memory_route", route_.text());
+    details.emplace_back("memory_routes_refused", route_.refused);
+    details.emplace_back("gpu", gpu.choice());
+    details.emplace_back("gpu_memory", gpu.facts());
+    if (gpu.staged()) details.emplace_back("memory_on_wire", "pinned host memory, not the GPU's");
+    if (route_.hmem) details.emplace_back("gpu_peer_to_peer", route_.peer_to_peer);
+  }
   for (auto& fact : offload_facts(offload_, description.provider, operation_)) {
     description.details.push_back(std::move(fact));
   }

@@ -10,6 +10,7 @@
 #include "fits.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/memory/request.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -67,6 +68,20 @@ Info with_completion_level(Info info, const EndpointRequest& request) {
   return delivery != nullptr ? std::move(delivery) : std::move(info);
 }
 
+bool in_gpu_memory(const EndpointRequest& request) {
+  return memory::parse_request(request.memory).kind == memory::Kind::cuda;
+}
+
+/// The same provider with GPU memory, where it offers that; else as it is, and memory is staged.
+Info with_gpu_memory(Info info, const EndpointRequest& request) {
+  if (!in_gpu_memory(request)) return info;
+  Info able = refined(*info, [](fi_info& hints) {
+    hints.caps |= FI_HMEM;
+    hints.domain_attr->mr_mode |= FI_MR_HMEM;
+  });
+  return able != nullptr ? std::move(able) : std::move(info);
+}
+
 void check_message_size(const fi_info& info, std::uint64_t size) {
   if (size <= info.ep_attr->max_msg_size) return;
   throw Error(Fault::usage,
@@ -79,6 +94,7 @@ void check_message_size(const fi_info& info, std::uint64_t size) {
 Info chosen_info(const EndpointRequest& request, std::string_view choice) {
   Info info =
       with_completion_level(with_queues(find_chosen(request, read_fit(choice)), request), request);
+  info = with_gpu_memory(std::move(info), request);
   check_message_size(*info, request.max_size);
   info->domain_attr->threading = FI_THREAD_DOMAIN;  // it names what the provider could bear
   return info;
@@ -86,7 +102,7 @@ Info chosen_info(const EndpointRequest& request, std::string_view choice) {
 
 /// Only a ping-pong injects: a stream counts completions, and injected messages give none.
 std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request) {
-  if (!request.latency) return 0;
+  if (!request.latency || in_gpu_memory(request)) return 0;  // the processor copies what it injects
   const std::uint64_t limit = info.tx_attr->inject_size;
   if (request.inline_limit < 0) return limit;
   return std::min<std::uint64_t>(limit, static_cast<std::uint64_t>(request.inline_limit));

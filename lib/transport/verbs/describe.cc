@@ -25,19 +25,48 @@ std::string completion_level(Service service) {
   return is_reliable(service) && service != Service::srd ? "delivery" : "transmit";
 }
 
+std::string route_of(const rdmabench::verbs::Registration& registration) {
+  return fmt::format("{}{}{}", name(registration.route),
+                     registration.mapping.empty() ? "" : ", mapping ", registration.mapping);
+}
+
+std::string refused_by(const rdmabench::verbs::Registration& registration) {
+  std::string others;
+  for (const rdmabench::verbs::Rung& rung : registration.others) {
+    others += fmt::format("{}{}{}{}: {}", others.empty() ? "" : "; ", name(rung.route),
+                          rung.mapping.empty() ? "" : ", mapping ", rung.mapping, rung.reason);
+  }
+  return others;
+}
+
 void add_memory(Details& details, const RegisteredSlots& slots) {
   const rdmabench::verbs::Registration& registration = slots.registration();
   details.emplace_back("memory_placement", slots.buffer().placement());
   details.emplace_back("memory_nodes", memory::to_text(slots.buffer().nodes()));
   details.emplace_back("registration", std::string(name(registration.route)));
-  std::string others;
-  for (const rdmabench::verbs::Rung& rung : registration.others) {
-    others += fmt::format("{}{}: {}", others.empty() ? "" : "; ", name(rung.route), rung.reason);
-  }
-  details.emplace_back("registration_others", others);
+  details.emplace_back("registration_others", refused_by(registration));
   for (const std::string& note : registration.notes) {
     details.emplace_back("registration_note", note);
   }
+}
+
+/// The parts of an endpoint's memory may have taken different ways; where they did, each is named.
+void add_gpu_memory(Details& details, const RegisteredSlots& sends, const RegisteredSlots& receives,
+                    const RegisteredSlots& window) {
+  const std::string route = route_of(window.registration());
+  const std::string send_route = route_of(sends.registration());
+  const std::string receive_route = route_of(receives.registration());
+  const bool same = route == send_route && route == receive_route;
+  details.emplace_back(
+      "memory_route",
+      same ? route : fmt::format("{} (sends {}, receives {})", route, send_route, receive_route));
+  details.emplace_back("memory_routes_refused", refused_by(window.registration()));
+  details.emplace_back("gpu", window.buffer().placement());
+  details.emplace_back("gpu_memory", window.buffer().gpu()->facts());
+  if (window.buffer().gpu()->staged()) {
+    details.emplace_back("memory_on_wire", "pinned host memory, not the GPU's");
+  }
+  details.emplace_back("registration", std::string(name(window.registration().route)));
 }
 
 }  // namespace
@@ -116,7 +145,11 @@ Description Core::describe() const {
   add("vaddr", fmt::format("{:#x}", window_.address()));
   for (const auto& fact : remote_facts_) description.details.push_back(fact);
   add("memory", request_.memory);
-  add_memory(description.details, window_);
+  if (window_.buffer().gpu() != nullptr) {
+    add_gpu_memory(description.details, sends_, receives_, window_);
+  } else {
+    add_memory(description.details, window_);
+  }
   std::string reduced;
   for (const std::string& note : plan_.reduced) reduced += (reduced.empty() ? "" : "; ") + note;
   if (!reduced.empty()) add("reduced", std::move(reduced));

@@ -242,6 +242,8 @@ void require_kind(Plan& plan, ibv_context& context, const Device& device) {
 
 /// Bytes sent inline, before the device has had its say.
 std::uint32_t wanted_inline(const EndpointRequest& request) {
+  // The processor copies inline bytes into the request, and it may not touch a GPU's.
+  if (memory::parse_request(request.memory).kind == memory::Kind::cuda) return 0;
   std::uint64_t wanted = request.latency ? kDefaultInline : 0;
   if (request.inline_limit >= 0) wanted = static_cast<std::uint64_t>(request.inline_limit);
   return static_cast<std::uint32_t>(std::min(wanted, request.max_size));
@@ -328,6 +330,9 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   plan.path = path_attributes(request.path, placement, port, device);
   check_features(request, plan, device);
   fit_queues(plan, device);
+  if (memory::parse_request(request.memory).kind == memory::Kind::cuda && request.latency) {
+    plan.reduced.emplace_back("inline sends off: the processor cannot read GPU memory");
+  }
   if (plan.reads_out < request.outstanding_reads) {
     plan.reduced.push_back(
         fmt::format("outstanding reads {} reduced to {}: max_qp_init_rd_atom of "

@@ -1,5 +1,7 @@
 #include "rdmabench/transport/verbs/slots.h"
 
+#include "rdmabench/transport/verbs/ladder.h"
+
 namespace rdmabench::transport::verbs {
 namespace {
 
@@ -18,10 +20,9 @@ RegisteredSlots::RegisteredSlots(ibv_pd& domain, const SlotLayout& layout,
                                  const memory::Request& where,
                                  const rdmabench::verbs::RegistrationRequest& how)
     : buffer_(where, bytes_of(layout)),
+      registration_(register_buffer(domain, buffer_, where, how)),
       region_{.data = buffer_.data() + layout.header_room + layout.misalignment,
               .stride = stride_of(layout),
-              .slots = layout.slots},
-      registration_(rdmabench::verbs::register_memory(
-          domain, {buffer_.bytes(), buffer_.dma_buf(), buffer_.dma_buf_offset()}, how)) {}
+              .slots = layout.slots} {}
 
 }  // namespace rdmabench::transport::verbs

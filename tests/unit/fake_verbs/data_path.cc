@@ -2,6 +2,7 @@
 // finds no receive waits for it, as RC with an endless receiver-not-ready retry does, or is lost,
 // as over UC and UD.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -38,7 +39,10 @@ bool covers(std::span<const ibv_sge> pieces, int access) {
 }
 
 std::byte* at(std::uint64_t address) {
-  return reinterpret_cast<std::byte*>(address);
+  static std::array<std::byte, std::size_t{4} << 20> nowhere;
+  std::byte* const of_gpu = gpu_bytes(address);
+  if (of_gpu == nullptr) return reinterpret_cast<std::byte*>(address);
+  return state().lose_gpu_bytes ? nowhere.data() : of_gpu;
 }
 
 std::vector<std::byte> gather(std::span<const ibv_sge> pieces) {
@@ -52,7 +56,7 @@ std::vector<std::byte> gather(std::span<const ibv_sge> pieces) {
 void scatter(std::span<const std::byte> bytes, std::span<const ibv_sge> pieces) {
   for (const ibv_sge& piece : pieces) {
     const std::size_t part = std::min<std::size_t>(piece.length, bytes.size());
-    if (part != 0) std::memcpy(at(piece.addr), bytes.data(), part);
+    if (part != 0) std::memmove(at(piece.addr), bytes.data(), part);
     bytes = bytes.subspan(part);
   }
 }

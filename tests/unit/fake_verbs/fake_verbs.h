@@ -49,6 +49,8 @@ struct Device {
   std::uint32_t max_inline = 512;
   std::uint64_t max_mr_size = 0;  ///< 0: not told
   bool takes_dma_buf = false;
+  bool peer_memory = false;  ///< ibv_reg_mr() takes addresses of the fake GPU; else EFAULT
+  bool data_direct = false;  ///< mlx5dv_get_data_direct_sysfs_path() finds a function
   ibv_odp_caps on_demand = {};
   int max_qp = 1024;
   int max_sge = 8;
@@ -127,6 +129,10 @@ int calls(Call call);
 void fail_message(ibv_wc_status status, std::uint32_t vendor_error = 0);
 /// Moves a queue pair to the error state, as a lost link does: all that is posted is flushed.
 void break_queue_pair(std::uint32_t number);
+
+/// What goes to or comes from a fake GPU's memory over the wire gets lost on the way, and every
+/// completion says success: a mapping that registers and does not work.
+void lose_gpu_bytes(bool lose);
 
 /// Loses the next message: over UC and UD its send completes all the same.
 void lose_message();

@@ -1,4 +1,6 @@
 // Memory regions, and what a device says of on-demand paging.
+#include <dlfcn.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -46,6 +48,18 @@ ibv_mr* add(ibv_pd* domain, FakeRegion made) {
 
 }  // namespace
 
+std::byte* gpu_bytes(std::uint64_t address) {
+  using Find = void* (*)(unsigned long long);
+  static const auto find = reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "fake_cuda_host_pointer"));
+  auto* const bytes = find == nullptr ? nullptr : static_cast<std::byte*>(find(address));
+  return bytes == reinterpret_cast<std::byte*>(address) ? nullptr : bytes;  // pinned host memory
+}
+
+void lose_gpu_bytes(bool lose) {
+  const std::lock_guard lock(state().mutex);
+  state().lose_gpu_bytes = lose;
+}
+
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* /*input*/,
                     ibv_device_attr_ex* attributes, std::size_t size) {
   const std::lock_guard lock(state().mutex);
@@ -76,6 +90,8 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t 
   const bool can_page = (device.on_demand.general_caps & IBV_ODP_SUPPORT) != 0;
   if (too_large || ((access & IBV_ACCESS_ON_DEMAND) != 0 && !can_page)) return fail(EINVAL);
   if (device.efa && (access & ~efa_access(device)) != 0) return fail(EOPNOTSUPP);
+  const bool of_gpu = gpu_bytes(reinterpret_cast<std::uintptr_t>(address)) != nullptr;
+  if (of_gpu && !device.peer_memory) return fail(EFAULT);
   FakeRegion made{};
   made.addr = address;
   made.length = length;
@@ -105,6 +121,22 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, uint64_t offset, size_t length, uint64
   made.dma_buf = fd;
   made.offset = offset;
   return add(domain, made);
+}
+
+// Newer than many a header, so found by name: the test exports them.
+[[gnu::visibility("default")]] ibv_mr* mlx5dv_reg_dmabuf_mr(ibv_pd* domain, uint64_t offset,
+                                                            size_t length, uint64_t iova, int fd,
+                                                            int access, int /*mlx5_access*/) {
+  if (iova % (kPageMask + 1) != 0) return fail(EINVAL);
+  return ibv_reg_dmabuf_mr(domain, offset, length, iova, fd, access);
+}
+
+[[gnu::visibility("default")]] int mlx5dv_get_data_direct_sysfs_path(ibv_context* context,
+                                                                     char* path, size_t bytes) {
+  const std::lock_guard lock(state().mutex);
+  if (!device_of(context).data_direct) return ENODEV;
+  if (bytes > 0) path[0] = '\0';
+  return 0;
 }
 
 int ibv_dereg_mr(ibv_mr* region) {

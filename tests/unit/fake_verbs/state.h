@@ -146,6 +146,7 @@ struct State {
   ibv_wc_status message_fault = IBV_WC_SUCCESS;
   std::uint32_t message_vendor_error = 0;
   bool lose_next = false;
+  bool lose_gpu_bytes = false;
   int live = 0;
   std::vector<std::string> violations;
   std::uint32_t next_number = 17;
@@ -165,6 +166,10 @@ State& state();
 inline FakeContext& fake(ibv_context& context) {
   return *static_cast<FakeContext*>(verbs_get_ctx(&context));
 }
+
+/// Where the host reads and writes the bytes of a fake GPU's address; null for any other address,
+/// and where the process has no fake GPU.
+std::byte* gpu_bytes(std::uint64_t address);
 
 /// Counts a call; an errno if it is to fail, else 0. With the mutex held.
 int count(Call call);

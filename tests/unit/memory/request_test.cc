@@ -38,12 +38,6 @@ TEST(Request, WhatIsNoMemoryIsRefusedByName) {
   EXPECT_THAT(complaint([] { parse_request("file:/a@100"); }).what(), HasSubstr("4096"));
 }
 
-TEST(Request, DeviceMemoryIsNotInThisBuild) {
-  const Error error = complaint([] { parse_request("cuda:0"); });
-  EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("'cuda:0' is not available in this build"));
-}
-
 TEST(Request, TheNextBufferOfAFileLiesBehindTheFirst) {
   const Request file{.kind = Kind::file, .path = "/a", .offset = 4096, .unaligned = 8};
   EXPECT_EQ(next(file, 4088).offset, 8192U);

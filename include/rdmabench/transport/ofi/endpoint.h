@@ -121,6 +121,9 @@ class EndpointOf : private Objects {
   Region send_region() const noexcept { return send_region_; }
   Region receive_region() const noexcept { return receive_region_; }
   Region window() const noexcept { return window_region_; }
+  const memory::Buffer& send_memory() const noexcept { return send_memory_; }
+  const memory::Buffer& receive_memory() const noexcept { return receive_memory_; }
+  const memory::Buffer& window_memory() const noexcept { return window_memory_; }
 
   /// How often the provider said "again" since the endpoint was opened. The first traffic to a peer
   /// may give thousands, while the provider connects.

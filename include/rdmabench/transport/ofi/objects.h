@@ -12,6 +12,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/ofi/context_pool.h"
+#include "rdmabench/transport/ofi/gpu_memory.h"
 #include "rdmabench/transport/ofi/handles.h"
 #include "rdmabench/transport/ofi/offload.h"
 #include "rdmabench/transport/transport.h"
@@ -99,6 +100,10 @@ class Objects {
   void open_datagram_lanes();
   void open_listener();
   void check_atomics();
+  static memory::Buffer make_memory(const EndpointRequest& request, std::uint32_t slots,
+                                    std::string_view choice);
+  /// Once the domain is open: whether the provider takes a GPU's memory, and where slots then lie.
+  void settle_memory();
   void register_memory();
   void check_peer(const Address& peer) const;
   void post_receives(std::uint32_t lane);
@@ -113,6 +118,7 @@ class Objects {
 
   EndpointRequest request_;
   OperationCode operation_;
+  MemoryRoute route_;
   std::uint64_t ticket_ = 0;    ///< what a connection must bring to be the peer's
   std::vector<Info> requests_;  ///< of the peer for connections that are still to be accepted
   Offload offload_;

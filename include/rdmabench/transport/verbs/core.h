@@ -66,6 +66,9 @@ class Core {
   Region send_region() const noexcept { return sends_.region(); }
   Region receive_region() const noexcept { return receives_.region(); }
   Region window() const noexcept { return window_.region(); }
+  const memory::Buffer& send_memory() const noexcept { return sends_.buffer(); }
+  const memory::Buffer& receive_memory() const noexcept { return receives_.buffer(); }
+  const memory::Buffer& window_memory() const noexcept { return window_.buffer(); }
 
  protected:
   static constexpr std::uint64_t kReceiveBit = std::uint64_t{1} << 63;

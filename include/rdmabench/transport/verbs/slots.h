@@ -44,8 +44,8 @@ class RegisteredSlots {
 
  private:
   memory::Buffer buffer_;
-  Region region_;
   rdmabench::verbs::Registration registration_;  ///< after the memory it covers: it goes first
+  Region region_;                                ///< and where that is comes of registering it
 };
 
 }  // namespace rdmabench::transport::verbs

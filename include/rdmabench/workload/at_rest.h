@@ -1,0 +1,155 @@
+// What is written before an epoch and compared after it, instead of message by message: where the
+// loops may not touch the bytes, because they are a GPU's, and for the transfer by which two sides
+// make sure that bytes arrive at all. Nothing of this lies within what is timed.
+//
+// Every slot that messages leave from holds one message for the whole epoch, tagged by its slot;
+// every slot they land in is cleared before. So what is compared is the message that came last to
+// each slot, and none of before an epoch can pass for one of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "rdmabench/memory/gpu_memory.h"
+#include "rdmabench/workload/epoch.h"
+#include "rdmabench/workload/key.h"
+#include "rdmabench/workload/slots.h"
+
+namespace rdmabench::workload {
+
+/// A region, and the GPU that alone may touch it; null for the host's.
+struct RestingSlots {
+  transport::Region region;
+  memory::GpuMemory* gpu = nullptr;
+};
+
+/// The first wrong byte.
+struct WrongByte {
+  std::uint64_t slot;
+  std::uint64_t byte;
+};
+
+/// What lies in slots to which messages came in an order that is not known.
+struct Landed {
+  std::uint64_t whole = 0;  ///< slots that hold a message of any tag; the others are as cleared
+  std::optional<WrongByte> wrong;
+};
+
+// Each throws Error(failed) where the GPU fails.
+
+/// The first `count` slots: a message of `size` with the tag of its slot.
+void fill(const RestingSlots& slots, std::uint64_t size, std::uint64_t count);
+/// All slots: zeros where messages of `size` will be.
+void clear(const RestingSlots& slots, std::uint64_t size);
+/// Whether the first `count` slots hold what fill() writes.
+std::optional<WrongByte> compare(const RestingSlots& slots, std::uint64_t size,
+                                 std::uint64_t count);
+/// Whether each slot holds a whole message, or zeros.
+Landed find_landed(const RestingSlots& slots, std::uint64_t size);
+/// The sum of the first words of all slots: how often atomics moved them.
+std::uint64_t sum_words(const RestingSlots& slots);
+
+template <transport::Transport T>
+RestingSlots sends_of(const T& endpoint) noexcept {
+  return {endpoint.send_region(), gpu_of(endpoint, Place::sends)};
+}
+template <transport::Transport T>
+RestingSlots receives_of(const T& endpoint) noexcept {
+  return {endpoint.receive_region(), gpu_of(endpoint, Place::receives)};
+}
+template <transport::Transport T>
+RestingSlots window_of(const T& endpoint) noexcept {
+  return {endpoint.window(), gpu_of(endpoint, Place::window)};
+}
+
+/// Who does what to which bytes in an epoch.
+template <class Op>
+struct RestingRoles {
+  explicit RestingRoles(const LoopKey& key) noexcept
+      : initiates(key.side == Side::initiator || key.shape == Shape::duplex),
+        serves(key.side == Side::target || key.shape == Shape::duplex) {
+    const bool answered = !Op::kFromTarget && (key.shape == Shape::latency ||
+                                               (key.shape == Shape::open_loop && Op::kNotifies));
+    sends = !Op::kFromTarget && (initiates || answered);
+    lands = !Op::kFromTarget && (serves || answered);
+    fetches = Op::kFromTarget && initiates;
+  }
+
+  bool initiates;
+  bool serves;  ///< as the target
+  bool sends;
+  bool lands;    ///< the peer's messages
+  bool fetches;  ///< reads, atomics
+};
+
+/// Slots that messages of an epoch use: a latency test has one under way, in the first.
+inline std::uint64_t resting_count(const LoopKey& key, const transport::Region& region,
+                                   std::uint64_t messages) noexcept {
+  if (key.shape == Shape::latency) return 1;
+  return std::min<std::uint64_t>(region.slots, messages);
+}
+
+template <transport::Transport T, class Op>
+void stage_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
+  const RestingRoles<Op> role(key);
+  if (Op::kAtomic) {
+    if (role.serves) clear(window_of(endpoint), plan.size);  // counters begin at 0
+    return;
+  }
+  if (!key.validate) return;
+  const RestingSlots sends = sends_of(endpoint);
+  const RestingSlots window = window_of(endpoint);
+  if (Op::kFromTarget) {
+    if (role.serves) fill(window, plan.size, window.region.slots);
+    if (role.fetches) clear(sends, plan.size);
+    return;
+  }
+  if (role.lands) clear(Op::kTwoSided ? receives_of(endpoint) : window, plan.size);
+  if (role.sends) fill(sends, plan.size, resting_count(key, sends.region, plan.iterations));
+}
+
+/// After a loop that ended well. Throws as the functions above.
+template <transport::Transport T, class Op>
+void check_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan, EpochResult& result) {
+  const RestingRoles<Op> role(key);
+  const auto refuse = [&](Outcome outcome, std::uint64_t slot, std::uint64_t byte) {
+    result.outcome = outcome;
+    result.message = std::min(slot, plan.iterations - 1);
+    result.byte = byte;
+  };
+  if (Op::kAtomic) {
+    if (!role.serves) return;
+    result.succeeded = sum_words(window_of(endpoint));
+    const bool all = result.succeeded == plan.iterations;
+    if (key.validate && Op::kCode == transport::OperationCode::fetch_add && !all) {
+      refuse(Outcome::wrong_messages, result.succeeded, 0);
+    }
+    return;
+  }
+  if (!key.validate) return;
+  if (role.fetches || (role.lands && !Op::kTwoSided && T::kReliable)) {
+    const RestingSlots slots = role.fetches ? sends_of(endpoint) : window_of(endpoint);
+    const std::uint64_t count = resting_count(key, slots.region, plan.iterations);
+    if (const auto wrong = compare(slots, plan.size, count)) {
+      return refuse(Outcome::wrong_data, wrong->slot, wrong->byte);
+    }
+    result.checked += count;
+  } else if (role.lands) {
+    const RestingSlots slots = Op::kTwoSided ? receives_of(endpoint) : window_of(endpoint);
+    const Landed landed = find_landed(slots, plan.size);
+    if (landed.wrong) return refuse(Outcome::wrong_data, landed.wrong->slot, landed.wrong->byte);
+    result.checked += landed.whole;
+    // On one lane receives are used in turn, from anywhere in their round: half of as many messages
+    // are in slots of their own at least. Several lanes have a round each.
+    const std::uint64_t least =
+        endpoint.lanes() > 1
+            ? 1
+            : std::min<std::uint64_t>(slots.region.slots, (plan.iterations + 1) / 2);
+    if (T::kReliable && landed.whole < std::min(least, plan.iterations)) {
+      refuse(Outcome::wrong_messages, landed.whole, 0);
+    }
+  }
+}
+
+}  // namespace rdmabench::workload

@@ -1,0 +1,193 @@
+#include "rdmabench/memory/gpu_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/gpu/copy.h"
+#include "rdmabench/gpu/pairing.h"
+
+namespace rdmabench::memory {
+namespace {
+
+constexpr auto kLongestWait = std::chrono::seconds(10);
+constexpr int kTimedCopies = 21;
+constexpr int kWarmupCopies = 3;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+/// The GPU that the request names, or of all the one nearest to the RDMA device.
+GpuMemory::Choice GpuMemory::choose(const Request& request) {
+  if (request.gpu != "auto") {
+    const gpu::DeviceInfo found = gpu::find_device(request.gpu);
+    std::string text = gpu::to_text(found);
+    if (!request.device.empty()) {
+      text += fmt::format("; {}", gpu::find_pair(request.device, found.pci_address).text);
+    }
+    return {found.ordinal, std::move(text)};
+  }
+  const std::vector<gpu::DeviceInfo> all = gpu::devices();
+  if (request.device.empty()) {
+    return {all.front().ordinal,
+            fmt::format("{}; the first: no RDMA device is named", gpu::to_text(all.front()))};
+  }
+  const gpu::DeviceInfo* best = nullptr;
+  gpu::Pair nearest;
+  for (const gpu::DeviceInfo& one : all) {
+    gpu::Pair pair = gpu::find_pair(request.device, one.pci_address);
+    if (best != nullptr && pair.distance >= nearest.distance) continue;
+    best = &one;
+    nearest = std::move(pair);
+  }
+  return {best->ordinal, fmt::format("{}; nearest of {} to its NIC: {}", gpu::to_text(*best),
+                                     all.size(), nearest.text)};
+}
+
+void check_here(const Request& request) {
+  if (request.kind != Kind::cuda) return;
+  if (request.gpu == "auto") {
+    static_cast<void>(gpu::devices());
+  } else {
+    static_cast<void>(gpu::find_device(request.gpu));
+  }
+}
+
+GpuMemory::GpuMemory(const Request& request, std::uint64_t bytes)
+    : GpuMemory(request, bytes, choose(request)) {}
+
+GpuMemory::GpuMemory(const Request& request, std::uint64_t bytes, Choice choice)
+    : choice_(std::move(choice.text)),
+      context_(choice.ordinal),
+      allocation_(context_, request.unaligned + bytes,
+                  request.vmm ? gpu::Mode::vmm : gpu::Mode::plain),
+      start_(request.unaligned),
+      size_(bytes),
+      flush_(gpu::flush_rule(context_.device())),
+      stream_(context_) {
+  clear(0, bytes);
+}
+
+std::byte* GpuMemory::data() const noexcept {
+  if (host_) return host_->data() + start_;
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(at(0)));
+}
+
+gpu::DevicePointer GpuMemory::at(std::uint64_t offset) const noexcept {
+  return allocation_.data() + start_ + offset;
+}
+
+std::string GpuMemory::facts() const {
+  const std::optional<bool> reachable = allocation_.gpudirect();
+  return fmt::format("{} allocation; {}; GPUDirect RDMA {}; flush {}", name(allocation_.mode()),
+                     allocation_.sync_memops_text(),
+                     !reachable   ? "not told"
+                     : *reachable ? "capable"
+                                  : "not capable",
+                     flush_.text);
+}
+
+const gpu::DmaBuf& GpuMemory::export_dma_buf(GpuMapping mapping) {
+  dma_buf_ = gpu::DmaBuf();
+  dma_buf_ = gpu::export_dma_buf(allocation_,
+                                 mapping == GpuMapping::automatic  ? gpu::DmaBufMapping::automatic
+                                 : mapping == GpuMapping::standard ? gpu::DmaBufMapping::standard
+                                                                   : gpu::DmaBufMapping::pcie);
+  return dma_buf_;
+}
+
+void GpuMemory::stage_through_host() {
+  if (host_) return;
+  dma_buf_ = gpu::DmaBuf();
+  host_.emplace(context_, allocation_.size());
+  std::fill(host_->bytes().begin(), host_->bytes().end(), std::byte{0});
+}
+
+gpu::Kernels& GpuMemory::kernels() {
+  if (!kernels_) kernels_.emplace(context_);
+  return *kernels_;
+}
+
+void GpuMemory::wait(const char* what) {
+  stream_.synchronize(Deadline::after(kLongestWait), what);
+}
+
+void GpuMemory::fill(std::uint64_t offset, std::uint64_t size, std::uint64_t stride,
+                     std::uint64_t count, std::uint64_t first) {
+  if (count == 0) return;
+  kernels().fill_pattern(
+      stream_,
+      gpu::Slots{
+          .data = at(offset), .size = size, .stride = stride, .count = count, .first = first});
+  push(offset, stride * (count - 1) + size);
+}
+
+std::optional<gpu::Mismatch> GpuMemory::find_mismatch(std::uint64_t offset, std::uint64_t size,
+                                                      std::uint64_t stride, std::uint64_t count,
+                                                      std::uint64_t first) {
+  if (count == 0) return std::nullopt;
+  pull(offset, stride * (count - 1) + size);
+  return kernels().find_mismatch(
+      stream_,
+      gpu::Slots{
+          .data = at(offset), .size = size, .stride = stride, .count = count, .first = first},
+      Deadline::after(kLongestWait));
+}
+
+void GpuMemory::clear(std::uint64_t offset, std::uint64_t bytes) {
+  gpu::enqueue_set(stream_, at(offset), std::byte{0}, bytes);
+  push(offset, bytes);
+}
+
+void GpuMemory::read(std::uint64_t offset, std::span<std::byte> to) {
+  pull(offset, to.size());
+  gpu::copy_from_device(stream_, to, at(offset), Deadline::after(kLongestWait));
+}
+
+/// Where the rule leaves only a read of the NIC, nothing can be called here: the comparison then
+/// sees late bytes as wrong ones, and says so.
+void GpuMemory::see_writes() {
+  if (flush_.needed && flush_.by_driver) gpu::flush_writes(context_);
+}
+
+void GpuMemory::pull(std::uint64_t offset, std::uint64_t bytes) {
+  if (!host_) return see_writes();
+  gpu::enqueue_copy_to_device(stream_, at(offset), *host_, bytes, start_ + offset);
+}
+
+void GpuMemory::push(std::uint64_t offset, std::uint64_t bytes) {
+  if (host_) {
+    gpu::enqueue_copy_from_device(stream_, *host_, at(offset), bytes, start_ + offset);
+  }
+  wait("writing messages on the GPU");
+}
+
+CopyTimes GpuMemory::measure_copies(std::uint64_t bytes) {
+  using Clock = std::chrono::steady_clock;
+  bytes = std::min(bytes, size());
+  gpu::PinnedHost host(context_, bytes);
+  std::vector<double> to, from;
+  const auto time = [&](std::vector<double>& times, auto&& copy) {
+    const Clock::time_point begin = Clock::now();
+    copy();
+    wait("a copy");
+    times.push_back(std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
+  };
+  for (int i = 0; i < kWarmupCopies + kTimedCopies; ++i) {
+    if (i == kWarmupCopies) to.clear(), from.clear();
+    time(from, [&] { gpu::enqueue_copy_from_device(stream_, host, at(0), bytes); });
+    time(to, [&] { gpu::enqueue_copy_to_device(stream_, at(0), host, bytes); });
+  }
+  return {.bytes = bytes, .to_device_ns = median(to), .from_device_ns = median(from)};
+}
+
+}  // namespace rdmabench::memory

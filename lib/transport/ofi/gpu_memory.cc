@@ -1,0 +1,90 @@
+#include "rdmabench/transport/ofi/gpu_memory.h"
+
+#include <fmt/format.h>
+#include <rdma/fi_errno.h>
+#include <sys/uio.h>
+
+#include "fabric_error.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+constexpr std::uint64_t kTrialKey = 99;
+
+void add(std::string& reasons, std::string_view route, std::string_view reason) {
+  reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", route, reason);
+}
+
+/// Why a route does not work, or "".
+std::string obstacle(fid_domain& domain, memory::Buffer& memory, const MemoryRoute& route) {
+#ifndef FI_MR_DMABUF
+  if (route.dma_buf) return "this build's libfabric has no FI_MR_DMABUF (from 1.20 on)";
+#endif
+  try {
+    if (route.dma_buf) memory.gpu()->export_dma_buf(memory::GpuMapping::automatic);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  Fid<fid_mr> trial;
+  const int result = register_memory(domain, memory, route, FI_SEND | FI_RECV, kTrialKey, trial);
+  return result == 0 ? "" : fmt::format("fi_mr_regattr: {}", fabric_error_text(-result));
+}
+
+}  // namespace
+
+std::string MemoryRoute::text() const {
+  return !hmem ? "staged" : dma_buf ? "FI_HMEM by dma-buf" : "FI_HMEM";
+}
+
+int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRoute& route,
+                    std::uint64_t access, std::uint64_t key, Fid<fid_mr>& registered) {
+  const iovec piece{memory.data(), memory.size()};
+  fi_mr_attr attributes{};
+  attributes.mr_iov = &piece;
+  attributes.iov_count = 1;
+  attributes.access = access;
+  attributes.requested_key = key;
+  std::uint64_t flags = 0;
+  if (route.hmem) {
+    attributes.iface = FI_HMEM_CUDA;
+    attributes.device.cuda = memory.gpu()->device().ordinal;
+  }
+#ifdef FI_MR_DMABUF
+  fi_mr_dmabuf dma_buf{};
+  if (route.dma_buf) {
+    dma_buf.fd = memory.dma_buf();
+    dma_buf.offset = memory.dma_buf_offset();
+    dma_buf.len = memory.size();
+    dma_buf.base_addr = memory.data() - memory.dma_buf_offset();
+    attributes.dmabuf = &dma_buf;
+    flags |= FI_MR_DMABUF;
+  }
+#endif
+  fid_mr* registration = nullptr;
+  const int result = fi_mr_regattr(&domain, &attributes, flags, &registration);
+  if (result == 0) registered.reset(registration);
+  return result;
+}
+
+MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory) {
+  MemoryRoute route;
+  route.gpu = true;
+  if ((info.caps & FI_HMEM) == 0) {
+    add(route.refused, "FI_HMEM",
+        fmt::format("provider {} on {} does not offer it", info.fabric_attr->prov_name,
+                    info.domain_attr->name));
+    return route;
+  }
+  for (const bool dma_buf : {true, false}) {
+    route.hmem = true;
+    route.dma_buf = dma_buf;
+    const std::string reason = obstacle(domain, memory, route);
+    if (reason.empty()) return route;
+    add(route.refused, route.text(), reason);
+  }
+  route.hmem = false;
+  return route;
+}
+
+}  // namespace rdmabench::transport::ofi

@@ -1,0 +1,64 @@
+#!/bin/bash
+# gpu_memory.sh BUILD_DIR: a GPU's memory over Soft-RoCE, which takes none of it: with a fake driver
+# it must end staged, say so, and give the device's own refusals as the reasons.
+set -euo pipefail
+# shellcheck source=tests/softroce/common.sh
+. "$(dirname "$0")/common.sh"
+export LD_LIBRARY_PATH=$build_dir/tests/fakes/cuda/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+host=${RDMABENCH_ADDRESS:-$(own_address)}
+start_server
+for op in send write write-imm read fetch-add; do
+  sizes=8,4K,64K
+  [[ $op != fetch-add ]] || sizes=8
+  for kind in lat bw; do
+    [[ $kind/$op != lat/write ]] || continue # refused by name
+    taskset -c $(($(nproc) - 1)) timeout 60 "$rdmabench" "$kind" "$host" --port $port \
+      --backend verbs --op $op --memory cuda:0 --size $sizes --iterations 30 --warmup 4 \
+      --validate --no-watch --format json --output "$scratch/$kind $op.json" ||
+      fail "$kind $op in GPU memory: exit status $?"
+    assert_no_resources "$kind $op in GPU memory"
+  done
+done
+timeout 60 "$rdmabench" bw "$host" --port $port --op send --memory cuda:0 --peer-memory host \
+  --size 4K --iterations 30 --warmup 4 --no-watch
+status=0
+timeout 60 "$rdmabench" bw "$host" --port $port --op send --memory cuda:0 --peer-memory host --gpu-mapping pcie \
+  --iterations 30 --no-watch 2>"$scratch/demanded" || status=$?
+cat "$scratch/demanded"
+[[ $status == 3 ]] || fail "a mapping that was demanded and refused: exit status $status"
+stop_server
+
+timeout 60 "$rdmabench" reg --memory cuda:0 --memory cuda:0,vmm --size 64K,1M --iterations 50
+timeout 60 "$rdmabench" reg --memory cuda:0 --size 64K --iterations 50 --format json \
+  --output "$scratch/reg.json"
+python3 - "$scratch" <<'CHECK'
+import json
+import pathlib
+import sys
+
+folder = pathlib.Path(sys.argv[1])
+registration = json.loads((folder / "reg.json").read_text(encoding="utf-8"))
+assert [one["route"] for one in registration["results"]] == ["staged"], registration["results"]
+reasons = {(one["route"], one["mapping"]): one["reason"] for one in registration["refused"]}
+for mapping in ("default", "pcie"):
+    assert "rxe0" in reasons["dma-buf", mapping], reasons
+    assert "EOPNOTSUPP" in reasons["dma-buf", mapping], reasons
+assert "nvidia_peermem is not loaded" in reasons["nvidia_peermem", ""], reasons
+assert "data-direct" in dict(reasons) or ("data-direct", "pcie") in reasons, reasons
+runs = sorted(path for path in folder.glob("* *.json"))
+assert len(runs) == 9, runs
+for path in runs:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["error"] is None, document["error"]
+    details = document["resolved"]["details"]
+    assert details["memory_route"] == "staged", details
+    assert "EOPNOTSUPP" in details["memory_routes_refused"], details
+    assert details["inline"] == "0", details
+    for row in document["results"]:
+        notes = " ".join(row["notes"])
+        assert "staged: at the client" in notes and "staged: at the server" in notes, row
+        assert row["validated"], row
+    print("passed:", path.stem, details["memory_routes"])
+CHECK
+echo "passed: GPU memory over Soft-RoCE is staged and says so"

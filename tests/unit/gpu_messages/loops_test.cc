@@ -1,0 +1,213 @@
+// The loops over GPU memory, both sides in two threads. The fake GPU's bytes are unreadable to the
+// host, so a loop that touched one would die here.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "on_fake_gpu.h"
+#include "rdmabench/transport/verbs/backend.h"
+#include "rdmabench/workload/table.h"
+
+namespace rdmabench::transport::verbs {
+namespace {
+
+using workload::EpochPlan;
+using workload::EpochResult;
+using workload::LoopKey;
+using workload::Outcome;
+using workload::Shape;
+using workload::Side;
+using workload::Watch;
+
+struct Sides {
+  std::string client = "cuda:0";
+  std::string server = "cuda:1";
+};
+
+struct Case {
+  Shape shape = Shape::stream;
+  OperationCode operation = OperationCode::send;
+  bool validate = true;
+  std::uint64_t size = 200;
+};
+
+struct Outcomes {
+  EpochResult client;
+  EpochResult server;
+};
+
+EpochPlan plan_of(const Case& one) {
+  return {.iterations = one.shape == Shape::latency ? 10U : 40U,
+          .size = is_atomic(one.operation) ? kAtomicBytes : one.size,
+          .depth = 8,
+          .receives = 16,
+          .gap_q16 = one.shape == Shape::open_loop ? std::uint64_t{2000} << 16 : 0};
+}
+
+EndpointRequest request_of(const Case& one, const std::string& memory, bool client) {
+  const EpochPlan plan = plan_of(one);
+  EndpointRequest request;
+  request.client = client;
+  request.operation = one.operation;
+  request.latency = one.shape == Shape::latency;
+  request.both_ways = one.shape == Shape::duplex;
+  request.max_size = plan.size;
+  request.depth = plan.depth;
+  request.receives = plan.receives;
+  request.signal_every = 4;
+  request.send_slots = 8;
+  request.receive_slots = 16;
+  request.memory = memory;
+  return request;
+}
+
+/// An epoch of one side, as run::Link does it.
+EpochResult run_side(Endpoint& endpoint, const LoopKey& key, const EpochPlan& plan,
+                     std::atomic<bool>& gone) {
+  const auto entry = workload::find_loop<Endpoint>(key);
+  std::vector<measure::Ticks> intervals(plan.iterations);
+  Watch watch(std::chrono::seconds(5), [&] { return gone.load(); });
+  EpochResult result = entry.loop(endpoint, plan, watch, intervals);
+  if (result.outcome == Outcome::ok) entry.check(endpoint, key, plan, result);
+  if (result.outcome != Outcome::ok) gone = true;
+  return result;
+}
+
+class GpuLoops : public OnFakeGpu {
+ protected:
+  template <class Between>
+  Outcomes run(const Case& one, const Sides& sides, Between&& between) {
+    const EndpointRequest own = request_of(one, sides.client, true);
+    const EndpointRequest other = request_of(one, sides.server, false);
+    const Choice choice = choose(own, offer(own), offer(other));
+    Endpoint client(own, choice.client);
+    Endpoint server(other, choice.server);
+    server.connect(client.address());
+    client.connect(server.address());
+    between(client, server);
+    const EpochPlan plan = plan_of(one);
+    LoopKey key{.shape = one.shape,
+                .operation = one.operation,
+                .validate = one.validate,
+                .at_rest = true,
+                .clock = measure::clock_choice().source,
+                .paced = one.shape == Shape::open_loop};
+    LoopKey target = key;
+    target.side = Side::target;
+    Outcomes last;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      workload::find_loop<Endpoint>(key).stage(client, key, plan);
+      workload::find_loop<Endpoint>(target).stage(server, target, plan);
+      std::atomic<bool> gone{false};
+      std::thread thread([&] { last.server = run_side(server, target, plan, gone); });
+      last.client = run_side(client, key, plan, gone);
+      thread.join();
+      if (gone) break;
+    }
+    return last;
+  }
+  Outcomes run(const Case& one, const Sides& sides) {
+    return run(one, sides, [](Endpoint&, Endpoint&) {});
+  }
+};
+
+constexpr std::array kShapes{Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop};
+constexpr std::array kOperations{OperationCode::send,        OperationCode::send_imm,
+                                 OperationCode::write,       OperationCode::write_imm,
+                                 OperationCode::read,        OperationCode::fetch_add,
+                                 OperationCode::compare_swap};
+
+bool is_polled_write(Shape shape, OperationCode operation) {
+  return shape == Shape::latency && operation == OperationCode::write;  // run/ refuses it by name
+}
+
+TEST_F(GpuLoops, EveryOperationBetweenGpusAndHostsIsComparedByWhoMayTouchIt) {
+  const std::array<Sides, 3> all{Sides{}, Sides{.client = "cuda:0", .server = "host"},
+                                 Sides{.client = "host", .server = "cuda:1,vmm"}};
+  for (const Sides& sides : all) {
+    for (const Shape shape : kShapes) {
+      for (const OperationCode operation : kOperations) {
+        if (is_polled_write(shape, operation)) continue;
+        for (const bool validate : {false, true}) {
+          SCOPED_TRACE(testing::Message()
+                       << sides.client << " " << sides.server << " shape "
+                       << static_cast<int>(shape) << " " << name(operation) << " " << validate);
+          const Outcomes got = run({shape, operation, validate}, sides);
+          EXPECT_EQ(got.client.outcome, Outcome::ok);
+          EXPECT_EQ(got.server.outcome, Outcome::ok);
+          if (is_atomic(operation)) {
+            EXPECT_GT(got.server.succeeded, 0U);
+          } else {
+            EXPECT_EQ(got.client.checked + got.server.checked > 0, validate);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GpuLoops, StagedMessagesAreComparedByTheGpuToo) {
+  have({{"FAKE_CUDA_DMA_BUF", "0"}});
+  for (const OperationCode operation : kOperations) {
+    const Outcomes got =
+        run({Shape::stream, operation}, {}, [](Endpoint& client, Endpoint& server) {
+          EXPECT_TRUE(client.window_memory().gpu()->staged());
+          EXPECT_TRUE(server.send_memory().gpu()->staged());
+        });
+    EXPECT_EQ(got.client.outcome, Outcome::ok) << name(operation);
+    EXPECT_EQ(got.server.outcome, Outcome::ok) << name(operation);
+  }
+}
+
+TEST_F(GpuLoops, BytesThatNeverArriveAreFoundThoughAllCompletionsSayWell) {
+  for (const OperationCode operation : kOperations) {
+    if (operation == OperationCode::compare_swap) continue;  // may fail, and then moves nothing
+    const Outcomes got = run({Shape::stream, operation}, {},
+                             [](Endpoint&, Endpoint&) { fake_verbs::lose_gpu_bytes(true); });
+    fake_verbs::lose_gpu_bytes(false);
+    const EpochResult& found = operation == OperationCode::read ? got.client : got.server;
+    EXPECT_TRUE(is_about_data(found.outcome)) << name(operation);
+  }
+}
+
+TEST_F(GpuLoops, AWrongByteIsNamedWithItsPlace) {
+  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
+  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
+  const Choice choice = choose(own, offer(own), offer(other));
+  Endpoint server(other, choice.server);
+  const workload::RestingSlots window = workload::window_of(server);
+  workload::fill(window, 200, 8);
+  EXPECT_FALSE(workload::compare(window, 200, 8).has_value());
+  auto* byte = static_cast<std::byte*>(fake_cuda_host_pointer(
+      reinterpret_cast<std::uintptr_t>(window.region.data) + 3 * window.region.stride + 11));
+  *byte ^= std::byte{1};
+  const auto wrong = workload::compare(window, 200, 8);
+  ASSERT_TRUE(wrong.has_value());
+  EXPECT_EQ(wrong->slot, 3U);
+  EXPECT_EQ(wrong->byte, 11U);
+  const workload::Landed landed = workload::find_landed(window, 200);
+  ASSERT_TRUE(landed.wrong.has_value());
+  EXPECT_EQ(landed.wrong->slot, 3U);
+  workload::clear(window, 200);
+  EXPECT_EQ(workload::find_landed(window, 200).whole, 0U);
+}
+
+TEST_F(GpuLoops, TheReportSaysWhichWayAndWhyNoOther) {
+  have({{"FAKE_CUDA_PCIE", "refuse"}});
+  const EndpointRequest own = request_of({.shape = Shape::latency}, "cuda:0", true);
+  const Choice choice = choose(own, offer(own), offer(request_of({}, "host", false)));
+  const Endpoint client(own, choice.client);
+  std::map<std::string, std::string> facts;
+  for (const auto& [key, value] : client.describe().details) facts[key] = value;
+  EXPECT_EQ(facts["memory"], "cuda:0");
+  EXPECT_EQ(facts["memory_route"], "dma-buf, mapping default");
+  EXPECT_THAT(facts["gpu"], testing::HasSubstr("rxe0 and GPU"));
+  EXPECT_THAT(facts["memory_routes_refused"], testing::HasSubstr("staged: not needed"));
+  EXPECT_EQ(facts["inline"], "0");
+  EXPECT_THAT(facts["reduced"], testing::HasSubstr("inline sends off"));
+}
+
+}  // namespace
+}  // namespace rdmabench::transport::verbs

@@ -1,0 +1,109 @@
+// memory::Kind::cuda over the fake driver.
+#include <array>
+#include <vector>
+
+#include "on_fake_gpu.h"
+#include "rdmabench/memory/buffer.h"
+#include "rdmabench/memory/pattern.h"
+
+namespace rdmabench::memory {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kBytes = 10000;
+
+class GpuBuffer : public OnFakeGpu {};
+
+std::span<std::byte> host_view(const Buffer& buffer) {
+  auto* bytes = static_cast<std::byte*>(
+      fake_cuda_host_pointer(reinterpret_cast<std::uintptr_t>(buffer.data())));
+  return {bytes, buffer.size()};
+}
+
+TEST_F(GpuBuffer, IsZeroedAndItsBytesAreTheGpusAlone) {
+  for (const char* text : {"cuda:0", "cuda:1,vmm", "cuda:auto"}) {
+    Buffer buffer(parse_request(text), kBytes);
+    ASSERT_NE(buffer.gpu(), nullptr);
+    EXPECT_NE(static_cast<void*>(host_view(buffer).data()), static_cast<void*>(buffer.data()));
+    for (const std::byte one : host_view(buffer)) ASSERT_EQ(one, std::byte{0});
+    EXPECT_THAT(buffer.placement(), HasSubstr("cuda:"));
+    EXPECT_TRUE(buffer.nodes().empty());
+  }
+}
+
+TEST_F(GpuBuffer, WritesAndComparesTheHostsPattern) {
+  Buffer buffer(parse_request("cuda:0"), kBytes);
+  GpuMemory& gpu = *buffer.gpu();
+  gpu.fill(64, 100, 128, 5, 253);  // tags go round
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const auto tag = static_cast<std::uint8_t>((253 + i) % 255 + 1);
+    EXPECT_FALSE(find_mismatch(host_view(buffer).subspan(64 + 128 * i, 100), tag)) << i;
+  }
+  EXPECT_FALSE(gpu.find_mismatch(64, 100, 128, 5, 253).has_value());
+  host_view(buffer)[64 + 128 * 3 + 17] ^= std::byte{1};
+  EXPECT_EQ(gpu.find_mismatch(64, 100, 128, 5, 253), (gpu::Mismatch{3, 17}));
+  gpu.clear(64, 100);
+  std::array<std::byte, 1> last{std::byte{9}};
+  gpu.read(64 + 99, last);
+  EXPECT_EQ(last[0], std::byte{0});
+}
+
+TEST_F(GpuBuffer, StagedMemoryIsTheHostsAndStillPassesThroughTheGpu) {
+  Request request = parse_request("cuda:0");
+  request.unaligned = 24;
+  Buffer buffer(request, kBytes);
+  const void* before = buffer.data();
+  buffer.stage_through_host();
+  EXPECT_NE(before, buffer.data());
+  EXPECT_TRUE(buffer.gpu()->staged());
+  buffer.gpu()->fill(8, 256, 256, 2, 0);
+  EXPECT_FALSE(find_mismatch(buffer.bytes().subspan(8, 256), 1)) << "a copy of what the GPU wrote";
+  EXPECT_FALSE(buffer.gpu()->find_mismatch(8, 256, 256, 2, 0).has_value());
+  buffer.bytes()[8 + 256 + 3] ^= std::byte{4};  // as if it came over the wire so
+  EXPECT_EQ(buffer.gpu()->find_mismatch(8, 256, 256, 2, 0), (gpu::Mismatch{1, 3}));
+  const CopyTimes times = buffer.gpu()->measure_copies(4096);
+  EXPECT_EQ(times.bytes, 4096U);
+  EXPECT_GT(times.to_device_ns, 0);
+  EXPECT_GT(times.from_device_ns, 0);
+}
+
+TEST_F(GpuBuffer, LateWritesAreFlushedWhereTheGpuSaysSo) {
+  have({{"FAKE_CUDA_ORDERING", "0"}});
+  Buffer buffer(parse_request("cuda:0"), kBytes);
+  std::array<std::byte, 8> some{};
+  buffer.gpu()->read(0, some);
+  EXPECT_EQ(fake_cuda_calls("cuFlushGPUDirectRDMAWrites"), 1);
+  buffer.stage_through_host();
+  buffer.gpu()->read(0, some);
+  EXPECT_EQ(fake_cuda_calls("cuFlushGPUDirectRDMAWrites"), 1) << "the wire wrote host memory";
+}
+
+TEST_F(GpuBuffer, AGpuThatIsNotThereIsNamedWithThoseThatAre) {
+  EXPECT_EQ(complaint([] { Buffer(parse_request("cuda:7"), kBytes); }).fault(), Fault::usage);
+  EXPECT_EQ(complaint([] { check_here(parse_request("cuda:7")); }).fault(), Fault::usage);
+  have({{"FAKE_CUDA_DEVICES", "0"}});
+  const Error error = complaint([] { Buffer(parse_request("cuda:0"), kBytes); });
+  EXPECT_EQ(error.fault(), Fault::unavailable);
+}
+
+TEST(GpuText, IsReadAndWrittenAlike) {
+  for (const char* text : {"cuda:0", "cuda:12,vmm", "cuda:0000:1b:00.0", "cuda:1b:00.0,vmm",
+                           "cuda:GPU-5d1d2b0c", "cuda:auto"}) {
+    EXPECT_EQ(to_text(parse_request(text)), text);
+  }
+  EXPECT_EQ(parse_request("cuda"), parse_request("cuda:auto"));
+  EXPECT_EQ(parse_request("cuda:3,plain"), parse_request("cuda:3"));
+  for (const char* text : {"cuda:", "cuda:x", "cuda:0,fast", "cuda:-1", "cuda:GPU-", "cuda:0 "}) {
+    const Error error = complaint([&] { parse_request(text); });
+    EXPECT_EQ(error.fault(), Fault::usage) << text;
+    EXPECT_THAT(error.what(), HasSubstr("cuda:GPU-UUID"));
+  }
+  EXPECT_EQ(parse_gpu_mapping("data-direct"), GpuMapping::data_direct);
+  EXPECT_THAT(complaint([] { parse_gpu_mapping("bar1"); }).what(),
+              AllOf(HasSubstr("'bar1'"), HasSubstr("data-direct")));
+}
+
+}  // namespace
+}  // namespace rdmabench::memory
