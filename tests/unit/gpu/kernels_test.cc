@@ -154,7 +154,8 @@ TEST_F(KernelsTest, EmptyAndOverlappingMessages) {
 
 TEST_F(KernelsTest, MemoryThatIsNotThereFailsTheStream) {
   const Error error = error_of([&] { kernels_.checksum(stream_, 0xdead0000, 8, soon()); });
-  EXPECT_THAT(error.what(), HasSubstr("the checksum of a range on cuda:0"));
+  // Said by the wait, or by the copy that comes after the kernel.
+  EXPECT_EQ(error.fault(), Fault::failed);
   EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
 
