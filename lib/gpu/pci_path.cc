@@ -1,7 +1,9 @@
 #include "pci_path.h"
 
+#include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <fstream>
-#include <regex>
 
 namespace rdmabench::gpu {
 namespace {
@@ -17,15 +19,31 @@ std::string read_line(const fs::path& file) {
 
 int read_node(const fs::path& folder) {
   const std::string text = read_line(folder / "numa_node");
-  static const std::regex number("-?[0-9]{1,4}");
-  return std::regex_match(text, number) ? std::stoi(text) : -1;
+  int node = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), node);
+  return error == std::errc() && end == text.data() + text.size() ? node : -1;
+}
+
+/// Each x of the pattern is a hexadecimal digit.
+bool looks_like(std::string_view text, std::string_view pattern) {
+  return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(), [](char c, char p) {
+    return p == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == p;
+  });
+}
+
+// A domain has more than four digits where there are many (Intel VMD).
+
+bool is_bridge(std::string_view step) {
+  return looks_like(step, "pcixxxx:xx") || looks_like(step, "pcixxxxx:xx");
+}
+
+bool is_device(std::string_view step) {
+  return looks_like(step, "xxxx:xx:xx.x") || looks_like(step, "xxxxx:xx:xx.x");
 }
 
 /// The PCI steps of a folder that links lead to, up to the last PCI device: below it may come a
 /// virtio device, say.
 PciPath path_of_folder(const fs::path& link) {
-  static const std::regex bridge("pci[0-9a-f]{4,8}:[0-9a-f]{2}");
-  static const std::regex device("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]");
   PciPath path;
   std::error_code error;
   const fs::path folder = fs::canonical(link, error);
@@ -35,7 +53,7 @@ PciPath path_of_folder(const fs::path& link) {
   for (const fs::path& part : folder) {
     so_far /= part;
     const std::string step = part.string();
-    if (path.steps.empty() ? std::regex_match(step, bridge) : std::regex_match(step, device)) {
+    if (path.steps.empty() ? is_bridge(step) : is_device(step)) {
       path.steps.push_back(step);
       deepest = so_far;
     }
