@@ -88,8 +88,8 @@ void add_gpu_notes(Session& session, const report::Facts& server, report::Report
   const std::string routes = routes_text(session, server);
   report.resolved.details.push_back({"memory_routes", routes});
   report.notes.push_back(fmt::format("GPU memory: {}.", routes));
-  for (const auto& [side, facts] : {std::pair("client", session.memory_facts()),
-                                    std::pair("server", server)}) {
+  for (const auto& [side, facts] :
+       {std::pair("client", session.memory_facts()), std::pair("server", server)}) {
     const auto gpu = value_of<std::string>(facts, "gpu");
     if (gpu) report.notes.push_back(fmt::format("At the {}: {}.", side, control::printable(*gpu)));
   }
