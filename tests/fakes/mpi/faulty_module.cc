@@ -37,7 +37,8 @@ long at() {
 }
 
 int init(std::uint32_t* rank, std::uint32_t* size, char* error) {
-  const char* const launched = std::getenv("OMPI_COMM_WORLD_RANK");
+  const char* launched = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (launched == nullptr) launched = std::getenv("PMI_RANK");
   own_rank =
       launched == nullptr ? 0 : static_cast<std::uint32_t>(std::strtoul(launched, nullptr, 10));
   if (here() && number("FAULTY_MPI_STOP_INIT", 0) != 0) raise(SIGSTOP);
