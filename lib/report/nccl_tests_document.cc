@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNsPerUs = 1e3;
+constexpr double kNsPerUsOfNcclTests = 1e3;
 constexpr double kGiga = 1e9;
 
 using Name = std::pair<std::string_view, std::string_view>;
@@ -77,7 +77,7 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
   const bool alone = table.size == 1;
   const auto& spread = cell.spread;
   const auto of_spread = [&](double NcclTestsCell::Spread::*member) {
-    return spread ? Json((*spread).*member * kNsPerUs) : Json(nullptr);
+    return spread ? Json((*spread).*member * kNsPerUsOfNcclTests) : Json(nullptr);
   };
   const bool has_bus = cell.bus_gb_per_s && !alone;
   return {{"operation", operation},
@@ -97,7 +97,7 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
           {"p99_ns", of_spread(&NcclTestsCell::Spread::p99_us)},
           {"p999_ns", nullptr},
           {"max_ns", of_spread(&NcclTestsCell::Spread::max_us)},
-          {"mean_ns", cell.time_us * kNsPerUs},
+          {"mean_ns", cell.time_us * kNsPerUsOfNcclTests},
           {"stddev_ns", nullptr},
           {"median_low_ns", nullptr},
           {"median_high_ns", nullptr},
