@@ -8,6 +8,7 @@
 #include <new>
 #include <type_traits>
 
+#include "attempts.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/netplugin/abi.h"
 #include "setup.h"
@@ -31,6 +32,12 @@ struct State {
 State& state() {
   static State only;
   return only;
+}
+
+/// Never destroyed: a comm that nobody fetched may not end later than its back end's own statics.
+Attempts& attempts() {
+  static Attempts* const only = new Attempts;
+  return *only;
 }
 
 void warn(const char* text) {
@@ -119,30 +126,19 @@ abi::Result listen(int device, void* handle, void** comm) {
   });
 }
 
-/// NCCL calls again with the same handle, in which it lies what was begun.
+/// NCCL calls again with the same handle, in which lies the number of what was begun.
 abi::Result connect(int device, void* handle, void** comm) {
   *comm = nullptr;
   return guarded([&] {
     Handle given;
     std::memcpy(&given, handle, sizeof given);
-    auto* pending = reinterpret_cast<Connecting*>(given.pending);
-    if (pending == nullptr) {
-      pending = new Connecting(state().settings, device_at(device), given);
-      given.pending = reinterpret_cast<std::uintptr_t>(pending);
-      std::memcpy(handle, &given, sizeof given);
-    }
-    const auto forget = [&] {
-      delete pending;
-      given.pending = 0;
-      std::memcpy(handle, &given, sizeof given);
-    };
+    const auto keep = [&] { std::memcpy(handle, &given, sizeof given); };
     try {
-      if (auto sender = pending->take()) {
-        *comm = sender.release();
-        forget();
-      }
+      auto sender = attempts().connect(state().settings, device_at(device), given);
+      keep();
+      *comm = sender.release();
     } catch (...) {
-      forget();
+      keep();
       throw;
     }
     return abi::kSuccess;

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "door.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
@@ -166,7 +167,14 @@ void connect_carriers(Carriers& carriers, const std::string& text) {
   carriers.large->connect(control::get_string(json, "large", kMaxOffer));
 }
 
+/// The back ends' own statics are there once a connection was made, and so outlive this one: no
+/// thread that polls or ends a connection may see them gone.
+struct ProcessEnd {
+  ~ProcessEnd() { background().end(); }
+};
+
 Link make_link(control::Channel channel, Carriers carriers, Setting setting) {
+  static const ProcessEnd kEnd;
   return {std::move(channel), std::move(carriers.small), std::move(carriers.large), setting.slots,
           setting.chunk};
 }
@@ -180,7 +188,6 @@ std::unique_ptr<Sender> connect_now(const Settings& settings, const Device& devi
   const BackendCalls& backend = find_backend(device.backend);
   const transport::EndpointRequest request =
       base_request(settings, device, channel, setting.chunk, setting.slots, true);
-  const std::string own = backend.offer(request);
   channel.send(MessageType::hello,
                dump({{"revision", kRevision},
                      {"secret", secret_text(handle)},
@@ -188,6 +195,7 @@ std::unique_ptr<Sender> connect_now(const Settings& settings, const Device& devi
                      {"chunk", setting.chunk},
                      {"slots", setting.slots}}),
                deadline);
+  const std::string own = backend.offer(request);
   const std::string theirs = channel.receive(MessageType::offer, deadline, "offer");
   const transport::Choice choice = backend.choose(request, own, theirs);
   channel.send(MessageType::choice, choice.server, deadline);
@@ -200,20 +208,13 @@ std::unique_ptr<Sender> connect_now(const Settings& settings, const Device& devi
   return std::make_unique<Sender>(make_link(std::move(channel), std::move(carriers), setting));
 }
 
-/// The listener's half. Null for a stranger, who has not the secret of the handle.
+/// The listener's half.
 std::unique_ptr<Receiver> accept_now(const Settings& settings, const Device& device,
-                                     const std::string& secret, control::Channel channel) {
+                                     Door::Guest guest) {
   const Deadline deadline = Deadline::after(settings.timeout);
-  Json hello;
+  control::Channel& channel = guest.channel;
   try {
-    hello = control::parse_object(
-        channel.receive(MessageType::hello, Deadline::after(settings.timeout / 2), "greeting"),
-        "greeting");
-    if (control::get_string(hello, "secret", 64) != secret) return nullptr;
-  } catch (const Error&) {
-    return nullptr;  // whoever that was
-  }
-  try {
+    const Json hello = control::parse_object(guest.hello, "greeting");
     const Setting setting{control::get_uint<std::uint32_t>(hello, "chunk", kMinChunk, kMaxChunk),
                           control::get_uint<std::uint32_t>(hello, "slots", kMinSlots, kMaxSlots)};
     const std::string theirs = control::printable(control::get_string(hello, "backend", 16));
@@ -242,17 +243,17 @@ std::unique_ptr<Receiver> accept_now(const Settings& settings, const Device& dev
 }  // namespace
 
 struct Listening::Shared {
-  Shared(const Settings& with, const Device& on)
-      : settings(with), device(on), listener(with.ip, 0) {}
+  Shared(const Settings& with, const Device& on, const std::string& secret)
+      : settings(with), device(on), listener(with.ip, 0), door(listener, secret, with.timeout) {}
 
   void accept_all() {
     while (!listener.stopped() && !background().ending()) {
       try {
-        auto channel = listener.accept(Deadline::after(std::chrono::milliseconds(200)));
-        if (!channel) continue;
-        auto receiver = accept_now(settings, device, secret, std::move(*channel));
+        auto guest = door.next(Deadline::after(std::chrono::milliseconds(200)));
+        if (!guest) continue;
+        auto receiver = accept_now(settings, device, std::move(*guest));
         const std::lock_guard lock(mutex);
-        if (receiver) ready.push_back(std::move(receiver));
+        ready.push_back(std::move(receiver));
       } catch (...) {
         {
           const std::lock_guard lock(mutex);
@@ -266,26 +267,26 @@ struct Listening::Shared {
   Settings settings;
   Device device;
   control::Listener listener;
-  std::string secret;
+  Door door;
   std::mutex mutex;
   std::deque<std::unique_ptr<Receiver>> ready;
   std::exception_ptr failure;
 };
 
-Listening::Listening(const Settings& settings, const Device& device, Handle& handle)
-    : shared_(std::make_shared<Shared>(settings, device)) {
+Listening::Listening(const Settings& settings, const Device& device, Handle& handle) {
   handle = {};
   if (getrandom(handle.secret, sizeof handle.secret, 0) != sizeof handle.secret) {
     throw Error(Fault::failed, "getrandom", "", errno);
   }
+  shared_ = std::make_shared<Shared>(settings, device, secret_text(handle));
   handle.port = shared_->listener.port();
   add_addresses(handle, settings.ip);
-  shared_->secret = secret_text(handle);
   background().start([shared = shared_] { shared->accept_all(); });
 }
 
 Listening::~Listening() {
   shared_->listener.stop();
+  shared_->door.wake();
 }
 
 std::unique_ptr<Receiver> Listening::take() {
@@ -302,11 +303,6 @@ std::unique_ptr<Receiver> Listening::take() {
 Connecting::Connecting(const Settings& settings, const Device& device, const Handle& handle)
     : promise_(std::make_shared<std::promise<std::unique_ptr<Sender>>>()),
       result_(promise_->get_future()) {
-  if (handle.mark != Handle::kMark || handle.addresses == 0 ||
-      handle.addresses > std::size(handle.address)) {
-    throw Error(Fault::usage, "the handle is none of this plugin's",
-                "Load the same plugin on both sides.");
-  }
   background().start([promise = promise_, settings, device, handle] {
     try {
       promise->set_value(connect_now(settings, device, handle));
@@ -326,7 +322,7 @@ Background& background() {
   return only;
 }
 
-Background::~Background() {
+void Background::end() {
   ending_ = true;
   std::list<Worker> rest;
   {

@@ -21,7 +21,8 @@
 
 namespace rdmabench::netplugin::plugin {
 
-/// What listen() tells connect(), within 128 bytes. `pending` is the connector's own.
+/// What listen() tells connect(), within 128 bytes. `pending` is the connector's own: a number of
+/// its Attempts.
 struct Handle {
   static constexpr std::uint64_t kMark = 0x72646d61'6e657401;
   struct Address {
@@ -43,7 +44,9 @@ static_assert(sizeof(Handle) <= abi::kHandleBytes);
 /// at its end. Thread-safe.
 class Background {
  public:
-  ~Background();
+  ~Background() { end(); }
+  /// Waits for all threads. Those that began since are for a later call.
+  void end();
   /// Throws std::system_error where there is no room for another thread.
   void start(std::function<void()> work);
   /// Lets a connection come to its end, for the settings' linger at most.
@@ -87,7 +90,7 @@ class Listening {
   std::shared_ptr<Shared> shared_;
 };
 
-/// A connect() that is under way.
+/// A connect() that is under way, with a handle whose bounds were looked at.
 class Connecting {
  public:
   Connecting(const Settings& settings, const Device& device, const Handle& handle);
