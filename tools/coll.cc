@@ -127,7 +127,9 @@ void write_run(const collective::Run& run, const std::vector<collective::WirePai
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                          : to_text(run, options.format);
-  if (options.wire && options.format == "table") text += collective::wire_text(run, wire);
+  if (options.wire && run.error.empty() && options.format == "table") {
+    text += collective::wire_text(run, wire);
+  }
   write_text(text, options.output);
 }
 
@@ -394,8 +396,8 @@ void add_coll(CLI::App& app, Command& command) {
       "  srun --mpi=pmix -n 16 rdmabench coll all --type all --reduction all --size 64K -n 20\n"
       "  mpirun -n 8 rdmabench coll all-gather,reduce-scatter --place both --format json\n"
       "\n"
-      "Exit codes: 0 done; 1 a result was wrong, a rank hung or died; 2 wrong usage; 3 not available\n"
-      "here.");
+      "Exit codes: 0 done; 1 a result was wrong, a rank hung or died, a pair of the wire failed;\n"
+      "2 wrong usage; 3 not available here, as where every row was skipped.");
   auto options = std::make_shared<CollOptions>();
   options->sizes = parse_size_list("8:4M");
   add_measured(*sub, *options);

@@ -45,29 +45,51 @@ void write_run(const CollJob& job, const collective::Run& run,
   if (!run.error.empty()) tell(run.error);
 }
 
+/// A rank that is gone by now costs the wire, and not the table that is finished.
+std::vector<collective::WirePair> measure_wire(const CollJob& job, collective::Star& star,
+                                               collective::Run& run) {
+  try {
+    std::vector<collective::WirePair> wire = collective::measure_wire(star, *job.wire);
+    collective::join(run, wire);
+    return wire;
+  } catch (const std::exception& error) {
+    run.error = fmt::format("the wire was not measured: {}", error.what());
+    return {};
+  }
+}
+
+int exit_code(const collective::Run& run, const std::vector<collective::WirePair>& wire) {
+  if (const std::string why = collective::nothing_measured(run); !why.empty()) {
+    tell("nothing was measured: " + why);
+    return static_cast<int>(Fault::unavailable);
+  }
+  const bool pair_failed =
+      std::any_of(wire.begin(), wire.end(),
+                  [](const collective::WirePair& pair) { return !pair.error.empty(); });
+  if (pair_failed) tell("a pair of the wire failed");
+  return pair_failed || collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
+}
+
 int lead(CollJob& job, collective::Star& star, collective::Engine& engine,
          const collective::MemberOptions& member, collective::Run& run) {
-  std::vector<collective::WirePair> wire;
   try {
     job.plan.calls = job.calls(star.team().size);
     run.config = job.config;
     const std::size_t of = job.plan.calls.size();
     collective::lead(star, engine, job.plan, member, run,
                      [of](const collective::Run& so_far) { show_progress(so_far, of); });
-    if (run.error.empty() && job.wire) {
-      wire = collective::measure_wire(star, *job.wire);
-      collective::join(run, wire);
-    }
   } catch (const Error& error) {
     star.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
     throw;
   }
+  std::vector<collective::WirePair> wire;
+  if (run.error.empty() && job.wire) wire = measure_wire(job, star, run);
   write_run(job, run, wire);
   if (!run.error.empty()) {
     collective::dismiss(star, run);
-    leave(static_cast<int>(Fault::failed));
+    leave(static_cast<int>(run.fault));
   }
-  return collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
+  return exit_code(run, wire);
 }
 
 int take_part(CollJob& job, collective::Star& star, collective::Engine& engine,
@@ -87,6 +109,7 @@ int take_part(CollJob& job, collective::Star& star, collective::Engine& engine,
 }  // namespace
 
 int run_job(CollJob& job) {
+  if (job.wire) job.wire->timeout = job.plan.timeout;
   collective::Run run;
   bool leads = false;
   // From a thread beside the one that is stuck in the library: it cannot be told to end.

@@ -104,7 +104,8 @@ void Member::fill(std::uint64_t operations, std::uint64_t first_iteration) {
     for (std::uint64_t at = 0; at < layout_.send_bytes; at += staging_.size()) {
       const std::size_t bytes = std::min<std::uint64_t>(staging_.size(), layout_.send_bytes - at);
       const std::span<std::byte> piece(staging_.data(), bytes);
-      make_input(row_.call, team_.size, team_.rank, first_iteration + i, at / element, piece);
+      make_input(row_.call, team_.size, team_.rank, in_run(first_iteration + i), at / element,
+                 piece);
       engine_.write(side, slot, layout_.send_offset + at, piece, limit);
     }
   }
@@ -171,10 +172,10 @@ Checked Member::check_results(std::uint64_t operations, std::uint64_t first_iter
 /// Reads the result in large pieces, whatever its segments are: a copy from a device costs the same
 /// for few bytes as for many.
 void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked) {
+  if (layout_.receive_bytes == 0) return;  // not the root: there is no result to check
   ++checked.operations;
-  if (layout_.receive_bytes == 0) return;
   const Deadline limit = deadline(layout_.receive_bytes);
-  Checker checker(row_.call, team_, iteration, last_use_[slot]);
+  Checker checker(row_.call, team_, in_run(iteration), last_use_[slot]);
   auto segment = segments_.begin();
   for (std::uint64_t at = 0; at < layout_.receive_bytes; at += staging_.size()) {
     const std::uint64_t end = std::min<std::uint64_t>(at + staging_.size(), layout_.receive_bytes);
@@ -190,11 +191,13 @@ void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& ch
       if (segment->offset + segment->bytes > end) break;  // goes on in the next piece
     }
   }
-  last_use_[slot] = iteration;
+  last_use_[slot] = in_run(iteration);
   if (checker.wrong_elements() == 0) return;
   ++checked.wrong_operations;
   checked.wrong_elements += checker.wrong_elements();
-  if (!checked.first) checked.first = checker.first();
+  if (checked.first) return;
+  checked.first = checker.first();
+  checked.first->iteration = iteration;
 }
 
 std::string Member::end() {

@@ -34,6 +34,10 @@ class Member {
   void fill(std::uint64_t operations, std::uint64_t first_iteration);
   Checked check_results(std::uint64_t operations, std::uint64_t first_iteration);
   void check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked);
+  /// Inputs differ between rows too: else what the row before left in a buffer were right.
+  std::uint64_t in_run(std::uint64_t iteration) const noexcept {
+    return (std::uint64_t{row_.row} << 40U) + iteration;
+  }
   std::string end();
   /// `timeout`, and a second more for each 100 MB that is made or read.
   Deadline deadline(std::uint64_t bytes = 0) const;

@@ -46,4 +46,10 @@ bool failed(const Run& run) {
   });
 }
 
+std::string nothing_measured(const Run& run) {
+  const bool all = std::all_of(run.rows.begin(), run.rows.end(),
+                               [](const Row& row) { return !row.skipped.empty(); });
+  return all && !run.rows.empty() ? run.rows.front().skipped : "";
+}
+
 }  // namespace rdmabench::collective

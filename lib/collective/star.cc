@@ -29,7 +29,7 @@ constexpr std::size_t kMaxHelloWord = 256;
 constexpr std::size_t kMaxStrangers = 64;  // connections that have not said who they are
 constexpr milliseconds kLook(20);          // how often a wait looks whether the run is over
 constexpr char kGood = '+';
-constexpr char kBad = '-';
+constexpr char kBad = '-';  // then the digit of its Fault
 
 struct Hello {
   std::string token{};
@@ -277,15 +277,22 @@ std::vector<std::string> Star::gather(std::string_view mine, Deadline deadline) 
   std::vector<std::string> all{std::string(mine)};
   for (std::uint32_t rank = 1; rank < team_.size; ++rank) {
     std::string text = receive(rank, MessageType::result, deadline, "answer");
-    if (text.empty() || text.front() != kGood) {
-      throw Error(Fault::failed,
-                  fmt::format("{}: {}", person(rank),
-                              text.empty() ? "an empty answer"
-                                           : control::printable(std::string_view(text).substr(1))));
-    }
+    if (text.empty() || text.front() != kGood) throw_bad(rank, text);
     all.push_back(text.substr(1));
   }
   return all;
+}
+
+void Star::throw_bad(std::uint32_t rank, std::string_view answer) const {
+  constexpr std::size_t kHead = 2;
+  if (answer.size() < kHead) {
+    throw Error(Fault::failed, fmt::format("{}: an empty answer", person(rank)));
+  }
+  const int digit = answer[1] - '0';
+  const bool known =
+      digit == static_cast<int>(Fault::usage) || digit == static_cast<int>(Fault::unavailable);
+  throw Error(known ? static_cast<Fault>(digit) : Fault::failed,
+              fmt::format("{}: {}", person(rank), control::printable(answer.substr(kHead))));
 }
 
 std::string Star::broadcast(std::string_view of_rank_0, Deadline deadline) {
@@ -341,14 +348,15 @@ std::vector<ClockOffset> Star::compare_clocks(std::uint32_t rounds, Deadline dea
   return offsets;
 }
 
-std::string Star::give_up(const std::string& reason, Deadline deadline) noexcept try {
+std::string Star::give_up(const std::string& reason, Deadline deadline, Fault fault) noexcept try {
   if (leads()) {
     for (control::Channel& channel : channels_) channel.abort(reason);
     return reason;
   }
   if (!verdict_.empty()) return verdict_;
   try {
-    channels_.front().send(MessageType::result, kBad + reason, deadline);
+    channels_.front().send(MessageType::result,
+                           kBad + std::to_string(static_cast<int>(fault)) + reason, deadline);
   } catch (const Error&) {
     // It has said its word then: that is still to be read.
   }

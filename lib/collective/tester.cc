@@ -246,7 +246,11 @@ void lead(Star& star, Engine& engine, const Plan& plan, const MemberOptions& opt
     run.ranks = leader.finish();
     close(star, engine, plan.timeout);
   } catch (const Error& error) {
-    if (error.fault() == Fault::unavailable) throw;
+    if (error.fault() != Fault::failed && run.rows.empty()) {
+      engine.abort();
+      throw;
+    }
+    run.fault = error.fault();
     run.error = error.what();
     run.blame = star.team().size > 1 ? star.pulse().explain() : Blame{};
     if (!run.blame.text.empty()) run.error += " -- " + run.blame.text;
@@ -272,7 +276,8 @@ void follow(Star& star, Engine& engine, const MemberOptions& options) {
     close(star, engine, options.timeout);
   } catch (const Error& error) {
     engine.abort();
-    const std::string verdict = star.give_up(error.what(), Deadline::after(patience));
+    const std::string verdict =
+        star.give_up(error.what(), Deadline::after(patience), error.fault());
     if (!verdict.empty()) throw Error(error.fault(), verdict);
     throw error.at(fmt::format("rank {}, and rank 0 gave no verdict", star.team().rank));
   }

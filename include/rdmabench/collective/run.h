@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/collective/check.h"
 #include "rdmabench/collective/numbers.h"
 #include "rdmabench/report/fact.h"
@@ -77,11 +78,15 @@ struct Run {
   std::vector<RankReport> ranks{};
   std::vector<Row> rows{};
   std::vector<std::string> notes{};
-  std::string error{};  ///< why it ended early; finished rows stay
-  Blame blame{};        ///< whom that is put down to
+  std::string error{};          ///< why it ended early; finished rows stay
+  Fault fault = Fault::failed;  ///< of the error
+  Blame blame{};                ///< whom that is put down to
 };
 
 /// Whether it ended early or any result was wrong.
 bool failed(const Run& run);
+
+/// The reason where every row was skipped, else "".
+std::string nothing_measured(const Run& run);
 
 }  // namespace rdmabench::collective

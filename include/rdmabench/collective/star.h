@@ -65,8 +65,10 @@ class Star final : public Exchange {
   std::vector<ClockOffset> compare_clocks(std::uint32_t rounds, Deadline deadline);
 
   /// Ends the run for all: rank 0 tells the others why; another rank tells rank 0 why, and returns
-  /// what rank 0 answers to that by the deadline ("" for nothing).
-  std::string give_up(const std::string& reason, Deadline deadline) noexcept;
+  /// what rank 0 answers to that by the deadline ("" for nothing). Rank 0's gather() then throws
+  /// Error(fault).
+  std::string give_up(const std::string& reason, Deadline deadline,
+                      Fault fault = Fault::failed) noexcept;
 
  private:
   Star(Team team, std::vector<Person> people);
@@ -78,6 +80,7 @@ class Star final : public Exchange {
             Deadline deadline);
   control::Channel& channel(std::uint32_t rank);
   std::string person(std::uint32_t rank) const;
+  [[noreturn]] void throw_bad(std::uint32_t rank, std::string_view answer) const;
 
   Team team_;
   std::vector<Person> people_;

@@ -27,8 +27,8 @@ using OnRow = std::function<void(const Run&)>;
 /// with the rank that is to blame; the library is then given up. The others wait to hear of it:
 /// write the results, then dismiss().
 ///
-/// Throws Error(usage) for a plan that cannot be, before anything is opened, and Error(unavailable)
-/// where the library is not to be had.
+/// Throws Error(usage) for a plan that cannot be, before anything is opened, and, as long as no row
+/// is done, Error(usage) or Error(unavailable) of any rank's library.
 void lead(Star& star, Engine& engine, const Plan& plan, const MemberOptions& options, Run& run,
           const OnRow& on_row = {});
 

@@ -19,6 +19,7 @@ using testing::HasSubstr;
 struct Outcome {
   Run run;
   std::vector<std::string> errors;  // by rank, of the others
+  std::optional<Fault> thrown;      // by rank 0
 };
 
 Outcome run_threads(std::uint32_t ranks, Plan plan,
@@ -51,7 +52,12 @@ Outcome run_threads(std::uint32_t ranks, Plan plan,
     const auto star = Star::lead(listener, invitation, ranks, {.host = "h"}, pulse, deadline);
     ThreadBackend backend(world, fault(0));
     EngineOf<ThreadBackend> engine(backend);
-    lead(*star, engine, plan, member, outcome.run);
+    try {
+      lead(*star, engine, plan, member, outcome.run);
+    } catch (const Error& error) {
+      outcome.thrown = error.fault();
+      star->give_up(error.what(), deadline);
+    }
     if (!outcome.run.error.empty()) dismiss(*star, outcome.run);
     for (std::thread& other : others) other.join();
   }
@@ -80,7 +86,9 @@ TEST(Tester, EveryOperationIsRight) {
   ASSERT_EQ(outcome.run.rows.size(), rows);
   for (const Row& row : outcome.run.rows) {
     EXPECT_EQ(row.results.wrong_elements, 0) << name(row.call.operation) << row.call.in_place;
-    EXPECT_EQ(row.results.operations, 3 * 6);
+    const bool at_root =
+        row.call.operation == Operation::reduce || row.call.operation == Operation::gather;
+    EXPECT_EQ(row.results.operations, (at_root ? 1 : 3) * 6) << "the others have no result";
     EXPECT_EQ(row.iterations, 4);
     EXPECT_GT(row.algorithm_bytes_per_s, 0);
     EXPECT_TRUE(row.bus_bytes_per_s);
@@ -110,6 +118,17 @@ TEST(Tester, ASpoiltResultIsFoundWithRankAndPlace) {
   EXPECT_EQ(row.first_wrong->wrong.iteration, 4);
   EXPECT_EQ(row.first_wrong->wrong.offset_bytes, 2000);
   EXPECT_EQ(row.first_wrong->wrong.run_bytes, 200);
+}
+
+TEST(Tester, WhatTheRowBeforeLeftInTheBuffersIsNoResult) {
+  const Call call{.operation = Operation::all_gather, .count = 1000};
+  const Outcome outcome = run_threads(2, small_plan({call, call}), [](std::uint32_t) {
+    return ThreadFaults{.idle_after_rows = 1};
+  });
+  EXPECT_EQ(outcome.run.error, "");
+  EXPECT_EQ(outcome.run.rows.at(0).results.wrong_operations, 0);
+  EXPECT_EQ(outcome.run.rows.at(1).results.wrong_operations, 2 * 6);
+  EXPECT_EQ(outcome.run.rows.at(1).first_wrong->wrong.iteration, 0) << "of the row";
 }
 
 TEST(Tester, TheRankThatHangsIsNamedAndAllEnd) {
@@ -161,6 +180,30 @@ TEST(Tester, WhatTheLibraryLacksIsSkippedWithTheReason) {
   EXPECT_EQ(outcome.run.error, "");
   EXPECT_EQ(outcome.run.rows.at(0).skipped, "no int64");
   EXPECT_EQ(outcome.run.rows.at(1).skipped, "");
+  EXPECT_EQ(nothing_measured(outcome.run), "");
+}
+
+TEST(Tester, ARunWhoseEveryRowWasSkippedSaysWhy) {
+  const Outcome outcome =
+      run_threads(2, small_plan({{.operation = Operation::all_reduce, .type = DataType::int64}}),
+                  [](std::uint32_t) { return ThreadFaults{.unsupported = "no int64"}; });
+  EXPECT_EQ(outcome.run.error, "");
+  EXPECT_EQ(nothing_measured(outcome.run), "no int64");
+}
+
+TEST(Tester, WrongUsageOfAnyRanksLibraryIsWrongUsageOfTheRun) {
+  for (const std::uint32_t wrong : {0U, 1U}) {
+    const Outcome outcome = run_threads(
+        3, small_plan({{.operation = Operation::all_reduce}}), [wrong](std::uint32_t rank) {
+          ThreadFaults faults;
+          if (rank == wrong) {
+            faults.at_open = [] { throw Error(Fault::usage, "no such GPU", "Take another."); };
+          }
+          return faults;
+        });
+    EXPECT_EQ(outcome.thrown, Fault::usage) << wrong;
+    EXPECT_THAT(outcome.errors[2], HasSubstr("no such GPU"));
+  }
 }
 
 TEST(Tester, RunsUntilTheMedianIsKnownOrTheTimeIsUp) {
