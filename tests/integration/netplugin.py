@@ -91,7 +91,8 @@ class NetPlugin(unittest.TestCase):
         document = self.checked(run(PLUGIN, "--api", "all", "--only", "group-order", "--cases-only", "--format",
                                     "json", environment=LOOP), 0)
         self.all_pass(document)
-        self.assertEqual(sorted(case["api_version"] for case in document["cases"]), list(range(6, 12)))
+        self.assertEqual(sorted(case["api_version"] for case in document["cases"] if case["id"] == "group-order"),
+                         list(range(6, 12)))
 
     def test_measures(self):
         document = self.checked(run(PLUGIN, "--measure-only", "--size", "1,8,70000", "--format", "json",
