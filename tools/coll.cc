@@ -112,12 +112,10 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
   flags.gpus = 1;
   flags.nccl = options.nccl;
   flags.average = nccltests::Average::max;
-  flags.min_bytes = options.sizes.front();
-  flags.max_bytes = options.sizes.back();
+  nccltests::set_sizes(flags, options.sizes);
   flags.iterations = options.plan.iterations;
   flags.warmup = options.plan.warmup;
   flags.check = options.plan.check ? 1 : 0;
-  flags.step_factor = 2;
   return nccltests::to_table(
       nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
@@ -342,6 +340,20 @@ void add_nccl(CLI::App& app, CollOptions& options) {
       ->group(group);
 }
 
+/// What the other back end has no use for is not passed over in silence.
+void check_backend(const CLI::App& app, const CollOptions& options) {
+  const bool is_mpi = options.backend == "mpi";
+  const std::vector<std::string> foreign =
+      is_mpi ? std::vector<std::string>{"--gpu",        "--register", "--graph",
+                                        "--cta-policy", "--misalign", "--network"}
+             : std::vector<std::string>{"--mpi"};
+  for (const std::string& name : foreign) {
+    if (app.get_option(name)->count() == 0) continue;
+    throw Error(Fault::usage, fmt::format("{} with --backend {}", name, options.backend),
+                is_mpi ? "It is of --backend nccl." : "It is of --backend mpi.");
+  }
+}
+
 void add_wire(CLI::App& app, CollOptions& options) {
   const std::string group = "The wire";
   const auto wire = [&options]() -> collective::WireOptions& {
@@ -363,7 +375,7 @@ void add_wire(CLI::App& app, CollOptions& options) {
   text("--wire-provider", &collective::WireOptions::provider, "libfabric's provider [by route]");
   text("--wire-device", &collective::WireOptions::device, "of this rank [by route]");
   text("--wire-memory", &collective::WireOptions::memory,
-       "of this rank: host, huge, cuda:0 [host]");
+       "of this rank: host, huge, cuda:0 [host, whatever the back end]");
   add_parsed(
       app, "--wire-size",
       [wire](const std::string& given) { wire().size_bytes = parse_size(given); },
@@ -411,7 +423,10 @@ void add_coll(CLI::App& app, Command& command) {
       ->check(CLI::IsMember({"table", "json", "csv", "nccl-tests"}))
       ->group(group);
   sub->add_option("--output", options->output, "write to FILE")->type_name("FILE")->group(group);
-  sub->callback([options, &command] { command = [options] { return run_coll(*options); }; });
+  sub->callback([sub, options, &command] {
+    check_backend(*sub, *options);
+    command = [options] { return run_coll(*options); };
+  });
 }
 
 }  // namespace rdmabench::tools

@@ -33,6 +33,7 @@ struct State {
   bool list = false;
   bool verbose = false;
   std::uint16_t port = netplugin::kDefaultPort;
+  bool port_given = false;
   std::string format = "table";
   std::string output;
 };
@@ -119,6 +120,16 @@ int run(const State& state) {
     throw Error(Fault::usage, "--listen with a HOST",
                 "One process listens, and the other one names its host.");
   }
+  if (!state.listen && (state.once || !state.address.empty())) {
+    throw Error(Fault::usage,
+                fmt::format("{} without --listen", state.once ? "--once" : "--address"),
+                "It is of the process that listens.");
+  }
+  const bool port_has_use = !state.host.empty() || (state.listen && state.listen_port.empty());
+  if (state.port_given && !port_has_use) {
+    throw Error(Fault::usage, "--port without a HOST",
+                "Name the host that listens there, or write --listen PORT.");
+  }
   if (!state.options.conformance && !state.options.performance) {
     throw Error(Fault::usage, "--cases-only with --measure-only", "Then nothing is left to do.");
   }
@@ -173,6 +184,7 @@ void add_netplugin(CLI::App& app, Command& command) {
       *sub, "--port",
       [state](const std::string& text) {
         state->port = parse_bounded<std::uint16_t>("--port", text, 1, 65535);
+        state->port_given = true;
       },
       "where HOST listens [18517]")
       ->type_name("PORT");

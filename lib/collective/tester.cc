@@ -50,6 +50,7 @@ class Lead {
   Engine& engine_;
   const Plan& plan_;
   Member& member_;
+  Amount amount_;  // of this row
   std::uint32_t slots_ = 1;
   std::uint64_t epoch_bytes_ = 0;  // all that a rank makes and reads in an epoch, at most
   std::uint64_t next_iteration_ = 0;
@@ -95,7 +96,7 @@ void Lead::prepare(Row& row, std::uint32_t number) {
   }
   const auto fit = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(plan_.buffer_bytes / bytes, 1, kMaxSlots));
-  slots_ = std::max(fit / plan_.batch * plan_.batch, plan_.batch);
+  slots_ = std::max(fit / amount_.batch * amount_.batch, amount_.batch);
   epoch_bytes_ = 3 * bytes * slots_;
   next_iteration_ = 0;
   samples_.assign(ranks(), {});
@@ -107,7 +108,7 @@ void Lead::prepare(Row& row, std::uint32_t number) {
   order.call = row.call;
   order.row = number;
   order.slots = slots_;
-  order.batch = plan_.batch;
+  order.batch = amount_.batch;
   order.check = plan_.check;
   command(order);
 }
@@ -147,19 +148,19 @@ std::uint64_t Lead::run_epoch(std::uint64_t samples, Row& row, bool counts) {
   order.samples = samples;
   order.first_iteration = next_iteration_;
   take(command(order), samples, row, counts);
-  next_iteration_ += samples * plan_.batch;
+  next_iteration_ += samples * amount_.batch;
   return samples;
 }
 
 /// As many as fit into the slots where results are checked, and into the time aimed at.
 std::uint64_t Lead::next_epoch(const Row& row) const {
   const std::uint64_t room =
-      plan_.check ? std::max<std::uint64_t>(1, slots_ / plan_.batch) : kMaxSamplesAtOnce;
+      plan_.check ? std::max<std::uint64_t>(1, slots_ / amount_.batch) : kMaxSamplesAtOnce;
   const double aim = last_ns_ > 0 ? kEpochNs / last_ns_ : 1;
   std::uint64_t next =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(aim, 1e6)), 1, room);
   next = std::min(next, 16 * std::max<std::uint64_t>(1, longest_.size() + row.warmup));
-  if (plan_.iterations > 0) next = std::min(next, plan_.iterations - longest_.size());
+  if (amount_.iterations > 0) next = std::min(next, amount_.iterations - longest_.size());
   return next;
 }
 
@@ -167,8 +168,8 @@ void Lead::run_until_known(Row& row) {
   const Deadline budget = Deadline::after(plan_.budget);
   for (;;) {
     run_epoch(next_epoch(row), row, true);
-    if (plan_.iterations > 0) {
-      if (longest_.size() >= plan_.iterations) return;
+    if (amount_.iterations > 0) {
+      if (longest_.size() >= amount_.iterations) return;
       continue;
     }
     constexpr double kLeastNs = 20e6;  // of timed operations
@@ -182,15 +183,17 @@ void Lead::run_until_known(Row& row) {
 }
 
 Row Lead::measure(const Call& call, std::uint32_t number) {
-  Row row{.call = call, .size_bytes = size_bytes(call, ranks()), .batch = plan_.batch};
+  amount_ = plan_.amount ? plan_.amount(call, ranks())
+                         : Amount{plan_.batch, plan_.iterations, plan_.warmup};
+  Row row{.call = call, .size_bytes = size_bytes(call, ranks()), .batch = amount_.batch};
   row.skipped = engine_.unsupported(call);
   if (!row.skipped.empty()) return row;
   row.checked = plan_.check;
   prepare(row, number);
   std::vector<ClockLine> clocks(ranks());
   const std::vector<ClockOffset> begin = compare_clocks();
-  while (row.warmup < plan_.warmup) {
-    row.warmup += run_epoch(std::min(next_epoch({}), plan_.warmup - row.warmup), row, false);
+  while (row.warmup < amount_.warmup) {
+    row.warmup += run_epoch(std::min(next_epoch({}), amount_.warmup - row.warmup), row, false);
   }
   run_until_known(row);
   const std::vector<ClockOffset> end = compare_clocks();
@@ -198,7 +201,7 @@ Row Lead::measure(const Call& call, std::uint32_t number) {
     clocks[rank] = {.begin = begin[rank], .end = end[rank]};
   }
   row.iterations = longest_.size();
-  row.numbers = judge(samples_, clocks, plan_.batch);
+  row.numbers = judge(samples_, clocks, amount_.batch);
   row.algorithm_bytes_per_s = algorithm_bandwidth(call, ranks(), row.numbers.time.p50_ns);
   row.bus_bytes_per_s = bus_bandwidth(call, ranks(), row.numbers.time.p50_ns);
   if (!row.bus_bytes_per_s) row.bus_reason = "with one rank nothing crosses a bus";

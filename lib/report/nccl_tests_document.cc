@@ -18,7 +18,7 @@ constexpr double kNsPerUsOfNcclTests = 1e3;
 constexpr double kGiga = 1e9;
 
 using Name = std::pair<std::string_view, std::string_view>;
-constexpr std::array<Name, 11> kOperations{{{"all_reduce_perf", "all-reduce"},
+constexpr std::array<Name, 10> kOperations{{{"all_reduce_perf", "all-reduce"},
                                             {"all_gather_perf", "all-gather"},
                                             {"reduce_scatter_perf", "reduce-scatter"},
                                             {"broadcast_perf", "broadcast"},
@@ -27,13 +27,14 @@ constexpr std::array<Name, 11> kOperations{{{"all_reduce_perf", "all-reduce"},
                                             {"alltoallv_perf", "all-to-all-v"},
                                             {"scatter_perf", "scatter"},
                                             {"gather_perf", "gather"},
-                                            {"sendrecv_perf", "send-receive"},
-                                            {"hypercube_perf", "all-gather"}}};
+                                            {"sendrecv_perf", "send-receive"}}};
 
-std::string_view operation_of(std::string_view program) {
-  return std::find_if(kOperations.begin(), kOperations.end(),
-                      [&](const Name& name) { return name.first == program; })
-      ->second;
+std::string_view operation_of(std::string_view program, const std::string& source) {
+  const auto* const found = std::find_if(kOperations.begin(), kOperations.end(),
+                                         [&](const Name& name) { return name.first == program; });
+  if (found != kOperations.end()) return found->second;
+  throw Error(Fault::usage, fmt::format("{}: results of {} are not taken", source, program),
+              "It is no collective of NCCL's: take those of all_gather_perf.");
 }
 
 std::string type_of(const std::string& type) {
@@ -124,7 +125,7 @@ std::string version_text(const std::string& code) {
 
 Json document_of(const NcclTestsTable& table, const std::string& source) {
   const std::string program = nccl_tests_program(table, source);
-  const std::string_view operation = operation_of(program);
+  const std::string_view operation = operation_of(program, source);
   Json results = Json::array();
   Json notes = Json::array();
   for (const std::string& note : table.notes) notes.push_back(note);

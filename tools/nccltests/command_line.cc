@@ -55,8 +55,21 @@ std::string completed(const CLI::App& app, const std::string& word) {
   return found.empty() ? word : found[0] + word.substr(end);
 }
 
+void refuse_of_nccl(const Flags& flags) {
+  const collective::NcclOptions& nccl = flags.nccl;
+  const char* const name = nccl.graph                                            ? "-G"
+                           : nccl.registration != collective::Registration::none ? "-R"
+                           : nccl.cta_policy >= 0                                ? "-x"
+                           : nccl.misalign != 0                                  ? "-u"
+                           : !nccl.device.empty()                                ? "--gpu"
+                                                                                 : nullptr;
+  if (name == nullptr) return;
+  throw Error(Fault::usage, fmt::format("{} with --backend mpi", name), "It is of --backend nccl.");
+}
+
 /// What no single flag can tell.
 void check(const Flags& flags) {
+  if (flags.backend == "mpi") refuse_of_nccl(flags);
   if (flags.min_bytes > flags.max_bytes) {
     throw Error(Fault::usage,
                 fmt::format("-b {} is more than -e {}", format_size(flags.min_bytes),

@@ -119,8 +119,8 @@ constexpr Flag kFlags[] = {
     {'r', "root", "rank", "0", Take::mapped, "--root; all or -1 is every rank in turn", "fake",
      set_root},
     {'z', "blocking", "0|1|2|3", "0", Take::mapped,
-     "0: back to back, so many as fit into 1 GiB; else each operation is a sample, and ranks meet "
-     "before it, outside of its time",
+     "0: back to back, so many as fit into 1 GiB; 1, 2 and 3 alike: each operation is a sample, and "
+     "its rank awaits it before it starts the next; there is no barrier between them",
      "fake",
      [](Flags& f, const Given& g) { f.blocking = static_cast<std::uint32_t>(whole(g, 0, 3)); }},
     {'y', "stream_null", "0|1", "0", Take::ignored, "operations go to a stream of their own",

@@ -25,11 +25,15 @@ void tell(const std::string& text) {
 }
 
 /// What was skipped and what went wrong, for standard error: the table has no place for it.
-void tell_of(const collective::Run& run) {
+void tell_of(const collective::Run& run, const Flags& flags) {
   std::string last;
   for (const collective::Row& row : run.rows) {
     if (!row.skipped.empty() && row.skipped != last) tell(row.skipped);
     if (!row.skipped.empty()) last = row.skipped;
+    if (const std::uint64_t real = row.iterations * row.batch; real > flags.iterations) {
+      tell(fmt::format("{} bytes: {} operations in {} batches of {}, for -n {}", row.size_bytes,
+                       real, row.iterations, row.batch, flags.iterations));
+    }
     if (row.first_wrong) {
       const collective::Wrong& wrong = row.first_wrong->wrong;
       tell(fmt::format("wrong: rank {}, {} of {} bytes, operation {}: {} bytes from byte {} on, {}",
@@ -71,7 +75,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   if (!local && !is_launched()) job.rendezvous.size = 1;
   job.write = [&](const collective::Run& run, const std::vector<collective::WirePair>&) {
     print(report::to_nccl_tests(to_table(tool, flags, run)));
-    tell_of(run);
+    tell_of(run, flags);
     if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);
   };
   if (std::getenv("RDMABENCH_RANK") == nullptr ||

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -23,10 +24,40 @@ constexpr std::uint64_t kMostBatch = 1024;  // of collective::Plan
 /// Each operation of a batch has buffers of its own, which must fit into a GPU's memory.
 constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 30;
 
-std::uint32_t batch_of(const Flags& flags) {
-  const std::uint64_t fit = kBatchBytes / std::max<std::uint64_t>(flags.max_bytes, 1);
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(fit, 1, std::min(flags.iterations, kMostBatch)));
+/// All of -n, in few batches that are alike; where they divide it badly, some more operations.
+collective::Amount amount_of(const Flags& flags, std::uint64_t bytes) {
+  const bool one_by_one = flags.blocking != 0 || flags.per_iteration;
+  if (one_by_one) return {1, flags.iterations, flags.warmup};
+  const std::uint64_t fit =
+      std::clamp<std::uint64_t>(kBatchBytes / std::max<std::uint64_t>(bytes, 1), 1, kMostBatch);
+  const std::uint64_t fewest = (flags.iterations + fit - 1) / fit;
+  std::uint64_t samples = fewest;
+  while (flags.iterations % samples != 0 && samples < 2 * fewest) ++samples;
+  if (flags.iterations % samples != 0) samples = fewest;
+  const std::uint64_t batch = (flags.iterations + samples - 1) / samples;
+  return {static_cast<std::uint32_t>(batch), samples, (flags.warmup + batch - 1) / batch};
+}
+
+/// The operations of the row that had fewest, where any was measured.
+std::uint64_t fewest_operations(const collective::Run& run, std::uint64_t otherwise) {
+  std::optional<std::uint64_t> fewest;
+  for (const Row& row : run.rows) {
+    const std::uint64_t operations = row.iterations * row.batch;
+    if (row.skipped.empty() && operations > 0) {
+      fewest = std::min(fewest.value_or(operations), operations);
+    }
+  }
+  return fewest.value_or(otherwise);
+}
+
+/// The line whose other placement this is: rows of a kind may follow one another or lie apart.
+report::NcclTestsRow* other_placement(std::vector<report::NcclTestsRow>& lines,
+                                      const report::NcclTestsRow& line) {
+  const auto found = std::find_if(lines.rbegin(), lines.rend(), [&](const auto& one) {
+    return !one.in_place && one.size_bytes == line.size_bytes && one.count == line.count &&
+           one.type == line.type && one.reduction == line.reduction && one.root == line.root;
+  });
+  return found == lines.rend() ? nullptr : &*found;
 }
 
 bool is_of_all_ranks(Operation operation) {
@@ -166,13 +197,33 @@ std::vector<Call> calls(const Tool& tool, const Flags& flags, std::uint32_t rank
   return all;
 }
 
+void set_sizes(Flags& flags, const std::vector<std::uint64_t>& sizes) {
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+  flags.min_bytes = *least;
+  flags.max_bytes = *most;
+  flags.step_factor = 1;
+  flags.step_bytes = 0;
+  if (sizes.size() < 2 || sizes[1] <= sizes[0]) return;
+  const std::uint64_t factor = sizes[1] / sizes[0];
+  const std::uint64_t step = sizes[1] - sizes[0];
+  bool by_factor = factor > 1;
+  bool by_bytes = true;
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    by_factor = by_factor && sizes[i] == sizes[i - 1] * factor;
+    by_bytes = by_bytes && sizes[i] == sizes[i - 1] + step;
+  }
+  if (by_factor) flags.step_factor = factor;
+  if (by_bytes) flags.step_bytes = step;
+}
+
 CollJob to_job(const Tool& tool, const Flags& flags) {
   CollJob job;
   job.calls = [tool, flags](std::uint32_t ranks) { return calls(tool, flags, ranks); };
-  const bool one_by_one = flags.blocking != 0 || flags.per_iteration;
-  job.plan.batch = one_by_one ? 1 : batch_of(flags);
-  job.plan.iterations = (flags.iterations + job.plan.batch - 1) / job.plan.batch;
-  job.plan.warmup = (flags.warmup + job.plan.batch - 1) / job.plan.batch;
+  job.plan.iterations = flags.iterations;
+  job.plan.warmup = flags.warmup;
+  job.plan.amount = [flags](const Call& call, std::uint32_t ranks) {
+    return amount_of(flags, collective::size_bytes(call, ranks));
+  };
   job.plan.check = flags.check > 0;
   if (flags.timeout) job.plan.timeout = *flags.timeout;
   job.backend = flags.backend;
@@ -199,7 +250,7 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
   table.step_is_factor = flags.step_factor > 1;
   table.step = table.step_is_factor ? flags.step_factor : flags.step_bytes;
   table.warmup = flags.warmup;
-  table.iterations = flags.iterations;
+  table.iterations = fewest_operations(run, flags.iterations);
   table.validation = flags.check;
   table.graph = flags.graph_launches;
   table.misaligned = flags.nccl.misalign;
@@ -215,10 +266,6 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
       sum += *made->bus_gb_per_s;
       ++summed;
     }
-    if (row.call.in_place && !table.rows.empty()) {
-      table.rows.back().in_place = made;
-      continue;
-    }
     report::NcclTestsRow line;
     line.size_bytes = row.size_bytes;
     line.count = row.call.count;
@@ -227,7 +274,13 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
                        tool.operation == Operation::send_receive;  // as there
     line.reduction = named ? collective::name(row.call.reduction) : "none";
     line.root = collective::has_root(tool.operation) ? std::int64_t{row.call.root} : -1;
-    line.out_of_place = made;
+    if (row.call.in_place) {
+      if (report::NcclTestsRow* const out = other_placement(table.rows, line); out != nullptr) {
+        out->in_place = made;
+        continue;
+      }
+    }
+    (row.call.in_place ? line.in_place : line.out_of_place) = made;
     table.rows.push_back(std::move(line));
   }
   // A type that this NCCL or GPU lacks has no row there either.

@@ -1,6 +1,7 @@
 // From a command line of nccl-tests to a run, and from its results to nccl-tests' table.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "../coll_job.h"
@@ -18,7 +19,12 @@ std::vector<collective::Call> calls(const Tool& tool, const Flags& flags, std::u
 /// Without `write`, and without a launch of ranks.
 CollJob to_job(const Tool& tool, const Flags& flags);
 
-/// Two calls, in and out of place, become one row.
+/// -b, -e, -f and -i as these sizes have them; a step of 0 bytes where none leads from one to the
+/// next. Not empty.
+void set_sizes(Flags& flags, const std::vector<std::uint64_t>& sizes);
+
+/// Two calls of one kind and size, in and out of place, become one row. Its iterations are the
+/// operations of the row that had fewest.
 report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const collective::Run& run);
 
 }  // namespace rdmabench::tools::nccltests

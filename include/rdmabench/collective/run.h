@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,12 +16,22 @@
 
 namespace rdmabench::collective {
 
+/// As in Plan.
+struct Amount {
+  std::uint32_t batch = 1;
+  std::uint64_t iterations = 0;
+  std::uint64_t warmup = 0;
+};
+
 /// The same on every rank, but only rank 0's counts.
 struct Plan {
   std::vector<Call> calls{};     ///< a row each, in this order
   std::uint32_t batch = 1;       ///< operations of one sample: started together, awaited together
   std::uint64_t iterations = 0;  ///< samples of a row; 0: until the median is known
   std::uint64_t warmup = 5;      ///< samples before them, checked but not counted
+  /// Of a row, where it is to depend on the call; in the bounds that check() has for the three
+  /// above.
+  std::function<Amount(const Call& call, std::uint32_t ranks)> amount{};
   /// Without `iterations` a row ends when the interval of 95 % around its median is this narrow,
   /// to either side and relative to it, of `min_iterations` or more ...
   double precision = 0.02;

@@ -111,6 +111,16 @@ TEST(NcclTestsCommandLine, RefusedFlagsTakeTheirDefaultAndSayWhatToUse) {
   }
 }
 
+TEST(NcclTestsCommandLine, WhatIsOfNcclAloneIsRefusedForMpi) {
+  const std::vector<std::pair<std::string, std::string>> all{
+      {"-G", "5"}, {"-R", "1"}, {"-x", "0"}, {"-u", "1"}, {"--gpu", "0"}};
+  for (const auto& [name, value] : all) {
+    EXPECT_THAT(refusal({"--backend", "mpi", name, value}),
+                HasSubstr(name + " with --backend mpi"));
+  }
+  EXPECT_EQ(read({"--backend", "mpi", "-G", "0", "-R", "0"}).backend, "mpi");
+}
+
 TEST(NcclTestsCommandLine, WhatChangesNothingIsSaid) {
   EXPECT_EQ(read({"-y", "0"}).notes.size(), 0U);
   EXPECT_EQ(read({"-y", "1"}).notes.size(), 1U);

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace rdmabench::tools::nccltests {
 namespace {
 
 using collective::Call;
 using collective::Operation;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 const Tool& tool(const char* name) {
@@ -49,18 +52,24 @@ TEST(NcclTestsJob, ReductionsAndRootsOnlyWhereTheOperationHasThem) {
   EXPECT_EQ(calls(tool("all_gather_perf"), flags, 3).size(), 2U);
 }
 
-TEST(NcclTestsJob, BackToBackIsOneSampleOfAll) {
-  Flags flags;
-  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.batch, 20U);
-  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.iterations, 1U);
-  flags.max_bytes = std::uint64_t{256} << 20;
-  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.batch, 4U) << "1 GiB of buffers";
-  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.iterations, 5U);
-  flags.max_bytes = std::uint64_t{8} << 30;
-  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.batch, 1U);
+TEST(NcclTestsJob, BackToBackIsOneSampleOfAllThatFitByTheRowsOwnBytes) {
+  Flags flags = flags_of_sizes(8, std::uint64_t{8} << 30);
+  const auto amount = [&](std::uint64_t bytes) {
+    const Call call{.operation = Operation::all_reduce, .count = bytes / 4};
+    const collective::Amount all = to_job(tool("all_reduce_perf"), flags).plan.amount(call, 2);
+    return std::vector<std::uint64_t>{all.batch, all.iterations, all.warmup};
+  };
+  EXPECT_THAT(amount(8), ElementsAre(20U, 1U, 1U)) << "whatever -e is";
+  EXPECT_THAT(amount(std::uint64_t{256} << 20), ElementsAre(4U, 5U, 1U)) << "1 GiB of buffers";
+  EXPECT_THAT(amount(std::uint64_t{8} << 30), ElementsAre(1U, 20U, 1U));
+  flags.iterations = 2000;
+  EXPECT_THAT(amount(8), ElementsAre(1000U, 2U, 1U)) << "1024 at most, and 2000 in all";
+  flags.iterations = 23;
+  EXPECT_THAT(amount(std::uint64_t{256} << 20), ElementsAre(4U, 6U, 1U)) << "24";
+  flags.iterations = 20;
+  flags.warmup = 5;
   flags.blocking = 3;
-  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.batch, 1U);
-  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).plan.iterations, 20U);
+  EXPECT_THAT(amount(8), ElementsAre(1U, 20U, 5U));
 }
 
 collective::Run run_of(std::size_t ranks) {
@@ -99,6 +108,46 @@ TEST(NcclTestsJob, APairOfRowsBecomesOneByTheAverageThatWasAsked) {
   EXPECT_DOUBLE_EQ(*table.rows[0].in_place->bus_gb_per_s, 5 * 4.0 / 3);
   EXPECT_EQ(table.rows[0].in_place->wrong, 0);
   EXPECT_DOUBLE_EQ(*table.average_bus_gb_per_s, 5 * 4.0 / 3);
+}
+
+TEST(NcclTestsJob, PlacementsThatLieApartAreMatchedBySize) {
+  collective::Run run;
+  run.ranks.resize(2);
+  for (const bool in_place : {false, true}) {
+    for (const std::uint64_t size : {8, 16}) {
+      collective::Row row = run_of(2).rows[0];
+      row.call.count = size / 4;
+      row.call.in_place = in_place;
+      row.size_bytes = size;
+      row.batch = 3;
+      row.numbers.ranks.assign(2, {});
+      for (auto& rank : row.numbers.ranks) rank.p50_ns = double(size) * (in_place ? 1000 : 1e6);
+      run.rows.push_back(row);
+    }
+  }
+  const report::NcclTestsTable both = to_table(tool("all_reduce_perf"), {}, run);
+  ASSERT_EQ(both.rows.size(), 2U);
+  EXPECT_EQ(both.iterations, 60U) << "those that were done";
+  EXPECT_EQ(both.rows[0].out_of_place->time_us, 8000);
+  EXPECT_EQ(both.rows[0].in_place->time_us, 8);
+  EXPECT_EQ(both.rows[1].in_place->time_us, 16);
+  run.rows.erase(run.rows.begin(), run.rows.begin() + 2);
+  const report::NcclTestsTable in = to_table(tool("all_reduce_perf"), {}, run);
+  ASSERT_EQ(in.rows.size(), 2U) << "in place alone";
+  EXPECT_FALSE(in.rows[0].out_of_place);
+  EXPECT_EQ(in.rows[1].in_place->time_us, 16);
+}
+
+TEST(NcclTestsJob, TheStepIsThatOfTheSizes) {
+  const auto step = [](const std::vector<std::uint64_t>& sizes) {
+    Flags flags;
+    set_sizes(flags, sizes);
+    return std::vector<std::uint64_t>{flags.step_factor, flags.step_bytes};
+  };
+  EXPECT_THAT(step({8, 16, 32}), ElementsAre(2U, 0U));
+  EXPECT_THAT(step({8, 16, 24}), ElementsAre(1U, 8U));
+  EXPECT_THAT(step({8, 16, 40}), ElementsAre(1U, 0U));
+  EXPECT_THAT(step({8}), ElementsAre(1U, 0U));
 }
 
 TEST(NcclTestsJob, OneRankHasNoBus) {

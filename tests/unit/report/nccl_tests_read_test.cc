@@ -239,6 +239,11 @@ TEST(NcclTestsRead, WhichProgram) {
   EXPECT_EQ(nccl_tests_program(table, "x.txt"), "broadcast_perf");
 }
 
+TEST(NcclTestsRead, HypercubeIsNoAllGather) {
+  EXPECT_THAT(refusal([] { parse_documents(kOld, "hypercube_perf.txt"); }),
+              HasSubstr("results of hypercube_perf are not taken"));
+}
+
 TEST(NcclTestsRead, BecomesADocumentOfOurs) {
   const std::vector<Document> documents = parse_documents(kNew, "x.txt");
   ASSERT_EQ(documents.size(), 1U);
