@@ -285,10 +285,10 @@ class NcclTests(unittest.TestCase):
 
 class Wire(unittest.TestCase):
     def test_the_share_of_the_wire(self):
+        if "ofi" not in subprocess.run([TOOL, "devices"], capture_output=True, text=True, check=False).stdout:
+            self.skipTest("no libfabric here")
         ranks = coll(2, "all-reduce", "--size", "64K", "-n", "5", "--wire", "--wire-backend", "ofi",
                      "--wire-provider", "tcp", "--wire-duration", "200ms", "--format", "json")
-        if "ofi" in ranks.said() and ranks.codes[0] == 3:
-            self.skipTest("no libfabric here")
         self.assertEqual(ranks.codes, [0, 0], ranks.said())
         document = json.loads(ranks.out[0])
         row = facts(document["results"][0]["facts"])
