@@ -6,6 +6,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "rdmabench/base/error.h"
+
 namespace rdmabench::tools {
 namespace {
 
@@ -59,6 +61,24 @@ std::string suggestion(const CLI::App& app, const std::vector<std::string>& more
     if (!found.empty()) return fmt::format("'{}' is not known. Did you mean {}?", word, found);
   }
   return "";
+}
+
+std::string completed(const CLI::App& app, const std::string& word) {
+  if (word.size() < 3 || word.rfind("--", 0) != 0) return word;
+  const std::size_t end = std::min(word.find('='), word.size());
+  const std::string beginning = word.substr(2, end - 2);
+  std::vector<std::string> found;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (name == beginning) return word;
+      if (name.rfind(beginning, 0) == 0) found.push_back("--" + name);
+    }
+  }
+  if (found.size() > 1) {
+    throw Error(Fault::usage, fmt::format("{}: '{}' is not a whole name", app.get_name(), word),
+                fmt::format("It may be {}.", fmt::join(found, " or ")));
+  }
+  return found.empty() ? word : found[0] + word.substr(end);
 }
 
 }  // namespace rdmabench::tools

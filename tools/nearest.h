@@ -14,4 +14,8 @@ std::string nearest(const std::string& word, const std::vector<std::string>& wor
 /// Did you mean --size?"; "" when nothing is near. `more` are words that could stand there too.
 std::string suggestion(const CLI::App& app, const std::vector<std::string>& more = {});
 
+/// A long name that only one option of `app` begins with stands for that option: "--iter=5" becomes
+/// "--iters=5"; any other word stays. Throws Error(usage) when several begin with it.
+std::string completed(const CLI::App& app, const std::string& word);
+
 }  // namespace rdmabench::tools

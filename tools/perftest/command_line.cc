@@ -68,25 +68,6 @@ void add_own(CLI::App& app, Flags& flags) {
       ->take_last();
 }
 
-/// A long name that only one flag begins with stands for that flag.
-std::string completed(const CLI::App& app, const std::string& word) {
-  if (word.size() < 3 || word.rfind("--", 0) != 0) return word;
-  const std::size_t end = std::min(word.find('='), word.size());
-  const std::string beginning = word.substr(2, end - 2);
-  std::vector<std::string> found;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      if (name == beginning) return word;
-      if (name.rfind(beginning, 0) == 0) found.push_back("--" + name);
-    }
-  }
-  if (found.size() > 1) {
-    throw Error(Fault::usage, fmt::format("{}: '{}' is not a whole name", app.get_name(), word),
-                fmt::format("It may be {}.", fmt::join(found, " or ")));
-  }
-  return found.empty() ? word : found[0] + word.substr(end);
-}
-
 /// What no single flag can tell.
 void check(const Tool& tool, const Flags& flags) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
