@@ -20,6 +20,10 @@ target_compile_options(rdmabench_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 if(RDMABENCH_SANITIZE)
   add_compile_options(-fsanitize=${RDMABENCH_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND RDMABENCH_SANITIZE MATCHES "undefined")
+    # C libraries that are loaded at run time are called by types that we declare.
+    add_compile_options(-fno-sanitize=function)
+  endif()
   add_link_options(-fsanitize=${RDMABENCH_SANITIZE})
 endif()
 

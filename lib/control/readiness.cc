@@ -64,9 +64,9 @@ std::span<const std::uint64_t> Readiness::wait(Deadline deadline) {
     if (count < 0 && errno != EINTR) throw_failed("epoll_wait()");
     bool woken = false;
     for (int i = 0; i < count; ++i) {
-      const epoll_event& event = events[static_cast<std::size_t>(i)];
-      if (event.data.u64 != kWakeKey) {
-        keys_.push_back(event.data.u64);
+      const std::uint64_t key = events[static_cast<std::size_t>(i)].data.u64;  // packed: a copy
+      if (key != kWakeKey) {
+        keys_.push_back(key);
         continue;
       }
       woken = true;

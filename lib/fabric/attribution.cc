@@ -118,7 +118,8 @@ class SliceJudge {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<RouteSuspect>> pairs;
     for (const RouteSuspect& route : routes) pairs[{route.sender, route.receiver}].push_back(route);
     std::vector<Finding> found;
-    for (const auto& [pair, rails] : pairs) {
+    for (const auto& [pair, suspects] : pairs) {
+      const std::vector<RouteSuspect>& rails = suspects;  // clang 14 captures no binding
       const bool same = std::all_of(rails.begin(), rails.end(), [&](const RouteSuspect& route) {
         return route.state == rails.front().state;
       });

@@ -59,13 +59,16 @@ TEST_F(CopyTest, ACopyOutsideOfItsBufferIsRefused) {
   Stream stream(context);
   PinnedHost pages(context, 64);
   const Allocation memory(context, 64);
-  for (const auto& [bytes, offset] : {std::pair{65UL, 0UL}, {1UL, 64UL}, {8UL, ~0UL - 3}}) {
+  struct Part {
+    std::uint64_t bytes, offset;
+  };
+  for (const Part part : {Part{65, 0}, {1, 64}, {8, ~0UL - 3}}) {
     EXPECT_EQ(error_of([&] {
-                enqueue_copy_to_device(stream, memory.data(), pages, bytes, offset);
+                enqueue_copy_to_device(stream, memory.data(), pages, part.bytes, part.offset);
               }).fault(),
               Fault::usage);
     EXPECT_EQ(error_of([&] {
-                enqueue_copy_from_device(stream, pages, memory.data(), bytes, offset);
+                enqueue_copy_from_device(stream, pages, memory.data(), part.bytes, part.offset);
               }).fault(),
               Fault::usage);
   }

@@ -59,7 +59,8 @@ class Faulty : public Base {
     }
     if (i == wrong_immediate_at) ++word;
     if (i == wrong_byte_at) this->send_region().data[offset] ^= std::byte{1};
-    const std::span<std::byte> landed(peer_window + offset, i == lose_data_at ? peer_bytes : 0);
+    const auto landed = i == lose_data_at ? std::span<std::byte>(peer_window + offset, peer_bytes)
+                                          : std::span<std::byte>();
     const std::vector<std::byte> before(landed.begin(), landed.end());
     const transport::PostStatus status = Base::template post<Op>(offset, word, signal, lane);
     std::copy(before.begin(), before.end(), landed.begin());
