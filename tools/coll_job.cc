@@ -45,6 +45,17 @@ void write_run(const CollJob& job, const collective::Run& run,
   if (!run.error.empty()) tell(run.error);
 }
 
+/// What there is, from the thread that ends the process: nothing may keep it from that.
+void write_stuck(const CollJob& job, const collective::Run& run, bool leads) {
+  if (!leads) return tell(run.error);
+  try {
+    write_run(job, run);
+  } catch (const std::exception& error) {
+    tell(run.error);
+    tell(error.what());
+  }
+}
+
 /// A rank that is gone by now costs the wire, and not the table that is finished.
 std::vector<collective::WirePair> measure_wire(const CollJob& job, collective::Star& star,
                                                collective::Run& run) {
@@ -116,15 +127,14 @@ int run_job(CollJob& job) {
   const collective::PulseOptions pulse{
       .interval = std::clamp<std::chrono::nanoseconds>(
           job.plan.timeout / 8, std::chrono::milliseconds(50), std::chrono::milliseconds(500)),
-      .on_stuck = [&](const std::string& reason) {
-        run.error = reason;
-        if (leads) {
-          write_run(job, run);
-        } else {
-          tell(reason);
-        }
-        leave(static_cast<int>(Fault::failed));
-      }};
+      .on_stuck =
+          [&](const std::string& reason) {
+            run.error = reason;
+            write_stuck(job, run, leads);
+            leave(static_cast<int>(Fault::failed));
+          },
+      // Not leave(): the other thread may hold what that waits for.
+      .on_ending_stuck = [] { _exit(static_cast<int>(Fault::failed)); }};
   collective::Meeting meeting = collective::meet(
       job.rendezvous, pulse, [](const char* name) -> const char* { return std::getenv(name); });
   collective::Star& star = *meeting.star;

@@ -235,32 +235,54 @@ Blame Pulse::explain() {
   }
 }
 
+/// From here on the ending is this thread's: the other one waits in its guard.
+bool Pulse::claim_ending(std::string& what) {
+  const std::lock_guard lock(mutex_);
+  if (ending_ || !options_.on_stuck || !guard_ || !(guard_->passed() || over_)) return false;
+  ending_ = true;
+  what = guarded_;
+  return true;
+}
+
+/// Rank 0's judgement, which the others are told as well.
+std::string Pulse::verdict() {
+  // This thread is the one that hears: listen on before judging.
+  const Deadline listen = Deadline::after(silence() + options_.interval);
+  while (!listen.passed() && reason().empty()) {
+    for (const std::uint64_t key : readiness_.wait(Deadline::after(options_.interval))) {
+      hear(static_cast<std::size_t>(key));
+    }
+  }
+  return who_hangs(signs(), silence()).text;
+}
+
 void Pulse::watch_guard() {
   std::string what;
+  if (!claim_ending(what)) return;
+  try {
+    const std::string why = reason();
+    std::string text = fmt::format("{} did not return in time", what);
+    if (!why.empty()) text = fmt::format("{} was under way when the run ended: {}", what, why);
+    if (leads_) text += ": " + verdict();
+    for (std::optional<control::Channel>& channel : channels_) {
+      if (leads_ && channel) channel->abort(text);
+    }
+    options_.on_stuck(text);
+  } catch (const std::exception& error) {
+    end(error.what());  // nobody has ended the run: the thread that measures does when it is back
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (!guard_ || !(guard_->passed() || over_)) return;
-    what = guarded_;
-    guard_.reset();
+    ended_ = true;
   }
-  if (!options_.on_stuck) return;
-  const std::string why = reason();
-  std::string text = fmt::format("{} did not return in time", what);
-  if (!why.empty()) text = fmt::format("{} was under way when the run ended: {}", what, why);
-  if (leads_) {
-    // This thread is the one that hears: listen on before judging.
-    const Deadline listen = Deadline::after(silence() + options_.interval);
-    while (!listen.passed() && why.empty()) {
-      for (const std::uint64_t key : readiness_.wait(Deadline::after(options_.interval))) {
-        hear(static_cast<std::size_t>(key));
-      }
-    }
-    text += ": " + who_hangs(signs(), silence()).text;
-    for (std::optional<control::Channel>& channel : channels_) {
-      if (channel) channel->abort(text);
-    }
-  }
-  options_.on_stuck(text);
+  ended_changed_.notify_all();
+}
+
+void Pulse::wait_for_ending(std::unique_lock<std::mutex>& lock) {
+  if (!ending_) return;
+  if (ended_changed_.wait_for(lock, options_.ending_limit, [this] { return ended_; })) return;
+  lock.unlock();
+  if (options_.on_ending_stuck) options_.on_ending_stuck();
 }
 
 Pulse::Guard::Guard(Pulse& pulse, std::string what, Deadline deadline) : pulse_(pulse) {
@@ -270,8 +292,9 @@ Pulse::Guard::Guard(Pulse& pulse, std::string what, Deadline deadline) : pulse_(
 }
 
 Pulse::Guard::~Guard() {
-  const std::lock_guard lock(pulse_.mutex_);
+  std::unique_lock lock(pulse_.mutex_);
   pulse_.guard_.reset();
+  pulse_.wait_for_ending(lock);
 }
 
 }  // namespace rdmabench::collective

@@ -89,8 +89,13 @@ Blame who_hangs(const std::vector<Sign>& signs, std::chrono::nanoseconds silence
 struct PulseOptions {
   std::chrono::nanoseconds interval = std::chrono::milliseconds(250);
   /// Called on this object's thread when a guarded call has passed its deadline, or the run was
-  /// ended while in one. It should not return: the thread that measures cannot be reached.
+  /// ended while in one; once at most. It should end the process: the thread that measures cannot
+  /// be reached. Until it returns, what the run has found so far is this thread's alone: see Guard.
   std::function<void(const std::string& reason)> on_stuck{};
+  /// For how long a thread that comes back from its call after all waits for on_stuck ...
+  std::chrono::nanoseconds ending_limit = std::chrono::seconds(30);
+  /// ... and what it then calls, to end the process without touching the results.
+  std::function<void()> on_ending_stuck{};
 };
 
 /// A thread that tells rank 0 where this rank is (or, on rank 0, hears it from all), until it is
@@ -121,7 +126,10 @@ class Pulse {
   /// Rank 0: waits until a rank that says nothing has been silent for long enough, and judges.
   Blame explain();
 
-  /// While it lives, a call is under way that cannot be cut short from this thread.
+  /// While it lives, a call is under way that cannot be cut short from this thread. Who ends the
+  /// run is decided once: either the guard goes in time and the run goes on, or on_stuck is called,
+  /// and then the destructor does not return before on_stuck has, or PulseOptions::ending_limit is
+  /// over. So what on_stuck reads, only the guarded call itself must not write.
   class Guard {
    public:
     Guard(Pulse& pulse, std::string what, Deadline deadline);
@@ -139,6 +147,9 @@ class Pulse {
   void tell();
   void end(const std::string& reason);
   void watch_guard();
+  bool claim_ending(std::string& what);
+  std::string verdict();
+  void wait_for_ending(std::unique_lock<std::mutex>& lock);
   std::vector<Sign> signs() const;
   std::chrono::nanoseconds silence() const { return 4 * options_.interval; }
 
@@ -161,6 +172,9 @@ class Pulse {
   std::vector<Heard> heard_;  // by channel
   std::string guarded_;
   std::optional<Deadline> guard_;
+  bool ending_ = false;  // on_stuck is called, or about to be
+  bool ended_ = false;   // ... and has returned
+  std::condition_variable ended_changed_;
   std::thread thread_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <thread>
+
 #include "orders.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
@@ -51,6 +54,83 @@ TEST(WhoHangs, NobodyWhereAllAreAlike) {
   const Blame blame = judge_signs({sign(0, 17), sign(1, 17)});
   EXPECT_THAT(blame.ranks, IsEmpty());
   EXPECT_THAT(blame.text, HasSubstr("all ranks are alive and at the same place"));
+}
+
+/// A rank alone, whose pulse ends the run after a guarded call of more than 5 ms.
+class Ending : public testing::Test {
+ protected:
+  PulseOptions options() {
+    return {.interval = milliseconds(5), .on_stuck = [this](const std::string& reason) {
+              struck_ = true;
+              for (int i = 0; i < 20; ++i) {
+                std::this_thread::sleep_for(milliseconds(2));
+                results_.push_back(reason);
+              }
+            }};
+  }
+  /// Comes back from a call that took too long, but not before the run is being ended.
+  void come_back_late(Pulse& pulse) {
+    const Pulse::Guard guard(pulse, "opening", Deadline::after(milliseconds(5)));
+    const Deadline deadline = Deadline::after(std::chrono::seconds(10));
+    while (!struck_ && !deadline.passed()) std::this_thread::sleep_for(milliseconds(1));
+  }
+
+  Location location_;
+  std::atomic<bool> struck_{false};
+  std::vector<std::string> results_;  // what a run has found: no lock of its own
+};
+
+TEST_F(Ending, AThreadThatComesBackLateWaitsUntilTheResultsAreWritten) {
+  Pulse pulse({{}}, {}, true, location_, options());
+  come_back_late(pulse);
+  ASSERT_TRUE(struck_);
+  EXPECT_EQ(results_.size(), 20);
+  results_.emplace_back("its own");
+  EXPECT_THAT(results_.front(), HasSubstr("opening did not return in time"));
+}
+
+TEST_F(Ending, ComesOnce) {
+  Pulse pulse({{}}, {}, true, location_, options());
+  come_back_late(pulse);
+  come_back_late(pulse);
+  std::this_thread::sleep_for(milliseconds(30));
+  EXPECT_EQ(results_.size(), 20);
+}
+
+TEST_F(Ending, DoesNotComeWhereTheCallCameBackInTime) {
+  Pulse pulse({{}}, {}, true, location_, options());
+  { const Pulse::Guard guard(pulse, "opening", Deadline::after(std::chrono::minutes(1))); }
+  std::this_thread::sleep_for(milliseconds(30));
+  EXPECT_FALSE(struck_);
+}
+
+TEST_F(Ending, ThatIsItselfStuckIsLeftToTheOtherThread) {
+  std::atomic<bool> released{false};
+  bool left = false;
+  PulseOptions stuck = options();
+  stuck.on_stuck = [&](const std::string&) {
+    struck_ = true;
+    while (!released) std::this_thread::sleep_for(milliseconds(1));
+  };
+  stuck.ending_limit = milliseconds(20);
+  stuck.on_ending_stuck = [&] { left = true; };
+  Pulse pulse({{}}, {}, true, location_, stuck);
+  come_back_late(pulse);
+  EXPECT_TRUE(left);
+  released = true;
+}
+
+TEST_F(Ending, ThatFailsLetsTheOtherThreadGoOn) {
+  PulseOptions failing = options();
+  failing.on_stuck = [this](const std::string&) {
+    struck_ = true;
+    throw Error(Fault::failed, "no space left");
+  };
+  failing.ending_limit = std::chrono::minutes(1);
+  Pulse pulse({{}}, {}, true, location_, failing);
+  come_back_late(pulse);
+  EXPECT_TRUE(pulse.over());
+  EXPECT_EQ(pulse.reason(), "no space left");
 }
 
 TEST(Packing, IsReadAsItWasWritten) {
