@@ -122,4 +122,26 @@ void Checker::add(const Segment& segment, std::uint64_t offset_in_segment,
   };
 }
 
+void make_guard(std::uint32_t rank, std::span<std::byte> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<std::byte>(0x80U | (29 * rank + 7 * i));
+  }
+}
+
+std::optional<Wrong> check_guard(std::uint32_t rank, std::uint64_t begins_at,
+                                 std::span<const std::byte> actual) {
+  std::vector<std::byte> expected(actual.size());
+  make_guard(rank, expected);
+  const auto [made, found] = std::mismatch(expected.begin(), expected.end(), actual.begin());
+  if (made == expected.end()) return std::nullopt;
+  const auto first = static_cast<std::size_t>(made - expected.begin());
+  std::size_t last = actual.size() - 1;
+  while (expected[last] == actual[last]) --last;
+  return Wrong{.offset_bytes = begins_at + first,
+               .run_bytes = last + 1 - first,
+               .pattern = "past the end",
+               .expected = fmt::format("0x{:02x}", static_cast<unsigned>(*made)),
+               .actual = fmt::format("0x{:02x}", static_cast<unsigned>(*found))};
+}
+
 }  // namespace rdmabench::collective

@@ -89,8 +89,13 @@ void Member::prepare(const Order& order) {
     engine_.prepare(order.call, order.slots, deadline());
   }
   last_use_.assign(order.slots, std::nullopt);
-  staging_.resize(std::min<std::size_t>(
-      kPiece, std::max({layout_.send_bytes, layout_.receive_bytes, std::uint64_t{8}})));
+  staging_.resize(kGuardBytes +
+                  std::min<std::size_t>(kPiece, std::max({layout_.send_bytes, layout_.receive_bytes,
+                                                          std::uint64_t{8}})));
+  if (order.check && layout_.receive_bytes > 0) {
+    const Deadline limit = deadline();
+    for (std::uint32_t slot = 0; slot < order.slots; ++slot) write_guard(slot, limit);
+  }
   location.enter(Phase::idle);
 }
 
@@ -169,18 +174,26 @@ Checked Member::check_results(std::uint64_t operations, std::uint64_t first_iter
   return checked;
 }
 
-/// Reads the result in large pieces, whatever its segments are: a copy from a device costs the same
-/// for few bytes as for many.
-void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked) {
-  if (layout_.receive_bytes == 0) return;  // not the root: there is no result to check
-  ++checked.operations;
-  const Deadline limit = deadline(layout_.receive_bytes);
-  Checker checker(row_.call, team_, in_run(iteration), last_use_[slot]);
+void Member::write_guard(std::uint32_t slot, Deadline deadline) {
+  const std::span<std::byte> guard(staging_.data(), kGuardBytes);
+  make_guard(team_.rank, guard);
+  engine_.write(Side::receive, slot, layout_.result_buffer_bytes(), guard, deadline);
+}
+
+/// In large pieces, whatever its segments are, and the guard with the last one where it can be: a
+/// copy from a device costs the same for few bytes as for many. Returns what is wrong of the guard.
+std::optional<Wrong> Member::read_result(std::uint32_t slot, Checker& checker) {
+  const std::uint64_t bytes = layout_.receive_bytes;
+  const std::uint64_t guard_at = layout_.result_buffer_bytes() - layout_.receive_offset;
+  const std::size_t most = staging_.size() - kGuardBytes;
+  const Deadline limit = deadline(bytes);
   auto segment = segments_.begin();
-  for (std::uint64_t at = 0; at < layout_.receive_bytes; at += staging_.size()) {
-    const std::uint64_t end = std::min<std::uint64_t>(at + staging_.size(), layout_.receive_bytes);
+  std::size_t held = 0;  // in the staging buffer, of the result
+  for (std::uint64_t at = 0; at < bytes; at += held) {
+    held = std::min<std::uint64_t>(most, bytes - at);
+    const std::uint64_t end = at + held;
     engine_.read(Side::receive, slot, layout_.receive_offset + at,
-                 std::span(staging_.data(), end - at), limit);
+                 std::span(staging_.data(), held + (end == guard_at ? kGuardBytes : 0)), limit);
     for (; segment != segments_.end() && segment->offset < end; ++segment) {
       const std::uint64_t from = std::max(at, segment->offset);
       const std::uint64_t to = std::min(end, segment->offset + segment->bytes);
@@ -191,12 +204,29 @@ void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& ch
       if (segment->offset + segment->bytes > end) break;  // goes on in the next piece
     }
   }
+  const std::span<std::byte> guard(staging_.data() + held, kGuardBytes);
+  if (guard_at != bytes) {
+    engine_.read(Side::receive, slot, layout_.receive_offset + guard_at, guard, limit);
+  }
+  return check_guard(team_.rank, guard_at, guard);
+}
+
+void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked) {
+  if (layout_.receive_bytes == 0) return;  // not the root: there is no result to check
+  ++checked.operations;
+  Checker checker(row_.call, team_, in_run(iteration), last_use_[slot]);
+  const std::optional<Wrong> past_the_end = read_result(slot, checker);
   last_use_[slot] = in_run(iteration);
-  if (checker.wrong_elements() == 0) return;
+  if (past_the_end) write_guard(slot, deadline());  // for what comes next
+  if (checker.wrong_elements() == 0 && !past_the_end) return;
   ++checked.wrong_operations;
   checked.wrong_elements += checker.wrong_elements();
+  if (past_the_end) {
+    const std::uint64_t element = bytes_of(row_.call.type);
+    checked.wrong_elements += (past_the_end->run_bytes + element - 1) / element;
+  }
   if (checked.first) return;
-  checked.first = checker.first();
+  checked.first = checker.first() ? checker.first() : past_the_end;
   checked.first->iteration = iteration;
 }
 

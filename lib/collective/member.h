@@ -34,6 +34,8 @@ class Member {
   void fill(std::uint64_t operations, std::uint64_t first_iteration);
   Checked check_results(std::uint64_t operations, std::uint64_t first_iteration);
   void check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked);
+  void write_guard(std::uint32_t slot, Deadline deadline);
+  std::optional<Wrong> read_result(std::uint32_t slot, Checker& checker);
   /// Inputs differ between rows too: else what the row before left in a buffer were right.
   std::uint64_t in_run(std::uint64_t iteration) const noexcept {
     return (std::uint64_t{row_.row} << 40U) + iteration;

@@ -150,7 +150,7 @@ void MpiBackend::prepare(const Call& call, std::uint32_t slots, Deadline /*deadl
   const std::uint64_t largest = std::max(
       {place.in_place ? place.buffer_bytes() : std::max(place.send_bytes, place.receive_bytes),
        std::uint64_t{1}});
-  stride_ = memory::slot_stride(largest);
+  stride_ = memory::slot_stride(largest + kGuardBytes);
   for (memory::Buffer& buffer : buffers_) {
     if (buffer.size() < stride_ * slots) buffer = memory::Buffer(stride_ * slots);
   }

@@ -150,6 +150,16 @@ class Faults(unittest.TestCase):
                          (1, 3, 4096, 512))
         self.assertEqual(first["actual"], "0x5a5a5a5a")
 
+    def test_a_byte_past_the_end_of_a_result_is_reported(self) -> None:
+        done = self.faulty(2, "all-reduce", "--size", "64K", "-n", "8", "--warmup", "0", "--format", "json",
+                           FAULTY_MPI_RANK="1", FAULTY_MPI_PAST_END="1")
+        self.assertEqual(done.returncode, 1, done)
+        wrong = document(done)["results"][0]["wrong"]
+        self.assertEqual(wrong["wrong_results"], 1, wrong)
+        first = wrong["first"]
+        self.assertEqual((first["rank"], first["iteration"], first["offset_bytes"], first["run_bytes"],
+                          first["pattern"], first["actual"]), (1, 3, 65536, 1, "past the end", "0x5a"))
+
     def test_a_stopped_rank_is_named_within_its_deadline(self) -> None:
         begin = time.monotonic()
         done = self.faulty(4, "all-reduce", "--size", "8,1K", "-n", "8", "--warmup", "0", "--timeout", TIMEOUT,

@@ -48,6 +48,11 @@ enum class Progress : std::uint8_t {
   failed,  ///< failure() says why; nothing more can be started
 };
 
+/// Bytes behind every slot's result (in place: behind its buffer) that are no operation's: what the
+/// tester writes there has to be there afterwards. What lies before a slot is the end of the one
+/// before it: where sizes are multiples of a slot's alignment, its guard.
+inline constexpr std::uint64_t kGuardBytes = 64;
+
 /// Which of a slot's buffers. In place both are the one.
 enum class Side : std::uint8_t { send, receive };
 
@@ -73,13 +78,14 @@ concept Backend = requires(B backend, const B constant, Team team, Exchange& exc
   /// Where this back end has inputs and results; nccl_layout() unless it differs. Pure.
   { constant.layout(call) } -> std::same_as<Layout>;
 
-  /// Makes `slots` >= 1 buffers (zero where they are new, aligned to 64 bytes or more) and all
-  /// that start() needs. What an earlier prepare() made is gone or used again. Nothing may be
-  /// outstanding. Throws Error.
+  /// Makes `slots` >= 1 buffers (zero where they are new, aligned to 64 bytes or more, and with
+  /// kGuardBytes behind what layout() says of Side::receive) and all that start() needs. What an
+  /// earlier prepare() made is gone or used again. Nothing may be outstanding. Throws Error.
   { backend.prepare(call, slot, deadline) } -> std::same_as<void>;
 
   /// Copies host bytes into (out of) a slot's buffer, `offset` from that buffer's beginning
-  /// (so the input is at layout().send_offset). Done when it returns. Throws Error.
+  /// (so the input is at layout().send_offset); the guard is reached too. Done when it returns.
+  /// Throws Error.
   { backend.write(side, slot, offset, from, deadline) } -> std::same_as<void>;
   { backend.read(side, slot, offset, to, deadline) } -> std::same_as<void>;
 

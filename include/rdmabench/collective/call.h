@@ -56,6 +56,10 @@ struct Layout {
     const std::uint64_t received = receive_offset + receive_bytes;
     return sent > received ? sent : received;
   }
+  /// From where on nothing of the buffer that holds the result is this call's.
+  std::uint64_t result_buffer_bytes() const noexcept {
+    return in_place ? buffer_bytes() : receive_offset + receive_bytes;
+  }
 };
 
 /// By NCCL's rules: in place, an all_gather's input lies in the result at rank * count, a

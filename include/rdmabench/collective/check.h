@@ -20,9 +20,11 @@ struct Wrong {
   /// luck.
   std::uint64_t run_bytes = 0;
   /// "zero", "stale" (the result of this buffer's last use), "input of rank 3" (data that was not
-  /// combined, or went to the wrong place), "bit flip" (one bit of one element), "other"
+  /// combined, or went to the wrong place), "bit flip" (one bit of one element), "past the end"
+  /// (the result may be right; offset_bytes is its size or more), "other"
   std::string pattern{};
-  std::string expected{};  ///< of the first wrong element, hexadecimal as it reads in the type
+  /// Of the first wrong element, hexadecimal as it reads in the type; past the end of one byte.
+  std::string expected{};
   std::string actual{};
 };
 
@@ -62,5 +64,14 @@ class Checker {
   std::uint64_t wrong_elements_ = 0;
   std::optional<Wrong> first_;
 };
+
+/// What stands behind a result of this rank, so that what a library writes there is seen. Never a
+/// byte below 0x80; each rank has its own, so that a neighbour's copied along is seen as well.
+void make_guard(std::uint32_t rank, std::span<std::byte> out);
+
+/// The stretch of it that was written to, from the first such byte to the last; none where it is as
+/// make_guard() made it. `begins_at` is where it begins, in bytes from the beginning of the result.
+std::optional<Wrong> check_guard(std::uint32_t rank, std::uint64_t begins_at,
+                                 std::span<const std::byte> actual);
 
 }  // namespace rdmabench::collective

@@ -129,7 +129,7 @@ void NcclBackend::prepare(const Call& call, std::uint32_t slots, Deadline deadli
   }
   const std::uint64_t off = std::uint64_t{options_.misalign} * bytes_of(call.type);
   send_->reserve(sent + off, slots, *stream_, deadline);
-  receive_->reserve(received + off, slots, *stream_, deadline);
+  receive_->reserve(received + off + kGuardBytes, slots, *stream_, deadline);
   waiting_.reserve(slots);
   if (options_.graph) capture(slots, deadline);
 }

@@ -1,6 +1,7 @@
 // Wraps the module that FAULTY_MPI_REAL names. On the rank FAULTY_MPI_RANK and from operation
 // FAULTY_MPI_AT on:
 //   FAULTY_MPI_CORRUPT=OFFSET:BYTES  overwrites so much of one operation's result
+//   FAULTY_MPI_PAST_END=BYTES        writes so much behind one all-reduce's result
 //   FAULTY_MPI_DELAY_MS=N            comes back so late from each operation
 //   FAULTY_MPI_STOP=1                stops the process (SIGSTOP) in one operation
 //   FAULTY_MPI_STOP_INIT=1           ... before MPI_Init
@@ -13,6 +14,7 @@
 #include <cstring>
 
 #include "rdmabench/collective/mpi_module.h"
+#include "rdmabench/collective/operation.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -22,6 +24,7 @@ MpiModule faulty;
 std::uint32_t own_rank = 0;
 std::uint64_t started = 0;
 void* result = nullptr;
+std::uint64_t result_bytes = 0;  // of an all-reduce
 
 long number(const char* name, long otherwise) {
   const char* const text = std::getenv(name);
@@ -45,6 +48,11 @@ int init(std::uint32_t* rank, std::uint32_t* size, char* error) {
   return real->init(rank, size, error);
 }
 
+int prepare(const MpiCall* call, char* error) {
+  result_bytes = call->count * bytes_of(static_cast<DataType>(call->type));
+  return real->prepare(call, error);
+}
+
 int start(std::uint32_t slot, void* send, void* receive, char* error) {
   if (here() && static_cast<long>(started) == at() && number("FAULTY_MPI_STOP", 0) != 0) {
     raise(SIGSTOP);
@@ -60,8 +68,11 @@ int test(int* done, char* error) {
   if (const long delay = number("FAULTY_MPI_DELAY_MS", 0); delay > 0) {
     usleep(static_cast<useconds_t>(1000 * delay));
   }
-  const char* const corrupt = std::getenv("FAULTY_MPI_CORRUPT");
-  if (corrupt != nullptr && static_cast<long>(started) == at() + 1) {
+  if (static_cast<long>(started) != at() + 1) return code;
+  if (const long past = number("FAULTY_MPI_PAST_END", 0); past > 0) {
+    std::memset(static_cast<char*>(result) + result_bytes, 0x5a, static_cast<std::size_t>(past));
+  }
+  if (const char* const corrupt = std::getenv("FAULTY_MPI_CORRUPT"); corrupt != nullptr) {
     unsigned long offset = 0;
     unsigned long bytes = 0;
     if (std::sscanf(corrupt, "%lu:%lu", &offset, &bytes) == 2) {
@@ -85,6 +96,7 @@ rdmabench_mpi_module() {
   real = entry();
   faulty = *real;
   faulty.init = init;
+  faulty.prepare = prepare;
   faulty.start = start;
   faulty.test = test;
   return &faulty;

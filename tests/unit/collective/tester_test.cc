@@ -120,6 +120,57 @@ TEST(Tester, ASpoiltResultIsFoundWithRankAndPlace) {
   EXPECT_EQ(row.first_wrong->wrong.run_bytes, 200);
 }
 
+TEST(Tester, WhatIsWrittenPastTheEndOfAResultIsFound) {
+  struct Case {
+    Call call;
+    std::uint32_t rank;
+    std::uint64_t end;  // of the result, or of the buffer that it shares with the input
+  };
+  const Call reduced{.operation = Operation::all_reduce, .count = 1000};
+  const Call many{.operation = Operation::all_gather, .count = (1U << 17U) + 3};  // two pieces
+  const Call part{.operation = Operation::reduce_scatter, .count = 1000, .in_place = true};
+  for (const Case& one :
+       {Case{reduced, 1, 4000}, Case{many, 1, 8 * many.count}, Case{part, 0, 8000}}) {
+    Plan plan = small_plan({one.call});
+    plan.buffer_bytes = 1;
+    const Outcome outcome = run_threads(2, plan, [&](std::uint32_t rank) {
+      ThreadFaults faults;
+      if (rank != one.rank) return faults;
+      faults.overrun = [&](std::uint64_t operation, std::span<std::byte> buffer) {
+        if (operation == 3) buffer[one.end + 5] = std::byte{0};
+      };
+      return faults;
+    });
+    EXPECT_EQ(outcome.run.error, "");
+    EXPECT_TRUE(failed(outcome.run));
+    const Row& row = outcome.run.rows.at(0);
+    EXPECT_EQ(row.results.wrong_operations, 1) << "the guard is made anew";
+    EXPECT_EQ(row.results.wrong_elements, 1);
+    ASSERT_TRUE(row.first_wrong) << one.end;
+    EXPECT_EQ(row.first_wrong->rank, one.rank);
+    EXPECT_EQ(row.first_wrong->wrong.iteration, 3);
+    EXPECT_EQ(row.first_wrong->wrong.offset_bytes, one.end + 5);
+    EXPECT_EQ(row.first_wrong->wrong.run_bytes, 1);
+    EXPECT_EQ(row.first_wrong->wrong.pattern, "past the end");
+    EXPECT_EQ(row.first_wrong->wrong.actual, "0x00");
+  }
+}
+
+TEST(Guard, IsEachRanksOwnAndNamesTheStretchThatWasWritten) {
+  std::vector<std::byte> guard(kGuardBytes);
+  std::vector<std::byte> others(kGuardBytes);
+  make_guard(3, guard);
+  make_guard(4, others);
+  EXPECT_FALSE(check_guard(3, 100, guard));
+  EXPECT_EQ(check_guard(3, 100, others)->run_bytes, kGuardBytes);
+  guard[2] = guard[9] = std::byte{0x5a};
+  const auto wrong = check_guard(3, 100, guard);
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->offset_bytes, 102);
+  EXPECT_EQ(wrong->run_bytes, 8);
+  EXPECT_EQ(wrong->actual, "0x5a");
+}
+
 TEST(Tester, WhatTheRowBeforeLeftInTheBuffersIsNoResult) {
   const Call call{.operation = Operation::all_gather, .count = 1000};
   const Outcome outcome = run_threads(2, small_plan({call, call}), [](std::uint32_t) {

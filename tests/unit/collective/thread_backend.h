@@ -31,6 +31,8 @@ struct ThreadWorld {
 struct ThreadFaults {
   /// Called with the result of each operation, before it is written.
   std::function<void(std::uint64_t operation, std::span<std::byte> result)> spoil{};
+  /// Called with the buffer from the result's beginning on, to the end of what was allocated.
+  std::function<void(std::uint64_t operation, std::span<std::byte> buffer)> overrun{};
   std::function<void(std::uint64_t operation)> before_done{};
   std::uint64_t hang_at = ~std::uint64_t{0};          ///< this operation is never started
   std::uint32_t idle_after_rows = ~std::uint32_t{0};  ///< from then on nothing is written
@@ -64,7 +66,7 @@ class ThreadBackend {
     ++rows_;
     for (auto& side : buffers_) {  // as the real ones are: kept, with what is in them
       side.resize(slots);
-      for (auto& buffer : side) buffer.resize(bytes);
+      for (auto& buffer : side) buffer.resize(bytes + kGuardBytes);
     }
   }
   void write(Side side, std::uint32_t slot, std::uint64_t offset, std::span<const std::byte> bytes,
@@ -239,6 +241,9 @@ inline void ThreadBackend::finish(std::uint64_t operation, std::uint32_t slot) {
   if (faults_.spoil) faults_.spoil(operation, result);
   std::copy(result.begin(), result.end(),
             of(Side::receive, slot).begin() + static_cast<long>(place_.receive_offset));
+  if (faults_.overrun) {
+    faults_.overrun(operation, std::span(of(Side::receive, slot)).subspan(place_.receive_offset));
+  }
 }
 
 static_assert(Backend<ThreadBackend>);
