@@ -140,14 +140,4 @@ Numbers judge(const std::vector<std::vector<Stamps>>& samples, const std::vector
   return numbers;
 }
 
-double uncertainty(std::vector<double> samples) {
-  constexpr std::size_t kFewest = 6;
-  if (samples.size() < kFewest) return std::numeric_limits<double>::infinity();
-  std::sort(samples.begin(), samples.end());
-  const measure::RankInterval interval = measure::median_interval(samples.size());
-  const double median = samples[(samples.size() - 1) / 2];
-  return median > 0 ? (samples[interval.high] - samples[interval.low]) / 2 / median
-                    : std::numeric_limits<double>::infinity();
-}
-
 }  // namespace rdmabench::collective

@@ -10,6 +10,7 @@
 #include "orders.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/collective/median_watch.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/report/environment.h"
 
@@ -37,7 +38,7 @@ class Lead {
   void prepare(Row& row, std::uint32_t number);
   std::uint64_t run_epoch(std::uint64_t samples, Row& row, bool counts);
   void run_until_known(Row& row);
-  std::uint64_t next_epoch(const Row& row) const;
+  std::uint64_t next_epoch(const Row& row, std::uint64_t most) const;
   void take(const std::vector<std::string>& answers, std::uint64_t samples, Row& row, bool counts);
   std::vector<std::uint64_t> starts() const;
   Deadline deadline() const {
@@ -56,6 +57,7 @@ class Lead {
   std::uint64_t next_iteration_ = 0;
   std::vector<std::vector<Stamps>> samples_;  // by rank
   std::vector<double> longest_;               // of all ranks, ns, warm-up left out
+  std::optional<MedianWatch> known_;          // where that ended the row
   double last_ns_ = 0;                        // of one sample in the last epoch
   double timed_ns_ = 0;
   std::vector<ClockOffset> last_clocks_;
@@ -101,6 +103,7 @@ void Lead::prepare(Row& row, std::uint32_t number) {
   next_iteration_ = 0;
   samples_.assign(ranks(), {});
   longest_.clear();
+  known_.reset();
   last_ns_ = 0;
   timed_ns_ = 0;
   Order order;
@@ -153,28 +156,31 @@ std::uint64_t Lead::run_epoch(std::uint64_t samples, Row& row, bool counts) {
 }
 
 /// As many as fit into the slots where results are checked, and into the time aimed at.
-std::uint64_t Lead::next_epoch(const Row& row) const {
+std::uint64_t Lead::next_epoch(const Row& row, std::uint64_t most) const {
   const std::uint64_t room =
       plan_.check ? std::max<std::uint64_t>(1, slots_ / amount_.batch) : kMaxSamplesAtOnce;
   const double aim = last_ns_ > 0 ? kEpochNs / last_ns_ : 1;
   std::uint64_t next =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(aim, 1e6)), 1, room);
   next = std::min(next, 16 * std::max<std::uint64_t>(1, longest_.size() + row.warmup));
-  if (amount_.iterations > 0) next = std::min(next, amount_.iterations - longest_.size());
-  return next;
+  return std::min(next, most);
 }
 
 void Lead::run_until_known(Row& row) {
+  while (longest_.size() < amount_.iterations) {
+    run_epoch(next_epoch(row, amount_.iterations - longest_.size()), row, true);
+  }
+  if (amount_.iterations > 0) return;
   const Deadline budget = Deadline::after(plan_.budget);
+  MedianWatch median(plan_.min_iterations);
   for (;;) {
-    run_epoch(next_epoch(row), row, true);
-    if (amount_.iterations > 0) {
-      if (longest_.size() >= amount_.iterations) return;
-      continue;
-    }
+    run_epoch(next_epoch(row, median.next_look() - longest_.size()), row, true);
     constexpr double kLeastNs = 20e6;  // of timed operations
-    const bool many = longest_.size() >= plan_.min_iterations;
-    if (many && timed_ns_ >= kLeastNs && uncertainty(longest_) <= plan_.precision) return;
+    if (longest_.size() == median.next_look() && median.is_known(longest_, plan_.precision) &&
+        timed_ns_ >= kLeastNs) {
+      known_ = median;
+      return;
+    }
     if (budget.passed() || longest_.size() >= kMaxSamples) {
       row.converged = false;
       return;
@@ -193,7 +199,7 @@ Row Lead::measure(const Call& call, std::uint32_t number) {
   std::vector<ClockLine> clocks(ranks());
   const std::vector<ClockOffset> begin = compare_clocks();
   while (row.warmup < amount_.warmup) {
-    row.warmup += run_epoch(std::min(next_epoch({}), amount_.warmup - row.warmup), row, false);
+    row.warmup += run_epoch(next_epoch({}, amount_.warmup - row.warmup), row, false);
   }
   run_until_known(row);
   const std::vector<ClockOffset> end = compare_clocks();
@@ -202,6 +208,10 @@ Row Lead::measure(const Call& call, std::uint32_t number) {
   }
   row.iterations = longest_.size();
   row.numbers = judge(samples_, clocks, amount_.batch);
+  if (known_) {
+    row.numbers.time.median_low_ns = known_->low() / amount_.batch;
+    row.numbers.time.median_high_ns = known_->high() / amount_.batch;
+  }
   row.algorithm_bytes_per_s = algorithm_bandwidth(call, ranks(), row.numbers.time.p50_ns);
   row.bus_bytes_per_s = bus_bandwidth(call, ranks(), row.numbers.time.p50_ns);
   if (!row.bus_bytes_per_s) row.bus_reason = "with one rank nothing crosses a bus";

@@ -72,7 +72,4 @@ std::optional<double> bus_bandwidth(const Call& call, std::uint32_t ranks, doubl
 Numbers judge(const std::vector<std::vector<Stamps>>& samples, const std::vector<ClockLine>& clocks,
               std::uint32_t batch);
 
-/// Half of the interval of 95 % around the median, relative to it; infinity below 6 samples.
-double uncertainty(std::vector<double> samples);
-
 }  // namespace rdmabench::collective

@@ -32,8 +32,9 @@ struct Plan {
   /// Of a row, where it is to depend on the call; in the bounds that check() has for the three
   /// above.
   std::function<Amount(const Call& call, std::uint32_t ranks)> amount{};
-  /// Without `iterations` a row ends when the interval of 95 % around its median is this narrow,
-  /// to either side and relative to it, of `min_iterations` or more ...
+  /// Without `iterations` a row ends when the interval around its median is this narrow, to either
+  /// side and relative to it, by a look at `min_iterations` or at twice as many as the look before
+  /// (see MedianWatch) ...
   double precision = 0.02;
   std::uint64_t min_iterations = 20;
   /// ... or after this time.

@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
+
+#include "rdmabench/collective/median_watch.h"
+#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -98,14 +103,71 @@ TEST(Numbers, BandwidthIsBytesOverTime) {
   EXPECT_FALSE(bus_bandwidth(call, 1, 1e6));
 }
 
-TEST(Numbers, UncertaintyNarrows) {
-  EXPECT_TRUE(std::isinf(uncertainty({1, 1, 1, 1, 1})));
+/// Independent samples of one skewed distribution, whose median is known.
+class Skewed {
+ public:
+  explicit Skewed(std::uint64_t seed) : random_(seed) {}
+  double next() {
+    const double even = static_cast<double>((random_() >> 11U) + 1) / 0x1p53;  // (0, 1]
+    return 100 - 30 * std::log(even);
+  }
+  static double median() { return 100 + 30 * std::log(2); }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// What not to do: looks after every 5 samples, and stops at the first narrow interval of 95 %.
+bool covers_with_a_look_after_each_epoch(Skewed stream, double precision) {
   std::vector<double> samples;
-  for (int i = 0; i < 30; ++i) samples.push_back(100 + i % 10);
-  const double few = uncertainty(samples);
-  for (int i = 0; i < 3000; ++i) samples.push_back(100 + i % 10);
-  EXPECT_LT(uncertainty(samples), few);
-  EXPECT_EQ(uncertainty(std::vector<double>(20, 5.0)), 0);
+  for (;;) {
+    for (int i = 0; i < 5; ++i) samples.push_back(stream.next());
+    if (samples.size() < 20) continue;
+    std::sort(samples.begin(), samples.end());
+    const measure::RankInterval interval = measure::median_interval(samples.size());
+    const double low = samples[interval.low];
+    const double high = samples[interval.high];
+    if ((high - low) / 2 > precision * samples[(samples.size() - 1) / 2]) continue;
+    return low <= Skewed::median() && Skewed::median() <= high;
+  }
+}
+
+bool covers(Skewed stream, double precision) {
+  MedianWatch median(20);
+  std::vector<double> samples;
+  do {
+    while (samples.size() < median.next_look()) samples.push_back(stream.next());
+  } while (!median.is_known(samples, precision));
+  return median.low() <= Skewed::median() && Skewed::median() <= median.high();
+}
+
+TEST(MedianWatch, CoversTheMedianAsOftenAsIsSaidHoweverManyLooksThereWere) {
+  constexpr double kPrecision = 0.05;
+  constexpr int kRows = 1000;
+  int held = 0;
+  int held_without_correction = 0;
+  for (int row = 0; row < kRows; ++row) {
+    const Skewed stream(static_cast<std::uint64_t>(row) + 1);
+    held += covers(stream, kPrecision) ? 1 : 0;
+    held_without_correction += covers_with_a_look_after_each_epoch(stream, kPrecision) ? 1 : 0;
+  }
+  EXPECT_GE(held, kRows * 95 / 100);
+  EXPECT_LT(held_without_correction, kRows * 95 / 100) << "then this test could not fail";
+}
+
+TEST(MedianWatch, LooksWhenTheSamplesHaveDoubled) {
+  MedianWatch median(20);
+  EXPECT_EQ(median.next_look(), 20);
+  EXPECT_FALSE(median.is_known({1, 1, 1, 1, 1}, 0.1)) << "too few for an interval";
+  EXPECT_EQ(median.next_look(), 40);
+  EXPECT_TRUE(median.is_known(std::vector<double>(40, 5.0), 0.01));
+  EXPECT_EQ(median.low(), 5);
+  EXPECT_EQ(MedianWatch(1).next_look(), MedianWatch::kFewest);
+  std::vector<double> samples;
+  for (int i = 0; i < 80; ++i) samples.push_back(100 + i);
+  EXPECT_FALSE(median.is_known(samples, 0.05));
+  EXPECT_LT(median.low(), 139);
+  EXPECT_GT(median.high(), 140);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <thread>
 
 #include "rdmabench/base/error.h"
@@ -269,6 +270,21 @@ TEST(Tester, RunsUntilTheMedianIsKnownOrTheTimeIsUp) {
   EXPECT_FALSE(row.converged);
   EXPECT_GT(row.iterations, 2);
   EXPECT_EQ(row.results.wrong_elements, 0);
+}
+
+TEST(Tester, ARowThatEndsByItselfEndsAtALook) {
+  Plan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
+  plan.iterations = 0;
+  plan.precision = 0.99;
+  plan.budget = seconds(20);
+  const Outcome outcome = run_threads(2, plan);
+  EXPECT_EQ(outcome.run.error, "");
+  const Row& row = outcome.run.rows.at(0);
+  EXPECT_TRUE(row.converged);
+  EXPECT_EQ(row.iterations % 20, 0) << row.iterations;
+  EXPECT_TRUE(std::has_single_bit(row.iterations / 20)) << row.iterations;
+  EXPECT_LE(row.numbers.time.median_low_ns, row.numbers.time.p50_ns);
+  EXPECT_GE(row.numbers.time.median_high_ns, row.numbers.time.p50_ns);
 }
 
 TEST(Star, ARankThatDoesNotComeIsNamed) {
