@@ -43,8 +43,7 @@ Json to_object(const RankReport& rank) {
           {"host", rank.person.host},
           {"process", rank.person.process},
           {"clock",
-           {{"offset_ns", number(rank.clock.offset_ns)},
-            {"error_bound_ns", number(rank.clock.error_ns)}}},
+           {{"offset_ns", rank.clock.offset_ns}, {"error_bound_ns", number(rank.clock.error_ns)}}},
           {"facts", to_list(rank.facts)},
           {"counters", to_list(rank.counters)},
           {"notes", rank.notes}};

@@ -21,12 +21,16 @@ struct Arrived {
   Lags lags{};  // by rank
 };
 
+std::int64_t difference(std::uint64_t a, std::uint64_t b) noexcept {
+  return static_cast<std::int64_t>(a - b);
+}
+
 /// The bound of a difference: of the two clocks that are known least.
 double bound_of_difference(const std::vector<ClockLine>& clocks) {
   double first = 0;
   double second = 0;
-  for (const ClockLine& clock : clocks) {
-    const double error = clock.error_ns();
+  for (std::size_t rank = 1; rank < clocks.size(); ++rank) {
+    const double error = clocks[rank].error_ns();
     if (error > first) {
       second = std::exchange(first, error);
     } else {
@@ -41,13 +45,14 @@ Arrived arrivals_of(const std::vector<std::vector<Stamps>>& samples,
   const std::size_t ranks = samples.size();
   Arrived all;
   all.lags.resize(ranks);
+  const std::uint64_t epoch = clocks.front().points.front().at_ns;
   std::vector<double> came(ranks);
   std::vector<double> sorted(ranks);
   for (std::size_t i = 0; i < samples.front().size(); ++i) {
     double last_exit = -std::numeric_limits<double>::infinity();
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-      came[rank] = clocks[rank].to_rank_0(samples[rank][i].enter_ns);
-      last_exit = std::max(last_exit, clocks[rank].to_rank_0(samples[rank][i].exit_ns));
+      came[rank] = clocks[rank].since(epoch, samples[rank][i].enter_ns);
+      last_exit = std::max(last_exit, clocks[rank].since(epoch, samples[rank][i].exit_ns));
     }
     sorted = came;
     std::sort(sorted.begin(), sorted.end());
@@ -86,17 +91,34 @@ Arrivals judge_arrivals(const Arrived& all, std::size_t samples, double bound) {
 
 }  // namespace
 
-double ClockLine::to_rank_0(std::uint64_t stamp_ns) const noexcept {
-  const auto stamp = static_cast<double>(stamp_ns);
-  const double here = stamp - begin.offset_ns;
-  const double span = static_cast<double>(end.at_ns) - static_cast<double>(begin.at_ns);
+double ClockLine::since(std::uint64_t epoch_ns, std::uint64_t stamp_ns) const noexcept {
+  // Differences in whole numbers, modulo 2^64: only what is small becomes a double.
+  const auto after_point = [stamp_ns](const ClockOffset& point) {
+    return difference(stamp_ns, point.at_ns + static_cast<std::uint64_t>(point.offset_ns));
+  };
+  const auto next = std::find_if(points.begin(), points.end(),
+                                 [&](const ClockOffset& point) { return after_point(point) < 0; });
+  const ClockOffset& from = next == points.begin() ? *next : *(next - 1);
+  const auto here = static_cast<double>(
+      difference(stamp_ns - static_cast<std::uint64_t>(from.offset_ns), epoch_ns));
+  if (next == points.begin() || next == points.end()) return here;
+  const auto span = static_cast<double>(difference(next->at_ns, from.at_ns));
   if (span <= 0) return here;
-  const double along = std::clamp((here - static_cast<double>(begin.at_ns)) / span, 0.0, 1.0);
-  return stamp - (begin.offset_ns + along * (end.offset_ns - begin.offset_ns));
+  const auto change = static_cast<double>(difference(static_cast<std::uint64_t>(next->offset_ns),
+                                                     static_cast<std::uint64_t>(from.offset_ns)));
+  const double along = std::min(static_cast<double>(after_point(from)) / span, 1.0);
+  return here - along * change;
 }
 
 double ClockLine::error_ns() const noexcept {
-  return std::max(begin.error_ns, end.error_ns);
+  double most = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const ClockOffset& before = points[i == 0 ? 0 : i - 1];
+    const auto span = static_cast<double>(difference(points[i].at_ns, before.at_ns));
+    most = std::max(
+        most, std::max(before.error_ns, points[i].error_ns) + kWander * std::max(span, 0.0) / 2);
+  }
+  return most;
 }
 
 double algorithm_bandwidth(const Call& call, std::uint32_t ranks, double time_ns) {

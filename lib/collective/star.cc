@@ -339,7 +339,7 @@ std::vector<ClockOffset> Star::compare_clocks(std::uint32_t rounds, Deadline dea
       if (heard - asked >= shortest) continue;
       shortest = heard - asked;
       const std::uint64_t middle = asked + shortest / 2;
-      offsets[rank] = {.offset_ns = static_cast<double>(static_cast<std::int64_t>(there - middle)),
+      offsets[rank] = {.offset_ns = static_cast<std::int64_t>(there - middle),
                        .error_ns = static_cast<double>(shortest) / 2 + 1,
                        .at_ns = middle};
     }

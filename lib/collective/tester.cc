@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "member.h"
@@ -20,6 +19,8 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::uint32_t kClockRounds = 16;
+/// Clocks are compared again after this time: what they do in between is not known so well.
+constexpr std::uint64_t kClocksHoldNs = 1'000'000'000;
 constexpr double kEpochNs = 100e6;  // what an epoch aims at
 
 /// Rank 0's side of one row.
@@ -34,7 +35,7 @@ class Lead {
 
  private:
   std::vector<std::string> command(const Order& order);
-  std::vector<ClockOffset> compare_clocks();
+  void compare_clocks();
   void prepare(Row& row, std::uint32_t number);
   std::uint64_t run_epoch(std::uint64_t samples, Row& row, bool counts);
   void run_until_known(Row& row);
@@ -61,6 +62,7 @@ class Lead {
   double last_ns_ = 0;                        // of one sample in the last epoch
   double timed_ns_ = 0;
   std::vector<ClockOffset> last_clocks_;
+  std::vector<ClockLine> clocks_;  // by rank, of this row
 };
 
 std::vector<std::string> Lead::command(const Order& order) {
@@ -69,13 +71,16 @@ std::vector<std::string> Lead::command(const Order& order) {
   return star_.gather(own, deadline());
 }
 
-std::vector<ClockOffset> Lead::compare_clocks() {
+/// Into the row's lines.
+void Lead::compare_clocks() {
   Order order;
   order.what = Order::What::clocks;
   order.rounds = kClockRounds;
   command(order);
   last_clocks_ = member_.clocks();
-  return last_clocks_;
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    clocks_[rank].points.push_back(last_clocks_[rank]);
+  }
 }
 
 /// Soon, by each rank's own clock: the word has to reach them all before.
@@ -83,7 +88,7 @@ std::vector<std::uint64_t> Lead::starts() const {
   const std::uint64_t start = measure::RawClock::stamp() + 200'000 + 20'000 * ranks();
   std::vector<std::uint64_t> all;
   for (const ClockOffset& clock : last_clocks_) {
-    all.push_back(start + static_cast<std::uint64_t>(std::llround(clock.offset_ns)));
+    all.push_back(start + static_cast<std::uint64_t>(clock.offset_ns));
   }
   return all;
 }
@@ -146,6 +151,7 @@ void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples, 
 }
 
 std::uint64_t Lead::run_epoch(std::uint64_t samples, Row& row, bool counts) {
+  if (measure::RawClock::stamp() - last_clocks_.front().at_ns > kClocksHoldNs) compare_clocks();
   Order order;
   order.what = Order::What::epoch;
   order.samples = samples;
@@ -196,18 +202,15 @@ Row Lead::measure(const Call& call, std::uint32_t number) {
   if (!row.skipped.empty()) return row;
   row.checked = plan_.check;
   prepare(row, number);
-  std::vector<ClockLine> clocks(ranks());
-  const std::vector<ClockOffset> begin = compare_clocks();
+  clocks_.assign(ranks(), {});
+  compare_clocks();
   while (row.warmup < amount_.warmup) {
     row.warmup += run_epoch(next_epoch({}, amount_.warmup - row.warmup), row, false);
   }
   run_until_known(row);
-  const std::vector<ClockOffset> end = compare_clocks();
-  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    clocks[rank] = {.begin = begin[rank], .end = end[rank]};
-  }
+  compare_clocks();
   row.iterations = longest_.size();
-  row.numbers = judge(samples_, clocks, amount_.batch);
+  row.numbers = judge(samples_, clocks_, amount_.batch);
   if (known_) {
     row.numbers.time.median_low_ns = known_->low() / amount_.batch;
     row.numbers.time.median_high_ns = known_->high() / amount_.batch;

@@ -16,13 +16,20 @@ namespace rdmabench::collective {
 
 /// A rank's clock against rank 0's, from before a row to after it.
 struct ClockLine {
-  ClockOffset begin{};
-  ClockOffset end{};
+  /// By how much the difference of two clocks' rates may move between two comparisons, ns per ns:
+  /// RFC 5905's PHI. CLOCK_MONOTONIC_RAW is not slewed (clock_gettime(2)), so that NTP adds
+  /// nothing; that the rates differ, by however much, the comparisons show.
+  static constexpr double kWander = 15e-6;
 
-  /// A stamp of the rank's in rank 0's time; between the two comparisons the offset is taken to
-  /// change evenly.
-  double to_rank_0(std::uint64_t stamp_ns) const noexcept;
-  /// Bound: the larger of the two comparisons'.
+  std::vector<ClockOffset> points{};  ///< one or more, in order of time
+
+  /// A stamp of the rank's in rank 0's time, as nanoseconds after `epoch_ns` of that: exact for
+  /// any time since the machines' boots, as long as the two are near. Between two comparisons the
+  /// offset is taken to change evenly; before the first and after the last to be theirs.
+  double since(std::uint64_t epoch_ns, std::uint64_t stamp_ns) const noexcept;
+
+  /// Bound of since() for stamps between the first point and the last: that of the comparisons,
+  /// and kWander for the time to the nearest one.
   double error_ns() const noexcept;
 };
 
@@ -68,7 +75,8 @@ double algorithm_bandwidth(const Call& call, std::uint32_t ranks, double time_ns
 std::optional<double> bus_bandwidth(const Call& call, std::uint32_t ranks, double time_ns);
 
 /// `samples[rank]` are alike in length, `clocks` one for each rank. The late rank is found by when
-/// ranks came in, never by how long they took: who comes last waits least.
+/// ranks came in, never by how long they took: who comes last waits least. Rank 0's clock is the
+/// one that the others are compared with: it has no error.
 Numbers judge(const std::vector<std::vector<Stamps>>& samples, const std::vector<ClockLine>& clocks,
               std::uint32_t batch);
 

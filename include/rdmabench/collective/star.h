@@ -21,8 +21,8 @@ namespace rdmabench::collective {
 
 /// By how much a rank's clock is ahead of rank 0's, at one moment of rank 0's.
 struct ClockOffset {
-  double offset_ns = 0;
-  double error_ns = 0;  ///< bound: half of the shortest round trip that was seen
+  std::int64_t offset_ns = 0;  ///< whole: machines may have been up for years, and apart by as much
+  double error_ns = 0;         ///< bound: half of the shortest round trip that was seen
   std::uint64_t at_ns = 0;
 };
 

@@ -17,14 +17,20 @@ using testing::DoubleNear;
 /// Ranks whose clocks are ahead of rank 0's by `offsets`, and that came in at these times of rank
 /// 0's; all leave when the last has come and 10 us more.
 struct World {
-  std::vector<double> offsets;
+  std::vector<std::int64_t> offsets;
   double error_ns = 100;
+  std::uint64_t boot_ns = 0;  // that rank 0 is up
+
+  static constexpr std::uint64_t kSpanNs = 10'000'000;  // from one comparison to the next
 
   std::vector<ClockLine> clocks() const {
     std::vector<ClockLine> all;
-    for (const double offset : offsets) {
-      const double error = all.empty() ? 0 : error_ns;
-      all.push_back({{offset, error, 1'000'000}, {offset, error, 9'000'000'000}});
+    for (const std::int64_t offset : offsets) {
+      ClockLine line;
+      for (std::uint64_t at = 0; at <= 20 * kSpanNs; at += kSpanNs) {
+        line.points.push_back({offset, all.empty() ? 0 : error_ns, boot_ns + 1'000'000 + at});
+      }
+      all.push_back(line);
     }
     return all;
   }
@@ -33,7 +39,8 @@ struct World {
     const double end = *std::max_element(came.begin(), came.end()) + 10'000;
     for (std::size_t rank = 0; rank < offsets.size(); ++rank) {
       const auto here = [&](double time) {
-        return static_cast<std::uint64_t>(2e9 + time + offsets[rank]);
+        return boot_ns + 2'000'000 + static_cast<std::uint64_t>(time) +
+               static_cast<std::uint64_t>(offsets[rank]);
       };
       samples[rank].push_back({here(came[rank]), here(end)});
     }
@@ -41,7 +48,7 @@ struct World {
 };
 
 TEST(Late, IsWhoCameLastAndNotWhoTookLong) {
-  const World world{.offsets = {0, 5e6, -3e6, 7e8}};
+  const World world{.offsets = {0, 5'000'000, -3'000'000, 700'000'000}};
   std::vector<std::vector<Stamps>> samples;
   for (int i = 0; i < 100; ++i) {
     const double at = 1e6 * i;
@@ -52,7 +59,7 @@ TEST(Late, IsWhoCameLastAndNotWhoTookLong) {
   EXPECT_EQ(numbers.arrivals.late->rank, 2);
   EXPECT_THAT(numbers.arrivals.late->by_ns, DoubleNear(49'800, 2));
   EXPECT_EQ(numbers.arrivals.late->share, 1);
-  EXPECT_EQ(numbers.arrivals.late->error_bound_ns, 200);
+  EXPECT_DOUBLE_EQ(numbers.arrivals.late->error_bound_ns, 2 * (100 + 15e-6 * 5e6));
   EXPECT_THAT(numbers.arrivals.skew_p50_ns, DoubleNear(50'000, 2));
   EXPECT_THAT(numbers.arrivals.p50_after_last_ns, DoubleNear(10'000, 2));
   EXPECT_EQ(numbers.ranks[2].came_last, 100);
@@ -61,7 +68,7 @@ TEST(Late, IsWhoCameLastAndNotWhoTookLong) {
 }
 
 TEST(Late, IsNobodyWithinTheClocksError) {
-  const World world{.offsets = {0, 1e6}, .error_ns = 30'000};
+  const World world{.offsets = {0, 1'000'000}, .error_ns = 30'000};
   std::vector<std::vector<Stamps>> samples;
   for (int i = 0; i < 50; ++i) world.sample({1e6 * i, 1e6 * i + 20'000}, samples);
   const Numbers numbers = judge(samples, world.clocks(), 1);
@@ -81,12 +88,47 @@ TEST(Late, IsNobodyWhereItChanges) {
             "no rank came last in half of the samples");
 }
 
+TEST(Late, IsFoundHoweverLongTheMachinesHaveBeenUp) {
+  // 2^53 ns are 104 days: beyond, a double has not every nanosecond, and 4 years up not every 16.
+  const World world{.offsets = {0, -(std::int64_t{1} << 56U) + 7, (std::int64_t{1} << 58U) + 3},
+                    .error_ns = 1,
+                    .boot_ns = (std::uint64_t{1} << 57U) + 1};
+  std::vector<std::vector<Stamps>> samples;
+  for (int i = 0; i < 20; ++i) world.sample({1e6 * i, 1e6 * i + 321, 1e6 * i}, samples);
+  const Numbers numbers = judge(samples, world.clocks(), 1);
+  ASSERT_TRUE(numbers.arrivals.late);
+  EXPECT_EQ(numbers.arrivals.late->rank, 1);
+  EXPECT_EQ(numbers.arrivals.late->by_ns, 321);
+  EXPECT_EQ(numbers.arrivals.skew_max_ns, 321);
+}
+
 TEST(Clocks, ThatDriftApartAreFollowed) {
-  const ClockLine line{{1000, 50, 0}, {3000, 80, 1'000'000}};
-  EXPECT_DOUBLE_EQ(line.to_rank_0(1000), 0);
-  EXPECT_NEAR(line.to_rank_0(502'000), 500'000, 3);
-  EXPECT_DOUBLE_EQ(line.to_rank_0(1'003'000), 1'000'000);
-  EXPECT_DOUBLE_EQ(line.error_ns(), 80);
+  const ClockLine line{{{1000, 50, 0}, {3000, 80, 1'000'000}, {3000, 60, 2'000'000}}};
+  EXPECT_DOUBLE_EQ(line.since(0, 900), -100) << "before the first comparison";
+  EXPECT_DOUBLE_EQ(line.since(0, 1000), 0);
+  EXPECT_NEAR(line.since(0, 502'000), 500'000, 3);
+  EXPECT_NEAR(line.since(100, 502'000), 499'900, 3);
+  EXPECT_DOUBLE_EQ(line.since(0, 1'003'000), 1'000'000);
+  EXPECT_DOUBLE_EQ(line.since(0, 1'503'000), 1'500'000);
+  EXPECT_DOUBLE_EQ(line.since(0, 5'003'000), 5'000'000) << "after the last";
+  EXPECT_DOUBLE_EQ(line.error_ns(), 80 + 7.5);
+}
+
+/// What the bound has to hold against: a clock whose rate moves between two comparisons.
+TEST(Clocks, WhoseRateMovesStayWithinTheBound) {
+  constexpr double kSpan = 1e9;
+  // By 30 ppm more than rank 0's in the first half, and by none in the second.
+  const auto ahead = [](double time) { return 30e-6 * std::min(time, kSpan / 2); };
+  constexpr std::uint64_t kBoot = std::uint64_t{1} << 57U;
+  const auto end = static_cast<std::int64_t>(ahead(kSpan));
+  const ClockLine line{{{0, 10, kBoot}, {end, 10, kBoot + 1'000'000'000}}};
+  double most = 0;
+  for (double time = 0; time <= kSpan; time += kSpan / 64) {
+    const auto stamp = kBoot + static_cast<std::uint64_t>(time + ahead(time));
+    most = std::max(most, std::abs(line.since(kBoot, stamp) - time));
+  }
+  EXPECT_LE(most, line.error_ns());
+  EXPECT_GT(most, 7000) << "more than the comparisons' own errors";
 }
 
 TEST(Numbers, ABatchIsDivided) {
