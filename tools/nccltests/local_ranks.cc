@@ -50,7 +50,16 @@ bool is_launched() {
   return false;
 }
 
-LocalRanks::LocalRanks(std::uint32_t ranks, const std::vector<std::string>& words) {
+int LocalRanks::spawn_self(pid_t* child, char* const* arguments) {
+  return ::posix_spawn(child, "/proc/self/exe", nullptr, nullptr, arguments, environ);
+}
+
+/// By way of the constructor without arguments: what throws below leaves an object that is made, so
+/// that its destructor ends the ranks that are started already.
+LocalRanks::LocalRanks(std::uint32_t ranks, const std::vector<std::string>& words,
+                       const Spawn& spawn)
+    : LocalRanks() {
+  children_.reserve(ranks);
   ::setenv("RDMABENCH_SIZE", std::to_string(ranks).c_str(), 1);
   ::setenv("RDMABENCH_RENDEZVOUS", fmt::format("127.0.0.1:{}", free_port()).c_str(), 1);
   std::vector<std::string> copies{"rdmabench"};
@@ -61,9 +70,7 @@ LocalRanks::LocalRanks(std::uint32_t ranks, const std::vector<std::string>& word
   for (std::uint32_t rank = 1; rank < ranks; ++rank) {
     ::setenv("RDMABENCH_RANK", std::to_string(rank).c_str(), 1);
     pid_t child = -1;
-    const int code =
-        ::posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ);
-    if (code != 0) {
+    if (const int code = spawn(&child, arguments.data()); code != 0) {
       throw Error(Fault::failed, fmt::format("start rank {} of {}", rank, ranks), "", code);
     }
     children_.push_back(child);

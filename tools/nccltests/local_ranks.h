@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,15 @@ namespace rdmabench::tools::nccltests {
 /// told by RDMABENCH_RANK, _SIZE and _RENDEZVOUS, and end with the object.
 class LocalRanks {
  public:
+  /// Starts this program anew with these arguments (of execve(2), the first being its name) and the
+  /// environment as it is; returns 0 and the child, or an errno.
+  using Spawn = std::function<int(pid_t* child, char* const* arguments)>;
+  static int spawn_self(pid_t* child, char* const* arguments);
+
   /// `words` is the command line after the program's name, for every rank the same. Throws
-  /// Error(failed) where a child cannot be started.
-  LocalRanks(std::uint32_t ranks, const std::vector<std::string>& words);
+  /// Error(failed) where a child cannot be started; those that were end before that.
+  LocalRanks(std::uint32_t ranks, const std::vector<std::string>& words,
+             const Spawn& spawn = spawn_self);
   /// Ends those that are left.
   ~LocalRanks();
   LocalRanks(const LocalRanks&) = delete;
@@ -25,6 +32,8 @@ class LocalRanks {
   bool wait();
 
  private:
+  LocalRanks() = default;
+
   std::vector<pid_t> children_;
 };
 
