@@ -357,7 +357,7 @@ void check_backend(const CLI::App& app, const CollOptions& options) {
 void add_wire(CLI::App& app, CollOptions& options) {
   const std::string group = "The wire";
   const auto wire = [&options]() -> collective::WireOptions& {
-    if (!options.wire) options.wire.emplace();
+    if (!options.wire) options.wire.emplace(collective::WireOptions{.memory = ""});
     return *options.wire;
   };
   app.add_flag_callback(
@@ -375,7 +375,7 @@ void add_wire(CLI::App& app, CollOptions& options) {
   text("--wire-provider", &collective::WireOptions::provider, "libfabric's provider [by route]");
   text("--wire-device", &collective::WireOptions::device, "of this rank [by route]");
   text("--wire-memory", &collective::WireOptions::memory,
-       "of this rank: host, huge, cuda:0 [host, whatever the back end]");
+       "of this rank: host, huge, cuda:0 [that of the back end, else host]");
   add_parsed(
       app, "--wire-size",
       [wire](const std::string& given) { wire().size_bytes = parse_size(given); },

@@ -56,11 +56,22 @@ void write_stuck(const CollJob& job, const collective::Run& run, bool leads) {
   }
 }
 
+/// What was asked for, once it is known where the back end has its buffers.
+collective::WireOptions wire_options(const CollJob& job, const collective::Engine& engine) {
+  collective::WireOptions options = *job.wire;
+  if (!options.memory.empty()) return options;
+  options.memory = collective::memory_of(engine.facts());
+  options.host_instead = true;
+  return options;
+}
+
 /// A rank that is gone by now costs the wire, and not the table that is finished.
 std::vector<collective::WirePair> measure_wire(const CollJob& job, collective::Star& star,
+                                               const collective::Engine& engine,
                                                collective::Run& run) {
   try {
-    std::vector<collective::WirePair> wire = collective::measure_wire(star, *job.wire);
+    std::vector<collective::WirePair> wire =
+        collective::measure_wire(star, wire_options(job, engine));
     collective::join(run, wire);
     return wire;
   } catch (const std::exception& error) {
@@ -94,7 +105,7 @@ int lead(CollJob& job, collective::Star& star, collective::Engine& engine,
     throw;
   }
   std::vector<collective::WirePair> wire;
-  if (run.error.empty() && job.wire) wire = measure_wire(job, star, run);
+  if (run.error.empty() && job.wire) wire = measure_wire(job, star, engine, run);
   write_run(job, run, wire);
   if (!run.error.empty()) {
     collective::dismiss(star, run);
@@ -108,7 +119,7 @@ int take_part(CollJob& job, collective::Star& star, collective::Engine& engine,
   if (star.leads()) return lead(job, star, engine, member, run);
   try {
     collective::follow(star, engine, member);
-    if (job.wire) collective::measure_wire(star, *job.wire);
+    if (job.wire) collective::measure_wire(star, wire_options(job, engine));
   } catch (const Error& error) {
     if (error.fault() != Fault::failed) throw;
     tell(fmt::format("rank {}: {}", star.team().rank, error.what()));

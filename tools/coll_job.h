@@ -26,7 +26,9 @@ struct CollJob {
   collective::NcclOptions nccl{};
   control::RendezvousOptions rendezvous{};
   report::Facts config{};
-  std::optional<collective::WireOptions> wire{};  ///< measure it after the collectives
+  /// Measure it after the collectives; without a memory in that of the back end, or in the host's
+  /// where that cannot be.
+  std::optional<collective::WireOptions> wire{};
   /// Rank 0: writes what there is, once, also where the run failed.
   std::function<void(const collective::Run& run, const std::vector<collective::WirePair>& wire)>
       write{};

@@ -48,7 +48,8 @@ class Served {
   std::thread thread_;
 };
 
-run::Config config_of(const WireOptions& options) {
+run::Config config_of(const WireOptions& options, const std::string& memory,
+                      const std::string& peer_memory) {
   run::Config config;
   config.shape = workload::Shape::stream;
   config.operation = transport::OperationCode::write;
@@ -57,27 +58,45 @@ run::Config config_of(const WireOptions& options) {
   config.backend = options.backend;
   config.provider = options.provider;
   if (!options.device.empty()) config.devices = {options.device};
-  config.memory = options.memory;
+  config.memory = memory;
+  config.peer_memory = peer_memory;
   config.timeout = options.timeout;
   return config;
 }
 
-std::string route_of(const report::Report& report, const WireOptions& options) {
+std::string route_of(const report::Report& report, const std::string& memory,
+                     const std::string& peer_memory) {
   const report::Resolved& used = report.resolved;
   std::string text = used.backend;
   for (const std::string& word : {used.provider, used.device, used.transport}) {
     if (!word.empty()) text += ' ' + word;
   }
-  return text + ", memory " + options.memory;
+  text += ", memory " + memory;
+  return memory == peer_memory ? text : text + " to " + peer_memory;
+}
+
+/// What a rank tells its neighbour.
+struct Place {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string memory;
+};
+
+/// A server opens no file for its clients.
+std::string memory_for_others(const std::string& memory) {
+  const bool is_file = memory.rfind("file:", 0) == 0 || memory.rfind("dmabuf", 0) == 0;
+  return is_file ? "host" : memory;
 }
 
 /// This rank as the initiator of one pair.
 WirePair measure_pair(const WireOptions& options, std::uint32_t from, std::uint32_t to,
-                      const std::string& host, std::uint16_t port) {
+                      const Place& place, const std::string& memory,
+                      const std::string& peer_memory) {
   WirePair pair{.from = from, .to = to};
   try {
-    const report::Report report = run::run(config_of(options), host, port);
-    pair.route = route_of(report, options);
+    const report::Report report =
+        run::run(config_of(options, memory, peer_memory), place.host, place.port);
+    pair.route = route_of(report, memory, peer_memory);
     pair.error = report.error.value_or("");
     const auto* const results = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
     if (results != nullptr && !results->empty()) pair.bits_per_s = results->front().bits_per_s;
@@ -107,16 +126,12 @@ WirePair parse_pair(const std::string& text, std::uint32_t from, std::uint32_t r
           .error = control::get_string(body, "error", kMostText)};
 }
 
-struct Place {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
 Place parse_place(const std::string& text) {
   constexpr std::size_t kMostHost = 256;
   const nlohmann::json body = control::parse_object(text, "a rank's address");
   return {control::get_string(body, "host", kMostHost),
-          control::get_uint<std::uint16_t>(body, "port", 1)};
+          control::get_uint<std::uint16_t>(body, "port", 1),
+          control::get_string(body, "memory", kMostHost)};
 }
 
 double gigabits(double bits_per_s) {
@@ -153,13 +168,37 @@ std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(st
   return rounds;
 }
 
+WirePair measure_in(const std::string& memory, const std::string& peer_memory, bool host_instead,
+                    const std::function<WirePair(const std::string& memory,
+                                                 const std::string& peer_memory)>& measure) {
+  constexpr std::size_t kMostReason = 1000;
+  WirePair pair = measure(memory, peer_memory);
+  const bool is_host = memory == "host" && peer_memory == "host";
+  if (pair.error.empty() || !host_instead || is_host) return pair;
+  const std::string reason = pair.error.substr(0, kMostReason);
+  pair = measure("host", "host");
+  pair.route += fmt::format(", for with {} to {}: {}", memory, peer_memory, reason);
+  return pair;
+}
+
+std::string memory_of(const report::Facts& facts) {
+  for (const report::Fact& fact : facts) {
+    const auto* const text = std::get_if<std::string>(&fact.value);
+    if (fact.name == "memory" && text != nullptr) return *text;
+  }
+  return "host";
+}
+
 std::vector<WirePair> measure_wire(Star& star, const WireOptions& options) {
   const Team team = star.team();
   std::vector<WirePair> pairs;
   if (team.size < 2) return pairs;
-  const auto patience = [&] { return Deadline::after(options.duration + 4 * options.timeout); };
+  // Any rank may try twice.
+  const auto patience = [&] { return Deadline::after(2 * options.duration + 8 * options.timeout); };
   const Served served(options);
-  const nlohmann::json mine{{"host", this_person(team.rank).host}, {"port", served.port()}};
+  const nlohmann::json mine{{"host", this_person(team.rank).host},
+                            {"port", served.port()},
+                            {"memory", memory_for_others(options.memory)}};
   std::vector<Place> places;
   for (const std::string& text : star.all_gather(mine.dump(), patience())) {
     places.push_back(parse_place(text));
@@ -169,7 +208,12 @@ std::vector<WirePair> measure_wire(Star& star, const WireOptions& options) {
     star.barrier(patience());
     for (const auto& [from, to] : round) {
       if (from != team.rank) continue;
-      result = to_text(measure_pair(options, from, to, places[to].host, places[to].port));
+      const Place& place = places[to];
+      result = to_text(measure_in(
+          options.memory, place.memory, options.host_instead,
+          [&, from = from, to = to](const std::string& memory, const std::string& peer_memory) {
+            return measure_pair(options, from, to, place, memory, peer_memory);
+          }));
     }
   }
   const std::vector<std::string> results = star.gather(result, patience());

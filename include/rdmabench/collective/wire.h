@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,12 +14,15 @@
 
 namespace rdmabench::collective {
 
-/// The same on every rank, but for `device` and `memory`.
+/// The same on every rank, but for `device`, `memory` and `host_instead`.
 struct WireOptions {
   std::string backend = "auto";  ///< of run::Config: "auto", "verbs", "ofi"
   std::string provider{};        ///< of libfabric; "" = choose
   std::string device{};          ///< of this rank; "" = choose
   std::string memory = "host";   ///< of this rank's side: "host", "huge", "cuda:0", ...
+  /// Where a pair cannot be measured with what its two ranks have as memory, it is with host memory
+  /// on both sides, and its route says why.
+  bool host_instead = false;
   std::uint64_t size_bytes = std::uint64_t{1} << 20;                   ///< of a message
   std::chrono::nanoseconds duration = std::chrono::milliseconds(500);  ///< of each pair
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);         ///< of every wait
@@ -36,6 +40,15 @@ struct WirePair {
 /// Who measures in which round: neighbours of the ring of ranks, none twice in a round.
 /// `{from, to}` by round; none for one rank.
 std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(std::uint32_t ranks);
+
+/// The pair that `measure` gives for the memory of its two sides, or with host_instead, where that
+/// has an error, for host memory; then its route says why.
+WirePair measure_in(const std::string& memory, const std::string& peer_memory, bool host_instead,
+                    const std::function<WirePair(const std::string& memory,
+                                                 const std::string& peer_memory)>& measure);
+
+/// Where a back end has its buffers, in WireOptions's words: its fact "memory"; "host" without one.
+std::string memory_of(const report::Facts& facts);
 
 /// Collective, once the collective's library is closed. Every rank writes into its neighbour's
 /// memory, by the loop of `rdmabench bw`. Rank 0 gets all pairs, the others nothing; what a pair

@@ -273,6 +273,7 @@ report::Facts NcclBackend::facts() const {
                       {"gpu_name", context_->device().name},
                       {"gpu_ordinal", static_cast<std::uint64_t>(context_->device().ordinal)},
                       {"gpu_pci", context_->device().pci_address},
+                      {"memory", fmt::format("cuda:{}", context_->device().ordinal)},
                       {"buffers", library_->mem_alloc != nullptr ? "ncclMemAlloc" : "cuMemAlloc"},
                       {"registration", std::string(name(options_.registration))},
                       {"cuda_graph", options_.graph}};

@@ -1,0 +1,59 @@
+#include <gmock/gmock.h>
+
+#include "rdmabench/collective/wire.h"
+
+namespace rdmabench::collective {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+/// Measures host memory at once, and of other kinds those that `works` names.
+struct Measured {
+  std::string works{};
+  std::vector<std::pair<std::string, std::string>> asked{};
+
+  WirePair operator()(const std::string& memory, const std::string& peer_memory) {
+    asked.emplace_back(memory, peer_memory);
+    if (memory == works || memory == "host") {
+      return {.to = 1, .bits_per_s = 1e9, .route = "verbs mlx5_0:1 rc, memory " + memory};
+    }
+    return {.to = 1, .error = memory + " cannot be registered"};
+  }
+};
+
+TEST(WireMemory, IsThatOfTheRanksWhereItCanBe) {
+  Measured measured{.works = "cuda:0"};
+  const WirePair pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
+  EXPECT_EQ(pair.bits_per_s, 1e9);
+  EXPECT_EQ(pair.route, "verbs mlx5_0:1 rc, memory cuda:0");
+  EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1")));
+}
+
+TEST(WireMemory, IsTheHostsWhereTheDeviceCannotRegisterIt) {
+  Measured measured;
+  const WirePair pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
+  EXPECT_EQ(pair.bits_per_s, 1e9);
+  EXPECT_EQ(pair.error, "");
+  EXPECT_EQ(
+      pair.route,
+      "verbs mlx5_0:1 rc, memory host, for with cuda:0 to cuda:1: cuda:0 cannot be registered");
+  EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1"), Pair("host", "host")));
+}
+
+TEST(WireMemory, ThatWasAskedForIsNotReplaced) {
+  Measured measured;
+  const WirePair pair = measure_in("cuda:0", "cuda:1", false, std::ref(measured));
+  EXPECT_EQ(pair.error, "cuda:0 cannot be registered");
+  EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1")));
+}
+
+TEST(WireMemory, IsKnownFromTheBackEndsFacts) {
+  EXPECT_EQ(memory_of({{"library", std::string("NCCL 2.28")}, {"memory", std::string("cuda:3")}}),
+            "cuda:3");
+  EXPECT_EQ(memory_of({{"mpi", std::string("MPICH")}, {"memory", std::string("host")}}), "host");
+  EXPECT_EQ(memory_of({}), "host");
+}
+
+}  // namespace
+}  // namespace rdmabench::collective
