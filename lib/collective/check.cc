@@ -36,12 +36,13 @@ bool are_same(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 }  // namespace
 
-Checker::Checker(const Call& call, Team team, std::uint64_t iteration,
-                 std::optional<std::uint64_t> last_use)
+Checker::Checker(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
+                 std::optional<Held> before)
     : call_(call),
       team_(team),
       iteration_(iteration),
-      last_use_(last_use),
+      offset_(offset),
+      before_(before),
       tolerance_(tolerance_ulp(call, team.size)) {}
 
 bool Checker::same(const std::byte* expected, const std::byte* actual) const noexcept {
@@ -54,7 +55,14 @@ bool Checker::same(const std::byte* expected, const std::byte* actual) const noe
   return static_cast<std::uint64_t>(difference < 0 ? -difference : difference) <= tolerance_;
 }
 
-std::string Checker::classify(const Segment& segment, std::uint64_t element,
+bool Checker::is_stale(std::uint64_t offset, std::span<const std::byte> run) const {
+  if (!before_ || offset_ + offset < before_->offset) return false;
+  const std::uint64_t at = offset_ + offset - before_->offset;  // in the result of that time
+  std::vector<std::byte> old(run.size());
+  return make_result(before_->call, team_, before_->iteration, at, old) && are_same(run, old);
+}
+
+std::string Checker::classify(const Segment& segment, std::uint64_t element, std::uint64_t offset,
                               std::span<const std::byte> run,
                               std::span<const std::byte> expected) const {
   if (is_zero(run)) return "zero";
@@ -62,10 +70,7 @@ std::string Checker::classify(const Segment& segment, std::uint64_t element,
   if (run.size() >= kTelling) {
     Segment moved = segment;
     moved.first += element;
-    if (last_use_) {
-      make_expected(call_, team_.size, *last_use_, moved, other);
-      if (are_same(run, other)) return "stale";
-    }
+    if (is_stale(offset, run)) return "stale";
     for (std::uint32_t rank = 0; rank < team_.size; ++rank) {
       if (!segment.reduced && rank == segment.source) continue;
       make_input(call_, team_.size, rank, iteration_, moved.first, other);
@@ -116,7 +121,7 @@ void Checker::add(const Segment& segment, std::uint64_t offset_in_segment,
       .iteration = iteration_,
       .offset_bytes = offset + *begin,
       .run_bytes = length,
-      .pattern = classify(here, *begin / bytes, run, should),
+      .pattern = classify(here, *begin / bytes, offset + *begin, run, should),
       .expected = fmt::format("0x{:0{}x}", bits_of(should.data(), bytes), 2 * bytes),
       .actual = fmt::format("0x{:0{}x}", bits_of(run.data(), bytes), 2 * bytes),
   };

@@ -281,4 +281,26 @@ void make_expected(const Call& call, std::uint32_t ranks, std::uint64_t iteratio
   }
 }
 
+bool make_result(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
+                 std::span<std::byte> out) {
+  const std::uint32_t element = bytes_of(call.type);
+  std::uint64_t made = 0;
+  std::vector<std::byte> whole;
+  for (const Segment& segment : segments(call, team)) {
+    const std::uint64_t at = offset + made;
+    if (made == out.size() || at < segment.offset || at >= segment.offset + segment.bytes) continue;
+    const std::uint64_t skipped = at - segment.offset;
+    const std::uint64_t part = std::min(out.size() - made, segment.bytes - skipped);
+    Segment here = segment;
+    here.first += skipped / element;
+    const std::uint64_t off = skipped % element;
+    whole.resize((off + part + element - 1) / element * element);
+    make_expected(call, team.size, iteration, here, whole);
+    std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(off), part,
+                out.begin() + static_cast<std::ptrdiff_t>(made));
+    made += part;
+  }
+  return made == out.size();
+}
+
 }  // namespace rdmabench::collective

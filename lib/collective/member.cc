@@ -88,7 +88,9 @@ void Member::prepare(const Order& order) {
                              deadline());
     engine_.prepare(order.call, order.slots, deadline());
   }
-  last_use_.assign(order.slots, std::nullopt);
+  // Where slots begin is the back end's affair: of rows of another size only the first begins where
+  // it did. What is said of the others then is not found in them.
+  held_.resize(order.slots);
   staging_.resize(kGuardBytes +
                   std::min<std::size_t>(kPiece, std::max({layout_.send_bytes, layout_.receive_bytes,
                                                           std::uint64_t{8}})));
@@ -214,9 +216,9 @@ std::optional<Wrong> Member::read_result(std::uint32_t slot, Checker& checker) {
 void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked) {
   if (layout_.receive_bytes == 0) return;  // not the root: there is no result to check
   ++checked.operations;
-  Checker checker(row_.call, team_, in_run(iteration), last_use_[slot]);
+  Checker checker(row_.call, team_, in_run(iteration), layout_.receive_offset, held_[slot]);
   const std::optional<Wrong> past_the_end = read_result(slot, checker);
-  last_use_[slot] = in_run(iteration);
+  held_[slot] = Held{row_.call, in_run(iteration), layout_.receive_offset};
   if (past_the_end) write_guard(slot, deadline());  // for what comes next
   if (checker.wrong_elements() == 0 && !past_the_end) return;
   ++checked.wrong_operations;

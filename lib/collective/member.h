@@ -54,7 +54,7 @@ class Member {
   Order row_;
   Layout layout_;
   std::vector<Segment> segments_;
-  std::vector<std::optional<std::uint64_t>> last_use_;  // by slot: the iteration
+  std::vector<std::optional<Held>> held_;  // by slot: what its buffer held last
   std::vector<std::byte> staging_;
 };
 

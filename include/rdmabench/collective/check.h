@@ -19,9 +19,9 @@ struct Wrong {
   /// To the last wrong element before 8 or more right ones: among small numbers some are right by
   /// luck.
   std::uint64_t run_bytes = 0;
-  /// "zero", "stale" (the result of this buffer's last use), "input of rank 3" (data that was not
-  /// combined, or went to the wrong place), "bit flip" (one bit of one element), "past the end"
-  /// (the result may be right; offset_bytes is its size or more), "other"
+  /// "zero", "stale" (the result that this buffer held before, of an earlier row too), "input of
+  /// rank 3" (data that was not combined, or went to the wrong place), "bit flip" (one bit of one
+  /// element), "past the end" (the result may be right; offset_bytes is its size or more), "other"
   std::string pattern{};
   /// Of the first wrong element, hexadecimal as it reads in the type; past the end of one byte.
   std::string expected{};
@@ -36,13 +36,20 @@ struct Checked {
   std::optional<Wrong> first{};
 };
 
+/// The result that a buffer held before this one.
+struct Held {
+  Call call{};
+  std::uint64_t iteration = 0;
+  std::uint64_t offset = 0;  ///< where in the buffer it began, bytes
+};
+
 /// Checks results piece by piece. Thread rule: one thread.
 class Checker {
  public:
-  /// Begins the result of `iteration`; `last_use` is the iteration whose result the same buffer
-  /// held before, where one did.
-  Checker(const Call& call, Team team, std::uint64_t iteration,
-          std::optional<std::uint64_t> last_use);
+  /// Begins the result of `iteration`, `offset` bytes into its buffer; `before` is what that held,
+  /// where it is known.
+  Checker(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
+          std::optional<Held> before);
 
   /// The next bytes of the result, in order; whole elements.
   void add(const Segment& segment, std::uint64_t offset_in_segment,
@@ -53,13 +60,16 @@ class Checker {
 
  private:
   bool same(const std::byte* expected, const std::byte* actual) const noexcept;
-  std::string classify(const Segment& segment, std::uint64_t element,
+  /// `offset`: of the run, in the result.
+  std::string classify(const Segment& segment, std::uint64_t element, std::uint64_t offset,
                        std::span<const std::byte> run, std::span<const std::byte> expected) const;
+  bool is_stale(std::uint64_t offset, std::span<const std::byte> run) const;
 
   Call call_;
   Team team_;
   std::uint64_t iteration_;
-  std::optional<std::uint64_t> last_use_;
+  std::uint64_t offset_;
+  std::optional<Held> before_;
   std::uint32_t tolerance_;
   std::uint64_t wrong_elements_ = 0;
   std::optional<Wrong> first_;

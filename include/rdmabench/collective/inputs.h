@@ -53,4 +53,9 @@ std::vector<Segment> segments(const Call& call, Team team);
 void make_expected(const Call& call, std::uint32_t ranks, std::uint64_t iteration,
                    const Segment& segment, std::span<std::byte> out);
 
+/// The bytes of this rank's result from byte `offset` on, whatever that is in its elements; false
+/// where it has not so many.
+bool make_result(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
+                 std::span<std::byte> out);
+
 }  // namespace rdmabench::collective

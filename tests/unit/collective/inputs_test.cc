@@ -189,8 +189,9 @@ TEST(Inputs, RepeatAfterAPeriodAndOnlyThen) {
 class Check : public testing::Test {
  protected:
   void SetUp() override { make_reduced(call, 4, 3, 0, result); }
-  void add(std::optional<std::uint64_t> last_use = 2) {
-    Checker checker(call, {1, 4}, 3, last_use);
+  void add() { add(Held{call, 2, 0}); }
+  void add(const std::optional<Held>& before) {
+    Checker checker(call, {1, 4}, 3, 0, before);
     checker.add({.bytes = result.size(), .reduced = true}, 0, result);
     first = checker.first();
     wrong = checker.wrong_elements();
@@ -242,9 +243,50 @@ TEST_F(Check, SeesOneFlippedBit) {
   EXPECT_EQ(wrong, 1);
 }
 
+TEST_F(Check, KnowsWhatAnEarlierRowLeft) {
+  // Another operation in another type, whose result began elsewhere in the buffer: its parts do
+  // not end where elements of this one do.
+  const Call earlier{.operation = Operation::all_gather, .type = DataType::uint8, .count = 999};
+  Bytes buffer(6 + 4 * 999);
+  ASSERT_TRUE(make_result(earlier, {1, 4}, 77, 0, std::span(buffer).subspan(6)));
+  std::copy_n(buffer.begin() + 800, 400, result.begin() + 800);
+  const Bytes left = result;
+  add(Held{earlier, 77, 6});
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->pattern, "stale");
+  result = left;
+  add(Held{earlier, 76, 6});
+  EXPECT_EQ(first->pattern, "other") << "of another iteration";
+  add(Held{earlier, 77, 5});
+  EXPECT_EQ(first->pattern, "other") << "one byte beside";
+  add(Held{earlier, 77, 900});
+  EXPECT_EQ(first->pattern, "other") << "there it held nothing that is known";
+  add(std::nullopt);
+  EXPECT_EQ(first->pattern, "other");
+}
+
+TEST(Result, IsMadeFromAnyByteOn) {
+  const Call call{.operation = Operation::all_to_all_v, .type = DataType::int32, .count = 100};
+  std::uint64_t bytes = 0;
+  for (const Segment& segment : segments(call, {2, 3})) bytes += segment.bytes;
+  Bytes whole(bytes);
+  ASSERT_TRUE(make_result(call, {2, 3}, 5, 0, whole));
+  for (const Segment& segment : segments(call, {2, 3})) {
+    Bytes part(segment.bytes);
+    make_expected(call, 3, 5, segment, part);
+    EXPECT_TRUE(std::equal(part.begin(), part.end(),
+                           whole.begin() + static_cast<std::ptrdiff_t>(segment.offset)));
+  }
+  Bytes some(bytes - 7 - 3);
+  ASSERT_TRUE(make_result(call, {2, 3}, 5, 7, some));
+  EXPECT_TRUE(std::equal(some.begin(), some.end(), whole.begin() + 7));
+  Bytes much(bytes);
+  EXPECT_FALSE(make_result(call, {2, 3}, 5, 1, much));
+}
+
 TEST_F(Check, AStretchGoesOnInTheNextPiece) {
   std::fill(result.begin() + 1000, result.begin() + 3000, std::byte{0x5a});
-  Checker checker(call, {1, 4}, 3, 2);
+  Checker checker(call, {1, 4}, 3, 0, Held{call, 2, 0});
   const Segment segment{.bytes = result.size(), .reduced = true};
   checker.add(segment, 0, std::span(result).first(2000));
   checker.add(segment, 2000, std::span(result).subspan(2000));

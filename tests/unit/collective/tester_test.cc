@@ -181,6 +181,7 @@ TEST(Tester, WhatTheRowBeforeLeftInTheBuffersIsNoResult) {
   EXPECT_EQ(outcome.run.rows.at(0).results.wrong_operations, 0);
   EXPECT_EQ(outcome.run.rows.at(1).results.wrong_operations, 2 * 6);
   EXPECT_EQ(outcome.run.rows.at(1).first_wrong->wrong.iteration, 0) << "of the row";
+  EXPECT_EQ(outcome.run.rows.at(1).first_wrong->wrong.pattern, "stale");
 }
 
 TEST(Tester, TheRankThatHangsIsNamedAndAllEnd) {
