@@ -293,8 +293,8 @@ void add_launch(CLI::App& app, CollOptions& options) {
       ->type_name("TIME")
       ->group(group);
   app.add_option("--device", options.devices,
-                 "whose counters are read before and after: mlx5_0:1, eth0, several with commas "
-                 "[every RDMA device]")
+                 "whose counters are read before and after the whole run: mlx5_0:1, eth0, several "
+                 "with commas [every RDMA device]")
       ->delimiter(',')
       ->type_name("NAMES")
       ->group(group);

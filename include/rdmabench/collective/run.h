@@ -77,8 +77,8 @@ struct Row {
 struct RankReport {
   Person person{};
   report::Facts facts{};
-  ClockOffset clock{};  ///< as last compared
-  std::vector<report::Counter> counters{};
+  ClockOffset clock{};                      ///< as last compared
+  std::vector<report::Counter> counters{};  ///< of all rows together
   std::vector<std::string> notes{};
 };
 

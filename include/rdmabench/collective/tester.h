@@ -14,7 +14,8 @@ namespace rdmabench::collective {
 /// What is this rank's own affair.
 struct MemberOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);  ///< as Plan::timeout
-  /// RDMA or network devices whose counters are read; "all" alone: every RDMA device there is
+  /// RDMA or network devices whose counters are read, before and after all rows together; "all"
+  /// alone: every RDMA device there is
   std::vector<std::string> devices{"all"};
   report::Facts facts{};   ///< for RankReport::facts
   std::string root = "/";  ///< holds sys and proc; a test gives a directory of its own
