@@ -158,6 +158,16 @@ class Fails(unittest.TestCase):
         self.assertEqual(first["offset_bytes"], 100)
         self.assertEqual(first["pattern"], "bit flip")
 
+    def test_a_byte_past_the_end_of_a_result_is_reported(self):
+        ranks = coll(2, "all-reduce", "--size", "1K", "-n", "3", "--warmup", "0", "--format", "json",
+                     FAKE_NCCL_CORRUPT="1:0:1024")
+        self.assertEqual(ranks.codes[0], 1, ranks.said())
+        wrong = json.loads(ranks.out[0])["results"][0]["wrong"]
+        self.assertEqual(wrong["wrong_results"], 3)
+        first = wrong["first"]
+        self.assertEqual((first["rank"], first["iteration"], first["offset_bytes"], first["run_bytes"],
+                          first["pattern"]), (1, 0, 1024, 1, "past the end"))
+
     def test_a_stalled_rank_ends_the_run_in_time(self):
         begin = time.monotonic()
         ranks = coll(2, "all-reduce", "--size", "1K", "-n", "5", "--timeout", "2s",

@@ -17,7 +17,7 @@ struct Fault {
 
 struct Controls {
   int version = 22809;        ///< FAKE_NCCL_VERSION
-  Fault corrupt;              ///< FAKE_NCCL_CORRUPT: flips a bit of byte WHAT of its result
+  Fault corrupt;              ///< FAKE_NCCL_CORRUPT: flips a bit of byte WHAT of its result, or behind it
   Fault stall;                ///< FAKE_NCCL_STALL: the operation does not begin
   Fault delay;                ///< FAKE_NCCL_DELAY: the operation begins WHAT microseconds later
   Fault async_error;          ///< FAKE_NCCL_ASYNC_ERROR: ncclCommGetAsyncError gives WHAT
