@@ -148,6 +148,56 @@ class Measures(unittest.TestCase):
         self.assertTrue(document["results"][0]["bus_reason"])
 
 
+class Chooses(unittest.TestCase):
+    """What NCCL tells its profiler, which the command is itself."""
+
+    def run_rows(self, *words: str, each=None, **settings: str) -> tuple[list[dict], str]:
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace")
+            ranks = coll(2, *words, "-n", "5", "--format", "json", each=each, FAKE_NCCL_TRACE=trace,
+                         **settings)
+            self.assertEqual(ranks.codes, [0, 0], ranks.said())
+            rows = json.loads(ranks.out[0])["results"]
+            for row in rows:
+                self.assertEqual(row["wrong"]["wrong_elements"], 0)
+            return [facts(row["facts"]) for row in rows], pathlib.Path(trace).read_text()
+
+    def test_rows_say_what_was_chosen(self):
+        for version, table, channels in (("22304", "v1", "channels_at_most"), ("22703", "v4", "channels"),
+                                         ("22809", "v5", "channels")):
+            for more in ([], ["--graph"]):
+                rows, called = self.run_rows("all-reduce", "--size", "1K,1M", *more,
+                                             FAKE_NCCL_VERSION=version)
+                self.assertEqual([(row["algorithm"], row["protocol"], row[channels]) for row in rows],
+                                 [("TREE", "LL", 2), ("RING", "SIMPLE", 8)], version)
+                self.assertEqual(called.count(f"profiler rdmabench {table} mask=0"), 2)
+                # One call of each row on each rank; the other ones are timed, and not told of.
+                self.assertEqual(called.count("event 2 "), 4)
+                self.assertNotIn("algorithm_differs", rows[0])
+
+    def test_the_table_has_them(self):
+        ranks = coll(2, "all-reduce", "--size", "1K", "-n", "3")
+        self.assertEqual(ranks.codes, [0, 0], ranks.said())
+        self.assertIn("TREE LL x2\n", ranks.out[0])
+
+    def test_ranks_that_differ(self):
+        rows, _ = self.run_rows("all-reduce", "--size", "1K",
+                                each=lambda rank: {"FAKE_NCCL_CHOICE": ["RING:LL:4", "TREE:LL:4"][rank]})
+        self.assertEqual(rows[0]["algorithm"], "RING")
+        self.assertEqual(rows[0]["algorithm_differs"], "rank 1: TREE, LL, 4 channels")
+
+    def test_a_plugin_of_the_users_on_one_rank_silences_all(self):
+        rows, called = self.run_rows("all-reduce", "--size", "1K",
+                                     each=lambda rank: {"NCCL_PROFILER_PLUGIN": "none"} if rank else {})
+        self.assertIn("rank 1: NCCL_PROFILER_PLUGIN is set", rows[0]["algorithm_unknown"])
+        self.assertNotIn("algorithm", rows[0])
+        self.assertNotIn("event", called)
+
+    def test_an_nccl_without_profilers(self):
+        rows, _ = self.run_rows("all-reduce", "--size", "1K", FAKE_NCCL_VERSION="21805")
+        self.assertIn("came with 2.23", rows[0]["algorithm_unknown"])
+
+
 class Fails(unittest.TestCase):
     def test_a_corrupted_result_is_reported_with_its_place(self):
         ranks = coll(2, "all-reduce", "--size", "1K", "-n", "3", "--warmup", "0", "--format", "json",

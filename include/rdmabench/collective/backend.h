@@ -65,8 +65,9 @@ concept Backend = requires(B backend, const B constant, Team team, Exchange& exc
   /// "nccl", "mpi"
   { B::kName } -> std::convertible_to<std::string_view>;
 
-  /// Joins the others. Throws Error: unavailable (no such library: what was looked for and
-  /// where), failed (it would not; the deadline).
+  /// Joins the others. `exchange` stays for prepare(), which all ranks do together. Throws Error:
+  /// unavailable (no such library: what was looked for and where), failed (it would not; the
+  /// deadline).
   { backend.open(team, exchange, deadline) } -> std::same_as<void>;
 
   // From here on after open().

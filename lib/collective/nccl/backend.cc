@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "device_choice.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/control/printable.h"
 #include "rdmabench/gpu/copy.h"
 
 namespace rdmabench::collective::nccl {
@@ -16,6 +18,7 @@ static_assert(Backend<NcclBackend>);
 
 constexpr std::uint32_t kPollsBetweenChecks = 64;
 constexpr auto kAbortedStreamWait = std::chrono::seconds(1);
+constexpr auto kPauseOfOnce = std::chrono::microseconds(50);
 
 bool is_set(const char* name) {
   const char* const value = std::getenv(name);
@@ -71,13 +74,16 @@ void NcclBackend::choose_device(Team team, Exchange& exchange, Deadline deadline
 
 void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   team_ = team;
+  exchange_ = &exchange;
   log_.emplace();
   library_ = &library();
   choose_device(team, exchange, deadline);
   context_->make_current();
   stream_.emplace(*context_);
+  profiler_.emplace(library_->version, team.rank);
   communicator_.emplace(*library_);
   communicator_->join(team, exchange, {options_.cta_policy, options_.network}, deadline);
+  meet_profilers(deadline);
   send_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
   receive_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
 }
@@ -131,7 +137,59 @@ void NcclBackend::prepare(const Call& call, std::uint32_t slots, Deadline deadli
   send_->reserve(sent + off, slots, *stream_, deadline);
   receive_->reserve(received + off + kGuardBytes, slots, *stream_, deadline);
   waiting_.reserve(slots);
+  ask_choice(deadline);
   if (options_.graph) capture(slots, deadline);
+}
+
+/// A call for NCCL's choice is every rank's or none's.
+void NcclBackend::meet_profilers(Deadline deadline) {
+  const std::vector<std::string> all = exchange_->all_gather(profiler_->unavailable(), deadline);
+  silent_ = all[team_.rank];
+  for (std::uint32_t rank = 0; silent_.empty() && rank < team_.size; ++rank) {
+    if (all[rank].empty()) continue;
+    silent_ = fmt::format("rank {}: {}", rank, control::printable(all[rank], 400));
+  }
+}
+
+/// One call outside the time, before the inputs are there, that NCCL tells the profiler of.
+void NcclBackend::ask_choice(Deadline deadline) {
+  choice_.clear();
+  if (!silent_.empty()) return;
+  exchange_->all_gather({}, deadline);  // so that its wait is not for what others make first
+  profiler_->listen();
+  try {
+    // A graph of its own: one that NCCL was asked to tell of would be told of whenever it runs.
+    if (options_.graph) capture(1, deadline);
+    // What a guard of the whole preparation would say at the deadline names less.
+    run_once(Deadline::after(deadline.left() * 3 / 4));
+  } catch (...) {
+    profiler_->stop();
+    throw;
+  }
+  const Choice mine = profiler_->stop();
+  graphs_.clear();
+  choice_ = to_facts(mine);
+  const std::vector<std::string> all = exchange_->all_gather(to_text(mine), deadline);
+  for (std::uint32_t rank = 1; rank < team_.size; ++rank) {
+    if (all[rank] == all[0]) continue;
+    choice_.push_back({"algorithm_differs",
+                       fmt::format("rank {}: {}", rank, control::printable(all[rank], 100))});
+    return;
+  }
+}
+
+void NcclBackend::run_once(Deadline deadline) {
+  bool good = start(0);
+  for (Progress now = Progress::again; good && now != Progress::done;) {
+    now = test();
+    good = now != Progress::failed;
+    if (now == Progress::again && deadline.passed()) {
+      throw Error(Fault::failed, fmt::format("{}, once before the time, was not done in time",
+                                             call_name(*library_, plan_.call.operation)));
+    }
+    if (now == Progress::again) std::this_thread::sleep_for(kPauseOfOnce);
+  }
+  if (!good) throw Error(Fault::failed, failure());
 }
 
 void NcclBackend::capture(std::uint32_t slots, Deadline deadline) {
@@ -288,10 +346,9 @@ report::Facts NcclBackend::facts() const {
 }
 
 report::Facts NcclBackend::call_facts() const {
-  report::Facts facts{
-      {"call", call_name(*library_, plan_.call.operation)},
-      {"algorithm_unknown", std::string("NCCL tells algorithm, protocol and channels to a profiler "
-                                        "plugin only (NCCL_PROFILER_PLUGIN)")}};
+  report::Facts facts{{"call", call_name(*library_, plan_.call.operation)}};
+  facts.insert(facts.end(), choice_.begin(), choice_.end());
+  if (!silent_.empty()) facts.push_back({"algorithm_unknown", silent_});
   for (report::Fact& fact : log_->facts()) {
     if (fact.name.rfind("network", 0) == 0 || fact.name.rfind("net_plugin", 0) == 0) continue;
     facts.push_back(std::move(fact));

@@ -13,6 +13,7 @@
 #include "communicator.h"
 #include "launch.h"
 #include "log.h"
+#include "profiler.h"
 #include "rdmabench/collective/backend.h"
 #include "rdmabench/collective/nccl_options.h"
 #include "rdmabench/gpu/graph.h"
@@ -56,6 +57,9 @@ class NcclBackend {
   void make_op(const Call& call, Deadline deadline);
   void drop_op() noexcept;
   void capture(std::uint32_t slots, Deadline deadline);
+  void meet_profilers(Deadline deadline);
+  void ask_choice(Deadline deadline);
+  void run_once(Deadline deadline);
   gpu::DevicePointer base(Side side, std::uint32_t slot) const noexcept;
   Result launch_slot(std::uint32_t slot) noexcept;
   bool hand_over(std::uint32_t slot) noexcept;
@@ -68,6 +72,7 @@ class NcclBackend {
   const Library* library_ = nullptr;
   std::optional<gpu::Context> context_;
   std::optional<gpu::Stream> stream_;
+  std::optional<Profiler> profiler_;
   std::optional<Communicator> communicator_;
   std::unique_ptr<Arena> send_;  // after the communicator, which is told when they go
   std::unique_ptr<Arena> receive_;
@@ -76,6 +81,9 @@ class NcclBackend {
   Plan plan_;
   Layout layout_;
   bool made_op_ = false;
+  std::string silent_;            // why NCCL's choices are not told, to this rank or to another
+  report::Facts choice_;          // of the prepared call
+  Exchange* exchange_ = nullptr;  // open()'s
 
   // A communicator takes no call while the last one is in progress: the slots that wait for that.
   std::vector<std::uint32_t> waiting_;

@@ -44,9 +44,10 @@ struct Communicator {
   int rank;
   int ranks;
   std::thread init;
-  std::atomic<int> state{7};            ///< ncclInProgress, ncclSuccess or what went wrong
-  std::atomic<std::uint64_t> begun{0};  ///< operations, as they run
-  std::vector<Combine> scaled;          ///< premul-sums, from ncclNumOps on
+  std::atomic<int> state{7};             ///< ncclInProgress, ncclSuccess or what went wrong
+  std::atomic<std::uint64_t> begun{0};   ///< operations, as they run
+  std::atomic<void*> profiler{nullptr};  ///< the plugin's context
+  std::vector<Combine> scaled;           ///< premul-sums, from ncclNumOps on
 
  private:
   bool run_one(const Operation& operation, std::uint64_t number);

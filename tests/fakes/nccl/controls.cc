@@ -38,6 +38,7 @@ Controls controls(int rank) {
   out.init = fault("FAKE_NCCL_INIT_HANG", rank);
   out.slow_enqueue = environment("FAKE_NCCL_SLOW_ENQUEUE") == "1";
   out.refuse = environment("FAKE_NCCL_REFUSE");
+  out.choice = environment("FAKE_NCCL_CHOICE");
   out.trace = environment("FAKE_NCCL_TRACE");
   return out;
 }

@@ -24,6 +24,7 @@ struct Controls {
   Fault init;                 ///< FAKE_NCCL_INIT_HANG=RANK: ends by ncclCommAbort alone
   bool slow_enqueue = false;  ///< FAKE_NCCL_SLOW_ENQUEUE=1: calls are in progress for a while
   std::string refuse;         ///< FAKE_NCCL_REFUSE: a call that gives ncclInvalidUsage
+  std::string choice;         ///< FAKE_NCCL_CHOICE=ALGORITHM:PROTOCOL:CHANNELS, told to a profiler
   std::string trace;          ///< FAKE_NCCL_TRACE: a file to which calls are appended
 };
 

@@ -13,6 +13,7 @@
 
 #include "communicator.h"
 #include "nccl_abi.h"
+#include "profiler.h"
 
 namespace fake_nccl {
 namespace {
@@ -71,10 +72,14 @@ using Group = std::vector<Operation>;
 struct Launch {
   Communicator* comm;
   Group operations;
+  int mask;  // of the profiler, at the time of the call
 };
 
 void run_launch(void* argument) {
   const auto* const launch = static_cast<const Launch*>(argument);
+  // NCCL before 2.26 looks at the mask as it launches.
+  const bool then = launch->comm->asked.version >= abi::version_code(2, 26);
+  tell_profiler(*launch->comm, launch->operations, then ? launch->mask : profiler_mask());
   launch->comm->run(launch->operations);
 }
 
@@ -92,6 +97,7 @@ struct Waiting {
   void* stream;
   Group collectives;
   Operation exchange;
+  int mask;
 };
 thread_local int group_depth = 0;
 thread_local std::vector<Waiting> waiting;
@@ -102,7 +108,7 @@ std::vector<std::pair<int, Waiting>> slow;
 constexpr int kPolls = 3;
 
 Result enqueue(Waiting& item) {
-  Launch launch{item.comm, std::move(item.collectives)};
+  Launch launch{item.comm, std::move(item.collectives), item.mask};
   if (!item.exchange.sends.empty() || !item.exchange.receives.empty()) {
     launch.operations.push_back(std::move(item.exchange));
   }
@@ -132,7 +138,7 @@ Waiting& of(Communicator* comm, void* stream) {
   for (Waiting& item : waiting) {
     if (item.comm == comm && item.stream == stream) return item;
   }
-  waiting.push_back({comm, stream, {}, {}});
+  waiting.push_back({comm, stream, {}, {}, profiler_mask()});
   waiting.back().exchange.name = "SendRecv";
   return waiting.back();
 }
@@ -292,6 +298,7 @@ Result init(abi::Comm** out, int ranks, const abi::UniqueId& id, int rank, bool 
     }
     const bool good = comm->ranks == 1 || comm->mesh.connect(root);
     if (good) write_log(*comm);
+    if (good) init_profiler(*comm);
     comm->state = good ? abi::kSuccess : abi::kRemoteError;
   });
   if (!blocking) return abi::kInProgress;
@@ -348,6 +355,7 @@ Result ncclCommFinalize(Comm* comm) {
 
 Result ncclCommDestroy(Comm* comm) {
   real(comm)->trace("destroy");
+  finalize_profiler(*real(comm));
   delete real(comm);
   return abi::kSuccess;
 }
@@ -355,6 +363,7 @@ Result ncclCommDestroy(Comm* comm) {
 Result ncclCommAbort(Comm* comm) {
   // What is on streams ends; it may still touch the communicator, which therefore stays.
   real(comm)->trace("abort");
+  finalize_profiler(*real(comm));
   real(comm)->mesh.stop = true;
   if (real(comm)->init.joinable()) real(comm)->init.join();
   return abi::kSuccess;

@@ -1,0 +1,296 @@
+#include "profiler.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <type_traits>
+
+#include "library.h"
+#include "profiler_abi.h"
+
+namespace rdmabench::collective::nccl {
+namespace {
+
+constexpr const char* kPluginSetting = "NCCL_PROFILER_PLUGIN";
+constexpr const char* kPluginName = "rdmabench";
+constexpr const char* kThisProgram = "STATIC_PLUGIN";
+
+/// Outlives every thread of NCCL: nothing in it is ever destroyed.
+struct Desk {
+  std::mutex mutex;
+  int communicators = 0;
+  int* mask = nullptr;  // NCCL's own, of the whole process; null where there is no communicator
+  Profiler::Ear* listening = nullptr;
+
+  void set_mask() noexcept {
+    const int wanted = listening == nullptr ? 0 : profiler::kCollective | profiler::kPointToPoint;
+    if (mask != nullptr) __atomic_store_n(mask, wanted, __ATOMIC_RELAXED);
+  }
+};
+constinit Desk desk;
+static_assert(std::is_trivially_destructible_v<Desk>);
+
+/// At most so many characters are looked at, whatever NCCL's pointer holds.
+Choice::Word to_word(const char* text) noexcept {
+  Choice::Word word{};
+  for (std::size_t i = 0; text != nullptr && i + 1 < word.size() && text[i] != '\0'; ++i) {
+    word[i] = text[i] > ' ' && text[i] <= '~' ? text[i] : '?';
+  }
+  return word;
+}
+
+// By number in version 1 alone; the names are those that NCCL gives from 2.24 on.
+template <std::size_t N>
+const char* name_of(const std::array<const char*, N>& names, std::size_t number) noexcept {
+  return number < N ? names[number] : nullptr;
+}
+constexpr std::array<const char*, 7> kAlgorithms{
+    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+constexpr std::array<const char*, 3> kProtocols{"LL", "LL128", "SIMPLE"};
+
+Choice to_choice(const profiler::Collective1& told) noexcept {
+  return {.collective = true,
+          .at_most = true,
+          .channels = told.max_channels,
+          .algorithm = to_word(name_of(kAlgorithms, told.algorithm)),
+          .protocol = to_word(name_of(kProtocols, told.protocol))};
+}
+
+template <class Told>
+requires requires(Told told) {
+  told.max_channels;
+}
+Choice to_choice(const Told& told) noexcept {
+  return {.collective = true,
+          .at_most = true,
+          .channels = told.max_channels,
+          .algorithm = to_word(told.algorithm),
+          .protocol = to_word(told.protocol)};
+}
+
+Choice to_choice(const profiler::Collective4& told) noexcept {
+  return {.collective = true,
+          .channels = told.channels,
+          .algorithm = to_word(told.algorithm),
+          .protocol = to_word(told.protocol)};
+}
+
+/// A call may be several sends and receives: the most channels of one are kept.
+void merge(Choice& into, const Choice& more) noexcept {
+  if (more.collective && !into.collective) {
+    into = more;
+  } else if (more.sends && !into.collective) {
+    into.sends = true;
+    into.channels = std::max(into.channels, more.channels);
+  }
+}
+
+void tell(int rank, const Choice& choice) noexcept {
+  const std::scoped_lock lock(desk.mutex);
+  for (Profiler::Ear* ear = desk.listening; ear != nullptr; ear = ear->next) {
+    if (rank >= 0 && ear->rank == static_cast<std::uint32_t>(rank)) merge(ear->choice, choice);
+  }
+}
+
+// What NCCL calls.
+namespace plugin {
+
+Result begin(void** context, int* mask) noexcept {
+  const std::scoped_lock lock(desk.mutex);
+  *context = &desk;  // NCCL takes null for a plugin that failed
+  ++desk.communicators;
+  desk.mask = mask;
+  desk.set_mask();
+  return kSuccess;
+}
+
+Result init1(void** context, int* mask) {
+  return begin(context, mask);
+}
+Result init4(void** context, int* mask, const char* /*comm_name*/, std::uint64_t /*comm_hash*/,
+             int /*nodes*/, int /*ranks*/, int /*rank*/, profiler::Logger /*log*/) {
+  return begin(context, mask);
+}
+Result init5(void** context, std::uint64_t /*comm_id*/, int* mask, const char* /*comm_name*/,
+             int /*nodes*/, int /*ranks*/, int /*rank*/, profiler::Logger /*log*/) {
+  return begin(context, mask);
+}
+
+/// No event is followed to its end, so none gets a handle, but for the group: without one of that
+/// NCCL before 2.28 does not tell of what is in it.
+template <class Event, bool kTellsSends>
+Result start(void* /*context*/, void** handle, Event* event) {
+  *handle = event->kind == profiler::kGroup ? &desk : nullptr;
+  if (event->kind == profiler::kCollective) tell(event->rank, to_choice(event->collective));
+  if (event->kind == profiler::kPointToPoint) {
+    tell(event->rank,
+         {.sends = true, .channels = kTellsSends ? event->point_to_point.channels : 0U});
+  }
+  return kSuccess;
+}
+Result stop(void* /*handle*/) {
+  return kSuccess;
+}
+Result record(void* /*handle*/, int /*state*/, void* /*arguments*/) {
+  return kSuccess;
+}
+Result finalize(void* /*context*/) {
+  const std::scoped_lock lock(desk.mutex);
+  if (--desk.communicators == 0) desk.mask = nullptr;
+  return kSuccess;
+}
+
+}  // namespace plugin
+
+/// "NCCL_PROFILER_PLUGIN=..." in a file that NCCL takes into its environment.
+bool sets_plugin(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind(std::string(kPluginSetting) + '=', 0) == 0) return true;
+  }
+  return false;
+}
+
+/// Where the user has set a plugin; "" where he has not.
+std::string users_setting() {
+  if (const char* const value = std::getenv(kPluginSetting)) {
+    // This program's own request, of an earlier communicator, reads the same.
+    return std::string_view(value) == kThisProgram ? "" : kPluginSetting;
+  }
+  const char* const own = std::getenv("NCCL_CONF_FILE");
+  const char* const home = std::getenv("HOME");
+  const bool named = own != nullptr && *own != '\0';
+  const std::string users = named             ? std::string(own)
+                            : home != nullptr ? std::string(home) + "/.nccl.conf"
+                                              : std::string();
+  for (const std::string& path : {users, std::string("/etc/nccl.conf")}) {
+    if (sets_plugin(path)) return fmt::format("{} in '{}'", kPluginSetting, path);
+  }
+  return "";
+}
+
+/// Whether NCCL's dlopen(NULL) will find our table, and not another's.
+bool program_exports_it();
+
+}  // namespace
+
+extern "C" {
+extern const profiler::Table1 ncclProfiler_v1;
+extern const profiler::Table2 ncclProfiler_v2;
+extern const profiler::Table3 ncclProfiler_v3;
+extern const profiler::Table4 ncclProfiler_v4;
+extern const profiler::Table5 ncclProfiler_v5;
+const profiler::Table1 ncclProfiler_v1{
+    kPluginName,  plugin::init1,  plugin::start<profiler::Event1, false>,
+    plugin::stop, plugin::record, plugin::finalize};
+const profiler::Table2 ncclProfiler_v2{
+    kPluginName,  plugin::init1,  plugin::start<profiler::Event2, false>,
+    plugin::stop, plugin::record, plugin::finalize};
+const profiler::Table3 ncclProfiler_v3{
+    kPluginName,  plugin::init1,  plugin::start<profiler::Event3, false>,
+    plugin::stop, plugin::record, plugin::finalize};
+const profiler::Table4 ncclProfiler_v4{
+    kPluginName,  plugin::init4,  plugin::start<profiler::Event4, true>,
+    plugin::stop, plugin::record, plugin::finalize};
+const profiler::Table5 ncclProfiler_v5{
+    kPluginName,  plugin::init5,  plugin::start<profiler::Event5, true>,
+    plugin::stop, plugin::record, plugin::finalize};
+}  // extern "C"
+
+namespace {
+
+bool program_exports_it() {
+  const std::unique_ptr<void, int (*)(void*)> program(dlopen(nullptr, RTLD_NOW), &dlclose);
+  return program != nullptr && dlsym(program.get(), "ncclProfiler_v5") == &ncclProfiler_v5;
+}
+
+}  // namespace
+
+std::string to_text(const Choice& choice) {
+  if (!choice.collective && !choice.sends) return "not told";
+  const std::string channels =
+      fmt::format("{}{} channels", choice.at_most ? "at most " : "", choice.channels);
+  if (choice.sends) return "sends and receives, " + channels;
+  return fmt::format("{}, {}, {}", choice.algorithm.data(), choice.protocol.data(), channels);
+}
+
+report::Facts to_facts(const Choice& choice) {
+  const auto unknown = [](const char* why) {
+    return report::Fact{"algorithm_unknown", std::string(why)};
+  };
+  const report::Fact channels{choice.at_most ? "channels_at_most" : "channels",
+                              std::uint64_t{choice.channels}};
+  if (choice.sends) {
+    report::Facts facts{unknown("NCCL's sends and receives have no algorithm")};
+    if (choice.channels > 0) facts.push_back(channels);
+    return facts;
+  }
+  if (!choice.collective) {
+    return {
+        unknown("NCCL told its profiler of no collective: of one rank alone, and of copies "
+                "by the GPU's copy engines, it does not")};
+  }
+  if (choice.algorithm[0] == '\0' || std::string_view(choice.algorithm.data()) == "Unknown") {
+    return {unknown("NCCL told its profiler of a collective without a name for its algorithm")};
+  }
+  // Of a symmetric kernel NCCL 2.27 to 2.30 leaves zeros, which read as TREE and LL.
+  if (choice.channels == 0) {
+    return {
+        unknown("NCCL told of no channels: so it is with its kernels for symmetric memory, "
+                "which are of none of its algorithms")};
+  }
+  return {{"algorithm", std::string(choice.algorithm.data())},
+          {"protocol", std::string(choice.protocol.data())},
+          channels};
+}
+
+Profiler::Profiler(int nccl_version, std::uint32_t rank) : ear_{.rank = rank} {
+  if (nccl_version < profiler::kHasProfiler) {
+    reason_ = fmt::format("NCCL {} tells nobody: its profiler plugins came with 2.23",
+                          version_text(nccl_version));
+  } else if (const std::string where = users_setting(); !where.empty()) {
+    reason_ = fmt::format("{} is set, so NCCL's profiler is the user's", where);
+  } else if (!program_exports_it()) {
+    reason_ = "this program was linked without the names by which NCCL finds its profiler";
+  } else {
+    ::setenv(kPluginSetting, kThisProgram, 1);
+  }
+}
+
+Profiler::~Profiler() {
+  stop();
+}
+
+std::string Profiler::unavailable() const {
+  if (!reason_.empty()) return reason_;
+  const std::scoped_lock lock(desk.mutex);
+  return desk.mask != nullptr ? "" : "NCCL did not load this program's profiler plugin";
+}
+
+void Profiler::listen() noexcept {
+  const std::scoped_lock lock(desk.mutex);
+  ear_.choice = {};
+  ear_.next = desk.listening;
+  desk.listening = &ear_;
+  desk.set_mask();
+}
+
+Choice Profiler::stop() noexcept {
+  const std::scoped_lock lock(desk.mutex);
+  for (Ear** at = &desk.listening; *at != nullptr; at = &(*at)->next) {
+    if (*at != &ear_) continue;
+    *at = ear_.next;
+    break;
+  }
+  desk.set_mask();
+  return ear_.choice;
+}
+
+}  // namespace rdmabench::collective::nccl

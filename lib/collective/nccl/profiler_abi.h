@@ -1,0 +1,148 @@
+// NCCL's interface for profiler plugins, as far as a plugin reads it that wants to know what was
+// chosen for a collective: declared by ourselves, because no package installs its headers.
+//
+// Versions: 1 came with NCCL 2.23, 2 with 2.24, 3 with 2.26, 4 with 2.27, 5 with 2.28, 6 with 2.29.
+// A library looks for the newest that it knows and takes older ones too. 6 adds events of copy
+// engines, which say nothing of an algorithm, so that 5 is the newest here. Source: NCCL's
+// plugins/profiler/README.md and the headers beside it; tests/unit/collective_nccl holds this
+// against them where CMake is told their folder (RDMABENCH_NCCL_PROFILER_HEADERS).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "nccl_abi.h"
+
+namespace rdmabench::collective::nccl::profiler {
+
+inline constexpr int kOldestVersion = 1;
+inline constexpr int kNewestVersion = 5;
+inline constexpr int kHasProfiler = version_code(2, 23);
+
+// Kinds of events, and the bits of the mask.
+inline constexpr int kGroup = 1 << 0;
+inline constexpr int kCollective = 1 << 1;
+inline constexpr int kPointToPoint = 1 << 2;
+
+// What is told of a collective; the mask says which are told of at all.
+
+struct Collective1 {
+  const char* comm_name;
+  std::uint64_t comm_hash;
+  std::uint64_t sequence;
+  std::uint8_t function;
+  const void* send;
+  void* receive;
+  std::size_t count;
+  int root;
+  std::uint8_t type;
+  std::uint32_t op;
+  std::size_t traffic_bytes;
+  std::uint8_t max_channels;
+  std::uint8_t warps;
+  std::uint8_t algorithm;
+  std::uint8_t protocol;
+  int is_collnet;
+  int is_nvls;
+};
+
+struct Collective2 {
+  const char* comm_name;
+  std::uint64_t comm_hash;
+  std::uint64_t sequence;
+  const char* function;
+  const void* send;
+  void* receive;
+  std::size_t count;
+  int root;
+  const char* type;
+  std::size_t traffic_bytes;
+  std::uint8_t max_channels;
+  std::uint8_t warps;
+  const char* algorithm;
+  const char* protocol;
+};
+
+struct Collective3 {
+  const char* comm_name;
+  std::uint64_t comm_hash;
+  std::uint64_t sequence;
+  const char* function;
+  const void* send;
+  void* receive;
+  std::size_t count;
+  int root;
+  const char* type;
+  std::uint8_t max_channels;
+  std::uint8_t warps;
+  const char* algorithm;
+  const char* protocol;
+};
+
+/// Of version 5 too, which goes on after it.
+struct Collective4 {
+  std::uint64_t sequence;
+  const char* function;
+  const void* send;
+  void* receive;
+  std::size_t count;
+  int root;
+  const char* type;
+  std::uint8_t channels;
+  std::uint8_t warps;
+  const char* algorithm;
+  const char* protocol;
+};
+
+/// A send or a receive. Before version 4 nothing that is read here.
+struct PointToPoint4 {
+  const char* function;
+  void* buffer;
+  const char* type;
+  std::size_t count;
+  int peer;
+  std::uint8_t channels;
+};
+
+/// What is told of an event: its head, and the parts that are read. The whole is larger.
+template <class Kind, class Collective>
+struct Event {
+  Kind kind;
+  void* parent;
+  int rank;
+  union {
+    Collective collective;
+    PointToPoint4 point_to_point;
+  };
+};
+using Event1 = Event<std::uint8_t, Collective1>;
+using Event2 = Event<std::uint8_t, Collective2>;
+using Event3 = Event<std::uint8_t, Collective3>;
+using Event4 = Event<std::uint8_t, Collective4>;
+using Event5 = Event<std::uint64_t, Collective4>;
+
+using Logger = void (*)(int level, unsigned long flags, const char* file, int line,
+                        const char* format, ...);
+using Init1 = Result(void** context, int* mask);
+using Init4 = Result(void** context, int* mask, const char* comm_name, std::uint64_t comm_hash,
+                     int nodes, int ranks, int rank, Logger log);
+using Init5 = Result(void** context, std::uint64_t comm_id, int* mask, const char* comm_name,
+                     int nodes, int ranks, int rank, Logger log);
+
+/// What a plugin exports under the name "ncclProfiler_v" and its version.
+template <class Init, class EventType>
+struct Table {
+  const char* name;
+  Init* init;  ///< for every communicator; the mask is NCCL's own and may be changed at any time
+  Result (*start)(void* context, void** handle, EventType* event);
+  Result (*stop)(void* handle);
+  Result (*record)(void* handle, int state, void* arguments);
+  Result (*finalize)(void* context);
+};
+using Table1 = Table<Init1, Event1>;
+using Table2 = Table<Init1, Event2>;
+using Table3 = Table<Init1, Event3>;
+using Table4 = Table<Init4, Event4>;
+using Table5 = Table<Init5, Event5>;
+
+}  // namespace rdmabench::collective::nccl::profiler
