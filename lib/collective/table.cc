@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "rdmabench/base/units.h"
 #include "rdmabench/collective/text.h"
 #include "rdmabench/report/text_table.h"
@@ -33,6 +35,27 @@ std::string subject(const Row& row) {
                      row.call.in_place ? " in place" : "");
 }
 
+std::string words_of(const report::Facts& facts, std::string_view name) {
+  for (const report::Fact& fact : facts) {
+    if (fact.name == name) {
+      return std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value);
+    }
+  }
+  return "";
+}
+
+/// "RING SIMPLE x8": what the library chose; "" where it does not tell.
+std::string choice(const Row& row) {
+  const std::string algorithm = words_of(row.facts, "algorithm");
+  if (algorithm.empty()) return "";
+  const std::string channels = words_of(row.facts, "channels");
+  const std::string bound = words_of(row.facts, "channels_at_most");
+  return fmt::format("{} {}{}", algorithm, words_of(row.facts, "protocol"),
+                     !channels.empty() ? " x" + channels
+                     : !bound.empty()  ? " x<=" + bound
+                                       : "");
+}
+
 std::vector<std::string> cells(const Row& row) {
   const Call& call = row.call;
   std::vector<std::string> all = {std::string(name(call.operation)),
@@ -52,7 +75,8 @@ std::vector<std::string> cells(const Row& row) {
       gigabytes(row.algorithm_bytes_per_s),
       row.bus_bytes_per_s ? gigabytes(*row.bus_bytes_per_s) : "n/a",
       row.checked ? fmt::format("{}", row.results.wrong_elements) : "n/a",
-      late ? fmt::format("{} +{}", late->rank, microseconds(late->by_ns)) : "-"};
+      late ? fmt::format("{} +{}", late->rank, microseconds(late->by_ns)) : "-",
+      choice(row).empty() ? "-" : choice(row)};
   all.insert(all.end(), measured.begin(), measured.end());
   return all;
 }
@@ -74,6 +98,10 @@ std::string remarks(const Run& run) {
           subject(row), name(row.call.type), row.first_wrong->rank, wrong.iteration,
           wrong.offset_bytes, wrong.run_bytes, wrong.pattern, wrong.expected, wrong.actual,
           row.results.wrong_elements, row.results.wrong_operations, row.results.operations);
+    }
+    if (const std::string other = words_of(row.facts, "algorithm_differs"); !other.empty()) {
+      text += fmt::format("{}: ranks differ: {}; not so {}\n", subject(row), choice(row),
+                          report::printable(other));
     }
     if (!row.converged) {
       text += fmt::format("{}: the time ran out before the median was known\n", subject(row));
@@ -115,20 +143,24 @@ std::string counters(const Run& run) {
 
 std::string to_table(const Run& run) {
   using Align = TextTable::Align;
-  TextTable table({{"operation", Align::left},
-                   {"size"},
-                   {"count"},
-                   {"type", Align::left},
-                   {"op", Align::left},
-                   {"root"},
-                   {"place", Align::left},
-                   {"n"},
-                   {"p50 us"},
-                   {"p99 us"},
-                   {"algbw GB/s"},
-                   {"busbw GB/s"},
-                   {"wrong"},
-                   {"late us"}});
+  std::vector<TextTable::Column> columns{{"operation", Align::left},
+                                         {"size"},
+                                         {"count"},
+                                         {"type", Align::left},
+                                         {"op", Align::left},
+                                         {"root"},
+                                         {"place", Align::left},
+                                         {"n"},
+                                         {"p50 us"},
+                                         {"p99 us"},
+                                         {"algbw GB/s"},
+                                         {"busbw GB/s"},
+                                         {"wrong"},
+                                         {"late us"}};
+  const bool told = std::any_of(run.rows.begin(), run.rows.end(),
+                                [](const Row& row) { return !choice(row).empty(); });
+  if (told) columns.push_back({"algorithm", Align::left});
+  TextTable table(std::move(columns));
   for (const Row& row : run.rows) table.add_row(cells(row));
   std::string text = fmt::format("{} ranks over {}: {}\n", run.ranks.size(), run.backend,
                                  report::printable(words(run.library)));
