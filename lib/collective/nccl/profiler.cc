@@ -252,6 +252,7 @@ report::Facts to_facts(const Choice& choice) {
 }
 
 Profiler::Profiler(int nccl_version, std::uint32_t rank) : ear_{.rank = rank} {
+  const std::scoped_lock lock(desk.mutex);  // ranks may be threads, which share the environment
   if (nccl_version < profiler::kHasProfiler) {
     reason_ = fmt::format("NCCL {} tells nobody: its profiler plugins came with 2.23",
                           version_text(nccl_version));
@@ -260,7 +261,7 @@ Profiler::Profiler(int nccl_version, std::uint32_t rank) : ear_{.rank = rank} {
   } else if (!program_exports_it()) {
     reason_ = "this program was linked without the names by which NCCL finds its profiler";
   } else {
-    ::setenv(kPluginSetting, kThisProgram, 1);
+    ::setenv(kPluginSetting, kThisProgram, 0);
   }
 }
 

@@ -15,8 +15,6 @@
 
 namespace rdmabench::collective::nccl::profiler {
 
-inline constexpr int kOldestVersion = 1;
-inline constexpr int kNewestVersion = 5;
 inline constexpr int kHasProfiler = version_code(2, 23);
 
 // Kinds of events, and the bits of the mask.

@@ -79,13 +79,13 @@ void with_table(const Loaded& from, Use&& use) {
   }
 }
 
-int begin(const profiler::Init1* init, const Communicator& /*comm*/, void** context) {
+int begin(profiler::Init1* init, const Communicator& /*comm*/, void** context) {
   return init(context, &event_mask);
 }
-int begin(const profiler::Init4* init, const Communicator& comm, void** context) {
+int begin(profiler::Init4* init, const Communicator& comm, void** context) {
   return init(context, &event_mask, "fake", 7, 1, comm.ranks, comm.rank, nullptr);
 }
-int begin(const profiler::Init5* init, const Communicator& comm, void** context) {
+int begin(profiler::Init5* init, const Communicator& comm, void** context) {
   return init(context, 7, &event_mask, "fake", 1, comm.ranks, comm.rank, nullptr);
 }
 
