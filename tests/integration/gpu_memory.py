@@ -113,6 +113,21 @@ class GpuMemory(unittest.TestCase):
             self.assertEqual(result.returncode, 3, result.stderr)
             self.assertIn("--gpu-mapping", result.stderr)
 
+    def test_perftests_flags_choose_a_gpu_too(self):
+        with server() as peer:
+            def perftest(*words: str):
+                return run("ib_write_bw", "-p", peer.port, "--backend", "ofi", "--provider", "tcp", "-n", "30",
+                           "-s", "4096", *words, "127.0.0.1")
+            for which in ("--use_cuda=1", "--use_cuda_bus_id=0000:43:00.0"):
+                result = perftest(which)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertRegex(result.stdout, r"\n 4096 +30 ")
+                self.assertIn("cuda:1", result.stdout + result.stderr)
+            demanded = perftest("--use_cuda=0", "--use_cuda_dmabuf")
+            self.assertEqual(demanded.returncode, 3, demanded.stderr)
+            self.assertIn("--gpu-mapping", demanded.stderr)
+            self.assertEqual(perftest("--use_cuda=7").returncode, 2)
+
     def test_a_gpu_that_fails_ends_the_run_before_anything_is_timed(self):
         with server() as peer, gpu(FAIL="cuLaunchKernel:0:700"):
             result = run(*client(peer.port, "bw", "--memory", "cuda:0"), "--format", "json")

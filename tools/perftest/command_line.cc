@@ -86,6 +86,21 @@ void check(const Tool& tool, const Flags& flags) {
   if (flags.huge_pages && !flags.file.empty()) {
     refuse("--use_hugepages with --mmap", "Give one of them.");
   }
+  const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
+  if (!flags.gpu.empty() && !flags.gpu_address.empty()) {
+    refuse("--use_cuda with --use_cuda_bus_id", "Give one of them.");
+  }
+  if (gpu && (flags.huge_pages || !flags.file.empty())) {
+    refuse("a GPU's memory with --use_hugepages or --mmap", "Give one of them.");
+  }
+  if (flags.gpu_dma_buf && !gpu) {
+    refuse("--use_cuda_dmabuf without --use_cuda", "Name the GPU too: --use_cuda=0.");
+  }
+  if ((flags.gpu_pcie || flags.gpu_data_direct) && !flags.gpu_dma_buf) {
+    refuse(fmt::format("--{} without --use_cuda_dmabuf",
+                       flags.gpu_pcie ? "use_cuda_pcie_mapping" : "use_data_direct"),
+           "Give it too: it is a dma-buf's mapping.");
+  }
   if (flags.margin && !flags.duration) refuse("-f without -D", "Give the duration too.");
   if (flags.margin && *flags.margin * 2 >= *flags.duration) {
     refuse("twice the margin of -f is as long as -D", "Give a smaller margin.");

@@ -65,6 +65,11 @@ struct Flags {
   bool huge_pages = false;
   std::string file;  ///< --mmap
   std::uint64_t file_offset = 0;
+  std::string gpu;          ///< --use_cuda: the driver's number
+  std::string gpu_address;  ///< --use_cuda_bus_id
+  bool gpu_dma_buf = false;
+  bool gpu_pcie = false;         ///< with gpu_dma_buf alone
+  bool gpu_data_direct = false;  ///< likewise
   bool relaxed_ordering = true;
   bool on_demand = false;
   std::string numa = "auto";

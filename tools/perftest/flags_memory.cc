@@ -1,15 +1,27 @@
 // Where messages lie, and on which processors the tool runs.
 #include "flag_table.h"
+#include "rdmabench/memory/request.h"
 #include "values.h"
 
 namespace rdmabench::tools::perftest {
 namespace {
 
 constexpr std::string_view kNoGpu =
-    "Use --use_hugepages, --mmap or neither: memory of accelerators is not offered here.";
+    "Use --use_cuda, --use_hugepages, --mmap or none: other accelerators' memory is not offered.";
 
-constexpr std::string_view kCuda =
-    "Use 'rdmabench lat' or 'bw' with --memory cuda:N, and --gpu-mapping for the way.";
+constexpr std::string_view kFakeGpu = "unit; with a fake driver, tests/integration/gpu_memory.py";
+
+/// As rdmabench's own --memory takes it.
+void set_gpu(Flags& flags, const Given& given, bool by_address) {
+  const std::string text = "cuda:" + given.text;
+  const bool has_colon = given.text.find(':') != std::string::npos;
+  if (by_address != has_colon || given.text.find(',') != std::string::npos) {
+    refuse_word(given, by_address ? "a PCI address: 0000:1b:00.0" : "a number from 0 on");
+  }
+  if (!by_address) whole(given, 0, 1023);  // names the flag where it is no number
+  memory::parse_request(text);
+  (by_address ? flags.gpu_address : flags.gpu) = given.text;
+}
 
 constexpr Flag kMemoryFlags[] = {
     {'\0', "use_hugepages", "", kAll, Release::both, Take::mapped, "--memory huge", "guest",
@@ -40,16 +52,27 @@ constexpr Flag kMemoryFlags[] = {
      [](Flags& f, const Given& g) { f.numa = std::to_string(whole(g, 0, 1023)); }},
     {'\0', "disable_numa", "", kAll, Release::new_only, Take::mapped, "--numa none", "guest",
      [](Flags& f, const Given& /*g*/) { f.numa = "none"; }},
-    {'\0', "use_cuda", "device", kAll, Release::both, Take::refused, kCuda, "unit", nullptr},
-    {'\0', "use_cuda_bus_id", "address", kAll, Release::both, Take::refused, kCuda, "unit",
+    {'\0', "use_cuda", "device", kAll, Release::both, Take::mapped,
+     "--memory cuda:N; the server takes its GPU nearest to the NIC", kFakeGpu,
+     [](Flags& f, const Given& g) { set_gpu(f, g, false); }},
+    {'\0', "use_cuda_bus_id", "address", kAll, Release::both, Take::mapped,
+     "--memory cuda:0000:1b:00.0; the server takes its GPU nearest to the NIC", kFakeGpu,
+     [](Flags& f, const Given& g) { set_gpu(f, g, true); }},
+    {'\0', "use_cuda_dmabuf", "", kAll, Release::new_only, Take::mapped,
+     "--gpu-mapping default: a dma-buf or nothing, on both sides; without it the first way that "
+     "works",
+     kFakeGpu, [](Flags& f, const Given& /*g*/) { f.gpu_dma_buf = true; }},
+    {'\0', "use_cuda_pcie_mapping", "", kAll, Release::new_only, Take::mapped,
+     "--gpu-mapping pcie, with --use_cuda_dmabuf", kFakeGpu,
+     [](Flags& f, const Given& /*g*/) { f.gpu_pcie = true; }},
+    {'\0', "use_data_direct", "", kAll, Release::new_only, Take::mapped,
+     "--gpu-mapping data-direct, with --use_cuda_dmabuf", "unit",
+     [](Flags& f, const Given& /*g*/) { f.gpu_data_direct = true; }},
+    {'\0', "cuda_mem_type", "number", kAll, Release::new_only, Take::refused,
+     "Leave it out: it is device memory, type 0; managed memory would be the host's.", "unit",
      nullptr},
-    {'\0', "use_cuda_dmabuf", "", kAll, Release::new_only, Take::refused, kCuda, "unit", nullptr},
-    {'\0', "use_cuda_pcie_mapping", "", kAll, Release::new_only, Take::refused, kCuda, "unit",
-     nullptr},
-    {'\0', "use_data_direct", "", kAll, Release::new_only, Take::refused, kCuda, "unit", nullptr},
-    {'\0', "cuda_mem_type", "number", kAll, Release::new_only, Take::refused, kCuda, "unit",
-     nullptr},
-    {'\0', "gpu_touch", "mode", kAll, Release::new_only, Take::refused, kNoGpu, "unit", nullptr},
+    {'\0', "gpu_touch", "mode", kAll, Release::new_only, Take::refused,
+     "Leave it out: no kernel runs beside the transfers here.", "unit", nullptr},
     {'\0', "use_rocm", "device", kAll, Release::both, Take::refused, kNoGpu, "unit", nullptr},
     {'\0', "use_rocm_dmabuf", "", kAll, Release::new_only, Take::refused, kNoGpu, "unit", nullptr},
     {'\0', "use_musa", "device", kAll, Release::new_only, Take::refused, kNoGpu, "unit", nullptr},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/memory/request.h"
 
 namespace rdmabench::tools::perftest {
 namespace {
@@ -27,10 +28,19 @@ measure::StopRule stop_rule(const Tool& tool, const Flags& flags) {
 }
 
 std::string memory(const Flags& flags) {
+  if (!flags.gpu.empty()) return fmt::format("cuda:{}", flags.gpu);
+  if (!flags.gpu_address.empty()) return fmt::format("cuda:{}", flags.gpu_address);
   if (flags.huge_pages) return "huge";
   if (flags.file.empty()) return "host";
   return flags.file_offset == 0 ? fmt::format("file:{}", flags.file)
                                 : fmt::format("file:{}@{}", flags.file, flags.file_offset);
+}
+
+/// perftest without --use_cuda_dmabuf knows nvidia_peermem alone; here it is one of the ways.
+memory::GpuMapping gpu_mapping(const Flags& flags) {
+  if (flags.gpu_data_direct) return memory::GpuMapping::data_direct;
+  if (flags.gpu_pcie) return memory::GpuMapping::pcie;
+  return flags.gpu_dma_buf ? memory::GpuMapping::standard : memory::GpuMapping::automatic;
 }
 
 void set_rate(run::Config& config, const Flags& flags) {
@@ -133,6 +143,7 @@ run::Config to_config(const Tool& tool, const Flags& flags) {
   config.inline_limit = flags.inline_limit;
   set_rate(config, flags);
   config.memory = memory(flags);
+  config.gpu_mapping = name(gpu_mapping(flags));
   config.numa = flags.numa;
   config.relaxed_ordering = relaxed_ordering(tool, flags);
   config.on_demand = flags.on_demand;

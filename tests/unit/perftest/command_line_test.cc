@@ -35,11 +35,15 @@ std::string refused(std::string_view tool, const std::vector<std::string>& words
 
 /// A value that the flag takes.
 std::string value_for(const Flag& flag, const Tool& tool) {
-  static const std::map<std::string_view, std::string> kWords{
-      {"connection", "RC"}, {"atomic_type", "CMP_AND_SWAP"},
-      {"rate_units", "M"},  {"rate_limit_type", "SW"},
-      {"force-link", "IB"}, {"mtu", "1024"},
-      {"size", "8"},        {"margin", "2"}};
+  static const std::map<std::string_view, std::string> kWords{{"connection", "RC"},
+                                                              {"atomic_type", "CMP_AND_SWAP"},
+                                                              {"rate_units", "M"},
+                                                              {"rate_limit_type", "SW"},
+                                                              {"force-link", "IB"},
+                                                              {"mtu", "1024"},
+                                                              {"size", "8"},
+                                                              {"margin", "2"},
+                                                              {"use_cuda_bus_id", "0000:1b:00.0"}};
   if (flag.name == "output") return tool.latency ? "latency" : "bandwidth";
   const auto word = kWords.find(flag.name);
   return word == kWords.end() ? "7" : word->second;
@@ -50,6 +54,10 @@ std::vector<std::string> beside(const Flag& flag) {
   if (flag.name == "margin") return {"-D", "60"};
   if (flag.name == "ib-port") return {"-d", "mlx5_0"};
   if (flag.name == "mmap-offset") return {"--mmap=/dev/x"};
+  if (flag.name == "use_cuda_dmabuf") return {"--use_cuda=0"};
+  if (flag.name == "use_cuda_pcie_mapping" || flag.name == "use_data_direct") {
+    return {"--use_cuda=0", "--use_cuda_dmabuf"};
+  }
   return {};
 }
 
@@ -118,7 +126,9 @@ TEST(CommandLine, EveryToolTakesItsFlags) {
     for (const Flag* flag : flags_where([&](const Flag& f) {
            return f.take != Take::refused && contains(f.tools, tool) && !is_answer(f);
          })) {
-      if (flag->name == "bidirectional" || flag->name == "use_hugepages") continue;  // not with ...
+      const bool gpu = flag->name.starts_with("use_cuda") || flag->name == "use_data_direct";
+      // Not with --rate_limit, --mmap.
+      if (flag->name == "bidirectional" || flag->name == "use_hugepages" || gpu) continue;
       if (flag->value.empty()) {
         words.push_back("--" + std::string(flag->name));
       } else {
@@ -281,6 +291,24 @@ TEST(CommandLine, WhatDoesNotGoTogether) {
   EXPECT_THAT(refused("ib_write_bw", {"-b", "--rate_limit=1"}), HasSubstr("-b"));
 }
 
+TEST(CommandLine, AGpuIsNamedByNumberOrByAddress) {
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda=0000:1b:00.0"}), HasSubstr("--use_cuda"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda=0,vmm"}), HasSubstr("'0,vmm'"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda=auto"}), HasSubstr("'auto'"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda=-1"}), HasSubstr("'-1'"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda_bus_id=3"}), HasSubstr("PCI address"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda_bus_id=zz:00.0"}), HasSubstr("zz:00.0"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda=0", "--use_cuda_bus_id=1b:00.0"}),
+              HasSubstr("one of them"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda=0", "--use_hugepages"}),
+              HasSubstr("one of them"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda_dmabuf"}), HasSubstr("--use_cuda=0"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda=0", "--use_cuda_pcie_mapping"}),
+              HasSubstr("--use_cuda_pcie_mapping without --use_cuda_dmabuf"));
+  EXPECT_THAT(refused("ib_write_bw", {"--use_cuda=0", "--use_data_direct"}),
+              HasSubstr("--use_data_direct without --use_cuda_dmabuf"));
+}
+
 TEST(CommandLine, AFlagWithoutEffectIsNoted) {
   EXPECT_THAT(parsed("ib_write_bw", {"-z", "h"}).notes, ElementsAre(HasSubstr("-z has no effect")));
   EXPECT_TRUE(parsed("ib_write_bw", {"-F", "--perform_warm_up", "h"}).notes.empty());
@@ -294,7 +322,8 @@ TEST(CommandLine, WithoutAHostItIsTheServersWhichChecksItsFlagsToo) {
 TEST(CommandLine, HelpShowsWhatIsTakenOnly) {
   const std::string help = parse(*find_tool("ib_write_lat"), {"--help"}).answer;
   EXPECT_THAT(help, AllOf(HasSubstr("--iters"), HasSubstr("ib_write_lat")));
-  EXPECT_EQ(help.find("--use_cuda"), std::string::npos);
+  EXPECT_THAT(help, HasSubstr("--use_cuda_dmabuf"));
+  EXPECT_EQ(help.find("--use_rocm"), std::string::npos);
   EXPECT_EQ(help.find("--qp "), std::string::npos);
 }
 

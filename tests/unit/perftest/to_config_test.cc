@@ -153,6 +153,22 @@ TEST(ToConfig, Memory) {
   EXPECT_EQ(config_of("ib_write_bw", {"--disable_numa", "h"}).numa, "none");
 }
 
+TEST(ToConfig, GpuMemory) {
+  const auto of = [](const std::vector<std::string>& words) {
+    return config_of("ib_write_bw", words);
+  };
+  EXPECT_EQ(of({"--use_cuda=1", "h"}).memory, "cuda:1");
+  EXPECT_EQ(of({"--use_cuda=1", "h"}).peer_memory, "") << "the server follows in kind";
+  EXPECT_EQ(of({"--use_cuda=1", "h"}).gpu_mapping, "auto");
+  EXPECT_EQ(of({"--use_cuda_bus_id=0000:1b:00.0", "h"}).memory, "cuda:0000:1b:00.0");
+  EXPECT_EQ(of({"--use_cuda=0", "--use_cuda_dmabuf", "h"}).gpu_mapping, "default");
+  EXPECT_EQ(of({"--use_cuda=0", "--use_cuda_dmabuf", "--use_cuda_pcie_mapping", "h"}).gpu_mapping,
+            "pcie");
+  EXPECT_EQ(of({"--use_cuda=0", "--use_cuda_dmabuf", "--use_data_direct", "h"}).gpu_mapping,
+            "data-direct");
+  EXPECT_EQ(of({"h"}).gpu_mapping, "auto");
+}
+
 TEST(ToConfig, RelaxedOrderingIsOnExceptWhereItWouldBreakTheTest) {
   EXPECT_TRUE(config_of("ib_write_bw", {"h"}).relaxed_ordering);
   EXPECT_FALSE(config_of("ib_write_bw", {"--disable_pcie_relaxed", "h"}).relaxed_ordering);
