@@ -146,10 +146,40 @@ def latency(tail: float, source: str) -> dict:
         "resolved": {"backend": "verbs", "provider": "mlx5", "device": "mlx5_0:1", "transport": "rc"}, "results": rows, "notes": []}
 
 
+def coll() -> dict:
+    """Two operations over size on eight ranks; one row has a wrong element, one a late rank, one was left out."""
+    wire = 388e9
+    rows = []
+    for operation, factor in (("all-reduce", 2 * 7 / 8), ("all-gather", 7 / 8)):
+        for kind in ("float32", "bfloat16"):
+            for size in (8, 1 << 10, 1 << 17, 1 << 24, 1 << 30):
+                time = 18e3 + size / (0.9 * wire / 8 / factor) * 1e9 * (1.06 if kind == "bfloat16" else 1)
+                bus = size / time * 1e9 * factor
+                row = {"operation": operation, "type": kind, "reduction": "sum" if operation == "all-reduce" else None, "root": None,
+                       "size_bytes": size, "count": size // 4, "in_place": False, "skipped": None, "iterations": 100, "warmup_iterations": 5,
+                       "batch": 1, "min_ns": time * 0.97, "p50_ns": time, "p90_ns": time * 1.03, "p99_ns": time * 1.1, "p999_ns": None,
+                       "max_ns": time * 1.4, "mean_ns": time * 1.01, "stddev_ns": time * 0.01, "median_low_ns": time * 0.99,
+                       "median_high_ns": time * 1.01, "unsupported_percentiles": ["p99_ns", "p999_ns"], "stable": True,
+                       "algorithm_bytes_per_s": bus / factor, "bus_bytes_per_s": bus, "bus_reason": None,
+                       "wrong": {"checked_results": 840, "wrong_results": 0, "wrong_elements": 0, "first": None}, "arrivals": None,
+                       "late": None, "late_reason": None, "ranks": [], "facts": [{"name": "algorithm", "value": "Ring"},
+                       {"name": "wire_bits_per_s", "value": wire}, {"name": "wire_share", "value": bus * 8 / wire}]}
+                rows.append(row)
+    rows[3]["wrong"] = {"checked_results": 840, "wrong_results": 1, "wrong_elements": 16, "first": {
+        "rank": 5, "iteration": 12, "offset_bytes": 4096, "run_bytes": 64, "pattern": "stale", "expected": "0x3f800000", "actual": HOSTILE}}
+    rows[8]["late"] = {"rank": 6, "share": 0.93, "by_ns": 41000.0, "error_bound_ns": 900.0}
+    rows[19].update(skipped="4 GiB of buffers are asked for and 2 GiB are there", p50_ns=None, bus_bytes_per_s=None, facts=[])
+    return {"schema": "rdmabench-coll/1", "backend": "nccl", "error": None, "blame": None, "environment": [{"name": "hostname", "value": host(0)}],
+            "library": [{"name": "nccl_version", "value": "2.28.9"}], "config": [{"name": "operations", "value": "all-reduce,all-gather"}],
+            "ranks": [{"rank": rank, "host": host(rank // 4), "process": 100 + rank, "clock": {"offset_ns": 0.0, "error_bound_ns": 900.0},
+                       "facts": [], "counters": [], "notes": []} for rank in range(8)], "results": rows,
+            "notes": [f"Wire, rank {rank} -> {(rank + 1) % 8}: {390 - 2 * (rank == 3)}.00 Gb/s by verbs mlx5_0:1 rc, memory cuda:0." for rank in range(8)]}
+
+
 def write(folder: pathlib.Path, nodes: int = 64) -> list[str]:
     files = {"fabric.jsonl": fabric(nodes, None if nodes <= 128 else 8), "doctor-good.json": json.dumps(doctor("gpu-1-01", False)),
              "doctor-bad.json": json.dumps(doctor("gpu-1-02", True)), "doctor-worse.json": json.dumps(doctor(HOSTILE, True)),
-             "compare.json": json.dumps(compare(), indent=2), "project.json": json.dumps(project()),
+             "compare.json": json.dumps(compare(), indent=2), "project.json": json.dumps(project()), "coll.json": json.dumps(coll()),
              "lat-a.json": json.dumps(latency(1, "gpu-1-01")), "lat-b.json": json.dumps(latency(2.5, "gpu-1-02"))}
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -209,6 +209,30 @@ class Page(unittest.TestCase):
         self.assertIn("port.rate", self.text(".finding.fail code"))
         self.assertIn("CONFOUNDED; as they stand DIFFERENT", self.text("#summary"))
 
+    def test_collectives_have_curves_rows_and_their_share_of_the_wire(self):
+        figures = [one for one in self.all("figure") if one.find_element(By.TAG_NAME, "figcaption").text in ("Bus bandwidth over size", "Time over size")]
+        self.assertEqual(len(figures), 2)
+        words = self.browser.execute_script("return [...arguments[0].querySelectorAll('svg text')].map(e => e.textContent).join(' ')", figures[0])
+        for word in ("all-reduce, float32, sum", "all-gather, bfloat16", "the wire, 48.5 GB/s", "1G"):
+            self.assertIn(word, words)
+        rows = [row.text for row in self.all("[aria-label='Every row'] tbody tr")]
+        self.assertEqual(len(rows), 20)
+        self.assertTrue(any("16 elements" in row and "rank 5, iteration 12, byte 4096 on for 64: stale" in row and report_fixtures.HOSTILE in row for row in rows), rows)
+        self.assertTrue(any("rank 6 by 41 \u00b5s" in row and "last in 93 %" in row for row in rows), rows)
+        self.assertTrue(any("skipped: 4 GiB of buffers" in row for row in rows), rows)
+        self.assertTrue(any("algorithm: Ring" in row and "840 results" in row for row in rows), rows)
+        section = next(one for one in self.all("main > section") if one.find_element(By.TAG_NAME, "h2").text == "Collectives")
+        self.assertIn("8 ranks on 2 hosts, by nccl", section.text)
+        self.assertRegex(section.text, r"bus bandwidth reaches 9\d\.\d % at most|bus bandwidth reaches 8\d\.\d % at most")
+        self.assertIn("16 wrong elements", self.text("#summary"))
+        self.assertIn("rank 6 came late in 1 row of 20, by 41", self.text("#summary"))
+        choice = next(one for one in self.all("label.choice") if one.text.startswith("Operation"))
+        Select(choice.find_element(By.TAG_NAME, "select")).select_by_visible_text("all-gather")
+        words = self.browser.execute_script("return [...arguments[0].querySelectorAll('svg text')].map(e => e.textContent).join(' ')", figures[0])
+        self.assertNotIn("all-reduce", words)
+        self.assertIn("all-gather, float32", words)
+        self.check_quiet()
+
     def test_what_differs_between_two_sides_is_said_in_a_word(self):
         rows = [row.text for row in self.all("tr.differs")]
         self.assertTrue(any("kernel" in row and "differs" in row for row in rows), rows)
@@ -233,6 +257,9 @@ class Page(unittest.TestCase):
                {"schema": "rdmabench/1", "test": "load", "results": [{"size_bytes": 8, "load": "x", "knee": 1}]},
                {"schema": "rdmabench/1", "test": ["x"], "results": [{}]},
                {"schema": "rdmabench-compare/1", "verdict": 3, "a": 1, "families": [{"cells": 3}, {"cells": [None, {"estimate": 5}]}], "confounds": [1]},
+               {"schema": "rdmabench-coll/1", "backend": 3, "blame": 7, "ranks": "x", "notes": [7], "library": 5, "results": [{"size_bytes": "x"},
+                {"size_bytes": 0, "p50_ns": 1, "bus_bytes_per_s": 2, "facts": [3, {"name": 1}, {"name": "wire_share", "value": "x"}], "wrong": 7, "late": {"rank": "y"}},
+                {"size_bytes": 8, "p50_ns": 5, "bus_bytes_per_s": -1, "skipped": 0, "wrong": {"checked_results": 1, "wrong_elements": 1, "first": 3}, "root": "r"}]},
                {"schema": "rdmabench-project/1", "axis": 7, "rows": [{}, {"value": "x", "a": 1, "difference": "y"}], "assumptions": ["words", {"name": 3}], "break_evens": 1}]
         lines = [{"record": "plan", "nodes": [{"rank": 0, "host": 5, "rails": "x", "environment": [3, {"name": 1}]}], "plan": [1]},
                  {"record": "lost", "rank": "x"}, {"record": "measurement", "sender": 0, "receiver": 0, "rail": 9, "metric": "latency", "size_bytes": 0, "value": 1e-300},

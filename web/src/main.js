@@ -1,5 +1,6 @@
 // The page: reads the data that lie in it, and puts the sections together.
 import {resizeAll, setDark} from './chart.js';
+import {collPoints, collSection} from './coll.js';
 import {comparePoints, compareSection, projectSection} from './compare.js';
 import {add, h, list, object, text} from './dom.js';
 import {environmentSection} from './environment.js';
@@ -31,6 +32,8 @@ function sections(documents) {
   if (doctors.length > 0) all.push({title: 'Node checks', draw: () => doctorSection(doctors)});
   const plugins = of('rdmabench-netplugin/1');
   for (const one of plugins) all.push({title: titled('Network plugin', plugins, one), draw: () => netpluginSection(one)});
+  const collectives = of('rdmabench-coll/1');
+  for (const one of collectives) all.push({title: titled('Collectives', collectives, one), draw: () => collSection(one)});
   const compared = of('rdmabench-compare/1');
   for (const one of compared) all.push({title: titled('Comparison', compared, one), draw: () => compareSection(one)});
   const projected = of('rdmabench-project/1');
@@ -50,7 +53,7 @@ function sections(documents) {
 function points(documents) {
   const all = documents.flatMap((one) => {
     try {
-      return {'rdmabench-fabric/1': () => fabricSummary(one).points, 'rdmabench-compare/1': () => comparePoints(one), 'rdmabench/1': () => runPoints(one), 'rdmabench-netplugin/1': () => netpluginPoints(one)}[one.schema]?.() ?? [];
+      return {'rdmabench-fabric/1': () => fabricSummary(one).points, 'rdmabench-compare/1': () => comparePoints(one), 'rdmabench/1': () => runPoints(one), 'rdmabench-netplugin/1': () => netpluginPoints(one), 'rdmabench-coll/1': () => collPoints(one)}[one.schema]?.() ?? [];
     } catch (error) {
       return [{status: 'ERROR', text: `${one.source}: ${error.message}`}];
     }
