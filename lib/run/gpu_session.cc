@@ -96,8 +96,9 @@ void add_gpu_notes(Session& session, const report::Facts& server, report::Report
   for_each_row(report, [](std::uint64_t, bool validated, std::vector<std::string>& notes) {
     if (!validated) return;
     notes.emplace_back(
-        "validated at rest: all slots were written before each epoch and the message that came "
-        "last to each was compared after it, a GPU's by the GPU.");
+        "validated at rest: all slots were written before each epoch, and after it every byte of "
+        "the message that came last to each was compared, a GPU's by the GPU; earlier ones of an "
+        "epoch were counted where the operation tells its target, and not compared.");
   });
   memory::GpuMemory* const own = session.link().gpu_memory();
   if (own != nullptr && own->staged()) note_own_staging(*own, report);

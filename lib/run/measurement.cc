@@ -142,7 +142,7 @@ class BandwidthSink {
       counted = std::min(sent_, arrived_);
       row.lost = sent_ - counted;
     }
-    if (row.validated && one_sided_write(session)) {
+    if (row.validated && one_sided_write(session) && !session.spec().gpu) {
       row.notes.emplace_back(
           "validated: every immediate, and the bytes of the last message in each slot of the "
           "window");

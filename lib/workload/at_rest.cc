@@ -7,6 +7,9 @@
 namespace rdmabench::workload {
 namespace {
 
+constexpr std::uint64_t kStraySlots = 16;
+constexpr std::uint64_t kStrayBytes = 4096;
+
 std::uint64_t offset_of(const RestingSlots& slots) noexcept {
   return static_cast<std::uint64_t>(slots.region.data - slots.gpu->data());
 }
@@ -67,6 +70,20 @@ std::optional<WrongByte> compare(const RestingSlots& slots, std::uint64_t size,
   }
   for (std::uint64_t i = 0; i < count; ++i) {
     if (const auto wrong = compare_slot(slots, i, size, tag_of(i))) return wrong;
+  }
+  return std::nullopt;
+}
+
+std::optional<WrongByte> find_stray(const RestingSlots& slots, std::uint64_t size,
+                                    std::uint64_t first) {
+  const std::uint64_t end = std::min<std::uint64_t>(slots.region.slots, first + kStraySlots);
+  for (std::uint64_t i = first; i < end; ++i) {
+    const std::vector<std::byte> message = copy_of(slots, i, 0, std::min(size, kStrayBytes));
+    const auto stray = std::find_if(message.begin(), message.end(),
+                                    [](std::byte one) { return one != std::byte{0}; });
+    if (stray != message.end()) {
+      return WrongByte{i, static_cast<std::uint64_t>(stray - message.begin())};
+    }
   }
   return std::nullopt;
 }

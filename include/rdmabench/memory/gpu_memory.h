@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +34,7 @@ struct CopyTimes {
 ///
 /// Offsets are from data(). What waits does so for 10 seconds at most. Where GPU and driver say
 /// that what a NIC wrote is not seen by kernels at once, the reading calls flush before they look
-/// (gpu::flush_rule()).
+/// (gpu::flush_rule()), where need be by what flush_by() was given.
 ///
 /// Thread rule: a value with no locks; one thread at a time.
 class GpuMemory {
@@ -50,6 +51,14 @@ class GpuMemory {
   const std::string& choice() const noexcept { return choice_; }
   /// "plain allocation; SYNC_MEMOPS set; ..."
   std::string facts() const;
+
+  /// Whether only a read by the NIC makes its writes visible: flush_by() is wanted.
+  bool needs_nic_read() const noexcept { return flush_.needed && !flush_.by_driver; }
+  /// From here on `read` is called before anything that arrived is looked at, in place of what the
+  /// rule says; `what` says what it does, for flush_text(). What it throws passes through.
+  void flush_by(std::function<void()> read, std::string what);
+  /// How what arrives is made visible before it is looked at, or that it is not.
+  std::string flush_text() const;
 
   /// Exports all of the allocation anew; the one before is closed. `automatic` and `data_direct`
   /// are what the driver makes of a GPU's kind, and PCIe. Throws as gpu::export_dma_buf().
@@ -101,6 +110,8 @@ class GpuMemory {
   gpu::DmaBuf dma_buf_;
   std::optional<gpu::PinnedHost> host_;
   gpu::FlushRule flush_;
+  std::function<void()> nic_read_;
+  std::string nic_read_text_;
   gpu::Stream stream_;
   std::optional<gpu::Kernels> kernels_;  ///< made when first needed: the driver compiles them
 };

@@ -344,6 +344,7 @@ Description Objects::describe() const {
     details.emplace_back("memory_routes_refused", route_.refused);
     details.emplace_back("gpu", gpu.choice());
     details.emplace_back("gpu_memory", gpu.facts());
+    details.emplace_back("gpu_flush", gpu.flush_text());
     if (gpu.staged()) details.emplace_back("memory_on_wire", "pinned host memory, not the GPU's");
     if (route_.hmem) details.emplace_back("gpu_peer_to_peer", route_.peer_to_peer);
   }

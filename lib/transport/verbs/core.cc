@@ -77,6 +77,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
   for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
     first_packets_.push_back(random() & 0xffffff);
   }
+  open_flush();
   if (request.connection_manager) open_manager();
 }
 
@@ -130,6 +131,32 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
           {.access = access,
            .relaxed_ordering = request_.relaxed_ordering,
            .on_demand = request_.on_demand}};
+}
+
+/// EFA has no queue pairs that reach themselves: there it is left, and GpuMemory says so.
+void Core::open_flush() {
+  const auto waits = [](const RegisteredSlots& slots) {
+    memory::GpuMemory* const gpu = slots.buffer().gpu();
+    return gpu != nullptr && gpu->needs_nic_read() && !gpu->staged();
+  };
+  if (plan_.service == Service::srd) return;
+  for (const RegisteredSlots* slots : {&sends_, &receives_, &window_}) {
+    if (!waits(*slots)) continue;
+    if (!flush_) {
+      flush_.emplace(*context_, *domain_,
+                     mechanism::Connection{.port = placement_.port,
+                                           .gid_index = placement_.gid_index,
+                                           .global = placement_.global,
+                                           .mtu = placement_.mtu,
+                                           .remote_lid = lid_,
+                                           .remote_gid = gid_,
+                                           .path = plan_.path});
+    }
+    slots->buffer().gpu()->flush_by(
+        [this, slots] { flush_->read(slots->address(), slots->remote_key()); },
+        "the NIC reads a byte on a queue pair of its own, outside of what is timed, before what "
+        "arrived is looked at");
+  }
 }
 
 void Core::build(std::span<Lane> lanes) {

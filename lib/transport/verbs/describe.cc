@@ -63,6 +63,7 @@ void add_gpu_memory(Details& details, const RegisteredSlots& sends, const Regist
   details.emplace_back("memory_routes_refused", refused_by(window.registration()));
   details.emplace_back("gpu", window.buffer().placement());
   details.emplace_back("gpu_memory", window.buffer().gpu()->facts());
+  details.emplace_back("gpu_flush", window.buffer().gpu()->flush_text());
   if (window.buffer().gpu()->staged()) {
     details.emplace_back("memory_on_wire", "pinned host memory, not the GPU's");
   }

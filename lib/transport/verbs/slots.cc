@@ -9,6 +9,17 @@ std::uint64_t stride_of(const SlotLayout& layout) {
   return layout.stride + layout.header_room;
 }
 
+/// Memory whose writes are flushed by a read must allow one, be it only sent from: reads and
+/// atomics land in it.
+rdmabench::verbs::RegistrationRequest readable(rdmabench::verbs::RegistrationRequest how,
+                                               const memory::Buffer& memory) {
+  using rdmabench::verbs::Access;
+  if (memory.gpu() != nullptr && memory.gpu()->needs_nic_read() && how.access == Access::local) {
+    how.access = Access::read_window;
+  }
+  return how;
+}
+
 }  // namespace
 
 std::uint64_t bytes_of(const SlotLayout& layout) noexcept {
@@ -20,7 +31,7 @@ RegisteredSlots::RegisteredSlots(ibv_pd& domain, const SlotLayout& layout,
                                  const memory::Request& where,
                                  const rdmabench::verbs::RegistrationRequest& how)
     : buffer_(where, bytes_of(layout)),
-      registration_(register_buffer(domain, buffer_, where, how)),
+      registration_(register_buffer(domain, buffer_, where, readable(how, buffer_))),
       region_{.data = buffer_.data() + layout.header_room + layout.misalignment,
               .stride = stride_of(layout),
               .slots = layout.slots} {}

@@ -144,7 +144,12 @@ Result cuMemGetHandleForAddressRange(void* handle, DevicePointer pointer, std::s
   if (flags != 0 && flags != abi::kRangeFlagPcie) return abi::kInvalidValue;
   if (flags == abi::kRangeFlagPcie && controls.driver < 12080) return abi::kInvalidValue;
   if (flags == abi::kRangeFlagPcie && !controls.pcie) return abi::kNotSupported;
-  return Memory::get().export_range(pointer, bytes, *static_cast<int*>(handle));
+  int& descriptor = *static_cast<int*>(handle);
+  const Result result = Memory::get().export_range(pointer, bytes, descriptor);
+  if (result == abi::kSuccess) {
+    World::get().remember_mapping(descriptor, flags == abi::kRangeFlagPcie);
+  }
+  return result;
 }
 
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes,
@@ -215,5 +220,9 @@ void* fake_cuda_dma_buf_host_pointer(int descriptor, unsigned long long* bytes) 
   void* host = Memory::get().host_of_dma_buf(descriptor, found);
   if (bytes != nullptr) *bytes = found;
   return host;
+}
+
+int fake_cuda_dma_buf_is_pcie(int descriptor) {
+  return World::get().is_pcie(descriptor) ? 1 : 0;
 }
 }

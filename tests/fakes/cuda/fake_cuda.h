@@ -37,6 +37,9 @@ void* fake_cuda_host_pointer(unsigned long long device_address);
 /// descriptor does as well; the position of its file is the fake's own.
 void* fake_cuda_dma_buf_host_pointer(int descriptor, unsigned long long* bytes);
 
+/// Whether the dma-buf that was last given that descriptor is of the PCIe mapping.
+int fake_cuda_dma_buf_is_pcie(int descriptor);
+
 /// Calls function(argument) in the stream's thread when its turn comes, or with every launch where
 /// the stream is being captured into a graph. 0, or a CUresult.
 int fake_cuda_enqueue(void* stream, void (*function)(void*), void* argument);

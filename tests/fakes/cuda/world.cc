@@ -88,6 +88,17 @@ Result World::called(const char* name) {
   return abi::kSuccess;
 }
 
+void World::remember_mapping(int descriptor, bool pcie) {
+  const std::lock_guard lock(mutex_);
+  pcie_[descriptor] = pcie;
+}
+
+bool World::is_pcie(int descriptor) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pcie_.find(descriptor);
+  return found != pcie_.end() && found->second;
+}
+
 int World::calls(const std::string& name) {
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(name);

@@ -57,10 +57,15 @@ class World {
   Result called(const char* name);
   int calls(const std::string& name);
 
+  /// Of a dma-buf's descriptor, until another one has its number.
+  void remember_mapping(int descriptor, bool pcie);
+  bool is_pcie(int descriptor);
+
  private:
   std::mutex mutex_;
   Controls controls_ = read_controls();
   std::map<std::string, int> calls_;
+  std::map<int, bool> pcie_;
 };
 
 /// The device whose context is this thread's current one; -1 for none.

@@ -38,11 +38,36 @@ bool covers(std::span<const ibv_sge> pieces, int access) {
   });
 }
 
+/// Whether the bytes of a GPU at that address get lost, by what is ordered and by how they are
+/// known to the NIC.
+bool is_lost(std::uint64_t address) {
+  if (state().lose_gpu_bytes || state().lost_mapping.empty()) return state().lose_gpu_bytes;
+  return std::any_of(state().regions.begin(), state().regions.end(), [&](const auto& entry) {
+    const FakeRegion& region = *entry.second;
+    return region.dma_buf >= 0 && region.mapping == state().lost_mapping &&
+           address >= region.start && address - region.start < region.length;
+  });
+}
+
 std::byte* at(std::uint64_t address) {
   static std::array<std::byte, std::size_t{4} << 20> nowhere;
   std::byte* const of_gpu = gpu_bytes(address);
   if (of_gpu == nullptr) return reinterpret_cast<std::byte*>(address);
-  return state().lose_gpu_bytes ? nowhere.data() : of_gpu;
+  return is_lost(address) ? nowhere.data() : of_gpu;
+}
+
+/// Whether the bytes were held back: see hold_gpu_writes().
+bool hold(std::uint64_t address, std::span<const std::byte> bytes) {
+  if (!state().hold_gpu_writes || gpu_bytes(address) == nullptr) return false;
+  state().held.push_back({at(address), {bytes.begin(), bytes.end()}});
+  return true;
+}
+
+/// A read of GPU memory pushes what came before it.
+void read_gpu() {
+  ++state().gpu_reads;
+  for (const auto& [to, bytes] : state().held) std::copy(bytes.begin(), bytes.end(), to);
+  state().held.clear();
 }
 
 std::vector<std::byte> gather(std::span<const ibv_sge> pieces) {
@@ -56,7 +81,9 @@ std::vector<std::byte> gather(std::span<const ibv_sge> pieces) {
 void scatter(std::span<const std::byte> bytes, std::span<const ibv_sge> pieces) {
   for (const ibv_sge& piece : pieces) {
     const std::size_t part = std::min<std::size_t>(piece.length, bytes.size());
-    if (part != 0) std::memmove(at(piece.addr), bytes.data(), part);
+    if (part != 0 && !hold(piece.addr, bytes.first(part))) {
+      std::memmove(at(piece.addr), bytes.data(), part);
+    }
     bytes = bytes.subspan(part);
   }
 }
@@ -210,6 +237,7 @@ ibv_wc_status carry_out_read(const PostedSend& send, const FakeQueuePair& peer) 
       !covers(~rdma.rkey, rdma.remote_addr, bytes, IBV_ACCESS_REMOTE_READ)) {
     return IBV_WC_REM_ACCESS_ERR;
   }
+  if (gpu_bytes(rdma.remote_addr) != nullptr) read_gpu();
   scatter({at(rdma.remote_addr), bytes}, send.pieces);
   return IBV_WC_SUCCESS;
 }
@@ -248,7 +276,7 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
         !covers(~rdma.rkey, rdma.remote_addr, bytes.size(), IBV_ACCESS_REMOTE_WRITE)) {
       return IBV_WC_REM_ACCESS_ERR;
     }
-    deliver(bytes, at(rdma.remote_addr));
+    if (!hold(rdma.remote_addr, bytes)) deliver(bytes, at(rdma.remote_addr));
   }
   if (takes_receive(request.opcode)) complete_receive(peer, bytes.size(), request);
   return IBV_WC_SUCCESS;

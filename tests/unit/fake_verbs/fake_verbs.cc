@@ -66,6 +66,10 @@ void reset(std::vector<Device> devices) {
   now.message_fault = IBV_WC_SUCCESS;
   now.lose_next = false;
   now.lose_gpu_bytes = false;
+  now.lost_mapping.clear();
+  now.hold_gpu_writes = false;
+  now.gpu_reads = 0;
+  now.held.clear();
   now.manager_fault = {};
   now.manager_device.clear();
   now.violations.clear();

@@ -134,6 +134,16 @@ void break_queue_pair(std::uint32_t number);
 /// completion says success: a mapping that registers and does not work.
 void lose_gpu_bytes(bool lose);
 
+/// The same for what goes by a dma-buf that the fake GPU exported in this mapping alone, "default"
+/// or "pcie"; "" for none.
+void lose_bytes_of_mapping(const std::string& mapping);
+
+/// What comes into a fake GPU's memory over the wire is not to be seen there until a NIC reads from
+/// such memory, as where a GPU orders no writes: held back until then.
+void hold_gpu_writes(bool hold);
+/// RDMA reads whose source was a fake GPU's memory, since reset().
+int gpu_reads();
+
 /// Loses the next message: over UC and UD its send completes all the same.
 void lose_message();
 

@@ -60,6 +60,22 @@ void lose_gpu_bytes(bool lose) {
   state().lose_gpu_bytes = lose;
 }
 
+void lose_bytes_of_mapping(const std::string& mapping) {
+  const std::lock_guard lock(state().mutex);
+  state().lost_mapping = mapping;
+}
+
+void hold_gpu_writes(bool hold) {
+  const std::lock_guard lock(state().mutex);
+  state().hold_gpu_writes = hold;
+  state().held.clear();
+}
+
+int gpu_reads() {
+  const std::lock_guard lock(state().mutex);
+  return state().gpu_reads;
+}
+
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* /*input*/,
                     ibv_device_attr_ex* attributes, std::size_t size) {
   const std::lock_guard lock(state().mutex);
@@ -119,6 +135,10 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, uint64_t offset, size_t length, uint64
   made.access = access;
   made.start = iova;
   made.dma_buf = fd;
+  using IsPcie = int (*)(int);
+  static const auto is_pcie =
+      reinterpret_cast<IsPcie>(dlsym(RTLD_DEFAULT, "fake_cuda_dma_buf_is_pcie"));
+  made.mapping = is_pcie != nullptr && is_pcie(fd) != 0 ? "pcie" : "default";
   made.offset = offset;
   return add(domain, made);
 }
@@ -143,6 +163,7 @@ int ibv_dereg_mr(ibv_mr* region) {
   const std::lock_guard lock(state().mutex);
   if (const int code = count(Call::dereg_mr); code != 0) return code;
   state().regions.erase(region->lkey);
+  state().held.clear();  // their memory may go next
   --static_cast<FakeDomain*>(region->pd)->children;
   delete static_cast<FakeRegion*>(region);
   --state().live;

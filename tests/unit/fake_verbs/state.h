@@ -32,6 +32,7 @@ struct FakeRegion : ibv_mr {
   std::uintptr_t start = 0;  ///< its first remote address: `addr` is none for a dma-buf
   int dma_buf = -1;
   std::uint64_t offset = 0;
+  std::string mapping;  ///< of a fake GPU's dma-buf: "default", "pcie"
 };
 
 struct FakeQueuePair;
@@ -147,6 +148,14 @@ struct State {
   std::uint32_t message_vendor_error = 0;
   bool lose_next = false;
   bool lose_gpu_bytes = false;
+  std::string lost_mapping;
+  bool hold_gpu_writes = false;
+  int gpu_reads = 0;
+  struct HeldWrite {
+    std::byte* to;
+    std::vector<std::byte> bytes;
+  };
+  std::deque<HeldWrite> held;
   int live = 0;
   std::vector<std::string> violations;
   std::uint32_t next_number = 17;

@@ -172,6 +172,72 @@ TEST_F(GpuLoops, BytesThatNeverArriveAreFoundThoughAllCompletionsSayWell) {
   }
 }
 
+TEST_F(GpuLoops, WhatOnlyAReadOfTheNicShowsIsReadBeforeItIsJudged) {
+  have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
+  for (const Shape shape : kShapes) {
+    for (const OperationCode operation : kOperations) {
+      if (is_polled_write(shape, operation)) continue;
+      SCOPED_TRACE(testing::Message() << static_cast<int>(shape) << " " << name(operation));
+      fake_verbs::hold_gpu_writes(true);
+      const int before = fake_verbs::gpu_reads();
+      const Outcomes got = run({shape, operation}, {}, [](Endpoint& client, Endpoint&) {
+        for (const memory::Buffer* one : {&client.send_memory(), &client.window_memory()}) {
+          EXPECT_THAT(one->gpu()->flush_text(), testing::HasSubstr("the NIC reads a byte"));
+        }
+      });
+      EXPECT_EQ(got.client.outcome, Outcome::ok);
+      EXPECT_EQ(got.server.outcome, Outcome::ok);
+      EXPECT_GT(fake_verbs::gpu_reads(), before);
+      EXPECT_EQ(fake_cuda_calls("cuFlushGPUDirectRDMAWrites"), 0);
+    }
+  }
+}
+
+TEST_F(GpuLoops, NothingIsReadWhereNothingIsLookedAt) {
+  have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
+  const Outcomes got = run({Shape::stream, OperationCode::write, /*validate=*/false}, {});
+  EXPECT_EQ(got.server.outcome, Outcome::ok);
+  EXPECT_EQ(fake_verbs::gpu_reads(), 0) << "a flush is no part of what is timed";
+}
+
+TEST_F(GpuLoops, WithoutTheFlushWhatIsHeldBackIsTakenForWrong) {
+  // A GPU that says of itself that it orders writes, and does not.
+  fake_verbs::hold_gpu_writes(true);
+  const Outcomes got = run({Shape::stream, OperationCode::write}, {});
+  fake_verbs::hold_gpu_writes(false);
+  EXPECT_EQ(got.server.outcome, Outcome::wrong_data);
+  EXPECT_EQ(fake_verbs::gpu_reads(), 0);
+}
+
+TEST_F(GpuLoops, AFlushThatFailsIsNoVerdictOnTheBytes) {
+  have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
+  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
+  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
+  const Choice choice = choose(own, offer(own), offer(other));
+  Endpoint server(other, choice.server);
+  fake_verbs::fail_message(IBV_WC_REM_ACCESS_ERR);
+  const Error error = complaint([&] { workload::compare(workload::window_of(server), 200, 8); });
+  EXPECT_THAT(error.what(), testing::HasSubstr("the read that flushes GPU memory"));
+}
+
+TEST_F(GpuLoops, ASlotThatNoMessageWasForStaysClear) {
+  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
+  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
+  const Choice choice = choose(own, offer(own), offer(other));
+  Endpoint server(other, choice.server);
+  const workload::RestingSlots window = workload::window_of(server);
+  workload::clear(window, 200);
+  EXPECT_FALSE(workload::find_stray(window, 200, 3).has_value());
+  auto* byte = static_cast<std::byte*>(fake_cuda_host_pointer(
+      reinterpret_cast<std::uintptr_t>(window.region.data) + 5 * window.region.stride + 17));
+  *byte = std::byte{1};
+  const auto stray = workload::find_stray(window, 200, 3);
+  ASSERT_TRUE(stray.has_value());
+  EXPECT_EQ(stray->slot, 5U);
+  EXPECT_EQ(stray->byte, 17U);
+  EXPECT_FALSE(workload::find_stray(window, 200, 6).has_value());
+}
+
 TEST_F(GpuLoops, AWrongByteIsNamedWithItsPlace) {
   const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
   const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);

@@ -80,6 +80,28 @@ TEST_F(GpuBuffer, LateWritesAreFlushedWhereTheGpuSaysSo) {
   EXPECT_EQ(fake_cuda_calls("cuFlushGPUDirectRDMAWrites"), 1) << "the wire wrote host memory";
 }
 
+TEST_F(GpuBuffer, WhereNoCallFlushesTheNicsReadDoes) {
+  have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
+  Buffer buffer(parse_request("cuda:0"), kBytes);
+  GpuMemory& gpu = *buffer.gpu();
+  EXPECT_TRUE(gpu.needs_nic_read());
+  EXPECT_THAT(gpu.flush_text(), HasSubstr("none is done"));
+  int reads = 0;
+  gpu.flush_by([&] { ++reads; }, "a read");
+  EXPECT_EQ(gpu.flush_text(), "a read");
+  std::array<std::byte, 8> some{};
+  gpu.read(0, some);
+  EXPECT_EQ(reads, 1);
+  EXPECT_FALSE(gpu.find_mismatch(0, 0, 64, 0, 0).has_value());
+  EXPECT_EQ(reads, 1) << "nothing was looked at";
+  gpu.fill(0, 64, 64, 1, 0);
+  EXPECT_EQ(reads, 1) << "nothing of what arrived was looked at";
+  EXPECT_FALSE(gpu.find_mismatch(0, 64, 64, 1, 0).has_value());
+  EXPECT_EQ(reads, 2);
+  buffer.stage_through_host();
+  EXPECT_THAT(gpu.flush_text(), HasSubstr("not needed"));
+}
+
 TEST_F(GpuBuffer, AGpuThatIsNotThereIsNamedWithThoseThatAre) {
   EXPECT_EQ(complaint([] { Buffer(parse_request("cuda:7"), kBytes); }).fault(), Fault::usage);
   EXPECT_EQ(complaint([] { check_here(parse_request("cuda:7")); }).fault(), Fault::usage);

@@ -15,6 +15,7 @@
 
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/transport/verbs/extended.h"
+#include "rdmabench/transport/verbs/flush.h"
 #include "rdmabench/transport/verbs/lane.h"
 #include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/transport/verbs/slots.h"
@@ -124,6 +125,7 @@ class Core {
   rdmabench::verbs::Access window_access() const;
   void initialize_queue_pairs();
   void open_targets();
+  void open_flush();
 
   void remember(const Address& peer);
   void check_peer(const Address& peer) const;
@@ -155,8 +157,9 @@ class Core {
 
  private:
   std::vector<rdmabench::verbs::AddressHandle> address_handles_;  ///< UD, DC, SRD: of each lane
-  std::optional<rdmabench::verbs::ConnectionManager> manager_;    ///< where rdma_cm connects
-  std::uint16_t listener_ = 0;                                    ///< a server's rdma_cm port
+  std::optional<FlushRead> flush_;  ///< where only a read makes visible what the NIC wrote
+  std::optional<rdmabench::verbs::ConnectionManager> manager_;  ///< where rdma_cm connects
+  std::uint16_t listener_ = 0;                                  ///< a server's rdma_cm port
   std::uint64_t session_ = 0;
   std::span<Lane> lanes_;
 
