@@ -201,7 +201,10 @@ std::optional<Message> Channel::receive_ready(std::string_view waiting_for) {
 
 std::string Channel::receive(MessageType expected, Deadline deadline,
                              std::string_view waiting_for) {
-  Message message = receive(deadline, waiting_for);
+  return expect(receive(deadline, waiting_for), expected);
+}
+
+std::string Channel::expect(Message message, MessageType expected) const {
   if (message.type == MessageType::abort) throw_gave_up(peer(), message.payload);
   if (message.type != expected) {
     throw Error(Fault::failed,

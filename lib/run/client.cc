@@ -8,7 +8,6 @@
 
 #include "gpu_session.h"
 #include "measurement.h"
-#include "negotiate.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -16,6 +15,7 @@
 #include "rdmabench/health/suspect.h"
 #include "rdmabench/report/environment.h"
 #include "rdmabench/run/server.h"
+#include "verify.h"
 
 namespace rdmabench::run {
 namespace {
@@ -145,23 +145,9 @@ report::Clock clock_facts(const measure::TickRate& rate) {
           .resolution_ns = measure::resolution_ns(source)};
 }
 
-/// Memory that registers may still not be what the wire reaches. Throws Error(failed).
-void verify(Session& session, Measurement& measurement, const report::Facts& server) {
-  if (!session.spec().gpu) return;
-  try {
-    measurement.verify();
-  } catch (const Error& error) {
-    throw Error(Fault::failed,
-                fmt::format("the transfer that is verified before any is timed failed, with {}: {}",
-                            routes_text(session, server), error.what()),
-                "Try another --gpu-mapping (default, pcie, data-direct), and --memory host to see "
-                "whether the path itself works.");
-  }
-}
-
-/// Every size in turn. What fails ends the run and is the report's error.
+/// Every size in turn. What fails ends the run and is the report's error, as is `obstacle`.
 void measure_all(Session& session, const Config& config, const OnProgress& on_progress,
-                 report::Report& report) {
+                 const std::string& obstacle, report::Report& report) {
   std::optional<health::RunWatch> watch;
   if (config.watch) {
     watch.emplace(session.devices());
@@ -170,7 +156,7 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
   Measurement measurement(session, config, on_progress);
   std::optional<health::RunTruth> server;
   try {
-    verify(session, measurement, report.environment.server);
+    if (!obstacle.empty()) throw Error(Fault::failed, obstacle);
     for (std::size_t i = 0; i < config.sizes.size(); ++i) measurement.run(i, report);
     session.send(control::MessageType::bye);
     const Farewell farewell =
@@ -200,12 +186,13 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
                   config.timeout);
   session.set_cpus(config.cpus);
   report::Report report;
-  std::string reason;
+  Agreement agreement;
+  std::string obstacle;
   try {
-    Agreement agreement = negotiate(session, config);
-    report.environment.server = std::move(agreement.server_environment);
-    reason = std::move(agreement.reason);
+    agreement = negotiate(session, config);
     check_requirements(session, config);
+    obstacle = verify_gpu_memory(session, config, agreement, report.notes);
+    report.environment.server = std::move(agreement.server_environment);
   } catch (const std::exception& error) {
     session.channel().abort(error.what());
     throw;
@@ -223,8 +210,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
       report.results = std::vector<report::LoadResult>();
       break;
   }
-  measure_all(session, config, on_progress, report);
-  report.resolved = resolved(session, reason);  // with what the links have counted by now
+  measure_all(session, config, on_progress, obstacle, report);
+  report.resolved = resolved(session, agreement.reason);  // with what the links have counted by now
   try {
     if (spec.gpu) add_gpu_notes(session, report.environment.server, report);
   } catch (const Error& error) {

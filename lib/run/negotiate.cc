@@ -228,10 +228,12 @@ void check_this_side(const Config& config) {
   make_offers(candidates(config), rail_requests(spec, config, "", ""));
 }
 
-Agreement negotiate(Session& session, const Config& config) {
+Agreement negotiate(Session& session, const Config& config,
+                    const std::vector<memory::FailedWay>& failed) {
   session.agree(make_spec(config));
-  const std::vector<transport::EndpointRequest> rails = rail_requests(
+  std::vector<transport::EndpointRequest> rails = rail_requests(
       session.spec(), config, session.channel().local_ip(), session.channel().peer_ip());
+  for (transport::EndpointRequest& rail : rails) rail.failed_ways = failed;
   const std::vector<const Backend*> wanted = candidates(config);
   const std::vector<std::vector<Offer>> ours = make_offers(wanted, rails);
   session.send(MessageType::request, to_text(Request{session.spec(), ours}));

@@ -15,6 +15,7 @@
 #include "rdmabench/health/run_watch.h"
 #include "rdmabench/report/environment.h"
 #include "rdmabench/run/session.h"
+#include "verify.h"
 
 namespace rdmabench::run {
 namespace {
@@ -51,9 +52,26 @@ std::string describe(const SessionSpec& spec, const transport::Description& link
                      transport::name(spec.operation), link.backend, link.device);
 }
 
-/// Runs epochs for as long as the client orders them. Returns how many messages there were.
-std::uint64_t obey(Session& session, health::RunWatch* watch, const control::Listener& listener) {
+/// How a client's epochs ended.
+struct Obeyed {
   std::uint64_t messages = 0;
+  std::string failed;  ///< before anything was timed: what of the transfer to be verified
+};
+
+/// One epoch. Returns its messages.
+std::uint64_t serve_epoch(Session& session, const EpochOrder& order) {
+  session.stage(workload::Side::target, order);
+  session.send(MessageType::ready);
+  const EpochOutcome outcome = session.run(workload::Side::target, order, {});
+  if (session.spec().target_idle) session.receive(MessageType::result, "end of the operations");
+  session.send(MessageType::result, to_text(outcome.target));
+  return order.iterations * session.links();
+}
+
+/// Runs epochs for as long as the client orders them.
+Obeyed obey(Session& session, health::RunWatch* watch, const control::Listener& listener) {
+  Obeyed done;
+  bool timed = !may_start_over(session.spec());
   for (;;) {
     if (listener.stopped()) throw Error(Fault::failed, "the server is shutting down");
     const control::Message message = session.receive("order of the client");
@@ -61,24 +79,45 @@ std::uint64_t obey(Session& session, health::RunWatch* watch, const control::Lis
       Farewell farewell;
       if (watch != nullptr) farewell.facts = health::to_facts(watch->end());
       session.send(MessageType::bye, to_text(farewell));
-      return messages;
+      return done;
     }
     if (message.type == MessageType::abort) {
-      throw Error(Fault::failed,
-                  fmt::format("the client gave up: {}", control::printable(message.payload)));
+      const std::string text =
+          fmt::format("the client gave up: {}", control::printable(message.payload));
+      if (timed) throw Error(Fault::failed, text);
+      done.failed = text;
+      return done;
     }
     if (message.type != MessageType::epoch) {
       throw Error(Fault::failed, fmt::format("the client sent '{}' where an epoch was due",
                                              control::name_of(message.type)));
     }
     const EpochOrder order = parse_epoch_order(message.payload, session.spec());
-    session.stage(workload::Side::target, order);
-    session.send(MessageType::ready);
-    const EpochOutcome outcome = session.run(workload::Side::target, order, {});
-    if (session.spec().target_idle) session.receive(MessageType::result, "end of the operations");
-    session.send(MessageType::result, to_text(outcome.target));
-    messages += order.iterations * session.links();
+    timed = timed || !order.verify;
+    try {
+      done.messages += serve_epoch(session, order);
+    } catch (const Error& error) {
+      if (timed) throw;
+      done.failed = error.what();
+      return done;
+    }
   }
+}
+
+/// What the client asks for instead of what failed. Throws Error(failed) with `why` where it asks
+/// for nothing, or has done so often enough.
+Request ask_again(Session& session, const std::string& why, std::vector<memory::FailedWay>& failed,
+                  int tried) {
+  try {
+    if (tried < kMostVerifications) {
+      add_failed(session, why, failed);
+      session.start_over(why);
+      return parse_request(session.receive(MessageType::request, "request"));
+    }
+  } catch (const std::exception&) {
+    // It had its say already.
+  }
+  throw Error(Fault::failed, why);
 }
 
 /// An offer of ours for each back end that the client can use.
@@ -104,26 +143,25 @@ void add_staging_cost(Session& session, report::Facts& facts) {
   facts.push_back({"staging_from_device_ns", times.from_device_ns});
 }
 
-/// A whole session. Returns its line for the log.
-std::string converse(Session& session, const ServerConfig& config,
-                     const control::Listener& listener, Gate& gate,
-                     std::atomic<std::uint64_t>& memory) {
-  const Request request = parse_request(session.receive(MessageType::request, "request"));
-  if (request.spec.timeout > config.max_timeout) {
-    throw Error(Fault::failed,
-                fmt::format("a timeout of {} is beyond this server's {}", request.spec.timeout,
-                            std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
-                "Lower --timeout, or raise 'rdmabench serve --max-timeout'.");
-  }
-  session.agree(request.spec);
-  session.set_cpus(config.cpus);
-  transport::EndpointRequest wanted = endpoint_request(request.spec, false);
-  wanted.device = config.device;
-  wanted.gid_index = config.gid_index;
-  wanted.local_ip = session.channel().local_ip();
-  wanted.peer_ip = session.channel().peer_ip();
-  const MemoryShare share(memory, memory_of(wanted) * request.spec.links, config.max_memory);
+/// What all attempts of a session have in common.
+struct Host {
+  const ServerConfig& config;
+  const control::Listener& listener;
+  Gate& gate;
+  std::atomic<std::uint64_t>& memory;
+};
 
+void check_timeout(const Request& request, const ServerConfig& config) {
+  if (request.spec.timeout <= config.max_timeout) return;
+  throw Error(Fault::failed,
+              fmt::format("a timeout of {} is beyond this server's {}", request.spec.timeout,
+                          std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
+              "Lower --timeout, or raise 'rdmabench serve --max-timeout'.");
+}
+
+/// The server's half of setting up a session.
+void open_links(Session& session, const Request& request,
+                const transport::EndpointRequest& wanted) {
   session.send(MessageType::offer, to_text(answer_offers(wanted, request.rails.front())));
 
   const Selection selection = parse_selection(session.receive(MessageType::choice, "choice"));
@@ -141,21 +179,49 @@ std::string converse(Session& session, const ServerConfig& config,
   session.send(MessageType::address, to_text(own));
   const Introduction client = parse_introduction(session.receive(MessageType::address, "address"));
   session.connect(client.addresses);
+}
+
+/// Opens the links and obeys, until the client has enough or starts over.
+Obeyed serve_request(Session& session, const Request& request, const Host& host,
+                     const std::vector<memory::FailedWay>& failed, bool first) {
+  check_timeout(request, host.config);
+  session.agree(request.spec);
+  session.set_cpus(host.config.cpus);
+  transport::EndpointRequest wanted = endpoint_request(request.spec, false);
+  wanted.device = host.config.device;
+  wanted.gid_index = host.config.gid_index;
+  wanted.failed_ways = failed;
+  wanted.local_ip = session.channel().local_ip();
+  wanted.peer_ip = session.channel().peer_ip();
+  const MemoryShare share(host.memory, memory_of(wanted) * request.spec.links,
+                          host.config.max_memory);
+  open_links(session, request, wanted);
   std::optional<health::RunWatch> watch;
   if (request.spec.watch) {
     watch.emplace(session.devices());
     watch->begin();
   }
-  if (request.spec.clients > 1) {
+  if (first && request.spec.clients > 1) {
     // A little less than the client waits for, so that it hears who was missing.
-    gate.pass(request.spec.clients, Deadline::after(request.spec.timeout * 9 / 10));
+    host.gate.pass(request.spec.clients, Deadline::after(request.spec.timeout * 9 / 10));
   }
   session.send(MessageType::ready);
   session.set_timeout(request.spec.timeout);
+  return obey(session, watch ? &*watch : nullptr, host.listener);
+}
 
-  const std::uint64_t messages = obey(session, watch ? &*watch : nullptr, listener);
-  return fmt::format("{}: {} messages", describe(request.spec, session.link().describe()),
-                     messages);
+/// A whole session. Returns its line for the log.
+std::string converse(Session& session, const Host& host) {
+  Request request = parse_request(session.receive(MessageType::request, "request"));
+  std::vector<memory::FailedWay> failed;
+  for (int tried = 1;; ++tried) {
+    const Obeyed done = serve_request(session, request, host, failed, tried == 1);
+    if (done.failed.empty()) {
+      return fmt::format("{}: {} messages", describe(request.spec, session.link().describe()),
+                         done.messages);
+    }
+    request = ask_again(session, done.failed, failed, tried);
+  }
 }
 
 }  // namespace
@@ -215,7 +281,7 @@ void Server::serve(control::Channel channel) {
     Session session(std::move(channel), config_.timeout);
     try {
       if (!config_.cpus.empty()) pin_this_thread(config_.cpus.front());
-      line = converse(session, config_, listener_, *gate_, memory_);
+      line = converse(session, {config_, listener_, *gate_, memory_});
     } catch (const std::exception& error) {
       line = control::printable(error.what());  // it may quote what the client sent
       session.channel().abort(line);

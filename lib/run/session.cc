@@ -76,6 +76,30 @@ std::vector<std::string> Session::devices() const {
   return devices;
 }
 
+std::vector<std::string> Session::memory_routes() const {
+  std::vector<std::string> routes;
+  for (const std::unique_ptr<Link>& link : links_) {
+    if (link->gpu_memory() == nullptr) continue;
+    for (auto& [name, value] : link->describe().details) {
+      if (name != "memory_route") continue;
+      if (std::find(routes.begin(), routes.end(), value) == routes.end()) routes.push_back(value);
+    }
+  }
+  return routes;
+}
+
+void Session::start_over(std::string_view reason) {
+  constexpr std::size_t kMostReason = 1000;
+  send(control::MessageType::abort, reason.substr(0, kMostReason));
+  const Deadline deadline = Deadline::after(timeout_);
+  while (!peer_gave_up_) {  // what it sent before it knew is of no interest
+    peer_gave_up_ = channel_.receive(deadline, "word that it starts over too").type ==
+                    control::MessageType::abort;
+  }
+  peer_gave_up_ = false;
+  links_.clear();
+}
+
 report::Facts Session::memory_facts() const {
   report::Facts facts;
   if (links_.empty() || links_[0]->gpu_memory() == nullptr) return facts;
@@ -119,13 +143,22 @@ void Session::wait_readable(const Deadline& deadline, std::string_view waiting_f
 std::string Session::receive(control::MessageType type, std::string_view waiting_for) {
   const Deadline deadline = Deadline::after(timeout_);
   wait_readable(deadline, waiting_for);
-  return channel_.receive(type, deadline, waiting_for);
+  return take(type, deadline, waiting_for);
+}
+
+std::string Session::take(control::MessageType type, const Deadline& deadline,
+                          std::string_view waiting_for) {
+  control::Message message = channel_.receive(deadline, waiting_for);
+  peer_gave_up_ = peer_gave_up_ || message.type == control::MessageType::abort;
+  return channel_.expect(std::move(message), type);
 }
 
 control::Message Session::receive(std::string_view waiting_for) {
   const Deadline deadline = Deadline::after(timeout_);
   wait_readable(deadline, waiting_for);
-  return channel_.receive(deadline, waiting_for);
+  control::Message message = channel_.receive(deadline, waiting_for);
+  peer_gave_up_ = peer_gave_up_ || message.type == control::MessageType::abort;
+  return message;
 }
 
 LoopKey Session::key(Side side, const EpochOrder& order) const {
@@ -213,8 +246,8 @@ EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure:
 
 std::string Session::reason_of_peer() {
   try {
-    static_cast<void>(channel_.receive(control::MessageType::result, Deadline::after(timeout_),
-                                       "the reason why it left"));
+    static_cast<void>(
+        take(control::MessageType::result, Deadline::after(timeout_), "the reason why it left"));
   } catch (const std::exception& error) {
     return error.what();
   }

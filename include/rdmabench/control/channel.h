@@ -56,6 +56,9 @@ class Channel {
   /// the peer's reason.
   std::string receive(MessageType expected, Deadline deadline, std::string_view waiting_for);
 
+  /// The payload of a message that receive() gave: throws as the call above does for another type.
+  std::string expect(Message message, MessageType expected) const;
+
   /// The next message if all of it is here, and nothing if not: for a server of many channels that
   /// waits in poll(2). Throws as receive() does.
   std::optional<Message> receive_ready(std::string_view waiting_for);

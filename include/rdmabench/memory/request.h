@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmabench::memory {
 
@@ -48,6 +49,14 @@ constexpr std::string_view name(GpuMapping mapping) {
   return kGpuMappingNames[static_cast<std::size_t>(mapping)];
 }
 
+/// A way to make a GPU's memory known to a NIC that registered, and then moved wrong bytes or none.
+struct FailedWay {
+  std::string way;  ///< as a back end names it in the fact memory_route
+  std::string reason;
+
+  bool operator==(const FailedWay&) const = default;
+};
+
 /// A value; one request can serve for several buffers, see next().
 struct Request {
   Kind kind = Kind::host;
@@ -57,7 +66,8 @@ struct Request {
   std::string gpu = {};               ///< of `cuda`: an index, a PCI address, "GPU-...", "auto"
   bool vmm = false;                   ///< of `cuda`: by cuMemCreate() instead of cuMemAlloc()
   GpuMapping gpu_mapping = GpuMapping::automatic;
-  std::uint64_t unaligned = 0;  ///< bytes from the start of a page to the first byte
+  std::vector<FailedWay> failed_ways = {};  ///< of `cuda`: not to be taken again
+  std::uint64_t unaligned = 0;              ///< bytes from the start of a page to the first byte
   Numa numa = {};
   std::string device = {};  ///< the RDMA device that Place::near means: "mlx5_0"; "" for none
 

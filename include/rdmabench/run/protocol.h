@@ -14,7 +14,9 @@
 //   bye                              ->
 //                                    <-   bye     {what the server counted}
 //
-// Either side may send abort {reason} instead of anything.
+// Either side may send abort {reason} instead of anything. Before anything was timed a session in a
+// GPU's memory whose mapping is `auto` survives one: once each side has sent its own and has had
+// the other's, the links are closed, and the client's next message is a request, or the end.
 #pragma once
 
 #include <chrono>

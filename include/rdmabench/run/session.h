@@ -43,6 +43,11 @@ class Session {
   /// caller's thread, which stays where it is.
   void set_cpus(std::vector<int> cpus) { cpus_ = std::move(cpus); }
 
+  /// Where what was agreed on turned out not to work and another thing is to be tried: tells the
+  /// peer so, waits until it has said the same, and closes all links. The client's next message is
+  /// then a request. Throws Error(failed) where the peer does not follow.
+  void start_over(std::string_view reason);
+
   /// Opens one more link. Its Error says on which side it was.
   void open(const Backend& backend, const transport::EndpointRequest& request,
             std::string_view choice);
@@ -64,8 +69,11 @@ class Session {
   /// The same for whatever message comes next.
   control::Message receive(std::string_view waiting_for);
 
+  /// How the links' GPU memory is known to their devices, each way once: the facts memory_route.
+  std::vector<std::string> memory_routes() const;
+
   /// How this side's GPU memory is registered, one fact for each; none where it has none: "memory",
-  /// "memory_route", "memory_routes_refused", "gpu".
+  /// "memory_route", "memory_routes_refused", "gpu", "gpu_flush".
   report::Facts memory_facts() const;
 
   /// Readies this side for an epoch, before the two sides start it.
@@ -79,6 +87,8 @@ class Session {
 
  private:
   void wait_readable(const Deadline& deadline, std::string_view waiting_for);
+  std::string take(control::MessageType type, const Deadline& deadline,
+                   std::string_view waiting_for);
   workload::LoopKey key(workload::Side side, const EpochOrder& order) const;
   workload::EpochPlan plan(const EpochOrder& order) const;
   std::vector<workload::EpochResult> run_links(const workload::LoopKey& key,
@@ -91,6 +101,7 @@ class Session {
   SessionSpec spec_;
   std::vector<int> cpus_;
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
+  bool peer_gave_up_ = false;  ///< an abort of the peer was taken from the channel
   std::vector<std::unique_ptr<Link>> links_;
 };
 

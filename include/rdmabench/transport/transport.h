@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "rdmabench/memory/request.h"
 #include "rdmabench/transport/operation.h"
 #include "rdmabench/transport/service.h"
 
@@ -79,12 +80,13 @@ struct EndpointRequest {
   std::int32_t inline_limit = -1;    ///< bytes sent inline or injected: -1 = by back end, 0 = off
   std::string memory = "host";       ///< where messages lie, see memory/
   std::string gpu_mapping = "auto";  ///< of a GPU's: "auto", "default", "pcie", "data-direct"
-  std::string numa = "auto";         ///< "auto" = near the device, "none", or a node's number
-  bool relaxed_ordering = false;     ///< PCIe relaxed ordering, where the device takes it
-  bool on_demand = false;            ///< on-demand paging instead of pinned pages
-  std::string device;                ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
-  std::string provider;              ///< ofi only; "" = choose
-  std::string fabric;                ///< ofi only, its name: "efa", "efa-direct"; "" = choose
+  std::vector<memory::FailedWay> failed_ways;  ///< to register it, not to be taken again
+  std::string numa = "auto";        ///< "auto" = near the device, "none", or a node's number
+  bool relaxed_ordering = false;    ///< PCIe relaxed ordering, where the device takes it
+  bool on_demand = false;           ///< on-demand paging instead of pinned pages
+  std::string device;               ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
+  std::string provider;             ///< ofi only; "" = choose
+  std::string fabric;               ///< ofi only, its name: "efa", "efa-direct"; "" = choose
   bool delivery = false;            ///< ofi only: a local completion means that the peer has it all
   bool shared_memory = false;       ///< ofi only: efa may reach a peer of this host by memory
   bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange

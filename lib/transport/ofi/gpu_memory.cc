@@ -4,6 +4,8 @@
 #include <rdma/fi_errno.h>
 #include <sys/uio.h>
 
+#include <algorithm>
+
 #include "fabric_error.h"
 #include "rdmabench/base/error.h"
 
@@ -67,7 +69,8 @@ int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRout
   return result;
 }
 
-MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory) {
+MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
+                       std::span<const memory::FailedWay> failed) {
   MemoryRoute route;
   route.gpu = true;
   if ((info.caps & FI_HMEM) == 0) {
@@ -79,11 +82,17 @@ MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& 
   for (const bool dma_buf : {true, false}) {
     route.hmem = true;
     route.dma_buf = dma_buf;
-    const std::string reason = obstacle(domain, memory, route);
+    const auto before = std::find_if(failed.begin(), failed.end(),
+                                     [&](const auto& one) { return one.way == route.text(); });
+    const std::string reason =
+        before == failed.end()
+            ? obstacle(domain, memory, route)
+            : fmt::format("it registered, and the transfer to verify it failed: {}",
+                          before->reason);
     if (reason.empty()) return route;
     add(route.refused, route.text(), reason);
   }
-  route.hmem = false;
+  route.hmem = route.dma_buf = false;
   return route;
 }
 

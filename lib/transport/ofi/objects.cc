@@ -82,7 +82,7 @@ memory::Buffer Objects::make_memory(const EndpointRequest& request, std::uint32_
 
 void Objects::settle_memory() {
   if (window_memory_.gpu() != nullptr) {
-    route_ = find_route(*domain_, *info_, window_memory_);
+    route_ = find_route(*domain_, *info_, window_memory_, request_.failed_ways);
     for (memory::Buffer* memory : {&send_memory_, &receive_memory_, &window_memory_}) {
       if (!route_.hmem) {
         memory->stage_through_host();

@@ -119,6 +119,7 @@ SlotLayout Core::layout(Slots which) const {
 RegisteredSlots Core::make_slots(Access access, Slots which) const {
   memory::Request where = memory::parse_request(request_.memory);
   where.gpu_mapping = memory::parse_gpu_mapping(request_.gpu_mapping);
+  where.failed_ways = request_.failed_ways;
   where.numa = memory::parse_numa(request_.numa);
   where.device = placement_.device;
   // In a file, each lies behind those before it.

@@ -22,16 +22,24 @@ void refuse_if(const std::string& obstacle) {
 }
 
 /// Why a way is not even tried, or "".
-std::string skipped(const GpuWay& way, GpuMapping wanted,
+std::string skipped(const GpuWay& way, const memory::Request& where,
                     const mechanism::RegistrationRequest& how) {
+  const GpuMapping wanted = where.gpu_mapping;
   if (wanted != GpuMapping::automatic && (!by_dma_buf(way) || way.mapping != wanted)) {
     return fmt::format("the mapping {} was asked for", name(wanted));
   }
   if (how.require_dma_buf && !by_dma_buf(way)) return "a dma-buf was asked for";
+  if (way.route == Route::staged) return "";  // whatever else fails
+  for (const memory::FailedWay& failed : where.failed_ways) {
+    // One text may name several ways, where the parts of an endpoint's memory took different ones.
+    if (failed.way.find(to_text(way)) != std::string::npos) {
+      return fmt::format("it registered, and the transfer to verify it failed: {}", failed.reason);
+    }
+  }
   return "";
 }
 
-mechanism::Registration climb(ibv_pd& domain, memory::Buffer& memory, GpuMapping wanted,
+mechanism::Registration climb(ibv_pd& domain, memory::Buffer& memory, const memory::Request& where,
                               const mechanism::RegistrationRequest& how) {
   if (how.on_demand) {
     throw Error(Fault::usage, "on-demand paging of GPU memory",
@@ -40,7 +48,7 @@ mechanism::Registration climb(ibv_pd& domain, memory::Buffer& memory, GpuMapping
   mechanism::Registration result;
   std::string reasons;
   for (const GpuWay& way : gpu_ways()) {
-    std::string reason = skipped(way, wanted, how);
+    std::string reason = skipped(way, where, how);
     if (reason.empty() && result.region != nullptr) {
       reason = fmt::format("not needed: {} worked", name(result.route));
     }
@@ -112,7 +120,7 @@ mechanism::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuWay
 mechanism::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,
                                         const memory::Request& where,
                                         const mechanism::RegistrationRequest& how) {
-  if (memory.gpu() != nullptr) return climb(domain, memory, where.gpu_mapping, how);
+  if (memory.gpu() != nullptr) return climb(domain, memory, where, how);
   return mechanism::register_memory(domain, area_of(memory), how);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "rdmabench/memory/buffer.h"
@@ -27,7 +28,8 @@ int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRout
                     std::uint64_t access, std::uint64_t key, Fid<fid_mr>& registered);
 
 /// Tries the routes with `memory`, a GPU's: FI_HMEM by dma-buf, FI_HMEM by address; staged where
-/// neither works, or where `info` has no FI_HMEM at all.
-MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory);
+/// neither works, is among `failed`, or where `info` has no FI_HMEM at all.
+MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
+                       std::span<const memory::FailedWay> failed = {});
 
 }  // namespace rdmabench::transport::ofi

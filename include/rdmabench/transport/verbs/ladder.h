@@ -43,7 +43,8 @@ rdmabench::verbs::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const
 /// mapping; its address, by nvidia_peermem; pinned host memory in its place (memory.gpu()->staged()
 /// from then on). `where.gpu_mapping` other than automatic, and `how.require_dma_buf`, leave only
 /// the ways that they name, and Error(unavailable) with every reason when those fail. What
-/// registers may still not arrive, so a transfer is to be verified before any is timed.
+/// registers may still not arrive, so a transfer is to be verified before any is timed; a way that
+/// failed so is named in `where.failed_ways` and left out, but for the last.
 ///
 /// Source: nvidia's GPUDirect RDMA guide; ibv_reg_dmabuf_mr(3); mlx5dv_reg_dmabuf_mr(3).
 rdmabench::verbs::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,
