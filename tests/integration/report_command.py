@@ -53,7 +53,8 @@ class Report(unittest.TestCase):
     def test_csv_has_the_same_columns_in_every_row(self):
         rows = list(csv.DictReader(io.StringIO(self.made("csv"), newline="")))
         kinds = {row["kind"] for row in rows}
-        self.assertEqual(kinds, {"pair", "judgement", "comparison", "projection", "latency", "bandwidth"})
+        self.assertEqual(kinds, {"pair", "judgement", "comparison", "projection", "latency", "bandwidth",
+                                 "collective"})
         pairs = [row for row in rows if row["kind"] == "pair" and row["metric"] == "bandwidth"]
         # Of the node that is lost in round 8 of 63, four cells failed and the later ones are not there.
         self.assertEqual(len(pairs), (64 * 63 - 54 * 2) * 2)
