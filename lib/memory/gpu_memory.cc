@@ -161,14 +161,21 @@ void GpuMemory::flush_by(std::function<void()> read, std::string what) {
 std::string GpuMemory::flush_text() const {
   if (host_) return "not needed: the wire moves host memory";
   if (nic_read_) return nic_read_text_;
-  if (needs_nic_read()) return fmt::format("none is done: {}", flush_.text);
+  if (needs_nic_read()) {
+    return fmt::format("none is done: {}{}{}", flush_.text, no_flush_.empty() ? "" : "; ",
+                       no_flush_);
+  }
   return flush_.text;
 }
 
 /// Without a read of the NIC where only that would do, late bytes are taken for wrong ones.
 void GpuMemory::see_writes() {
-  if (nic_read_) return nic_read_();
-  if (flush_.needed && flush_.by_driver) gpu::flush_writes(context_);
+  try {
+    if (nic_read_) return nic_read_();
+    if (flush_.needed && flush_.by_driver) gpu::flush_writes(context_);
+  } catch (const Error& error) {  // else it reads as if the bytes had been wrong
+    throw error.at("the flush failed");
+  }
 }
 
 void GpuMemory::pull(std::uint64_t offset, std::uint64_t bytes) {

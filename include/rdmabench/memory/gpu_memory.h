@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "rdmabench/gpu/allocation.h"
 #include "rdmabench/gpu/dma_buf.h"
@@ -55,8 +56,11 @@ class GpuMemory {
   /// Whether only a read by the NIC makes its writes visible: flush_by() is wanted.
   bool needs_nic_read() const noexcept { return flush_.needed && !flush_.by_driver; }
   /// From here on `read` is called before anything that arrived is looked at, in place of what the
-  /// rule says; `what` says what it does, for flush_text(). What it throws passes through.
+  /// rule says; `what` says what it does, for flush_text(). What it throws passes
+  /// through, as "the flush failed: ...".
   void flush_by(std::function<void()> read, std::string what);
+  /// Where that read cannot be had: why, for flush_text().
+  void no_flush(std::string why) { no_flush_ = std::move(why); }
   /// How what arrives is made visible before it is looked at, or that it is not.
   std::string flush_text() const;
 
@@ -112,6 +116,7 @@ class GpuMemory {
   gpu::FlushRule flush_;
   std::function<void()> nic_read_;
   std::string nic_read_text_;
+  std::string no_flush_;
   gpu::Stream stream_;
   std::optional<gpu::Kernels> kernels_;  ///< made when first needed: the driver compiles them
 };

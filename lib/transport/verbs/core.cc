@@ -131,27 +131,42 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
           where,
           {.access = access,
            .relaxed_ordering = request_.relaxed_ordering,
-           .on_demand = request_.on_demand}};
+           .on_demand = request_.on_demand},
+          // EFA devices without RDMA read refuse memory that allows it.
+          plan_.service == Service::srd ? Flush::none : Flush::by_read};
 }
 
-/// EFA has no queue pairs that reach themselves: there it is left, and GpuMemory says so.
+/// Returns "", or why there is none: then the rest works all the same.
+std::string Core::make_flush() {
+  if (plan_.service == Service::srd) return "EFA has no queue pair that reaches itself";
+  try {
+    flush_.emplace(*context_, *domain_,
+                   mechanism::Connection{.port = placement_.port,
+                                         .gid_index = placement_.gid_index,
+                                         .global = placement_.global,
+                                         .mtu = placement_.mtu,
+                                         .remote_lid = lid_,
+                                         .remote_gid = gid_,
+                                         .path = plan_.path});
+  } catch (const Error& error) {  // iWARP has none, for one
+    return fmt::format("a queue pair to itself, for {} to read by: {}", placement_.device,
+                       error.what());
+  }
+  return "";
+}
+
 void Core::open_flush() {
   const auto waits = [](const RegisteredSlots& slots) {
     memory::GpuMemory* const gpu = slots.buffer().gpu();
     return gpu != nullptr && gpu->needs_nic_read() && !gpu->staged();
   };
-  if (plan_.service == Service::srd) return;
+  std::optional<std::string> obstacle;
   for (const RegisteredSlots* slots : {&sends_, &receives_, &window_}) {
     if (!waits(*slots)) continue;
-    if (!flush_) {
-      flush_.emplace(*context_, *domain_,
-                     mechanism::Connection{.port = placement_.port,
-                                           .gid_index = placement_.gid_index,
-                                           .global = placement_.global,
-                                           .mtu = placement_.mtu,
-                                           .remote_lid = lid_,
-                                           .remote_gid = gid_,
-                                           .path = plan_.path});
+    if (!obstacle) obstacle = make_flush();
+    if (!obstacle->empty()) {
+      slots->buffer().gpu()->no_flush(*obstacle);
+      continue;
     }
     slots->buffer().gpu()->flush_by(
         [this, slots] { flush_->read(slots->address(), slots->remote_key()); },

@@ -12,9 +12,10 @@ std::uint64_t stride_of(const SlotLayout& layout) {
 /// Memory whose writes are flushed by a read must allow one, be it only sent from: reads and
 /// atomics land in it.
 rdmabench::verbs::RegistrationRequest readable(rdmabench::verbs::RegistrationRequest how,
-                                               const memory::Buffer& memory) {
+                                               const memory::Buffer& memory, Flush flush) {
   using rdmabench::verbs::Access;
-  if (memory.gpu() != nullptr && memory.gpu()->needs_nic_read() && how.access == Access::local) {
+  if (flush == Flush::by_read && memory.gpu() != nullptr && memory.gpu()->needs_nic_read() &&
+      how.access == Access::local) {
     how.access = Access::read_window;
   }
   return how;
@@ -29,9 +30,9 @@ std::uint64_t bytes_of(const SlotLayout& layout) noexcept {
 
 RegisteredSlots::RegisteredSlots(ibv_pd& domain, const SlotLayout& layout,
                                  const memory::Request& where,
-                                 const rdmabench::verbs::RegistrationRequest& how)
+                                 const rdmabench::verbs::RegistrationRequest& how, Flush flush)
     : buffer_(where, bytes_of(layout)),
-      registration_(register_buffer(domain, buffer_, where, readable(how, buffer_))),
+      registration_(register_buffer(domain, buffer_, where, readable(how, buffer_, flush))),
       region_{.data = buffer_.data() + layout.header_room + layout.misalignment,
               .stride = stride_of(layout),
               .slots = layout.slots} {}

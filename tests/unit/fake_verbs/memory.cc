@@ -129,6 +129,10 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, uint64_t offset, size_t length, uint64
   if (fd < 0) return fail(EBADF);
   const bool same_page_offset = ((offset ^ iova) & kPageMask) == 0;
   if (!same_page_offset || (access & ~kDmaBufAccess) != 0) return fail(EINVAL);
+  const Device& device = device_of(domain->context);
+  if (device.efa && (static_cast<unsigned>(access) & ~efa_access(device)) != 0) {
+    return fail(EOPNOTSUPP);
+  }
   FakeRegion made{};
   made.addr = reinterpret_cast<void*>(offset);  // as libibverbs does: no address of the process
   made.length = length;

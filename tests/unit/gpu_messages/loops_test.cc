@@ -2,11 +2,13 @@
 // host, so a loop that touched one would die here.
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <map>
 #include <thread>
 
 #include "on_fake_gpu.h"
+#include "rdmabench/features.h"
 #include "rdmabench/transport/verbs/backend.h"
 #include "rdmabench/workload/table.h"
 
@@ -217,8 +219,53 @@ TEST_F(GpuLoops, AFlushThatFailsIsNoVerdictOnTheBytes) {
   Endpoint server(other, choice.server);
   fake_verbs::fail_message(IBV_WC_REM_ACCESS_ERR);
   const Error error = complaint([&] { workload::compare(workload::window_of(server), 200, 8); });
-  EXPECT_THAT(error.what(), testing::HasSubstr("the read that flushes GPU memory"));
+  EXPECT_THAT(error.what(),
+              testing::HasSubstr("the flush failed: the read that flushes GPU memory"));
 }
+
+TEST_F(GpuLoops, ADeviceThatCannotReachItselfFlushesNothingAndSaysWhy) {
+  have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
+  const EndpointRequest own = request_of({}, "cuda:0", true);
+  const Choice choice = choose(own, offer(own), offer(request_of({}, "host", false)));
+  fake_verbs::fail(fake_verbs::Call::create_qp, 2, EPROTONOSUPPORT);  // the first is for messages
+  const Endpoint client(own, choice.client);
+  EXPECT_TRUE(fake_verbs::struck());
+  for (const memory::Buffer* one :
+       {&client.send_memory(), &client.receive_memory(), &client.window_memory()}) {
+    EXPECT_THAT(one->gpu()->flush_text(),
+                testing::AllOf(testing::HasSubstr("none is done: "),
+                               testing::HasSubstr("a queue pair to itself"),
+                               testing::HasSubstr("EPROTONOSUPPORT")));
+  }
+}
+
+#if RDMABENCH_HAVE_EFA
+TEST_F(GpuLoops, OverSrdNothingFlushesAndNoRegionNeedsReadsForIt) {
+  constexpr std::uint32_t kNoRdma = 0b0010;
+  for (const char* dma_buf : {"1", "0"}) {
+    have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}, {"FAKE_CUDA_DMA_BUF", dma_buf}},
+         [](fake_verbs::Device& device) {
+           device = fake_verbs::efa();
+           device.takes_dma_buf = true;
+           device.efa_capabilities = kNoRdma;
+         });
+    EndpointRequest own = request_of({}, "cuda:0", true);
+    own.service = Service::srd;
+    EndpointRequest other = request_of({}, "cuda:1", false);
+    other.service = Service::srd;
+    const Choice choice = choose(own, offer(own), offer(other));
+    const ScalableEndpoint client(own, choice.client);
+    const memory::GpuMemory& gpu = *client.send_memory().gpu();
+    EXPECT_EQ(gpu.staged(), *dma_buf == '0');
+    EXPECT_THAT(
+        gpu.flush_text(),
+        gpu.staged()
+            ? testing::Matcher<std::string>(testing::HasSubstr("not needed"))
+            : testing::AllOf(testing::HasSubstr("none is done"),
+                             testing::HasSubstr("EFA has no queue pair that reaches itself")));
+  }
+}
+#endif
 
 TEST_F(GpuLoops, ASlotThatNoMessageWasForStaysClear) {
   const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);

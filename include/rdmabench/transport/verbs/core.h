@@ -126,6 +126,7 @@ class Core {
   void initialize_queue_pairs();
   void open_targets();
   void open_flush();
+  std::string make_flush();
 
   void remember(const Address& peer);
   void check_peer(const Address& peer) const;

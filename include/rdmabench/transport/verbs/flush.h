@@ -11,9 +11,10 @@
 
 namespace rdmabench::transport::verbs {
 
-/// An RC queue pair that is connected to itself and reads one byte: its answer comes over the same
-/// PCIe path as the writes before it, and may not pass them (PCI Express Base Specification,
-/// transaction ordering). NCCL flushes so too. Thread rule: one thread at a time.
+/// An RC queue pair that is connected to itself and reads one byte. The request of that read goes
+/// to the GPU over the same PCIe path as the posted writes before it and may not pass them (PCI
+/// Express Base Specification, transaction ordering), so that once it is answered they are there.
+/// NCCL flushes so too. Thread rule: one thread at a time.
 class FlushRead {
  public:
   /// `to_itself` names this side's own port, GID and LID. Throws Error(failed).
