@@ -90,6 +90,12 @@ void check(const Tool& tool, const Flags& flags) {
   if (!flags.gpu.empty() && !flags.gpu_address.empty()) {
     refuse("--use_cuda with --use_cuda_bus_id", "Give one of them.");
   }
+  const bool polls = tool.latency && tool.operation == transport::OperationCode::write;
+  if (gpu && polls && !flags.immediate) {
+    refuse(flags.gpu.empty() ? "--use_cuda_bus_id" : "--use_cuda",
+           "It sees arrival by polling the last byte, which is the GPU's here: give "
+           "--write_with_imm too, or take ib_send_lat or ib_read_lat.");
+  }
   if (gpu && (flags.huge_pages || !flags.file.empty())) {
     refuse("a GPU's memory with --use_hugepages or --mmap", "Give one of them.");
   }
@@ -153,6 +159,13 @@ CommandLine parse(const Tool& tool, const std::vector<std::string>& words) {
                 fmt::format("Try '{} --help'.", tool.name));
   }
   check(tool, flags);
+  const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
+  if (gpu && flags.host.empty() && flags.backend != "loop") {
+    flags.notes.push_back(fmt::format(
+        "{} has no effect at the server: the client decides whether it takes a GPU's memory, and "
+        "then it is that of the GPU nearest to the server's NIC",
+        flags.gpu.empty() ? "--use_cuda_bus_id" : "--use_cuda"));
+  }
   return line;
 }
 

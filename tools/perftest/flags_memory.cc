@@ -53,11 +53,13 @@ constexpr Flag kMemoryFlags[] = {
     {'\0', "disable_numa", "", kAll, Release::new_only, Take::mapped, "--numa none", "guest",
      [](Flags& f, const Given& /*g*/) { f.numa = "none"; }},
     {'\0', "use_cuda", "device", kAll, Release::both, Take::mapped,
-     "--memory cuda:N; the server takes its GPU nearest to the NIC", kFakeGpu,
-     [](Flags& f, const Given& g) { set_gpu(f, g, false); }},
+     "--memory cuda:N; the server takes its GPU nearest to the NIC; ib_write_lat with "
+     "--write_with_imm only",
+     kFakeGpu, [](Flags& f, const Given& g) { set_gpu(f, g, false); }},
     {'\0', "use_cuda_bus_id", "address", kAll, Release::both, Take::mapped,
-     "--memory cuda:0000:1b:00.0; the server takes its GPU nearest to the NIC", kFakeGpu,
-     [](Flags& f, const Given& g) { set_gpu(f, g, true); }},
+     "--memory cuda:0000:1b:00.0; the server takes its GPU nearest to the NIC; ib_write_lat with "
+     "--write_with_imm only",
+     kFakeGpu, [](Flags& f, const Given& g) { set_gpu(f, g, true); }},
     {'\0', "use_cuda_dmabuf", "", kAll, Release::new_only, Take::mapped,
      "--gpu-mapping default: a dma-buf or nothing, on both sides; without it the first way that "
      "works",

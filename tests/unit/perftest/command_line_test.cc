@@ -309,6 +309,26 @@ TEST(CommandLine, AGpuIsNamedByNumberOrByAddress) {
               HasSubstr("--use_data_direct without --use_cuda_dmabuf"));
 }
 
+TEST(CommandLine, AWriteThatIsPolledForLandsInNoGpu) {
+  for (const char* flag : {"--use_cuda=0", "--use_cuda_bus_id=0000:1b:00.0"}) {
+    EXPECT_THAT(refused("ib_write_lat", {flag, "h"}),
+                AllOf(HasSubstr("ib_write_lat"), HasSubstr("--use_cuda"),
+                      HasSubstr("--write_with_imm"), HasSubstr("ib_send_lat")));
+    EXPECT_EQ(parsed("ib_write_lat", {flag, "--write_with_imm", "h"}).host, "h");
+    for (const char* tool : {"ib_write_bw", "ib_send_lat", "ib_read_lat", "ib_atomic_lat"}) {
+      EXPECT_TRUE(parsed(tool, {flag, "h"}).notes.empty()) << tool;
+    }
+  }
+}
+
+TEST(CommandLine, AGpuOfTheServersOwnIsNotTakenAndThatIsSaid) {
+  for (const char* flag : {"--use_cuda=3", "--use_cuda_bus_id=0000:1b:00.0"}) {
+    EXPECT_THAT(parsed("ib_write_bw", {flag}).notes,
+                ElementsAre(AllOf(HasSubstr("--use_cuda"), HasSubstr("the client decides"),
+                                  HasSubstr("nearest to the server's NIC"))));
+  }
+}
+
 TEST(CommandLine, AFlagWithoutEffectIsNoted) {
   EXPECT_THAT(parsed("ib_write_bw", {"-z", "h"}).notes, ElementsAre(HasSubstr("-z has no effect")));
   EXPECT_TRUE(parsed("ib_write_bw", {"-F", "--perform_warm_up", "h"}).notes.empty());
