@@ -122,19 +122,6 @@ report::Resolved resolved(Session& session, const std::string& reason) {
   return facts;
 }
 
-/// Throws Error(failed) that lists what is not met on any link.
-void check_requirements(Session& session, const Config& config) {
-  std::string reasons;
-  for (std::size_t i = 0; i < session.links(); ++i) {
-    for (const Unmet& one : unmet(config.requirements, session.link(i).describe())) {
-      reasons += fmt::format("{}{}", reasons.empty() ? "" : " ", one.reason);
-    }
-  }
-  if (reasons.empty()) return;
-  throw Error(Fault::failed, fmt::format("--require is not met: {}", reasons),
-              "Leave the condition out to measure all the same.");
-}
-
 report::Clock clock_facts(const measure::TickRate& rate) {
   const measure::ClockSource source = measure::clock_choice().source;
   return {.source = source == measure::ClockSource::tsc ? "tsc" : "CLOCK_MONOTONIC_RAW",
@@ -190,7 +177,6 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   std::string obstacle;
   try {
     agreement = negotiate(session, config);
-    check_requirements(session, config);
     obstacle = verify_gpu_memory(session, config, agreement, report.notes);
     report.environment.server = std::move(agreement.server_environment);
   } catch (const std::exception& error) {

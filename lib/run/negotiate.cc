@@ -198,6 +198,19 @@ void check_config(const Config& config) {
   }
 }
 
+/// Throws Error(failed) that lists what is not met on any link.
+void check_requirements(Session& session, const Config& config) {
+  std::string reasons;
+  for (std::size_t i = 0; i < session.links(); ++i) {
+    for (const Unmet& one : unmet(config.requirements, session.link(i).describe())) {
+      reasons += fmt::format("{}{}", reasons.empty() ? "" : " ", one.reason);
+    }
+  }
+  if (reasons.empty()) return;
+  throw Error(Fault::failed, fmt::format("--require is not met: {}", reasons),
+              "Leave the condition out to measure all the same.");
+}
+
 }  // namespace
 
 SessionSpec make_spec(const Config& config) {
@@ -251,6 +264,7 @@ Agreement negotiate(Session& session, const Config& config,
   session.send(MessageType::address, to_text(Introduction{session.addresses(), {}}));
   session.connect(server.addresses);
   session.receive(MessageType::ready, "readiness");
+  check_requirements(session, config);
   return {.reason = match.choices[0].reason, .server_environment = server.environment};
 }
 

@@ -19,9 +19,9 @@ struct Agreement {
 SessionSpec make_spec(const Config& config);
 
 /// Agrees with the server on a back end and a path, opens the link and connects it.
-/// Throws Error; with Fault::unavailable when no back end reaches the peer, saying why each one
-/// does not.
-/// `failed` are ways of registering a GPU's memory that this side is not to take again.
+/// Throws Error, also where a link does not meet config.requirements; with Fault::unavailable when
+/// no back end reaches the peer, saying why each one does not. `failed` are ways of registering a
+/// GPU's memory that this side is not to take again.
 Agreement negotiate(Session& session, const Config& config,
                     const std::vector<memory::FailedWay>& failed = {});
 

@@ -58,22 +58,40 @@ struct Obeyed {
   std::string failed;  ///< before anything was timed: what of the transfer to be verified
 };
 
+/// What all attempts of a session have in common.
+struct Host {
+  const ServerConfig& config;
+  const control::Listener& listener;
+  Gate& gate;
+  std::atomic<std::uint64_t>& memory;
+  std::optional<MemoryShare>& share;  ///< of this session: it outlives all links
+};
+
+/// The clients of an incast, when each of them can begin.
+void wait_for_others(const Session& session, const Host& host) {
+  const SessionSpec& spec = session.spec();
+  if (spec.clients == 1) return;
+  // A little less than the client waits for, so that it hears who was missing.
+  host.gate.pass(spec.clients, Deadline::after(spec.timeout * 9 / 10));
+}
+
 /// One epoch. Returns its messages.
-std::uint64_t serve_epoch(Session& session, const EpochOrder& order) {
+std::uint64_t serve_epoch(Session& session, const EpochOrder& order, const Host& host) {
   session.stage(workload::Side::target, order);
   session.send(MessageType::ready);
   const EpochOutcome outcome = session.run(workload::Side::target, order, {});
   if (session.spec().target_idle) session.receive(MessageType::result, "end of the operations");
+  if (order.verify) wait_for_others(session, host);
   session.send(MessageType::result, to_text(outcome.target));
   return order.iterations * session.links();
 }
 
 /// Runs epochs for as long as the client orders them.
-Obeyed obey(Session& session, health::RunWatch* watch, const control::Listener& listener) {
+Obeyed obey(Session& session, health::RunWatch* watch, const Host& host) {
   Obeyed done;
   bool timed = !may_start_over(session.spec());
   for (;;) {
-    if (listener.stopped()) throw Error(Fault::failed, "the server is shutting down");
+    if (host.listener.stopped()) throw Error(Fault::failed, "the server is shutting down");
     const control::Message message = session.receive("order of the client");
     if (message.type == MessageType::bye) {
       Farewell farewell;
@@ -95,29 +113,27 @@ Obeyed obey(Session& session, health::RunWatch* watch, const control::Listener& 
     const EpochOrder order = parse_epoch_order(message.payload, session.spec());
     timed = timed || !order.verify;
     try {
-      done.messages += serve_epoch(session, order);
+      done.messages += serve_epoch(session, order, host);
     } catch (const Error& error) {
-      if (timed) throw;
+      if (timed || !may_be_the_memory(session, error)) throw;
       done.failed = error.what();
       return done;
     }
   }
 }
 
-/// What the client asks for instead of what failed. Throws Error(failed) with `why` where it asks
-/// for nothing, or has done so often enough.
+/// What the client asks for after what failed. Throws Error(failed) with `why` where it asks for
+/// nothing, or has done so often enough.
 Request ask_again(Session& session, const std::string& why, std::vector<memory::FailedWay>& failed,
                   int tried) {
+  if (tried == kMostVerifications) throw Error(Fault::failed, why);
   try {
-    if (tried < kMostVerifications) {
-      add_failed(session, why, failed);
-      session.start_over(why);
-      return parse_request(session.receive(MessageType::request, "request"));
-    }
-  } catch (const std::exception&) {
-    // It had its say already.
+    if (tried % kTriesOfAWay == 0) add_failed(session, why, failed);
+    session.start_over(why);
+    return parse_request(session.receive(MessageType::request, "request"));
+  } catch (const std::exception& error) {
+    throw Error(Fault::failed, fmt::format("{}; and it did not start over: {}", why, error.what()));
   }
-  throw Error(Fault::failed, why);
 }
 
 /// An offer of ours for each back end that the client can use.
@@ -142,14 +158,6 @@ void add_staging_cost(Session& session, report::Facts& facts) {
   facts.push_back({"staging_to_device_ns", times.to_device_ns});
   facts.push_back({"staging_from_device_ns", times.from_device_ns});
 }
-
-/// What all attempts of a session have in common.
-struct Host {
-  const ServerConfig& config;
-  const control::Listener& listener;
-  Gate& gate;
-  std::atomic<std::uint64_t>& memory;
-};
 
 void check_timeout(const Request& request, const ServerConfig& config) {
   if (request.spec.timeout <= config.max_timeout) return;
@@ -183,7 +191,7 @@ void open_links(Session& session, const Request& request,
 
 /// Opens the links and obeys, until the client has enough or starts over.
 Obeyed serve_request(Session& session, const Request& request, const Host& host,
-                     const std::vector<memory::FailedWay>& failed, bool first) {
+                     const std::vector<memory::FailedWay>& failed) {
   check_timeout(request, host.config);
   session.agree(request.spec);
   session.set_cpus(host.config.cpus);
@@ -193,21 +201,18 @@ Obeyed serve_request(Session& session, const Request& request, const Host& host,
   wanted.failed_ways = failed;
   wanted.local_ip = session.channel().local_ip();
   wanted.peer_ip = session.channel().peer_ip();
-  const MemoryShare share(host.memory, memory_of(wanted) * request.spec.links,
-                          host.config.max_memory);
+  host.share.reset();  // the links that it was for are closed
+  host.share.emplace(host.memory, memory_of(wanted) * request.spec.links, host.config.max_memory);
   open_links(session, request, wanted);
   std::optional<health::RunWatch> watch;
   if (request.spec.watch) {
     watch.emplace(session.devices());
     watch->begin();
   }
-  if (first && request.spec.clients > 1) {
-    // A little less than the client waits for, so that it hears who was missing.
-    host.gate.pass(request.spec.clients, Deadline::after(request.spec.timeout * 9 / 10));
-  }
+  if (!request.spec.gpu) wait_for_others(session, host);  // else with the transfer to be verified
   session.send(MessageType::ready);
   session.set_timeout(request.spec.timeout);
-  return obey(session, watch ? &*watch : nullptr, host.listener);
+  return obey(session, watch ? &*watch : nullptr, host);
 }
 
 /// A whole session. Returns its line for the log.
@@ -215,7 +220,7 @@ std::string converse(Session& session, const Host& host) {
   Request request = parse_request(session.receive(MessageType::request, "request"));
   std::vector<memory::FailedWay> failed;
   for (int tried = 1;; ++tried) {
-    const Obeyed done = serve_request(session, request, host, failed, tried == 1);
+    const Obeyed done = serve_request(session, request, host, failed);
     if (done.failed.empty()) {
       return fmt::format("{}: {} messages", describe(request.spec, session.link().describe()),
                          done.messages);
@@ -278,10 +283,11 @@ void Server::serve(control::Channel channel) {
   const std::string peer = channel.peer();
   std::string line;
   {
+    std::optional<MemoryShare> share;  // before the session, whose links it is for
     Session session(std::move(channel), config_.timeout);
     try {
       if (!config_.cpus.empty()) pin_this_thread(config_.cpus.front());
-      line = converse(session, {config_, listener_, *gate_, memory_});
+      line = converse(session, {config_, listener_, *gate_, memory_, share});
     } catch (const std::exception& error) {
       line = control::printable(error.what());  // it may quote what the client sent
       session.channel().abort(line);

@@ -241,7 +241,8 @@ EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure:
   }
   const std::string text =
       epoch_text(results[first], planned, timeout_, channel_.peer(), links_[first]->failure());
-  throw Error(Fault::failed, channel_.interrupted() ? text + ": " + reason_of_peer() : text);
+  const Outcome outcome = results[first].outcome;
+  throw EpochError(outcome, channel_.interrupted() ? text + ": " + reason_of_peer() : text);
 }
 
 std::string Session::reason_of_peer() {

@@ -30,10 +30,37 @@ bool can_step_down(const Session& session, const report::Facts& server) {
   });
 }
 
+std::string remedy_for(const SessionSpec& spec, const std::string& routes) {
+  if (spec.clients == 1) {
+    return "Try another --gpu-mapping (default, pcie, data-direct), and --memory host to see "
+           "whether the path itself works.";
+  }
+  const bool by_default = routes.find("mapping default") != std::string::npos;
+  return fmt::format(
+      "The clients of an incast start together, so none takes another way by itself: give all of "
+      "them --gpu-mapping {}, or --memory host to see whether the path itself works.",
+      by_default ? "pcie" : "default");
+}
+
 }  // namespace
 
 bool may_start_over(const SessionSpec& spec) {
-  return spec.gpu && spec.gpu_mapping == name(memory::GpuMapping::automatic);
+  return spec.gpu && spec.clients == 1 && spec.gpu_mapping == name(memory::GpuMapping::automatic);
+}
+
+bool may_be_the_memory(const Session& session, const Error& error) {
+  if (error.fault() != Fault::failed) return false;
+  if (session.peer_gave_up()) return true;  // it judges the same way
+  const auto* const epoch = dynamic_cast<const EpochError*>(&error);
+  if (epoch == nullptr) return false;
+  switch (epoch->outcome()) {
+    case workload::Outcome::stalled:
+    case workload::Outcome::completion_failed:
+    case workload::Outcome::memory_failed:
+      return true;
+    default:
+      return workload::is_about_data(epoch->outcome());
+  }
 }
 
 void add_failed(const Session& session, std::string_view why,
@@ -50,24 +77,27 @@ std::string verify_gpu_memory(Session& session, const Config& config, Agreement&
   std::vector<memory::FailedWay> failed;
   for (int tried = 1;; ++tried) {
     std::string why;
+    bool curable = false;
     try {
       Measurement(session, config, nullptr).verify();
       return "";
     } catch (const Error& error) {
+      if (error.fault() == Fault::usage) throw;
       why = error.what();
+      curable = may_be_the_memory(session, error);
     }
-    const std::string what =
-        fmt::format("the transfer that is verified before any is timed failed, with {}: {}",
-                    routes_text(session, agreement.server_environment), why);
+    const std::string routes = routes_text(session, agreement.server_environment);
+    const std::string what = fmt::format(
+        "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
+    if (!curable) return what;
     if (!may_start_over(session.spec()) || tried == kMostVerifications || last.passed() ||
         !can_step_down(session, agreement.server_environment)) {
-      return Error(Fault::failed, what,
-                   "Try another --gpu-mapping (default, pcie, data-direct), and --memory host to "
-                   "see whether the path itself works.")
-          .what();
+      return Error(Fault::failed, what, remedy_for(session.spec(), routes)).what();
     }
-    notes.push_back(fmt::format("GPU memory: {}. The next way was taken.", what));
-    add_failed(session, why, failed);
+    const bool again = tried % kTriesOfAWay != 0;
+    notes.push_back(fmt::format("GPU memory: {}. {}", what,
+                                again ? "It was tried once more." : "The next way was taken."));
+    if (!again) add_failed(session, why, failed);
     try {
       session.start_over(why);
       agreement = negotiate(session, config, failed);

@@ -11,21 +11,30 @@
 
 namespace rdmabench::run {
 
-/// Transfers of a session that are tried at most: as many as there are ways to register.
-inline constexpr int kMostVerifications = 5;
+/// A way is left when it failed that often: once may have been chance. Both sides count.
+inline constexpr int kTriesOfAWay = 2;
 
-/// Whether a session of this kind may start over before anything is timed.
+/// Transfers of a session that are tried at most: that often by each of the five ways to register.
+inline constexpr int kMostVerifications = 5 * kTriesOfAWay;
+
+/// Whether a session of this kind may start over before anything is timed. An incast may not: its
+/// clients start together.
 bool may_start_over(const SessionSpec& spec);
+
+/// Whether what ended the verified transfer may lie in how the memory is registered: what arrived
+/// was wrong or could not be looked at, it did not complete, or it is the peer that says so.
+bool may_be_the_memory(const Session& session, const Error& error);
 
 /// The ways that the links have taken now, with why none of them is to be taken again.
 void add_failed(const Session& session, std::string_view why,
                 std::vector<memory::FailedWay>& failed);
 
-/// The client's part. Where the mapping is `auto`, the ways of both sides that failed are left out
-/// and the links opened anew, for as long as there are others, kMostVerifications times and three
-/// times the session's timeout at most; `agreement` is then the last one and `notes` has a line for
-/// each way that failed. Returns "", or why nothing is to be timed. Throws Error where the two
-/// sides cannot come together again.
+/// The client's part. Where the mapping is `auto`, the links are opened anew, once by the same ways
+/// and then without those of both sides that failed, for as long as there are others,
+/// kMostVerifications times and three times the session's timeout at most; `agreement` is then the
+/// last one and `notes` has a line for each transfer that failed. Returns "", or why nothing is to
+/// be timed. Throws Error where the two sides cannot come together again, and what is
+/// Fault::usage.
 std::string verify_gpu_memory(Session& session, const Config& config, Agreement& agreement,
                               std::vector<std::string>& notes);
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/link.h"
 #include "rdmabench/run/protocol.h"
@@ -21,6 +22,18 @@ struct EpochOutcome {
   measure::Ticks end = 0;     ///< ... and of the one that ended last
   std::uint64_t max_lag = 0;  ///< open loop: ticks by which the latest post missed its time
   EpochReport target;         ///< what the target saw
+};
+
+/// An epoch that began and did not end well. Its fault is `failed`.
+class EpochError : public Error {
+ public:
+  EpochError(workload::Outcome outcome, const std::string& text)
+      : Error(Fault::failed, text), outcome_(outcome) {}
+
+  workload::Outcome outcome() const noexcept { return outcome_; }
+
+ private:
+  workload::Outcome outcome_;
 };
 
 /// What the two sides have in common. Thread rule: one thread; it starts others for the links.
@@ -47,6 +60,9 @@ class Session {
   /// peer so, waits until it has said the same, and closes all links. The client's next message is
   /// then a request. Throws Error(failed) where the peer does not follow.
   void start_over(std::string_view reason);
+
+  /// Whether the peer said that it leaves what was agreed on, be it to start over.
+  bool peer_gave_up() const noexcept { return peer_gave_up_; }
 
   /// Opens one more link. Its Error says on which side it was.
   void open(const Backend& backend, const transport::EndpointRequest& request,
@@ -80,7 +96,7 @@ class Session {
   void stage(workload::Side side, const EpochOrder& order);
 
   /// Runs what was staged, every link in a thread of its own. The initiator gives room for the
-  /// intervals of all links, one after the other. Throws Error(failed) for any outcome but ok; when
+  /// intervals of all links, one after the other. Throws EpochError for any outcome but ok; when
   /// the peer said why, in its words.
   EpochOutcome run(workload::Side side, const EpochOrder& order,
                    std::span<measure::Ticks> intervals);

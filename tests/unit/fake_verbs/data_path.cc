@@ -341,7 +341,7 @@ void progress(FakeQueuePair& queue_pair) {
     ibv_wc_status status = state().message_fault;
     const bool ordered = status != IBV_WC_SUCCESS;
     if (attempt(send, queue_pair, status)) return;
-    if (ordered) state().message_fault = IBV_WC_SUCCESS;
+    if (ordered && --state().message_faults <= 0) state().message_fault = IBV_WC_SUCCESS;
     // What the other side thinks of it never comes back.
     if (is_unreliable(queue_pair) && !ordered && !is_local(status)) status = IBV_WC_SUCCESS;
     complete_send(queue_pair, send.request, status);

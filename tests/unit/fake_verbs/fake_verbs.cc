@@ -96,11 +96,12 @@ int calls(Call call) {
   return now.calls[call];
 }
 
-void fail_message(ibv_wc_status status, std::uint32_t vendor_error) {
+void fail_message(ibv_wc_status status, std::uint32_t vendor_error, int times) {
   State& now = state();
   const std::lock_guard lock(now.mutex);
   now.message_fault = status;
   now.message_vendor_error = vendor_error;
+  now.message_faults = times;
 }
 
 void lose_message() {

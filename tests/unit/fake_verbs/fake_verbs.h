@@ -125,8 +125,8 @@ bool struck();
 /// How often `call` was made since reset().
 int calls(Call call);
 
-/// The next message to be carried out completes with `status` instead.
-void fail_message(ibv_wc_status status, std::uint32_t vendor_error = 0);
+/// The next `times` messages to be carried out complete with `status` instead.
+void fail_message(ibv_wc_status status, std::uint32_t vendor_error = 0, int times = 1);
 /// Moves a queue pair to the error state, as a lost link does: all that is posted is flushed.
 void break_queue_pair(std::uint32_t number);
 

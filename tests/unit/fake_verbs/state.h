@@ -145,6 +145,7 @@ struct State {
   int fail_code = 0;
   bool has_struck = false;
   ibv_wc_status message_fault = IBV_WC_SUCCESS;
+  int message_faults = 0;  ///< messages left that it is for
   std::uint32_t message_vendor_error = 0;
   bool lose_next = false;
   bool lose_gpu_bytes = false;

@@ -2,15 +2,19 @@
 // down to the next way of registering it, on both sides.
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "on_fake_gpu.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
+#include "rdmabench/run/session.h"
 
 namespace rdmabench::run {
 namespace {
 
+using control::MessageType;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -40,27 +44,96 @@ std::string fact(const report::Facts& facts, std::string_view name) {
   return "no such fact";
 }
 
+/// What the two sides agree on for such a configuration.
+SessionSpec spec_of(const Config& config) {
+  SessionSpec spec(config);
+  spec.shape = config.shape;
+  spec.operation = config.operation;
+  spec.max_size = config.sizes[0];
+  spec.depth = config.depth;
+  spec.peer_memory = "cuda:auto";
+  spec.gpu = true;
+  spec.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(config.timeout);
+  return spec;
+}
+
 class GpuSession : public OnFakeGpu {
  protected:
+  static ServerConfig server_config() {
+    return {.address = "127.0.0.1",
+            .port = 0,
+            .sessions = 1,
+            .device = "rxe0",
+            .gid_index = 1,
+            .timeout = std::chrono::seconds(2)};
+  }
+
+  /// A server in a thread, until its sessions are over or it is destroyed.
+  class Running {
+   public:
+    Running(const ServerConfig& config, GpuSession& test)
+        : server_(config, [&test](const std::string& line) { test.hear(line); }),
+          thread_([this] { server_.run(); }) {}
+    ~Running() {
+      server_.stop();
+      thread_.join();
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    report::Report measure(const Config& config) const {
+      try {
+        return run(config, "127.0.0.1", server_.port(), nullptr, nullptr);
+      } catch (const Error& thrown) {
+        report::Report report;
+        report.error = thrown.what();
+        return report;
+      }
+    }
+    control::Channel dial() const {
+      return control::Channel::connect("127.0.0.1", server_.port(),
+                                       Deadline::after(std::chrono::seconds(5)));
+    }
+
+   private:
+    Server server_;
+    std::thread thread_;
+  };
+
   /// One session of a server that serves no other, as `ib_write_bw` without a host does.
   report::Report measure(const Config& config) {
-    Server server({.address = "127.0.0.1",
-                   .port = 0,
-                   .sessions = 1,
-                   .device = "rxe0",
-                   .gid_index = 1,
-                   .timeout = config.timeout},
-                  [this](std::string_view line) { said_ += line; });
-    std::thread serving([&] { server.run(); });
-    report::Report report;
-    try {
-      report = run(config, "127.0.0.1", server.port(), nullptr, nullptr);
-    } catch (const Error& thrown) {
-      report.error = thrown.what();
-      server.stop();  // it may not have heard of us
-    }
-    serving.join();
+    lines_ = 0;
+    const Running server(server_config(), *this);
+    report::Report report = server.measure(config);
+    if (!report.error) wait_for_lines(1);  // else it may not have heard of us
     return report;
+  }
+
+  /// Clients of one server at the same time.
+  std::vector<report::Report> measure_all(const std::vector<Config>& configs) {
+    ServerConfig config = server_config();
+    config.sessions = configs.size();
+    const Running server(config, *this);
+    std::vector<report::Report> reports(configs.size());
+    std::vector<std::thread> clients;
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+      clients.emplace_back([&, i] { reports[i] = server.measure(configs[i]); });
+    }
+    for (std::thread& client : clients) client.join();
+    return reports;
+  }
+
+  void hear(const std::string& line) {
+    const std::lock_guard lock(mutex_);
+    said_ += line;
+    ++lines_;
+    heard_.notify_all();
+  }
+
+  /// Until the server has told of so many sessions: what they had is gone by then.
+  void wait_for_lines(int lines) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(heard_.wait_for(lock, std::chrono::seconds(20), [&] { return lines_ >= lines; }));
   }
 
   static const std::vector<report::BandwidthResult>& rows(const report::Report& report) {
@@ -73,6 +146,9 @@ class GpuSession : public OnFakeGpu {
     return all;
   }
 
+  std::mutex mutex_;
+  std::condition_variable heard_;
+  int lines_ = 0;
   std::string said_;  ///< by the server
 };
 
@@ -111,13 +187,123 @@ TEST_F(GpuSession, AMappingThatMovesWrongBytesIsLeftForTheNextOnBothSides) {
   EXPECT_THAT(said_, HasSubstr("messages"));
 }
 
-TEST_F(GpuSession, ATransferThatDoesNotCompleteIsSuchAFailureToo) {
-  fake_verbs::fail_message(IBV_WC_REM_ACCESS_ERR);
+TEST_F(GpuSession, ATransferThatDoesNotCompleteTwiceIsSuchAFailureToo) {
+  fake_verbs::fail_message(IBV_WC_REM_ACCESS_ERR, 0, /*times=*/2);
   const report::Report report = measure(config_of());
   EXPECT_EQ(report.error.value_or(""), "");
   EXPECT_EQ(rows(report).size(), 1U);
   EXPECT_EQ(fact(report.resolved.details, "memory_route"), "dma-buf, mapping pcie");
+  EXPECT_EQ(fact(report.environment.server, "memory_route"), "dma-buf, mapping pcie");
   EXPECT_THAT(notes(report), HasSubstr("IBV_WC_REM_ACCESS_ERR"));
+}
+
+TEST_F(GpuSession, AWayThatFailedByChanceIsKept) {
+  fake_verbs::fail_message(IBV_WC_RETRY_EXC_ERR);
+  const report::Report report = measure(config_of());
+  EXPECT_EQ(report.error.value_or(""), "");
+  EXPECT_EQ(rows(report).size(), 1U);
+  for (const report::Facts* side : {&report.resolved.details, &report.environment.server}) {
+    EXPECT_EQ(fact(*side, "memory_route"), "dma-buf, mapping default");
+  }
+  EXPECT_THAT(notes(report),
+              AllOf(HasSubstr("IBV_WC_RETRY_EXC_ERR"), HasSubstr("It was tried once more")));
+  EXPECT_EQ(notes(report).find("The next way"), std::string::npos) << notes(report);
+}
+
+TEST_F(GpuSession, WhatIsNotOfTheMemoryStepsNowhere) {
+  have({{"FAKE_CUDA_FAIL", "cuLaunchKernel:1:700"}});  // the first is that which fills
+  const report::Report report = measure(config_of());
+  EXPECT_THAT(report.error.value_or(""),
+              AllOf(HasSubstr("verified before any is timed failed"), HasSubstr("cuLaunchKernel")));
+  EXPECT_THAT(rows(report), IsEmpty());
+  EXPECT_EQ(notes(report).find("tried once more"), std::string::npos) << notes(report);
+}
+
+TEST_F(GpuSession, TheClientsOfAnIncastStartTogetherOrNotAtAll) {
+  fake_verbs::lose_bytes_of_mapping("default");
+  Config on_gpu = config_of();
+  on_gpu.clients = 2;
+  Config on_host = on_gpu;
+  on_host.memory = "host";
+  const auto both = [&] { return measure_all({on_gpu, on_host}); };
+  std::vector<report::Report> reports = both();
+  EXPECT_THAT(reports[0].error.value_or(""),
+              AllOf(HasSubstr("verified before any is timed failed"), HasSubstr("incast"),
+                    HasSubstr("--gpu-mapping pcie")));
+  EXPECT_THAT(reports[1].error.value_or(""), HasSubstr("1 of 2 clients of the incast"));
+  on_gpu.gpu_mapping = "pcie";
+  reports = both();
+  for (const report::Report& report : reports) {
+    EXPECT_EQ(report.error.value_or(""), "");
+    EXPECT_EQ(rows(report).size(), 1U);
+  }
+}
+
+TEST_F(GpuSession, AServerOutlivesAClientThatFailsAndHasItsMemoryBack) {
+  Config config = config_of();
+  config.gpu_mapping = "default";
+  ServerConfig serving = server_config();
+  serving.sessions = 0;
+  serving.max_memory = memory_of(endpoint_request(spec_of(config), false)) * 3 / 2;
+  const Running server(serving, *this);
+  const auto expect_nothing_left = [&](int sessions) {
+    wait_for_lines(sessions);
+    EXPECT_EQ(fake_verbs::live(), 0);
+    EXPECT_EQ(fake_cuda_alive("allocation") + fake_cuda_alive("vmm") + fake_cuda_alive("host"), 0);
+  };
+  fake_verbs::lose_gpu_bytes(true);
+  EXPECT_THAT(server.measure(config).error.value_or(""), HasSubstr("verified before any is timed"));
+  fake_verbs::lose_gpu_bytes(false);
+  expect_nothing_left(1);
+  EXPECT_EQ(server.measure(config).error.value_or(""), "");
+  expect_nothing_left(2);
+  config.sizes = {2 * config.sizes[0]};
+  EXPECT_THAT(server.measure(config).error.value_or(""), HasSubstr("the server's limit of"))
+      << "one session at a time is all that it has memory for";
+}
+
+// A client that hears that the server wants to start over, and says nothing for a while.
+TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
+  fake_verbs::lose_bytes_of_mapping("default");
+  const SessionSpec spec = spec_of(config_of());
+  ServerConfig config = server_config();
+  config.sessions = 0;
+  config.max_memory = memory_of(endpoint_request(spec, false)) * 3 / 2;
+  const Running server(config, *this);
+  {
+    Session session(server.dial(), spec.timeout);
+    session.agree(spec);
+    transport::EndpointRequest request = endpoint_request(spec, true);
+    request.device = "rxe0";
+    request.gid_index = 1;
+    request.memory = "cuda:0";
+    const Backend& verbs = find_backend("verbs");
+    const Offer own = make_offer(verbs, request);
+    session.send(MessageType::request, to_text(Request{spec, {{own}}}));
+    const std::vector<Offer> offers = parse_offers(session.receive(MessageType::offer, "offer"));
+    const transport::Choice choice = verbs.choose(request, own.text, offers.at(0).text);
+    session.send(MessageType::choice, to_text(Selection{"verbs", {choice.server}}));
+    const Introduction peer = parse_introduction(session.receive(MessageType::address, "address"));
+    session.open(verbs, request, choice.client);
+    session.send(MessageType::address, to_text(Introduction{session.addresses(), {}}));
+    session.connect(peer.addresses);
+    session.receive(MessageType::ready, "readiness");
+    const EpochOrder order{.size = spec.max_size, .iterations = 8, .verify = true};
+    std::vector<measure::Ticks> intervals(order.iterations);
+    session.stage(workload::Side::initiator, order);
+    session.send(MessageType::epoch, to_text(order));
+    session.receive(MessageType::ready, "readiness");
+    session.run(workload::Side::initiator, order, intervals);
+    EXPECT_THAT(complaint([&] { session.receive(MessageType::result, "result"); }).what(),
+                HasSubstr("wrong messages"));
+    EXPECT_TRUE(session.peer_gave_up());
+    EXPECT_THAT(server.measure(config_of()).error.value_or(""), HasSubstr("the server's limit of"));
+    session.channel().abort("enough");
+  }
+  wait_for_lines(2);
+  EXPECT_EQ(fake_verbs::live(), 0);
+  fake_verbs::lose_bytes_of_mapping("");
+  EXPECT_EQ(server.measure(config_of()).error.value_or(""), "");
 }
 
 TEST_F(GpuSession, ASideWhoseMemoryIsTheHostsStepsNowhere) {
@@ -177,7 +363,7 @@ TEST_F(GpuSession, LatencyAndSeveralLinksStepDownToo) {
   EXPECT_EQ(fact(report.environment.server, "memory_route"), "dma-buf, mapping pcie");
 }
 
-TEST_F(GpuSession, TheFlushIsNamedOnBothSidesAndIsOutsideOfWhatIsTimed) {
+TEST_F(GpuSession, TheFlushIsNamedOnBothSides) {
   have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
   fake_verbs::hold_gpu_writes(true);
   Config config = config_of();
@@ -191,6 +377,20 @@ TEST_F(GpuSession, TheFlushIsNamedOnBothSidesAndIsOutsideOfWhatIsTimed) {
     EXPECT_EQ(fact(*side, "memory_route"), "dma-buf, mapping default") << "at the first attempt";
   }
   EXPECT_GT(fake_verbs::gpu_reads(), 0);
+}
+
+TEST_F(GpuSession, TheFlushIsNoPartOfWhatIsTimed) {
+  const auto reads_of = [this](std::uint64_t iterations) {
+    have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
+    Config config = config_of();
+    config.operation = transport::OperationCode::write;
+    config.stop = measure::StopRule::iterations(iterations);
+    EXPECT_EQ(measure(config).error.value_or(""), "");
+    return fake_verbs::gpu_reads();
+  };
+  const int few = reads_of(10);
+  EXPECT_GT(few, 0) << "the transfer that is verified";
+  EXPECT_EQ(reads_of(1000), few) << "and nothing else";
 }
 
 }  // namespace
