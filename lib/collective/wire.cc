@@ -19,6 +19,8 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 constexpr double kGiga = 1e9;
+constexpr const char* kStaged =
+    ", staged: the wire moved pinned host memory and not the GPU's; the copies are not in it";
 
 /// A server for the neighbour, for as long as it lives.
 class Served {
@@ -64,6 +66,24 @@ run::Config config_of(const WireOptions& options, const std::string& memory,
   return config;
 }
 
+constexpr std::size_t kMostReason = 1000;
+
+/// By which ways the two sides' GPU memory went, in words; "" where both are the host's.
+std::string memory_routes(const report::Report& report) {
+  for (const report::Fact& fact : report.resolved.details) {
+    const auto* const text = std::get_if<std::string>(&fact.value);
+    if (fact.name == "memory_routes" && text != nullptr) return text->substr(0, kMostReason);
+  }
+  return "";
+}
+
+bool is_staged(const report::Facts& facts) {
+  return std::any_of(facts.begin(), facts.end(), [](const report::Fact& fact) {
+    const auto* const route = std::get_if<std::string>(&fact.value);
+    return fact.name == "memory_route" && route != nullptr && *route == "staged";
+  });
+}
+
 std::string route_of(const report::Report& report, const std::string& memory,
                      const std::string& peer_memory) {
   const report::Resolved& used = report.resolved;
@@ -72,7 +92,9 @@ std::string route_of(const report::Report& report, const std::string& memory,
     if (!word.empty()) text += ' ' + word;
   }
   text += ", memory " + memory;
-  return memory == peer_memory ? text : text + " to " + peer_memory;
+  if (memory != peer_memory) text += " to " + peer_memory;
+  const std::string routes = memory_routes(report);
+  return routes.empty() ? text : fmt::format("{} ({})", text, routes);
 }
 
 /// What a rank tells its neighbour.
@@ -97,6 +119,7 @@ WirePair measure_pair(const WireOptions& options, std::uint32_t from, std::uint3
     const report::Report report =
         run::run(config_of(options, memory, peer_memory), place.host, place.port);
     pair.route = route_of(report, memory, peer_memory);
+    pair.staged = is_staged(report.resolved.details) || is_staged(report.environment.server);
     pair.error = report.error.value_or("");
     const auto* const results = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
     if (results != nullptr && !results->empty()) pair.bits_per_s = results->front().bits_per_s;
@@ -111,7 +134,8 @@ std::string to_text(const WirePair& pair) {
   return nlohmann::json{{"to", pair.to},
                         {"bits_per_s", pair.bits_per_s},
                         {"route", pair.route},
-                        {"error", pair.error}}
+                        {"error", pair.error},
+                        {"staged", pair.staged}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -123,7 +147,8 @@ WirePair parse_pair(const std::string& text, std::uint32_t from, std::uint32_t r
           .to = control::get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
           .bits_per_s = control::get_double(body, "bits_per_s", 0, kMostBits),
           .route = control::get_string(body, "route", kMostText),
-          .error = control::get_string(body, "error", kMostText)};
+          .error = control::get_string(body, "error", kMostText),
+          .staged = control::get_bool(body, "staged")};
 }
 
 Place parse_place(const std::string& text) {
@@ -146,6 +171,10 @@ std::optional<double> slowest(const std::vector<WirePair>& pairs) {
     if (!found || pair.bits_per_s < *found) found = pair.bits_per_s;
   }
   return found;
+}
+
+bool any_staged(const std::vector<WirePair>& pairs) {
+  return std::any_of(pairs.begin(), pairs.end(), [](const WirePair& pair) { return pair.staged; });
 }
 
 std::string pair_text(const WirePair& pair) {
@@ -171,11 +200,15 @@ std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(st
 WirePair measure_in(const std::string& memory, const std::string& peer_memory, bool host_instead,
                     const std::function<WirePair(const std::string& memory,
                                                  const std::string& peer_memory)>& measure) {
-  constexpr std::size_t kMostReason = 1000;
   WirePair pair = measure(memory, peer_memory);
   const bool is_host = memory == "host" && peer_memory == "host";
-  if (pair.error.empty() || !host_instead || is_host) return pair;
-  const std::string reason = pair.error.substr(0, kMostReason);
+  if (is_host || (pair.error.empty() && !pair.staged)) return pair;
+  if (!host_instead) {
+    if (pair.staged) pair.route += kStaged;
+    return pair;
+  }
+  const std::string reason =
+      pair.error.empty() ? "it is staged: " + pair.route : pair.error.substr(0, kMostReason);
   pair = measure("host", "host");
   pair.route += fmt::format(", for with {} to {}: {}", memory, peer_memory, reason);
   return pair;
@@ -236,6 +269,7 @@ void join(Run& run, const std::vector<WirePair>& pairs) {
     if (!row.bus_bytes_per_s) continue;
     row.facts.push_back({"wire_bits_per_s", *wire});
     row.facts.push_back({"wire_share", *row.bus_bytes_per_s * kBitsPerByte / *wire});
+    if (any_staged(pairs)) row.facts.push_back({"wire_memory", std::string("staged")});
   }
 }
 
@@ -245,16 +279,17 @@ std::string wire_text(const Run& run, const std::vector<WirePair>& pairs) {
   for (const WirePair& pair : pairs) text += "  " + pair_text(pair) + '\n';
   const std::optional<double> wire = slowest(pairs);
   if (!wire) return text + "No share of the wire: a pair failed.\n";
-  text += fmt::format("\n{:>14} {:>10} {:>7} {:>12} {:>12}\n", "operation", "size", "place",
-                      "bus Gb/s", "of the wire");
+  const bool staged = any_staged(pairs);
+  text += fmt::format("\n{:>14} {:>10} {:>7} {:>12} {:>12}{}\n", "operation", "size", "place",
+                      "bus Gb/s", "of the wire", staged ? "  memory" : "");
   bool above = false;
   for (const Row& row : run.rows) {
     if (!row.bus_bytes_per_s) continue;
     const double bits = *row.bus_bytes_per_s * kBitsPerByte;
     above = above || bits > *wire;
-    text += fmt::format("{:>14} {:>10} {:>7} {:>12.2f} {:>10.1f} %\n", name(row.call.operation),
+    text += fmt::format("{:>14} {:>10} {:>7} {:>12.2f} {:>10.1f} %{}\n", name(row.call.operation),
                         format_size(row.size_bytes), row.call.in_place ? "in" : "out",
-                        gigabits(bits), 100 * bits / *wire);
+                        gigabits(bits), 100 * bits / *wire, staged ? "  staged" : "");
   }
   if (above) {
     text +=

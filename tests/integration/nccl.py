@@ -347,14 +347,29 @@ class Wire(unittest.TestCase):
     def test_the_share_of_the_wire(self):
         if "ofi" not in subprocess.run([TOOL, "devices"], capture_output=True, text=True, check=False).stdout:
             self.skipTest("no libfabric here")
-        ranks = coll(2, "all-reduce", "--size", "64K", "-n", "5", "--wire", "--wire-backend", "ofi",
-                     "--wire-provider", "tcp", "--wire-duration", "200ms", "--format", "json")
+        words = ["all-reduce", "--size", "64K", "-n", "5", "--wire", "--wire-backend", "ofi",
+                 "--wire-provider", "tcp", "--wire-duration", "200ms"]
+        # The provider takes no GPU's memory, so that it would be staged: not unless it was asked for.
+        for more, staged in ([], False), (["--wire-memory", "cuda:0"], True):
+            ranks = coll(2, *words, *more, "--format", "json")
+            self.assertEqual(ranks.codes, [0, 0], ranks.said())
+            document = json.loads(ranks.out[0])
+            row = facts(document["results"][0]["facts"])
+            self.assertGreater(row["wire_bits_per_s"], 0)
+            self.assertGreater(row["wire_share"], 0)
+            self.assertEqual(row.get("wire_memory"), "staged" if staged else None)
+            pairs = [note for note in document["notes"] if note.startswith("Wire, rank")]
+            self.assertEqual(len(pairs), 2)
+            for pair in pairs:
+                if staged:
+                    self.assertIn("memory cuda:0 (the client's cuda:0 by staged; the server's cuda:0 by staged)", pair)
+                    self.assertIn("staged: the wire moved pinned host memory", pair)
+                else:
+                    self.assertRegex(pair, r", memory host, for with cuda:\d to cuda:\d: it is staged: ")
+                    self.assertRegex(pair, r"the client's cuda:\d by staged; the server's cuda:\d by staged")
+        ranks = coll(2, *words, "--wire-memory", "cuda:0")
         self.assertEqual(ranks.codes, [0, 0], ranks.said())
-        document = json.loads(ranks.out[0])
-        row = facts(document["results"][0]["facts"])
-        self.assertGreater(row["wire_bits_per_s"], 0)
-        self.assertGreater(row["wire_share"], 0)
-        self.assertEqual(len([note for note in document["notes"] if note.startswith("Wire, rank")]), 2)
+        self.assertRegex(ranks.out[0], r"all-reduce .* %  staged\n")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ struct WireOptions {
   std::string provider{};        ///< of libfabric; "" = choose
   std::string device{};          ///< of this rank; "" = choose
   std::string memory = "host";   ///< of this rank's side: "host", "huge", "cuda:0", ...
-  /// Where a pair cannot be measured with what its two ranks have as memory, it is with host memory
-  /// on both sides, and its route says why.
+  /// Where a pair cannot be measured with what its two ranks have as memory, or a GPU's would be
+  /// staged, it is with host memory on both sides, and its route says why.
   bool host_instead = false;
   std::uint64_t size_bytes = std::uint64_t{1} << 20;                   ///< of a message
   std::chrono::nanoseconds duration = std::chrono::milliseconds(500);  ///< of each pair
@@ -33,8 +33,11 @@ struct WirePair {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   double bits_per_s = 0;  ///< payload, confirmed by the receiver; 0 where there is an error
-  std::string route{};    ///< "verbs mlx5_0:1 rc, memory cuda:0"
+  /// "verbs mlx5_0:1 rc, memory cuda:0 (the client's cuda:0 by dma-buf; ...)"
+  std::string route{};
   std::string error{};
+  /// The wire moved pinned host memory in place of a GPU's, at one side at least.
+  bool staged = false;
 };
 
 /// Who measures in which round: neighbours of the ring of ranks, none twice in a round.
@@ -42,7 +45,8 @@ struct WirePair {
 std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(std::uint32_t ranks);
 
 /// The pair that `measure` gives for the memory of its two sides, or with host_instead, where that
-/// has an error, for host memory; then its route says why.
+/// has an error or was staged, for host memory; then its route says why. What was staged and stays
+/// so is labelled in its route.
 WirePair measure_in(const std::string& memory, const std::string& peer_memory, bool host_instead,
                     const std::function<WirePair(const std::string& memory,
                                                  const std::string& peer_memory)>& measure);
@@ -56,7 +60,8 @@ std::string memory_of(const report::Facts& facts);
 std::vector<WirePair> measure_wire(Star& star, const WireOptions& options);
 
 /// Enters what the wire gave into the run: into the rows' facts wire_bits_per_s, of the slowest
-/// pair, and wire_share, the bus bandwidth over that; into the notes a line for each pair.
+/// pair, and wire_share, the bus bandwidth over that, and where a pair was staged wire_memory,
+/// which says so; into the notes a line for each pair.
 void join(Run& run, const std::vector<WirePair>& pairs);
 
 /// A table of pairs and one of rows with their share.

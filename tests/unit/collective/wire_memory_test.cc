@@ -11,12 +11,16 @@ using testing::Pair;
 /// Measures host memory at once, and of other kinds those that `works` names.
 struct Measured {
   std::string works{};
+  bool staged = false;
   std::vector<std::pair<std::string, std::string>> asked{};
 
   WirePair operator()(const std::string& memory, const std::string& peer_memory) {
     asked.emplace_back(memory, peer_memory);
     if (memory == works || memory == "host") {
-      return {.to = 1, .bits_per_s = 1e9, .route = "verbs mlx5_0:1 rc, memory " + memory};
+      return {.to = 1,
+              .bits_per_s = 1e9,
+              .route = "verbs mlx5_0:1 rc, memory " + memory,
+              .staged = staged && memory != "host"};
     }
     return {.to = 1, .error = memory + " cannot be registered"};
   }
@@ -45,6 +49,24 @@ TEST(WireMemory, ThatWasAskedForIsNotReplaced) {
   Measured measured;
   const WirePair pair = measure_in("cuda:0", "cuda:1", false, std::ref(measured));
   EXPECT_EQ(pair.error, "cuda:0 cannot be registered");
+  EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1")));
+}
+
+TEST(WireMemory, ThatIsStagedIsNotTakenForTheGpus) {
+  Measured measured{.works = "cuda:0", .staged = true};
+  const WirePair pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
+  EXPECT_FALSE(pair.staged);
+  EXPECT_EQ(pair.route,
+            "verbs mlx5_0:1 rc, memory host, for with cuda:0 to cuda:1: it is staged: "
+            "verbs mlx5_0:1 rc, memory cuda:0");
+  EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1"), Pair("host", "host")));
+}
+
+TEST(WireMemory, ThatWasAskedForAndIsStagedIsLabelled) {
+  Measured measured{.works = "cuda:0", .staged = true};
+  const WirePair pair = measure_in("cuda:0", "cuda:1", false, std::ref(measured));
+  EXPECT_TRUE(pair.staged);
+  EXPECT_THAT(pair.route, testing::StartsWith("verbs mlx5_0:1 rc, memory cuda:0, staged: "));
   EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1")));
 }
 

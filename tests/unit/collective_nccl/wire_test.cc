@@ -50,6 +50,18 @@ TEST(Wire, TheShareIsOfTheSlowestPair) {
   EXPECT_THAT(wire_text(run, pairs), HasSubstr("50.0 %"));
 }
 
+TEST(Wire, AStagedPairIsLabelledInTheRowsAndTheTable) {
+  collective::Run run = run_with(5e9);
+  std::vector<WirePair> pairs{{0, 1, 100e9, "x", ""}, {1, 0, 80e9, "y", ""}};
+  EXPECT_THAT(wire_text(run, pairs), testing::Not(HasSubstr("staged")));
+  pairs[0].staged = true;
+  EXPECT_THAT(wire_text(run, pairs), HasSubstr("50.0 %  staged\n"));
+  join(run, pairs);
+  ASSERT_EQ(run.rows[0].facts.size(), 3U);
+  EXPECT_EQ(run.rows[0].facts[2].name, "wire_memory");
+  EXPECT_EQ(std::get<std::string>(run.rows[0].facts[2].value), "staged");
+}
+
 TEST(Wire, AFasterWayIsExplained) {
   const std::string text = wire_text(run_with(50e9), {{0, 1, 100e9, "x", ""}});
   EXPECT_THAT(text, HasSubstr("400.0 %"));
