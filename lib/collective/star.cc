@@ -322,7 +322,6 @@ std::vector<ClockOffset> Star::compare_clocks(std::uint32_t rounds, Deadline dea
     return {};
   }
   std::vector<ClockOffset> offsets(team_.size);
-  offsets.front().at_ns = RawClock::stamp();
   for (std::uint32_t rank = 1; rank < team_.size; ++rank) {
     std::uint64_t shortest = ~std::uint64_t{0};
     for (std::uint32_t round = 0; round < rounds; ++round) {
@@ -345,6 +344,7 @@ std::vector<ClockOffset> Star::compare_clocks(std::uint32_t rounds, Deadline dea
     }
     send(rank, MessageType::ready, {}, deadline);
   }
+  offsets.front().at_ns = RawClock::stamp();  // when all are known
   return offsets;
 }
 

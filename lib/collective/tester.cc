@@ -9,6 +9,7 @@
 #include "orders.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/collective/clock_hold.h"
 #include "rdmabench/collective/median_watch.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/report/environment.h"
@@ -19,8 +20,6 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::uint32_t kClockRounds = 16;
-/// Clocks are compared again after this time: what they do in between is not known so well.
-constexpr std::uint64_t kClocksHoldNs = 1'000'000'000;
 constexpr double kEpochNs = 100e6;  // what an epoch aims at
 
 /// Rank 0's side of one row.
@@ -62,6 +61,7 @@ class Lead {
   double last_ns_ = 0;                        // of one sample in the last epoch
   double timed_ns_ = 0;
   std::vector<ClockOffset> last_clocks_;
+  ClockHold hold_;
   std::vector<ClockLine> clocks_;  // by rank, of this row
 };
 
@@ -76,7 +76,9 @@ void Lead::compare_clocks() {
   Order order;
   order.what = Order::What::clocks;
   order.rounds = kClockRounds;
+  const std::uint64_t began = measure::RawClock::stamp();
   command(order);
+  hold_.compared(began, measure::RawClock::stamp());
   last_clocks_ = member_.clocks();
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     clocks_[rank].points.push_back(last_clocks_[rank]);
@@ -151,7 +153,7 @@ void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples, 
 }
 
 std::uint64_t Lead::run_epoch(std::uint64_t samples, Row& row, bool counts) {
-  if (measure::RawClock::stamp() - last_clocks_.front().at_ns > kClocksHoldNs) compare_clocks();
+  if (!hold_.holds(measure::RawClock::stamp())) compare_clocks();
   Order order;
   order.what = Order::What::epoch;
   order.samples = samples;
