@@ -2,14 +2,18 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "library.h"
 #include "profiler_abi.h"
@@ -158,22 +162,19 @@ bool sets_plugin(const std::string& path) {
   return false;
 }
 
-/// Where the user has set a plugin; "" where he has not.
-std::string users_setting() {
-  if (const char* const value = std::getenv(kPluginSetting)) {
-    // This program's own request, of an earlier communicator, reads the same.
-    return std::string_view(value) == kThisProgram ? "" : kPluginSetting;
+/// None for a number without a name, as a container's user may be.
+std::optional<std::string> home_by_password_database() {
+  constexpr std::size_t kFirst = 1024;
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  for (std::vector<char> room(kFirst); room.size() <= kMost; room.resize(2 * room.size())) {
+    passwd entry{};
+    passwd* found = nullptr;
+    const int fault = ::getpwuid_r(::getuid(), &entry, room.data(), room.size(), &found);
+    if (fault == ERANGE) continue;
+    if (fault != 0 || found == nullptr || found->pw_dir == nullptr) return std::nullopt;
+    return found->pw_dir;
   }
-  const char* const own = std::getenv("NCCL_CONF_FILE");
-  const char* const home = std::getenv("HOME");
-  const bool named = own != nullptr && *own != '\0';
-  const std::string users = named             ? std::string(own)
-                            : home != nullptr ? std::string(home) + "/.nccl.conf"
-                                              : std::string();
-  for (const std::string& path : {users, std::string("/etc/nccl.conf")}) {
-    if (sets_plugin(path)) return fmt::format("{} in '{}'", kPluginSetting, path);
-  }
-  return "";
+  return std::nullopt;
 }
 
 /// Whether NCCL's dlopen(NULL) will find our table, and not another's.
@@ -212,6 +213,26 @@ bool program_exports_it() {
 }
 
 }  // namespace
+
+std::optional<std::string> home_of_settings(int nccl_version) {
+  if (nccl_version < profiler::kTakesHome) return home_by_password_database();
+  const char* const home = std::getenv("HOME");
+  return home == nullptr ? std::nullopt : std::optional<std::string>(home);
+}
+
+std::string users_plugin(const std::optional<std::string>& home) {
+  if (const char* const value = std::getenv(kPluginSetting)) {
+    // This program's own request, of an earlier communicator, reads the same.
+    return std::string_view(value) == kThisProgram ? "" : kPluginSetting;
+  }
+  const char* const own = std::getenv("NCCL_CONF_FILE");
+  const bool named = own != nullptr && *own != '\0';
+  const std::string users = named ? std::string(own) : home ? *home + "/.nccl.conf" : std::string();
+  for (const std::string& path : {users, std::string("/etc/nccl.conf")}) {
+    if (sets_plugin(path)) return fmt::format("{} in '{}'", kPluginSetting, path);
+  }
+  return "";
+}
 
 std::string to_text(const Choice& choice) {
   if (!choice.collective && !choice.sends) return "not told";
@@ -256,7 +277,8 @@ Profiler::Profiler(int nccl_version, std::uint32_t rank) : ear_{.rank = rank} {
   if (nccl_version < profiler::kHasProfiler) {
     reason_ = fmt::format("NCCL {} tells nobody: its profiler plugins came with 2.23",
                           version_text(nccl_version));
-  } else if (const std::string where = users_setting(); !where.empty()) {
+  } else if (const std::string where = users_plugin(home_of_settings(nccl_version));
+             !where.empty()) {
     reason_ = fmt::format("{} is set, so NCCL's profiler is the user's", where);
   } else if (!program_exports_it()) {
     reason_ = "this program was linked without the names by which NCCL finds its profiler";

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "rdmabench/report/fact.h"
@@ -28,6 +29,14 @@ std::string to_text(const Choice& choice);
 
 /// algorithm, protocol and channels (channels_at_most), or algorithm_unknown and why.
 report::Facts to_facts(const Choice& choice);
+
+/// The home in which NCCL of this version looks for the user's .nccl.conf: that of the password
+/// database, from 2.30 on $HOME. None where there is none. Source: NCCL's src/misc/param.cc.
+std::optional<std::string> home_of_settings(int nccl_version);
+
+/// Where the user has set a profiler plugin: "NCCL_PROFILER_PLUGIN", or that in a file of NCCL's
+/// settings; "" where he has not.
+std::string users_plugin(const std::optional<std::string>& home);
 
 /// The ear of one rank. NCCL's mask of events is 0 but between listen() and stop(), so that nothing
 /// is told, and nothing disturbed, while the clock runs. The mask is NCCL's one of the process:

@@ -5,7 +5,8 @@
 // A library looks for the newest that it knows and takes older ones too. 6 adds events of copy
 // engines, which say nothing of an algorithm, so that 5 is the newest here. Source: NCCL's
 // plugins/profiler/README.md and the headers beside it; tests/unit/collective_nccl holds this
-// against them where CMake is told their folder (RDMABENCH_NCCL_PROFILER_HEADERS).
+// against their numbers, and against them where CMake is told their folder
+// (RDMABENCH_NCCL_PROFILER_HEADERS).
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 namespace rdmabench::collective::nccl::profiler {
 
 inline constexpr int kHasProfiler = version_code(2, 23);
+inline constexpr int kTakesHome = version_code(2, 30);  // for the settings of the user
 
 // Kinds of events, and the bits of the mask.
 inline constexpr int kGroup = 1 << 0;

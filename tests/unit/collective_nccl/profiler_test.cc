@@ -1,6 +1,7 @@
 // What NCCL chose, through the plugin that this program is, over the fake NCCL that loads it.
 #include "profiler.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -191,6 +193,31 @@ TEST(NcclProfiler, APluginInAFileOfSettingsIsTheUsersToo) {
   const Setting settings("NCCL_CONF_FILE", file.path());
   EXPECT_THAT(rows(kTwoSizes)[0],
               HasSubstr(fmt::format("NCCL_PROFILER_PLUGIN in '{}' is set", file.path())));
+}
+
+TEST(NcclProfiler, TheHomeIsTheOneInWhichThatNcclLooks) {
+  ::unsetenv("NCCL_PROFILER_PLUGIN");  // an earlier test's request
+  std::string folder = std::filesystem::temp_directory_path() / "rdmabench-home-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string file = folder + "/.nccl.conf";
+  std::ofstream(file) << "NCCL_PROFILER_PLUGIN=inspector\n";
+  {
+    const Setting home("HOME", folder);
+    const passwd* const user = ::getpwuid(::getuid());
+    const auto by_database =
+        user == nullptr ? std::nullopt : std::optional<std::string>(user->pw_dir);
+    EXPECT_EQ(home_of_settings(version_code(2, 23, 4)), by_database);
+    EXPECT_EQ(home_of_settings(version_code(2, 29, 7)), by_database);
+    EXPECT_EQ(home_of_settings(version_code(2, 30, 3)), folder);
+    const Profiler newer(version_code(2, 30, 3), 0);
+    EXPECT_THAT(newer.unavailable(), HasSubstr(fmt::format("'{}' is set", file)));
+    const Profiler older(version_code(2, 29, 7), 0);
+    EXPECT_THAT(older.unavailable(), Not(HasSubstr(folder)));
+  }
+  ::unsetenv("NCCL_PROFILER_PLUGIN");
+  EXPECT_EQ(users_plugin(folder), fmt::format("NCCL_PROFILER_PLUGIN in '{}'", file));
+  EXPECT_EQ(users_plugin(folder + "/none"), users_plugin(std::nullopt));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(NcclProfiler, WordsOfNcclAreBoundedAndPrintable) {
