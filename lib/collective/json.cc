@@ -130,6 +130,7 @@ Json to_object(const Row& row) {
           {"stddev_ns", value(time.stddev_ns)},
           {"median_low_ns", value(time.median_low_ns)},
           {"median_high_ns", value(time.median_high_ns)},
+          {"median_level", value(row.numbers.median_level)},
           {"unsupported_percentiles", std::move(unsupported)},
           {"stable", row.converged},
           {"algorithm_bytes_per_s", value(row.algorithm_bytes_per_s)},
@@ -169,18 +170,31 @@ std::string to_json(const Run& run) {
 }
 
 std::string to_csv(const Run& run) {
-  static const char* const kColumns[] = {"operation",       "type",
-                                         "reduction",       "root",
-                                         "size_bytes",      "count",
-                                         "in_place",        "skipped",
-                                         "iterations",      "batch",
-                                         "min_ns",          "p50_ns",
-                                         "p90_ns",          "p99_ns",
-                                         "p999_ns",         "max_ns",
-                                         "mean_ns",         "stddev_ns",
-                                         "median_low_ns",   "median_high_ns",
-                                         "stable",          "algorithm_bytes_per_s",
-                                         "bus_bytes_per_s", "bus_reason"};
+  static const char* const kColumns[] = {"operation",
+                                         "type",
+                                         "reduction",
+                                         "root",
+                                         "size_bytes",
+                                         "count",
+                                         "in_place",
+                                         "skipped",
+                                         "iterations",
+                                         "batch",
+                                         "min_ns",
+                                         "p50_ns",
+                                         "p90_ns",
+                                         "p99_ns",
+                                         "p999_ns",
+                                         "max_ns",
+                                         "mean_ns",
+                                         "stddev_ns",
+                                         "median_low_ns",
+                                         "median_high_ns",
+                                         "median_level",
+                                         "stable",
+                                         "algorithm_bytes_per_s",
+                                         "bus_bytes_per_s",
+                                         "bus_reason"};
   std::string text;
   for (const char* const column : kColumns) text += std::string(text.empty() ? "" : ",") + column;
   text += ",wrong_elements,late_rank,late_by_ns\r\n";

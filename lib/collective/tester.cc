@@ -216,6 +216,7 @@ Row Lead::measure(const Call& call, std::uint32_t number) {
   if (known_) {
     row.numbers.time.median_low_ns = known_->low() / amount_.batch;
     row.numbers.time.median_high_ns = known_->high() / amount_.batch;
+    row.numbers.median_level = MedianWatch::kLevel;
   }
   row.algorithm_bytes_per_s = algorithm_bandwidth(call, ranks(), row.numbers.time.p50_ns);
   row.bus_bytes_per_s = bus_bandwidth(call, ranks(), row.numbers.time.p50_ns);

@@ -102,6 +102,7 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
           {"stddev_ns", nullptr},
           {"median_low_ns", nullptr},
           {"median_high_ns", nullptr},
+          {"median_level", nullptr},
           {"unsupported_percentiles", Json::array()},
           {"stable", true},
           {"algorithm_bytes_per_s", cell.algorithm_gb_per_s * kGiga},

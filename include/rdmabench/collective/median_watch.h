@@ -18,6 +18,8 @@ class MedianWatch {
  public:
   /// The fewest samples that have an interval at that level.
   static constexpr std::uint64_t kFewest = 10;
+  /// That of each look's interval.
+  static constexpr double kLevel = 0.9975;
 
   /// The first look is at so many samples, or kFewest.
   explicit MedianWatch(std::uint64_t first_look) noexcept

@@ -269,6 +269,7 @@ TEST(Tester, RunsUntilTheMedianIsKnownOrTheTimeIsUp) {
   EXPECT_EQ(outcome.run.error, "");
   const Row& row = outcome.run.rows.at(0);
   EXPECT_FALSE(row.converged);
+  EXPECT_EQ(row.numbers.median_level, 0.95) << "no look ended it";
   EXPECT_GT(row.iterations, 2);
   EXPECT_EQ(row.results.wrong_elements, 0);
 }
@@ -286,6 +287,7 @@ TEST(Tester, ARowThatEndsByItselfEndsAtALook) {
   EXPECT_TRUE(std::has_single_bit(row.iterations / 20)) << row.iterations;
   EXPECT_LE(row.numbers.time.median_low_ns, row.numbers.time.p50_ns);
   EXPECT_GE(row.numbers.time.median_high_ns, row.numbers.time.p50_ns);
+  EXPECT_EQ(row.numbers.median_level, 0.9975);
 }
 
 TEST(Star, ARankThatDoesNotComeIsNamed) {

@@ -51,6 +51,8 @@ TEST(Text, JsonHasNullWhereThereIsNothing) {
   EXPECT_EQ(json["results"][0]["wrong"]["first"]["rank"], 1);
   EXPECT_EQ(json["results"][0]["root"], nullptr);
   EXPECT_EQ(json["results"][1]["p50_ns"], nullptr);
+  EXPECT_EQ(json["results"][0]["median_level"], 0.95);
+  EXPECT_EQ(json["results"][1]["median_level"], nullptr);
   EXPECT_EQ(json["results"][1]["skipped"], "no, \"never\"");
   EXPECT_EQ(json["error"], nullptr);
 }
