@@ -85,6 +85,9 @@ class Report(unittest.TestCase):
                 schema = SCHEMAS / f"{document.get('schema', 'rdmabench-fabric/1').replace('/', '-')}.schema.json"
                 if not schema.exists() or pathlib.Path(file).name.startswith("lat-"):
                     continue  # of lat- only the keys are there that the page reads
+                if document.get("schema") == "rdmabench-coll/1":  # no schema has an operation of that name
+                    document["results"] = [row for row in document["results"] if row["operation"] != report_fixtures.HOSTILE]
+                    self.assertEqual(len(document["results"]), 20)
                 jsonschema.validate(document, json.loads(schema.read_text(encoding="utf-8")))
                 held += 1
                 if document.get("record") == "measurement":

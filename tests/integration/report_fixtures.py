@@ -147,7 +147,8 @@ def latency(tail: float, source: str) -> dict:
 
 
 def coll() -> dict:
-    """Two operations over size on eight ranks; one row has a wrong element, one a late rank, one was left out."""
+    """Two operations over size on eight ranks; one row has a wrong element, one a late rank, one was left out. Two more rows,
+    a host, facts, a pair of the wire and the blame are of a rank that means harm."""
     wire = 388e9
     rows = []
     for operation, factor in (("all-reduce", 2 * 7 / 8), ("all-gather", 7 / 8)):
@@ -169,11 +170,15 @@ def coll() -> dict:
         "rank": 5, "iteration": 12, "offset_bytes": 4096, "run_bytes": 64, "pattern": "stale", "expected": "0x3f800000", "actual": HOSTILE}}
     rows[8]["late"] = {"rank": 6, "share": 0.93, "by_ns": 41000.0, "error_bound_ns": 900.0}
     rows[19].update(skipped="4 GiB of buffers are asked for and 2 GiB are there", p50_ns=None, bus_bytes_per_s=None, facts=[])
-    return {"schema": "rdmabench-coll/1", "backend": "nccl", "error": None, "blame": None, "environment": [{"name": "hostname", "value": host(0)}],
-            "library": [{"name": "nccl_version", "value": "2.28.9"}], "config": [{"name": "operations", "value": "all-reduce,all-gather"}],
-            "ranks": [{"rank": rank, "host": host(rank // 4), "process": 100 + rank, "clock": {"offset_ns": 0.0, "error_bound_ns": 900.0},
+    rows += [{**rows[at], "operation": HOSTILE, "type": HOSTILE_END, "reduction": HOSTILE_END,
+              "facts": [{"name": HOSTILE, "value": HOSTILE_END}]} for at in (1, 2)]
+    wire_route = {6: f"{HOSTILE} {HOSTILE_END}"}
+    return {"schema": "rdmabench-coll/1", "backend": "nccl", "error": None,
+            "blame": {"ranks": [7], "text": f"rank 7 ({HOSTILE_END}{HOSTILE}) is behind"}, "environment": [{"name": "hostname", "value": host(0)}],
+            "library": [{"name": "nccl_version", "value": "2.28.9"}, {"name": HOSTILE_END, "value": HOSTILE}], "config": [{"name": "operations", "value": "all-reduce,all-gather"}],
+            "ranks": [{"rank": rank, "host": HOSTILE_END if rank == 7 else host(rank // 4), "process": 100 + rank, "clock": {"offset_ns": 0.0, "error_bound_ns": 900.0},
                        "facts": [], "counters": [], "notes": []} for rank in range(8)], "results": rows,
-            "notes": [f"Wire, rank {rank} -> {(rank + 1) % 8}: {390 - 2 * (rank == 3)}.00 Gb/s by verbs mlx5_0:1 rc, memory cuda:0." for rank in range(8)]}
+            "notes": [f"Wire, rank {rank} -> {(rank + 1) % 8}: {390 - 2 * (rank == 3)}.00 Gb/s by {wire_route.get(rank, 'verbs mlx5_0:1 rc, memory cuda:0')}." for rank in range(8)]}
 
 
 def write(folder: pathlib.Path, nodes: int = 64) -> list[str]:

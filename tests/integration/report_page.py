@@ -216,16 +216,16 @@ class Page(unittest.TestCase):
         for word in ("all-reduce, float32, sum", "all-gather, bfloat16", "the wire, 48.5 GB/s", "1G"):
             self.assertIn(word, words)
         rows = [row.text for row in self.all("[aria-label='Every row'] tbody tr")]
-        self.assertEqual(len(rows), 20)
+        self.assertEqual(len(rows), 22)
         self.assertTrue(any("16 elements" in row and "rank 5, iteration 12, byte 4096 on for 64: stale" in row and report_fixtures.HOSTILE in row for row in rows), rows)
         self.assertTrue(any("rank 6 by 41 \u00b5s" in row and "last in 93 %" in row for row in rows), rows)
         self.assertTrue(any("skipped: 4 GiB of buffers" in row for row in rows), rows)
         self.assertTrue(any("algorithm: Ring" in row and "840 results" in row for row in rows), rows)
         section = next(one for one in self.all("main > section") if one.find_element(By.TAG_NAME, "h2").text == "Collectives")
-        self.assertIn("8 ranks on 2 hosts, by nccl", section.text)
+        self.assertIn("8 ranks on 3 hosts, by nccl", section.text)
         self.assertRegex(section.text, r"bus bandwidth reaches 9\d\.\d % at most|bus bandwidth reaches 8\d\.\d % at most")
         self.assertIn("16 wrong elements", self.text("#summary"))
-        self.assertIn("rank 6 came late in 1 row of 20, by 41", self.text("#summary"))
+        self.assertIn("rank 6 came late in 1 row of 22, by 41", self.text("#summary"))
         choice = next(one for one in self.all("label.choice") if one.text.startswith("Operation"))
         Select(choice.find_element(By.TAG_NAME, "select")).select_by_visible_text("all-gather")
         words = self.browser.execute_script("return [...arguments[0].querySelectorAll('svg text')].map(e => e.textContent).join(' ')", figures[0])
@@ -249,6 +249,23 @@ class Page(unittest.TestCase):
         self.all(".chart svg")
         for name in (report_fixtures.HOSTILE, report_fixtures.HOSTILE_END):
             self.assertIn(name, self.browser.execute_script("return document.querySelector('select[id]').closest('section').textContent"))
+        section = next(one for one in self.all("main > section") if one.find_element(By.TAG_NAME, "h2").text == "Collectives")
+        for element in section.find_elements(By.CSS_SELECTOR, "details"):
+            self.browser.execute_script("arguments[0].open = true", element)
+        WebDriverWait(self.browser, 30).until(lambda browser: browser.execute_script(
+            "return [...arguments[0].querySelectorAll('details')].every(e => e.querySelector('td, li'))", section))
+        words = self.browser.execute_script("return arguments[0].textContent", section)
+        begin, end = report_fixtures.HOSTILE, report_fixtures.HOSTILE_END
+        for text in (f"rank 7 ({end}{begin}) is behind", f"Gb/s by {begin} {end}.", f"{begin}: {end}", f"{end}{begin}", f"{begin}, {end}, {end}",
+                     f"{begin} for 0x3f800000"):  # blame, wire, facts of a row and of the library, a row, what was found in place of a value
+            self.assertIn(text, words)
+        options = [one.get_attribute("textContent") for one in section.find_elements(By.CSS_SELECTOR, "label.choice option")]
+        self.assertIn(begin, options)
+        self.assertIn(end, options)
+        self.assertIn(begin, self.browser.execute_script("return [...arguments[0].querySelectorAll('svg text')].map(e => e.textContent).join(' ')", section))
+        self.assertEqual(self.all("img"), [])
+        self.assertEqual(len(self.all("script")), 2)
+        self.check_quiet()
 
     def test_a_document_of_odd_types_breaks_nothing(self):
         odd = [{"schema": "rdmabench-doctor/1", "host": {"a": 1}, "findings": [{"status": 7, "evidence": "x", "remedy": [1], "id": None}]},
