@@ -240,6 +240,8 @@ void close(Star& star, Engine& engine, nanoseconds timeout) {
   // What one rank does not reach, the others would wait for within the library.
   star.barrier(Deadline::after(timeout));
   star.pulse().expect_end();
+  // Nobody leaves before all expect it: to a rank that does not, a peer that leaves has died.
+  star.barrier(Deadline::after(timeout));
   const Pulse::Guard guard(star.pulse(), fmt::format("closing {}", engine.name()),
                            Deadline::after(timeout));
   engine.close(Deadline::after(timeout));
