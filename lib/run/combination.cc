@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/control/printable.h"
 #include "rdmabench/features.h"
 #include "rdmabench/memory/request.h"
 
@@ -147,10 +148,12 @@ void check_memory(const SessionSpec& spec) {
   }
 }
 
+constexpr std::size_t kShownOfMapping = 40;  // bytes of a peer's word that an error quotes
+
 /// The server opens what the client names: so no file of its.
 void check_peer_memory(const SessionSpec& spec) {
   const memory::Kind kind = memory::parse_request(spec.peer_memory).kind;
-  memory::parse_gpu_mapping(spec.gpu_mapping);
+  memory::parse_gpu_mapping(control::printable(spec.gpu_mapping, kShownOfMapping));
   if (kind == memory::Kind::file || kind == memory::Kind::dmabuf) {
     refuse(fmt::format("--peer-memory {}", spec.peer_memory),
            "A client may ask a server for host, huge or cuda:...");

@@ -32,7 +32,13 @@ class RawClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const auto* const to = reinterpret_cast<const sockaddr*>(&address);
+    int status = connect(socket_, to, sizeof address);
+    // libFuzzer's clock is a signal. The connection goes on being made: asked again, it is there.
+    while (status != 0 && (errno == EINTR || errno == EALREADY)) {
+      status = connect(socket_, to, sizeof address);
+    }
+    if (status != 0 && errno != EISCONN) {
       throw std::system_error(errno, std::generic_category(), "connect to our own listener");
     }
   }
