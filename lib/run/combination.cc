@@ -148,18 +148,18 @@ void check_memory(const SessionSpec& spec) {
   }
 }
 
-constexpr std::size_t kShownOfMapping = 40;  // bytes of a peer's word that an error quotes
-
 /// The server opens what the client names: so no file of its.
 void check_peer_memory(const SessionSpec& spec) {
-  const memory::Kind kind = memory::parse_request(spec.peer_memory).kind;
-  memory::parse_gpu_mapping(control::printable(spec.gpu_mapping, kShownOfMapping));
+  // Errors quote what a peer wrote; what is no printable text is none of the known words either.
+  const std::string asked = control::printable(spec.peer_memory);
+  const memory::Kind kind = memory::parse_request(asked).kind;
+  memory::parse_gpu_mapping(control::printable(spec.gpu_mapping));
   if (kind == memory::Kind::file || kind == memory::Kind::dmabuf) {
-    refuse(fmt::format("--peer-memory {}", spec.peer_memory),
+    refuse(fmt::format("--peer-memory {}", asked),
            "A client may ask a server for host, huge or cuda:...");
   }
   if (kind == memory::Kind::cuda && !spec.gpu) {
-    refuse(fmt::format("the server's memory {} in a session without a GPU", spec.peer_memory),
+    refuse(fmt::format("the server's memory {} in a session without a GPU", asked),
            "Both sides must run the same release of rdmabench.");
   }
 }
