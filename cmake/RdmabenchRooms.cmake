@@ -7,7 +7,8 @@ function(rdmabench_room room)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   set(target rdmabench_room_${room})
   add_library(${target} OBJECT ${arg_SOURCES})
-  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include"
+  # Headers that are not installed lie in lib/<room>/ and are included as "<room>/name.h".
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/lib"
                              "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${target} PUBLIC Threads::Threads ${arg_LINK}
                         PRIVATE rdmabench_flags fmt::fmt nlohmann_json::nlohmann_json)

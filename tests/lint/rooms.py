@@ -29,7 +29,8 @@ MAY_INCLUDE = {
 }
 # The tools are on top of all, and a test may look anywhere.
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*"rdmabench/([a-z]+)/([^"]*)"', re.MULTILINE)
+# An installed header is included as "rdmabench/<room>/x.h", another one as "<room>/x.h".
+INCLUDE = re.compile(r'^\s*#\s*include\s*"(?:rdmabench/)?(' + "|".join(MAY_INCLUDE) + r')/([^"]*)"', re.MULTILINE)
 
 
 def offences(name: str, room: str, text: str) -> list[str]:
@@ -43,7 +44,7 @@ def offences(name: str, room: str, text: str) -> list[str]:
 
 def backend_offences(name: str, backend: str, text: str) -> list[str]:
     """One back end may not know another: each is a folder that can be taken out."""
-    others = re.findall(r'"rdmabench/transport/([a-z]+)/', text)
+    others = re.findall(r'"(?:rdmabench/)?transport/([a-z]+)/', text)
     return [f"{name}: back end {backend} may not include back end {other}"
             for other in others if other != backend]
 
@@ -78,6 +79,8 @@ def self_test() -> list[str]:
         wrong.append("workload including transport was refused")
     if not offences("x.h", "control", '#  include "rdmabench/report/fact.h"\n'):
         wrong.append("control including report was not seen")
+    if not offences("x.h", "control", '#include "report/fact.h"\n'):
+        wrong.append("control including a header of report that is not installed was not seen")
     if not backend_offences("x.h", "loop", '#include "rdmabench/transport/ofi/endpoint.h"\n'):
         wrong.append("one back end including another was not seen")
     return wrong
