@@ -146,7 +146,8 @@ void add_traffic(CLI::App& app, Options& options, Test test) {
 void add_queues(CLI::App& app, Options& options) {
   run::Config& config = options.config;
   const std::string group = "Queues";
-  add_number(app, "-q,--qps", config.lanes, 1, run::kMaxLanes, "queue pairs of each thread [1]")
+  add_number(app, "-q,--qps", config.queue_pairs, 1, run::kMaxQueuePairs,
+             "queue pairs of each thread [1]")
       ->group(group);
   add_number(app, "--threads", config.links, 1, run::kMaxLinks,
              "threads on each side, each with its queue pairs and completion queue [1, or one for "
@@ -180,8 +181,8 @@ void add_queues(CLI::App& app, Options& options) {
   add_parsed(
       app, "--peers",
       [&](const std::string& text) {
-        config.lanes = parse_bounded<std::uint32_t>("--peers", text, 1, run::kMaxLanes);
-        config.client_lanes = 1;
+        config.queue_pairs = parse_bounded<std::uint32_t>("--peers", text, 1, run::kMaxQueuePairs);
+        config.client_queue_pairs = 1;
       },
       "UD: one queue pair of this side sends to N of the server's [one each]")
       ->type_name("N")

@@ -38,7 +38,7 @@ report::Facts given_facts(const SessionSpec& spec) {
   number("receives", spec.receives, 0);
   number("outstanding_reads", spec.outstanding_reads, 0);
   number("inline_limit", spec.inline_limit, -1);
-  number("client_queue_pairs", spec.client_lanes, 0);
+  number("client_queue_pairs", spec.client_queue_pairs, 0);
   number("completion_vector", spec.completion_vector, -1);
   number("mtu", spec.mtu, 0);
   number("service_level", spec.path.service_level, -1);
@@ -74,7 +74,7 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
                       {"sizes", sizes},
                       {"service", std::string(transport::name(spec.service))},
                       {"threads", std::uint64_t{spec.links}},
-                      {"queue_pairs", std::uint64_t{spec.lanes}},
+                      {"queue_pairs", std::uint64_t{spec.queue_pairs}},
                       {"depth", std::uint64_t{spec.depth}},
                       {"signal_every", std::uint64_t{spec.signal_every}},
                       {"bidirectional", config.shape == workload::Shape::duplex},

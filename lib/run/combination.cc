@@ -106,15 +106,15 @@ void check_queues(const SessionSpec& spec) {
     refuse(fmt::format("--post-list {}", spec.post_list),
            fmt::format("It may be --depth ({}) at most.", spec.depth));
   }
-  if (spec.links * spec.lanes > kMaxAllLanes) {
-    refuse(fmt::format("{} queue pairs in each of {} threads", spec.lanes, spec.links),
-           fmt::format("All together may be {}.", kMaxAllLanes));
+  if (spec.links * spec.queue_pairs > kMaxAllQueuePairs) {
+    refuse(fmt::format("{} queue pairs in each of {} threads", spec.queue_pairs, spec.links),
+           fmt::format("All together may be {}.", kMaxAllQueuePairs));
   }
   if (spec.segments > spec.max_size) {
     refuse(fmt::format("--sge {} for messages of {} bytes", spec.segments, spec.max_size),
            "Each segment needs a byte.");
   }
-  if (spec.client_lanes != 0 && spec.service != Service::ud) {
+  if (spec.client_queue_pairs != 0 && spec.service != Service::ud) {
     refuse("--peers without --transport ud", "Only a UD queue pair reaches several others.");
   }
   if (spec.connection_manager && spec.service != Service::automatic &&

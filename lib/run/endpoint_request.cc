@@ -11,7 +11,7 @@ namespace {
 using workload::Shape;
 
 // Where every message needs a buffer of its own, as many as fit in here; at least one for each
-// lane.
+// queue pair.
 constexpr std::uint64_t kValidatedMemory = std::uint64_t{16} << 20;
 
 // Otherwise messages rotate through one page: hot in cache, as perftest's are, and yet not all on
@@ -27,11 +27,11 @@ std::uint32_t slots_within(std::uint64_t memory, std::uint64_t stride, std::uint
       std::clamp<std::uint64_t>(memory / stride, 1, std::min(at_most, kMaxSlots)));
 }
 
-/// Receives of a lane, unless the client said how many.
+/// Receives of a queue pair, unless the client said how many.
 std::uint32_t usual_receives(const SessionSpec& spec) {
   if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kTokenReceives;
   // Many queue pairs share the burst: no one fills up all of them at once.
-  return std::max({kStreamReceives / spec.lanes, 2 * spec.depth, kTokenReceives});
+  return std::max({kStreamReceives / spec.queue_pairs, 2 * spec.depth, kTokenReceives});
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   request.both_ways =
       spec.shape == Shape::duplex || (answers && !transport::is_from_target(spec.operation));
   request.max_size = spec.max_size;
-  request.lanes = spec.lanes;
-  request.local_lanes = client ? spec.client_lanes : 0;
+  request.queue_pairs = spec.queue_pairs;
+  request.local_queue_pairs = client ? spec.client_queue_pairs : 0;
   request.depth = spec.depth;
   request.signal_every = spec.signal_every;
   request.post_list = spec.post_list;
@@ -80,27 +80,28 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
 
   const std::uint64_t stride = transport::stride_of(request);
   const bool keeps_each = spec.validate && spec.shape != Shape::latency;
-  const std::uint64_t outstanding = std::uint64_t{spec.depth} * spec.lanes;
-  const std::uint64_t all_receives = std::uint64_t{request.receives} * spec.lanes;
+  const std::uint64_t outstanding = std::uint64_t{spec.depth} * spec.queue_pairs;
+  const std::uint64_t all_receives = std::uint64_t{request.receives} * spec.queue_pairs;
   const std::uint64_t memory = keeps_each ? kValidatedMemory : kHotMemory;
   request.send_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)
                                              : slots_within(memory, stride, outstanding);
   request.receive_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)
                                                 : slots_within(memory, stride, all_receives);
   if (transport::is_atomic(spec.operation)) {
-    // Each word is one lane's own: swaps of two lanes on one word would not know each other.
-    request.send_slots = std::max(request.send_slots, spec.lanes);
+    // Each word is one queue pair's own: swaps of two queue pairs on one word would not know each
+    // other.
+    request.send_slots = std::max(request.send_slots, spec.queue_pairs);
   }
   if (keeps_each) {
     // What is under way must not change, and what has arrived must stay until it was checked.
-    request.send_slots = std::max(request.send_slots, spec.lanes);
-    request.depth = std::min(spec.depth, request.send_slots / spec.lanes);
+    request.send_slots = std::max(request.send_slots, spec.queue_pairs);
+    request.depth = std::min(spec.depth, request.send_slots / spec.queue_pairs);
     request.signal_every = std::min(request.signal_every, std::max(1U, request.depth / 2));
     request.post_list = std::min(request.post_list, request.depth);
     if (spec.operation == transport::OperationCode::send ||
         spec.operation == transport::OperationCode::send_imm) {
-      request.receive_slots = std::max(request.receive_slots, spec.lanes);
-      request.receives = std::min(request.receives, request.receive_slots / spec.lanes);
+      request.receive_slots = std::max(request.receive_slots, spec.queue_pairs);
+      request.receives = std::min(request.receives, request.receive_slots / spec.queue_pairs);
     }
   }
   return request;

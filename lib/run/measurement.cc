@@ -103,7 +103,7 @@ std::uint64_t depth_of(Session& session) {
   const transport::EndpointRequest request = endpoint_request(spec, true);
   const std::uint64_t each =
       session.link().bounded({.depth = request.depth, .receives = request.receives}).depth;
-  return each * spec.lanes * spec.links;
+  return each * spec.queue_pairs * spec.links;
 }
 
 class BandwidthSink {
@@ -259,7 +259,7 @@ void Measurement::verify() {
   constexpr std::uint64_t kFewest = 8;
   const SessionSpec& spec = session_.spec();
   const bool paced = spec.paced || spec.shape == workload::Shape::open_loop;
-  epoch(spec.max_size, std::max<std::uint64_t>(kFewest, std::uint64_t{2} * spec.lanes),
+  epoch(spec.max_size, std::max<std::uint64_t>(kFewest, std::uint64_t{2} * spec.queue_pairs),
         paced ? kUnreachableRate : 0, /*verify=*/true);
 }
 

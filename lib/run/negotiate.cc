@@ -173,9 +173,9 @@ void check_config(const Config& config) {
     throw Error(Fault::usage, fmt::format("--depth {}", config.depth),
                 fmt::format("Depths go from 1 to {}.", kMaxDepth));
   }
-  if (config.lanes == 0 || config.lanes > kMaxLanes) {
-    throw Error(Fault::usage, fmt::format("--qps {}", config.lanes),
-                fmt::format("Queue pairs go from 1 to {}.", kMaxLanes));
+  if (config.queue_pairs == 0 || config.queue_pairs > kMaxQueuePairs) {
+    throw Error(Fault::usage, fmt::format("--qps {}", config.queue_pairs),
+                fmt::format("Queue pairs go from 1 to {}.", kMaxQueuePairs));
   }
   if (config.links == 0 || config.links > kMaxLinks) {
     throw Error(Fault::usage, fmt::format("--threads {}", config.links),

@@ -56,8 +56,8 @@ template <class Fields, class Spec>
 void walk(Fields& fields, Spec& spec) {
   fields.number("max_size_bytes", spec.max_size, 1, kMaxSize);
   fields.number("links", spec.links, 1, kMaxLinks);
-  fields.number("lanes", spec.lanes, 1, kMaxLanes);
-  fields.number("client_lanes", spec.client_lanes, 0, kMaxLanes);
+  fields.number("queue_pairs", spec.queue_pairs, 1, kMaxQueuePairs);
+  fields.number("client_queue_pairs", spec.client_queue_pairs, 0, kMaxQueuePairs);
   fields.number("depth", spec.depth, 1, kMaxDepth);
   fields.number("receives", spec.receives, 0, 2 * kMaxDepth);
   fields.number("signal_every", spec.signal_every, 1, kMaxDepth);

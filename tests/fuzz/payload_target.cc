@@ -197,8 +197,8 @@ Verdict judge_verbs_address(std::string_view text) {
   return judge(text, transport::verbs::read_address, transport::verbs::write_address,
                [](const Address& address) -> std::string {
                  if (!is_mtu(address.mtu)) return "an MTU that is none was taken";
-                 if (address.queues.empty() || address.queues.size() > address.lanes) {
-                   return "another number of queue pairs than lanes was taken";
+                 if (address.queues.empty() || address.queues.size() > address.queue_pairs) {
+                   return "another number of queue pairs than queue pairs was taken";
                  }
                  const bool wraps = address.window + address.window_bytes < address.window;
                  return wraps ? "a window that wraps was taken" : "";

@@ -104,7 +104,7 @@ void add_verbs(std::vector<Seed>& list) {
                                                            .mtu = 1024,
                                                            .reason = "same subnet"})});
   list.push_back({"payload", "seed-verbs-address",
-                  "A" + transport::verbs::write_address({.lanes = 2,
+                  "A" + transport::verbs::write_address({.queue_pairs = 2,
                                                          .queues = {{17, 0x123456, 0}, {18, 1, 0}},
                                                          .lid = 0,
                                                          .gid = gid("10.0.0.2"),

@@ -95,10 +95,10 @@ class DeviceTest : public testing::Test {
   void arrived(const Received& one) noexcept {
     const Region region = server_->receive_region();
     const auto bytes = slot(region, one.slot, one.bytes);
-    // With several lanes messages overtake each other: each must be whole, and all have come.
+    // With several queue pairs messages overtake each other: each must be whole, and all have come.
     const std::uint8_t first =
         std::to_integer<std::uint8_t>(bytes.empty() ? std::byte{} : bytes.back());
-    const std::uint8_t wanted = server_->lanes() == 1 ? tag(received_.size()) : first;
+    const std::uint8_t wanted = server_->queue_pairs() == 1 ? tag(received_.size()) : first;
     if (checks_receives_ && memory::find_mismatch(bytes, wanted)) ++mismatches_;
     received_.push_back(one);
     server_->post_receive(one.slot);
@@ -118,10 +118,11 @@ class DeviceTest : public testing::Test {
       const Signal signal = i + 1 == count || client_->posted() - client_->completed() + 1 == kSlots
                                 ? Signal::now
                                 : Signal::by_interval;
-      // Lanes take turns where every message is signalled; else the last of each lane would not be.
-      const auto lane =
-          request_.signal_every == 1 ? static_cast<std::uint32_t>(i) % client_->lanes() : 0;
-      ASSERT_EQ(client_->template post<Op>(i % kSlots * from.stride, i, signal, lane),
+      // Queue pairs take turns where every message is signalled; else the last of each queue pair
+      // would not be.
+      const auto queue_pair =
+          request_.signal_every == 1 ? static_cast<std::uint32_t>(i) % client_->queue_pairs() : 0;
+      ASSERT_EQ(client_->template post<Op>(i % kSlots * from.stride, i, signal, queue_pair),
                 PostStatus::posted)
           << client_->failure();
     }
@@ -138,7 +139,7 @@ class DeviceTest : public testing::Test {
     for (std::uint64_t i = 0; i < received_.size(); ++i) {
       EXPECT_EQ(received_[i].bytes, size);
       immediates += received_[i].immediate;
-      if (client_->lanes() == 1) {
+      if (client_->queue_pairs() == 1) {
         EXPECT_EQ(received_[i].immediate, Op::kImmediate ? i : 0);
       }
     }
@@ -227,18 +228,19 @@ TEST_F(VerbsDevice, APeerThatIsGoneIsExplained) {
 }
 
 template <class Op>
-class EveryLane : public GeneralDevice {};
-TYPED_TEST_SUITE(EveryLane, Operations, OperationName);
+class EveryQueuePair : public GeneralDevice {};
+TYPED_TEST_SUITE(EveryQueuePair, Operations, OperationName);
 
-TYPED_TEST(EveryLane, MovesItsBytes) {
-  this->request_.lanes = 4;
+TYPED_TEST(EveryQueuePair, MovesItsBytes) {
+  this->request_.queue_pairs = 4;
   this->request_.signal_every = 1;
   this->open(4096);
   for (const std::uint64_t size : {8, 4096}) this->template stream<TypeParam>(size, 40);
 }
 
-TYPED_TEST(EveryLane, MovesItsBytesInSegmentsThroughASharedReceiveQueueWithTwoCompletionQueues) {
-  this->request_.lanes = 2;
+TYPED_TEST(EveryQueuePair,
+           MovesItsBytesInSegmentsThroughASharedReceiveQueueWithTwoCompletionQueues) {
+  this->request_.queue_pairs = 2;
   this->request_.signal_every = 1;
   this->request_.segments = 3;
   this->request_.shared_receives = true;
@@ -267,8 +269,8 @@ TEST_F(DatagramDevice, UdMovesItsBytes) {
 
 TEST_F(DatagramDevice, OneUdQueuePairReachesFourPeers) {
   request_.service = Service::ud;
-  request_.lanes = 4;
-  request_.local_lanes = 1;
+  request_.queue_pairs = 4;
+  request_.local_queue_pairs = 1;
   request_.signal_every = 1;
   open(1024);
   stream<SendImm>(512, 40);
@@ -347,7 +349,7 @@ TEST_F(VerbsDevice, TakesPathOptions) {
 
 TEST_F(GeneralDevice, IsConnectedByTheConnectionManager) {
   request_.connection_manager = true;
-  request_.lanes = 3;
+  request_.queue_pairs = 3;
   request_.signal_every = 1;
   open(1024);
   if (HasFailure()) return;

@@ -43,7 +43,7 @@ struct Flags {
   // How.
   transport::Service service = transport::Service::rc;
   bool connection_manager = false;
-  std::uint32_t lanes = 1;
+  std::uint32_t queue_pairs = 1;
   std::uint32_t depth = 0;     ///< 0 = perftest's 128 for bandwidth, ours for latency
   std::uint32_t receives = 0;  ///< 0 = ours
   std::uint32_t signal_every = 0;

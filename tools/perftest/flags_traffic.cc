@@ -96,7 +96,7 @@ constexpr Flag kTrafficFlags[] = {
     {'c', "connection", "type", kAll, Release::both, Take::mapped,
      "--transport; DC needs an mlx5 device on both sides, SRD an EFA one", "guest", set_connection},
     {'q', "qp", "count", kBw, Release::both, Take::mapped, "--qps", "guest",
-     [](Flags& f, const Given& g) { f.lanes = whole_as<std::uint32_t>(g, 1, kMostDepth); }},
+     [](Flags& f, const Given& g) { f.queue_pairs = whole_as<std::uint32_t>(g, 1, kMostDepth); }},
     {'t', "tx-depth", "count", kAll, Release::both, Take::mapped, "--depth, of each queue pair",
      "guest",
      [](Flags& f, const Given& g) { f.depth = whole_as<std::uint32_t>(g, 1, kMostDepth); }},

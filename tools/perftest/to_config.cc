@@ -24,7 +24,7 @@ measure::StopRule stop_rule(const Tool& tool, const Flags& flags) {
   }
   const bool write_bw = tool.operation == OperationCode::write && !tool.latency;
   return measure::StopRule::iterations(flags.iterations.value_or(write_bw ? 5000 : 1000) *
-                                       flags.lanes);
+                                       flags.queue_pairs);
 }
 
 std::string memory(const Flags& flags) {
@@ -131,7 +131,7 @@ run::Config to_config(const Tool& tool, const Flags& flags) {
   // The other back ends have services of their own, and RC is perftest's default.
   const bool plain = flags.backend != "verbs" && flags.service == transport::Service::rc;
   config.service = plain ? transport::Service::automatic : flags.service;
-  config.lanes = flags.lanes;
+  config.queue_pairs = flags.queue_pairs;
   config.depth = flags.depth != 0 || tool.latency ? flags.depth : kDepth;
   config.receives = flags.receives;
   config.signal_every = signal_every(tool, flags);

@@ -13,8 +13,8 @@ inline constexpr std::uint64_t kMaxSize = std::uint64_t{256} << 20;  ///< bytes 
 inline constexpr std::uint32_t kMaxDepth = 16384;                    ///< messages outstanding
 inline constexpr std::uint64_t kMaxEpoch = std::uint64_t{1} << 31;   ///< messages of one epoch
 inline constexpr std::uint32_t kMaxLinks = 64;                       ///< threads
-inline constexpr std::uint32_t kMaxLanes = 1024;                     ///< queue pairs of a link
-inline constexpr std::uint32_t kMaxAllLanes = 4096;                  ///< ... of all links
+inline constexpr std::uint32_t kMaxQueuePairs = 1024;                ///< queue pairs of a link
+inline constexpr std::uint32_t kMaxAllQueuePairs = 4096;             ///< ... of all links
 inline constexpr std::uint32_t kMaxClients = 1024;                   ///< of one incast
 inline constexpr std::uint32_t kMaxSegments = 32;
 inline constexpr std::uint32_t kMaxPostList = 1024;
@@ -24,19 +24,21 @@ inline constexpr std::uint64_t kMaxWorkingSet = std::uint64_t{1} << 40;  ///< by
 /// SessionSpec every choice is made.
 struct LinkOptions {
   transport::Service service = transport::Service::automatic;
-  std::uint32_t links = 1;         ///< endpoints, each driven by a thread of its own; 1..kMaxLinks
-  std::uint32_t lanes = 1;         ///< queue pairs of each link, 1..kMaxLanes
-  std::uint32_t client_lanes = 0;  ///< UD: the client's queue pairs that serve them; 0 = all
-  std::uint32_t depth = 0;     ///< of each lane, 1..kMaxDepth; 0 = 128 for a stream, 16 for latency
-  std::uint32_t receives = 0;  ///< receives kept posted on each lane; 0 = choose
-  std::uint32_t signal_every = 0;       ///< 1..depth; 0 = choose
-  std::uint32_t post_list = 1;          ///< messages handed over by one call, 1..depth
-  std::uint32_t segments = 1;           ///< scatter/gather entries of a message
-  std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way on a lane; 0 = the most
-  std::int32_t inline_limit = -1;       ///< bytes; -1 = the back end's choice, 0 = off
-  std::int32_t mtu = 0;                 ///< verbs, bytes; 0 = the smaller active one
+  std::uint32_t links = 1;        ///< endpoints, each driven by a thread of its own; 1..kMaxLinks
+  std::uint32_t queue_pairs = 1;  ///< queue pairs of each link, 1..kMaxQueuePairs
+  std::uint32_t client_queue_pairs = 0;  ///< UD: the client's queue pairs that serve them; 0 = all
+  std::uint32_t depth =
+      0;  ///< of each queue pair, 1..kMaxDepth; 0 = 128 for a stream, 16 for latency
+  std::uint32_t receives = 0;      ///< receives kept posted on each queue pair; 0 = choose
+  std::uint32_t signal_every = 0;  ///< 1..depth; 0 = choose
+  std::uint32_t post_list = 1;     ///< messages handed over by one call, 1..depth
+  std::uint32_t segments = 1;      ///< scatter/gather entries of a message
+  std::uint32_t outstanding_reads =
+      0;                           ///< reads and atomics under way on a queue pair; 0 = the most
+  std::int32_t inline_limit = -1;  ///< bytes; -1 = the back end's choice, 0 = off
+  std::int32_t mtu = 0;            ///< verbs, bytes; 0 = the smaller active one
   std::int32_t completion_vector = -1;  ///< verbs, with events; -1 = the first
-  bool shared_receives = false;         ///< verbs: the lanes of a link share a receive queue
+  bool shared_receives = false;         ///< verbs: the queue pairs of a link share a receive queue
   bool separate_queues = false;         ///< completions of sends and of receives in two queues
   bool events = false;                  ///< sleep for completions instead of polling
   bool connection_manager = false;      ///< verbs: connect by rdma_cm

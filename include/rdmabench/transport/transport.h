@@ -57,14 +57,14 @@ struct EndpointRequest {
   bool client = true;  ///< this side initiates
   Service service = Service::automatic;
   OperationCode operation = OperationCode::send;
-  bool latency = true;         ///< ping-pong or read latency; else a stream
-  bool both_ways = false;      ///< this side is an initiator and a target at once
-  std::uint64_t max_size = 8;  ///< bytes; the largest message of the session, >= 1
-  std::uint32_t lanes = 1;     ///< queue pairs, >= 1; `depth` and `receives` are of each
-  std::uint32_t local_lanes =
-      0;                       ///< UD only: queue pairs of this side that serve the lanes; 0 = all
-  std::uint32_t depth = 1;     ///< posts that may be outstanding, >= 1
-  std::uint32_t receives = 1;  ///< receives kept posted, >= 1
+  bool latency = true;            ///< ping-pong or read latency; else a stream
+  bool both_ways = false;         ///< this side is an initiator and a target at once
+  std::uint64_t max_size = 8;     ///< bytes; the largest message of the session, >= 1
+  std::uint32_t queue_pairs = 1;  ///< queue pairs, >= 1; `depth` and `receives` are of each
+  std::uint32_t local_queue_pairs =
+      0;  ///< UD only: queue pairs of this side that serve the queue pairs; 0 = all
+  std::uint32_t depth = 1;          ///< posts that may be outstanding, >= 1
+  std::uint32_t receives = 1;       ///< receives kept posted, >= 1
   std::uint32_t send_slots = 1;     ///< message buffers to send from, and of the window; >= 1
   std::uint32_t receive_slots = 1;  ///< distinct receive buffers; receive r uses r % receive_slots
   std::uint64_t slot_stride = 0;    ///< bytes from one slot to the next; 0 = memory::slot_stride()
@@ -73,7 +73,7 @@ struct EndpointRequest {
   std::uint32_t post_list = 1;      ///< messages handed over by one post_list(), 1..depth
   std::uint32_t segments = 1;       ///< scatter/gather entries of a message, 1..max_size
   std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way at a time; 0 = the most
-  bool shared_receives = false;         ///< verbs: one shared receive queue for all lanes
+  bool shared_receives = false;         ///< verbs: one shared receive queue for all queue pairs
   bool separate_queues = false;         ///< one completion queue for sends and one for receives
   bool events = false;  ///< an idle endpoint sleeps until a completion, and does not spin
   std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = 0
@@ -149,24 +149,24 @@ struct Burst {
 ///   address()            opaque text that the peer's connect() needs
 ///   connect(text)        checks every bound of what the peer sent before using it
 ///   prepare(op, size)    builds the work request for messages of `size` bytes (1..max_size; atomics: 8)
-///   post<Op>(offset, word, signal, lane = 0)
-///                        initiates one message on a lane (a queue pair): local bytes at send_region() +
+///   post<Op>(offset, word, signal, queue pair = 0)
+///                        initiates one message on a queue pair (a queue pair): local bytes at send_region() +
 ///                        offset, and for one-sided operations the peer's window at the same offset.
 ///                        `word` is the immediate; compare-swap replaces it by word + 1. Reads and atomics
 ///                        bring their data to send_region() + offset
-///   post_list<Op>(burst, signal, lane = 0)      where kPostLists: all of a burst by one call, or none of it;
+///   post_list<Op>(burst, signal, queue pair = 0)      where kPostLists: all of a burst by one call, or none of it;
 ///                        `now` concerns its last message
-///   post_token(signal)   a zero-byte send on lane 0: "I am done"; the peer gets a Received of 0 bytes
-///   post_receive(slot)   gives a receive slot back; all slots of all lanes are posted by connect()
+///   post_token(signal)   a zero-byte send on queue pair 0: "I am done"; the peer gets a Received of 0 bytes
+///   post_receive(slot)   gives a receive slot back; all slots of all queue pairs are posted by connect()
 ///   defer_receive(slot)  optional: the same from within on_receive(), for all of a poll by one call at its end
 ///   poll(on_receive)     progress: takes what has completed, calls on_receive(const Received&) for each
 ///                        receive; returns how many completions it saw, or -1 when one failed
 ///   rest(at_most)        after an empty poll: returns at once, or where `events` was asked for when
 ///                        something may have completed or the time has passed; false when that failed
 ///   posted(), completed()  counts of post(), post_list() and post_token() since the last prepare(), over all
-///                        lanes; completed() moves with the signalled completions, and reaches posted() once
-///                        the last one of each lane is in
-///   lanes()              their number
+///                        queue pairs; completed() moves with the signalled completions, and reaches posted() once
+///                        the last one of each queue pair is in
+///   queue_pairs()              their number
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes
 ///   send_memory(), receive_memory(), window_memory()      where messages may lie in other memory than the
 ///                        host's: the memory::Buffer that each region is in, all of the same kind. Where its gpu()
@@ -178,8 +178,8 @@ struct Burst {
 ///   kOrdersWrites              bytes of a write become visible in order, the last byte last, and writes
 ///                              in order of posting: memory polling is a sound signal
 ///   kOrdersMessages            receives complete in the order of the sends, and completed() == n says that
-///                              the first n posts have completed: false where there are several lanes
-///   kManyLanes                 lanes() may be more than 1
+///                              the first n posts have completed: false where there are several queue pairs
+///   kManyQueuePairs                 queue_pairs() may be more than 1
 ///   kPostLists                 post_list() exists
 ///   kNeedsProgress             whether the peer's reads and writes wait for this side's poll()
 ///   consumes_receive<Op>       whether Op takes a posted receive at the target
@@ -187,7 +187,7 @@ template <class T>
 concept Transport = requires(T& t, const T& c, std::string_view text, OperationCode code,
                              std::uint64_t offset, std::uint32_t word, Signal signal) {
   { T::kReliable } -> std::convertible_to<bool>;
-  { T::kManyLanes } -> std::convertible_to<bool>;
+  { T::kManyQueuePairs } -> std::convertible_to<bool>;
   { T::kPostLists } -> std::convertible_to<bool>;
   { T::kOrdersWrites } -> std::convertible_to<bool>;
   { T::kOrdersMessages } -> std::convertible_to<bool>;
@@ -204,7 +204,7 @@ concept Transport = requires(T& t, const T& c, std::string_view text, OperationC
   { t.post_receive(word) } noexcept -> std::same_as<PostStatus>;
   { t.poll([](const Received&) noexcept {}) } noexcept -> std::same_as<int>;
   { t.rest(std::chrono::milliseconds()) } noexcept -> std::same_as<bool>;
-  { c.lanes() } noexcept -> std::same_as<std::uint32_t>;
+  { c.queue_pairs() } noexcept -> std::same_as<std::uint32_t>;
   { c.posted() } noexcept -> std::same_as<std::uint64_t>;
   { c.completed() } noexcept -> std::same_as<std::uint64_t>;
   { c.send_region() } noexcept -> std::same_as<Region>;

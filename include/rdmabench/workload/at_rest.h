@@ -148,10 +148,10 @@ void check_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan, Epoch
     const Landed landed = find_landed(slots, plan.size);
     if (landed.wrong) return refuse(Outcome::wrong_data, landed.wrong->slot, landed.wrong->byte);
     result.checked += landed.whole;
-    // On one lane receives are used in turn, from anywhere in their round: half of as many messages
-    // are in slots of their own at least. Several lanes have a round each.
+    // On one queue pair receives are used in turn, from anywhere in their round: half of as many
+    // messages are in slots of their own at least. Several queue pairs have a round each.
     const std::uint64_t least =
-        endpoint.lanes() > 1
+        endpoint.queue_pairs() > 1
             ? 1
             : std::min<std::uint64_t>(slots.region.slots, (plan.iterations + 1) / 2);
     if (T::kReliable && landed.whole < std::min(least, plan.iterations)) {

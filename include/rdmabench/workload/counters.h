@@ -13,12 +13,12 @@
 
 namespace rdmabench::workload {
 
-/// How many slots messages rotate through. Those on one counter must keep to one lane, or they
-/// would overtake each other and swaps would fail.
+/// How many slots messages rotate through. Those on one counter must keep to one queue pair, or
+/// they would overtake each other and swaps would fail.
 template <class Op>
-std::uint32_t used_slots(const transport::Region& region, std::uint32_t lanes) noexcept {
-  if (!Op::kAtomic || region.slots < lanes) return region.slots;
-  return region.slots - region.slots % lanes;
+std::uint32_t used_slots(const transport::Region& region, std::uint32_t queue_pairs) noexcept {
+  if (!Op::kAtomic || region.slots < queue_pairs) return region.slots;
+  return region.slots - region.slots % queue_pairs;
 }
 
 /// What no counter reaches, so that a word that never came is seen.

@@ -22,8 +22,8 @@ class Echo {
         result_(result),
         inbox_(endpoint, plan, watch, result),
         region_(endpoint.send_region()),
-        lanes_(endpoint.lanes()),
-        owed_(std::uint64_t{plan.receives} * lanes_) {}
+        queue_pairs_(endpoint.queue_pairs()),
+        owed_(std::uint64_t{plan.receives} * queue_pairs_) {}
 
   bool run() noexcept {
     while (answered_ < plan_.iterations) {
@@ -75,16 +75,16 @@ class Echo {
       }
       const transport::PostStatus status = endpoint_.template post<Op>(
           k % region_.slots * region_.stride, k,
-          answered_ + lanes_ >= plan_.iterations ? transport::Signal::now
-                                                 : transport::Signal::by_interval,
-          lane_);
+          answered_ + queue_pairs_ >= plan_.iterations ? transport::Signal::now
+                                                       : transport::Signal::by_interval,
+          queue_pair_);
       if (status == transport::PostStatus::busy) return true;
       if (status == transport::PostStatus::failed) {
         return inbox_.end(Outcome::post_failed, Wait::nothing);
       }
       ++answered_;
-      if constexpr (T::kManyLanes) {
-        if (++lane_ == lanes_) lane_ = 0;
+      if constexpr (T::kManyQueuePairs) {
+        if (++queue_pair_ == queue_pairs_) queue_pair_ = 0;
       }
     }
     return true;
@@ -100,8 +100,8 @@ class Echo {
   EpochResult& result_;
   Inbox<T> inbox_;
   transport::Region region_;
-  std::uint32_t lanes_;
-  std::uint32_t lane_ = 0;
+  std::uint32_t queue_pairs_;
+  std::uint32_t queue_pair_ = 0;
   std::vector<std::uint32_t> owed_;  ///< a ring: messages that were not answered yet
   std::uint64_t answered_ = 0;
 };

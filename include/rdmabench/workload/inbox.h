@@ -25,7 +25,7 @@ class Inbox {
   /// Allocates, so make it before the clock starts.
   Inbox(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result)
       : endpoint_(endpoint), watch_(watch), result_(result) {
-    held_.reserve(std::size_t{plan.receives} * endpoint.lanes());
+    held_.reserve(std::size_t{plan.receives} * endpoint.queue_pairs());
     if (plan.events) watch_.look_always();
     watch_.progress();
   }
@@ -96,9 +96,10 @@ class Inbox {
   /// meanwhile.
   template <class Op>
   bool post(std::uint64_t offset, std::uint64_t word, transport::Signal signal,
-            std::uint32_t lane = 0) noexcept {
+            std::uint32_t queue_pair = 0) noexcept {
     for (;;) {
-      const transport::PostStatus status = endpoint_.template post<Op>(offset, word, signal, lane);
+      const transport::PostStatus status =
+          endpoint_.template post<Op>(offset, word, signal, queue_pair);
       if (status == transport::PostStatus::posted) [[likely]]
         return true;
       if (status == transport::PostStatus::failed) return end(Outcome::post_failed, Wait::nothing);

@@ -27,8 +27,8 @@ inline constexpr bool kHasOpenLoop = T::kReliable &&
 /// The initiator's side. A message is answered by the target's echo where the target is told of it,
 /// else by its own completion.
 ///
-/// At most `depth` on each lane are unanswered at a time, so that each finds a receive at the other
-/// side; what has to wait for that waits here, and its latency shows it.
+/// At most `depth` on each queue pair are unanswered at a time, so that each finds a receive at the
+/// other side; what has to wait for that waits here, and its latency shows it.
 template <transport::Transport T, class Op, class Clock, bool kValidate>
 class OpenLoop {
  public:
@@ -40,17 +40,17 @@ class OpenLoop {
         result_(result),
         inbox_(endpoint, plan, watch, result),
         region_(endpoint.send_region()),
-        lanes_(endpoint.lanes()),
-        slots_(used_slots<Op>(region_, lanes_)),
-        limit_(most_unanswered(plan, lanes_)),
+        queue_pairs_(endpoint.queue_pairs()),
+        slots_(used_slots<Op>(region_, queue_pairs_)),
+        limit_(most_unanswered(plan, queue_pairs_)),
         schedule_(0, plan.gap_q16) {
     if (kValidate) limit_ = std::min<std::uint64_t>(limit_, slots_);
     std::fill_n(intervals_.begin(), plan.iterations, kUnanswered);
   }
 
-  static std::uint64_t most_unanswered(const EpochPlan& plan, std::uint32_t lanes) noexcept {
+  static std::uint64_t most_unanswered(const EpochPlan& plan, std::uint32_t queue_pairs) noexcept {
     const std::uint32_t each = Op::kNotifies ? std::min(plan.depth, plan.receives) : plan.depth;
-    return std::uint64_t{each} * lanes;
+    return std::uint64_t{each} * queue_pairs;
   }
 
   bool run() noexcept {
@@ -86,10 +86,10 @@ class OpenLoop {
     }
     fill();
     // Where completions are the answers each is asked for, so that none waits for a later one.
-    const bool signalled = !Op::kNotifies || next_ + lanes_ >= plan_.iterations;
+    const bool signalled = !Op::kNotifies || next_ + queue_pairs_ >= plan_.iterations;
     const transport::PostStatus status = endpoint_.template post<Op>(
         slot_ * region_.stride, Op::kAtomic ? next_ / slots_ : next_,
-        signalled ? transport::Signal::now : transport::Signal::by_interval, lane_);
+        signalled ? transport::Signal::now : transport::Signal::by_interval, queue_pair_);
     if (status == transport::PostStatus::busy) return true;
     if (status == transport::PostStatus::failed) {
       return inbox_.end(Outcome::post_failed, Wait::nothing);
@@ -98,8 +98,8 @@ class OpenLoop {
     ++next_;
     schedule_.advance();
     if (++slot_ == slots_) slot_ = 0;
-    if constexpr (T::kManyLanes) {
-      if (++lane_ == lanes_) lane_ = 0;
+    if constexpr (T::kManyQueuePairs) {
+      if (++queue_pair_ == queue_pairs_) queue_pair_ = 0;
     }
     return true;
   }
@@ -190,14 +190,14 @@ class OpenLoop {
   EpochResult& result_;
   Inbox<T> inbox_;
   transport::Region region_;
-  std::uint32_t lanes_;
+  std::uint32_t queue_pairs_;
   std::uint32_t slots_;
   std::uint64_t limit_;
   Schedule schedule_;
   std::uint64_t next_ = 0;
   std::uint64_t answered_ = 0;
   std::uint32_t slot_ = 0;
-  std::uint32_t lane_ = 0;
+  std::uint32_t queue_pair_ = 0;
 };
 
 /// intervals[k]: from when message k was meant to leave to when its answer was here. A full round

@@ -33,9 +33,9 @@ class PingPong {
         result_(result),
         outgoing_(endpoint.send_region().data, plan.size),
         window_(endpoint.window().data, plan.size),
-        lanes_(endpoint.lanes()),
-        half_depth_(std::uint64_t{plan.depth} * lanes_ / 2),
-        tail_(plan.iterations - std::min<std::uint64_t>(plan.iterations, lanes_)) {}
+        queue_pairs_(endpoint.queue_pairs()),
+        half_depth_(std::uint64_t{plan.depth} * queue_pairs_ / 2),
+        tail_(plan.iterations - std::min<std::uint64_t>(plan.iterations, queue_pairs_)) {}
 
   /// Message i is written before it is posted; with validation that takes a while.
   void write(std::uint64_t i) noexcept {
@@ -46,13 +46,14 @@ class PingPong {
     }
   }
 
-  /// Each message on the next lane, and the last one of every lane asks for a completion.
+  /// Each message on the next queue pair, and the last one of every queue pair asks for a
+  /// completion.
   bool post(std::uint64_t i) noexcept {
     const auto signal = i >= tail_ ? transport::Signal::now : transport::Signal::by_interval;
-    if constexpr (T::kManyLanes) {
-      if (++lane_ >= lanes_) lane_ = 0;
+    if constexpr (T::kManyQueuePairs) {
+      if (++queue_pair_ >= queue_pairs_) queue_pair_ = 0;
     }
-    return inbox_.template post<Op>(0, i, signal, lane_);
+    return inbox_.template post<Op>(0, i, signal, queue_pair_);
   }
 
   /// Housekeeping while the message is under way, so that it is in nobody's round trip: the receive
@@ -121,10 +122,10 @@ class PingPong {
   EpochResult& result_;
   std::span<std::byte> outgoing_;
   std::span<std::byte> window_;
-  std::uint32_t lanes_;
+  std::uint32_t queue_pairs_;
   std::uint64_t half_depth_;
-  std::uint64_t tail_;  ///< index of the first message that is the last one of its lane
-  std::uint32_t lane_ = T::kManyLanes ? ~0U : 0;  ///< of the message posted last
+  std::uint64_t tail_;  ///< index of the first message that is the last one of its queue pair
+  std::uint32_t queue_pair_ = T::kManyQueuePairs ? ~0U : 0;  ///< of the message posted last
   std::uint32_t slot_ = 0;
   std::uint32_t immediate_ = 0;
   std::uint64_t bytes_ = 0;

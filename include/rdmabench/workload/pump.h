@@ -16,9 +16,9 @@ template <class T, class Op>
 inline constexpr bool kTakesLists =
     T::kPostLists&& Op::kCode != transport::OperationCode::compare_swap;
 
-/// Posts the messages of one epoch, a burst at a time. Message i uses slot i % slots and lane
-/// i % lanes (by lists: each list the next lane), and carries i as its immediate. The last post of
-/// every lane asks for a completion.
+/// Posts the messages of one epoch, a burst at a time. Message i uses slot i % slots and queue pair
+/// i % queue pairs (by lists: each list the next queue pair), and carries i as its immediate. The
+/// last post of every queue pair asks for a completion.
 ///
 /// With validation, a slot is used again only when what was under way there has come to an end.
 /// Where completions come in order, their number says so; elsewhere, and where the slots have to be
@@ -35,9 +35,9 @@ class Pump {
         region_(endpoint.send_region()),
         size_(plan.size),
         iterations_(plan.iterations),
-        lanes_(endpoint.lanes()),
-        slots_(used_slots<Op>(region_, lanes_)),
-        capacity_(std::uint64_t{plan.depth} * lanes_) {
+        queue_pairs_(endpoint.queue_pairs()),
+        slots_(used_slots<Op>(region_, queue_pairs_)),
+        capacity_(std::uint64_t{plan.depth} * queue_pairs_) {
     if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, slots_);
     list_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.post_list, capacity_));
     rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
@@ -67,7 +67,7 @@ class Pump {
         status = post_list(static_cast<std::uint32_t>(count));
       }
     } else {
-      const std::uint64_t tail = lap_end_ - std::min<std::uint64_t>(lap_end_, lanes_);
+      const std::uint64_t tail = lap_end_ - std::min<std::uint64_t>(lap_end_, queue_pairs_);
       const std::uint64_t body = std::min(end, tail);
       status = post_until<transport::Signal::by_interval>(body);
       if (next_ >= body) status = post_until<transport::Signal::now>(end);
@@ -113,12 +113,12 @@ class Pump {
       for (std::uint64_t offset = slot_ * stride; i < stop && pace_.due(); offset += stride) {
         fill(i);
         status = endpoint.template post<Op>(offset, Op::kAtomic ? lap_ : i, kSignal,
-                                            T::kManyLanes ? lane_ : 0);
+                                            T::kManyQueuePairs ? queue_pair_ : 0);
         if (status != transport::PostStatus::posted) [[unlikely]]
           break;
         pace_.advance();
         ++i;
-        if constexpr (T::kManyLanes) next_lane();
+        if constexpr (T::kManyQueuePairs) next_queue_pair();
       }
       advance(i - next_);
       if (i < stop) break;
@@ -137,27 +137,28 @@ class Pump {
 
   transport::PostStatus post_list(std::uint32_t count) noexcept {
     for (std::uint32_t k = 0; k < count; ++k) fill(next_ + k);
-    // The last list of every lane is among so many. And of those that fit into a lane's queue one
-    // must complete, where the endpoint's own interval is longer.
-    const bool last = lap_end_ - next_ <= list_ * lanes_ || round_ + 1 == rounds_;
+    // The last list of every queue pair is among so many. And of those that fit into a queue pair's
+    // queue one must complete, where the endpoint's own interval is longer.
+    const bool last = lap_end_ - next_ <= list_ * queue_pairs_ || round_ + 1 == rounds_;
     const transport::PostStatus status = endpoint_.template post_list<Op>(
         {.offset = slot_ * region_.stride,
          .stride = region_.stride,
          .wrap = slots_ * region_.stride,
          .word = next_,
          .count = count},
-        last ? transport::Signal::now : transport::Signal::by_interval, T::kManyLanes ? lane_ : 0);
+        last ? transport::Signal::now : transport::Signal::by_interval,
+        T::kManyQueuePairs ? queue_pair_ : 0);
     if (status != transport::PostStatus::posted) [[unlikely]]
       return status;
     for (std::uint32_t k = 0; k < count; ++k) pace_.advance();
     advance(count);
-    if constexpr (T::kManyLanes) next_lane();
-    if (lane_ == 0 && ++round_ == rounds_) round_ = 0;
+    if constexpr (T::kManyQueuePairs) next_queue_pair();
+    if (queue_pair_ == 0 && ++round_ == rounds_) round_ = 0;
     return status;
   }
 
-  void next_lane() noexcept {
-    if (++lane_ == lanes_) lane_ = 0;
+  void next_queue_pair() noexcept {
+    if (++queue_pair_ == queue_pairs_) queue_pair_ = 0;
   }
 
   bool next_lap() noexcept {
@@ -200,16 +201,16 @@ class Pump {
   transport::Region region_;
   std::uint64_t size_;
   std::uint64_t iterations_;
-  std::uint32_t lanes_;
+  std::uint32_t queue_pairs_;
   std::uint32_t slots_;
-  std::uint64_t capacity_;   ///< posts that may be under way
-  std::uint64_t list_;       ///< messages of a list
-  std::uint64_t rounds_;     ///< lists that fit into the queue of one lane
-  std::uint64_t next_ = 0;   ///< the message to be posted next, ...
-  std::uint64_t slot_ = 0;   ///< ... from this slot, ...
-  std::uint64_t lap_ = 0;    ///< ... which has been used so often, ...
-  std::uint32_t lane_ = 0;   ///< ... on this lane
-  std::uint64_t round_ = 0;  ///< lists posted on every lane, modulo rounds_
+  std::uint64_t capacity_;        ///< posts that may be under way
+  std::uint64_t list_;            ///< messages of a list
+  std::uint64_t rounds_;          ///< lists that fit into the queue of one queue pair
+  std::uint64_t next_ = 0;        ///< the message to be posted next, ...
+  std::uint64_t slot_ = 0;        ///< ... from this slot, ...
+  std::uint64_t lap_ = 0;         ///< ... which has been used so often, ...
+  std::uint32_t queue_pair_ = 0;  ///< ... on this queue pair
+  std::uint64_t round_ = 0;       ///< lists posted on every queue pair, modulo rounds_
   std::uint64_t lap_begin_ = 0;
   std::uint64_t lap_end_ = 0;
 };

@@ -18,8 +18,8 @@ EpochResult read_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& wa
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
   const std::span<std::byte> fetched(endpoint.send_region().data, plan.size);
-  const std::uint32_t lanes = endpoint.lanes();
-  std::uint32_t lane = 0;
+  const std::uint32_t queue_pairs = endpoint.queue_pairs();
+  std::uint32_t queue_pair = 0;
   measure::Ticks last = Clock::stamp();
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {
     if constexpr (kValidate) {
@@ -30,7 +30,7 @@ EpochResult read_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& wa
       }
       last = Clock::stamp();
     }
-    if (!inbox.template post<Op>(0, i, transport::Signal::now, lane) || !inbox.drain())
+    if (!inbox.template post<Op>(0, i, transport::Signal::now, queue_pair) || !inbox.drain())
         [[unlikely]] {
       result.message = i;
       return result;
@@ -38,8 +38,8 @@ EpochResult read_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& wa
     const measure::Ticks now = Clock::stamp();
     intervals[i] = now - last;
     last = now;
-    if constexpr (T::kManyLanes) {
-      if (++lane == lanes) lane = 0;
+    if constexpr (T::kManyQueuePairs) {
+      if (++queue_pair == queue_pairs) queue_pair = 0;
     }
     if constexpr (kValidate) {
       const bool right = Op::kAtomic ? check_word(fetched, i, i, inbox, result)

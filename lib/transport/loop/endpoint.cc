@@ -47,7 +47,7 @@ Registry& registry() {
 }
 
 /// Throws for what was asked for and would silently not be done.
-void check(const EndpointRequest& request, bool many_lanes) {
+void check(const EndpointRequest& request, bool many_queue_pairs) {
   const auto refuse = [](std::string_view what) {
     throw Error(Fault::usage, fmt::format("the loop back end has no {}", what),
                 "It copies between two threads of one process. Use --backend verbs or ofi.");
@@ -60,8 +60,8 @@ void check(const EndpointRequest& request, bool many_lanes) {
   if (request.segments > 1) refuse("scatter/gather lists");
   if (request.shared_receives) refuse("shared receive queue");
   if (request.connection_manager) refuse("connection manager");
-  if (request.lanes == 0 || (request.lanes > 1 && !many_lanes)) {
-    refuse(fmt::format("{} queue pairs in this endpoint", request.lanes));
+  if (request.queue_pairs == 0 || (request.queue_pairs > 1 && !many_queue_pairs)) {
+    refuse(fmt::format("{} queue pairs in this endpoint", request.queue_pairs));
   }
   if (request.slot_stride != 0 && request.slot_stride < request.max_size + request.misalignment) {
     throw Error(Fault::usage, fmt::format("messages of {} bytes do not fit into slots of {} bytes",
@@ -76,20 +76,20 @@ Port::Port(const EndpointRequest& request)
       window_memory(bytes_of(request, request.send_slots)),
       receive_region(region_of(receive_memory, request, request.receive_slots)),
       window(region_of(window_memory, request, request.send_slots)) {
-  for (std::uint32_t lane = 0; lane < request.lanes; ++lane) {
-    lanes.push_back(std::make_unique<LanePort>(request.receives));
+  for (std::uint32_t queue_pair = 0; queue_pair < request.queue_pairs; ++queue_pair) {
+    queue_pairs.push_back(std::make_unique<QueuePairPort>(request.receives));
   }
 }
 
-EndpointBase::EndpointBase(const EndpointRequest& request, bool many_lanes)
-    : port_((check(request, many_lanes), std::make_shared<Port>(request))),
+EndpointBase::EndpointBase(const EndpointRequest& request, bool many_queue_pairs)
+    : port_((check(request, many_queue_pairs), std::make_shared<Port>(request))),
       send_memory_(bytes_of(request, request.send_slots)),
       send_region_(region_of(send_memory_, request, request.send_slots)),
       depth_(request.depth),
       receives_(request.receives),
       max_size_(request.max_size),
       signal_every_(request.signal_every),
-      counts_(request.lanes) {
+      counts_(request.queue_pairs) {
   id_ = registry().add(port_);
 }
 
@@ -108,12 +108,12 @@ void EndpointBase::connect(std::string_view peer_address) {
                 "The loop back end joins two threads of one process.");
   }
   if (peer_->window.stride != port_->window.stride || peer_->window.slots != port_->window.slots ||
-      peer_->lanes.size() != port_->lanes.size()) {
+      peer_->queue_pairs.size() != port_->queue_pairs.size()) {
     throw Error(Fault::failed, "the two loop endpoints were opened for different messages");
   }
-  for (std::uint32_t lane = 0; lane < port_->lanes.size(); ++lane) {
+  for (std::uint32_t queue_pair = 0; queue_pair < port_->queue_pairs.size(); ++queue_pair) {
     for (std::uint32_t i = 0; i < receives_; ++i) {
-      port_->lanes[lane]->receives.push(lane * receives_ + i);
+      port_->queue_pairs[queue_pair]->receives.push(queue_pair * receives_ + i);
     }
   }
 }
@@ -131,7 +131,7 @@ void EndpointBase::prepare(OperationCode code, std::uint64_t size) {
     }
   }
   size_ = size;
-  for (LaneCount& count : counts_) count = {.until_signal = signal_every_};
+  for (QueuePairCount& count : counts_) count = {.until_signal = signal_every_};
 }
 
 Description EndpointBase::describe() const {

@@ -66,7 +66,8 @@ std::string Objects::address() const {
   if (listener_ != nullptr) {
     address.names.push_back(name_of(listener_->fid, *info_));
   } else if (av_ != nullptr) {
-    for (const Lane& lane : lanes_) address.names.push_back(name_of(lane.ep->fid, *info_));
+    for (const QueuePair& queue_pair : queue_pairs_)
+      address.names.push_back(name_of(queue_pair.ep->fid, *info_));
   }
   return write_address(address);
 }
@@ -89,7 +90,7 @@ void Objects::check_peer(const Address& peer) const {
                 "Both sides must be opened for the same messages.");
   }
   const bool connected = request_.service == Service::msg;
-  const std::size_t names = !connected ? request_.lanes : request_.client ? 1 : 0;
+  const std::size_t names = !connected ? request_.queue_pairs : request_.client ? 1 : 0;
   if (peer.names.size() != names) {
     throw Error(
         Fault::failed,
@@ -104,16 +105,16 @@ void Objects::connect(std::string_view peer_address) {
   if (av_ != nullptr) {
     insert_peers(peer);
   } else if (request_.client) {
-    connect_lanes(peer);
+    connect_queue_pairs(peer);
   } else {
-    accept_lanes();
+    accept_queue_pairs();
   }
   remote_base_ = peer.window_base;
   remote_key_ = peer.window_key;
 }
 
-void Objects::post_receives(std::uint32_t lane) {
-  const std::uint32_t first = lane * request_.receives;
+void Objects::post_receives(std::uint32_t queue_pair) {
+  const std::uint32_t first = queue_pair * request_.receives;
   for (std::uint32_t i = 0; i < request_.receives; ++i) {
     const ssize_t result = receive_into(first + i);
     if (result == 0) continue;
@@ -125,40 +126,42 @@ void Objects::post_receives(std::uint32_t lane) {
 }
 
 void Objects::insert_peers(const Address& peer) {
-  for (std::uint32_t lane = 0; lane < request_.lanes; ++lane) {
-    const auto name = padded(peer.names[lane]);
-    const int inserted = fi_av_insert(av_.get(), name.data(), 1, &lanes_[lane].peer, 0, nullptr);
+  for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
+    const auto name = padded(peer.names[queue_pair]);
+    const int inserted =
+        fi_av_insert(av_.get(), name.data(), 1, &queue_pairs_[queue_pair].peer, 0, nullptr);
     if (inserted != 1) {
       throw_fabric_error(Fault::failed, call("fi_av_insert", *info_),
                          inserted < 0 ? inserted : -FI_EINVAL,
                          "Can this side reach the peer's address?");
     }
-    post_receives(lane);
+    post_receives(queue_pair);
   }
 }
 
-void Objects::connect_lanes(const Address& peer) {
+void Objects::connect_queue_pairs(const Address& peer) {
   const auto name = padded(peer.names[0]);
-  for (std::uint32_t lane = 0; lane < request_.lanes; ++lane) {
+  for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
     const Deadline deadline = Deadline::after(std::chrono::milliseconds(request_.timeout_ms));
-    lanes_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
-    if (lane == 0) check_atomics();
-    post_receives(lane);
-    check(fi_connect(lanes_[lane].ep.get(), name.data(), &peer.ticket, sizeof peer.ticket),
+    queue_pairs_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
+    if (queue_pair == 0) check_atomics();
+    post_receives(queue_pair);
+    check(fi_connect(queue_pairs_[queue_pair].ep.get(), name.data(), &peer.ticket,
+                     sizeof peer.ticket),
           "fi_connect", *info_, "Can this side reach the peer's address?");
-    await_connected(*lanes_[lane].ep, deadline);
+    await_connected(*queue_pairs_[queue_pair].ep, deadline);
   }
 }
 
-void Objects::accept_lanes() {
-  for (std::uint32_t lane = 0; lane < request_.lanes; ++lane) {
+void Objects::accept_queue_pairs() {
+  for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
     const Deadline deadline = Deadline::after(std::chrono::milliseconds(request_.timeout_ms));
     const Info request = next_request(deadline);
-    lanes_.push_back({open_endpoint(*request), FI_ADDR_UNSPEC});
-    if (lane == 0) check_atomics();
-    post_receives(lane);
-    check(fi_accept(lanes_[lane].ep.get(), nullptr, 0), "fi_accept", *info_);
-    await_connected(*lanes_[lane].ep, deadline);
+    queue_pairs_.push_back({open_endpoint(*request), FI_ADDR_UNSPEC});
+    if (queue_pair == 0) check_atomics();
+    post_receives(queue_pair);
+    check(fi_accept(queue_pairs_[queue_pair].ep.get(), nullptr, 0), "fi_accept", *info_);
+    await_connected(*queue_pairs_[queue_pair].ep, deadline);
   }
 }
 

@@ -35,7 +35,7 @@ struct Offer {
 /// about 20.
 inline constexpr std::size_t kMaxEndpointName = 512;
 
-/// Names that are taken: as many lanes as a session may have.
+/// Names that are taken: as many queue pairs as a session may have.
 inline constexpr std::size_t kMaxNames = 1024;
 
 /// What connect() needs to know of the peer's endpoint.
@@ -44,8 +44,8 @@ struct Address {
   std::string provider;
   std::uint32_t protocol = 0;
   std::uint32_t addr_format = 0;
-  /// Raw bytes of fi_getname(3), each 1 to kMaxEndpointName: one for each lane of an rdm endpoint,
-  /// one of the listener for msg, none of a side that will connect to it.
+  /// Raw bytes of fi_getname(3), each 1 to kMaxEndpointName: one for each queue pair of an rdm
+  /// endpoint, one of the listener for msg, none of a side that will connect to it.
   std::vector<std::string> names;
   std::uint64_t ticket = 0;       ///< msg: a connection must bring the listener's to be taken
   std::uint64_t window_base = 0;  ///< virtual address of the window, or 0 where offsets are used

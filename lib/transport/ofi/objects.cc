@@ -27,7 +27,7 @@ constexpr std::size_t kQueueMargin = 16;
 // repeat within a domain (-FI_ENOKEY). Each endpoint has its own domain.
 enum : std::uint64_t { kSendKey = 1, kReceiveKey = 2, kWindowKey = 3, kOperandKey = 4 };
 
-/// Posts that may be under way on a lane.
+/// Posts that may be under way on a queue pair.
 std::uint32_t depth_of(const EndpointRequest& request) {
   const bool limited = request.outstanding_reads > 0 && is_from_target(request.operation);
   return limited ? std::min(request.depth, request.outstanding_reads) : request.depth;
@@ -36,7 +36,7 @@ std::uint32_t depth_of(const EndpointRequest& request) {
 }  // namespace
 
 Objects::Objects(const EndpointRequest& request, std::string_view choice)
-    : receives_(std::size_t{request.receives} * request.lanes),
+    : receives_(std::size_t{request.receives} * request.queue_pairs),
       send_memory_(make_memory(request, request.send_slots, choice)),
       receive_memory_(make_memory(request, request.receive_slots, choice)),
       window_memory_(make_memory(request, request.send_slots, choice)),
@@ -48,20 +48,20 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
   const std::uint32_t depth = depth_of(request);
   std::uint64_t* operands = nullptr;
   if (is_atomic(request.operation)) {
-    operand_memory_ = memory::Buffer(std::uint64_t{request.lanes} * depth * ContextPool::kOperands *
-                                     sizeof(std::uint64_t));
+    operand_memory_ = memory::Buffer(std::uint64_t{request.queue_pairs} * depth *
+                                     ContextPool::kOperands * sizeof(std::uint64_t));
     operands = reinterpret_cast<std::uint64_t*>(operand_memory_.data());
   }
-  for (std::uint32_t lane = 0; lane < request.lanes; ++lane) {
-    contexts_.emplace_back(depth, lane,
-                           operands == nullptr
-                               ? nullptr
-                               : operands + std::size_t{lane} * depth * ContextPool::kOperands);
+  for (std::uint32_t queue_pair = 0; queue_pair < request.queue_pairs; ++queue_pair) {
+    contexts_.emplace_back(
+        depth, queue_pair,
+        operands == nullptr ? nullptr
+                            : operands + std::size_t{queue_pair} * depth * ContextPool::kOperands);
   }
   open_queues();
   settle_memory();
   if (request.service != Service::msg) {
-    open_datagram_lanes();
+    open_datagram_queue_pairs();
   } else if (!request.client) {
     open_listener();
   }
@@ -96,7 +96,7 @@ void Objects::settle_memory() {
   window_region_ = region_of(window_memory_, request_, request_.send_slots);
   for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
     receives_[slot].slot = slot;
-    receives_[slot].lane = slot / request_.receives;
+    receives_[slot].queue_pair = slot / request_.receives;
     receives_[slot].buffer =
         receive_region_.data + slot % receive_region_.slots * receive_region_.stride;
   }
@@ -120,7 +120,7 @@ void Objects::open_queues() {
   if (!connected) {
     fi_av_attr attributes{};
     attributes.type = FI_AV_TABLE;
-    attributes.count = request_.lanes;
+    attributes.count = request_.queue_pairs;
     fid_av* av = nullptr;
     check(fi_av_open(domain, &attributes, &av, nullptr), "fi_av_open", *info_);
     av_.reset(av);
@@ -130,7 +130,7 @@ void Objects::open_queues() {
   // may be overrun.
   fi_cq_attr attributes{};
   attributes.size =
-      request_.lanes * (2 * std::size_t{request_.depth} + request_.receives) + kQueueMargin;
+      request_.queue_pairs * (2 * std::size_t{request_.depth} + request_.receives) + kQueueMargin;
   attributes.format = FI_CQ_FORMAT_DATA;
   attributes.wait_obj = request_.events ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* cq = nullptr;
@@ -173,15 +173,16 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   return owner;
 }
 
-void Objects::open_datagram_lanes() {
-  if (request_.lanes > 1 && (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
-    throw Error(Fault::unavailable,
-                fmt::format("{} lanes on provider {}, which registers memory for one endpoint",
-                            request_.lanes, info_->fabric_attr->prov_name),
-                "Use one queue pair, or another --provider.");
+void Objects::open_datagram_queue_pairs() {
+  if (request_.queue_pairs > 1 && (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+    throw Error(
+        Fault::unavailable,
+        fmt::format("{} queue pairs on provider {}, which registers memory for one endpoint",
+                    request_.queue_pairs, info_->fabric_attr->prov_name),
+        "Use one queue pair, or another --provider.");
   }
-  for (std::uint32_t lane = 0; lane < request_.lanes; ++lane) {
-    lanes_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
+  for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
+    queue_pairs_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
   }
   check_atomics();
 }
@@ -200,7 +201,7 @@ void Objects::open_listener() {
 void Objects::check_atomics() {
   if (!is_atomic(operation_)) return;
   std::size_t count = 0;
-  fid_ep* endpoint = lanes_[0].ep.get();
+  fid_ep* endpoint = queue_pairs_[0].ep.get();
   const int valid = operation_ == OperationCode::fetch_add
                         ? fi_fetch_atomicvalid(endpoint, FI_UINT64, FI_SUM, &count)
                         : fi_compare_atomicvalid(endpoint, FI_UINT64, FI_CSWAP, &count);
@@ -222,7 +223,7 @@ void Objects::register_memory() {
           fmt::format("fi_mr_regattr of {} bytes", memory.size()), *info_,
           "Raise 'ulimit -l', or lower --size or --depth.");
     if ((mode & FI_MR_ENDPOINT) != 0) {
-      check(fi_mr_bind(owner.get(), &lanes_[0].ep->fid, 0), "fi_mr_bind", *info_);
+      check(fi_mr_bind(owner.get(), &queue_pairs_[0].ep->fid, 0), "fi_mr_bind", *info_);
       check(fi_mr_enable(owner.get()), "fi_mr_enable", *info_);
     }
     return owner;
@@ -267,7 +268,7 @@ void Objects::prepare(OperationCode code, std::uint64_t size) {
 
 ssize_t Objects::receive_into(std::uint32_t slot) noexcept {
   ReceiveContext& receive = receives_[slot];
-  return fi_recv(lanes_[receive.lane].ep.get(), receive.buffer, request_.max_size,
+  return fi_recv(queue_pairs_[receive.queue_pair].ep.get(), receive.buffer, request_.max_size,
                  receive_descriptor_, FI_ADDR_UNSPEC, &receive);
 }
 

@@ -130,7 +130,7 @@ transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
 
 bool is_lean(const EndpointRequest& request) noexcept {
   return (request.service == Service::automatic || request.service == Service::rc) &&
-         request.lanes == 1 && request.segments == 1 && !request.shared_receives &&
+         request.queue_pairs == 1 && request.segments == 1 && !request.shared_receives &&
          !request.separate_queues && !request.events;
 }
 

@@ -27,12 +27,13 @@ void Core::check_peer(const Address& peer) const {
     refuse(fmt::format("the peer's transport is {} and this side's is {}", name(peer.service),
                        name(plan_.service)));
   }
-  if (peer.lanes != plan_.lanes) {
-    refuse(fmt::format("the peer has {} lanes and this side {}", peer.lanes, plan_.lanes));
-  }
-  if (!plan_.datagrams() && peer.queues.size() != plan_.queue_pairs) {
-    refuse(fmt::format("the peer has {} queue pairs and this side {}", peer.queues.size(),
+  if (peer.queue_pairs != plan_.queue_pairs) {
+    refuse(fmt::format("the peer has {} queue pairs and this side {}", peer.queue_pairs,
                        plan_.queue_pairs));
+  }
+  if (!plan_.datagrams() && peer.queues.size() != plan_.local_queue_pairs) {
+    refuse(fmt::format("the peer has {} queue pairs and this side {}", peer.queues.size(),
+                       plan_.local_queue_pairs));
   }
   // Both sides open the same slots, so what this side touches of the peer's window is its own
   // layout.
@@ -101,7 +102,7 @@ void Core::connect(std::string_view peer_address) {
 
 void Core::connect_queue_pairs(const Address& peer) {
   mechanism::Connection connection = connection_to(peer);
-  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+  for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
     connection.local_psn = first_packets_[i];
     connection.remote_psn = other.psn;
@@ -137,7 +138,7 @@ void Core::open_manager() {
   if (request_.client) return;
   std::random_device random;
   session_ = std::uint64_t{random()} << 32 | random();
-  listener_ = manager_->listen(manager_address(), plan_.lanes);
+  listener_ = manager_->listen(manager_address(), plan_.queue_pairs);
 }
 
 void Core::connect_by_manager(const Address& peer) {
@@ -159,14 +160,14 @@ void Core::connect_by_manager(const Address& peer) {
 
 /// What the work requests must say of the peer, where the queue pair does not know it.
 void Core::reach_peers(const Address& peer) {
-  const auto each_request = [this](Lane& lane, auto&& set) {
-    set(lane.request);
-    for (ibv_send_wr& request : lane.list) set(request);
-    if (&lane == lanes_.data()) set(token_);
+  const auto each_request = [this](SendQueue& send_queue, auto&& set) {
+    set(send_queue.request);
+    for (ibv_send_wr& request : send_queue.list) set(request);
+    if (&send_queue == send_queues_.data()) set(token_);
   };
   if (plan_.service == Service::xrc) {
-    for (Lane& lane : lanes_) {
-      each_request(lane, [&](ibv_send_wr& request) {
+    for (SendQueue& send_queue : send_queues_) {
+      each_request(send_queue, [&](ibv_send_wr& request) {
         request.qp_type.xrc.remote_srqn = peer.shared_receives;
       });
     }
@@ -174,9 +175,9 @@ void Core::reach_peers(const Address& peer) {
   if (plan_.extended()) return add_routes(peer);
   if (!plan_.datagrams()) return;
   const mechanism::Connection connection = connection_to(peer);
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+  for (std::uint32_t i = 0; i < send_queues_.size(); ++i) {
     address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
-    each_request(lanes_[i], [&](ibv_send_wr& request) {
+    each_request(send_queues_[i], [&](ibv_send_wr& request) {
       request.wr.ud.ah = address_handles_[i].get();
       request.wr.ud.remote_qpn = peer.queues[i % peer.queues.size()].qpn;
       request.wr.ud.remote_qkey = peer.q_key;
@@ -187,8 +188,8 @@ void Core::reach_peers(const Address& peer) {
 void Core::add_routes(const Address& peer) {
   const bool dynamic = plan_.service == Service::dc;
   const mechanism::Connection connection = connection_to(peer);
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-    ibv_qp& pair = *lanes_[i].queue_pair;
+  for (std::uint32_t i = 0; i < send_queues_.size(); ++i) {
+    ibv_qp& pair = *send_queues_[i].queue_pair;
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
     address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
     routes_.push_back({.queue_pair = ibv_qp_to_qp_ex(&pair),

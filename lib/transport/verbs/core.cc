@@ -74,7 +74,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
   lid_ = port.lid;
   ethernet_ = port.link_layer == IBV_LINK_LAYER_ETHERNET;
   std::random_device random;
-  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+  for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     first_packets_.push_back(random() & 0xffffff);
   }
   open_flush();
@@ -175,28 +175,28 @@ void Core::open_flush() {
   }
 }
 
-void Core::build(std::span<Lane> lanes) {
-  lanes_ = lanes;
+void Core::build(std::span<SendQueue> queue_pairs) {
+  send_queues_ = queue_pairs;
   send_address_ = sends_.address();
   signal_every_ = plan_.signal_every;
   interval_ = signal_every_ == 1 ? std::uint64_t{1} << 62 : signal_every_;
   depth_ = plan_.depth;
   completion_queue_ = queues_.completions.sends();
   completion_queues_ = queues_.completions.all();
-  for (std::uint32_t i = 0; i < lanes.size(); ++i) {
-    Lane& lane = lanes[i];
-    lane.queue_pair = queues_.pairs[i % plan_.queue_pairs].get();
-    lane.tag = std::uint64_t{i} << 32;
-    lane.list.resize(plan_.post_list);
-    lane.pieces.resize(std::size_t{plan_.post_list + 1} * plan_.segments);
-    ibv_sge* pieces = lane.pieces.data();
-    for (ibv_send_wr& request : lane.list) {
+  for (std::uint32_t i = 0; i < queue_pairs.size(); ++i) {
+    SendQueue& send_queue = queue_pairs[i];
+    send_queue.queue_pair = queues_.pairs[i % plan_.local_queue_pairs].get();
+    send_queue.tag = std::uint64_t{i} << 32;
+    send_queue.list.resize(plan_.post_list);
+    send_queue.pieces.resize(std::size_t{plan_.post_list + 1} * plan_.segments);
+    ibv_sge* pieces = send_queue.pieces.data();
+    for (ibv_send_wr& request : send_queue.list) {
       request.sg_list = pieces;
       pieces += plan_.segments;
     }
-    lane.request.sg_list = plan_.segments == 1 ? &lane.piece : pieces;
-    lane.piece.lkey = sends_.local_key();
-    for (ibv_sge& piece : lane.pieces) piece.lkey = sends_.local_key();
+    send_queue.request.sg_list = plan_.segments == 1 ? &send_queue.piece : pieces;
+    send_queue.piece.lkey = sends_.local_key();
+    for (ibv_sge& piece : send_queue.pieces) piece.lkey = sends_.local_key();
   }
   token_.opcode = IBV_WR_SEND;  // and no scatter/gather entry: a message of 0 bytes
   build_receives();
@@ -217,12 +217,12 @@ void Core::build_receives() {
         i + 1 < returned_requests_.size() ? &returned_requests_[i + 1] : nullptr;
   }
   const Region region = receives_.region();
-  for (std::uint32_t slot = 0; slot < plan_.lanes * plan_.receives; ++slot) {
+  for (std::uint32_t slot = 0; slot < plan_.queue_pairs * plan_.receives; ++slot) {
     const std::uint64_t address =
         receives_.address() + slot % region.slots * region.stride - header_bytes_;
     void* queue = queues_.shared_receives.get();
     if (queue == nullptr) {
-      queue = queues_.pairs[slot / plan_.receives % plan_.queue_pairs].get();
+      queue = queues_.pairs[slot / plan_.receives % plan_.local_queue_pairs].get();
     }
     receive_slots_.push_back({.address = address, .queue = queue});
   }
@@ -230,7 +230,7 @@ void Core::build_receives() {
 
 std::string Core::address() const {
   Address address{.service = plan_.service,
-                  .lanes = plan_.lanes,
+                  .queue_pairs = plan_.queue_pairs,
                   .queues = {},
                   .q_key = q_key_,
                   .dc_key = plan_.service == Service::dc ? dc_key_ : 0,
@@ -245,7 +245,7 @@ std::string Core::address() const {
                   .listener = listener_,
                   .session = session_};
   if (manager_) address.manager = manager_address();
-  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+  for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     address.queues.push_back({.qpn = queues_.pairs[i]->qp_num, .psn = first_packets_[i]});
     if (plan_.has_receivers()) address.queues[i].receiver = queues_.receivers[i]->qp_num;
   }
@@ -287,11 +287,12 @@ void Core::prepare(OperationCode code, std::uint64_t size) {
                 "Open one for this operation.");
   }
   // Their completions would be taken for ones of the posts to come.
-  for (const Lane& lane : lanes_) {
-    const std::uint64_t completed = lane.limit - depth_;
-    if (lane.limit == 0 || completed == lane.posted) continue;
-    throw Error(Fault::failed, fmt::format("{} posts have not completed", lane.posted - completed),
-                "Post the last one of each lane with Signal::now and poll until it completes.");
+  for (const SendQueue& send_queue : send_queues_) {
+    const std::uint64_t completed = send_queue.limit - depth_;
+    if (send_queue.limit == 0 || completed == send_queue.posted) continue;
+    throw Error(
+        Fault::failed, fmt::format("{} posts have not completed", send_queue.posted - completed),
+        "Post the last one of each queue pair with Signal::now and poll until it completes.");
   }
   const bool carries_data = !is_from_target(code);
   const bool takes_inline = plan_.service != Service::srd || is_two_sided(code);
@@ -300,15 +301,15 @@ void Core::prepare(OperationCode code, std::uint64_t size) {
   segments_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.segments, size));
   segment_size_ = size / segments_;
   posted_ = completed_ = 0;
-  for (Lane& lane : lanes_) {
-    lane.posted = 0;
-    lane.limit = depth_;
-    lane.signal_at = interval_ - 1;
-    fit(lane.request, code, size);
-    if (signal_every_ == 1) lane.request.send_flags |= IBV_SEND_SIGNALED;
-    lane.signalled = lane.request;
-    lane.signalled.send_flags |= IBV_SEND_SIGNALED;
-    for (ibv_send_wr& request : lane.list) fit(request, code, size);
+  for (SendQueue& send_queue : send_queues_) {
+    send_queue.posted = 0;
+    send_queue.limit = depth_;
+    send_queue.signal_at = interval_ - 1;
+    fit(send_queue.request, code, size);
+    if (signal_every_ == 1) send_queue.request.send_flags |= IBV_SEND_SIGNALED;
+    send_queue.signalled = send_queue.request;
+    send_queue.signalled.send_flags |= IBV_SEND_SIGNALED;
+    for (ibv_send_wr& request : send_queue.list) fit(request, code, size);
   }
 }
 

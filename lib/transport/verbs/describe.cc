@@ -116,8 +116,8 @@ Description Core::describe() const {
   } else if (is_reliable(plan_.service)) {
     add("max_rd_atomic", std::to_string(reads_out_));
   }
-  add("queue_pairs", std::to_string(plan_.queue_pairs));
-  if (plan_.queue_pairs != plan_.lanes) add("peers", std::to_string(plan_.lanes));
+  add("queue_pairs", std::to_string(plan_.local_queue_pairs));
+  if (plan_.local_queue_pairs != plan_.queue_pairs) add("peers", std::to_string(plan_.queue_pairs));
   add("depth", std::to_string(plan_.depth));
   add("receives", std::to_string(plan_.receives));
   add("receive_queue", plan_.shared_receives ? "shared" : "one for each queue pair");
@@ -132,7 +132,7 @@ Description Core::describe() const {
     add("signal_every", std::to_string(plan_.signal_every));
   }
   std::vector<std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+  for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     numbers.push_back(queues_.pairs[i]->qp_num);
   }
   add("qpn", listed(numbers, false));

@@ -35,7 +35,7 @@ template <class Policy>
 bool fits(const EndpointRequest& request) {
   if (Policy::kPosting != posting_of(request.service)) return false;
   if (Policy::kReliable != is_reliable(request.service)) return false;
-  return Policy::kManyLanes || is_lean(request);
+  return Policy::kManyQueuePairs || is_lean(request);
 }
 
 int post_to_queue_pair(void* queue, ibv_recv_wr* request, ibv_recv_wr** refused) noexcept {
@@ -53,8 +53,8 @@ BasicEndpoint<Policy>::BasicEndpoint(const EndpointRequest& request, std::string
     : Core(check_policy(request, fits<Policy>(request)), choice),
       post_receive_call_(queues_.shared_receives != nullptr ? post_to_shared_queue
                                                             : post_to_queue_pair) {
-  if constexpr (kManyLanes) lanes_.resize(lanes());
-  build(lanes_);
+  if constexpr (kManyQueuePairs) send_queues_.resize(queue_pairs());
+  build(send_queues_);
 }
 
 template class BasicEndpoint<Lean>;

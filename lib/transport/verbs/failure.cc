@@ -20,15 +20,15 @@ std::string Core::failure() const {
   } else {
     const std::uint64_t id = failed_completion_.wr_id;
     const bool receive = (id & kReceiveBit) != 0;
-    // With one lane a wr_id is a count of more than 32 bits.
-    const bool tagged = !receive && lanes_.size() > 1;
-    const std::uint64_t lane = tagged ? id >> 32 : 0;
-    if (lane < lanes_.size()) number = lanes_[lane].queue_pair->qp_num;
+    // With one queue pair a wr_id is a count of more than 32 bits.
+    const bool tagged = !receive && send_queues_.size() > 1;
+    const std::uint64_t send_queue = tagged ? id >> 32 : 0;
+    if (send_queue < send_queues_.size()) number = send_queues_[send_queue].queue_pair->qp_num;
     text = fmt::format("{} {}{}: {}", receive ? "receive" : "post",
                        receive  ? id & ~kReceiveBit
                        : tagged ? id & 0xffffffff
                                 : id,
-                       tagged ? fmt::format(" of lane {}", lane) : "",
+                       tagged ? fmt::format(" of queue pair {}", send_queue) : "",
                        mechanism::to_text(failed_completion_));
   }
   return fmt::format("{} On {}:{} {} queue pair {}, to {}, path MTU {}.", text, placement_.device,
@@ -36,24 +36,25 @@ std::string Core::failure() const {
                      placement_.mtu);
 }
 
-void Core::link(Lane& lane, std::uint32_t count) noexcept {
+void Core::link(SendQueue& send_queue, std::uint32_t count) noexcept {
   for (std::uint32_t i = 0; i < count; ++i) {
-    lane.list[i].next = i + 1 < count ? &lane.list[i + 1] : nullptr;
+    send_queue.list[i].next = i + 1 < count ? &send_queue.list[i + 1] : nullptr;
   }
-  lane.chained = count;
+  send_queue.chained = count;
 }
 
-PostStatus Core::refuse_send(Lane& lane, int code) noexcept {
-  lane.signal_at = lane.posted;  // the request was not posted: let the next one carry the signal
+PostStatus Core::refuse_send(SendQueue& send_queue, int code) noexcept {
+  send_queue.signal_at =
+      send_queue.posted;  // the request was not posted: let the next one carry the signal
   // A queue that is full empties as completions are polled; with nothing outstanding it never will.
-  if (code == ENOMEM && lane.posted != lane.limit - depth_) return PostStatus::busy;
+  if (code == ENOMEM && send_queue.posted != send_queue.limit - depth_) return PostStatus::busy;
   return refuse(plan_.extended() ? "ibv_wr_complete" : "ibv_post_send", code);
 }
 
-PostStatus Core::refuse_list(Lane& lane, int code, const ibv_send_wr* refused) noexcept {
+PostStatus Core::refuse_list(SendQueue& send_queue, int code, const ibv_send_wr* refused) noexcept {
   // A part of it is under way, and the callers know of whole lists only.
-  if (refused != lane.list.data()) return refuse("ibv_post_send of a list, in part", code);
-  return refuse_send(lane, code);
+  if (refused != send_queue.list.data()) return refuse("ibv_post_send of a list, in part", code);
+  return refuse_send(send_queue, code);
 }
 
 PostStatus Core::refuse(const char* call, int code) noexcept {

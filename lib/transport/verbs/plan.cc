@@ -25,12 +25,13 @@ constexpr std::uint32_t kDefaultInline = 220;  // what most adapters take in a s
 /// Ranges and relations that hold on any device.
 void check_request(const EndpointRequest& request) {
   if (request.max_size == 0 || request.depth == 0 || request.receives == 0 ||
-      request.send_slots == 0 || request.receive_slots == 0 || request.lanes == 0) {
+      request.send_slots == 0 || request.receive_slots == 0 || request.queue_pairs == 0) {
     refuse("an endpoint without size, depth, receives, slots or queue pairs",
            "Each is at least 1.");
   }
-  if (request.lanes > kMaxLanes) {
-    refuse(fmt::format("{} queue pairs", request.lanes), fmt::format("At most {}.", kMaxLanes));
+  if (request.queue_pairs > kMaxQueuePairs) {
+    refuse(fmt::format("{} queue pairs", request.queue_pairs),
+           fmt::format("At most {}.", kMaxQueuePairs));
   }
   if (request.signal_every == 0 || request.signal_every > request.depth) {
     refuse(fmt::format("one completion in {} posts with a depth of {}", request.signal_every,
@@ -117,7 +118,8 @@ void check_scalable(const EndpointRequest& request, const Plan& plan, const Devi
   }
   device.check("scatter/gather entries", plan.segments, one_sided ? "max_sge_rd" : "max_sge",
                one_sided ? device.attributes.max_sge_rd : device.attributes.max_sge, "Take fewer.");
-  device.check("queue pairs", plan.queue_pairs, "max_qp", device.attributes.max_qp, "Lower --qps.");
+  device.check("queue pairs", plan.local_queue_pairs, "max_qp", device.attributes.max_qp,
+               "Lower --qps.");
   check_vector(request, device);
 }
 
@@ -137,12 +139,12 @@ void check_features(const EndpointRequest& request, const Plan& plan, const Devi
                              has.max_qp_rd_atom, has.max_qp_init_rd_atom));
   }
   device.check("scatter/gather entries", plan.segments, "max_sge", has.max_sge, "Take fewer.");
-  device.check("queue pairs", plan.queue_pairs, "max_qp", has.max_qp, "Lower --qps.");
+  device.check("queue pairs", plan.local_queue_pairs, "max_qp", has.max_qp, "Lower --qps.");
   if (plan.shared_receives) {
     if (has.max_srq == 0) {
       device.lacks("a shared receive queue", "The device has none (max_srq is 0).");
     }
-    device.check("receives in one shared queue", std::uint64_t{plan.lanes} * plan.receives,
+    device.check("receives in one shared queue", std::uint64_t{plan.queue_pairs} * plan.receives,
                  "max_srq_wr", has.max_srq_wr, "Lower --depth or --qps.");
   }
   check_vector(request, device);
@@ -153,7 +155,7 @@ void reduce(Plan& plan, std::uint32_t& value, std::string_view what, std::uint64
             std::string_view limit_name, const Device& device) {
   if (value <= limit) return;
   if (limit == 0) {
-    refuse(fmt::format("{} queue pairs on {}: its {} leaves no {}", plan.lanes, device.name,
+    refuse(fmt::format("{} queue pairs on {}: its {} leaves no {}", plan.queue_pairs, device.name,
                        limit_name, what),
            "Lower --qps.");
   }
@@ -167,14 +169,15 @@ std::uint64_t or_endless(int limit) {
 }
 
 void fit_queues(Plan& plan, const Device& device) {
-  const std::uint64_t lanes_each = (plan.lanes + plan.queue_pairs - 1) / plan.queue_pairs;
-  const std::uint64_t requests = or_endless(device.attributes.max_qp_wr) / lanes_each;
+  const std::uint64_t queue_pairs_each =
+      (plan.queue_pairs + plan.local_queue_pairs - 1) / plan.local_queue_pairs;
+  const std::uint64_t requests = or_endless(device.attributes.max_qp_wr) / queue_pairs_each;
   const std::uint64_t entries = or_endless(device.attributes.max_cqe) - 1;
   reduce(plan, plan.depth, "depth", requests, "max_qp_wr", device);
   if (!plan.shared_receives) {
     reduce(plan, plan.receives, "receives", requests, "max_qp_wr", device);
   }
-  const std::uint64_t each = entries / plan.lanes;
+  const std::uint64_t each = entries / plan.queue_pairs;
   // In one queue, receives leave at least half of it to the sends.
   const std::uint64_t wanted = std::uint64_t{plan.depth} + plan.receives;
   if (plan.separate_queues || wanted > each) {
@@ -285,9 +288,10 @@ Service service_of(const EndpointRequest& request) {
     refuse("a shared receive queue with --transport srd",
            "EFA has none: leave out --srq, or take another transport.");
   }
-  if (request.local_lanes != 0 && (service != Service::ud || request.local_lanes > request.lanes)) {
-    refuse(fmt::format("{} queue pairs for {} peers over {}", request.local_lanes, request.lanes,
-                       name(service)),
+  if (request.local_queue_pairs != 0 &&
+      (service != Service::ud || request.local_queue_pairs > request.queue_pairs)) {
+    refuse(fmt::format("{} queue pairs for {} peers over {}", request.local_queue_pairs,
+                       request.queue_pairs, name(service)),
            "Only UD queue pairs reach several peers, and there are no more of them than peers.");
   }
   if (request.connection_manager && service != Service::rc) {
@@ -314,8 +318,9 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
     device.check("byte messages", request.max_size, "max_msg_sz", port.max_msg_sz, "Lower --size.");
   }
 
-  plan.lanes = request.lanes;
-  plan.queue_pairs = request.local_lanes != 0 ? request.local_lanes : request.lanes;
+  plan.queue_pairs = request.queue_pairs;
+  plan.local_queue_pairs =
+      request.local_queue_pairs != 0 ? request.local_queue_pairs : request.queue_pairs;
   plan.depth = request.depth;
   plan.receives = request.receives;
   plan.signal_every = request.signal_every;

@@ -23,8 +23,8 @@ ibv_qp_type queue_pair_type(Service service) {
 
 mechanism::CompletionQueueSpec completion_queues(const Plan& plan, const EndpointRequest& request) {
   // make_plan() has held the sum against max_cqe, which is an int. One to spare.
-  const std::uint32_t sends = plan.lanes * plan.depth;
-  const std::uint32_t receives = plan.lanes * plan.receives;
+  const std::uint32_t sends = plan.queue_pairs * plan.depth;
+  const std::uint32_t receives = plan.queue_pairs * plan.receives;
   return {.sends = plan.separate_queues ? sends : sends + receives + 1,
           .receives = plan.separate_queues ? receives : 0,
           .events = request.events,
@@ -40,17 +40,19 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
   if (xrc) {
     xrc_domain = mechanism::open_xrc_domain(context);
     shared_receives = mechanism::create_xrc_receive_queue(
-        domain, *xrc_domain, *completions.receives(), plan.lanes * plan.receives);
+        domain, *xrc_domain, *completions.receives(), plan.queue_pairs * plan.receives);
   } else if (plan.shared_receives) {
-    shared_receives = mechanism::create_shared_receive_queue(domain, plan.lanes * plan.receives);
+    shared_receives =
+        mechanism::create_shared_receive_queue(domain, plan.queue_pairs * plan.receives);
   }
-  const std::uint32_t lanes_each = (plan.lanes + plan.queue_pairs - 1) / plan.queue_pairs;
+  const std::uint32_t queue_pairs_each =
+      (plan.queue_pairs + plan.local_queue_pairs - 1) / plan.local_queue_pairs;
   mechanism::QueuePairSpec spec{.type = queue_pair_type(plan.service),
                                 .send_completions = completions.sends(),
                                 .receive_completions = completions.receives(),
                                 .shared_receives = xrc ? nullptr : shared_receives.get(),
-                                .sends = lanes_each * plan.depth,
-                                .receives = lanes_each * plan.receives,
+                                .sends = queue_pairs_each * plan.depth,
+                                .receives = queue_pairs_each * plan.receives,
                                 .segments = plan.segments,
                                 .inline_bytes = plan.inline_bytes};
   const auto create = [&] {
@@ -62,13 +64,13 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
     }
     return mechanism::create_queue_pair(domain, spec);
   };
-  for (std::uint32_t i = 0; i < plan.queue_pairs; ++i) {
+  for (std::uint32_t i = 0; i < plan.local_queue_pairs; ++i) {
     mechanism::SizedQueuePair sized = create();
     // What the first was refused, the others need not ask for.
     inline_bytes = spec.inline_bytes = std::min(spec.inline_bytes, sized.inline_bytes);
     pairs.push_back(std::move(sized.queue_pair));
   }
-  for (std::uint32_t i = 0; plan.has_receivers() && i < plan.queue_pairs; ++i) {
+  for (std::uint32_t i = 0; plan.has_receivers() && i < plan.local_queue_pairs; ++i) {
     receivers.push_back(xrc ? mechanism::create_queue_pair(domain, {.type = IBV_QPT_XRC_RECV,
                                                                     .xrc_domain = xrc_domain.get()})
                                   .queue_pair

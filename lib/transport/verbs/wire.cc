@@ -199,7 +199,7 @@ std::string write_address(const Address& address) {
     queues.push_back({{"qpn", queue.qpn}, {"psn", queue.psn}, {"receiver", queue.receiver}});
   }
   return json{{"service", name(address.service)},
-              {"lanes", address.lanes},
+              {"queue_pairs", address.queue_pairs},
               {"queues", std::move(queues)},
               {"qkey", address.q_key},
               {"dckey", address.dc_key},
@@ -229,8 +229,8 @@ Address read_address(std::string_view text) {
   const auto known = std::find(kServiceNames.begin(), kServiceNames.end(), service);
   if (known == kServiceNames.end()) refuse(kWhose, "'service' is not a transport");
   address.service = static_cast<Service>(known - kServiceNames.begin());
-  address.lanes = fields.number<std::uint32_t>("lanes", 1, kMaxLanes);
-  for (const json& entry : fields.list("queues", 1, address.lanes)) {
+  address.queue_pairs = fields.number<std::uint32_t>("queue_pairs", 1, kMaxQueuePairs);
+  for (const json& entry : fields.list("queues", 1, address.queue_pairs)) {
     const Fields queue(entry, kWhose);
     address.queues.push_back({.qpn = queue.number<std::uint32_t>("qpn", 1, k24Bits),
                               .psn = queue.number<std::uint32_t>("psn", 0, k24Bits),

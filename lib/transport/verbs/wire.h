@@ -33,8 +33,8 @@ struct QueueAddress {
 /// What an endpoint must know of the other one.
 struct Address {
   Service service = Service::rc;
-  std::uint32_t lanes = 1;
-  std::vector<QueueAddress> queues;   ///< 1 to `lanes`
+  std::uint32_t queue_pairs = 1;
+  std::vector<QueueAddress> queues;   ///< 1 to `queue pairs`
   std::uint32_t q_key = 0;            ///< UD and SRD
   std::uint64_t dc_key = 0;           ///< DC: what opens the receivers
   std::uint32_t shared_receives = 0;  ///< XRC: number of the shared receive queue

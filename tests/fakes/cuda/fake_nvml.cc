@@ -69,16 +69,16 @@ Result nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_st*, unsigned* generation)
   return give(generation, 4);
 }
 
-Result nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_st*, unsigned* lanes) {
-  return give(lanes, 8);
+Result nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_st*, unsigned* queue_pairs) {
+  return give(queue_pairs, 8);
 }
 
 Result nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_st*, unsigned* generation) {
   return give(generation, 5);
 }
 
-Result nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_st*, unsigned* lanes) {
-  return give(lanes, 16);
+Result nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_st*, unsigned* queue_pairs) {
+  return give(queue_pairs, 16);
 }
 
 Result nvmlDeviceGetC2cModeInfoV(nvmlDevice_st*, abi_nvml::C2cMode* mode) {

@@ -357,7 +357,7 @@ TEST_F(GpuSession, LatencyAndSeveralLinksStepDownToo) {
   EXPECT_EQ(measure(config).error.value_or(""), "");
   config.shape = workload::Shape::duplex;
   config.links = 2;
-  config.lanes = 2;
+  config.queue_pairs = 2;
   const report::Report report = measure(config);
   EXPECT_EQ(report.error.value_or(""), "");
   EXPECT_EQ(fact(report.environment.server, "memory_route"), "dma-buf, mapping pcie");

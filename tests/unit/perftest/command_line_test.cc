@@ -205,7 +205,7 @@ TEST(CommandLine, ValuesArrive) {
   EXPECT_EQ(flags.iterations, 5000U);
   EXPECT_EQ(flags.depth, 64U);
   EXPECT_EQ(flags.signal_every, 16U);
-  EXPECT_EQ(flags.lanes, 4U);
+  EXPECT_EQ(flags.queue_pairs, 4U);
   EXPECT_EQ(flags.post_list, 8U);
   EXPECT_EQ(flags.gid_index, 3);
   EXPECT_EQ(flags.path.service_level, 5);

@@ -100,7 +100,7 @@ TEST(ToConfig, EveryOptionOfALinkArrives) {
                                                        "-i2",
                                                        "--timeout=3s",
                                                        "h"});
-  EXPECT_EQ(config.lanes, 4U);
+  EXPECT_EQ(config.queue_pairs, 4U);
   EXPECT_EQ(config.stop.count, 20000U) << "perftest counts the iterations of each queue pair";
   EXPECT_EQ(config.depth, 64U);
   EXPECT_EQ(config.receives, 32U);

@@ -66,7 +66,7 @@ TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
   EXPECT_THAT(complaint("\"depth\":64", "\"depth\":0"), HasSubstr("depth"));
   EXPECT_THAT(complaint("\"depth\":64", "\"depth\":4294967296"), HasSubstr("depth"));
   EXPECT_THAT(complaint("\"signal_every\":16", "\"signal_every\":65"), HasSubstr("--signal-every"));
-  EXPECT_THAT(complaint("\"lanes\":1", "\"lanes\":1025"), HasSubstr("lanes"));
+  EXPECT_THAT(complaint("\"queue_pairs\":1", "\"queue_pairs\":1025"), HasSubstr("queue_pairs"));
   EXPECT_THAT(complaint("\"clients\":1", "\"clients\":0"), HasSubstr("clients"));
   EXPECT_THAT(complaint("\"links\":1", "\"links\":0"), HasSubstr("links"));
   EXPECT_THAT(complaint("\"service\":\"auto\"", "\"service\":\"rd\""), HasSubstr("service"));
@@ -137,10 +137,10 @@ TEST(EndpointRequest, AsksForCompletionsWithinTheSlotsItMayFill) {
   }
 }
 
-TEST(EndpointRequest, EveryLaneHasASlotOfItsOwnWhenItMustBeChecked) {
+TEST(EndpointRequest, EveryQueuePairHasASlotOfItsOwnWhenItMustBeChecked) {
   SessionSpec spec = stream_of(kMaxSize);
   spec.validate = true;
-  spec.lanes = 4;
+  spec.queue_pairs = 4;
   const auto request = endpoint_request(spec, true);
   EXPECT_EQ(request.depth, 1U);
   EXPECT_EQ(request.send_slots, 4U);
@@ -245,7 +245,7 @@ TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
                 s.service = Service::uc;
               }),
               HasSubstr("rdma_cm"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.client_lanes = 1; }), HasSubstr("--peers"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.client_queue_pairs = 1; }), HasSubstr("--peers"));
   EXPECT_THAT(with([](SessionSpec& s) { s.segments = 32, s.max_size = 8; }), HasSubstr("--sge"));
   EXPECT_THAT(with([](SessionSpec& s) { s.stride = 100; }), HasSubstr("--stride 100"));
   EXPECT_THAT(with([](SessionSpec& s) { s.working_set = 8; }), HasSubstr("--working-set 8"));

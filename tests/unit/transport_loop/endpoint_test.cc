@@ -210,9 +210,9 @@ TEST(LoopEndpoint, PostsAListWholeOrNotAtAll) {
   EXPECT_EQ(a.completed(), 3U);
 }
 
-TEST(LoopLanes, AreEachInOrderAndHaveReceivesOfTheirOwn) {
+TEST(LoopQueuePairs, AreEachInOrderAndHaveReceivesOfTheirOwn) {
   EndpointRequest many = request();
-  many.lanes = 3;
+  many.queue_pairs = 3;
   many.receive_slots = 6;
   ManyEndpoint a(many, "");
   ManyEndpoint b(many, "");
@@ -229,10 +229,10 @@ TEST(LoopLanes, AreEachInOrderAndHaveReceivesOfTheirOwn) {
   EXPECT_NE(all.front().immediate, 0U);  // not in the order of posting over all
   std::vector<std::uint32_t> last(3, 0);
   for (const Received& received : all) {
-    const std::uint32_t lane = received.immediate % 3;
-    EXPECT_EQ(received.slot / 2, lane);
-    EXPECT_TRUE(received.immediate < 3 || last[lane] == received.immediate - 3);
-    last[lane] = received.immediate;
+    const std::uint32_t queue_pair = received.immediate % 3;
+    EXPECT_EQ(received.slot / 2, queue_pair);
+    EXPECT_TRUE(received.immediate < 3 || last[queue_pair] == received.immediate - 3);
+    last[queue_pair] = received.immediate;
     EXPECT_EQ(b.post_receive(received.slot), PostStatus::posted);
   }
   for (int poll = 0; poll < 3; ++poll) a.poll([](const Received&) noexcept {});
@@ -267,10 +267,10 @@ TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
   refused([](EndpointRequest& r) { r.segments = 2; });
   refused([](EndpointRequest& r) { r.shared_receives = true; });
   refused([](EndpointRequest& r) { r.connection_manager = true; });
-  refused([](EndpointRequest& r) { r.lanes = 2; });
+  refused([](EndpointRequest& r) { r.queue_pairs = 2; });
   refused([](EndpointRequest& r) { r.slot_stride = 64; });
   EndpointRequest r = request();
-  r.lanes = 0;
+  r.queue_pairs = 0;
   EXPECT_THROW(ManyEndpoint(r, ""), Error);
 }
 

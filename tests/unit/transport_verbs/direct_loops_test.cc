@@ -23,14 +23,15 @@ struct Case {
   Shape shape;
   OperationCode operation;
   std::uint64_t size = 100;  ///< inline for a DC send, and not for an SRD one
-  std::uint32_t lanes = 1;
+  std::uint32_t queue_pairs = 1;
   std::uint32_t post_list = 1;
   bool separate_queues = false;
 };
 
 std::string text_of(const Case& one) {
-  return fmt::format("shape {} {} of {} bytes, {} lanes, lists of {}", static_cast<int>(one.shape),
-                     name(one.operation), one.size, one.lanes, one.post_list);
+  return fmt::format("shape {} {} of {} bytes, {} queue pairs, lists of {}",
+                     static_cast<int>(one.shape), name(one.operation), one.size, one.queue_pairs,
+                     one.post_list);
 }
 
 EpochPlan plan_of(const Case& one) {
@@ -51,13 +52,13 @@ EndpointRequest request_of(const Case& one, Service service) {
   request.latency = one.shape == Shape::latency;
   request.both_ways = one.shape == Shape::duplex;
   request.max_size = one.size;
-  request.lanes = one.lanes;
+  request.queue_pairs = one.queue_pairs;
   request.depth = plan.depth;
   request.receives = plan.receives;
   request.post_list = one.post_list;
   request.signal_every = 4;
-  request.send_slots = request.receive_slots = 8 * one.lanes;
-  request.receive_slots = plan.receives * one.lanes;
+  request.send_slots = request.receive_slots = 8 * one.queue_pairs;
+  request.receive_slots = plan.receives * one.queue_pairs;
   request.separate_queues = one.separate_queues;
   return request;
 }
@@ -116,12 +117,12 @@ class DirectLoops : public OnFakeVerbs {
         run<T>(service, {.shape = shape,
                          .operation = operation,
                          .size = 1000,
-                         .lanes = 2,
+                         .queue_pairs = 2,
                          .post_list = 4,
                          .separate_queues = true});
       }
     }
-    run<T>(service, {.shape = Shape::latency, .operation = OperationCode::write, .lanes = 3});
+    run<T>(service, {.shape = Shape::latency, .operation = OperationCode::write, .queue_pairs = 3});
     run<T>(service, {.shape = Shape::open_loop, .operation = OperationCode::send_imm});
     run<T>(service, {.shape = Shape::stream, .operation = OperationCode::send, .size = 32});
   }

@@ -68,14 +68,14 @@ TEST_F(Dc, HasAtomics) {
   EXPECT_EQ(poll_once(pair.client), 1);
 }
 
-TEST_F(Dc, GivesEachLaneATargetOfItsOwn) {
+TEST_F(Dc, GivesEachQueuePairATargetOfItsOwn) {
   EndpointRequest request = over(Service::dc);
-  request.lanes = 3;
+  request.queue_pairs = 3;
   DynamicPair pair(request);
   const json address = json::parse(pair.server.address());
   ASSERT_EQ(address["queues"].size(), 3U);
   EXPECT_NE(address["queues"][0]["receiver"], address["queues"][1]["receiver"]);
-  for (const std::uint32_t lane : {2, 0, 1}) move<Send>(pair, lane);
+  for (const std::uint32_t queue_pair : {2, 0, 1}) move<Send>(pair, queue_pair);
 }
 
 TEST_F(Dc, HandsAListOverAtOnce) {

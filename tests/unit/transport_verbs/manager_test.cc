@@ -17,10 +17,10 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t kSoon = 50;  // ms, where a side waits for what never comes
 
-EndpointRequest managed(std::uint32_t lanes = 1, std::uint32_t timeout_ms = 5000) {
+EndpointRequest managed(std::uint32_t queue_pairs = 1, std::uint32_t timeout_ms = 5000) {
   EndpointRequest request = small_request();
   request.connection_manager = true;
-  request.lanes = lanes;
+  request.queue_pairs = queue_pairs;
   request.timeout_ms = timeout_ms;
   return request;
 }
@@ -81,7 +81,7 @@ TEST_F(Manager, ConnectsAQueuePair) {
   EXPECT_EQ(given.max_rd_atomic, 128);
 }
 
-TEST_F(Manager, ConnectsEveryLaneToItsOwn) {
+TEST_F(Manager, ConnectsEveryQueuePairToItsOwn) {
   Sides<GeneralEndpoint> sides(managed(3));
   sides.connect();
   ASSERT_EQ(sides.client_error + sides.server_error, "");

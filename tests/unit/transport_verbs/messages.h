@@ -23,12 +23,12 @@ inline std::uint64_t& word(const Region& region, std::uint32_t index) {
 
 /// Posts one message of each slot and looks at what arrives.
 template <class Op, class Endpoint>
-void move(PairOf<Endpoint>& pair, std::uint32_t lane = 0) {
+void move(PairOf<Endpoint>& pair, std::uint32_t queue_pair = 0) {
   SCOPED_TRACE(Op::kName);
   pair.client.prepare(Op::kCode, kSize);
   const Region from = Op::kFromTarget ? pair.server.window() : pair.client.send_region();
   memory::fill_pattern(slot(from, 1, kSize), 77);
-  ASSERT_EQ(pair.client.template post<Op>(from.stride, 0x01020304, Signal::now, lane),
+  ASSERT_EQ(pair.client.template post<Op>(from.stride, 0x01020304, Signal::now, queue_pair),
             PostStatus::posted);
   ASSERT_EQ(poll_once(pair.client), 1) << pair.client.failure();
   const std::vector<Received> received = take(pair.server);

@@ -114,11 +114,11 @@ TEST_F(Srd, HandsAListOverAtOnce) {
   EXPECT_EQ(pair.client.posted(), 3U);
 }
 
-TEST_F(Srd, ReachesThePeersQueuePairOfEachLane) {
+TEST_F(Srd, ReachesThePeersQueuePairOfEachQueuePair) {
   EndpointRequest request = over(Service::srd);
-  request.lanes = 3;
+  request.queue_pairs = 3;
   ScalablePair pair(request);
-  for (const std::uint32_t lane : {2, 0, 1}) move<SendImm>(pair, lane);
+  for (const std::uint32_t queue_pair : {2, 0, 1}) move<SendImm>(pair, queue_pair);
 }
 
 TEST_F(Srd, LetsThePeerDoWhatTheDeviceHas) {

@@ -129,31 +129,31 @@ TEST_F(Services, ADatagramWithAnotherKeyIsDropped) {
 
 TEST_F(Services, OneDatagramQueuePairReachesManyPeers) {
   EndpointRequest request = over(Service::ud);
-  request.lanes = 3;
+  request.queue_pairs = 3;
   EndpointRequest one = request;
-  one.local_lanes = 1;
+  one.local_queue_pairs = 1;
   const Choice choice = choice_for(request);
   DatagramEndpoint client(one, choice.client);
   DatagramEndpoint server(other_side(request), choice.server);
   server.connect(client.address());
   client.connect(server.address());
-  EXPECT_EQ(client.lanes(), 3U);
+  EXPECT_EQ(client.queue_pairs(), 3U);
   client.prepare(OperationCode::send, kSize);
   server.prepare(OperationCode::send, kSize);
-  for (const std::uint32_t lane : {2, 0, 1}) {
-    for (int i = 0; i < 4; ++i) {  // each lane has its whole depth
-      ASSERT_EQ(client.post<Send>(0, 0, Signal::now, lane), PostStatus::posted);
+  for (const std::uint32_t queue_pair : {2, 0, 1}) {
+    for (int i = 0; i < 4; ++i) {  // each queue pair has its whole depth
+      ASSERT_EQ(client.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::posted);
     }
-    EXPECT_EQ(client.post<Send>(0, 0, Signal::now, lane), PostStatus::busy);
+    EXPECT_EQ(client.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::busy);
     const std::vector<Received> received = take(server);
     ASSERT_EQ(received.size(), 4U);
-    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(received[i].slot, lane * 4 + i);
+    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(received[i].slot, queue_pair * 4 + i);
   }
   EXPECT_EQ(poll_once(client), 12);
   EXPECT_EQ(client.completed(), 12U);
-  // And back: all lanes end at the one queue pair.
-  for (const std::uint32_t lane : {0, 1, 2}) {
-    ASSERT_EQ(server.post<Send>(0, 0, Signal::now, lane), PostStatus::posted);
+  // And back: all queue pairs end at the one queue pair.
+  for (const std::uint32_t queue_pair : {0, 1, 2}) {
+    ASSERT_EQ(server.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::posted);
   }
   EXPECT_EQ(take(client).size(), 3U);
   EXPECT_EQ(poll_once(server), 3);
@@ -178,20 +178,20 @@ TEST_F(Services, MayFailAndLeaveNothingBehind) {
 }
 
 TEST_F(Services, AreGivenTheirEndpointType) {
-  const auto lanes = [](const EndpointRequest& request) {
+  const auto queue_pairs = [](const EndpointRequest& request) {
     return with_endpoint_type(request, [](auto type) {
       using T = typename decltype(type)::type;
-      return std::pair(T::kReliable, T::kManyLanes);
+      return std::pair(T::kReliable, T::kManyQueuePairs);
     });
   };
-  EXPECT_EQ(lanes(over(Service::automatic)), std::pair(true, false));
-  EXPECT_EQ(lanes(over(Service::rc)), std::pair(true, false));
-  EXPECT_EQ(lanes(over(Service::xrc)), std::pair(true, true));
-  EXPECT_EQ(lanes(over(Service::uc)), std::pair(false, true));
-  EXPECT_EQ(lanes(over(Service::ud)), std::pair(false, true));
+  EXPECT_EQ(queue_pairs(over(Service::automatic)), std::pair(true, false));
+  EXPECT_EQ(queue_pairs(over(Service::rc)), std::pair(true, false));
+  EXPECT_EQ(queue_pairs(over(Service::xrc)), std::pair(true, true));
+  EXPECT_EQ(queue_pairs(over(Service::uc)), std::pair(false, true));
+  EXPECT_EQ(queue_pairs(over(Service::ud)), std::pair(false, true));
   EndpointRequest many = over(Service::rc);
-  many.lanes = 2;
-  EXPECT_EQ(lanes(many), std::pair(true, true));
+  many.queue_pairs = 2;
+  EXPECT_EQ(queue_pairs(many), std::pair(true, true));
   const Choice choice = choice_for(many);
   EXPECT_EQ(complaint([&] { const Endpoint endpoint(many, choice.client); }).fault(), Fault::usage);
 }

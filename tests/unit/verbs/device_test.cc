@@ -83,7 +83,7 @@ TEST_F(Devices, AreListedWithTheirPorts) {
   EXPECT_EQ(port.active_mtu, 4096U);
   EXPECT_EQ(port.lid, 7U);
   EXPECT_TRUE(port.needs_grh);
-  EXPECT_EQ(port.gbps, 400);  // 4 lanes of NDR
+  EXPECT_EQ(port.gbps, 400);  // 4 queue pairs of NDR
   EXPECT_EQ(port.gids.size(), 1U);
   EXPECT_FALSE(devices[0].ports[1].active);
   EXPECT_EQ(devices[0].ports[1].state, "down");

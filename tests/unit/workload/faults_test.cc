@@ -42,9 +42,9 @@ TEST_P(WrongImmediate, IsSeenEvenWithoutValidation) {
   EXPECT_EQ(run.initiator.outcome, Outcome::interrupted);
 }
 
-TEST_P(WrongImmediate, IsSeenAmongSeveralLanes) {
+TEST_P(WrongImmediate, IsSeenAmongSeveralQueuePairs) {
   const auto [shape, operation] = GetParam();
-  PairOf<FaultyLanes> pair(key_of(shape, operation, false), kFaultyPlan, 8, 4);
+  PairOf<FaultyQueuePairs> pair(key_of(shape, operation, false), kFaultyPlan, 8, 4);
   pair.client.wrong_immediate_at = 7;
   const BothResults run = pair.run();
   EXPECT_NE(run.target.outcome, Outcome::ok);
@@ -90,9 +90,9 @@ TEST_P(WrongByte, IsFoundByTheTargetOfLists) {
   EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data);
 }
 
-TEST_P(WrongByte, IsFoundAmongSeveralLanes) {
+TEST_P(WrongByte, IsFoundAmongSeveralQueuePairs) {
   const auto [shape, operation] = GetParam();
-  PairOf<FaultyLanes> pair(key_of(shape, operation, true), kFaultyPlan, 8, 4);
+  PairOf<FaultyQueuePairs> pair(key_of(shape, operation, true), kFaultyPlan, 8, 4);
   if (loop_over(pair.client, key_of(shape, operation, true)).loop == nullptr) return;
   pair.client.wrong_byte_at = 299;
   EXPECT_EQ(pair.run().target.outcome, Outcome::wrong_data);
@@ -217,17 +217,17 @@ TEST(Duplicates, AreFoundWhenValidating) {
   }
 }
 
-TEST(Duplicates, AreFoundAmongSeveralLanesByTheirSums) {
+TEST(Duplicates, AreFoundAmongSeveralQueuePairsByTheirSums) {
   for (const Shape shape : {Shape::stream, Shape::duplex}) {
-    PairOf<FaultyLanes> pair(key_of(shape, OperationCode::send_imm, false), kFaultyPlan, 8, 4);
+    PairOf<FaultyQueuePairs> pair(key_of(shape, OperationCode::send_imm, false), kFaultyPlan, 8, 4);
     pair.client.double_at = 3;
     EXPECT_TRUE(is_about_data(pair.run().target.outcome)) << name_of(shape);
   }
 }
 
 TEST(Duplicates, OfAnswersAreFound) {
-  PairOf<FaultyLanes> pair(key_of(Shape::open_loop, OperationCode::send_imm, false), kFaultyPlan, 8,
-                           4);
+  PairOf<FaultyQueuePairs> pair(key_of(Shape::open_loop, OperationCode::send_imm, false),
+                                kFaultyPlan, 8, 4);
   pair.server.double_at = 3;
   EXPECT_TRUE(is_about_data(pair.run().initiator.outcome));
 }

@@ -45,7 +45,7 @@ class Faulty : public Base {
 
   template <class Op>
   transport::PostStatus post(std::uint64_t offset, std::uint64_t word, transport::Signal signal,
-                             std::uint32_t lane = 0) noexcept {
+                             std::uint32_t queue_pair = 0) noexcept {
     if (busy_posts > 0) {
       --busy_posts;
       return transport::PostStatus::busy;
@@ -53,7 +53,7 @@ class Faulty : public Base {
     const std::uint64_t i = posts_;
     if (i == fail_post_at) return transport::PostStatus::failed;
     if (i == lose_at || (i + 1) % lose_every == 0) {
-      const transport::PostStatus status = lose(offset, signal, lane);
+      const transport::PostStatus status = lose(offset, signal, queue_pair);
       if (status == transport::PostStatus::posted) ++posts_;
       return status;
     }
@@ -62,7 +62,7 @@ class Faulty : public Base {
     const auto landed = i == lose_data_at ? std::span<std::byte>(peer_window + offset, peer_bytes)
                                           : std::span<std::byte>();
     const std::vector<std::byte> before(landed.begin(), landed.end());
-    const transport::PostStatus status = Base::template post<Op>(offset, word, signal, lane);
+    const transport::PostStatus status = Base::template post<Op>(offset, word, signal, queue_pair);
     std::copy(before.begin(), before.end(), landed.begin());
     if (status == transport::PostStatus::posted) {
       ++posts_;
@@ -70,7 +70,8 @@ class Faulty : public Base {
       this->send_region().data[offset] ^= std::byte{1};
     }
     if (i == double_at && status == transport::PostStatus::posted) {
-      while (Base::template post<Op>(offset, word, signal, lane) == transport::PostStatus::busy) {
+      while (Base::template post<Op>(offset, word, signal, queue_pair) ==
+             transport::PostStatus::busy) {
         std::this_thread::yield();
       }
     }
@@ -79,7 +80,7 @@ class Faulty : public Base {
 
   template <class Op>
   transport::PostStatus post_list(const transport::Burst& burst, transport::Signal signal,
-                                  std::uint32_t lane = 0) noexcept {
+                                  std::uint32_t queue_pair = 0) noexcept {
     if (busy_posts > 0) {
       --busy_posts;
       return transport::PostStatus::busy;
@@ -92,7 +93,7 @@ class Faulty : public Base {
       flipped = this->send_region().data + offset % burst.wrap;
       *flipped ^= std::byte{1};
     }
-    const transport::PostStatus status = Base::template post_list<Op>(burst, signal, lane);
+    const transport::PostStatus status = Base::template post_list<Op>(burst, signal, queue_pair);
     if (status == transport::PostStatus::posted) {
       posts_ += burst.count;
       ++lists_;
@@ -139,8 +140,8 @@ class Faulty : public Base {
   /// A read in its place: it completes as a message would that is lost on the way, and the peer
   /// does not see it.
   transport::PostStatus lose(std::uint64_t offset, transport::Signal signal,
-                             std::uint32_t lane) noexcept {
-    return Base::template post<transport::Read>(offset, 0, signal, lane);
+                             std::uint32_t queue_pair) noexcept {
+    return Base::template post<transport::Read>(offset, 0, signal, queue_pair);
   }
 
   std::uint64_t posts_ = 0;
@@ -148,7 +149,7 @@ class Faulty : public Base {
 };
 
 using FaultyEndpoint = Faulty<transport::loop::Endpoint, true>;
-using FaultyLanes = Faulty<transport::loop::ManyEndpoint, true>;
+using FaultyQueuePairs = Faulty<transport::loop::ManyEndpoint, true>;
 using LossyEndpoint = Faulty<transport::loop::Endpoint, false>;
 
 }  // namespace rdmabench::workload

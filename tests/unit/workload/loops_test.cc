@@ -31,8 +31,8 @@ std::uint64_t expected_checks(Shape shape, OperationCode operation, std::uint64_
 
 template <class E>
 void expect_all_moves(const LoopKey& key, const EpochPlan& plan, std::uint32_t slots,
-                      std::uint32_t lanes) {
-  PairOf<E> pair(key, plan, slots, lanes);
+                      std::uint32_t queue_pairs) {
+  PairOf<E> pair(key, plan, slots, queue_pairs);
   for (int epoch = 0; epoch < 3; ++epoch) {  // a session runs many, over the same endpoints
     const BothResults run = pair.run();
     ASSERT_EQ(run.initiator.outcome, Outcome::ok) << run.initiator.message;
@@ -85,16 +85,16 @@ TEST_P(Loops, MoveEveryMessageAndTimeEveryOne) {
   if (possible()) expect_all_moves<FaultyEndpoint>(key(), plan(), 8, 1);
 }
 
-TEST_P(Loops, GoOverSeveralLanes) {
+TEST_P(Loops, GoOverSeveralQueuePairs) {
   if (!possible()) return;
-  if (loop_over(FaultyLanes(transport::EndpointRequest{}, ""), key()).loop == nullptr) {
+  if (loop_over(FaultyQueuePairs(transport::EndpointRequest{}, ""), key()).loop == nullptr) {
     // Without an immediate, nothing says which message an answer is for.
     EXPECT_EQ(key().shape, Shape::open_loop);
     EXPECT_FALSE(key().operation == OperationCode::send_imm ||
                  key().operation == OperationCode::write_imm);
     return;
   }
-  expect_all_moves<FaultyLanes>(key(), plan(), 16, 4);
+  expect_all_moves<FaultyQueuePairs>(key(), plan(), 16, 4);
 }
 
 TEST_P(Loops, GoByLists) {
@@ -105,17 +105,17 @@ TEST_P(Loops, GoByLists) {
   expect_all_moves<FaultyEndpoint>(key(), by_lists, 8, 1);
   by_lists.post_list = 3;  // divides neither the messages, nor the depth, nor the slots
   by_lists.iterations = 601;
-  expect_all_moves<FaultyLanes>(key(), by_lists, 16, 4);
+  expect_all_moves<FaultyQueuePairs>(key(), by_lists, 16, 4);
 }
 
-TEST_P(Loops, GoWithOneSlotAndMoreLanesThanMessages) {
+TEST_P(Loops, GoWithOneSlotAndMoreQueuePairsThanMessages) {
   if (!possible() ||
-      loop_over(FaultyLanes(transport::EndpointRequest{}, ""), key()).loop == nullptr)
+      loop_over(FaultyQueuePairs(transport::EndpointRequest{}, ""), key()).loop == nullptr)
     return;
   if (key().operation == OperationCode::compare_swap && !key().validate) return;  // they collide
   EpochPlan few = plan();
   few.iterations = 3;
-  expect_all_moves<FaultyLanes>(key(), few, 1, 4);
+  expect_all_moves<FaultyQueuePairs>(key(), few, 1, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Loops,
@@ -150,7 +150,7 @@ TEST(Lists, CompleteWhereTheIntervalOfCompletionsIsLongerThanWhatFits) {
   for (const bool validate : {false, true}) {
     const LoopKey key = key_of(Shape::stream, OperationCode::write_imm, validate);
     EXPECT_EQ(Pair(key, plan).run().initiator.outcome, Outcome::ok);
-    EXPECT_EQ(PairOf<FaultyLanes>(key, plan, 8, 4).run().initiator.outcome, Outcome::ok);
+    EXPECT_EQ(PairOf<FaultyQueuePairs>(key, plan, 8, 4).run().initiator.outcome, Outcome::ok);
   }
 }
 

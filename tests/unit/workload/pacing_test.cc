@@ -196,17 +196,17 @@ TEST(PacedStream, ARateBelowTheWatchIsNoStall) {
   EXPECT_EQ(pair.client.posted(), 5U);
 }
 
-TEST(PacedStream, SeveralLanesShareTheRate) {
+TEST(PacedStream, SeveralQueuePairsShareTheRate) {
   LoopKey key = key_of(Shape::stream, OperationCode::send, true);
   key.clock = measure::ClockSource::raw;
   key.paced = true;
-  PairOf<FaultyLanes> pair(key,
-                           {.iterations = 500,
-                            .size = 8,
-                            .depth = 8,
-                            .receives = 16,
-                            .gap_q16 = std::uint64_t{10'000} << 16},
-                           16, 4);
+  PairOf<FaultyQueuePairs> pair(key,
+                                {.iterations = 500,
+                                 .size = 8,
+                                 .depth = 8,
+                                 .receives = 16,
+                                 .gap_q16 = std::uint64_t{10'000} << 16},
+                                16, 4);
   const BothResults run = pair.run();
   ASSERT_EQ(run.initiator.outcome, Outcome::ok);
   EXPECT_GE(run.initiator.end - run.initiator.begin, 499 * 10'000U);

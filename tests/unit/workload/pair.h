@@ -17,7 +17,7 @@ namespace rdmabench::workload {
 
 /// find_loop() of each endpoint, compiled once and not in every test.
 Entry<FaultyEndpoint> loop_over(const FaultyEndpoint&, const LoopKey& key);
-Entry<FaultyLanes> loop_over(const FaultyLanes&, const LoopKey& key);
+Entry<FaultyQueuePairs> loop_over(const FaultyQueuePairs&, const LoopKey& key);
 Entry<LossyEndpoint> loop_over(const LossyEndpoint&, const LoopKey& key);
 
 inline LoopKey key_of(Shape shape, transport::OperationCode operation, bool validate) {
@@ -40,11 +40,11 @@ template <class E>
 class PairOf {
  public:
   PairOf(const LoopKey& key, const EpochPlan& plan, std::uint32_t slots = 8,
-         std::uint32_t lanes = 1)
+         std::uint32_t queue_pairs = 1)
       : key_(key),
         plan_(plan),
-        client(request(plan, slots, lanes), ""),
-        server(request(plan, slots, lanes), "") {
+        client(request(plan, slots, queue_pairs), ""),
+        server(request(plan, slots, queue_pairs), "") {
     client.connect(server.address());
     server.connect(client.address());
     client.peer_window = server.window().data;
@@ -90,15 +90,15 @@ class PairOf {
 
  private:
   static transport::EndpointRequest request(const EpochPlan& plan, std::uint32_t slots,
-                                            std::uint32_t lanes) {
+                                            std::uint32_t queue_pairs) {
     transport::EndpointRequest r;
     r.max_size = plan.size;
-    r.lanes = lanes;
+    r.queue_pairs = queue_pairs;
     r.depth = plan.depth;
     r.signal_every = plan.events ? plan.depth : std::max(1U, plan.depth / 2);
     r.receives = plan.receives;
     r.send_slots = slots;
-    r.receive_slots = plan.receives * lanes;
+    r.receive_slots = plan.receives * queue_pairs;
     r.post_list = plan.post_list;
     return r;
   }

@@ -1,7 +1,7 @@
 // loop: two endpoints of one process that copy into each other's memory.
 //
-// It behaves as reliable connected queue pairs do: ordered on each lane, one receive consumed per
-// send and per write with immediate, `busy` where a NIC would answer "receiver not ready". It
+// It behaves as reliable connected queue pairs do: ordered on each queue pair, one receive consumed
+// per send and per write with immediate, `busy` where a NIC would answer "receiver not ready". It
 // exists to test the loops and to measure what rdmabench itself costs; its figures say nothing
 // about a network.
 #pragma once
@@ -22,16 +22,16 @@
 
 namespace rdmabench::transport::loop {
 
-/// The two queues between two endpoints on one lane.
-struct LanePort {
-  explicit LanePort(std::uint32_t receives_posted)
+/// The two queues between two endpoints on one queue pair.
+struct QueuePairPort {
+  explicit QueuePairPort(std::uint32_t receives_posted)
       : receives(receives_posted), arrivals(receives_posted) {}
 
   Ring<std::uint32_t> receives;  ///< receive slots, owner -> peer
   Ring<Received> arrivals;  ///< completed receives, peer -> owner; never full: each used a receive
 };
 
-/// What a peer may touch of an endpoint: its memory, and the lanes to it.
+/// What a peer may touch of an endpoint: its memory, and the queue pairs to it.
 struct Port {
   explicit Port(const EndpointRequest& request);
 
@@ -39,18 +39,18 @@ struct Port {
   memory::Buffer window_memory;
   Region receive_region;
   Region window;
-  std::vector<std::unique_ptr<LanePort>> lanes;
+  std::vector<std::unique_ptr<QueuePairPort>> queue_pairs;
 };
 
-/// What has been posted on one lane, and how much of it has completed.
-struct LaneCount {
+/// What has been posted on one queue pair, and how much of it has completed.
+struct QueuePairCount {
   std::uint64_t posted = 0;
   std::uint64_t signalled = 0;  ///< posts that a coming poll completes
   std::uint64_t completed = 0;
   std::uint32_t until_signal = 1;
 };
 
-/// All that does not depend on the number of lanes at compile time. See EndpointOf.
+/// All that does not depend on the number of queue pairs at compile time. See EndpointOf.
 class EndpointBase {
  public:
   EndpointBase(const EndpointBase&) = delete;
@@ -68,7 +68,7 @@ class EndpointBase {
   Region window() const noexcept { return port_->window; }
 
  protected:
-  EndpointBase(const EndpointRequest& request, bool many_lanes);
+  EndpointBase(const EndpointRequest& request, bool many_queue_pairs);
   ~EndpointBase();
 
   std::string id_;
@@ -81,16 +81,17 @@ class EndpointBase {
   std::uint64_t max_size_;
   std::uint64_t size_ = 1;
   std::uint32_t signal_every_;
-  std::vector<LaneCount> counts_;
+  std::vector<QueuePairCount> counts_;
 };
 
 /// See transport.h for the contract. One thread drives an endpoint; its peer may be driven by
-/// another. With several lanes, arrivals and completions of different lanes come in no order.
+/// another. With several queue pairs, arrivals and completions of different queue pairs come in no
+/// order.
 template <bool kMany>
 class EndpointOf : public EndpointBase {
  public:
   static constexpr bool kReliable = true;
-  static constexpr bool kManyLanes = kMany;
+  static constexpr bool kManyQueuePairs = kMany;
   static constexpr bool kPostLists = true;
   static constexpr bool kOrdersWrites = true;
   static constexpr bool kOrdersMessages = !kMany;
@@ -101,14 +102,14 @@ class EndpointOf : public EndpointBase {
   static constexpr bool consumes_receive = Op::kNotifies;
 
   /// Throws Error(usage) for what a copy between two threads cannot be asked for: another service
-  /// than RC, sleeping, scattered messages, and more than one lane where !kMany.
+  /// than RC, sleeping, scattered messages, and more than one queue pair where !kMany.
   EndpointOf(const EndpointRequest& request, std::string_view /*choice*/)
       : EndpointBase(request, kMany) {}
 
   template <class Op>
   PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
-                  std::uint32_t lane = 0) noexcept {
-    LaneCount& count = counts_[index(lane)];
+                  std::uint32_t queue_pair = 0) noexcept {
+    QueuePairCount& count = counts_[index(queue_pair)];
     if (count.posted - count.completed >= depth_) return PostStatus::busy;
     std::byte* local = send_region_.data + offset;
     if constexpr (Op::kAtomic) {
@@ -121,7 +122,7 @@ class EndpointOf : public EndpointBase {
       }
       std::memcpy(local, &before, sizeof before);
     } else if constexpr (Op::kNotifies) {
-      LanePort& to = *peer_->lanes[index(lane)];
+      QueuePairPort& to = *peer_->queue_pairs[index(queue_pair)];
       std::uint32_t slot = 0;
       if (!to.receives.pop(slot)) return PostStatus::busy;
       copy(Op::kTwoSided ? peer_slot(slot) : peer_->window.data + offset, local);
@@ -135,15 +136,17 @@ class EndpointOf : public EndpointBase {
   }
 
   template <class Op>
-  PostStatus post_list(const Burst& burst, Signal signal, std::uint32_t lane = 0) noexcept {
-    const LaneCount& count = counts_[index(lane)];
+  PostStatus post_list(const Burst& burst, Signal signal, std::uint32_t queue_pair = 0) noexcept {
+    const QueuePairCount& count = counts_[index(queue_pair)];
     if (count.posted - count.completed + burst.count > depth_) return PostStatus::busy;
-    if (Op::kNotifies && peer_->lanes[index(lane)]->receives.available() < burst.count) {
+    if (Op::kNotifies &&
+        peer_->queue_pairs[index(queue_pair)]->receives.available() < burst.count) {
       return PostStatus::busy;
     }
     std::uint64_t offset = burst.offset;
     for (std::uint32_t k = 0; k < burst.count; ++k) {
-      post<Op>(offset, burst.word + k, k + 1 == burst.count ? signal : Signal::by_interval, lane);
+      post<Op>(offset, burst.word + k, k + 1 == burst.count ? signal : Signal::by_interval,
+               queue_pair);
       offset += burst.stride;
       if (offset == burst.wrap) offset = 0;
     }
@@ -152,29 +155,29 @@ class EndpointOf : public EndpointBase {
 
   PostStatus post_token(Signal signal) noexcept {
     std::uint32_t slot = 0;
-    if (!peer_->lanes[0]->receives.pop(slot)) return PostStatus::busy;
-    peer_->lanes[0]->arrivals.push({slot, 0, 0});
+    if (!peer_->queue_pairs[0]->receives.pop(slot)) return PostStatus::busy;
+    peer_->queue_pairs[0]->arrivals.push({slot, 0, 0});
     return counted(counts_[0], signal);
   }
 
   PostStatus post_receive(std::uint32_t slot) noexcept {
-    LanePort& lane = *port_->lanes[kMany ? slot / receives_ : 0];
-    return lane.receives.push(slot) ? PostStatus::posted : PostStatus::busy;
+    QueuePairPort& queue_pair = *port_->queue_pairs[kMany ? slot / receives_ : 0];
+    return queue_pair.receives.push(slot) ? PostStatus::posted : PostStatus::busy;
   }
 
-  /// One lane's completions a poll, and the lanes' arrivals from another one on each time: what
-  /// holds here does not rest on an order between lanes.
+  /// One queue pair's completions a poll, and the queue pairs' arrivals from another one on each
+  /// time: what holds here does not rest on an order between queue pairs.
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
-    if constexpr (kMany) turn_ = turn_ + 1 == lanes() ? 0 : turn_ + 1;
-    LaneCount& count = counts_[turn_];
+    if constexpr (kMany) turn_ = turn_ + 1 == queue_pairs() ? 0 : turn_ + 1;
+    QueuePairCount& count = counts_[turn_];
     int seen = count.completed != count.signalled ? 1 : 0;
     completed_ += count.signalled - count.completed;
     count.completed = count.signalled;
-    for (std::uint32_t i = 0; i < (kMany ? lanes() : 1); ++i) {
-      LanePort& lane = *port_->lanes[kMany ? (turn_ + i) % lanes() : 0];
+    for (std::uint32_t i = 0; i < (kMany ? queue_pairs() : 1); ++i) {
+      QueuePairPort& queue_pair = *port_->queue_pairs[kMany ? (turn_ + i) % queue_pairs() : 0];
       Received received{};
-      while (lane.arrivals.pop(received)) {
+      while (queue_pair.arrivals.pop(received)) {
         on_receive(received);
         ++seen;
       }
@@ -183,7 +186,7 @@ class EndpointOf : public EndpointBase {
   }
 
   bool rest(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
-  std::uint32_t lanes() const noexcept {
+  std::uint32_t queue_pairs() const noexcept {
     return kMany ? static_cast<std::uint32_t>(counts_.size()) : 1;
   }
   std::uint64_t posted() const noexcept { return posted_; }
@@ -195,11 +198,11 @@ class EndpointOf : public EndpointBase {
   }
 
  private:
-  static std::uint32_t index(std::uint32_t lane) noexcept { return kMany ? lane : 0; }
+  static std::uint32_t index(std::uint32_t queue_pair) noexcept { return kMany ? queue_pair : 0; }
 
-  /// A completion stands for all posts of its lane before it, as on a queue pair with selective
-  /// signalling.
-  PostStatus counted(LaneCount& count, Signal signal) noexcept {
+  /// A completion stands for all posts of its queue pair before it, as on a queue pair with
+  /// selective signalling.
+  PostStatus counted(QueuePairCount& count, Signal signal) noexcept {
     ++posted_;
     ++count.posted;
     if (signal == Signal::now || --count.until_signal == 0) {

@@ -35,7 +35,7 @@ std::vector<DeviceInfo> devices();
 /// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
 template <class Visitor>
 auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
-  if (request.lanes > 1 || request.events) return visitor(std::type_identity<ManyEndpoint>());
+  if (request.queue_pairs > 1 || request.events) return visitor(std::type_identity<ManyEndpoint>());
   return visitor(std::type_identity<Endpoint>());
 }
 

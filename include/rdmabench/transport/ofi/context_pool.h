@@ -11,24 +11,24 @@ namespace rdmabench::transport::ofi {
 
 /// A provider gets a pointer to the first member, and gives it back in the completion.
 struct Context {
-  fi_context2 context;      ///< the larger of FI_CONTEXT and FI_CONTEXT2 serves both modes
-  std::uint32_t lane;       ///< whose it is
+  fi_context2 context;       ///< the larger of FI_CONTEXT and FI_CONTEXT2 serves both modes
+  std::uint32_t queue_pair;  ///< whose it is
   std::uint64_t* operands;  ///< of an atomic operation: what to add or compare, and what to swap in
 };
 
-/// As many contexts as posts may be outstanding on one lane. Completions come back in any order, so
-/// this is a stack of what is free; its emptiness is the depth limit. Source: fi_getinfo(3),
-/// "mode". Thread rule: the endpoint's thread.
+/// As many contexts as posts may be outstanding on one queue pair. Completions come back in any
+/// order, so this is a stack of what is free; its emptiness is the depth limit. Source:
+/// fi_getinfo(3), "mode". Thread rule: the endpoint's thread.
 class ContextPool {
  public:
   /// Words of `operands` for each context.
   static constexpr std::uint32_t kOperands = 2;
 
   /// `operands`: kOperands words for each context, or null where the operations need none.
-  ContextPool(std::uint32_t depth, std::uint32_t lane, std::uint64_t* operands)
+  ContextPool(std::uint32_t depth, std::uint32_t queue_pair, std::uint64_t* operands)
       : contexts_(depth), free_(depth), free_count_(depth) {
     for (std::uint32_t i = 0; i < depth; ++i) {
-      contexts_[i].lane = lane;
+      contexts_[i].queue_pair = queue_pair;
       contexts_[i].operands = operands == nullptr ? nullptr : operands + std::size_t{kOperands} * i;
       free_[i] = &contexts_[i];
     }

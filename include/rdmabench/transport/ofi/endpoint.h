@@ -26,15 +26,15 @@
 namespace rdmabench::transport::ofi {
 
 /// See transport.h for the contract. An endpoint has a fabric and a domain of its own, so that
-/// endpoints in different threads share no lock; its lanes share that domain and one completion
-/// queue. One thread drives an endpoint at a time.
+/// endpoints in different threads share no lock; its queue pairs share that domain and one
+/// completion queue. One thread drives an endpoint at a time.
 ///
-/// kMany: of several lanes, or one that sleeps; the other form has the shorter way.
+/// kMany: of several queue pairs, or one that sleeps; the other form has the shorter way.
 template <bool kMany>
 class EndpointOf : private Objects {
  public:
   static constexpr bool kReliable = true;
-  static constexpr bool kManyLanes = kMany;
+  static constexpr bool kManyQueuePairs = kMany;
   static constexpr bool kPostLists = false;
   static constexpr bool kOrdersWrites = false;
   static constexpr bool kOrdersMessages = false;
@@ -64,8 +64,8 @@ class EndpointOf : private Objects {
 
   template <class Op>
   PostStatus post(std::uint64_t offset, std::uint64_t word, Signal /*signal*/,
-                  std::uint32_t lane = 0) noexcept {
-    const std::uint32_t index = kMany ? lane : 0;
+                  std::uint32_t queue_pair = 0) noexcept {
+    const std::uint32_t index = kMany ? queue_pair : 0;
     const std::byte* local = send_region_.data + offset;
     if constexpr (Op::kNotifies) {
       if (size_ <= inject_limit_) return injected(inject<Op>(index, local, offset, word));
@@ -84,9 +84,10 @@ class EndpointOf : private Objects {
     token.msg_iov = &nothing;
     token.desc = &send_descriptor_;
     token.iov_count = 1;  // none at all is read as one by udp;ofi_rxd
-    token.addr = lanes_[0].peer;
+    token.addr = queue_pairs_[0].peer;
     token.context = contexts_[0].top();
-    return started(0, fi_sendmsg(lanes_[0].ep.get(), &token, FI_COMPLETION | FI_TRANSMIT_COMPLETE));
+    return started(
+        0, fi_sendmsg(queue_pairs_[0].ep.get(), &token, FI_COMPLETION | FI_TRANSMIT_COMPLETE));
   }
 
   /// After `busy` the slot still belongs to the caller: poll, then give it back again.
@@ -109,8 +110,8 @@ class EndpointOf : private Objects {
     }
   }
 
-  std::uint32_t lanes() const noexcept {
-    return kMany ? static_cast<std::uint32_t>(lanes_.size()) : 1;
+  std::uint32_t queue_pairs() const noexcept {
+    return kMany ? static_cast<std::uint32_t>(queue_pairs_.size()) : 1;
   }
   std::uint64_t posted() const noexcept { return posted_; }
   /// Counts operations, not which of them: providers complete out of order.
@@ -135,42 +136,42 @@ class EndpointOf : private Objects {
   template <class Op>
   ssize_t inject(std::uint32_t index, const std::byte* local, std::uint64_t offset,
                  std::uint64_t word) noexcept {
-    const Lane& lane = lanes_[index];
+    const QueuePair& queue_pair = queue_pairs_[index];
     const auto immediate = static_cast<std::uint32_t>(word);
     if constexpr (Op::kTwoSided && Op::kImmediate) {
-      return fi_injectdata(lane.ep.get(), local, size_, immediate, lane.peer);
+      return fi_injectdata(queue_pair.ep.get(), local, size_, immediate, queue_pair.peer);
     } else if constexpr (Op::kImmediate) {
-      return fi_inject_writedata(lane.ep.get(), local, size_, immediate, lane.peer,
+      return fi_inject_writedata(queue_pair.ep.get(), local, size_, immediate, queue_pair.peer,
                                  remote_base_ + offset, remote_key_);
     } else {
-      return fi_inject(lane.ep.get(), local, size_, lane.peer);
+      return fi_inject(queue_pair.ep.get(), local, size_, queue_pair.peer);
     }
   }
 
   template <class Op>
   ssize_t initiate(std::uint32_t index, const std::byte* local, std::uint64_t offset,
                    std::uint64_t word) noexcept {
-    const Lane& lane = lanes_[index];
+    const QueuePair& queue_pair = queue_pairs_[index];
     Context* context = contexts_[index].top();
     if constexpr (Op::kAtomic) {
-      return initiate_atomic<Op>(lane, context, offset, word);
+      return initiate_atomic<Op>(queue_pair, context, offset, word);
     } else if constexpr (Op::kTwoSided && Op::kImmediate) {
-      return fi_senddata(lane.ep.get(), local, size_, send_descriptor_,
-                         static_cast<std::uint32_t>(word), lane.peer, context);
+      return fi_senddata(queue_pair.ep.get(), local, size_, send_descriptor_,
+                         static_cast<std::uint32_t>(word), queue_pair.peer, context);
     } else if constexpr (Op::kTwoSided) {
-      return fi_send(lane.ep.get(), local, size_, send_descriptor_, lane.peer, context);
+      return fi_send(queue_pair.ep.get(), local, size_, send_descriptor_, queue_pair.peer, context);
     } else if constexpr (Op::kFromTarget) {
-      return fi_read(lane.ep.get(), send_region_.data + offset, size_, send_descriptor_, lane.peer,
-                     remote_base_ + offset, remote_key_, context);
+      return fi_read(queue_pair.ep.get(), send_region_.data + offset, size_, send_descriptor_,
+                     queue_pair.peer, remote_base_ + offset, remote_key_, context);
     } else {
-      return write<Op>(lane, context, offset, word);
+      return write<Op>(queue_pair, context, offset, word);
     }
   }
 
   /// With the completion level in the call: tcp and net of 1.17 do not look at the endpoint's, and
-  /// what had only left could then be overtaken by a token on another lane.
+  /// what had only left could then be overtaken by a token on another queue pair.
   template <class Op>
-  ssize_t write(const Lane& lane, Context* context, std::uint64_t offset,
+  ssize_t write(const QueuePair& queue_pair, Context* context, std::uint64_t offset,
                 std::uint64_t word) noexcept {
     const iovec piece{send_region_.data + offset, size_};
     const fi_rma_iov target{remote_base_ + offset, size_, remote_key_};
@@ -178,31 +179,31 @@ class EndpointOf : private Objects {
     message.msg_iov = &piece;
     message.desc = &send_descriptor_;
     message.iov_count = 1;
-    message.addr = lane.peer;
+    message.addr = queue_pair.peer;
     message.rma_iov = &target;
     message.rma_iov_count = 1;
     message.context = context;
     message.data = Op::kImmediate ? static_cast<std::uint32_t>(word) : 0;
-    return fi_writemsg(lane.ep.get(), &message,
+    return fi_writemsg(queue_pair.ep.get(), &message,
                        write_flags_ | (Op::kImmediate ? FI_REMOTE_CQ_DATA : 0));
   }
 
   /// The operands stay the provider's until the completion, so each context has its own.
   template <class Op>
-  ssize_t initiate_atomic(const Lane& lane, Context* context, std::uint64_t offset,
+  ssize_t initiate_atomic(const QueuePair& queue_pair, Context* context, std::uint64_t offset,
                           std::uint64_t word) noexcept {
     std::byte* result = send_region_.data + offset;
     std::uint64_t* operands = context->operands;
     if constexpr (Op::kCode == OperationCode::fetch_add) {
       operands[0] = 1;
-      return fi_fetch_atomic(lane.ep.get(), operands, 1, operand_descriptor_, result,
-                             send_descriptor_, lane.peer, remote_base_ + offset, remote_key_,
+      return fi_fetch_atomic(queue_pair.ep.get(), operands, 1, operand_descriptor_, result,
+                             send_descriptor_, queue_pair.peer, remote_base_ + offset, remote_key_,
                              FI_UINT64, FI_SUM, context);
     } else {
       operands[0] = word;
       operands[1] = word + 1;
-      return fi_compare_atomic(lane.ep.get(), operands + 1, 1, operand_descriptor_, operands,
-                               operand_descriptor_, result, send_descriptor_, lane.peer,
+      return fi_compare_atomic(queue_pair.ep.get(), operands + 1, 1, operand_descriptor_, operands,
+                               operand_descriptor_, result, send_descriptor_, queue_pair.peer,
                                remote_base_ + offset, remote_key_, FI_UINT64, FI_CSWAP, context);
     }
   }
@@ -246,7 +247,7 @@ class EndpointOf : private Objects {
     } else if ((entry.flags & FI_REMOTE_WRITE) == 0 && (entry.flags & kOwn) != 0) {
       auto* context = static_cast<Context*>(entry.op_context);
       if constexpr (kMany) {
-        contexts_[context->lane].give_back(context);
+        contexts_[context->queue_pair].give_back(context);
         --outstanding_;
       } else {
         contexts_[0].give_back(context);
@@ -263,7 +264,7 @@ class EndpointOf : private Objects {
 extern template class EndpointOf<false>;
 extern template class EndpointOf<true>;
 
-using Endpoint = EndpointOf<false>;     ///< one lane, polled
-using ManyEndpoint = EndpointOf<true>;  ///< many lanes, or events
+using Endpoint = EndpointOf<false>;     ///< one queue pair, polled
+using ManyEndpoint = EndpointOf<true>;  ///< many queue pairs, or events
 
 }  // namespace rdmabench::transport::ofi

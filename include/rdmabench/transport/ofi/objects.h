@@ -20,7 +20,7 @@
 namespace rdmabench::transport::ofi {
 
 /// One of libfabric's endpoints, and whom it talks to.
-struct Lane {
+struct QueuePair {
   Fid<fid_ep> ep;
   fi_addr_t peer = FI_ADDR_UNSPEC;  ///< of an rdm endpoint; a connected one ignores it
 };
@@ -30,7 +30,7 @@ struct ReceiveContext {
   fi_context2 context;
   std::byte* buffer;
   std::uint32_t slot;
-  std::uint32_t lane;
+  std::uint32_t queue_pair;
 };
 
 struct Address;
@@ -56,7 +56,7 @@ class Objects {
 
   // What the provider borrows outlives everything that could still touch it.
   memory::Buffer operand_memory_;
-  std::vector<ContextPool> contexts_;  ///< of each lane
+  std::vector<ContextPool> contexts_;  ///< of each queue pair
   std::vector<ReceiveContext> receives_;
   memory::Buffer send_memory_;
   memory::Buffer receive_memory_;
@@ -68,7 +68,7 @@ class Objects {
   Fid<fid_av> av_;  ///< rdm only
   Fid<fid_cq> cq_;
   Fid<fid_pep> listener_;  ///< the server's side of msg
-  std::vector<Lane> lanes_;
+  std::vector<QueuePair> queue_pairs_;
   Fid<fid_mr> operand_registration_;
   Fid<fid_mr> send_registration_;
   Fid<fid_mr> receive_registration_;
@@ -86,7 +86,7 @@ class Objects {
   std::uint64_t inject_limit_ = 0;
   std::uint64_t write_flags_ = 0;  ///< of each write: its completion level
   std::uint64_t posted_ = 0;
-  std::uint64_t outstanding_ = 0;  ///< counted where there are many lanes
+  std::uint64_t outstanding_ = 0;  ///< counted where there are many queue pairs
   std::uint64_t retries_ = 0;
   int wait_fd_ = -1;  ///< the completion queue's, where events were asked for; it closes it
   bool writes_take_receives_ = false;
@@ -97,7 +97,7 @@ class Objects {
   void open_queues();
   /// An endpoint of this domain that is bound but not enabled yet.
   Fid<fid_ep> open_endpoint(fi_info& info);
-  void open_datagram_lanes();
+  void open_datagram_queue_pairs();
   void open_listener();
   void check_atomics();
   static memory::Buffer make_memory(const EndpointRequest& request, std::uint32_t slots,
@@ -106,11 +106,11 @@ class Objects {
   void settle_memory();
   void register_memory();
   void check_peer(const Address& peer) const;
-  void post_receives(std::uint32_t lane);
+  void post_receives(std::uint32_t queue_pair);
   void insert_peers(const Address& peer);
-  void connect_lanes(const Address& peer);
+  void connect_queue_pairs(const Address& peer);
   struct Event;
-  void accept_lanes();
+  void accept_queue_pairs();
   void keep_or_reject(const Event& event);
   Info next_request(const Deadline& deadline);
   void await_connected(const fid_ep& endpoint, const Deadline& deadline);

@@ -16,8 +16,8 @@
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/transport/verbs/extended.h"
 #include "rdmabench/transport/verbs/flush.h"
-#include "rdmabench/transport/verbs/lane.h"
 #include "rdmabench/transport/verbs/plan.h"
+#include "rdmabench/transport/verbs/send_queue.h"
 #include "rdmabench/transport/verbs/slots.h"
 #include "rdmabench/verbs/completion_queues.h"
 #include "rdmabench/verbs/connection_manager.h"
@@ -38,7 +38,7 @@ struct Queues {
   rdmabench::verbs::CompletionQueues completions;
   rdmabench::verbs::XrcDomain xrc_domain;
   rdmabench::verbs::SharedReceiveQueue shared_receives;
-  std::vector<rdmabench::verbs::QueuePair> pairs;      ///< what lanes post to
+  std::vector<rdmabench::verbs::QueuePair> pairs;      ///< what queue pairs post to
   std::vector<rdmabench::verbs::QueuePair> receivers;  ///< XRC and DC: where the peer's pairs end
   std::uint32_t inline_bytes = 0;                      ///< of a message, at most
 };
@@ -59,10 +59,10 @@ class Core {
   Description describe() const;
   std::string failure() const;
 
-  std::uint32_t lanes() const noexcept { return plan_.lanes; }
-  /// Posts that may be outstanding on a lane: what was asked for, or what the device takes.
+  std::uint32_t queue_pairs() const noexcept { return plan_.queue_pairs; }
+  /// Posts that may be outstanding on a queue pair: what was asked for, or what the device takes.
   std::uint32_t depth() const noexcept { return plan_.depth; }
-  /// Receives of a lane; slots are numbered through, lane after lane.
+  /// Receives of a queue pair; slots are numbered through, queue pair after queue pair.
   std::uint32_t receives() const noexcept { return plan_.receives; }
   Region send_region() const noexcept { return sends_.region(); }
   Region receive_region() const noexcept { return receives_.region(); }
@@ -81,18 +81,18 @@ class Core {
   Core(const EndpointRequest& request, std::string_view choice);
   ~Core();
 
-  /// Builds the work requests of all lanes. They must stay where they are from then on.
-  void build(std::span<Lane> lanes);
+  /// Builds the work requests of all queue pairs. They must stay where they are from then on.
+  void build(std::span<SendQueue> queue_pairs);
 
   // The cold ends of the data path: they keep what failure() will tell.
-  PostStatus refuse_send(Lane& lane, int code) noexcept;
-  PostStatus refuse_list(Lane& lane, int code, const ibv_send_wr* refused) noexcept;
+  PostStatus refuse_send(SendQueue& send_queue, int code) noexcept;
+  PostStatus refuse_list(SendQueue& send_queue, int code, const ibv_send_wr* refused) noexcept;
   PostStatus refuse(const char* call, int code) noexcept;
   int fail(const ibv_wc& completion) noexcept;
   int fail(int poll_result) noexcept;
   bool fail(rdmabench::verbs::CompletionQueues::Trouble trouble) noexcept;
   /// Links `count` requests of the list, and no more.
-  static void link(Lane& lane, std::uint32_t count) noexcept;
+  static void link(SendQueue& send_queue, std::uint32_t count) noexcept;
 
   // The data path. What posts read comes first, together.
   std::uint64_t send_address_ = 0;
@@ -103,7 +103,7 @@ class Core {
   unsigned send_flags_ = 0;         ///< of the prepared request, but for the signal
   std::uint32_t segments_ = 1;      ///< scatter/gather entries of the prepared request
   std::uint64_t segment_size_ = 0;  ///< bytes from one to the next
-  std::uint64_t posted_ = 0;        ///< over all lanes, where there may be several
+  std::uint64_t posted_ = 0;        ///< over all queue pairs, where there may be several
   std::uint64_t completed_ = 0;
   ibv_cq* completion_queue_ = nullptr;  ///< the first, and where there is one all
   std::span<ibv_cq* const> completion_queues_;
@@ -114,7 +114,7 @@ class Core {
   std::array<ibv_recv_wr, kBatch> returned_requests_{};
   std::vector<ReceiveSlot> receive_slots_;
   ibv_send_wr token_{};
-  std::vector<Route> routes_;        ///< DC and SRD: of each lane
+  std::vector<Route> routes_;        ///< DC and SRD: of each queue pair
   std::uint64_t message_bytes_ = 0;  ///< of the prepared request
 
  private:
@@ -157,12 +157,13 @@ class Core {
   Queues queues_;
 
  private:
-  std::vector<rdmabench::verbs::AddressHandle> address_handles_;  ///< UD, DC, SRD: of each lane
+  std::vector<rdmabench::verbs::AddressHandle>
+      address_handles_;             ///< UD, DC, SRD: of each queue pair
   std::optional<FlushRead> flush_;  ///< where only a read makes visible what the NIC wrote
   std::optional<rdmabench::verbs::ConnectionManager> manager_;  ///< where rdma_cm connects
   std::uint16_t listener_ = 0;                                  ///< a server's rdma_cm port
   std::uint64_t session_ = 0;
-  std::span<Lane> lanes_;
+  std::span<SendQueue> send_queues_;
 
   // What set-up learnt, for the report and for errors.
   std::string driver_;

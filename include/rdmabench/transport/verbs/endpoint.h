@@ -29,46 +29,46 @@ enum class Posting : std::uint8_t { lists, dynamic, scalable };
 /// One RC queue pair, one completion queue, one scatter/gather entry: what is measured most.
 struct Lean {
   static constexpr Posting kPosting = Posting::lists;
-  static constexpr bool kReliable = true, kManyLanes = false, kOrdersMessages = true,
+  static constexpr bool kReliable = true, kManyQueuePairs = false, kOrdersMessages = true,
                         kOrdersWrites = true;
 };
 /// RC and XRC with everything: several queue pairs, several scatter/gather entries, a shared
 /// receive queue, two completion queues, events.
 struct General {
   static constexpr Posting kPosting = Posting::lists;
-  static constexpr bool kReliable = true, kManyLanes = true, kOrdersMessages = false,
+  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false,
                         kOrdersWrites = true;
 };
 /// The same over UC and UD.
 struct Datagram {
   static constexpr Posting kPosting = Posting::lists;
-  static constexpr bool kReliable = false, kManyLanes = true, kOrdersMessages = false,
+  static constexpr bool kReliable = false, kManyQueuePairs = true, kOrdersMessages = false,
                         kOrdersWrites = false;
 };
 /// DC: as General, with a target named in each request.
 struct Dynamic {
   static constexpr Posting kPosting = Posting::dynamic;
-  static constexpr bool kReliable = true, kManyLanes = true, kOrdersMessages = false,
+  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false,
                         kOrdersWrites = true;
 };
 /// SRD: packets take many paths, so that nothing comes in order, completions neither. Each request
 /// completes.
 struct Scalable {
   static constexpr Posting kPosting = Posting::scalable;
-  static constexpr bool kReliable = true, kManyLanes = true, kOrdersMessages = false,
+  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false,
                         kOrdersWrites = false;
 };
 
 /// See transport.h for the contract. One thread drives an endpoint; endpoints share nothing.
 ///
-/// A send's wr_id is its number among the posts of its lane since prepare(). A queue pair completes
-/// them in order, so a completion stands for all posts of the lane before it; but over SRD for its
-/// own alone.
+/// A send's wr_id is its number among the posts of its queue pair since prepare(). A queue pair
+/// completes them in order, so a completion stands for all posts of the queue pair before it; but
+/// over SRD for its own alone.
 template <class Policy>
 class BasicEndpoint : public Core {
  public:
   static constexpr bool kReliable = Policy::kReliable;
-  static constexpr bool kManyLanes = Policy::kManyLanes;
+  static constexpr bool kManyQueuePairs = Policy::kManyQueuePairs;
   static constexpr bool kPostLists = true;
   // What RC gives on InfiniBand and RoCE without relaxed ordering; a write that is lost on UC
   // leaves a hole.
@@ -86,62 +86,64 @@ class BasicEndpoint : public Core {
 
   template <class Op>
   [[gnu::always_inline]] PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
-                                         std::uint32_t lane_index = 0) noexcept {
-    Lane& lane = this->lane(lane_index);
-    const std::uint64_t number = lane.posted;
-    if (number == lane.limit) return PostStatus::busy;
-    ibv_send_wr& request = asks(lane, number, signal) ? lane.signalled : lane.request;
-    aim<Op>(request, lane.piece, offset, word);
-    return submit<Op>(lane, lane_index, request, number);
+                                         std::uint32_t queue_pair = 0) noexcept {
+    SendQueue& send_queue = this->send_queue(queue_pair);
+    const std::uint64_t number = send_queue.posted;
+    if (number == send_queue.limit) return PostStatus::busy;
+    ibv_send_wr& request =
+        asks(send_queue, number, signal) ? send_queue.signalled : send_queue.request;
+    aim<Op>(request, send_queue.piece, offset, word);
+    return submit<Op>(send_queue, queue_pair, request, number);
   }
 
   template <class Op>
   [[gnu::always_inline]] PostStatus post_list(const Burst& burst, Signal signal,
-                                              std::uint32_t lane_index = 0) noexcept {
-    Lane& lane = this->lane(lane_index);
-    const std::uint64_t first = lane.posted;
-    if (lane.limit - first < burst.count) return PostStatus::busy;
-    if (lane.chained != burst.count) [[unlikely]]
-      link(lane, burst.count);
+                                              std::uint32_t queue_pair = 0) noexcept {
+    SendQueue& send_queue = this->send_queue(queue_pair);
+    const std::uint64_t first = send_queue.posted;
+    if (send_queue.limit - first < burst.count) return PostStatus::busy;
+    if (send_queue.chained != burst.count) [[unlikely]]
+      link(send_queue, burst.count);
     std::uint64_t offset = burst.offset;
-    ibv_send_wr* request = lane.list.data();
+    ibv_send_wr* request = send_queue.list.data();
     for (std::uint32_t i = 0; i < burst.count; ++i) {
       aim<Op>(request[i], *request[i].sg_list, offset, burst.word + i);
-      request[i].wr_id = id_of(lane, first + i);
+      request[i].wr_id = id_of(send_queue, first + i);
       offset += burst.stride;
       if (offset == burst.wrap) offset = 0;
     }
     // One completion for a burst in which the interval ends: it stands for all before it.
     ibv_send_wr& last = request[burst.count - 1];
     const std::uint64_t end = first + burst.count;
-    const bool ends = lane.signal_at < end || signal_every_ <= burst.count || signal == Signal::now;
+    const bool ends =
+        send_queue.signal_at < end || signal_every_ <= burst.count || signal == Signal::now;
     if (ends) {
       last.send_flags = send_flags_ | IBV_SEND_SIGNALED;
-      lane.signal_at = end + interval_ - 1;
+      send_queue.signal_at = end + interval_ - 1;
     }
     if constexpr (kExtended) {
-      const int code = hand_over<Op>(lane_index, request, burst.count);
+      const int code = hand_over<Op>(queue_pair, request, burst.count);
       if (ends) last.send_flags = send_flags_;
       if (code != 0) [[unlikely]]
-        return refuse_send(lane, code);
+        return refuse_send(send_queue, code);
     } else {
       ibv_send_wr* refused;  // set where the call fails
-      const int code = ibv_post_send(lane.queue_pair, request, &refused);
+      const int code = ibv_post_send(send_queue.queue_pair, request, &refused);
       if (ends) last.send_flags = send_flags_;
       if (code != 0) [[unlikely]]
-        return refuse_list(lane, code, refused);
+        return refuse_list(send_queue, code, refused);
     }
-    count(lane, end, burst.count);
+    count(send_queue, end, burst.count);
     return PostStatus::posted;
   }
 
   [[gnu::always_inline]] PostStatus post_token(Signal signal) noexcept {
-    Lane& lane = this->lane(0);
-    const std::uint64_t number = lane.posted;
-    if (number == lane.limit) return PostStatus::busy;
-    const bool ends = asks(lane, number, signal) || signal_every_ == 1;
+    SendQueue& send_queue = this->send_queue(0);
+    const std::uint64_t number = send_queue.posted;
+    if (number == send_queue.limit) return PostStatus::busy;
+    const bool ends = asks(send_queue, number, signal) || signal_every_ == 1;
     token_.send_flags = ends ? unsigned{IBV_SEND_SIGNALED} : 0U;
-    return submit<Send>(lane, 0, token_, number);
+    return submit<Send>(send_queue, 0, token_, number);
   }
 
   /// `slot` is one that a Received named.
@@ -151,10 +153,10 @@ class BasicEndpoint : public Core {
     receive_request_.wr_id = kReceiveBit | slot;
     ibv_recv_wr* refused = nullptr;
     int code = 0;
-    if constexpr (kManyLanes) {
+    if constexpr (kManyQueuePairs) {
       code = post_receive_call_(at.queue, &receive_request_, &refused);
     } else {
-      code = ibv_post_recv(lanes_[0].queue_pair, &receive_request_, &refused);
+      code = ibv_post_recv(send_queues_[0].queue_pair, &receive_request_, &refused);
     }
     if (code != 0) [[unlikely]]
       return refuse("ibv_post_recv", code);
@@ -162,7 +164,8 @@ class BasicEndpoint : public Core {
   }
 
   /// The same from within on_receive(): the receives of one poll go back by one call at its end.
-  [[gnu::always_inline]] void defer_receive(std::uint32_t slot) noexcept requires(!kManyLanes) {
+  [[gnu::always_inline]] void defer_receive(std::uint32_t slot) noexcept
+      requires(!kManyQueuePairs) {
     returned_pieces_[returned_].addr = receive_slots_[slot].address;
     returned_requests_[returned_].wr_id = kReceiveBit | slot;
     ++returned_;
@@ -170,7 +173,7 @@ class BasicEndpoint : public Core {
 
   template <class OnReceive>
   [[gnu::always_inline]] int poll(OnReceive&& on_receive) noexcept {
-    if constexpr (kManyLanes) {
+    if constexpr (kManyQueuePairs) {
       int seen = 0;
       for (ibv_cq* queue : completion_queues_) {
         const int more = poll_queue(queue, on_receive);
@@ -185,7 +188,7 @@ class BasicEndpoint : public Core {
   }
 
   bool rest(std::chrono::milliseconds at_most) noexcept {
-    if constexpr (kManyLanes) {
+    if constexpr (kManyQueuePairs) {
       return fail(queues_.completions.rest(at_most));
     } else {
       return true;
@@ -193,27 +196,28 @@ class BasicEndpoint : public Core {
   }
 
   std::uint64_t posted() const noexcept {
-    if constexpr (kManyLanes) return posted_;
-    return lanes_[0].posted;
+    if constexpr (kManyQueuePairs) return posted_;
+    return send_queues_[0].posted;
   }
   std::uint64_t completed() const noexcept {
-    if constexpr (kManyLanes) return completed_;
-    return lanes_[0].limit - depth_;
+    if constexpr (kManyQueuePairs) return completed_;
+    return send_queues_[0].limit - depth_;
   }
 
  private:
-  using Lanes = std::conditional_t<kManyLanes, std::vector<Lane>, std::array<Lane, 1>>;
+  using SendQueues =
+      std::conditional_t<kManyQueuePairs, std::vector<SendQueue>, std::array<SendQueue, 1>>;
   using PostReceiveCall = int (*)(void* queue, ibv_recv_wr*, ibv_recv_wr**) noexcept;
   static constexpr bool kExtended = Policy::kPosting != Posting::lists;
   static constexpr bool kCompletesEach = Policy::kPosting == Posting::scalable;
 
-  [[gnu::always_inline]] Lane& lane(std::uint32_t index) noexcept {
-    if constexpr (kManyLanes) return lanes_[index];
-    return lanes_[0];
+  [[gnu::always_inline]] SendQueue& send_queue(std::uint32_t index) noexcept {
+    if constexpr (kManyQueuePairs) return send_queues_[index];
+    return send_queues_[0];
   }
 
-  static std::uint64_t id_of(const Lane& lane, std::uint64_t number) noexcept {
-    if constexpr (kManyLanes) return lane.tag | static_cast<std::uint32_t>(number);
+  static std::uint64_t id_of(const SendQueue& send_queue, std::uint64_t number) noexcept {
+    if constexpr (kManyQueuePairs) return send_queue.tag | static_cast<std::uint32_t>(number);
     return number;
   }
 
@@ -222,7 +226,7 @@ class BasicEndpoint : public Core {
   [[gnu::always_inline]] void aim(ibv_send_wr& request, ibv_sge& piece, std::uint64_t offset,
                                   std::uint64_t word) noexcept {
     std::uint64_t address = send_address_ + offset;
-    if constexpr (kManyLanes) {
+    if constexpr (kManyQueuePairs) {
       for (std::uint32_t k = 0; k < segments_; ++k, address += segment_size_) {
         request.sg_list[k].addr = address;
       }
@@ -241,35 +245,37 @@ class BasicEndpoint : public Core {
 
   /// Whether this post must be one that asks for a completion. Where all do, `request` does so
   /// itself, and its way is the shorter one.
-  [[gnu::always_inline]] bool asks(Lane& lane, std::uint64_t number, Signal signal) noexcept {
-    if (number != lane.signal_at && signal != Signal::now) [[likely]]
+  [[gnu::always_inline]] bool asks(SendQueue& send_queue, std::uint64_t number,
+                                   Signal signal) noexcept {
+    if (number != send_queue.signal_at && signal != Signal::now) [[likely]]
       return false;
-    lane.signal_at = number + interval_;
+    send_queue.signal_at = number + interval_;
     return true;
   }
 
   template <class Op>
-  [[gnu::always_inline]] PostStatus submit(Lane& lane, [[maybe_unused]] std::uint32_t lane_index,
+  [[gnu::always_inline]] PostStatus submit(SendQueue& send_queue,
+                                           [[maybe_unused]] std::uint32_t queue_pair,
                                            ibv_send_wr& request, std::uint64_t number) noexcept {
-    request.wr_id = id_of(lane, number);
+    request.wr_id = id_of(send_queue, number);
     int code = 0;
     if constexpr (kExtended) {
-      code = hand_over<Op>(lane_index, &request, 1);
+      code = hand_over<Op>(queue_pair, &request, 1);
     } else {
       ibv_send_wr* refused;  // of no interest: there is one
-      code = ibv_post_send(lane.queue_pair, &request, &refused);
+      code = ibv_post_send(send_queue.queue_pair, &request, &refused);
     }
     if (code != 0) [[unlikely]]
-      return refuse_send(lane, code);
-    count(lane, number + 1, 1);
+      return refuse_send(send_queue, code);
+    count(send_queue, number + 1, 1);
     return PostStatus::posted;
   }
 
   /// All of `requests` or, with an errno, none. EFA takes none that does not ask for a completion.
   template <class Op>
-  [[gnu::always_inline]] int hand_over(std::uint32_t lane_index, const ibv_send_wr* requests,
+  [[gnu::always_inline]] int hand_over(std::uint32_t queue_pair, const ibv_send_wr* requests,
                                        std::uint32_t count) noexcept requires(kExtended) {
-    const Route& route = routes_[lane_index];
+    const Route& route = routes_[queue_pair];
     ibv_wr_start(route.queue_pair);
     for (std::uint32_t i = 0; i < count; ++i) {
       add_request<Op, Policy::kPosting == Posting::dynamic>(
@@ -278,20 +284,21 @@ class BasicEndpoint : public Core {
     return ibv_wr_complete(route.queue_pair);
   }
 
-  [[gnu::always_inline]] void count(Lane& lane, std::uint64_t posted, std::uint32_t by) noexcept {
-    lane.posted = posted;
-    if constexpr (kManyLanes) posted_ += by;
+  [[gnu::always_inline]] void count(SendQueue& send_queue, std::uint64_t posted,
+                                    std::uint32_t by) noexcept {
+    send_queue.posted = posted;
+    if constexpr (kManyQueuePairs) posted_ += by;
   }
 
   template <class OnReceive>
   [[gnu::always_inline]] int poll_queue(ibv_cq* queue, OnReceive& on_receive) noexcept {
     ibv_wc completions[kBatch];
     const int count = ibv_poll_cq(queue, kBatch, completions);
-    std::uint64_t limit = kManyLanes ? 0 : lanes_[0].limit;
+    std::uint64_t limit = kManyQueuePairs ? 0 : send_queues_[0].limit;
     for (int i = 0; i < count; ++i) {
       const ibv_wc& completion = completions[i];
       if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
-        if constexpr (!kManyLanes) lanes_[0].limit = limit;
+        if constexpr (!kManyQueuePairs) send_queues_[0].limit = limit;
         return fail(completion);
       }
       // The number tells receives from sends, as the opcode does, without a second field to read.
@@ -300,7 +307,7 @@ class BasicEndpoint : public Core {
         on_receive(Received{static_cast<std::uint32_t>(completion.wr_id),
                             has_immediate ? ntohl(completion.imm_data) : 0,
                             kReliable ? completion.byte_len : completion.byte_len - header_bytes_});
-      } else if constexpr (kManyLanes) {
+      } else if constexpr (kManyQueuePairs) {
         complete(completion.wr_id);
       } else {
         limit = completion.wr_id + 1 + depth_;
@@ -308,8 +315,8 @@ class BasicEndpoint : public Core {
     }
     if (count < 0) [[unlikely]]
       return fail(count);
-    if constexpr (!kManyLanes) {
-      lanes_[0].limit = limit;
+    if constexpr (!kManyQueuePairs) {
+      send_queues_[0].limit = limit;
       if (returned_ != 0 && !post_returned()) [[unlikely]]
         return -1;
     }
@@ -322,25 +329,25 @@ class BasicEndpoint : public Core {
     last.next = nullptr;
     returned_ = 0;
     ibv_recv_wr* refused = nullptr;
-    const int code = ibv_post_recv(lanes_[0].queue_pair, returned_requests_.data(), &refused);
+    const int code = ibv_post_recv(send_queues_[0].queue_pair, returned_requests_.data(), &refused);
     last.next = next;
     return code == 0 || refuse("ibv_post_recv", code) == PostStatus::posted;
   }
 
   [[gnu::always_inline]] void complete(std::uint64_t id) noexcept {
-    Lane& lane = lanes_[id >> 32];
+    SendQueue& send_queue = send_queues_[id >> 32];
     if constexpr (kCompletesEach) {
-      ++lane.limit;
+      ++send_queue.limit;
       ++completed_;
       return;
     }
-    const std::uint64_t before = lane.limit - depth_;
+    const std::uint64_t before = send_queue.limit - depth_;
     const auto more = static_cast<std::uint32_t>(id) + 1 - static_cast<std::uint32_t>(before);
-    lane.limit += more;
+    send_queue.limit += more;
     completed_ += more;
   }
 
-  Lanes lanes_;
+  SendQueues send_queues_;
   std::uint32_t returned_ = 0;                   ///< receives that this poll will give back
   PostReceiveCall post_receive_call_ = nullptr;  ///< to a queue pair, or to a shared queue
 };

@@ -19,7 +19,7 @@ struct mlx5dv_qp_ex;
 
 namespace rdmabench::transport::verbs {
 
-/// Where the requests of a lane go.
+/// Where the requests of a queue pair go.
 struct Route {
   ibv_qp_ex* queue_pair = nullptr;
   mlx5dv_qp_ex* dynamic = nullptr;  ///< DC: the same queue pair

@@ -22,14 +22,15 @@ struct Placement {
   std::string reason;
 };
 
-inline constexpr std::uint32_t kMaxLanes = 16384;
+inline constexpr std::uint32_t kMaxQueuePairs = 16384;
 
 struct Plan {
   Service service = Service::rc;  ///< never `automatic`
-  std::uint32_t lanes = 1;
-  std::uint32_t queue_pairs = 1;   ///< lane l uses number l % queue_pairs
-  std::uint32_t depth = 1;         ///< posts of a lane
-  std::uint32_t receives = 1;      ///< of a lane
+  std::uint32_t queue_pairs = 1;
+  std::uint32_t local_queue_pairs =
+      1;                           ///< of this side; queue pair l uses number l % local_queue_pairs
+  std::uint32_t depth = 1;         ///< posts of a queue pair
+  std::uint32_t receives = 1;      ///< of a queue pair
   std::uint32_t signal_every = 1;  ///< at most depth - post_list + 1: a list must always fit
   std::uint32_t post_list = 1;
   std::uint32_t segments = 1;

@@ -13,24 +13,24 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kSize = 100;
 
-EndpointRequest with_lanes(std::uint32_t lanes) {
+EndpointRequest with_queue_pairs(std::uint32_t queue_pairs) {
   EndpointRequest request = small_request();
-  request.lanes = lanes;
+  request.queue_pairs = queue_pairs;
   request.depth = 4;
   request.receives = 4;
   return request;
 }
 
-class Lanes : public OnFakeVerbs {};
+class QueuePairs : public OnFakeVerbs {};
 
-TEST_F(Lanes, HaveADepthAndReceivesOfTheirOwn) {
-  GeneralPair pair(with_lanes(3));
+TEST_F(QueuePairs, HaveADepthAndReceivesOfTheirOwn) {
+  GeneralPair pair(with_queue_pairs(3));
   pair.client.prepare(OperationCode::send, kSize);
-  for (std::uint32_t lane = 0; lane < 3; ++lane) {
+  for (std::uint32_t queue_pair = 0; queue_pair < 3; ++queue_pair) {
     for (std::uint32_t i = 0; i < 4; ++i) {
-      ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, lane), PostStatus::posted);
+      ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::posted);
     }
-    EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now, lane), PostStatus::busy);
+    EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::busy);
   }
   EXPECT_EQ(pair.client.posted(), 12U);
   const std::vector<Received> received = take(pair.server);
@@ -43,8 +43,8 @@ TEST_F(Lanes, HaveADepthAndReceivesOfTheirOwn) {
   EXPECT_EQ(take(pair.server)[0].slot, 4U);
 }
 
-TEST_F(Lanes, CountTogetherWhenEachSignalsAtItsInterval) {
-  EndpointRequest request = with_lanes(2);
+TEST_F(QueuePairs, CountTogetherWhenEachSignalsAtItsInterval) {
+  EndpointRequest request = with_queue_pairs(2);
   request.depth = 8;
   request.receives = 8;
   request.signal_every = 3;
@@ -63,20 +63,20 @@ TEST_F(Lanes, CountTogetherWhenEachSignalsAtItsInterval) {
   EXPECT_EQ(pair.client.completed(), 0U);
 }
 
-TEST_F(Lanes, ThatFailAreNamed) {
-  GeneralPair pair(with_lanes(3));
+TEST_F(QueuePairs, ThatFailAreNamed) {
+  GeneralPair pair(with_queue_pairs(3));
   pair.client.prepare(OperationCode::send, kSize);
   ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 2), PostStatus::posted);
   fake_verbs::fail_message(IBV_WC_RETRY_EXC_ERR);
   ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 2), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), -1);
   const std::uint32_t number = nlohmann::json::parse(pair.client.address())["queues"][2]["qpn"];
-  EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("post 1 of lane 2"),
+  EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("post 1 of queue pair 2"),
                                            HasSubstr(fmt::format("queue pair {}", number))));
 }
 
-TEST_F(Lanes, AreConnectedEachToItsOwn) {
-  const GeneralPair pair(with_lanes(4));
+TEST_F(QueuePairs, AreConnectedEachToItsOwn) {
+  const GeneralPair pair(with_queue_pairs(4));
   const auto client = nlohmann::json::parse(pair.client.address())["queues"];
   const auto server = nlohmann::json::parse(pair.server.address())["queues"];
   ASSERT_EQ(client.size(), 4U);
@@ -86,14 +86,14 @@ TEST_F(Lanes, AreConnectedEachToItsOwn) {
   }
 }
 
-TEST_F(Lanes, ShareReceivesWhereAskedTo) {
-  EndpointRequest request = with_lanes(2);
+TEST_F(QueuePairs, ShareReceivesWhereAskedTo) {
+  EndpointRequest request = with_queue_pairs(2);
   request.shared_receives = true;
   GeneralPair pair(request);
   EXPECT_THAT(pair.server.describe().details,
               Contains(std::pair<std::string, std::string>("receive_queue", "shared")));
   pair.client.prepare(OperationCode::send, kSize);
-  // One lane may use more than its share.
+  // One queue pair may use more than its share.
   std::uint32_t taken = 0;
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 4; ++i) {
@@ -114,8 +114,8 @@ TEST_F(Lanes, ShareReceivesWhereAskedTo) {
   EXPECT_EQ(take(pair.server)[0].slot, 5U);
 }
 
-TEST_F(Lanes, MayCompleteSendsAndReceivesApart) {
-  EndpointRequest request = with_lanes(2);
+TEST_F(QueuePairs, MayCompleteSendsAndReceivesApart) {
+  EndpointRequest request = with_queue_pairs(2);
   request.separate_queues = true;
   GeneralPair pair(request);
   EXPECT_EQ(fake_verbs::calls(Call::create_cq), 4);
@@ -171,7 +171,7 @@ void post_lists(const EndpointRequest& request) {
   EXPECT_EQ(take(pair.server).size(), 4U);
 }
 
-TEST_F(Lanes, PostLists) {
+TEST_F(QueuePairs, PostLists) {
   EndpointRequest request = small_request();
   request.post_list = 3;
   request.receive_slots = 4;
@@ -181,7 +181,7 @@ TEST_F(Lanes, PostLists) {
   post_lists<DatagramEndpoint>(request);
 }
 
-TEST_F(Lanes, AListAlwaysFindsRoomInTheEnd) {
+TEST_F(QueuePairs, AListAlwaysFindsRoomInTheEnd) {
   EndpointRequest request = small_request();
   request.depth = 10;
   request.receives = 10;
@@ -204,7 +204,7 @@ TEST_F(Lanes, AListAlwaysFindsRoomInTheEnd) {
   EXPECT_EQ(pair.client.completed(), pair.client.posted());
 }
 
-TEST_F(Lanes, AListThatIsRefusedWholeIsBusyAndInPartHasFailed) {
+TEST_F(QueuePairs, AListThatIsRefusedWholeIsBusyAndInPartHasFailed) {
   EndpointRequest request = small_request();
   request.post_list = 2;
   Pair pair(request);
@@ -219,7 +219,7 @@ TEST_F(Lanes, AListThatIsRefusedWholeIsBusyAndInPartHasFailed) {
   EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("in part"), HasSubstr("ENOMEM")));
 }
 
-TEST_F(Lanes, SplitMessagesIntoSegments) {
+TEST_F(QueuePairs, SplitMessagesIntoSegments) {
   EndpointRequest request = small_request();
   request.segments = 3;
   request.post_list = 2;
@@ -241,7 +241,7 @@ TEST_F(Lanes, SplitMessagesIntoSegments) {
   }
 }
 
-TEST_F(Lanes, HonourStrideAndMisalignment) {
+TEST_F(QueuePairs, HonourStrideAndMisalignment) {
   EndpointRequest request = small_request();
   request.slot_stride = 4096;
   request.misalignment = 7;
@@ -258,7 +258,7 @@ TEST_F(Lanes, HonourStrideAndMisalignment) {
   EXPECT_EQ(poll_once(pair.client), 1);
 }
 
-TEST_F(Lanes, DatagramSlotsAreAlignedBehindTheirHeader) {
+TEST_F(QueuePairs, DatagramSlotsAreAlignedBehindTheirHeader) {
   EndpointRequest request = small_request();
   request.service = Service::ud;
   const DatagramPair pair(request);

@@ -1,4 +1,5 @@
-// A lane: the work requests and the counts of one queue pair, or of one peer of a UD queue pair.
+// A queue pair: the work requests and the counts of one queue pair, or of one peer of a UD queue
+// pair.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -9,7 +10,7 @@
 namespace rdmabench::transport::verbs {
 
 /// What the data path edits, in place. It points into itself once it is built, so it stays put.
-struct Lane {
+struct SendQueue {
   ibv_qp* queue_pair = nullptr;
   std::uint64_t posted = 0;
   std::uint64_t limit = 0;      ///< posted may grow up to here: what has completed, and the depth

@@ -1,4 +1,4 @@
-// Several lanes in one endpoint, atomics, sends with immediate, and events.
+// Several queue pairs in one endpoint, atomics, sends with immediate, and events.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,12 +21,12 @@ using Many = PairOf<ManyEndpoint>;
 using Pair = PairOf<Endpoint>;
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t kLanes = 3;
+constexpr std::uint32_t kQueuePairs = 3;
 
-EndpointRequest lanes(std::string_view provider, OperationCode code) {
+EndpointRequest queue_pairs(std::string_view provider, OperationCode code) {
   EndpointRequest r = request(provider, code);
-  r.lanes = kLanes;
-  r.receive_slots = kLanes * r.receives;
+  r.queue_pairs = kQueuePairs;
+  r.receive_slots = kQueuePairs * r.receives;
   return r;
 }
 
@@ -62,38 +62,39 @@ class OfiProviders : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Providers, OfiProviders,
                          ::testing::Values("tcp", "net", "shm", "udp;ofi_rxd"), test_name);
 
-// -- lanes
+// -- queue pairs
 
-TEST_P(OfiProviders, EveryLaneCarriesItsMessages) {
-  const EndpointRequest r = lanes(GetParam(), OperationCode::send);
+TEST_P(OfiProviders, EveryQueuePairCarriesItsMessages) {
+  const EndpointRequest r = queue_pairs(GetParam(), OperationCode::send);
   if (!available(r)) GTEST_SKIP() << "not here";
   Many pair(r, 64);
-  ASSERT_EQ(pair.a->lanes(), kLanes);
-  std::vector<int> seen(kLanes, 0);
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, lane); });
-    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, lane); });
+  ASSERT_EQ(pair.a->queue_pairs(), kQueuePairs);
+  std::vector<int> seen(kQueuePairs, 0);
+  for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
+    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, queue_pair); });
+    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, queue_pair); });
   }
-  pair.poll_until([&] { return pair.at_b.size() == 2 * kLanes; });
+  pair.poll_until([&] { return pair.at_b.size() == 2 * kQueuePairs; });
   for (const Received& received : pair.at_b) ++seen[received.slot / r.receives];
-  EXPECT_EQ(seen, std::vector<int>(kLanes, 2));
+  EXPECT_EQ(seen, std::vector<int>(kQueuePairs, 2));
   pair.settle();
-  EXPECT_EQ(pair.a->posted(), 2 * kLanes);
+  EXPECT_EQ(pair.a->posted(), 2 * kQueuePairs);
 }
 
-TEST_P(OfiProviders, TheDepthIsOfEachLane) {
-  const EndpointRequest r = lanes(GetParam(), OperationCode::read);
+TEST_P(OfiProviders, TheDepthIsOfEachQueuePair) {
+  const EndpointRequest r = queue_pairs(GetParam(), OperationCode::read);
   if (!available(r)) GTEST_SKIP() << "not here";
   Many pair(r);
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {  // the provider connects
-    pair.must([&] { return pair.a->post<Read>(0, 0, Signal::now, lane); });
+  for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs;
+       ++queue_pair) {  // the provider connects
+    pair.must([&] { return pair.a->post<Read>(0, 0, Signal::now, queue_pair); });
     pair.settle();
   }
   pair.a->prepare(OperationCode::read, kSize);
   std::uint32_t posted = 0;
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+  for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
     std::uint32_t here = 0;
-    while (pair.a->post<Read>(0, 0, Signal::by_interval, lane) == PostStatus::posted) ++here;
+    while (pair.a->post<Read>(0, 0, Signal::by_interval, queue_pair) == PostStatus::posted) ++here;
     EXPECT_LE(here, kDepth);
     EXPECT_GE(here, 1U);
     posted += here;
@@ -103,64 +104,65 @@ TEST_P(OfiProviders, TheDepthIsOfEachLane) {
   EXPECT_EQ(pair.a->completed(), posted);
 }
 
-// What says that a stream of writes is over goes on one lane, and may overtake what is under way on
-// another.
+// What says that a stream of writes is over goes on one queue pair, and may overtake what is under
+// way on another.
 TEST_P(OfiProviders, AWriteThatHasCompletedIsInTheWindow) {
-  const EndpointRequest r = lanes(GetParam(), OperationCode::write);
+  const EndpointRequest r = queue_pairs(GetParam(), OperationCode::write);
   if (!available(r)) GTEST_SKIP() << "not here";
   Many pair(r);
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {  // the provider connects
-    pair.must([&] { return pair.a->post<Write>(0, 0, Signal::now, lane); });
+  for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs;
+       ++queue_pair) {  // the provider connects
+    pair.must([&] { return pair.a->post<Write>(0, 0, Signal::now, queue_pair); });
     pair.settle();
   }
   const Region from = pair.a->send_region();
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-    const auto tag = static_cast<std::uint8_t>(lane + 1);
+  for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
+    const auto tag = static_cast<std::uint8_t>(queue_pair + 1);
     memory::fill_pattern(slot(from, 1), tag);
-    pair.must([&] { return pair.a->post<Write>(from.stride, 0, Signal::now, lane); });
+    pair.must([&] { return pair.a->post<Write>(from.stride, 0, Signal::now, queue_pair); });
     const auto done = [&] { return pair.a->completed() == pair.a->posted(); };
     // The target is busy elsewhere for a while.
     for (const Deadline deadline = Deadline::after(20ms); !done() && !deadline.passed();) {
       ASSERT_GE(pair.a->poll([](const Received&) noexcept {}), 0) << pair.a->failure();
     }
     pair.poll_until(done);
-    EXPECT_TRUE(holds(pair.b->window(), 1, tag)) << "lane " << lane;
+    EXPECT_TRUE(holds(pair.b->window(), 1, tag)) << "queue pair " << queue_pair;
   }
 }
 
-TEST(OfiLanes, ConnectedOnesToo) {
-  EndpointRequest r = lanes("tcp", OperationCode::send);
+TEST(OfiQueuePairs, ConnectedOnesToo) {
+  EndpointRequest r = queue_pairs("tcp", OperationCode::send);
   r.service = Service::msg;
   Many pair(r, 64);
-  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, lane); });
+  for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
+    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, queue_pair); });
   }
-  pair.poll_until([&] { return pair.at_b.size() == kLanes; });
+  pair.poll_until([&] { return pair.at_b.size() == kQueuePairs; });
   pair.settle();
 }
 
-TEST(OfiLanes, BothSidesMustHaveTheSameNumber) {
-  const EndpointRequest r = lanes("tcp", OperationCode::send);
+TEST(OfiQueuePairs, BothSidesMustHaveTheSameNumber) {
+  const EndpointRequest r = queue_pairs("tcp", OperationCode::send);
   const std::string text = offer(r);
   const Choice choice = choose(r, text, text);
   ManyEndpoint three(r, choice.client);
   EndpointRequest one = r;
-  one.lanes = 1;
+  one.queue_pairs = 1;
   Endpoint other(one, choice.client);
   EXPECT_THROW(three.connect(other.address()), Error);
   EXPECT_THROW(other.connect(three.address()), Error);
 }
 
-TEST(OfiLanes, TheTypeFollowsTheRequest) {
+TEST(OfiQueuePairs, TheTypeFollowsTheRequest) {
   const auto many = [](const EndpointRequest& r) {
-    return with_endpoint_type(r, [](auto type) { return decltype(type)::type::kManyLanes; });
+    return with_endpoint_type(r, [](auto type) { return decltype(type)::type::kManyQueuePairs; });
   };
   EndpointRequest r;
   EXPECT_FALSE(many(r));
   r.events = true;
   EXPECT_TRUE(many(r));
   r.events = false;
-  r.lanes = 2;
+  r.queue_pairs = 2;
   EXPECT_TRUE(many(r));
 }
 
