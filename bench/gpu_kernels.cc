@@ -11,14 +11,14 @@
 #include <stdexcept>
 #include <vector>
 
+#include "gpu/copy.h"
+#include "gpu/dma_buf.h"
+#include "gpu/event.h"
+#include "gpu/flush.h"
+#include "gpu/kernels.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/gpu/copy.h"
-#include "rdmabench/gpu/dma_buf.h"
-#include "rdmabench/gpu/event.h"
-#include "rdmabench/gpu/flush.h"
-#include "rdmabench/gpu/kernels.h"
 #include "rdmabench/memory/pattern.h"
 
 namespace {

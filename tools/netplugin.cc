@@ -18,7 +18,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 #include "rdmabench/control/printable.h"
-#include "rdmabench/netplugin/remote.h"
+#include "rdmabench/netplugin/check.h"
 
 namespace rdmabench::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/allocation.h"
+#include "gpu/allocation.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "context_access.h"
-#include "rdmabench/gpu/cuda_error.h"
+#include "gpu/cuda_error.h"
 #include "vmm.h"
 
 namespace rdmabench::gpu {

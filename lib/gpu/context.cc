@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/context.h"
+#include "gpu/context.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "context_access.h"
+#include "gpu/cuda_error.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 namespace {

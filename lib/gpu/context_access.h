@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "rdmabench/gpu/context.h"
+#include "gpu/context.h"
 
 namespace rdmabench::gpu {
 

@@ -1,11 +1,11 @@
-#include "rdmabench/gpu/copy.h"
+#include "gpu/copy.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "rdmabench/gpu/cuda_error.h"
+#include "gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 namespace {

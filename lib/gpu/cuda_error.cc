@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/cuda_error.h"
+#include "gpu/cuda_error.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
-#include "rdmabench/gpu/device.h"
+#include "gpu/device.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
+#include "gpu/cuda_error.h"
+#include "gpu/driver.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/gpu/cuda_error.h"
-#include "rdmabench/gpu/driver.h"
 
 namespace rdmabench::gpu {
 namespace {

@@ -1,11 +1,11 @@
-#include "rdmabench/gpu/dma_buf.h"
+#include "gpu/dma_buf.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <utility>
 
-#include "rdmabench/gpu/cuda_error.h"
+#include "gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/driver.h"
+#include "gpu/driver.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "gpu/cuda_error.h"
 #include "library.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 namespace {

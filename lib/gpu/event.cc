@@ -1,12 +1,12 @@
-#include "rdmabench/gpu/event.h"
+#include "gpu/event.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "context_access.h"
+#include "gpu/cuda_error.h"
 #include "poll_until.h"
-#include "rdmabench/gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 

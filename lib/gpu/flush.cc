@@ -1,8 +1,8 @@
-#include "rdmabench/gpu/flush.h"
+#include "gpu/flush.h"
 
 #include <fmt/format.h>
 
-#include "rdmabench/gpu/cuda_error.h"
+#include "gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 

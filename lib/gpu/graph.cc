@@ -1,11 +1,11 @@
-#include "rdmabench/gpu/graph.h"
+#include "gpu/graph.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "context_access.h"
-#include "rdmabench/gpu/cuda_error.h"
+#include "gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/kernels.h"
+#include "gpu/kernels.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "context_access.h"
+#include "gpu/copy.h"
+#include "gpu/cuda_error.h"
 #include "kernels_ptx.h"
-#include "rdmabench/gpu/copy.h"
-#include "rdmabench/gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 namespace {

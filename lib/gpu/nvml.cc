@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/nvml.h"
+#include "gpu/nvml.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

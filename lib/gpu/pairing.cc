@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/pairing.h"
+#include "gpu/pairing.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,11 +1,11 @@
-#include "rdmabench/gpu/pinned_host.h"
+#include "gpu/pinned_host.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "context_access.h"
-#include "rdmabench/gpu/cuda_error.h"
+#include "gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "context_access.h"
+#include "gpu/stream.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/gpu/stream.h"
 
 namespace rdmabench::gpu {
 

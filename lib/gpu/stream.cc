@@ -1,13 +1,13 @@
-#include "rdmabench/gpu/stream.h"
+#include "gpu/stream.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "context_access.h"
+#include "gpu/cuda_error.h"
+#include "gpu/event.h"
 #include "poll_until.h"
-#include "rdmabench/gpu/cuda_error.h"
-#include "rdmabench/gpu/event.h"
 
 namespace rdmabench::gpu {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "rdmabench/gpu/allocation.h"
-#include "rdmabench/gpu/cuda_error.h"
+#include "gpu/allocation.h"
+#include "gpu/cuda_error.h"
 
 namespace rdmabench::gpu {
 namespace {

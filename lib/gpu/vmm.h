@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "rdmabench/gpu/context.h"
+#include "gpu/context.h"
 
 namespace rdmabench::gpu {
 

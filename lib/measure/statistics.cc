@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "rdmabench/measure/moments.h"
+#include "rdmabench/measure/histogram.h"
 
 namespace rdmabench::measure {
 namespace {

@@ -8,6 +8,9 @@
 #include <limits>
 #include <utility>
 
+#include "memory/gpu_memory.h"
+#include "memory/mapping.h"
+#include "memory/numa.h"
 #include "rdmabench/base/error.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -109,6 +112,9 @@ void check_node(const std::vector<NodePages>& places, int node) {
 
 }  // namespace
 
+Buffer::Buffer() noexcept = default;
+Buffer::~Buffer() = default;
+
 Buffer::Buffer(std::uint64_t bytes) : Buffer(Request{}, bytes) {}
 
 Buffer::Buffer(const Request& request, std::uint64_t bytes) : size_(bytes) {
@@ -119,11 +125,11 @@ Buffer::Buffer(const Request& request, std::uint64_t bytes) : size_(bytes) {
     placement_ = gpu_->choice();
     return;
   }
-  mapping_ = map(request, request.unaligned + bytes);
-  data_ = mapping_.bytes().data() + request.unaligned;
-  placement_ = place(mapping_, request);
-  populate(mapping_, request.kind);
-  if (request.kind == Kind::dmabuf) export_dma_buf(mapping_);
+  mapping_ = std::make_unique<Mapping>(map(request, request.unaligned + bytes));
+  data_ = mapping_->bytes().data() + request.unaligned;
+  placement_ = place(*mapping_, request);
+  populate(*mapping_, request.kind);
+  if (request.kind == Kind::dmabuf) export_dma_buf(*mapping_);
   if (request.numa.place == Numa::Place::node) check_node(nodes(), request.numa.number);
 }
 
@@ -144,16 +150,18 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 std::uint64_t Buffer::page_bytes() const noexcept {
-  return gpu_ != nullptr ? gpu::kGpuPageBytes : mapping_.page_bytes();
+  if (gpu_ != nullptr) return gpu::kGpuPageBytes;
+  return mapping_ != nullptr ? mapping_->page_bytes() : 0;
 }
 
 int Buffer::dma_buf() const noexcept {
-  return gpu_ != nullptr ? gpu_->dma_buf().descriptor() : mapping_.dma_buf.get();
+  if (gpu_ != nullptr) return gpu_->dma_buf().descriptor();
+  return mapping_ != nullptr ? mapping_->dma_buf.get() : -1;
 }
 
 std::uint64_t Buffer::dma_buf_offset() const noexcept {
-  return gpu_ != nullptr ? gpu_->dma_buf_offset()
-                         : static_cast<std::uint64_t>(data_ - mapping_.bytes().data());
+  if (gpu_ != nullptr) return gpu_->dma_buf_offset();
+  return mapping_ != nullptr ? static_cast<std::uint64_t>(data_ - mapping_->bytes().data()) : 0;
 }
 
 void Buffer::stage_through_host() {

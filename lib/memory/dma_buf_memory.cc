@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <fstream>
 
+#include "memory/mapping.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/memory/mapping.h"
 
 namespace rdmabench::memory {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <cerrno>
 
+#include "memory/mapping.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/memory/mapping.h"
 
 namespace rdmabench::memory {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/memory/gpu_memory.h"
+#include "memory/gpu_memory.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <chrono>
 #include <vector>
 
+#include "gpu/copy.h"
+#include "gpu/pairing.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/gpu/copy.h"
-#include "rdmabench/gpu/pairing.h"
 
 namespace rdmabench::memory {
 namespace {

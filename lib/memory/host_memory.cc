@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
+#include "memory/mapping.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/memory/mapping.h"
 
 namespace rdmabench::memory {
 

@@ -6,10 +6,10 @@
 #include <bit>
 #include <cerrno>
 
+#include "memory/huge_pages.h"
+#include "memory/mapping.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/memory/huge_pages.h"
-#include "rdmabench/memory/mapping.h"
 
 #ifndef MAP_HUGE_SHIFT
 #define MAP_HUGE_SHIFT 26

@@ -1,4 +1,4 @@
-#include "rdmabench/memory/huge_pages.h"
+#include "memory/huge_pages.h"
 
 #include <fmt/format.h>
 

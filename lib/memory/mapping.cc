@@ -1,4 +1,4 @@
-#include "rdmabench/memory/mapping.h"
+#include "memory/mapping.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "rdmabench/memory/numa.h"
+#include "memory/numa.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "netplugin/net.h"
 #include "rdmabench/netplugin/check.h"
 #include "side.h"
 

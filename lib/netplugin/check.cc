@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "netplugin/net.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/fields.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "netplugin/net.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/netplugin/check.h"

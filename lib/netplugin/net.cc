@@ -1,4 +1,4 @@
-#include "rdmabench/netplugin/net.h"
+#include "netplugin/net.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "rdmabench/netplugin/net.h"
+#include "netplugin/net.h"
 
 namespace rdmabench::netplugin {
 

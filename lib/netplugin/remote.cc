@@ -1,4 +1,5 @@
-#include "rdmabench/netplugin/remote.h"
+#include "netplugin/net.h"
+#include "rdmabench/netplugin/check.h"
 
 #include <fmt/format.h>
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "netplugin/net.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/netplugin/net.h"
 #include "wire.h"
 
 namespace rdmabench::netplugin {

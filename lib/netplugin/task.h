@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "isolate.h"
+#include "netplugin/net.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/netplugin/check.h"
 

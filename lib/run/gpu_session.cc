@@ -1,4 +1,5 @@
 #include "gpu_session.h"
+#include "memory/gpu_memory.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 #include "rdmabench/run/registration_cost.h"
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/units.h"
 
 #include <fmt/format.h>

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "gate.h"
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/printable.h"

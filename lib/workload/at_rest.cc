@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "memory/gpu_memory.h"
 #include "rdmabench/workload/counters.h"
 
 namespace rdmabench::workload {

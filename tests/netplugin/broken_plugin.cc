@@ -25,7 +25,7 @@
 #include <string>
 #include <utility>
 
-#include "rdmabench/netplugin/abi.h"
+#include "netplugin/abi.h"
 
 namespace {
 

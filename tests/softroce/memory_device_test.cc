@@ -10,9 +10,9 @@
 #include <fstream>
 #include <string>
 
+#include "memory/huge_pages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/memory/huge_pages.h"
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/registration.h"
 

@@ -10,19 +10,30 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/memory/gpu_memory.h"
-#include "rdmabench/memory/mapping.h"
-#include "rdmabench/memory/numa.h"
 #include "rdmabench/memory/request.h"
 
 namespace rdmabench::memory {
+
+class GpuMemory;  // lib/memory/gpu_memory.h
+class Mapping;    // lib/memory/mapping.h
+
+/// How many of a buffer's pages are on a NUMA node.
+struct NodePages {
+  int node;             ///< -1: the kernel does not tell, as for the memory of a device
+  std::uint64_t pages;  ///< of Buffer::page_bytes()
+
+  bool operator==(const NodePages&) const = default;
+};
+
+/// "node 0: 16 pages, node 1: 3 pages"; "not told" for none.
+std::string to_text(const std::vector<NodePages>& pages);
 
 /// Memory of the kind that was asked for, touched, so that no page fault falls into a run. New
 /// pages are zero; a file keeps its bytes. Owns its pages. Where gpu() is not null the bytes are a
 /// GPU's, and only that may touch them. Thread rule: a value with no locks; one owner.
 class Buffer {
  public:
-  Buffer() = default;
+  Buffer() noexcept;
   /// Host memory, page-aligned, wherever the kernel puts it. Throws as the other one.
   explicit Buffer(std::uint64_t bytes);
   /// Throws Error(usage) when `bytes` is 0 or the request makes no sense, Error(unavailable) when
@@ -33,7 +44,7 @@ class Buffer {
   Buffer& operator=(Buffer&& other) noexcept;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() = default;
+  ~Buffer();
 
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }
@@ -57,7 +68,7 @@ class Buffer {
   std::vector<NodePages> nodes() const;
 
  private:
-  Mapping mapping_;
+  std::unique_ptr<Mapping> mapping_;  ///< null for a GPU's memory
   std::unique_ptr<GpuMemory> gpu_;
   std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;

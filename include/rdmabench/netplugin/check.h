@@ -4,13 +4,14 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/control/channel.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/netplugin/net.h"
 #include "rdmabench/report/fact.h"
 
 namespace rdmabench::netplugin {
@@ -72,6 +73,25 @@ inline constexpr std::uint64_t kMaxIterations = 10'000'000;
 inline constexpr std::chrono::milliseconds kMinTimeout{100};
 inline constexpr std::chrono::milliseconds kMaxTimeout{600'000};
 
+/// What a plugin says of a device; what its version does not have is nothing.
+struct Properties {
+  std::optional<std::string> name;
+  std::optional<std::string> pci_path;
+  std::uint64_t guid = 0;
+  int pointer_kinds = 0;  ///< bit 0 host memory, bit 1 a GPU's, bit 2 dma-buf
+  int speed_mbps = 0;
+  int port = 0;
+  double latency_us = 0;
+  int max_comms = 0;
+  int max_receives = 0;
+  std::optional<int> global_registration;
+  std::optional<int> force_flush;
+  std::optional<int> device_type;
+  std::optional<int> virtual_devices;  ///< their number
+  std::optional<std::uint64_t> max_point_to_point_bytes;
+  std::optional<std::uint64_t> max_collective_bytes;
+};
+
 /// What a plugin is, as one side saw it.
 struct PluginFacts {
   std::string name;
@@ -103,6 +123,18 @@ using OnProgress = std::function<void(const std::string&)>;
 /// Throws Error: usage for options out of bounds and for a file that is no plugin, unavailable for
 /// one that cannot be loaded.
 Check check_here(const Options& options, const OnProgress& on_progress);
+
+inline constexpr std::uint16_t kDefaultPort = 18517;
+
+/// The client: its side sends, the server's receives. Thread rule and errors as check_here();
+/// a server that is lost ends the run, and Check::error says so.
+Check check_with(const Options& options, control::Channel& server, const OnProgress& on_progress);
+
+/// Answers one client until it leaves, with the plugin in `file`. Nothing that the client sends is
+/// believed: names are looked up, numbers held against their bounds. Throws Error when the client
+/// is lost or sends what is no request. No other thread may run.
+void serve(const std::string& file, control::Channel& client,
+           const std::function<void(const std::string&)>& log);
 
 // Writers. JSON: "rdmabench-netplugin/1", docs/schema/.
 std::string to_json(const Check& check);

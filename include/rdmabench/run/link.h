@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/memory/gpu_memory.h"
+#include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/table.h"
 

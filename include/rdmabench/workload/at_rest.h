@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "rdmabench/memory/gpu_memory.h"
+#include "rdmabench/memory/buffer.h"
 #include "rdmabench/workload/epoch.h"
 #include "rdmabench/workload/key.h"
 #include "rdmabench/workload/slots.h"

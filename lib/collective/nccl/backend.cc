@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "device_choice.h"
+#include "gpu/copy.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/printable.h"
-#include "rdmabench/gpu/copy.h"
 
 namespace rdmabench::collective::nccl {
 namespace {

@@ -11,12 +11,12 @@
 
 #include "buffers.h"
 #include "communicator.h"
+#include "gpu/graph.h"
 #include "launch.h"
 #include "log.h"
 #include "profiler.h"
 #include "rdmabench/collective/backend.h"
 #include "rdmabench/collective/nccl_options.h"
-#include "rdmabench/gpu/graph.h"
 
 namespace rdmabench::collective::nccl {
 

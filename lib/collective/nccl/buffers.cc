@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "gpu/copy.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/gpu/copy.h"
 
 namespace rdmabench::collective::nccl {
 namespace {

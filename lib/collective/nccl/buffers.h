@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "communicator.h"
+#include "gpu/allocation.h"
+#include "gpu/stream.h"
 #include "rdmabench/collective/nccl_options.h"
-#include "rdmabench/gpu/allocation.h"
-#include "rdmabench/gpu/stream.h"
 
 namespace rdmabench::collective::nccl {
 

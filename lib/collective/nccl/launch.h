@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
+#include "gpu/cuda_abi.h"
 #include "library.h"
 #include "rdmabench/collective/call.h"
-#include "rdmabench/gpu/cuda_abi.h"
 
 namespace rdmabench::collective::nccl {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "carrier.h"
+#include "netplugin/abi.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/netplugin/abi.h"
 #include "wire.h"
 
 namespace rdmabench::netplugin::plugin {

@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "attempts.h"
+#include "netplugin/abi.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/netplugin/abi.h"
 #include "setup.h"
 
 namespace rdmabench::netplugin::plugin {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "fabric_error.h"
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::transport::ofi {

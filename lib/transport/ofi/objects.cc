@@ -12,6 +12,7 @@
 
 #include "fabric_error.h"
 #include "fits.h"
+#include "memory/gpu_memory.h"
 #include "messages.h"
 #include "options.h"
 #include "provider_info.h"

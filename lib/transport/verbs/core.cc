@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/dynamic.h"

@@ -1,6 +1,7 @@
 // What an endpoint tells of itself, for the report.
 #include <fmt/format.h>
 
+#include "memory/gpu_memory.h"
 #include "rdmabench/transport/verbs/core.h"
 #include "wire.h"
 

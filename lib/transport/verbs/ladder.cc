@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::transport::verbs {

@@ -1,5 +1,6 @@
 #include "rdmabench/transport/verbs/slots.h"
 
+#include "memory/gpu_memory.h"
 #include "rdmabench/transport/verbs/ladder.h"
 
 namespace rdmabench::transport::verbs {

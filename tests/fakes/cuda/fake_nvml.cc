@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "rdmabench/gpu/nvml_abi.h"
+#include "gpu/nvml_abi.h"
 #include "world.h"
 
 namespace abi_nvml = rdmabench::gpu::nvml_abi;

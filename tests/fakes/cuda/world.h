@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/gpu/cuda_abi.h"
+#include "gpu/cuda_abi.h"
 
 namespace fake_cuda {
 

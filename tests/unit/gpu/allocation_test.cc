@@ -1,7 +1,7 @@
-#include "rdmabench/gpu/allocation.h"
+#include "gpu/allocation.h"
 
+#include "gpu/pinned_host.h"
 #include "gpu_fixture.h"
-#include "rdmabench/gpu/pinned_host.h"
 
 namespace rdmabench::gpu {
 namespace {

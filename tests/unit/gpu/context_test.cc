@@ -1,9 +1,9 @@
-#include "rdmabench/gpu/context.h"
+#include "gpu/context.h"
 
 #include <optional>
 
+#include "gpu/allocation.h"
 #include "gpu_fixture.h"
-#include "rdmabench/gpu/allocation.h"
 
 namespace rdmabench::gpu {
 namespace {

@@ -1,10 +1,10 @@
-#include "rdmabench/gpu/copy.h"
+#include "gpu/copy.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "gpu/allocation.h"
 #include "gpu_fixture.h"
-#include "rdmabench/gpu/allocation.h"
 
 namespace rdmabench::gpu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "rdmabench/gpu/driver.h"
+#include "gpu/driver.h"
 #include "same_abi.h"
 
 namespace rdmabench::gpu {

@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/device.h"
+#include "gpu/device.h"
 
 #include "gpu_fixture.h"
 

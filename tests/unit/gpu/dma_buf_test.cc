@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/dma_buf.h"
+#include "gpu/dma_buf.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
-#include "rdmabench/gpu/driver.h"
+#include "gpu/driver.h"
 
 #include <algorithm>
 
+#include "gpu/cuda_error.h"
+#include "gpu/flush.h"
 #include "gpu_fixture.h"
 #include "library.h"
-#include "rdmabench/gpu/cuda_error.h"
-#include "rdmabench/gpu/flush.h"
 
 namespace rdmabench::gpu {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "fake_cuda.h"
+#include "gpu/driver.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/gpu/driver.h"
 
 namespace rdmabench::gpu {
 

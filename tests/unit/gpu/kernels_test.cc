@@ -1,6 +1,6 @@
 // The kernels are compiled from the same source for the CPU and run by the fake driver; what a GPU
 // makes of them is not seen here.
-#include "rdmabench/gpu/kernels.h"
+#include "gpu/kernels.h"
 
 #include <algorithm>
 #include <cstring>

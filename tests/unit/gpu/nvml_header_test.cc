@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "rdmabench/gpu/nvml.h"
+#include "gpu/nvml.h"
 #include "same_abi.h"
 
 namespace rdmabench::gpu {

@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/nvml.h"
+#include "gpu/nvml.h"
 
 #include "gpu_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "rdmabench/gpu/pairing.h"
+#include "gpu/pairing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,14 +1,14 @@
-#include "rdmabench/gpu/stream.h"
+#include "gpu/stream.h"
 
 #include <atomic>
 #include <optional>
 #include <thread>
 
+#include "gpu/allocation.h"
+#include "gpu/copy.h"
+#include "gpu/event.h"
+#include "gpu/graph.h"
 #include "gpu_fixture.h"
-#include "rdmabench/gpu/allocation.h"
-#include "rdmabench/gpu/copy.h"
-#include "rdmabench/gpu/event.h"
-#include "rdmabench/gpu/graph.h"
 
 namespace rdmabench::gpu {
 namespace {

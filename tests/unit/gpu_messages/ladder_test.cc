@@ -1,5 +1,6 @@
 // The ladder by which a GPU's memory comes to be known to a NIC, every rung of it refused in turn.
 #include "rdmabench/transport/verbs/ladder.h"
+#include "memory/gpu_memory.h"
 
 #include <cerrno>
 #include <filesystem>

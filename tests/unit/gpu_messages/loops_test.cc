@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "memory/gpu_memory.h"
 #include "on_fake_gpu.h"
 #include "rdmabench/features.h"
 #include "rdmabench/transport/verbs/backend.h"

@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "memory/gpu_memory.h"
 #include "on_fake_gpu.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/memory/pattern.h"

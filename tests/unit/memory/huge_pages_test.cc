@@ -1,4 +1,5 @@
-#include "rdmabench/memory/huge_pages.h"
+#include "memory/huge_pages.h"
+#include "memory/mapping.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

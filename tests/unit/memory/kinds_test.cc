@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "complaint.h"
+#include "memory/mapping.h"
 #include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::memory {

@@ -1,4 +1,4 @@
-#include "rdmabench/memory/numa.h"
+#include "memory/numa.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

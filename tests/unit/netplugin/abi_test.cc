@@ -1,6 +1,6 @@
 // The sizes and places that NCCL 2.28 and 2.30 have on 64-bit machines, for builds without its
 // headers.
-#include "rdmabench/netplugin/abi.h"
+#include "netplugin/abi.h"
 
 #include <gtest/gtest.h>
 

@@ -168,7 +168,7 @@ void forge(Line& line, int to, const T& content, std::size_t bytes) {
 }
 
 Piece right_piece() {
-  return {Kind::piece, 0, 0, QueuePair::small, 0, 0, 8, 8, 0};
+  return {Kind::piece, 0, 0, Lane::small, 0, 0, 8, 8, 0};
 }
 
 template <class Member, class Value>
@@ -191,15 +191,18 @@ TEST_P(Lies, AreNotBelieved) {
   for (const std::byte one : to) EXPECT_EQ(one, std::byte{0x5A});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Pieces, Lies,
-    ::testing::Values(
-        wrong_piece(&Piece::group, 7U), wrong_piece(&Piece::member, 1U),
-        wrong_piece(&Piece::total, std::uint64_t{9}), wrong_piece(&Piece::offset, std::uint64_t{4}),
-        wrong_piece(&Piece::offset, ~std::uint64_t{0}), wrong_piece(&Piece::bytes, 9U),
-        wrong_piece(&Piece::bytes, 5000U), wrong_piece(&Piece::bytes, ~0U),
-        wrong_piece(&Piece::queue_pair, static_cast<QueuePair>(9)),
-        wrong_piece(&Piece::kind, Kind::group), wrong_piece(&Piece::kind, static_cast<Kind>(77))));
+INSTANTIATE_TEST_SUITE_P(Pieces, Lies,
+                         ::testing::Values(wrong_piece(&Piece::group, 7U),
+                                           wrong_piece(&Piece::member, 1U),
+                                           wrong_piece(&Piece::total, std::uint64_t{9}),
+                                           wrong_piece(&Piece::offset, std::uint64_t{4}),
+                                           wrong_piece(&Piece::offset, ~std::uint64_t{0}),
+                                           wrong_piece(&Piece::bytes, 9U),
+                                           wrong_piece(&Piece::bytes, 5000U),
+                                           wrong_piece(&Piece::bytes, ~0U),
+                                           wrong_piece(&Piece::lane, static_cast<Lane>(9)),
+                                           wrong_piece(&Piece::kind, Kind::group),
+                                           wrong_piece(&Piece::kind, static_cast<Kind>(77))));
 
 TEST_F(CommTest, TakesAPieceOnce) {
   std::byte to[8]{};
@@ -221,7 +224,7 @@ TEST_F(CommTest, BelievesNoNotice) {
   Confirmation confirmation{};
   confirmation.kind = Kind::confirmation;
   confirmation.count = 1;
-  confirmation.pieces[0] = {QueuePair::large, 2};  // nothing is under way
+  confirmation.pieces[0] = {Lane::large, 2};  // nothing is under way
   forge(small, 0, confirmation, kShortSlot);
   EXPECT_EQ(sender->send(data, 8, 0, &request), abi::kSystemError);
   EXPECT_EQ(request, nullptr);

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "rdmabench/netplugin/abi.h"
+#include "netplugin/abi.h"
 
 extern "C" {
 #include "net.h"

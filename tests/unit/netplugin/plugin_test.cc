@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "netplugin/abi.h"
 #include "netplugin/plugin/setup.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/netplugin/abi.h"
 
 namespace rdmabench::netplugin::plugin {
 namespace {

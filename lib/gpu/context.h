@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "rdmabench/gpu/device.h"
-#include "rdmabench/gpu/driver.h"
+#include "gpu/device.h"
+#include "gpu/driver.h"
 
 namespace rdmabench::gpu {
 

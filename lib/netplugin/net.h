@@ -4,35 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "netplugin/abi.h"
+#include "netplugin/net.h"
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/netplugin/abi.h"
+#include "rdmabench/netplugin/check.h"
 
 namespace rdmabench::netplugin {
-
-/// What a plugin says of a device; what its version does not have is nothing.
-struct Properties {
-  std::optional<std::string> name;
-  std::optional<std::string> pci_path;
-  std::uint64_t guid = 0;
-  int pointer_kinds = 0;  ///< bits abi::kHostMemory, kDeviceMemory, kDmaBuf
-  int speed_mbps = 0;
-  int port = 0;
-  double latency_us = 0;
-  int max_comms = 0;
-  int max_receives = 0;
-  std::optional<int> global_registration;
-  std::optional<int> force_flush;
-  std::optional<int> device_type;
-  std::optional<int> virtual_devices;  ///< their number
-  std::optional<std::uint64_t> max_point_to_point_bytes;
-  std::optional<std::uint64_t> max_collective_bytes;
-};
 
 /// One message, or one buffer of a group of receives.
 struct Message {

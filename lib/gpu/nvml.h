@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/gpu/driver.h"
-#include "rdmabench/gpu/nvml_abi.h"
+#include "gpu/driver.h"
+#include "gpu/nvml_abi.h"
 
 namespace rdmabench::gpu {
 

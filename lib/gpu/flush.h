@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rdmabench/gpu/context.h"
+#include "gpu/context.h"
 
 namespace rdmabench::gpu {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/gpu/cuda_abi.h"
+#include "gpu/cuda_abi.h"
 
 namespace rdmabench::gpu {
 

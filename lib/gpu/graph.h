@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "rdmabench/gpu/stream.h"
+#include "gpu/stream.h"
 
 namespace rdmabench::gpu {
 

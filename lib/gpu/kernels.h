@@ -7,10 +7,10 @@
 #include <optional>
 #include <span>
 
+#include "gpu/allocation.h"
+#include "gpu/pinned_host.h"
+#include "gpu/stream.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/gpu/allocation.h"
-#include "rdmabench/gpu/pinned_host.h"
-#include "rdmabench/gpu/stream.h"
 
 namespace rdmabench::gpu {
 

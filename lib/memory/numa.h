@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/memory/buffer.h"
+
 namespace rdmabench::memory {
 
 /// The nodes that are online, in order; {0} where the kernel does not tell. `root` is where the
@@ -25,19 +27,9 @@ int node_near(std::string_view device, const std::string& root = "/");
 /// Source: hwloc_set_area_membind(3), mbind(2).
 void prefer_node(std::span<std::byte> pages, int node);
 
-struct NodePages {
-  int node;             ///< -1: the kernel does not tell, as for a device's memory
-  std::uint64_t pages;  ///< of the size that was asked about
-
-  bool operator==(const NodePages&) const = default;
-};
-
 /// On which nodes the pages really are, the nodes in ascending order. Bytes that begin within a
 /// page count from that page's start. Empty where the kernel does not answer at all. Source:
 /// move_pages(2) without nodes.
 std::vector<NodePages> find_pages(std::span<const std::byte> bytes, std::uint64_t page_bytes);
-
-/// "node 0: 16 pages, node 1: 3 pages"; "not told" for none.
-std::string to_text(const std::vector<NodePages>& places);
 
 }  // namespace rdmabench::memory

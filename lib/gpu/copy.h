@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
+#include "gpu/pinned_host.h"
+#include "gpu/stream.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/gpu/pinned_host.h"
-#include "rdmabench/gpu/stream.h"
 
 namespace rdmabench::gpu {
 

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
+#include "gpu/stream.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/gpu/stream.h"
 
 namespace rdmabench::gpu {
 

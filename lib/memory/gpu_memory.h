@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
-#include "rdmabench/gpu/allocation.h"
-#include "rdmabench/gpu/dma_buf.h"
-#include "rdmabench/gpu/flush.h"
-#include "rdmabench/gpu/kernels.h"
-#include "rdmabench/gpu/pinned_host.h"
-#include "rdmabench/gpu/stream.h"
+#include "gpu/allocation.h"
+#include "gpu/dma_buf.h"
+#include "gpu/flush.h"
+#include "gpu/kernels.h"
+#include "gpu/pinned_host.h"
+#include "gpu/stream.h"
 #include "rdmabench/memory/request.h"
 
 namespace rdmabench::memory {

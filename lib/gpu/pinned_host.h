@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "rdmabench/gpu/context.h"
+#include "gpu/context.h"
 
 namespace rdmabench::gpu {
 

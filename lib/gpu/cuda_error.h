@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "gpu/driver.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/gpu/driver.h"
 
 namespace rdmabench::gpu {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/gpu/allocation.h"
+#include "gpu/allocation.h"
 
 namespace rdmabench::gpu {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "gpu/context.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/gpu/context.h"
 
 namespace rdmabench::gpu {
 

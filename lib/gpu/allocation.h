@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/gpu/context.h"
+#include "gpu/context.h"
 
 namespace rdmabench::gpu {
 
