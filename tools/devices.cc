@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "rdmabench/report/text_table.h"
-#include "rdmabench/run/link.h"
+#include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools {
 namespace {

@@ -149,7 +149,7 @@ void add_queues(CLI::App& app, Options& options) {
   add_number(app, "-q,--qps", config.queue_pairs, 1, run::kMaxQueuePairs,
              "queue pairs of each thread [1]")
       ->group(group);
-  add_number(app, "--threads", config.links, 1, run::kMaxLinks,
+  add_number(app, "--threads", config.workers, 1, run::kMaxWorkers,
              "threads on each side, each with its queue pairs and completion queue [1, or one for "
              "each device]")
       ->group(group);
@@ -378,7 +378,7 @@ void settle(Options& options) {
     }
     config.devices[0] += fmt::format(":{}", options.port_number);
   }
-  config.links = std::max(config.links, static_cast<std::uint32_t>(config.devices.size()));
+  config.workers = std::max(config.workers, static_cast<std::uint32_t>(config.devices.size()));
   if (transport::is_atomic(config.operation) && config.sizes == parse_size_list("64K")) {
     config.sizes = {transport::kAtomicBytes};  // the default of bw
   }

@@ -8,8 +8,8 @@
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/fabric/plan.h"
-#include "rdmabench/run/facts_fields.h"
-#include "rdmabench/run/link_options.h"
+#include "rdmabench/run/shared_options.h"
+#include "run/facts_fields.h"
 
 namespace rdmabench::fabric {
 namespace {

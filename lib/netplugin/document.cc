@@ -9,7 +9,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/netplugin/check.h"
 #include "rdmabench/report/text_table.h"
-#include "rdmabench/run/facts_fields.h"
+#include "run/facts_fields.h"
 
 namespace rdmabench::netplugin {
 namespace {

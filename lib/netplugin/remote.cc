@@ -9,7 +9,7 @@
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/report/environment.h"
-#include "rdmabench/run/facts_fields.h"
+#include "run/facts_fields.h"
 #include "side.h"
 #include "task.h"
 

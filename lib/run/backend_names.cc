@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/run/link.h"
+#include "rdmabench/run/backends.h"
 
 namespace rdmabench::run {
 

@@ -73,7 +73,7 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   report::Facts facts{{"operation", std::string(transport::name(config.operation))},
                       {"sizes", sizes},
                       {"service", std::string(transport::name(spec.service))},
-                      {"threads", std::uint64_t{spec.links}},
+                      {"threads", std::uint64_t{spec.workers}},
                       {"queue_pairs", std::uint64_t{spec.queue_pairs}},
                       {"depth", std::uint64_t{spec.depth}},
                       {"signal_every", std::uint64_t{spec.signal_every}},
@@ -110,14 +110,14 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
 }
 
 report::Resolved resolved(Session& session, const std::string& reason) {
-  const transport::Description link = session.link().describe();
-  report::Resolved facts{.backend = link.backend,
-                         .provider = link.provider,
-                         .device = link.device,
-                         .transport = link.transport,
+  const transport::Description endpoint = session.worker().describe();
+  report::Resolved facts{.backend = endpoint.backend,
+                         .provider = endpoint.provider,
+                         .device = endpoint.device,
+                         .transport = endpoint.transport,
                          .reason = reason,
                          .details = {}};
-  for (const auto& [name, value] : link.details) facts.details.push_back({name, value});
+  for (const auto& [name, value] : endpoint.details) facts.details.push_back({name, value});
   facts.device = fmt::format("{}", fmt::join(session.devices(), ","));
   return facts;
 }
@@ -155,7 +155,7 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
   }
   report.clock = clock_facts(measurement.rate());
   // Both sides of a run within one process have the same counters: one account will do.
-  const bool apart = session.link().describe().backend != "loop";
+  const bool apart = session.worker().describe().backend != "loop";
   if (watch) health::attach(report, watch->end(), server && apart ? &*server : nullptr);
 }
 
@@ -197,7 +197,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
       break;
   }
   measure_all(session, config, on_progress, obstacle, report);
-  report.resolved = resolved(session, agreement.reason);  // with what the links have counted by now
+  report.resolved =
+      resolved(session, agreement.reason);  // with what the workers have counted by now
   try {
     if (spec.gpu) add_gpu_notes(session, report.environment.server, report);
   } catch (const Error& error) {

@@ -106,8 +106,8 @@ void check_queues(const SessionSpec& spec) {
     refuse(fmt::format("--post-list {}", spec.post_list),
            fmt::format("It may be --depth ({}) at most.", spec.depth));
   }
-  if (spec.links * spec.queue_pairs > kMaxAllQueuePairs) {
-    refuse(fmt::format("{} queue pairs in each of {} threads", spec.queue_pairs, spec.links),
+  if (spec.workers * spec.queue_pairs > kMaxAllQueuePairs) {
+    refuse(fmt::format("{} queue pairs in each of {} threads", spec.queue_pairs, spec.workers),
            fmt::format("All together may be {}.", kMaxAllQueuePairs));
   }
   if (spec.segments > spec.max_size) {

@@ -1,7 +1,7 @@
 // Which wishes go together, known before anything is opened.
 #pragma once
 
-#include "rdmabench/run/protocol.h"
+#include "run/protocol.h"
 
 namespace rdmabench::run {
 

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/run/protocol.h"
 #include "rdmabench/transport/slots.h"
+#include "run/protocol.h"
 
 namespace rdmabench::run {
 namespace {
@@ -110,7 +110,7 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
 std::uint64_t memory_of(const transport::EndpointRequest& request) {
   const std::uint64_t slots = std::uint64_t{2} * request.send_slots + request.receive_slots;
   const std::uint64_t stride = transport::stride_of(request);
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / kMaxLinks;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / kMaxWorkers;
   return slots > kMost / stride ? kMost : slots * stride;
 }
 

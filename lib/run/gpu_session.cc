@@ -101,7 +101,7 @@ void add_gpu_notes(Session& session, const report::Facts& server, report::Report
         "the message that came last to each was compared, a GPU's by the GPU; earlier ones of an "
         "epoch were counted where the operation tells its target, and not compared.");
   });
-  memory::GpuMemory* const own = session.link().gpu_memory();
+  memory::GpuMemory* const own = session.worker().gpu_memory();
   if (own != nullptr && own->staged()) note_own_staging(*own, report);
   const auto bytes = value_of<std::uint64_t>(server, "staging_copy_bytes");
   const auto to = number_of(server, "staging_to_device_ns");

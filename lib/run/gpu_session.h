@@ -5,7 +5,7 @@
 
 #include "rdmabench/report/result.h"
 #include "rdmabench/run/config.h"
-#include "rdmabench/run/session.h"
+#include "run/session.h"
 
 namespace rdmabench::run {
 

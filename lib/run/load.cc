@@ -16,7 +16,7 @@ using workload::Side;
 // runs.
 constexpr std::array kLoads{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1};
 
-constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load on one link
+constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load on one worker
 constexpr std::uint64_t kFewestMessages = 200;
 constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at one load
 
@@ -51,7 +51,7 @@ double Measurement::capacity(std::uint64_t size) {
   for (;;) {
     const std::uint64_t some = std::clamp<std::uint64_t>(longest_epoch_, 1, iterations);
     const EpochOutcome outcome = epoch(size, some, kUnreachableRate);
-    rate_seen = achieved(outcome, some * session_.links(), rate().ns_per_tick);
+    rate_seen = achieved(outcome, some * session_.workers(), rate().ns_per_tick);
     const double elapsed_ns = static_cast<double>(outcome.end - outcome.begin) * rate().ns_per_tick;
     bound_epochs(some, std::chrono::nanoseconds(static_cast<std::int64_t>(elapsed_ns)));
     constexpr double kLongEnough = 5e7;  // ns
@@ -62,17 +62,17 @@ double Measurement::capacity(std::uint64_t size) {
 
 report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
   using Kind = measure::StopRule::Kind;
-  const auto links = static_cast<double>(session_.links());
+  const auto workers = static_cast<double>(session_.workers());
   const bool timed = config_.stop.kind == Kind::duration;
   const auto time = static_cast<double>((timed ? config_.stop.time : kUsualTime).count());
   const double wanted = config_.stop.kind == Kind::iterations
-                            ? static_cast<double>(config_.stop.count) / links
-                            : offered / links * time / kNsPerSecond;
+                            ? static_cast<double>(config_.stop.count) / workers
+                            : offered / workers * time / kNsPerSecond;
   auto left = static_cast<std::uint64_t>(std::max(wanted, double{kFewestMessages}));
   // Messages that come more slowly than capacity make an epoch longer than bound_epochs() knows.
   const double quarter = static_cast<double>(config_.timeout.count()) / 4 / kNsPerSecond;
-  const auto longest =
-      static_cast<std::uint64_t>(std::clamp(quarter * offered / links, 1.0, double{kMostMessages}));
+  const auto longest = static_cast<std::uint64_t>(
+      std::clamp(quarter * offered / workers, 1.0, double{kMostMessages}));
 
   report::LoadResult row;
   measure::LatencyRecorder recorder;
@@ -81,7 +81,7 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
   while (left > 0) {
     const std::uint64_t some = std::min(left, longest);
     const EpochOutcome outcome = epoch(size, some, offered);
-    const std::uint64_t all = some * session_.links();
+    const std::uint64_t all = some * session_.workers();
     recorder.add(std::span(intervals_).first(all));
     messages += all;
     elapsed_ns += static_cast<double>(outcome.end - outcome.begin) * rate().ns_per_tick;
@@ -100,8 +100,8 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
   latency.operation = transport::name(config_.operation);
   latency.kind = completes ? "completion" : "round_trip";
   latency.signal =
-      completes ? "completion" : std::string(session_.link().signal(config_.operation));
-  latency.completion = completes ? session_.link().describe().completion : "receiver_confirmed";
+      completes ? "completion" : std::string(session_.worker().signal(config_.operation));
+  latency.completion = completes ? session_.worker().describe().completion : "receiver_confirmed";
   latency.latency = recorder.summary(rate().ns_per_tick);
   latency.validated = config_.validate;
   return row;

@@ -24,8 +24,8 @@ constexpr std::uint64_t kLeastWarmup = 4;
 constexpr std::uint64_t kUnknownSpeed =
     16;  // messages of a first epoch that nothing was warmed up for
 
-/// Room for the samples of one epoch of all links.
-constexpr std::size_t kMostIntervals = measure::Stopper::kMaxEpoch + kMaxLinks;
+/// Room for the samples of one epoch of all workers.
+constexpr std::size_t kMostIntervals = measure::Stopper::kMaxEpoch + kMaxWorkers;
 
 /// What one epoch tells the stopping rule.
 struct Seen {
@@ -80,8 +80,8 @@ class LatencySink {
 
   void fill(Result& row, Session& session, double ns_per_tick) const {
     row.kind = completes_ ? "completion" : "half_round_trip";
-    row.signal = session.link().signal(session.spec().operation);
-    row.completion = completes_ ? session.link().describe().completion : "receiver_confirmed";
+    row.signal = session.worker().signal(session.spec().operation);
+    row.completion = completes_ ? session.worker().describe().completion : "receiver_confirmed";
     row.latency = recorder_.summary(ns_per_tick * factor_);
     row.succeeded = successes(session, succeeded_);
     if (session.spec().target_idle) {
@@ -102,8 +102,8 @@ std::uint64_t depth_of(Session& session) {
   const SessionSpec& spec = session.spec();
   const transport::EndpointRequest request = endpoint_request(spec, true);
   const std::uint64_t each =
-      session.link().bounded({.depth = request.depth, .receives = request.receives}).depth;
-  return each * spec.queue_pairs * spec.links;
+      session.worker().bounded({.depth = request.depth, .receives = request.receives}).depth;
+  return each * spec.queue_pairs * spec.workers;
 }
 
 class BandwidthSink {
@@ -186,7 +186,7 @@ class BandwidthSink {
   /// The target confirms what it counted. Writes it cannot count: there its word is worth as much
   /// as the completions that came before it.
   static std::string completion(Session& session) {
-    const std::string local = session.link().describe().completion;
+    const std::string local = session.worker().describe().completion;
     const bool uncounted = session.spec().operation == OperationCode::write;
     return is_from_target(session) || (uncounted && local != "delivery") ? local
                                                                          : "receiver_confirmed";
@@ -243,7 +243,7 @@ EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, do
                                 bool verify) {
   const EpochOrder order{.size = size,
                          .iterations = iterations,
-                         .rate = rate / static_cast<double>(session_.links()),
+                         .rate = rate / static_cast<double>(session_.workers()),
                          .verify = verify};
   session_.stage(Side::initiator, order);
   session_.send(MessageType::epoch, to_text(order));
@@ -291,8 +291,8 @@ void Measurement::bound_epochs(std::uint64_t iterations, std::chrono::nanosecond
   const double per_message = static_cast<double>(elapsed.count()) / static_cast<double>(iterations);
   const double messages = static_cast<double>(config_.timeout.count()) / 4 / per_message;
   // Not much more than what that speed was seen over.
-  const auto links = static_cast<double>(session_.links());
-  const double most = std::min(static_cast<double>(measure::Stopper::kMaxEpoch) / links,
+  const auto workers = static_cast<double>(session_.workers());
+  const double most = std::min(static_cast<double>(measure::Stopper::kMaxEpoch) / workers,
                                static_cast<double>(iterations) * 4096);
   longest_epoch_ = static_cast<std::uint64_t>(std::clamp(messages, 1.0, most));
 }
@@ -312,13 +312,13 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
   try {
     warmup = warm_up(size);
     while (const std::uint64_t wanted = stopper.next_epoch()) {
-      // Of each link; rounded up, so that every link has one.
-      const std::uint64_t links = session_.links();
-      const std::uint64_t iterations = std::min((wanted + links - 1) / links, longest_epoch_);
+      // Of each worker; rounded up, so that every worker has one.
+      const std::uint64_t workers = session_.workers();
+      const std::uint64_t iterations = std::min((wanted + workers - 1) / workers, longest_epoch_);
       const Deadline::Clock::time_point begin = Deadline::Clock::now();
       const EpochOutcome outcome = epoch(size, iterations, rate_of(config_, size));
       bound_epochs(iterations, Deadline::Clock::now() - begin);
-      const std::uint64_t messages = iterations * links;
+      const std::uint64_t messages = iterations * workers;
       const std::span<const measure::Ticks> samples(intervals_.data(),
                                                     intervals_.empty() ? 0 : messages);
       const Seen seen = sink.add(outcome, samples, messages, rate().ns_per_tick);

@@ -8,7 +8,7 @@
 #include "rdmabench/measure/stop.h"
 #include "rdmabench/report/result.h"
 #include "rdmabench/run/config.h"
-#include "rdmabench/run/session.h"
+#include "run/session.h"
 
 namespace rdmabench::run {
 
@@ -31,7 +31,7 @@ class Measurement {
   measure::TickRate rate() const;
 
  private:
-  /// Of `iterations` on each link; the intervals are then in intervals_.
+  /// Of `iterations` on each worker; the intervals are then in intervals_.
   EpochOutcome epoch(std::uint64_t size, std::uint64_t iterations, double rate,
                      bool verify = false);
   /// The rate of a warm-up: an open loop has no "as fast as it goes" but one beyond any device.

@@ -177,17 +177,17 @@ void check_config(const Config& config) {
     throw Error(Fault::usage, fmt::format("--qps {}", config.queue_pairs),
                 fmt::format("Queue pairs go from 1 to {}.", kMaxQueuePairs));
   }
-  if (config.links == 0 || config.links > kMaxLinks) {
-    throw Error(Fault::usage, fmt::format("--threads {}", config.links),
-                fmt::format("Threads go from 1 to {}.", kMaxLinks));
+  if (config.workers == 0 || config.workers > kMaxWorkers) {
+    throw Error(Fault::usage, fmt::format("--threads {}", config.workers),
+                fmt::format("Threads go from 1 to {}.", kMaxWorkers));
   }
   if (config.clients == 0 || config.clients > kMaxClients) {
     throw Error(Fault::usage, fmt::format("--clients {}", config.clients),
                 fmt::format("An incast has 1 to {} clients.", kMaxClients));
   }
-  if (config.links < config.devices.size()) {
+  if (config.workers < config.devices.size()) {
     throw Error(Fault::usage,
-                fmt::format("--threads {} for {} devices", config.links, config.devices.size()),
+                fmt::format("--threads {} for {} devices", config.workers, config.devices.size()),
                 "Each device needs a thread at least.");
   }
   if (config.timeout < std::chrono::milliseconds(100) ||
@@ -198,11 +198,11 @@ void check_config(const Config& config) {
   }
 }
 
-/// Throws Error(failed) that lists what is not met on any link.
+/// Throws Error(failed) that lists what is not met on any worker.
 void check_requirements(Session& session, const Config& config) {
   std::string reasons;
-  for (std::size_t i = 0; i < session.links(); ++i) {
-    for (const Unmet& one : unmet(config.requirements, session.link(i).describe())) {
+  for (std::size_t i = 0; i < session.workers(); ++i) {
+    for (const Unmet& one : unmet(config.requirements, session.worker(i).describe())) {
       reasons += fmt::format("{}{}", reasons.empty() ? "" : " ", one.reason);
     }
   }
@@ -257,7 +257,7 @@ Agreement negotiate(Session& session, const Config& config,
   session.send(MessageType::choice, to_text(selection));
 
   const Introduction server = parse_introduction(session.receive(MessageType::address, "address"));
-  for (std::size_t i = 0; i < session.spec().links; ++i) {
+  for (std::size_t i = 0; i < session.spec().workers; ++i) {
     const std::size_t rail = i % rails.size();
     session.open(*match.backend, rails[rail], match.choices[rail].client);
   }

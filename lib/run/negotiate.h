@@ -5,7 +5,7 @@
 
 #include "rdmabench/report/fact.h"
 #include "rdmabench/run/config.h"
-#include "rdmabench/run/session.h"
+#include "run/session.h"
 
 namespace rdmabench::run {
 
@@ -18,10 +18,10 @@ struct Agreement {
 /// right one.
 SessionSpec make_spec(const Config& config);
 
-/// Agrees with the server on a back end and a path, opens the link and connects it.
-/// Throws Error, also where a link does not meet config.requirements; with Fault::unavailable when
-/// no back end reaches the peer, saying why each one does not. `failed` are ways of registering a
-/// GPU's memory that this side is not to take again.
+/// Agrees with the server on a back end and a path, opens the workers and connects them.
+/// Throws Error, also where a worker does not meet config.requirements; with Fault::unavailable
+/// when no back end reaches the peer, saying why each one does not. `failed` are ways of
+/// registering a GPU's memory that this side is not to take again.
 Agreement negotiate(Session& session, const Config& config,
                     const std::vector<memory::FailedWay>& failed = {});
 

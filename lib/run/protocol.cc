@@ -1,4 +1,4 @@
-#include "rdmabench/run/protocol.h"
+#include "run/protocol.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
-#include "rdmabench/run/facts_fields.h"
+#include "run/facts_fields.h"
 #include "spec_fields.h"
 
 namespace rdmabench::run {
@@ -74,7 +74,7 @@ Json texts_json(const std::vector<std::string>& texts) {
 
 std::vector<std::string> texts_from(const nlohmann::json& message, const char* key) {
   std::vector<std::string> texts;
-  for (const nlohmann::json& item : control::get_list(message, key, kMaxLinks)) {
+  for (const nlohmann::json& item : control::get_list(message, key, kMaxWorkers)) {
     texts.push_back(control::get_string(item, "text", kMaxOffer));
   }
   return texts;
@@ -108,7 +108,7 @@ Request parse_request(std::string_view text) {
   spec.timeout = std::chrono::milliseconds(control::get_uint(json, "timeout_ms", 100, 600000));
   FieldReader fields(json);
   walk(fields, spec);
-  for (const nlohmann::json& rail : control::get_list(json, "rails", kMaxLinks)) {
+  for (const nlohmann::json& rail : control::get_list(json, "rails", kMaxWorkers)) {
     request.rails.push_back(offers_from(rail));
   }
   if (request.rails.empty()) throw Error(Fault::failed, "the client's request has no offers");
@@ -165,7 +165,7 @@ std::string to_text(const EpochReport& report) {
 }
 
 EpochReport parse_epoch_report(std::string_view text) {
-  constexpr std::uint64_t kMost = kMaxEpoch * kMaxLinks;
+  constexpr std::uint64_t kMost = kMaxEpoch * kMaxWorkers;
   const nlohmann::json json = control::parse_object(text, "result");
   return {.arrived = control::get_uint(json, "arrived", 0, kMost),
           .succeeded = control::get_uint(json, "succeeded", 0, kMost)};

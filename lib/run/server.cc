@@ -15,7 +15,7 @@
 #include "rdmabench/control/printable.h"
 #include "rdmabench/health/run_watch.h"
 #include "rdmabench/report/environment.h"
-#include "rdmabench/run/session.h"
+#include "run/session.h"
 #include "verify.h"
 
 namespace rdmabench::run {
@@ -47,16 +47,16 @@ class MemoryShare {
   std::uint64_t bytes_;
 };
 
-std::string describe(const SessionSpec& spec, const transport::Description& link) {
+std::string describe(const SessionSpec& spec, const transport::Description& endpoint) {
   constexpr std::array kTests{"latency", "bandwidth", "bidirectional bandwidth", "load"};
   return fmt::format("{} of {} over {} {}", kTests[static_cast<std::size_t>(spec.shape)],
-                     transport::name(spec.operation), link.backend, link.device);
+                     transport::name(spec.operation), endpoint.backend, endpoint.device);
 }
 
-/// How a client's epochs ended.
-struct Obeyed {
+/// What came of a client's epochs.
+struct ServedEpochs {
   std::uint64_t messages = 0;
-  std::string failed;  ///< before anything was timed: what of the transfer to be verified
+  std::string failed;  ///< why the verified transfer failed, which comes before anything is timed
 };
 
 /// What all attempts of a session have in common.
@@ -65,7 +65,7 @@ struct Host {
   const control::Listener& listener;
   Gate& gate;
   std::atomic<std::uint64_t>& memory;
-  std::optional<MemoryShare>& share;  ///< of this session: it outlives all links
+  std::optional<MemoryShare>& share;  ///< of this session: it outlives all workers
 };
 
 /// The clients of an incast, when each of them can begin.
@@ -84,12 +84,12 @@ std::uint64_t serve_epoch(Session& session, const EpochOrder& order, const Host&
   if (session.spec().target_idle) session.receive(MessageType::result, "end of the operations");
   if (order.verify) wait_for_others(session, host);
   session.send(MessageType::result, to_text(outcome.target));
-  return order.iterations * session.links();
+  return order.iterations * session.workers();
 }
 
-/// Runs epochs for as long as the client orders them.
-Obeyed obey(Session& session, health::RunWatch* watch, const Host& host) {
-  Obeyed done;
+/// Serves epochs until the client says bye or gives up.
+ServedEpochs serve_epochs(Session& session, health::RunWatch* watch, const Host& host) {
+  ServedEpochs done;
   bool timed = !may_start_over(session.spec());
   for (;;) {
     if (host.listener.stopped()) throw Error(Fault::failed, "the server is shutting down");
@@ -152,7 +152,7 @@ std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
 
 /// Where the wire moves host memory in place of the GPU's: what the copies would cost besides.
 void add_staging_cost(Session& session, report::Facts& facts) {
-  memory::GpuMemory* const gpu = session.link().gpu_memory();
+  memory::GpuMemory* const gpu = session.worker().gpu_memory();
   if (gpu == nullptr || !gpu->staged()) return;
   const memory::CopyTimes times = gpu->measure_copies(session.spec().max_size);
   facts.push_back({"staging_copy_bytes", times.bytes});
@@ -169,8 +169,8 @@ void check_timeout(const Request& request, const ServerConfig& config) {
 }
 
 /// The server's half of setting up a session.
-void open_links(Session& session, const Request& request,
-                const transport::EndpointRequest& wanted) {
+void open_workers(Session& session, const Request& request,
+                  const transport::EndpointRequest& wanted) {
   session.send(MessageType::offer, to_text(answer_offers(wanted, request.rails.front())));
 
   const Selection selection = parse_selection(session.receive(MessageType::choice, "choice"));
@@ -178,7 +178,7 @@ void open_links(Session& session, const Request& request,
     throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
                                            selection.choices.size(), request.rails.size()));
   }
-  for (std::size_t i = 0; i < request.spec.links; ++i) {
+  for (std::size_t i = 0; i < request.spec.workers; ++i) {
     session.open(find_backend(selection.backend), wanted,
                  selection.choices[i % selection.choices.size()]);
   }
@@ -190,9 +190,9 @@ void open_links(Session& session, const Request& request,
   session.connect(client.addresses);
 }
 
-/// Opens the links and obeys, until the client has enough or starts over.
-Obeyed serve_request(Session& session, const Request& request, const Host& host,
-                     const std::vector<memory::FailedWay>& failed) {
+/// Opens the workers and serves epochs, until the client ends the session or starts over.
+ServedEpochs serve_request(Session& session, const Request& request, const Host& host,
+                           const std::vector<memory::FailedWay>& failed) {
   check_timeout(request, host.config);
   session.agree(request.spec);
   session.set_cpus(host.config.cpus);
@@ -202,9 +202,9 @@ Obeyed serve_request(Session& session, const Request& request, const Host& host,
   wanted.failed_ways = failed;
   wanted.local_ip = session.channel().local_ip();
   wanted.peer_ip = session.channel().peer_ip();
-  host.share.reset();  // the links that it was for are closed
-  host.share.emplace(host.memory, memory_of(wanted) * request.spec.links, host.config.max_memory);
-  open_links(session, request, wanted);
+  host.share.reset();  // the workers that it was for are closed
+  host.share.emplace(host.memory, memory_of(wanted) * request.spec.workers, host.config.max_memory);
+  open_workers(session, request, wanted);
   std::optional<health::RunWatch> watch;
   if (request.spec.watch) {
     watch.emplace(session.devices());
@@ -213,7 +213,7 @@ Obeyed serve_request(Session& session, const Request& request, const Host& host,
   if (!request.spec.gpu) wait_for_others(session, host);  // else with the transfer to be verified
   session.send(MessageType::ready);
   session.set_timeout(request.spec.timeout);
-  return obey(session, watch ? &*watch : nullptr, host);
+  return serve_epochs(session, watch ? &*watch : nullptr, host);
 }
 
 /// A whole session. Returns its line for the log.
@@ -221,9 +221,9 @@ std::string converse(Session& session, const Host& host) {
   Request request = parse_request(session.receive(MessageType::request, "request"));
   std::vector<memory::FailedWay> failed;
   for (int tried = 1;; ++tried) {
-    const Obeyed done = serve_request(session, request, host, failed);
+    const ServedEpochs done = serve_request(session, request, host, failed);
     if (done.failed.empty()) {
-      return fmt::format("{}: {} messages", describe(request.spec, session.link().describe()),
+      return fmt::format("{}: {} messages", describe(request.spec, session.worker().describe()),
                          done.messages);
     }
     request = ask_again(session, done.failed, failed, tried);
@@ -284,7 +284,7 @@ void Server::serve(control::Channel channel) {
   const std::string peer = channel.peer();
   std::string line;
   {
-    std::optional<MemoryShare> share;  // before the session, whose links it is for
+    std::optional<MemoryShare> share;  // before the session, whose workers it is for
     Session session(std::move(channel), config_.timeout);
     try {
       if (!config_.cpus.empty()) pin_this_thread(config_.cpus.front());

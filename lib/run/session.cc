@@ -1,4 +1,4 @@
-#include "rdmabench/run/session.h"
+#include "run/session.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/run/epoch_text.h"
+#include "run/epoch_text.h"
 
 namespace rdmabench::run {
 
@@ -39,7 +39,7 @@ bool has_answer(const control::Channel& channel) noexcept {
   }
 }
 
-/// The link whose failure is the cause: one that was merely told to stop comes after all others.
+/// The worker whose failure is the cause: one that was merely told to stop comes after all others.
 std::size_t first_failure(const std::vector<EpochResult>& results) {
   std::size_t found = results.size();
   for (std::size_t i = results.size(); i-- > 0;) {
@@ -55,7 +55,7 @@ std::size_t first_failure(const std::vector<EpochResult>& results) {
 void Session::open(const Backend& backend, const transport::EndpointRequest& request,
                    std::string_view choice) {
   try {
-    links_.push_back(backend.open(request, choice));
+    workers_.push_back(backend.open(request, choice));
   } catch (const Error& error) {  // the other side reads it too
     throw error.at(request.client ? "at the client" : "at the server");
   }
@@ -67,8 +67,8 @@ void Session::send(control::MessageType type, std::string_view payload) {
 
 std::vector<std::string> Session::devices() const {
   std::vector<std::string> devices;
-  for (const std::unique_ptr<Link>& link : links_) {
-    std::string device = link->describe().device;
+  for (const std::unique_ptr<Worker>& worker : workers_) {
+    std::string device = worker->describe().device;
     if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
       devices.push_back(std::move(device));
     }
@@ -78,9 +78,9 @@ std::vector<std::string> Session::devices() const {
 
 std::vector<std::string> Session::memory_routes() const {
   std::vector<std::string> routes;
-  for (const std::unique_ptr<Link>& link : links_) {
-    if (link->gpu_memory() == nullptr) continue;
-    for (auto& [name, value] : link->describe().details) {
+  for (const std::unique_ptr<Worker>& worker : workers_) {
+    if (worker->gpu_memory() == nullptr) continue;
+    for (auto& [name, value] : worker->describe().details) {
       if (name != "memory_route") continue;
       if (std::find(routes.begin(), routes.end(), value) == routes.end()) routes.push_back(value);
     }
@@ -97,13 +97,13 @@ void Session::start_over(std::string_view reason) {
                     control::MessageType::abort;
   }
   peer_gave_up_ = false;
-  links_.clear();
+  workers_.clear();
 }
 
 report::Facts Session::memory_facts() const {
   report::Facts facts;
-  if (links_.empty() || links_[0]->gpu_memory() == nullptr) return facts;
-  for (const auto& [name, value] : links_[0]->describe().details) {
+  if (workers_.empty() || workers_[0]->gpu_memory() == nullptr) return facts;
+  for (const auto& [name, value] : workers_[0]->describe().details) {
     if (name.starts_with("memory") || name.starts_with("gpu")) facts.push_back({name, value});
   }
   return facts;
@@ -111,16 +111,17 @@ report::Facts Session::memory_facts() const {
 
 std::vector<std::string> Session::addresses() const {
   std::vector<std::string> addresses;
-  for (const std::unique_ptr<Link>& link : links_) addresses.push_back(link->address());
+  for (const std::unique_ptr<Worker>& worker : workers_) addresses.push_back(worker->address());
   return addresses;
 }
 
 void Session::connect(const std::vector<std::string>& peer_addresses) {
-  if (peer_addresses.size() != links_.size()) {
-    throw Error(Fault::failed, fmt::format("{} sent {} addresses where {} were due",
-                                           channel_.peer(), peer_addresses.size(), links_.size()));
+  if (peer_addresses.size() != workers_.size()) {
+    throw Error(Fault::failed,
+                fmt::format("{} sent {} addresses where {} were due", channel_.peer(),
+                            peer_addresses.size(), workers_.size()));
   }
-  for (std::size_t i = 0; i < links_.size(); ++i) links_[i]->connect(peer_addresses[i]);
+  for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->connect(peer_addresses[i]);
 }
 
 void Session::wait_readable(const Deadline& deadline, std::string_view waiting_for) {
@@ -129,11 +130,11 @@ void Session::wait_readable(const Deadline& deadline, std::string_view waiting_f
   constexpr auto kSpin = std::chrono::milliseconds(1);
   constexpr auto kNap = std::chrono::milliseconds(1);
   const Deadline spin = Deadline::after(kSpin);
-  while (!links_.empty() && !deadline.passed()) {
+  while (!workers_.empty() && !deadline.passed()) {
     if (channel_.readable(spin.passed() ? kNap : std::chrono::milliseconds(0))) return;
-    for (const std::unique_ptr<Link>& link : links_) link->progress();
+    for (const std::unique_ptr<Worker>& worker : workers_) worker->progress();
   }
-  if (links_.empty() || channel_.readable(std::chrono::milliseconds(0))) return;
+  if (workers_.empty() || channel_.readable(std::chrono::milliseconds(0))) return;
   throw Error(Fault::failed,
               fmt::format("{} said nothing for {} ms, waiting for its {}", channel_.peer(),
                           timeout_ / std::chrono::milliseconds(1), waiting_for),
@@ -187,14 +188,14 @@ EpochPlan Session::plan(const EpochOrder& order) const {
 void Session::stage(Side side, const EpochOrder& order) {
   const LoopKey wanted = key(side, order);
   const EpochPlan planned = plan(order);
-  for (const std::unique_ptr<Link>& link : links_) link->stage(wanted, planned);
+  for (const std::unique_ptr<Worker>& worker : workers_) worker->stage(wanted, planned);
 }
 
-std::vector<EpochResult> Session::run_links(const LoopKey& key, const EpochPlan& plan,
-                                            std::span<measure::Ticks> intervals) {
-  std::vector<EpochResult> results(links_.size());
+std::vector<EpochResult> Session::run_workers(const LoopKey& key, const EpochPlan& plan,
+                                              std::span<measure::Ticks> intervals) {
+  std::vector<EpochResult> results(workers_.size());
   std::atomic<bool> broken{false};
-  std::latch start(static_cast<std::ptrdiff_t>(links_.size()));
+  std::latch start(static_cast<std::ptrdiff_t>(workers_.size()));
   const auto drive = [&](std::size_t i) {
     // An idle target sees nothing but the initiator's word, which may take the whole time itself.
     const bool idle = spec_.target_idle && key.side == Side::target;
@@ -204,11 +205,11 @@ std::vector<EpochResult> Session::run_links(const LoopKey& key, const EpochPlan&
     const auto part =
         intervals.empty() ? intervals : intervals.subspan(i * plan.iterations, plan.iterations);
     start.arrive_and_wait();
-    results[i] = links_[i]->run(key, plan, watch, part);
+    results[i] = workers_[i]->run(key, plan, watch, part);
     if (results[i].outcome != Outcome::ok) broken = true;  // the others need not wait for it
   };
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < links_.size(); ++i) {
+  for (std::size_t i = 1; i < workers_.size(); ++i) {
     threads.emplace_back([&, i] {
       if (!cpus_.empty()) try_pin_this_thread(cpus_[i % cpus_.size()]);
       drive(i);
@@ -221,7 +222,7 @@ std::vector<EpochResult> Session::run_links(const LoopKey& key, const EpochPlan&
 
 EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure::Ticks> intervals) {
   const EpochPlan planned = plan(order);
-  const std::vector<EpochResult> results = run_links(key(side, order), planned, intervals);
+  const std::vector<EpochResult> results = run_workers(key(side, order), planned, intervals);
   EpochOutcome epoch{.begin = results[0].begin, .end = results[0].end, .max_lag = 0, .target = {}};
   for (const EpochResult& result : results) {
     epoch.begin = std::min(epoch.begin, result.begin);
@@ -240,7 +241,7 @@ EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure:
                     transport::name(spec_.operation), timeout_ / std::chrono::milliseconds(1)));
   }
   const std::string text =
-      epoch_text(results[first], planned, timeout_, channel_.peer(), links_[first]->failure());
+      epoch_text(results[first], planned, timeout_, channel_.peer(), workers_[first]->failure());
   const Outcome outcome = results[first].outcome;
   throw EpochError(outcome, channel_.interrupted() ? text + ": " + reason_of_peer() : text);
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "rdmabench/control/fields.h"
-#include "rdmabench/run/protocol.h"
+#include "run/protocol.h"
 
 namespace rdmabench::run {
 
@@ -55,7 +55,7 @@ class FieldReader {
 template <class Fields, class Spec>
 void walk(Fields& fields, Spec& spec) {
   fields.number("max_size_bytes", spec.max_size, 1, kMaxSize);
-  fields.number("links", spec.links, 1, kMaxLinks);
+  fields.number("workers", spec.workers, 1, kMaxWorkers);
   fields.number("queue_pairs", spec.queue_pairs, 1, kMaxQueuePairs);
   fields.number("client_queue_pairs", spec.client_queue_pairs, 0, kMaxQueuePairs);
   fields.number("depth", spec.depth, 1, kMaxDepth);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "negotiate.h"
-#include "rdmabench/run/session.h"
+#include "run/session.h"
 
 namespace rdmabench::run {
 
@@ -25,12 +25,12 @@ bool may_start_over(const SessionSpec& spec);
 /// was wrong or could not be looked at, it did not complete, or it is the peer that says so.
 bool may_be_the_memory(const Session& session, const Error& error);
 
-/// The ways that the links have taken now, with why none of them is to be taken again.
+/// The ways that the workers have taken now, with why none of them is to be taken again.
 void add_failed(const Session& session, std::string_view why,
                 std::vector<memory::FailedWay>& failed);
 
-/// The client's part. Where the mapping is `auto`, the links are opened anew, once by the same ways
-/// and then without those of both sides that failed, for as long as there are others,
+/// The client's part. Where the mapping is `auto`, the workers are opened anew, once by the same
+/// ways and then without those of both sides that failed, for as long as there are others,
 /// kMostVerifications times and three times the session's timeout at most; `agreement` is then the
 /// last one and `notes` has a line for each transfer that failed. Returns "", or why nothing is to
 /// be timed. Throws Error where the two sides cannot come together again, and what is

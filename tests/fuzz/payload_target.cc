@@ -10,7 +10,7 @@
 #include "good_text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/run/protocol.h"
+#include "run/protocol.h"
 #include "targets.h"
 #if RDMABENCH_HAVE_VERBS
 #include "transport/verbs/wire.h"

@@ -5,7 +5,7 @@
 #include "control/rendezvous_messages.h"
 #include "rdmabench/control/frame.h"
 #include "rdmabench/features.h"
-#include "rdmabench/run/protocol.h"
+#include "run/protocol.h"
 #if RDMABENCH_HAVE_VERBS
 #include "transport/verbs/wire.h"
 #endif

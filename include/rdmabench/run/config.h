@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "rdmabench/measure/stop.h"
-#include "rdmabench/run/link_options.h"
 #include "rdmabench/run/requirements.h"
+#include "rdmabench/run/shared_options.h"
 #include "rdmabench/workload/table.h"
 
 namespace rdmabench::run {
 
 inline constexpr std::uint16_t kDefaultPort = 18515;  ///< perftest's
 
-struct Config : LinkOptions {
+struct Config : SharedOptions {
   workload::Shape shape = workload::Shape::latency;
   transport::OperationCode operation = transport::OperationCode::send;
   std::vector<std::uint64_t> sizes{8};  ///< bytes, each 1..kMaxSize; atomics have 8
@@ -27,7 +27,7 @@ struct Config : LinkOptions {
   std::chrono::nanoseconds warmup_time{0};  ///< at least so long too
 
   std::string backend = "auto";  ///< "auto", "verbs", "ofi", "loop"
-  /// Of this side; none = choose. The server's are chosen to match. Link i uses device i modulo
+  /// Of this side; none = choose. The server's are chosen to match. Worker i uses device i modulo
   /// their number.
   std::vector<std::string> devices;
   std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
@@ -36,11 +36,11 @@ struct Config : LinkOptions {
   std::string memory = "host";  ///< of this side, see memory/
   std::string peer_memory;  ///< of the server: "host", "huge", "cuda:..."; "" = of this side's kind
   std::string numa = "auto";  ///< of this side's memory: "auto" = near the device, "none", a node
-  std::vector<int> cpus;      ///< link i runs on cpus[i modulo their number]; none = anywhere
+  std::vector<int> cpus;      ///< worker i runs on cpus[i modulo their number]; none = anywhere
 
   std::vector<Requirement> requirements;  ///< conditions on the open endpoint; or there is no run
 
-  /// Messages per second of a stream or of the open loop, over all links; 0 = as fast as it goes.
+  /// Messages per second of a stream or of the open loop, over all workers; 0 = as fast as it goes.
   double rate = 0;
   double bit_rate = 0;  ///< the same as bits of payload per second, for every size; 0 = none
   std::chrono::nanoseconds interval{0};  ///< report what each such time gave; 0 = only the whole

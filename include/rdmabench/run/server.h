@@ -27,7 +27,7 @@ struct ServerConfig {
                              << 30;  ///< bytes that all sessions may register at once
   /// For each step of a client's set-up.
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
-  /// The threads of a session with several links run on these in turn; none = anywhere.
+  /// The threads of a session with several workers run on these in turn; none = anywhere.
   std::vector<int> cpus{};
   /// The longest that a client may ask for once it is set up: so long may a dead one keep its
   /// place.

@@ -36,7 +36,7 @@ enum class Outcome : std::uint8_t {
   interrupted,        ///< the peer left or gave up
   post_failed,        ///< Endpoint::failure() says why
   completion_failed,  ///< Endpoint::failure() says why
-  memory_failed,      ///< what was received could not be looked at; Link::failure() says why
+  memory_failed,      ///< what was received could not be looked at; Worker::failure() says why
   wrong_size,         ///< `message` had another length
   wrong_messages,     ///< each message is whole, but together they are not those that were sent
   wrong_data,         ///< `message` and `byte` say where

@@ -66,7 +66,7 @@ EndpointRequest request_of(const Case& one, const std::string& memory, bool clie
   return request;
 }
 
-/// An epoch of one side, as run::Link does it.
+/// An epoch of one side, as run::Worker does it.
 EpochResult run_side(Endpoint& endpoint, const LoopKey& key, const EpochPlan& plan,
                      std::atomic<bool>& gone) {
   const auto entry = workload::find_loop<Endpoint>(key);

@@ -9,7 +9,7 @@
 #include "on_fake_gpu.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
-#include "rdmabench/run/session.h"
+#include "run/session.h"
 
 namespace rdmabench::run {
 namespace {
@@ -356,7 +356,7 @@ TEST_F(GpuSession, LatencyAndSeveralLinksStepDownToo) {
   config.shape = workload::Shape::latency;
   EXPECT_EQ(measure(config).error.value_or(""), "");
   config.shape = workload::Shape::duplex;
-  config.links = 2;
+  config.workers = 2;
   config.queue_pairs = 2;
   const report::Report report = measure(config);
   EXPECT_EQ(report.error.value_or(""), "");

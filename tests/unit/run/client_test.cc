@@ -10,9 +10,10 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
-#include "rdmabench/run/link.h"
-#include "rdmabench/run/protocol.h"
-#include "rdmabench/run/session.h"
+#include "rdmabench/run/backends.h"
+#include "run/protocol.h"
+#include "run/session.h"
+#include "run/worker.h"
 
 namespace rdmabench::run {
 namespace {
@@ -43,10 +44,10 @@ Channel quit_at_the_first_epoch(control::Listener& listener) {
   channel.send(MessageType::offer, to_text(std::vector{make_offer(find_backend("loop"), wanted)}),
                soon());
   channel.receive(MessageType::choice, soon(), "choice");
-  const auto link = find_backend("loop").open(wanted, "");
-  channel.send(MessageType::address, to_text(Introduction{{link->address()}, {}}), soon());
+  const auto worker = find_backend("loop").open(wanted, "");
+  channel.send(MessageType::address, to_text(Introduction{{worker->address()}, {}}), soon());
   const auto client = parse_introduction(channel.receive(MessageType::address, soon(), "address"));
-  link->connect(client.addresses.at(0));
+  worker->connect(client.addresses.at(0));
   channel.send(MessageType::ready, {}, soon());
   channel.receive(MessageType::epoch, soon(), "epoch");
   channel.abort("out of order");

@@ -1,4 +1,4 @@
-#include "rdmabench/run/epoch_text.h"
+#include "run/epoch_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
-#include "rdmabench/run/link.h"
-#include "rdmabench/run/protocol.h"
+#include "run/protocol.h"
+#include "run/worker.h"
 
 namespace rdmabench::run {
 namespace {
@@ -166,9 +167,9 @@ TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   channel.send(MessageType::choice, to_text(Selection{"loop", {""}}), soon());
   const Introduction server =
       parse_introduction(channel.receive(MessageType::address, soon(), "address"));
-  const auto link = find_backend("loop").open(endpoint_request(request.spec, true), "");
-  channel.send(MessageType::address, to_text(Introduction{{link->address()}, {}}), soon());
-  link->connect(server.addresses.at(0));
+  const auto worker = find_backend("loop").open(endpoint_request(request.spec, true), "");
+  channel.send(MessageType::address, to_text(Introduction{{worker->address()}, {}}), soon());
+  worker->connect(server.addresses.at(0));
   channel.receive(MessageType::ready, soon(), "readiness");
   channel.send(MessageType::epoch, to_text(EpochOrder{8, 1000}), soon());
   channel.receive(MessageType::ready, soon(), "readiness");

@@ -4,7 +4,7 @@
 //   request  {what, offers of each rail} ->
 //                                    <-   offer   {offers}
 //   choice   {back end, server's part} ->
-//                                    <-   address {address of each link, environment}
+//                                    <-   address {address of each worker, environment}
 //   address  {addresses, environment} ->
 //                                    <-   ready   (connected)
 //   epoch    {size, messages, rate}  ->                               } as often
@@ -16,7 +16,7 @@
 //
 // Either side may send abort {reason} instead of anything. Before anything was timed a session in a
 // GPU's memory whose mapping is `auto` survives one: once each side has sent its own and has had
-// the other's, the links are closed, and the client's next message is a request, or the end.
+// the other's, the workers are closed, and the client's next message is a request, or the end.
 #pragma once
 
 #include <chrono>
@@ -32,9 +32,9 @@
 namespace rdmabench::run {
 
 /// What both sides must agree on before they open endpoints.
-struct SessionSpec : LinkOptions {
-  SessionSpec() : SessionSpec(LinkOptions{}) {}
-  explicit SessionSpec(const LinkOptions& options) : LinkOptions(options) {
+struct SessionSpec : SharedOptions {
+  SessionSpec() : SessionSpec(SharedOptions{}) {}
+  explicit SessionSpec(const SharedOptions& options) : SharedOptions(options) {
     depth = depth != 0 ? depth : 16;
     signal_every = signal_every != 0 ? signal_every : 1;
   }
@@ -66,18 +66,18 @@ struct Selection {
 };
 
 struct Introduction {
-  std::vector<std::string> addresses;  ///< of each link
+  std::vector<std::string> addresses;  ///< of each worker
   report::Facts environment;
 };
 
 struct EpochOrder {
   std::uint64_t size = 1;        ///< 1..max_size
-  std::uint64_t iterations = 1;  ///< of each link, 1..kMaxEpoch
-  double rate = 0;               ///< messages per second of each link; 0 = unpaced
+  std::uint64_t iterations = 1;  ///< of each worker, 1..kMaxEpoch
+  double rate = 0;               ///< messages per second of each worker; 0 = unpaced
   bool verify = false;           ///< compare all that arrives, whatever the session says
 };
 
-/// What the target saw of an epoch, over all links.
+/// What the target saw of an epoch, over all workers.
 struct EpochReport {
   std::uint64_t arrived = 0;    ///< messages, where it is told of them
   std::uint64_t succeeded = 0;  ///< atomics that changed a word by one
@@ -105,7 +105,7 @@ EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec);
 EpochReport parse_epoch_report(std::string_view text);
 Farewell parse_farewell(std::string_view text);
 
-/// The endpoint that a side needs for each link. Pure, so that both sides come to the same sizes.
+/// The endpoint that a side needs for each worker. Pure, so that both sides come to the same sizes.
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client);
 
 /// Bytes of memory that such an endpoint takes; saturates.

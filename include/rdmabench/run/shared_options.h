@@ -1,4 +1,4 @@
-// How a session's links are made: what both sides of it must do alike.
+// How a session's workers are made: what both sides of it must do alike.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace rdmabench::run {
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{256} << 20;  ///< bytes of one message
 inline constexpr std::uint32_t kMaxDepth = 16384;                    ///< messages outstanding
 inline constexpr std::uint64_t kMaxEpoch = std::uint64_t{1} << 31;   ///< messages of one epoch
-inline constexpr std::uint32_t kMaxLinks = 64;                       ///< threads
-inline constexpr std::uint32_t kMaxQueuePairs = 1024;                ///< queue pairs of a link
-inline constexpr std::uint32_t kMaxAllQueuePairs = 4096;             ///< ... of all links
+inline constexpr std::uint32_t kMaxWorkers = 64;                     ///< threads
+inline constexpr std::uint32_t kMaxQueuePairs = 1024;                ///< queue pairs of a worker
+inline constexpr std::uint32_t kMaxAllQueuePairs = 4096;             ///< ... of all workers
 inline constexpr std::uint32_t kMaxClients = 1024;                   ///< of one incast
 inline constexpr std::uint32_t kMaxSegments = 32;
 inline constexpr std::uint32_t kMaxPostList = 1024;
@@ -22,10 +22,10 @@ inline constexpr std::uint64_t kMaxWorkingSet = std::uint64_t{1} << 40;  ///< by
 
 /// In a Config, 0 (or -1 where 0 means something) leaves the choice to make_spec(); in a
 /// SessionSpec every choice is made.
-struct LinkOptions {
+struct SharedOptions {
   transport::Service service = transport::Service::automatic;
-  std::uint32_t links = 1;        ///< endpoints, each driven by a thread of its own; 1..kMaxLinks
-  std::uint32_t queue_pairs = 1;  ///< queue pairs of each link, 1..kMaxQueuePairs
+  std::uint32_t workers = 1;      ///< endpoints, each driven by a thread of its own; 1..kMaxWorkers
+  std::uint32_t queue_pairs = 1;  ///< queue pairs of each worker, 1..kMaxQueuePairs
   std::uint32_t client_queue_pairs = 0;  ///< UD: the client's queue pairs that serve them; 0 = all
   std::uint32_t depth =
       0;  ///< of each queue pair, 1..kMaxDepth; 0 = 128 for a stream, 16 for latency
@@ -38,12 +38,12 @@ struct LinkOptions {
   std::int32_t inline_limit = -1;  ///< bytes; -1 = the back end's choice, 0 = off
   std::int32_t mtu = 0;            ///< verbs, bytes; 0 = the smaller active one
   std::int32_t completion_vector = -1;  ///< verbs, with events; -1 = the first
-  bool shared_receives = false;         ///< verbs: the queue pairs of a link share a receive queue
-  bool separate_queues = false;         ///< completions of sends and of receives in two queues
-  bool events = false;                  ///< sleep for completions instead of polling
-  bool connection_manager = false;      ///< verbs: connect by rdma_cm
-  bool relaxed_ordering = false;        ///< PCIe relaxed ordering for what is registered
-  bool on_demand = false;               ///< on-demand paging
+  bool shared_receives = false;     ///< verbs: the queue pairs of a worker share a receive queue
+  bool separate_queues = false;     ///< completions of sends and of receives in two queues
+  bool events = false;              ///< sleep for completions instead of polling
+  bool connection_manager = false;  ///< verbs: connect by rdma_cm
+  bool relaxed_ordering = false;    ///< PCIe relaxed ordering for what is registered
+  bool on_demand = false;           ///< on-demand paging
   bool validate = false;
   bool target_idle = false;   ///< latency: the target does not poll at all; is one-sided one-sided?
   bool watch = true;          ///< counters, placement and noise of both sides, about 50 ms

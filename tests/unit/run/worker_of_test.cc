@@ -1,4 +1,4 @@
-#include "rdmabench/run/link_of.h"
+#include "run/worker_of.h"
 
 #include <gtest/gtest.h>
 
@@ -19,18 +19,18 @@ class Small : public transport::loop::Endpoint {
 
 constexpr workload::EpochPlan kPlan{.depth = 16, .receives = 5, .post_list = 8};
 
-TEST(LinkOf, ThePlanIsBoundedByWhatTheEndpointHas) {
-  const LinkOf<Small> link(EndpointRequest{}, "");
-  const workload::EpochPlan plan = link.bounded(kPlan);
+TEST(WorkerOf, ThePlanIsBoundedByWhatTheEndpointHas) {
+  const WorkerOf<Small> worker(EndpointRequest{}, "");
+  const workload::EpochPlan plan = worker.bounded(kPlan);
   EXPECT_EQ(plan.depth, 4U);
   EXPECT_EQ(plan.receives, 5U) << "less than it has was asked for";
   EXPECT_EQ(plan.post_list, 4U) << "a list is posted whole";
 }
 
-TEST(LinkOf, AnEndpointThatHasWhatWasAskedForLeavesThePlan) {
-  const LinkOf<transport::loop::Endpoint> link(EndpointRequest{}, "");
-  EXPECT_EQ(link.bounded(kPlan).depth, 16U);
-  EXPECT_EQ(link.bounded(kPlan).post_list, 8U);
+TEST(WorkerOf, AnEndpointThatHasWhatWasAskedForLeavesThePlan) {
+  const WorkerOf<transport::loop::Endpoint> worker(EndpointRequest{}, "");
+  EXPECT_EQ(worker.bounded(kPlan).depth, 16U);
+  EXPECT_EQ(worker.bounded(kPlan).post_list, 8U);
 }
 
 }  // namespace

@@ -1,15 +1,10 @@
-// run: composes the rooms below it into "measure this against that host", and into the server that
-// answers.
-//
-// Link is the one place where a transport's type is erased: once per session, outside of every
-// loop.
+// An open endpoint whose type is erased: once per session, outside of every loop.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
@@ -19,12 +14,12 @@ namespace rdmabench::run {
 
 /// An open endpoint of some back end, with the loops that run over it. See transport/transport.h.
 /// Thread rule: one thread at a time.
-class Link {
+class Worker {
  public:
-  virtual ~Link() = default;
-  Link() = default;
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
+  virtual ~Worker() = default;
+  Worker() = default;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
 
   virtual std::string address() const = 0;
   virtual void connect(std::string_view peer_address) = 0;
@@ -55,21 +50,11 @@ class Link {
   virtual std::string_view signal(transport::OperationCode operation) const = 0;
 };
 
-/// A row of the table of back ends; the functions are those of transport/<name>/backend.h.
-struct Backend {
-  std::string_view name;
-  std::string (*offer)(const transport::EndpointRequest&);
-  transport::Choice (*choose)(const transport::EndpointRequest&, std::string_view client_offer,
-                              std::string_view server_offer);
-  std::vector<transport::DeviceInfo> (*devices)();
-  std::unique_ptr<Link> (*open)(const transport::EndpointRequest&, std::string_view choice);
-};
-
-/// The back ends of this build, in order of preference: verbs, ofi, loop.
-std::span<const Backend> backends();
-
-/// Throws Error(usage) that lists what there is, or Error(unavailable) for one left out of this
-/// build.
-const Backend& find_backend(std::string_view name);
+/// Opens an endpoint of type T as a Worker. Throws what T's constructor throws. Defined in
+/// worker_of.h and instantiated in one file for each type, which CMake writes: the types are
+/// compiled side by side, and a change of one cannot change the code of another.
+template <class T>
+std::unique_ptr<Worker> open_worker(const transport::EndpointRequest& request,
+                                    std::string_view choice);
 
 }  // namespace rdmabench::run

@@ -1,4 +1,4 @@
-// The Link over one endpoint type: instantiated once for each, in a file that CMake writes.
+// The Worker over one endpoint type: instantiated once for each, in a file that CMake writes.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,15 +7,14 @@
 #include <exception>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/run/link.h"
-#include "rdmabench/run/open_link.h"
+#include "run/worker.h"
 
 namespace rdmabench::run {
 
 template <transport::Transport T>
-class LinkOf final : public Link {
+class WorkerOf final : public Worker {
  public:
-  LinkOf(const transport::EndpointRequest& request, std::string_view choice)
+  WorkerOf(const transport::EndpointRequest& request, std::string_view choice)
       : endpoint_(request, choice) {}
 
   std::string address() const override { return endpoint_.address(); }
@@ -50,7 +49,7 @@ class LinkOf final : public Link {
     if (key.at_rest || workload::gpu_of(endpoint_) != nullptr) {
       try {
         found.check(endpoint_, key, planned, result);
-      } catch (const std::exception& error) {  // this may be a thread of the link's own
+      } catch (const std::exception& error) {  // this may be a thread of the worker's own
         result.outcome = workload::Outcome::memory_failed;
         memory_failure_ = error.what();
       }
@@ -93,9 +92,9 @@ class LinkOf final : public Link {
 };
 
 template <class T>
-std::unique_ptr<Link> open_link(const transport::EndpointRequest& request,
-                                std::string_view choice) {
-  return std::make_unique<LinkOf<T>>(request, choice);
+std::unique_ptr<Worker> open_worker(const transport::EndpointRequest& request,
+                                    std::string_view choice) {
+  return std::make_unique<WorkerOf<T>>(request, choice);
 }
 
 }  // namespace rdmabench::run

@@ -1,5 +1,5 @@
-// One conversation between a client and a server: the control channel, the links, and an epoch over
-// them.
+// One conversation between a client and a server: the control channel, the workers, and an epoch
+// over them.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,15 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/run/link.h"
-#include "rdmabench/run/protocol.h"
+#include "rdmabench/run/backends.h"
+#include "run/protocol.h"
+#include "run/worker.h"
 
 namespace rdmabench::run {
 
-/// An epoch as both sides saw it, over all links.
+/// An epoch as both sides saw it, over all workers.
 struct EpochOutcome {
-  measure::Ticks begin = 0;   ///< of the link that began first ...
+  measure::Ticks begin = 0;   ///< of the worker that began first ...
   measure::Ticks end = 0;     ///< ... and of the one that ended last
   std::uint64_t max_lag = 0;  ///< open loop: ticks by which the latest post missed its time
   EpochReport target;         ///< what the target saw
@@ -36,7 +37,7 @@ class EpochError : public Error {
   workload::Outcome outcome_;
 };
 
-/// What the two sides have in common. Thread rule: one thread; it starts others for the links.
+/// What the two sides have in common. Thread rule: one thread; it starts others for the workers.
 class Session {
  public:
   Session(control::Channel channel, std::chrono::nanoseconds timeout)
@@ -44,48 +45,48 @@ class Session {
 
   control::Channel& channel() { return channel_; }
   const SessionSpec& spec() const { return spec_; }
-  std::size_t links() const { return links_.size(); }
-  Link& link(std::size_t i = 0) { return *links_[i]; }
+  std::size_t workers() const { return workers_.size(); }
+  Worker& worker(std::size_t i = 0) { return *workers_[i]; }
 
   void agree(const SessionSpec& spec) { spec_ = spec; }
 
   /// Of every wait from here on.
   void set_timeout(std::chrono::nanoseconds timeout) { timeout_ = timeout; }
 
-  /// Link i is driven on processor cpus[i modulo their number]. The first one is driven by the
+  /// Worker i is driven on processor cpus[i modulo their number]. The first one is driven by the
   /// caller's thread, which stays where it is.
   void set_cpus(std::vector<int> cpus) { cpus_ = std::move(cpus); }
 
   /// Where what was agreed on turned out not to work and another thing is to be tried: tells the
-  /// peer so, waits until it has said the same, and closes all links. The client's next message is
-  /// then a request. Throws Error(failed) where the peer does not follow.
+  /// peer so, waits until it has said the same, and closes all workers. The client's next message
+  /// is then a request. Throws Error(failed) where the peer does not follow.
   void start_over(std::string_view reason);
 
   /// Whether the peer said that it leaves what was agreed on, be it to start over.
   bool peer_gave_up() const noexcept { return peer_gave_up_; }
 
-  /// Opens one more link. Its Error says on which side it was.
+  /// Opens one more worker. Its Error says on which side it was.
   void open(const Backend& backend, const transport::EndpointRequest& request,
             std::string_view choice);
 
-  /// Those that the links use, each once.
+  /// Those that the workers use, each once.
   std::vector<std::string> devices() const;
-  /// Of every link, in order.
+  /// Of every worker, in order.
   std::vector<std::string> addresses() const;
-  /// Connects every link. Throws Error(failed) for another number of addresses than there are
-  /// links.
+  /// Connects every worker. Throws Error(failed) for another number of addresses than there are
+  /// workers.
   void connect(const std::vector<std::string>& peer_addresses);
 
   void send(control::MessageType type, std::string_view payload = {});
 
-  /// Waits for that message, polling the links meanwhile: providers whose progress is manual may
+  /// Waits for that message, polling the workers meanwhile: providers whose progress is manual may
   /// still owe the peer data. Throws what control::Channel::receive() throws.
   std::string receive(control::MessageType type, std::string_view waiting_for);
 
   /// The same for whatever message comes next.
   control::Message receive(std::string_view waiting_for);
 
-  /// How the links' GPU memory is known to their devices, each way once: the facts memory_route.
+  /// How the workers' GPU memory is known to their devices, each way once: the facts memory_route.
   std::vector<std::string> memory_routes() const;
 
   /// How this side's GPU memory is registered, one fact for each; none where it has none: "memory",
@@ -95,8 +96,8 @@ class Session {
   /// Readies this side for an epoch, before the two sides start it.
   void stage(workload::Side side, const EpochOrder& order);
 
-  /// Runs what was staged, every link in a thread of its own. The initiator gives room for the
-  /// intervals of all links, one after the other. Throws EpochError for any outcome but ok; when
+  /// Runs what was staged, every worker in a thread of its own. The initiator gives room for the
+  /// intervals of all workers, one after the other. Throws EpochError for any outcome but ok; when
   /// the peer said why, in its words.
   EpochOutcome run(workload::Side side, const EpochOrder& order,
                    std::span<measure::Ticks> intervals);
@@ -107,9 +108,9 @@ class Session {
                    std::string_view waiting_for);
   workload::LoopKey key(workload::Side side, const EpochOrder& order) const;
   workload::EpochPlan plan(const EpochOrder& order) const;
-  std::vector<workload::EpochResult> run_links(const workload::LoopKey& key,
-                                               const workload::EpochPlan& plan,
-                                               std::span<measure::Ticks> intervals);
+  std::vector<workload::EpochResult> run_workers(const workload::LoopKey& key,
+                                                 const workload::EpochPlan& plan,
+                                                 std::span<measure::Ticks> intervals);
   std::string reason_of_peer();  ///< its own words, or how the channel ended
 
   control::Channel channel_;
@@ -118,7 +119,7 @@ class Session {
   std::vector<int> cpus_;
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
   bool peer_gave_up_ = false;  ///< an abort of the peer was taken from the channel
-  std::vector<std::unique_ptr<Link>> links_;
+  std::vector<std::unique_ptr<Worker>> workers_;
 };
 
 /// What the back end can reach the peer by, or its excuse. Throws Error(usage) for a name that it
