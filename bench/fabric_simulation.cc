@@ -21,15 +21,15 @@ struct Column {
   double cv;
   double spread;
   Noise noise;
-  Meeting meeting;
+  Combination combination;
   const char* name;
 };
 constexpr Column kColumns[] = {
-    {0.01, 0, Noise::normal, Meeting::product, "1 %"},
-    {0.01, 0, Noise::skewed, Meeting::product, "1 %, skewed"},
-    {0.03, 0, Noise::normal, Meeting::product, "3 %"},
-    {0.01, 0.01, Noise::normal, Meeting::product, "1 %, and 1 % between healthy nodes"},
-    {0.01, 0, Noise::normal, Meeting::slowest, "1 %, slowest part counts"},
+    {0.01, 0, Noise::normal, Combination::product, "1 %"},
+    {0.01, 0, Noise::skewed, Combination::product, "1 %, skewed"},
+    {0.03, 0, Noise::normal, Combination::product, "3 %"},
+    {0.01, 0.01, Noise::normal, Combination::product, "1 %, and 1 % between healthy nodes"},
+    {0.01, 0, Noise::normal, Combination::slowest, "1 %, slowest part counts"},
 };
 
 std::string percent(double part, double whole) {
@@ -62,7 +62,7 @@ void row(Scenario scenario, const Column& column, std::uint32_t largest, std::ui
       spec.cv = column.cv;
       spec.spread = column.spread;
       spec.noise = column.noise;
-      spec.meeting = column.meeting;
+      spec.combination = column.combination;
       const Tally tally = run_all(scenario, spec, rounds, seeds);
       fmt::print(" {} / {} / {} |", tally.planted > 0 ? percent(tally.perfect, tally.runs) : "-",
                  percent(tally.runs_with_flagged, tally.runs),
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
     if (const int now = index++; only >= 0 && now != only) continue;
     for (const Scenario scenario : kScenarios) {
       // A node at 0.9 on a rail at 0.9 is no slower than the rail: what was planted is not there.
-      if (column.meeting == Meeting::slowest && scenario == Scenario::all) continue;
+      if (column.combination == Combination::slowest && scenario == Scenario::all) continue;
       row(scenario, column, largest, seeds);
     }
   }

@@ -30,12 +30,12 @@ struct CollOptions {
   std::vector<std::uint64_t> sizes;
   std::string place = "out";
   std::uint32_t root = 0;
-  collective::Plan plan;
+  collective::CollectivePlan plan;
   std::vector<std::string> devices{"all"};
   std::string backend = "mpi";
   collective::MpiOptions mpi;
   collective::NcclOptions nccl;
-  std::optional<collective::WireOptions> wire;
+  std::optional<collective::PointToPointOptions> wire;
   control::RendezvousOptions rendezvous;
   std::string format = "table";
   std::string output;
@@ -85,7 +85,7 @@ std::vector<collective::Call> calls(const CollOptions& options, std::uint32_t ra
 }
 
 report::Facts config_facts(const CollOptions& options) {
-  const collective::Plan& plan = options.plan;
+  const collective::CollectivePlan& plan = options.plan;
   return {{"operations", fmt::format("{}", fmt::join(options.operations, ","))},
           {"types", fmt::format("{}", fmt::join(options.types, ","))},
           {"reductions", fmt::format("{}", fmt::join(options.reductions, ","))},
@@ -120,13 +120,13 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
       nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
 
-void write_run(const collective::Run& run, const std::vector<collective::WirePair>& wire,
+void write_run(const collective::Run& run, const std::vector<collective::PointToPointResult>& wire,
                const CollOptions& options) {
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                          : to_text(run, options.format);
   if (options.wire && run.error.empty() && options.format == "table") {
-    text += collective::wire_text(run, wire);
+    text += collective::point_to_point_text(run, wire);
   }
   write_text(text, options.output);
 }
@@ -148,7 +148,7 @@ int run_coll(const CollOptions& options) {
   job.config = config_facts(options);
   job.wire = options.wire;
   job.write = [&options](const collective::Run& run,
-                         const std::vector<collective::WirePair>& wire) {
+                         const std::vector<collective::PointToPointResult>& wire) {
     write_run(run, wire, options);
   };
   return run_job(job);
@@ -196,7 +196,7 @@ void add_measured(CLI::App& app, CollOptions& options) {
 }
 
 void add_amount(CLI::App& app, CollOptions& options) {
-  collective::Plan& plan = options.plan;
+  collective::CollectivePlan& plan = options.plan;
   const std::string group = "How much";
   add_parsed(
       app, "-n,--iterations",
@@ -356,25 +356,26 @@ void check_backend(const CLI::App& app, const CollOptions& options) {
 
 void add_wire(CLI::App& app, CollOptions& options) {
   const std::string group = "The wire";
-  const auto wire = [&options]() -> collective::WireOptions& {
-    if (!options.wire) options.wire.emplace(collective::WireOptions{.memory = ""});
+  const auto wire = [&options]() -> collective::PointToPointOptions& {
+    if (!options.wire) options.wire.emplace(collective::PointToPointOptions{.memory = ""});
     return *options.wire;
   };
   app.add_flag_callback(
          "--wire", [wire] { wire(); },
          "afterwards, measure neighbours point to point and print what share of that it was")
       ->group(group);
-  const auto text = [&](const char* name, std::string collective::WireOptions::*member,
+  const auto text = [&](const char* name, std::string collective::PointToPointOptions::*member,
                         const char* help) {
     app.add_option_function<std::string>(
            name, [wire, member](const std::string& given) { wire().*member = given; }, help)
         ->type_name("NAME")
         ->group(group);
   };
-  text("--wire-backend", &collective::WireOptions::backend, "verbs or ofi [auto]");
-  text("--wire-provider", &collective::WireOptions::provider, "libfabric's provider [by route]");
-  text("--wire-device", &collective::WireOptions::device, "of this rank [by route]");
-  text("--wire-memory", &collective::WireOptions::memory,
+  text("--wire-backend", &collective::PointToPointOptions::backend, "verbs or ofi [auto]");
+  text("--wire-provider", &collective::PointToPointOptions::provider,
+       "libfabric's provider [by route]");
+  text("--wire-device", &collective::PointToPointOptions::device, "of this rank [by route]");
+  text("--wire-memory", &collective::PointToPointOptions::memory,
        "of this rank: host, huge, cuda:0 [that of the back end, else host]");
   add_parsed(
       app, "--wire-size",

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/collective/assemble.h"
 #include "rdmabench/collective/engine.h"
-#include "rdmabench/collective/meet.h"
 #include "rdmabench/collective/nccl_engine.h"
 #include "rdmabench/collective/tester.h"
 
@@ -39,7 +39,7 @@ void show_progress(const collective::Run& run, std::size_t of) {
 }
 
 void write_run(const CollJob& job, const collective::Run& run,
-               const std::vector<collective::WirePair>& wire = {}) {
+               const std::vector<collective::PointToPointResult>& wire = {}) {
   clear_progress();
   job.write(run, wire);
   if (!run.error.empty()) tell(run.error);
@@ -57,8 +57,8 @@ void write_stuck(const CollJob& job, const collective::Run& run, bool leads) {
 }
 
 /// What was asked for, once it is known where the back end has its buffers.
-collective::WireOptions wire_options(const CollJob& job, const collective::Engine& engine) {
-  collective::WireOptions options = *job.wire;
+collective::PointToPointOptions wire_options(const CollJob& job, const collective::Engine& engine) {
+  collective::PointToPointOptions options = *job.wire;
   if (!options.memory.empty()) return options;
   options.memory = collective::memory_of(engine.facts());
   options.host_instead = true;
@@ -66,12 +66,13 @@ collective::WireOptions wire_options(const CollJob& job, const collective::Engin
 }
 
 /// A rank that is gone by now costs the wire, and not the table that is finished.
-std::vector<collective::WirePair> measure_wire(const CollJob& job, collective::Star& star,
-                                               const collective::Engine& engine,
-                                               collective::Run& run) {
+std::vector<collective::PointToPointResult> measure_point_to_point(const CollJob& job,
+                                                                   collective::RankGroup& group,
+                                                                   const collective::Engine& engine,
+                                                                   collective::Run& run) {
   try {
-    std::vector<collective::WirePair> wire =
-        collective::measure_wire(star, wire_options(job, engine));
+    std::vector<collective::PointToPointResult> wire =
+        collective::measure_point_to_point(group, wire_options(job, engine));
     collective::join(run, wire);
     return wire;
   } catch (const std::exception& error) {
@@ -80,49 +81,49 @@ std::vector<collective::WirePair> measure_wire(const CollJob& job, collective::S
   }
 }
 
-int exit_code(const collective::Run& run, const std::vector<collective::WirePair>& wire) {
+int exit_code(const collective::Run& run, const std::vector<collective::PointToPointResult>& wire) {
   if (const std::string why = collective::nothing_measured(run); !why.empty()) {
     tell("nothing was measured: " + why);
     return static_cast<int>(Fault::unavailable);
   }
   const bool pair_failed =
       std::any_of(wire.begin(), wire.end(),
-                  [](const collective::WirePair& pair) { return !pair.error.empty(); });
+                  [](const collective::PointToPointResult& pair) { return !pair.error.empty(); });
   if (pair_failed) tell("a pair of the wire failed");
   return pair_failed || collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
 }
 
-int lead(CollJob& job, collective::Star& star, collective::Engine& engine,
+int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
          const collective::MemberOptions& member, collective::Run& run) {
   try {
-    job.plan.calls = job.calls(star.team().size);
+    job.plan.calls = job.calls(group.team().size);
     run.config = job.config;
     const std::size_t of = job.plan.calls.size();
-    collective::lead(star, engine, job.plan, member, run,
+    collective::lead(group, engine, job.plan, member, run,
                      [of](const collective::Run& so_far) { show_progress(so_far, of); });
   } catch (const Error& error) {
-    star.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
+    group.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
     throw;
   }
-  std::vector<collective::WirePair> wire;
-  if (run.error.empty() && job.wire) wire = measure_wire(job, star, engine, run);
+  std::vector<collective::PointToPointResult> wire;
+  if (run.error.empty() && job.wire) wire = measure_point_to_point(job, group, engine, run);
   write_run(job, run, wire);
   if (!run.error.empty()) {
-    collective::dismiss(star, run);
+    collective::dismiss(group, run);
     leave(static_cast<int>(run.fault));
   }
   return exit_code(run, wire);
 }
 
-int take_part(CollJob& job, collective::Star& star, collective::Engine& engine,
+int take_part(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
               const collective::MemberOptions& member, collective::Run& run) {
-  if (star.leads()) return lead(job, star, engine, member, run);
+  if (group.leads()) return lead(job, group, engine, member, run);
   try {
-    collective::follow(star, engine, member);
-    if (job.wire) collective::measure_wire(star, wire_options(job, engine));
+    collective::follow(group, engine, member);
+    if (job.wire) collective::measure_point_to_point(group, wire_options(job, engine));
   } catch (const Error& error) {
     if (error.fault() != Fault::failed) throw;
-    tell(fmt::format("rank {}: {}", star.team().rank, error.what()));
+    tell(fmt::format("rank {}: {}", group.team().rank, error.what()));
     leave(static_cast<int>(Fault::failed));
   }
   return 0;
@@ -135,7 +136,7 @@ int run_job(CollJob& job) {
   collective::Run run;
   bool leads = false;
   // From a thread beside the one that is stuck in the library: it cannot be told to end.
-  const collective::PulseOptions pulse{
+  const collective::HeartbeatOptions heartbeat{
       .interval = std::clamp<std::chrono::nanoseconds>(
           job.plan.timeout / 8, std::chrono::milliseconds(50), std::chrono::milliseconds(500)),
       .on_stuck =
@@ -146,20 +147,20 @@ int run_job(CollJob& job) {
           },
       // Not leave(): the other thread may hold what that waits for.
       .on_ending_stuck = [] { _exit(static_cast<int>(Fault::failed)); }};
-  collective::Meeting meeting = collective::meet(
-      job.rendezvous, pulse, [](const char* name) -> const char* { return std::getenv(name); });
-  collective::Star& star = *meeting.star;
-  leads = star.leads();
+  collective::AssembledGroup assembled = collective::assemble(
+      job.rendezvous, heartbeat, [](const char* name) -> const char* { return std::getenv(name); });
+  collective::RankGroup& group = *assembled.group;
+  leads = group.leads();
   const collective::MemberOptions member{.timeout = job.plan.timeout,
                                          .devices = job.devices,
-                                         .facts = {{"rank_source", meeting.place.source}}};
+                                         .facts = {{"rank_source", assembled.place.source}}};
   if (job.backend == "nccl") {
     const std::shared_ptr<collective::Engine> engine = collective::make_nccl_engine(job.nccl);
-    return take_part(job, star, *engine, member, run);
+    return take_part(job, group, *engine, member, run);
   }
   collective::MpiBackend backend(job.mpi);
   collective::EngineOf<collective::MpiBackend> engine(backend);
-  return take_part(job, star, engine, member, run);
+  return take_part(job, group, engine, member, run);
 }
 
 }  // namespace rdmabench::tools

@@ -10,8 +10,8 @@
 
 #include "rdmabench/collective/mpi_backend.h"
 #include "rdmabench/collective/nccl_options.h"
+#include "rdmabench/collective/point_to_point.h"
 #include "rdmabench/collective/run.h"
-#include "rdmabench/collective/wire.h"
 #include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::tools {
@@ -19,7 +19,7 @@ namespace rdmabench::tools {
 struct CollJob {
   /// Rank 0: what is measured among so many ranks.
   std::function<std::vector<collective::Call>(std::uint32_t ranks)> calls{};
-  collective::Plan plan{};                  ///< but for its calls
+  collective::CollectivePlan plan{};        ///< but for its calls
   std::vector<std::string> devices{"all"};  ///< of collective::MemberOptions
   std::string backend = "nccl";             ///< "nccl", "mpi"
   collective::MpiOptions mpi{};
@@ -28,9 +28,10 @@ struct CollJob {
   report::Facts config{};
   /// Measure it after the collectives; without a memory in that of the back end, or in the host's
   /// where that cannot be.
-  std::optional<collective::WireOptions> wire{};
+  std::optional<collective::PointToPointOptions> wire{};
   /// Rank 0: writes what there is, once, also where the run failed.
-  std::function<void(const collective::Run& run, const std::vector<collective::WirePair>& wire)>
+  std::function<void(const collective::Run& run,
+                     const std::vector<collective::PointToPointResult>& wire)>
       write{};
 };
 

@@ -15,10 +15,10 @@
 #include "parse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/control/bootstrap_address.h"
 #include "rdmabench/control/listener.h"
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/agent.h"
-#include "rdmabench/control/invitation.h"
 #include "rdmabench/fabric/lead.h"
 #include "rdmabench/fabric/plan.h"
 #include "rdmabench/fabric/schedule.h"
@@ -44,13 +44,13 @@ double seconds(std::chrono::nanoseconds time) {
 }
 
 /// The plan, of what the common options say too.
-fabric::Plan settled_plan(FabricOptions& options) {
+fabric::FabricPlan settled_plan(FabricOptions& options) {
   run::Config& config = options.link.config;
   settle_backend(config);
   if (config.backend == "loop") {
     throw Error(Fault::usage, "--backend loop for a fabric", "It reaches no other process.");
   }
-  fabric::Plan& plan = options.lead.plan;
+  fabric::FabricPlan& plan = options.lead.plan;
   plan.operation = transport::name(config.operation);
   plan.transport = transport::name(config.service);
   plan.backend = config.backend;
@@ -73,11 +73,11 @@ fabric::Plan settled_plan(FabricOptions& options) {
 }
 
 fabric::AgentOptions agent_options(const FabricOptions& options, const control::Place& place,
-                                   const control::Invitation& invitation) {
+                                   const control::BootstrapAddress& bootstrap_address) {
   return {.rank = place.rank,
           .size = place.size,
           .host = place.host,
-          .token = invitation.token,
+          .token = bootstrap_address.token,
           .base = options.link.config};
 }
 
@@ -91,7 +91,7 @@ void show_progress(const fabric::LeadProgress& progress) {
              stderr);
 }
 
-std::string to_text(const fabric::Outcome& outcome, const std::string& format) {
+std::string to_text(const fabric::FabricResult& outcome, const std::string& format) {
   if (format == "json") {
     return fabric::to_json_lines(outcome.matrix) +
            fabric::verdict_record(fabric::to_json(outcome.verdict));
@@ -103,7 +103,7 @@ std::string to_text(const fabric::Outcome& outcome, const std::string& format) {
          fmt::format("\nThe coordinator itself took {:.1f} ms of a round at most.\n", most);
 }
 
-int verdict(const fabric::Outcome& outcome, bool strict) {
+int verdict(const fabric::FabricResult& outcome, bool strict) {
   const bool failed =
       std::any_of(outcome.matrix.measurements.begin(), outcome.matrix.measurements.end(),
                   [](const fabric::Measurement& one) { return !one.error.empty(); });
@@ -116,14 +116,15 @@ int verdict(const fabric::Outcome& outcome, bool strict) {
 int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
   const control::Place& place = rendezvous.place();
   std::optional<control::Listener> listener(std::in_place, "", options.port);
-  const control::Invitation invitation = control::make_invitation(listener->port());
-  rendezvous.put(kInvitation, control::to_text(invitation));
+  const control::BootstrapAddress bootstrap_address =
+      control::make_bootstrap_address(listener->port());
+  rendezvous.put(kInvitation, control::to_text(bootstrap_address));
   options.lead.size = place.size;
-  options.lead.token = invitation.token;
+  options.lead.token = bootstrap_address.token;
   std::thread own([&] {
     try {
-      fabric::run_agent(agent_options(options, place, invitation), invitation.addresses,
-                        invitation.port, options.lead.wait);
+      fabric::run_agent(agent_options(options, place, bootstrap_address),
+                        bootstrap_address.addresses, bootstrap_address.port, options.lead.wait);
     } catch (const std::exception&) {
       // The coordinator has its reason, and names this node as lost.
     }
@@ -132,7 +133,7 @@ int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
     listener.reset();
     own.join();
   };
-  fabric::Outcome outcome;
+  fabric::FabricResult outcome;
   try {
     outcome = fabric::lead(options.lead, *listener, show_progress);
   } catch (...) {
@@ -154,12 +155,12 @@ int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
 /// mpirun would end all the others.
 int follow(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous) {
   const control::Place place = rendezvous->place();
-  const control::Invitation invitation =
-      control::parse_invitation(rendezvous->get(0, kInvitation, Deadline::after(options.lead.wait)));
+  const control::BootstrapAddress bootstrap_address = control::parse_bootstrap_address(
+      rendezvous->get(0, kInvitation, Deadline::after(options.lead.wait)));
   rendezvous.reset();  // Slurm ends the whole step when a rank dies that is still PMIx's client
   const std::string reason =
-      fabric::run_agent(agent_options(options, place, invitation), invitation.addresses,
-                        invitation.port, options.lead.wait);
+      fabric::run_agent(agent_options(options, place, bootstrap_address),
+                        bootstrap_address.addresses, bootstrap_address.port, options.lead.wait);
   if (!reason.empty()) {
     std::fputs(fmt::format("rdmabench: rank {}: {}\n", place.rank, reason).c_str(), stderr);
   }
@@ -180,7 +181,7 @@ int run_fabric(FabricOptions& options) {
 }
 
 void add_measured(CLI::App& app, FabricOptions& options) {
-  fabric::Plan& plan = options.lead.plan;
+  fabric::FabricPlan& plan = options.lead.plan;
   const std::string group = "What is measured";
   app.add_option("--pattern", plan.pattern,
                  "full (every pair), random (--rounds of it), one-to-many, many-to-one, bisection "

@@ -39,9 +39,9 @@ Json to_list(const std::vector<report::Counter>& counters) {
 }
 
 Json to_object(const RankReport& rank) {
-  return {{"rank", rank.person.rank},
-          {"host", rank.person.host},
-          {"process", rank.person.process},
+  return {{"rank", rank.identity.rank},
+          {"host", rank.identity.host},
+          {"process", rank.identity.process},
           {"clock",
            {{"offset_ns", rank.clock.offset_ns}, {"error_bound_ns", number(rank.clock.error_ns)}}},
           {"facts", to_list(rank.facts)},

@@ -32,8 +32,8 @@ std::string describe(const Call& call) {
 
 }  // namespace
 
-Member::Member(Star& star, Engine& engine, const MemberOptions& options)
-    : star_(star), engine_(engine), options_(options), team_(star.team()) {}
+Member::Member(RankGroup& group, Engine& engine, const MemberOptions& options)
+    : group_(group), engine_(engine), options_(options), team_(group.team()) {}
 
 Deadline Member::deadline(std::uint64_t bytes) const {
   constexpr std::uint64_t kBytesPerSecond = 100'000'000;
@@ -41,13 +41,14 @@ Deadline Member::deadline(std::uint64_t bytes) const {
 }
 
 void Member::open() {
-  star_.location().enter(Phase::opening);
+  group_.state().enter(Phase::opening);
   {
-    const Pulse::Guard guard(star_.pulse(), fmt::format("opening {}", engine_.name()), deadline());
-    engine_.open(team_, star_, deadline());
+    const Heartbeat::Guard guard(group_.heartbeat(), fmt::format("opening {}", engine_.name()),
+                                 deadline());
+    engine_.open(team_, group_, deadline());
   }
-  star_.location().enter(Phase::idle);
-  const std::vector<std::string> hosts = star_.all_gather(this_person(team_.rank).host, deadline());
+  group_.state().enter(Phase::idle);
+  const std::vector<std::string> hosts = group_.all_gather(this_rank(team_.rank).host, deadline());
   const auto here = std::count(hosts.begin(), hosts.end(), hosts[team_.rank]);
   yields_ = here > sysconf(_SC_NPROCESSORS_ONLN);
   std::vector<std::string> devices = options_.devices;
@@ -57,35 +58,35 @@ void Member::open() {
   watch_->begin();
 }
 
-std::string Member::execute(const Order& order, const Starts& starts) {
+std::string Member::execute(const RankCommand& order, const Starts& starts) {
   switch (order.what) {
-    case Order::What::row:
+    case RankCommand::What::row:
       prepare(order);
       return {};
-    case Order::What::epoch:
+    case RankCommand::What::epoch:
       return to_text(run(order, starts));
-    case Order::What::clocks:
-      clocks_ = star_.compare_clocks(order.rounds, deadline());
+    case RankCommand::What::clocks:
+      clocks_ = group_.compare_clocks(order.rounds, deadline());
       return {};
-    case Order::What::end:
+    case RankCommand::What::end:
       return end();
   }
   return {};
 }
 
-void Member::prepare(const Order& order) {
+void Member::prepare(const RankCommand& order) {
   row_ = order;
-  Location& location = star_.location();
-  location.begin_row(order.row, order.call.operation, size_bytes(order.call, team_.size));
-  location.enter(Phase::preparing);
+  LiveRankState& state = group_.state();
+  state.begin_row(order.row, order.call.operation, size_bytes(order.call, team_.size));
+  state.enter(Phase::preparing);
   if (const std::string why = engine_.unsupported(order.call); !why.empty()) {
     throw Error(Fault::failed, fmt::format("{}: {}", describe(order.call), why));
   }
   layout_ = engine_.layout(order.call);
   segments_ = segments(order.call, team_);
   {
-    const Pulse::Guard guard(star_.pulse(), fmt::format("preparing {}", describe(order.call)),
-                             deadline());
+    const Heartbeat::Guard guard(group_.heartbeat(),
+                                 fmt::format("preparing {}", describe(order.call)), deadline());
     engine_.prepare(order.call, order.slots, deadline());
   }
   // Where slots begin is the back end's affair: of rows of another size only the first begins where
@@ -98,13 +99,13 @@ void Member::prepare(const Order& order) {
     const Deadline limit = deadline();
     for (std::uint32_t slot = 0; slot < order.slots; ++slot) write_guard(slot, limit);
   }
-  location.enter(Phase::idle);
+  state.enter(Phase::idle);
 }
 
 /// Inputs of the operations that follow, one in each slot.
 void Member::fill(std::uint64_t operations, std::uint64_t first_iteration) {
   const Deadline limit = deadline(layout_.send_bytes * operations);
-  const Side side = layout_.in_place ? Side::receive : Side::send;
+  const SlotBuffer side = layout_.in_place ? SlotBuffer::receive : SlotBuffer::send;
   const std::uint32_t element = bytes_of(row_.call.type);
   for (std::uint64_t i = 0; i < operations; ++i) {
     const auto slot = static_cast<std::uint32_t>(i);
@@ -118,22 +119,23 @@ void Member::fill(std::uint64_t operations, std::uint64_t first_iteration) {
   }
 }
 
-Epoch Member::run(const Order& order, const Starts& starts) {
+Epoch Member::run(const RankCommand& order, const Starts& starts) {
   const std::uint64_t operations = order.samples * row_.batch;
   if (row_.check && operations > row_.slots) {
     throw Error(Fault::failed,
                 fmt::format("{} operations to check in {} slots", operations, row_.slots));
   }
-  Location& location = star_.location();
-  location.enter(Phase::filling);
-  location.at(order.first_iteration);
-  star_.pulse().beat();  // before the clock runs: an epoch may be shorter than a beat's interval
+  LiveRankState& state = group_.state();
+  state.enter(Phase::filling);
+  state.at(order.first_iteration);
+  group_.heartbeat()
+      .beat();  // before the clock runs: an epoch may be shorter than a beat's interval
   fill(row_.check ? operations : std::min<std::uint64_t>(operations, row_.slots),
        order.first_iteration);
   const Deadline limit = deadline(layout_.send_bytes * operations);
-  star_.gather({}, limit);
-  const std::string text = star_.leads() ? pack_numbers(starts()) : std::string();
-  const auto begin = unpack_numbers(star_.broadcast(text, limit), team_.size);
+  group_.gather({}, limit);
+  const std::string text = group_.leads() ? pack_numbers(starts()) : std::string();
+  const auto begin = unpack_numbers(group_.broadcast(text, limit), team_.size);
   const LoopPlan plan{
       .batch = row_.batch,
       .slots = row_.slots,
@@ -144,8 +146,8 @@ Epoch Member::run(const Order& order, const Starts& starts) {
   Epoch epoch;
   epoch.stamps.resize(order.samples);
   std::size_t at = 0;
-  location.enter(Phase::running);
-  const LoopEnd ended = engine_.run(plan, epoch.stamps, location, star_.pulse().over(), at);
+  state.enter(Phase::running);
+  const LoopEnd ended = engine_.run(plan, epoch.stamps, state, group_.heartbeat().over(), at);
   const std::uint64_t iteration = order.first_iteration + at * row_.batch;
   switch (ended) {
     case LoopEnd::done:
@@ -159,12 +161,12 @@ Epoch Member::run(const Order& order, const Starts& starts) {
                               iteration, std::chrono::duration<double>(options_.timeout).count()));
     case LoopEnd::over:
       throw Error(Fault::failed, fmt::format("{}, iteration {}: {}", describe(row_.call), iteration,
-                                             star_.pulse().reason()));
+                                             group_.heartbeat().reason()));
   }
-  location.at(order.first_iteration + operations);
-  location.enter(Phase::checking);
+  state.at(order.first_iteration + operations);
+  state.enter(Phase::checking);
   if (row_.check) epoch.checked = check_results(operations, order.first_iteration);
-  location.enter(Phase::idle);
+  state.enter(Phase::idle);
   return epoch;
 }
 
@@ -179,7 +181,7 @@ Checked Member::check_results(std::uint64_t operations, std::uint64_t first_iter
 void Member::write_guard(std::uint32_t slot, Deadline deadline) {
   const std::span<std::byte> guard(staging_.data(), kGuardBytes);
   make_guard(team_.rank, guard);
-  engine_.write(Side::receive, slot, layout_.result_buffer_bytes(), guard, deadline);
+  engine_.write(SlotBuffer::receive, slot, layout_.result_buffer_bytes(), guard, deadline);
 }
 
 /// In large pieces, whatever its segments are, and the guard with the last one where it can be: a
@@ -194,7 +196,7 @@ std::optional<Wrong> Member::read_result(std::uint32_t slot, Checker& checker) {
   for (std::uint64_t at = 0; at < bytes; at += held) {
     held = std::min<std::uint64_t>(most, bytes - at);
     const std::uint64_t end = at + held;
-    engine_.read(Side::receive, slot, layout_.receive_offset + at,
+    engine_.read(SlotBuffer::receive, slot, layout_.receive_offset + at,
                  std::span(staging_.data(), held + (end == guard_at ? kGuardBytes : 0)), limit);
     for (; segment != segments_.end() && segment->offset < end; ++segment) {
       const std::uint64_t from = std::max(at, segment->offset);
@@ -208,7 +210,7 @@ std::optional<Wrong> Member::read_result(std::uint32_t slot, Checker& checker) {
   }
   const std::span<std::byte> guard(staging_.data() + held, kGuardBytes);
   if (guard_at != bytes) {
-    engine_.read(Side::receive, slot, layout_.receive_offset + guard_at, guard, limit);
+    engine_.read(SlotBuffer::receive, slot, layout_.receive_offset + guard_at, guard, limit);
   }
   return check_guard(team_.rank, guard_at, guard);
 }
@@ -240,7 +242,7 @@ std::string Member::end() {
   health::RunTruth truth = watch_->end();
   report.counters = std::move(truth.counters);
   report.notes = std::move(truth.notes);
-  star_.location().enter(Phase::closing);
+  group_.state().enter(Phase::closing);
   return to_text(report);
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "orders.h"
+#include "commands.h"
 #include "rdmabench/collective/tester.h"
 #include "rdmabench/health/run_watch.h"
 
@@ -15,7 +15,7 @@ namespace rdmabench::collective {
 /// Thread rule: one thread.
 class Member {
  public:
-  Member(Star& star, Engine& engine, const MemberOptions& options);
+  Member(RankGroup& group, Engine& engine, const MemberOptions& options);
 
   /// Joins the library's ranks, and finds out who shares a machine. Throws Error.
   void open();
@@ -23,14 +23,14 @@ class Member {
   /// Does it and returns the answer. Throws Error; then the rank has to give up. `starts_ns` is, on
   /// rank 0, the moment when each rank is to begin an epoch, by the rank's own clock.
   using Starts = std::function<std::vector<std::uint64_t>()>;
-  std::string execute(const Order& order, const Starts& starts);
+  std::string execute(const RankCommand& order, const Starts& starts);
 
-  /// Of the last Order::clocks; on rank 0 alone.
+  /// Of the last RankCommand::clocks; on rank 0 alone.
   const std::vector<ClockOffset>& clocks() const noexcept { return clocks_; }
 
  private:
-  void prepare(const Order& order);
-  Epoch run(const Order& order, const Starts& starts);
+  void prepare(const RankCommand& order);
+  Epoch run(const RankCommand& order, const Starts& starts);
   void fill(std::uint64_t operations, std::uint64_t first_iteration);
   Checked check_results(std::uint64_t operations, std::uint64_t first_iteration);
   void check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked);
@@ -44,14 +44,14 @@ class Member {
   /// `timeout`, and a second more for each 100 MB that is made or read.
   Deadline deadline(std::uint64_t bytes = 0) const;
 
-  Star& star_;
+  RankGroup& group_;
   Engine& engine_;
   const MemberOptions& options_;
   Team team_;
   bool yields_ = false;
   std::optional<health::RunWatch> watch_;
   std::vector<ClockOffset> clocks_;
-  Order row_;
+  RankCommand row_;
   Layout layout_;
   std::vector<Segment> segments_;
   std::vector<std::optional<Held>> held_;  // by slot: what its buffer held last

@@ -173,12 +173,12 @@ void MpiBackend::prepare(const Call& call, std::uint32_t slots, Deadline /*deadl
   }
 }
 
-void MpiBackend::write(Side side, std::uint32_t slot, std::uint64_t offset,
+void MpiBackend::write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
                        std::span<const std::byte> bytes, Deadline /*deadline*/) {
   std::memcpy(buffer(side, slot) + offset, bytes.data(), bytes.size());
 }
 
-void MpiBackend::read(Side side, std::uint32_t slot, std::uint64_t offset,
+void MpiBackend::read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
                       std::span<std::byte> bytes, Deadline /*deadline*/) {
   std::memcpy(bytes.data(), buffer(side, slot) + offset, bytes.size());
 }

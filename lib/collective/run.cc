@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "orders.h"
+#include "commands.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::collective {
@@ -16,7 +16,7 @@ void refuse(const std::string& what, const std::string& remedy) {
 
 }  // namespace
 
-void check(const Plan& plan, std::uint32_t ranks) {
+void check(const CollectivePlan& plan, std::uint32_t ranks) {
   if (plan.calls.empty()) refuse("nothing to measure", "Name an operation and a size.");
   if (plan.batch == 0 || plan.batch > kMaxBatch) {
     refuse(fmt::format("a batch of {}", plan.batch), fmt::format("Take 1 to {}.", kMaxBatch));

@@ -118,7 +118,7 @@ std::string late_ranks(const Run& run) {
     const auto& late = row.numbers.arrivals.late;
     if (!late || late->by_ns < 0.1 * row.numbers.time.p50_ns) continue;
     const std::string host =
-        late->rank < run.ranks.size() ? run.ranks[late->rank].person.host : std::string("?");
+        late->rank < run.ranks.size() ? run.ranks[late->rank].identity.host : std::string("?");
     text += fmt::format(
         "LATE: {}: rank {} ({}) came last in {:.0f} % of the samples, by {} us (clocks +-{} us)\n",
         subject(row), late->rank, host, 100 * late->share, microseconds(late->by_ns),
@@ -132,7 +132,7 @@ std::string counters(const Run& run) {
   for (const RankReport& rank : run.ranks) {
     for (const report::Counter& counter : rank.counters) {
       if (!counter.change || *counter.change == 0) continue;
-      text += fmt::format("rank {}: {} {} +{}\n", rank.person.rank, counter.device, counter.name,
+      text += fmt::format("rank {}: {} {} +{}\n", rank.identity.rank, counter.device, counter.name,
                           *counter.change);
     }
   }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "commands.h"
 #include "member.h"
-#include "orders.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/collective/clock_hold.h"
@@ -25,15 +25,15 @@ constexpr double kEpochNs = 100e6;  // what an epoch aims at
 /// Rank 0's side of one row.
 class Lead {
  public:
-  Lead(Star& star, Engine& engine, const Plan& plan, Member& member)
-      : star_(star), engine_(engine), plan_(plan), member_(member) {}
+  Lead(RankGroup& group, Engine& engine, const CollectivePlan& plan, Member& member)
+      : group_(group), engine_(engine), plan_(plan), member_(member) {}
 
   Row measure(const Call& call, std::uint32_t number);
   std::vector<RankReport> finish();
   const std::vector<ClockOffset>& clocks() const { return last_clocks_; }
 
  private:
-  std::vector<std::string> command(const Order& order);
+  std::vector<std::string> command(const RankCommand& order);
   void compare_clocks();
   void prepare(Row& row, std::uint32_t number);
   std::uint64_t run_epoch(std::uint64_t samples, Row& row, bool counts);
@@ -45,11 +45,11 @@ class Lead {
     const std::uint64_t bytes = epoch_bytes_;
     return Deadline::after(plan_.timeout + std::chrono::seconds(1 + bytes / 50'000'000));
   }
-  std::uint32_t ranks() const { return star_.team().size; }
+  std::uint32_t ranks() const { return group_.team().size; }
 
-  Star& star_;
+  RankGroup& group_;
   Engine& engine_;
-  const Plan& plan_;
+  const CollectivePlan& plan_;
   Member& member_;
   Amount amount_;  // of this row
   std::uint32_t slots_ = 1;
@@ -65,16 +65,16 @@ class Lead {
   std::vector<ClockLine> clocks_;  // by rank, of this row
 };
 
-std::vector<std::string> Lead::command(const Order& order) {
-  star_.broadcast(to_text(order), deadline());
+std::vector<std::string> Lead::command(const RankCommand& order) {
+  group_.broadcast(to_text(order), deadline());
   const std::string own = member_.execute(order, [this] { return starts(); });
-  return star_.gather(own, deadline());
+  return group_.gather(own, deadline());
 }
 
 /// Into the row's lines.
 void Lead::compare_clocks() {
-  Order order;
-  order.what = Order::What::clocks;
+  RankCommand order;
+  order.what = RankCommand::What::clocks;
   order.rounds = kClockRounds;
   const std::uint64_t began = measure::RawClock::stamp();
   command(order);
@@ -113,8 +113,8 @@ void Lead::prepare(Row& row, std::uint32_t number) {
   known_.reset();
   last_ns_ = 0;
   timed_ns_ = 0;
-  Order order;
-  order.what = Order::What::row;
+  RankCommand order;
+  order.what = RankCommand::What::row;
   order.call = row.call;
   order.row = number;
   order.slots = slots_;
@@ -154,8 +154,8 @@ void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples, 
 
 std::uint64_t Lead::run_epoch(std::uint64_t samples, Row& row, bool counts) {
   if (!hold_.holds(measure::RawClock::stamp())) compare_clocks();
-  Order order;
-  order.what = Order::What::epoch;
+  RankCommand order;
+  order.what = RankCommand::What::epoch;
   order.samples = samples;
   order.first_iteration = next_iteration_;
   take(command(order), samples, row, counts);
@@ -230,42 +230,43 @@ std::vector<RankReport> Lead::finish() {
   std::vector<RankReport> reports;
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     reports.push_back(parse_rank_report(answers[rank]));
-    reports.back().person = star_.people()[rank];
+    reports.back().identity = group_.identities()[rank];
     if (rank < last_clocks_.size()) reports.back().clock = last_clocks_[rank];
   }
   return reports;
 }
 
-void close(Star& star, Engine& engine, nanoseconds timeout) {
+void close(RankGroup& group, Engine& engine, nanoseconds timeout) {
   // What one rank does not reach, the others would wait for within the library.
-  star.barrier(Deadline::after(timeout));
-  star.pulse().expect_end();
+  group.barrier(Deadline::after(timeout));
+  group.heartbeat().expect_end();
   // Nobody leaves before all expect it: to a rank that does not, a peer that leaves has died.
-  star.barrier(Deadline::after(timeout));
-  const Pulse::Guard guard(star.pulse(), fmt::format("closing {}", engine.name()),
-                           Deadline::after(timeout));
+  group.barrier(Deadline::after(timeout));
+  const Heartbeat::Guard guard(group.heartbeat(), fmt::format("closing {}", engine.name()),
+                               Deadline::after(timeout));
   engine.close(Deadline::after(timeout));
 }
 
 }  // namespace
 
-void lead(Star& star, Engine& engine, const Plan& plan, const MemberOptions& options, Run& run,
-          const OnRow& on_row) {
-  check(plan, star.team().size);
+void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
+          const MemberOptions& options, Run& run, const OnRow& on_row) {
+  check(plan, group.team().size);
   run.backend = engine.name();
   run.environment = report::collect_environment(options.root);
-  for (const Person& person : star.people()) run.ranks.push_back({.person = person});
-  Member member(star, engine, options);
+  for (const RankIdentity& identity : group.identities())
+    run.ranks.push_back({.identity = identity});
+  Member member(group, engine, options);
   try {
     member.open();
     run.library = engine.facts();
-    Lead leader(star, engine, plan, member);
+    Lead leader(group, engine, plan, member);
     for (std::size_t i = 0; i < plan.calls.size(); ++i) {
       run.rows.push_back(leader.measure(plan.calls[i], static_cast<std::uint32_t>(i)));
       if (on_row) on_row(run);
     }
     run.ranks = leader.finish();
-    close(star, engine, plan.timeout);
+    close(group, engine, plan.timeout);
   } catch (const Error& error) {
     if (error.fault() != Fault::failed && run.rows.empty()) {
       engine.abort();
@@ -273,34 +274,35 @@ void lead(Star& star, Engine& engine, const Plan& plan, const MemberOptions& opt
     }
     run.fault = error.fault();
     run.error = error.what();
-    run.blame = star.team().size > 1 ? star.pulse().explain() : Blame{};
+    run.blame = group.team().size > 1 ? group.heartbeat().explain() : Blame{};
     if (!run.blame.text.empty()) run.error += " -- " + run.blame.text;
     engine.abort();
   }
 }
 
-void dismiss(Star& star, const Run& run) noexcept {
-  star.give_up(run.error, Deadline::after(std::chrono::seconds(1)));
+void dismiss(RankGroup& group, const Run& run) noexcept {
+  group.give_up(run.error, Deadline::after(std::chrono::seconds(1)));
 }
 
-void follow(Star& star, Engine& engine, const MemberOptions& options) {
-  Member member(star, engine, options);
+void follow(RankGroup& group, Engine& engine, const MemberOptions& options) {
+  Member member(group, engine, options);
   const nanoseconds patience = 2 * options.timeout + std::chrono::seconds(10);
   try {
     member.open();
     for (;;) {
       // Rank 0 may have more to make and to read than the time of a wait says.
-      const Order order = parse_order(star.broadcast({}, Deadline::after(patience * 10)));
-      star.gather(member.execute(order, {}), Deadline::after(options.timeout));
-      if (order.what == Order::What::end) break;
+      const RankCommand order =
+          parse_rank_command(group.broadcast({}, Deadline::after(patience * 10)));
+      group.gather(member.execute(order, {}), Deadline::after(options.timeout));
+      if (order.what == RankCommand::What::end) break;
     }
-    close(star, engine, options.timeout);
+    close(group, engine, options.timeout);
   } catch (const Error& error) {
     engine.abort();
     const std::string verdict =
-        star.give_up(error.what(), Deadline::after(patience), error.fault());
+        group.give_up(error.what(), Deadline::after(patience), error.fault());
     if (!verdict.empty()) throw Error(error.fault(), verdict);
-    throw error.at(fmt::format("rank {}, and rank 0 gave no verdict", star.team().rank));
+    throw error.at(fmt::format("rank {}, and rank 0 gave no verdict", group.team().rank));
   }
 }
 

@@ -60,7 +60,7 @@ bool is_value(std::string_view text) {
   }
 }
 
-std::string to_text(const Hello& hello) {
+std::string to_text(const RankHello& hello) {
   return Json{{"rendezvous", kVersion},
               {"rank", hello.rank},
               {"size", hello.size},
@@ -76,7 +76,7 @@ std::string to_text(const Answer& answer) {
   return Json{{"error", printable(answer.error, kMaxError - 3)}, {"value", answer.value}}.dump();
 }
 
-Hello parse_hello(std::string_view text) {
+RankHello parse_hello(std::string_view text) {
   const Json json = parse_object(text, "hello");
   static_cast<void>(get_uint<std::uint32_t>(json, "rendezvous", kVersion, kVersion));
   return {get_uint<std::uint32_t>(json, "rank", 0, kMaxRanks - 1),

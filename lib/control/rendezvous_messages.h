@@ -11,7 +11,7 @@
 namespace rdmabench::control {
 
 /// The first message of every rank.
-struct Hello {
+struct RankHello {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::string host;
@@ -43,12 +43,12 @@ inline constexpr std::chrono::milliseconds kMaxWait{86'400'000};
 bool is_key(std::string_view text) noexcept;
 bool is_value(std::string_view text);  ///< UTF-8 without a NUL, and not too long
 
-std::string to_text(const Hello& hello);
+std::string to_text(const RankHello& hello);
 std::string to_text(const Call& call);
 std::string to_text(const Answer& answer);
 
 // Every one throws Error(failed) that names the field which is missing or out of bounds.
-Hello parse_hello(std::string_view text);
+RankHello parse_hello(std::string_view text);
 Call parse_call(std::string_view text);
 Answer parse_answer(std::string_view text);
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "key_value_store.h"
 #include "launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/printable.h"
-#include "rendezvous_board.h"
 #include "wait.h"
 
 namespace rdmabench::control {

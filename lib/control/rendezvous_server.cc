@@ -23,7 +23,7 @@ constexpr std::size_t kMaxStrangers = 1024;
 }  // namespace
 
 RendezvousServer::RendezvousServer(Listener listener, std::uint32_t size)
-    : listener_(std::move(listener)), board_(size), of_rank_(size, clients_.end()) {
+    : listener_(std::move(listener)), store_(size), of_rank_(size, clients_.end()) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -63,7 +63,7 @@ void RendezvousServer::turn() {
       drop(client);
     }
   }
-  board_.expire();
+  store_.expire();
   answer_all();
 }
 
@@ -88,11 +88,11 @@ void RendezvousServer::read(Clients::iterator client) {
     throw Error(Fault::failed, "a message out of turn", "Is this 'rdmabench serve's port?");
   }
   if (client->rank) {
-    board_.call(*client->rank, parse_call(message->payload));
+    store_.call(*client->rank, parse_call(message->payload));
     return;
   }
-  const Hello hello = parse_hello(message->payload);
-  board_.join(hello, client->channel.peer_ip());
+  const RankHello hello = parse_hello(message->payload);
+  store_.join(hello, client->channel.peer_ip());
   client->rank = hello.rank;
   --strangers_;
   of_rank_[hello.rank] = client;
@@ -101,8 +101,8 @@ void RendezvousServer::read(Clients::iterator client) {
 
 /// Sending may find that a rank has left, which may be what others wait to hear.
 void RendezvousServer::answer_all() {
-  for (auto replies = board_.take_replies(); !replies.empty(); replies = board_.take_replies()) {
-    for (const Board::Reply& reply : replies) {
+  for (auto replies = store_.take_replies(); !replies.empty(); replies = store_.take_replies()) {
+    for (const KeyValueStore::Reply& reply : replies) {
       const auto client = of_rank_[reply.rank];
       if (client == clients_.end()) continue;
       try {
@@ -118,7 +118,7 @@ void RendezvousServer::answer_all() {
 void RendezvousServer::drop(Clients::iterator client) {
   if (client->rank) {
     of_rank_[*client->rank] = clients_.end();
-    board_.leave(*client->rank);
+    store_.leave(*client->rank);
   } else {
     --strangers_;
   }
@@ -127,7 +127,7 @@ void RendezvousServer::drop(Clients::iterator client) {
 
 /// How long nothing has to be done.
 std::chrono::nanoseconds RendezvousServer::patience() const {
-  std::chrono::nanoseconds left = board_.next_expiry().value_or(kIdle);
+  std::chrono::nanoseconds left = store_.next_expiry().value_or(kIdle);
   if (strangers_ == 0) return left;
   for (const Client& client : clients_) {
     if (!client.rank) left = std::min(left, client.hello_by.left());

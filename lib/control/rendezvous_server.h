@@ -6,10 +6,10 @@
 #include <optional>
 #include <thread>
 
+#include "key_value_store.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
-#include "rendezvous_board.h"
 
 namespace rdmabench::control {
 
@@ -39,7 +39,7 @@ class RendezvousServer {
   std::chrono::nanoseconds patience() const;
 
   Listener listener_;
-  Board board_;
+  KeyValueStore store_;
   Clients clients_;
   std::vector<Clients::iterator> of_rank_;  // clients_.end() while it is not here
   std::size_t strangers_ = 0;               // clients without a rank

@@ -97,8 +97,8 @@ void TcpRendezvous::join() {
       std::this_thread::sleep_for(kRetryPause);
     }
   }
-  static_cast<void>(
-      ask(MessageType::hello, to_text(Hello{place().rank, place().size, place().host}), deadline));
+  static_cast<void>(ask(MessageType::hello,
+                        to_text(RankHello{place().rank, place().size, place().host}), deadline));
 }
 
 /// Throws Error(failed) with what rank 0 says against it.

@@ -48,7 +48,7 @@ class RailServer {
 
 class Agent {
  public:
-  Agent(const AgentOptions& options, control::Channel channel, Plan plan)
+  Agent(const AgentOptions& options, control::Channel channel, FabricPlan plan)
       : options_(options), channel_(std::move(channel)), plan_(std::move(plan)) {}
   ~Agent() {
     if (worker_.joinable()) worker_.join();
@@ -63,14 +63,14 @@ class Agent {
   void warm_up();
   void obey();
   bool handle(const control::Message& message);
-  void begin(Order order);
-  void work(const Order& order);
+  void begin(MeasureOrder order);
+  void work(const MeasureOrder& order);
   void send_finished();
-  void check(const Order& order) const;
+  void check(const MeasureOrder& order) const;
 
   const AgentOptions& options_;
   control::Channel channel_;
-  Plan plan_;
+  FabricPlan plan_;
   std::vector<std::unique_ptr<RailServer>> servers_;
   control::Readiness readiness_;
   std::thread worker_;
@@ -146,7 +146,7 @@ bool Agent::handle(const control::Message& message) {
       channel_.send(MessageType::ready, {}, Deadline::after(kSendLimit));
       return true;
     case MessageType::request:
-      begin(parse_order(message.payload));
+      begin(parse_measure_order(message.payload));
       return true;
     case MessageType::bye:
       return false;
@@ -160,7 +160,7 @@ bool Agent::handle(const control::Message& message) {
   }
 }
 
-void Agent::check(const Order& order) const {
+void Agent::check(const MeasureOrder& order) const {
   if (order.targets.empty() || order.rails.empty()) {
     throw Error(Fault::failed, "an order to measure nothing");
   }
@@ -177,7 +177,7 @@ void Agent::check(const Order& order) const {
   }
 }
 
-void Agent::begin(Order order) {
+void Agent::begin(MeasureOrder order) {
   check(order);
   if (std::exchange(busy_, true)) {
     throw Error(Fault::failed,
@@ -195,9 +195,9 @@ void Agent::begin(Order order) {
   });
 }
 
-void Agent::work(const Order& order) {
+void Agent::work(const MeasureOrder& order) {
   constexpr std::size_t kCellsAtOnce = 256;  // of one message
-  std::vector<Measurement> cells = run_order(order, plan_, options_.base);
+  std::vector<Measurement> cells = run_measure_order(order, plan_, options_.base);
   std::size_t sent = 0;
   do {
     Results results{.number = order.number, .last = false, .cells = {}};
@@ -226,19 +226,19 @@ void Agent::send_finished() {
 
 /// The coordinator's channel and plan, from the first address where there is one of this run. It
 /// listens before it tells where, so one that refuses is not it, or is gone.
-std::pair<control::Channel, Plan> join(const AgentOptions& options,
-                                       const std::vector<std::string>& addresses,
-                                       std::uint16_t port, Deadline deadline) {
+std::pair<control::Channel, FabricPlan> join(const AgentOptions& options,
+                                             const std::vector<std::string>& addresses,
+                                             std::uint16_t port, Deadline deadline) {
   constexpr auto kEach = std::chrono::seconds(10);
   std::string excuses;
   for (const std::string& address : addresses) {
     const Deadline each = Deadline::after(std::min<nanoseconds>(kEach, deadline.left()));
     try {
       control::Channel channel = control::Channel::connect(address, port, each);
-      const Hello hello{
+      const AgentHello hello{
           .token = options.token, .rank = options.rank, .size = options.size, .host = options.host};
       channel.send(MessageType::hello, to_text(hello), each);
-      Plan plan = parse_plan(channel.receive(MessageType::hello, each, "plan"));
+      FabricPlan plan = parse_plan(channel.receive(MessageType::hello, each, "plan"));
       return {std::move(channel), std::move(plan)};
     } catch (const Error& error) {
       excuses += fmt::format("\n  {}: {}", address, error.what());

@@ -72,8 +72,8 @@ void ControlAgents::accept() {
 }
 
 void ControlAgents::take_seat(std::uint64_t key, Peer& peer, std::string_view text,
-                              const Plan& plan) {
-  const Hello hello = parse_hello(text);
+                              const FabricPlan& plan) {
+  const AgentHello hello = parse_hello(text);
   if (hello.token != token_) throw Error(Fault::failed, "this is the coordinator of another run");
   if (hello.size != seats_.size() || hello.rank >= seats_.size()) {
     throw Error(Fault::failed, fmt::format("rank {} of {}, where the coordinator has {} ranks",
@@ -91,7 +91,7 @@ void ControlAgents::take_seat(std::uint64_t key, Peer& peer, std::string_view te
 }
 
 void ControlAgents::handle(std::uint64_t key, Peer& peer, const control::Message& message,
-                           const Plan& plan) {
+                           const FabricPlan& plan) {
   if (message.type == MessageType::abort) {
     throw Error(Fault::failed, control::printable(message.payload));
   }
@@ -113,7 +113,7 @@ void ControlAgents::handle(std::uint64_t key, Peer& peer, const control::Message
   peer.warm = true;
 }
 
-void ControlAgents::serve(std::uint64_t key, const Plan& plan) {
+void ControlAgents::serve(std::uint64_t key, const FabricPlan& plan) {
   const auto found = peers_.find(key);
   if (found == peers_.end()) return;
   Peer& peer = found->second;
@@ -140,7 +140,7 @@ bool ControlAgents::complete() const {
   return true;
 }
 
-Admission ControlAgents::admit(const Plan& plan, Deadline deadline) {
+Admission ControlAgents::admit(const FabricPlan& plan, Deadline deadline) {
   const double given_s = std::chrono::duration<double>(deadline.left()).count();
   Deadline beat = Deadline::after(kBeat);
   while (!complete() && !deadline.passed()) {

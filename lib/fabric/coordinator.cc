@@ -55,8 +55,8 @@ struct Coordinator::Work {
   bool done = false;
 };
 
-Coordinator::Coordinator(Agents& agents, const Plan& plan, Admission admission, Recorder& recorder,
-                         const CoordinatorOptions& options)
+Coordinator::Coordinator(Agents& agents, const FabricPlan& plan, Admission admission,
+                         Recorder& recorder, const CoordinatorOptions& options)
     : agents_(agents),
       recorder_(recorder),
       options_(options),
@@ -156,7 +156,7 @@ std::vector<Measurement> Coordinator::run_step(const Step& step) {
 
 /// One order for each sender, with all its targets.
 void Coordinator::give_out(const Step& step) {
-  const Plan& plan = matrix_.plan;
+  const FabricPlan& plan = matrix_.plan;
   ++number_;
   works_.clear();
   open_ = 0;
@@ -194,7 +194,7 @@ void Coordinator::give_out(const Step& step) {
 
 void Coordinator::send_order(const Work& work, std::uint32_t senders,
                              const std::vector<std::uint32_t>& rails) {
-  Order order{.number = number_, .senders = senders, .rails = rails, .targets = {}};
+  MeasureOrder order{.number = number_, .senders = senders, .rails = rails, .targets = {}};
   for (const std::uint32_t target : work.targets) {
     const Member& member = members_[target];
     order.targets.push_back({.rank = target, .address = member.address, .ports = member.ports});

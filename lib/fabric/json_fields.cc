@@ -46,7 +46,7 @@ Json to_json(const report::Facts& facts) {
   return run::facts_json(facts);
 }
 
-Json to_json(const Plan& plan) {
+Json to_json(const FabricPlan& plan) {
   return {{"pattern", plan.pattern},
           {"rounds", plan.rounds},
           {"seed", plan.seed},
@@ -98,8 +98,8 @@ report::Facts facts_from(const nlohmann::json& object, const char* key) {
   return run::facts_from(object, key, kMaxFacts, kMaxWord, kMaxText);
 }
 
-Plan plan_from(const nlohmann::json& object) {
-  Plan plan;
+FabricPlan plan_from(const nlohmann::json& object) {
+  FabricPlan plan;
   plan.pattern = control::get_string(object, "pattern", kMaxWord);
   plan.rounds = control::get_uint<std::uint32_t>(object, "rounds");
   plan.seed = control::get_uint<std::uint64_t>(object, "seed");

@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxWord = 256;  ///< bytes of a name
 inline constexpr std::size_t kMaxFacts = 256;
 
 Json to_json(const report::Facts& facts);
-Json to_json(const Plan& plan);
+Json to_json(const FabricPlan& plan);
 Json to_json(const Node& node);
 
 /// Without what names the round and the sender, which both sides of a message know.
@@ -27,7 +27,7 @@ Json cell_json(const Measurement& measurement);
 // Each throws Error(failed) that names the field, its value and its bounds, or Error(usage) where
 // check() of a plan does.
 report::Facts facts_from(const nlohmann::json& object, const char* key);
-Plan plan_from(const nlohmann::json& object);
+FabricPlan plan_from(const nlohmann::json& object);
 Node node_from(const nlohmann::json& object);
 std::vector<std::string> words_from(const nlohmann::json& object, const char* key,
                                     std::size_t max_count, std::size_t max_bytes);

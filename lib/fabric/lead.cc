@@ -49,9 +49,9 @@ std::vector<Node> nodes_of(const Admission& admission) {
 
 }  // namespace
 
-Outcome lead(const LeadOptions& options, control::Listener& listener,
-             const std::function<void(const LeadProgress&)>& on_progress) {
-  const Plan& plan = options.plan;
+FabricResult lead(const LeadOptions& options, control::Listener& listener,
+                  const std::function<void(const LeadProgress&)>& on_progress) {
+  const FabricPlan& plan = options.plan;
   check(plan);
   const std::vector<Round> rounds =
       schedule(parse_pattern(plan.pattern), options.size, plan.rounds, plan.seed);
@@ -92,7 +92,7 @@ Outcome lead(const LeadOptions& options, control::Listener& listener,
     if (!on_progress) return;
     on_progress({.round = next, .of = next, .alive = coordinator.alive(), .confirming = true});
   };
-  Outcome outcome;
+  FabricResult outcome;
   outcome.verdict = options.confirm ? confirm(coordinator, next, {.seed = plan.seed}, confirmed)
                                     : attribute(coordinator.matrix());
   coordinator.finish();

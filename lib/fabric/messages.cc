@@ -24,12 +24,12 @@ std::vector<std::uint16_t> ports_from(const nlohmann::json& object) {
 
 }  // namespace
 
-std::string to_text(const Hello& hello) {
+std::string to_text(const AgentHello& hello) {
   return dump(
       {{"token", hello.token}, {"rank", hello.rank}, {"size", hello.size}, {"host", hello.host}});
 }
 
-Hello parse_hello(std::string_view text) {
+AgentHello parse_hello(std::string_view text) {
   const nlohmann::json json = control::parse_object(text, "hello");
   return {.token = control::get_string(json, "token", kMaxToken),
           .rank = control::get_uint<std::uint32_t>(json, "rank", 0, kMaxNodes - 1),
@@ -37,11 +37,11 @@ Hello parse_hello(std::string_view text) {
           .host = control::get_string(json, "host", kMaxWord)};
 }
 
-std::string plan_text(const Plan& plan) {
+std::string plan_text(const FabricPlan& plan) {
   return dump({{"plan", to_json(plan)}});
 }
 
-Plan parse_plan(std::string_view text) {
+FabricPlan parse_plan(std::string_view text) {
   return plan_from(control::get_object(control::parse_object(text, "plan"), "plan"));
 }
 
@@ -58,7 +58,7 @@ Ready parse_ready(std::string_view text) {
           .environment = facts_from(json, "environment")};
 }
 
-std::string to_text(const Order& order) {
+std::string to_text(const MeasureOrder& order) {
   Json targets = Json::array();
   for (const Target& target : order.targets) {
     targets.push_back(
@@ -70,12 +70,12 @@ std::string to_text(const Order& order) {
                {"targets", std::move(targets)}});
 }
 
-Order parse_order(std::string_view text) {
+MeasureOrder parse_measure_order(std::string_view text) {
   const nlohmann::json json = control::parse_object(text, "order");
-  Order order{.number = control::get_uint<std::uint64_t>(json, "number"),
-              .senders = control::get_uint<std::uint32_t>(json, "senders", 1, kMaxFan),
-              .rails = {},
-              .targets = {}};
+  MeasureOrder order{.number = control::get_uint<std::uint64_t>(json, "number"),
+                     .senders = control::get_uint<std::uint32_t>(json, "senders", 1, kMaxFan),
+                     .rails = {},
+                     .targets = {}};
   for (const auto rail : control::get_uint_list(json, "rails", kMaxRails, 0, kMaxRails - 1)) {
     order.rails.push_back(static_cast<std::uint32_t>(rail));
   }

@@ -24,7 +24,7 @@ namespace rdmabench::fabric {
 
 inline constexpr std::size_t kMaxToken = 64;  ///< bytes
 
-struct Hello {
+struct AgentHello {
   std::string token{};  ///< of the run: another run's agent may knock at the same port
   std::uint32_t rank = 0;
   std::uint32_t size = 0;
@@ -44,7 +44,7 @@ struct Target {
 };
 
 /// Measure against all of these at once.
-struct Order {
+struct MeasureOrder {
   std::uint64_t number = 0;
   std::uint32_t senders = 1;  ///< of one target: they start together, see SharedOptions::clients
   std::vector<std::uint32_t> rails{};
@@ -58,17 +58,17 @@ struct Results {
   std::vector<Measurement> cells{};  ///< without round, pattern and sender
 };
 
-std::string to_text(const Hello& hello);
-std::string plan_text(const Plan& plan);
+std::string to_text(const AgentHello& hello);
+std::string plan_text(const FabricPlan& plan);
 std::string to_text(const Ready& ready);
-std::string to_text(const Order& order);
+std::string to_text(const MeasureOrder& order);
 std::string to_text(const Results& results);
 
 // Each throws Error that names the field, its value and its bounds.
-Hello parse_hello(std::string_view text);
-Plan parse_plan(std::string_view text);
+AgentHello parse_hello(std::string_view text);
+FabricPlan parse_plan(std::string_view text);
 Ready parse_ready(std::string_view text);
-Order parse_order(std::string_view text);
+MeasureOrder parse_measure_order(std::string_view text);
 Results parse_results(std::string_view text);
 
 }  // namespace rdmabench::fabric

@@ -20,7 +20,7 @@ constexpr double kP99 = 99;
 /// One target on one rail, in a thread of its own.
 class Task {
  public:
-  Task(const Order& order, const Target& target, std::uint32_t rail, const Plan& plan,
+  Task(const MeasureOrder& order, const Target& target, std::uint32_t rail, const FabricPlan& plan,
        const run::Config& base)
       : order_(order), target_(target), rail_(rail), plan_(plan), base_(base) {}
 
@@ -39,10 +39,10 @@ class Task {
     return metric == Metric::latency ? plan_.latency_sizes : plan_.bandwidth_sizes;
   }
 
-  const Order& order_;
+  const MeasureOrder& order_;
   const Target& target_;
   std::uint32_t rail_;
-  const Plan& plan_;
+  const FabricPlan& plan_;
   const run::Config& base_;
   std::vector<Measurement> cells_;
   std::string silent_;  // the error of a peer that kept us waiting: once is enough
@@ -116,7 +116,8 @@ void clip(Measurement& cell) {
 
 }  // namespace
 
-std::vector<Measurement> run_order(const Order& order, const Plan& plan, const run::Config& base) {
+std::vector<Measurement> run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
+                                           const run::Config& base) {
   std::vector<Task> tasks;
   for (const Target& target : order.targets) {
     for (const std::uint32_t rail : order.rails)

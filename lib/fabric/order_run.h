@@ -10,6 +10,7 @@ namespace rdmabench::fabric {
 
 /// A cell for each target, rail, metric and size of a checked order; what cannot be measured says
 /// why. Latency goes first on all rails together, then bandwidth. Returns within step_limit().
-std::vector<Measurement> run_order(const Order& order, const Plan& plan, const run::Config& base);
+std::vector<Measurement> run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
+                                           const run::Config& base);
 
 }  // namespace rdmabench::fabric

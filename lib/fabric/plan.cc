@@ -52,7 +52,7 @@ void check_sizes(const char* option, const std::vector<std::uint64_t>& sizes) {
   }
 }
 
-void check_names(const Plan& plan) {
+void check_names(const FabricPlan& plan) {
   if (plan.rails.size() > kMaxRails) {
     throw Error(Fault::usage, fmt::format("{} rails", plan.rails.size()),
                 fmt::format("There may be {}.", kMaxRails));
@@ -68,7 +68,7 @@ void check_names(const Plan& plan) {
 
 }  // namespace
 
-void check(const Plan& plan) {
+void check(const FabricPlan& plan) {
   static_cast<void>(parse_pattern(plan.pattern));
   if (plan.bandwidth_sizes.empty() && plan.latency_sizes.empty()) {
     throw Error(Fault::usage, "neither a size for bandwidth nor one for latency",
@@ -92,15 +92,15 @@ void check(const Plan& plan) {
   static_cast<void>(config_of(plan, {}, Metric::latency, 0));
 }
 
-std::uint32_t rails_of(const Plan& plan) noexcept {
+std::uint32_t rails_of(const FabricPlan& plan) noexcept {
   return std::max(1U, static_cast<std::uint32_t>(plan.rails.size()));
 }
 
-std::size_t cells_of(const Plan& plan) noexcept {
+std::size_t cells_of(const FabricPlan& plan) noexcept {
   return rails_of(plan) * (plan.bandwidth_sizes.size() + plan.latency_sizes.size());
 }
 
-std::chrono::nanoseconds step_limit(const Plan& plan) {
+std::chrono::nanoseconds step_limit(const FabricPlan& plan) {
   const double metrics =
       (plan.bandwidth_sizes.empty() ? 0 : 1) + (plan.latency_sizes.empty() ? 0 : 1);
   const auto sizes = static_cast<double>(plan.bandwidth_sizes.size() + plan.latency_sizes.size());
@@ -108,7 +108,7 @@ std::chrono::nanoseconds step_limit(const Plan& plan) {
   return seconds(2 * metrics * plan.timeout_s + sizes * each);
 }
 
-run::Config config_of(const Plan& plan, const run::Config& base, Metric metric,
+run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric metric,
                       std::uint32_t rail) {
   run::Config config = base;
   const bool latency = metric == Metric::latency;

@@ -66,7 +66,7 @@ void Reader::take_plan(const nlohmann::json& object) {
     throw Error(Fault::failed, "it is of another kind, or of another version",
                 fmt::format("Its first record has \"schema\": \"{}\".", kSchema));
   }
-  Plan plan = plan_from(control::get_object(object, "plan"));
+  FabricPlan plan = plan_from(control::get_object(object, "plan"));
   std::vector<Node> nodes;
   for (const nlohmann::json& item : control::get_list(object, "nodes", kMaxNodes)) {
     nodes.push_back(node_from(item));
@@ -109,7 +109,7 @@ Matrix Reader::finish() {
   return std::move(matrix_);
 }
 
-auto parts(const Plan& p) {
+auto parts(const FabricPlan& p) {
   return std::tie(p.pattern, p.rounds, p.seed, p.bandwidth_sizes, p.latency_sizes, p.operation,
                   p.backend, p.transport, p.provider, p.rails, p.duration_s, p.iterations,
                   p.timeout_s);
@@ -126,7 +126,7 @@ nlohmann::json object_of(std::string_view line) {
 
 }  // namespace
 
-std::string plan_record(const Plan& plan, const std::vector<Node>& nodes) {
+std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes) {
   Json list = Json::array();
   for (const Node& node : nodes) list.push_back(to_json(node));
   return line({{"schema", kSchema},
@@ -198,7 +198,8 @@ Matrix read_stream(const std::string& path) {
   }
 }
 
-void check_resumable(const Matrix& earlier, const Plan& plan, const std::vector<Node>& nodes) {
+void check_resumable(const Matrix& earlier, const FabricPlan& plan,
+                     const std::vector<Node>& nodes) {
   if (earlier.nodes.size() != nodes.size()) {
     throw Error(
         Fault::usage,
@@ -247,7 +248,7 @@ void StreamFile::write(const std::string& text) {
   }
 }
 
-void StreamFile::begin(const Plan& plan, const std::vector<Node>& nodes) {
+void StreamFile::begin(const FabricPlan& plan, const std::vector<Node>& nodes) {
   write(plan_record(plan, nodes));
   end_round();
 }

@@ -64,7 +64,7 @@ Summary summary_of(const Matrix& matrix, Metric metric, std::uint64_t size, std:
 }
 
 std::string heading(const Matrix& matrix) {
-  const Plan& plan = matrix.plan;
+  const FabricPlan& plan = matrix.plan;
   std::set<std::uint32_t> rounds, confirming;
   for (const Measurement& one : matrix.measurements) {
     (one.confirming ? confirming : rounds).insert(one.round);

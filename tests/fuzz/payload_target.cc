@@ -103,7 +103,7 @@ Verdict judge_farewell(std::string_view text) {
 const auto kWriteControl = [](const auto& value) { return control::to_text(value); };
 
 Verdict judge_hello(std::string_view text) {
-  return judge(text, control::parse_hello, kWriteControl, nothing_more<control::Hello>);
+  return judge(text, control::parse_hello, kWriteControl, nothing_more<control::RankHello>);
 }
 Verdict judge_call(std::string_view text) {
   return judge(text, control::parse_call, kWriteControl, [](const control::Call& call) {

@@ -41,7 +41,7 @@ void add_rendezvous(std::vector<Seed>& list) {
   call("put", PutCall{"address", R"({"port":7})"});
   call("get", GetCall{1, "address", std::chrono::milliseconds(500)});
   call("barrier", BarrierCall{std::chrono::milliseconds(500)});
-  list.push_back({"payload", "seed-hello", "h" + to_text(Hello{1, 8, "n1"})});
+  list.push_back({"payload", "seed-hello", "h" + to_text(RankHello{1, 8, "n1"})});
   list.push_back({"payload", "seed-answer", "a" + to_text(Answer{"", "10.0.0.1:7"})});
   list.push_back({"payload", "seed-answer-error", "a" + to_text(Answer{"rank 1 left", ""})});
 }

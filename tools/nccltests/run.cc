@@ -73,7 +73,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   }
   CollJob job = to_job(tool, flags);
   if (!local && !is_launched()) job.rendezvous.size = 1;
-  job.write = [&](const collective::Run& run, const std::vector<collective::WirePair>&) {
+  job.write = [&](const collective::Run& run, const std::vector<collective::PointToPointResult>&) {
     print(report::to_nccl_tests(to_table(tool, flags, run)));
     tell_of(run, flags);
     if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);

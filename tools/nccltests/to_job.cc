@@ -19,7 +19,7 @@ using collective::Row;
 
 constexpr double kNsPerUs = 1e3;
 constexpr double kGiga = 1e9;
-constexpr std::uint64_t kMostBatch = 1024;  // of collective::Plan
+constexpr std::uint64_t kMostBatch = 1024;  // of collective::CollectivePlan
 
 /// Each operation of a batch has buffers of its own, which must fit into a GPU's memory.
 constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 30;
@@ -153,9 +153,9 @@ std::vector<report::NcclTestsRank> ranks_of(const collective::Run& run) {
   for (const collective::RankReport& rank : run.ranks) {
     const std::string pci = text_fact(rank.facts, "gpu_pci");
     report::NcclTestsRank line;
-    line.rank = rank.person.rank;
-    line.pid = rank.person.process;
-    line.host = rank.person.host;
+    line.rank = rank.identity.rank;
+    line.pid = rank.identity.process;
+    line.host = rank.identity.host;
     line.device = number_fact(rank.facts, "gpu_ordinal");
     line.pci = pci.substr(0, pci.rfind('.'));  // nccl-tests leaves the function out
     line.gpu = text_fact(rank.facts, "gpu_name");

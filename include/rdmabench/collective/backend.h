@@ -54,12 +54,12 @@ enum class Progress : std::uint8_t {
 inline constexpr std::uint64_t kGuardBytes = 64;
 
 /// Which of a slot's buffers. In place both are the one.
-enum class Side : std::uint8_t { send, receive };
+enum class SlotBuffer : std::uint8_t { send, receive };
 
 /// Thread rule: all calls from one thread, but abort() may come from another.
 template <class B>
 concept Backend = requires(B backend, const B constant, Team team, Exchange& exchange,
-                           const Call& call, Deadline deadline, Side side, std::uint32_t slot,
+                           const Call& call, Deadline deadline, SlotBuffer side, std::uint32_t slot,
                            std::uint64_t offset, std::span<const std::byte> from,
                            std::span<std::byte> to) {
   /// "nccl", "mpi"
@@ -80,8 +80,8 @@ concept Backend = requires(B backend, const B constant, Team team, Exchange& exc
   { constant.layout(call) } -> std::same_as<Layout>;
 
   /// Makes `slots` >= 1 buffers (zero where they are new, aligned to 64 bytes or more, and with
-  /// kGuardBytes behind what layout() says of Side::receive) and all that start() needs. What an
-  /// earlier prepare() made is gone or used again. Nothing may be outstanding. Throws Error.
+  /// kGuardBytes behind what layout() says of SlotBuffer::receive) and all that start() needs. What
+  /// an earlier prepare() made is gone or used again. Nothing may be outstanding. Throws Error.
   { backend.prepare(call, slot, deadline) } -> std::same_as<void>;
 
   /// Copies host bytes into (out of) a slot's buffer, `offset` from that buffer's beginning

@@ -25,11 +25,11 @@ class Engine {
   virtual std::string unsupported(const Call& call) const = 0;
   virtual Layout layout(const Call& call) const = 0;
   virtual void prepare(const Call& call, std::uint32_t slots, Deadline deadline) = 0;
-  virtual void write(Side side, std::uint32_t slot, std::uint64_t offset,
+  virtual void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
                      std::span<const std::byte> bytes, Deadline deadline) = 0;
-  virtual void read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
-                    Deadline deadline) = 0;
-  virtual LoopEnd run(const LoopPlan& plan, std::span<Stamps> stamps, Location& location,
+  virtual void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
+                    std::span<std::byte> bytes, Deadline deadline) = 0;
+  virtual LoopEnd run(const LoopPlan& plan, std::span<Stamps> stamps, LiveRankState& state,
                       const std::atomic<bool>& over, std::size_t& at) noexcept = 0;
   virtual std::string failure() const = 0;
   virtual void abort() noexcept = 0;
@@ -53,17 +53,17 @@ class EngineOf final : public Engine {
   void prepare(const Call& call, std::uint32_t slots, Deadline deadline) override {
     backend_.prepare(call, slots, deadline);
   }
-  void write(Side side, std::uint32_t slot, std::uint64_t offset, std::span<const std::byte> bytes,
-             Deadline deadline) override {
+  void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
+             std::span<const std::byte> bytes, Deadline deadline) override {
     backend_.write(side, slot, offset, bytes, deadline);
   }
-  void read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
+  void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
             Deadline deadline) override {
     backend_.read(side, slot, offset, bytes, deadline);
   }
-  LoopEnd run(const LoopPlan& plan, std::span<Stamps> stamps, Location& location,
+  LoopEnd run(const LoopPlan& plan, std::span<Stamps> stamps, LiveRankState& state,
               const std::atomic<bool>& over, std::size_t& at) noexcept override {
-    return run_loop(backend_, plan, stamps, location, over, at);
+    return run_loop(backend_, plan, stamps, state, over, at);
   }
   std::string failure() const override { return backend_.failure(); }
   void abort() noexcept override { backend_.abort(); }

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "rdmabench/collective/backend.h"
-#include "rdmabench/collective/pulse.h"
+#include "rdmabench/collective/heartbeat.h"
 #include "rdmabench/measure/clock.h"
 
 namespace rdmabench::collective {
@@ -36,7 +36,7 @@ enum class LoopEnd : std::uint8_t { done, failed, timed_out, over };
 /// the back end without a pause; every 64th empty poll may yield the processor, and every 1024th
 /// looks at the clock and at whether the run is over.
 template <Backend B>
-LoopEnd run_loop(B& backend, const LoopPlan& plan, std::span<Stamps> stamps, Location& location,
+LoopEnd run_loop(B& backend, const LoopPlan& plan, std::span<Stamps> stamps, LiveRankState& state,
                  const std::atomic<bool>& over, std::size_t& at) noexcept {
   constexpr std::uint32_t kYieldEvery = 64;
   constexpr std::uint32_t kLookEvery = 1024;
@@ -45,7 +45,7 @@ LoopEnd run_loop(B& backend, const LoopPlan& plan, std::span<Stamps> stamps, Loc
   while (measure::RawClock::stamp() < plan.start_ns) {
   }
   for (at = 0; at < stamps.size(); ++at) {
-    location.at(plan.first_iteration + at * plan.batch);
+    state.at(plan.first_iteration + at * plan.batch);
     Stamps& stamp = stamps[at];
     stamp.enter_ns = measure::RawClock::stamp();
     for (std::uint32_t i = 0; i < plan.batch; ++i) {

@@ -32,7 +32,7 @@ struct MpiOptions {
 };
 
 /// One at a time in a process: MPI can be initialised once. It cannot be waited for with a deadline
-/// where MPI itself blocks (MPI_Init, MPI_Finalize): see Pulse::Guard.
+/// where MPI itself blocks (MPI_Init, MPI_Finalize): see Heartbeat::Guard.
 class MpiBackend {
  public:
   static constexpr std::string_view kName = "mpi";
@@ -45,13 +45,13 @@ class MpiBackend {
   std::string unsupported(const Call& call) const;
   Layout layout(const Call& call) const;
   void prepare(const Call& call, std::uint32_t slots, Deadline deadline);
-  void write(Side side, std::uint32_t slot, std::uint64_t offset, std::span<const std::byte> bytes,
-             Deadline deadline);
-  void read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
+  void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
+             std::span<const std::byte> bytes, Deadline deadline);
+  void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
             Deadline deadline);
 
   bool start(std::uint32_t slot) noexcept {
-    return module_->start(slot, buffer(Side::send, slot), buffer(Side::receive, slot),
+    return module_->start(slot, buffer(SlotBuffer::send, slot), buffer(SlotBuffer::receive, slot),
                           error_.data()) == 0;
   }
   Progress test() noexcept {
@@ -70,8 +70,8 @@ class MpiBackend {
 
  private:
   void load();
-  std::byte* buffer(Side side, std::uint32_t slot) const noexcept {
-    return buffers_[side == Side::send && !in_place_ ? 0 : 1].data() + slot * stride_;
+  std::byte* buffer(SlotBuffer side, std::uint32_t slot) const noexcept {
+    return buffers_[side == SlotBuffer::send && !in_place_ ? 0 : 1].data() + slot * stride_;
   }
 
   MpiOptions options_;

@@ -9,7 +9,7 @@
 
 #include "rdmabench/collective/call.h"
 #include "rdmabench/collective/loop.h"
-#include "rdmabench/collective/star.h"
+#include "rdmabench/collective/rank_group.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::collective {

@@ -16,7 +16,7 @@
 
 namespace rdmabench::collective {
 
-/// As in Plan.
+/// As in CollectivePlan.
 struct Amount {
   std::uint32_t batch = 1;
   std::uint64_t iterations = 0;
@@ -24,7 +24,7 @@ struct Amount {
 };
 
 /// The same on every rank, but only rank 0's counts.
-struct Plan {
+struct CollectivePlan {
   std::vector<Call> calls{};     ///< a row each, in this order
   std::uint32_t batch = 1;       ///< operations of one sample: started together, awaited together
   std::uint64_t iterations = 0;  ///< samples of a row; 0: until the median is known
@@ -47,7 +47,7 @@ struct Plan {
 
 /// Throws Error(usage) for what cannot be: nothing to measure, a root that is no rank, numbers out
 /// of bounds.
-void check(const Plan& plan, std::uint32_t ranks);
+void check(const CollectivePlan& plan, std::uint32_t ranks);
 
 /// The first wrong stretch that any rank found.
 struct WrongAt {
@@ -75,7 +75,7 @@ struct Row {
 
 /// One rank of the run.
 struct RankReport {
-  Person person{};
+  RankIdentity identity{};
   report::Facts facts{};
   ClockOffset clock{};                      ///< as last compared
   std::vector<report::Counter> counters{};  ///< of all rows together

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "rdmabench/collective/engine.h"
+#include "rdmabench/collective/rank_group.h"
 #include "rdmabench/collective/run.h"
-#include "rdmabench/collective/star.h"
 
 namespace rdmabench::collective {
 
 /// What is this rank's own affair.
 struct MemberOptions {
-  std::chrono::nanoseconds timeout = std::chrono::seconds(30);  ///< as Plan::timeout
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);  ///< as CollectivePlan::timeout
   /// RDMA or network devices whose counters are read, before and after all rows together; "all"
   /// alone: every RDMA device there is
   std::vector<std::string> devices{"all"};
@@ -30,14 +30,14 @@ using OnRow = std::function<void(const Run&)>;
 ///
 /// Throws Error(usage) for a plan that cannot be, before anything is opened, and, as long as no row
 /// is done, Error(usage) or Error(unavailable) of any rank's library.
-void lead(Star& star, Engine& engine, const Plan& plan, const MemberOptions& options, Run& run,
-          const OnRow& on_row = {});
+void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
+          const MemberOptions& options, Run& run, const OnRow& on_row = {});
 
 /// Rank 0: ends a run that failed, on all ranks.
-void dismiss(Star& star, const Run& run) noexcept;
+void dismiss(RankGroup& group, const Run& run) noexcept;
 
 /// The other ranks: obey rank 0 until it has done. Throws Error(failed) with rank 0's verdict where
 /// the run fails, here or elsewhere.
-void follow(Star& star, Engine& engine, const MemberOptions& options);
+void follow(RankGroup& group, Engine& engine, const MemberOptions& options);
 
 }  // namespace rdmabench::collective

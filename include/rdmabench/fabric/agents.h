@@ -66,7 +66,7 @@ class ControlAgents final : public Agents {
   /// Lets every rank in, tells it the plan and waits until it is warm. Ranks that do not come in
   /// time, cannot do what the plan says or say what makes no sense are lost, with the reason. The
   /// rest goes on; whoever comes later is sent away.
-  Admission admit(const Plan& plan, Deadline deadline);
+  Admission admit(const FabricPlan& plan, Deadline deadline);
 
   void send(std::uint32_t rank, control::MessageType type, std::string_view payload) override;
   void wait(Deadline deadline, std::vector<Event>& events) override;
@@ -77,9 +77,10 @@ class ControlAgents final : public Agents {
 
   std::optional<control::Channel> next_connection();
   void accept();
-  void serve(std::uint64_t key, const Plan& plan);
-  void handle(std::uint64_t key, Peer& peer, const control::Message& message, const Plan& plan);
-  void take_seat(std::uint64_t key, Peer& peer, std::string_view hello, const Plan& plan);
+  void serve(std::uint64_t key, const FabricPlan& plan);
+  void handle(std::uint64_t key, Peer& peer, const control::Message& message,
+              const FabricPlan& plan);
+  void take_seat(std::uint64_t key, Peer& peer, std::string_view hello, const FabricPlan& plan);
   void collect(std::uint64_t key, std::vector<Event>& events);
   Peer* peer_of(std::uint32_t rank);
   bool complete() const;

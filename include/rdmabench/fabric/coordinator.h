@@ -46,7 +46,7 @@ struct RoundCost {
 class Coordinator {
  public:
   /// `agents` and `recorder` have to outlive it. The admission's losses are recorded first.
-  Coordinator(Agents& agents, const Plan& plan, Admission admission, Recorder& recorder,
+  Coordinator(Agents& agents, const FabricPlan& plan, Admission admission, Recorder& recorder,
               const CoordinatorOptions& options = {});
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;

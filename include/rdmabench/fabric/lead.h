@@ -14,9 +14,9 @@
 namespace rdmabench::fabric {
 
 struct LeadOptions {
-  Plan plan{};
+  FabricPlan plan{};
   std::uint32_t size = 2;  ///< ranks, this one's own agent among them
-  std::string token{};     ///< see Invitation
+  std::string token{};     ///< see BootstrapAddress
   std::string output{};    ///< file of the stream; "" = none
   std::string resume{};    ///< go on with this file, in it; "" = begin
   std::chrono::nanoseconds wait = std::chrono::seconds(60);  ///< for all ranks to come
@@ -32,7 +32,7 @@ struct LeadProgress {
   bool confirming = false;
 };
 
-struct Outcome {
+struct FabricResult {
   Matrix matrix{};
   std::vector<RoundCost> costs{};
   Attribution verdict{};
@@ -43,7 +43,7 @@ struct Outcome {
 ///
 /// Throws Error(usage) for a plan that cannot be or a file that is not of this run, Error(failed)
 /// when the stream cannot be written. Lost nodes are results. Thread rule: one thread.
-Outcome lead(const LeadOptions& options, control::Listener& listener,
-             const std::function<void(const LeadProgress&)>& on_progress = {});
+FabricResult lead(const LeadOptions& options, control::Listener& listener,
+                  const std::function<void(const LeadProgress&)>& on_progress = {});
 
 }  // namespace rdmabench::fabric

@@ -57,7 +57,7 @@ struct LostNode {
 };
 
 /// What is measured, by whatever node.
-struct Plan {
+struct FabricPlan {
   std::string pattern = "full";  ///< as on the command line, see schedule.h
   std::uint32_t rounds = 0;      ///< 0 = all that the pattern has
   std::uint64_t seed = 1;
@@ -75,7 +75,7 @@ struct Plan {
 
 /// Everything that a run over many nodes found.
 struct Matrix {
-  Plan plan{};
+  FabricPlan plan{};
   std::vector<Node> nodes{};  ///< by rank; those that never came have no host
   std::vector<Measurement> measurements{};
   std::vector<LostNode> lost{};

@@ -11,20 +11,21 @@
 namespace rdmabench::fabric {
 
 /// Throws Error(usage) that names the value and its bounds: sizes, rails, times, names.
-void check(const Plan& plan);
+void check(const FabricPlan& plan);
 
 /// Rails of every node: at least one, for without a name each node chooses.
-std::uint32_t rails_of(const Plan& plan) noexcept;
+std::uint32_t rails_of(const FabricPlan& plan) noexcept;
 
 /// Cells of one ordered pair: rails times sizes, of both metrics.
-std::size_t cells_of(const Plan& plan) noexcept;
+std::size_t cells_of(const FabricPlan& plan) noexcept;
 
 /// As long as the longest order can take where every wait of it ends in time: set-up of each
 /// metric, and for each size its duration and one wait.
-std::chrono::nanoseconds step_limit(const Plan& plan);
+std::chrono::nanoseconds step_limit(const FabricPlan& plan);
 
 /// One metric of one rail. `base` holds what is each node's own affair: queues, path, memory, CPUs.
 /// Throws Error(usage) for an operation or a transport that is none.
-run::Config config_of(const Plan& plan, const run::Config& base, Metric metric, std::uint32_t rail);
+run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric metric,
+                      std::uint32_t rail);
 
 }  // namespace rdmabench::fabric

@@ -12,7 +12,7 @@
 namespace rdmabench::fabric {
 
 // One line each, with its newline, in UTF-8.
-std::string plan_record(const Plan& plan, const std::vector<Node>& nodes);
+std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes);
 std::string record(const Measurement& measurement);
 std::string record(const LostNode& lost);
 /// `verdict` is a JSON object on one line, whose members the record takes over.
@@ -32,7 +32,7 @@ Matrix read_stream(const std::string& path);
 
 /// Throws Error(usage) that says what differs when `earlier` is not an attempt at this very run:
 /// the plan, the number of nodes, or the host of a rank.
-void check_resumable(const Matrix& earlier, const Plan& plan, const std::vector<Node>& nodes);
+void check_resumable(const Matrix& earlier, const FabricPlan& plan, const std::vector<Node>& nodes);
 
 /// Writes the records of a run to a file. Once a write has failed, every end_round() throws
 /// Error(failed) that names the file.
@@ -44,7 +44,7 @@ class StreamFile final : public Recorder {
   StreamFile(const std::string& path, Mode mode);
   ~StreamFile() override;
 
-  void begin(const Plan& plan, const std::vector<Node>& nodes);
+  void begin(const FabricPlan& plan, const std::vector<Node>& nodes);
   void add(const Measurement& measurement) override;
   void add(const LostNode& lost) override;
   void end_round() override;

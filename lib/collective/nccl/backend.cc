@@ -115,7 +115,7 @@ void NcclBackend::make_op(const Call& call, Deadline deadline) {
                                             communicator_->get()),
         "ncclRedOpCreatePreMulSum", deadline);
   }
-  plan_ = make_plan(call, team_, op);
+  plan_ = make_launch_plan(call, team_, op);
   made_op_ = scaled;
 }
 
@@ -202,19 +202,19 @@ void NcclBackend::capture(std::uint32_t slots, Deadline deadline) {
   }
 }
 
-gpu::DevicePointer NcclBackend::base(Side side, std::uint32_t slot) const noexcept {
-  const Arena& arena = side == Side::send && !layout_.in_place ? *send_ : *receive_;
+gpu::DevicePointer NcclBackend::base(SlotBuffer side, std::uint32_t slot) const noexcept {
+  const Arena& arena = side == SlotBuffer::send && !layout_.in_place ? *send_ : *receive_;
   return arena.slot(slot) + options_.misalign * plan_.element;
 }
 
-void NcclBackend::write(Side side, std::uint32_t slot, std::uint64_t offset,
+void NcclBackend::write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
                         std::span<const std::byte> from, Deadline deadline) {
   if (from.empty()) return;
   gpu::copy_to_device(*stream_, base(side, slot) + offset, from, deadline);
 }
 
-void NcclBackend::read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to,
-                       Deadline deadline) {
+void NcclBackend::read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
+                       std::span<std::byte> to, Deadline deadline) {
   if (to.empty()) return;
   gpu::copy_from_device(*stream_, to, base(side, slot) + offset, deadline);
 }
@@ -228,8 +228,8 @@ Result NcclBackend::launch_slot(std::uint32_t slot) noexcept {
   Comm* const comm = communicator_->get();
   if (comm == nullptr) return kInvalidUsage;  // aborted meanwhile
   return launch(*library_, comm, stream_->get(), plan_,
-                base(Side::send, slot) + layout_.send_offset,
-                base(Side::receive, slot) + layout_.receive_offset);
+                base(SlotBuffer::send, slot) + layout_.send_offset,
+                base(SlotBuffer::receive, slot) + layout_.receive_offset);
 }
 
 bool NcclBackend::hand_over(std::uint32_t slot) noexcept {

@@ -34,9 +34,9 @@ class NcclBackend {
   std::string unsupported(const Call& call) const;
   Layout layout(const Call& call) const;
   void prepare(const Call& call, std::uint32_t slots, Deadline deadline);
-  void write(Side side, std::uint32_t slot, std::uint64_t offset, std::span<const std::byte> from,
-             Deadline deadline);
-  void read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to,
+  void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
+             std::span<const std::byte> from, Deadline deadline);
+  void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to,
             Deadline deadline);
   bool start(std::uint32_t slot) noexcept;
   Progress test() noexcept;
@@ -60,7 +60,7 @@ class NcclBackend {
   void meet_profilers(Deadline deadline);
   void ask_choice(Deadline deadline);
   void run_once(Deadline deadline);
-  gpu::DevicePointer base(Side side, std::uint32_t slot) const noexcept;
+  gpu::DevicePointer base(SlotBuffer side, std::uint32_t slot) const noexcept;
   Result launch_slot(std::uint32_t slot) noexcept;
   bool hand_over(std::uint32_t slot) noexcept;
   bool hand_over_waiting() noexcept;
@@ -78,7 +78,7 @@ class NcclBackend {
   std::unique_ptr<Arena> receive_;
   std::vector<gpu::Graph> graphs_;  // one for each slot
 
-  Plan plan_;
+  LaunchPlan plan_;
   Layout layout_;
   bool made_op_ = false;
   std::string silent_;            // why NCCL's choices are not told, to this rank or to another

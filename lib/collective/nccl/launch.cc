@@ -39,7 +39,7 @@ struct Hand {
   const Library& library;
   Comm* comm;
   Stream stream;
-  const Plan& plan;
+  const LaunchPlan& plan;
   gpu::DevicePointer send;
   gpu::DevicePointer receive;
 };
@@ -191,8 +191,8 @@ std::string unsupported(const Call& call, int version, int capability) {
   return "";
 }
 
-Plan make_plan(const Call& call, Team team, RedOp op) {
-  Plan plan;
+LaunchPlan make_launch_plan(const Call& call, Team team, RedOp op) {
+  LaunchPlan plan;
   plan.call = call;
   plan.team = team;
   plan.type = type_of(call.type);
@@ -205,7 +205,7 @@ Plan make_plan(const Call& call, Team team, RedOp op) {
   return plan;
 }
 
-Result launch(const Library& library, Comm* comm, Stream stream, const Plan& plan,
+Result launch(const Library& library, Comm* comm, Stream stream, const LaunchPlan& plan,
               gpu::DevicePointer send, gpu::DevicePointer receive) noexcept {
   const Call& call = plan.call;
   const auto root = static_cast<int>(call.root);

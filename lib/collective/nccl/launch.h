@@ -22,7 +22,7 @@ std::uint64_t scalar_bits(DataType type, std::uint32_t scalar) noexcept;
 std::string unsupported(const Call& call, int version, int capability);
 
 /// All that a call needs besides its buffers.
-struct Plan {
+struct LaunchPlan {
   Call call;
   Team team;
   Type type = 0;
@@ -31,11 +31,11 @@ struct Plan {
   Parts sent;                 ///< all_to_all_v
   Parts received;
 };
-Plan make_plan(const Call& call, Team team, RedOp op);
+LaunchPlan make_launch_plan(const Call& call, Team team, RedOp op);
 
 /// By NCCL's own call where this library has one, else by grouped sends and receives. `send` and
 /// `receive` are where this rank's input and result begin; one that it has not may be anything.
-Result launch(const Library& library, Comm* comm, Stream stream, const Plan& plan,
+Result launch(const Library& library, Comm* comm, Stream stream, const LaunchPlan& plan,
               gpu::DevicePointer send, gpu::DevicePointer receive) noexcept;
 
 /// "ncclAllReduce", "grouped ncclSend and ncclRecv": what launch() calls.

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/collective/meet.h"
+#include "rdmabench/collective/assemble.h"
 #include "rdmabench/collective/mpi_backend.h"
 #include "rdmabench/collective/run.h"
 
@@ -77,9 +77,9 @@ TEST(Call, AllToAllVIsUnevenAndMeets) {
   EXPECT_EQ(size_bytes(call, kRanks), most * 4);
 }
 
-TEST(Plan, RefusesWhatCannotBe) {
-  EXPECT_THROW(check(Plan{}, 2), Error);
-  Plan plan{.calls = {{.operation = Operation::broadcast, .root = 4}}};
+TEST(CollectivePlan, RefusesWhatCannotBe) {
+  EXPECT_THROW(check(CollectivePlan{}, 2), Error);
+  CollectivePlan plan{.calls = {{.operation = Operation::broadcast, .root = 4}}};
   EXPECT_THROW(check(plan, 4), Error);
   plan.calls[0].root = 3;
   check(plan, 4);

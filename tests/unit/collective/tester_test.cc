@@ -17,21 +17,21 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-struct Outcome {
+struct TestedRun {
   Run run;
   std::vector<std::string> errors;  // by rank, of the others
   std::optional<Fault> thrown;      // by rank 0
 };
 
-Outcome run_threads(std::uint32_t ranks, Plan plan,
-                    const std::function<ThreadFaults(std::uint32_t)>& faults = {}) {
-  Outcome outcome;
+TestedRun run_threads(std::uint32_t ranks, CollectivePlan plan,
+                      const std::function<ThreadFaults(std::uint32_t)>& faults = {}) {
+  TestedRun outcome;
   outcome.errors.resize(ranks);
   ThreadWorld world(ranks);
   control::Listener listener("127.0.0.1", 0);
-  const control::Invitation invitation{
+  const control::BootstrapAddress bootstrap_address{
       .token = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
-  const PulseOptions pulse{.interval = milliseconds(50)};
+  const HeartbeatOptions heartbeat{.interval = milliseconds(50)};
   const MemberOptions member{.timeout = plan.timeout, .devices = {}};
   const Deadline deadline = Deadline::after(seconds(20));
   const auto fault = [&](std::uint32_t rank) { return faults ? faults(rank) : ThreadFaults{}; };
@@ -39,33 +39,34 @@ Outcome run_threads(std::uint32_t ranks, Plan plan,
   for (std::uint32_t rank = 1; rank < ranks; ++rank) {
     others.emplace_back([&, rank] {
       try {
-        const auto star =
-            Star::join(invitation, {rank, ranks}, {.rank = rank, .host = "h"}, pulse, deadline);
+        const auto group = RankGroup::join(bootstrap_address, {rank, ranks},
+                                           {.rank = rank, .host = "h"}, heartbeat, deadline);
         ThreadBackend backend(world, fault(rank));
         EngineOf<ThreadBackend> engine(backend);
-        follow(*star, engine, member);
+        follow(*group, engine, member);
       } catch (const Error& error) {
         outcome.errors[rank] = error.what();
       }
     });
   }
   {
-    const auto star = Star::lead(listener, invitation, ranks, {.host = "h"}, pulse, deadline);
+    const auto group =
+        RankGroup::lead(listener, bootstrap_address, ranks, {.host = "h"}, heartbeat, deadline);
     ThreadBackend backend(world, fault(0));
     EngineOf<ThreadBackend> engine(backend);
     try {
-      lead(*star, engine, plan, member, outcome.run);
+      lead(*group, engine, plan, member, outcome.run);
     } catch (const Error& error) {
       outcome.thrown = error.fault();
-      star->give_up(error.what(), deadline);
+      group->give_up(error.what(), deadline);
     }
-    if (!outcome.run.error.empty()) dismiss(*star, outcome.run);
+    if (!outcome.run.error.empty()) dismiss(*group, outcome.run);
     for (std::thread& other : others) other.join();
   }
   return outcome;
 }
 
-Plan small_plan(std::vector<Call> calls) {
+CollectivePlan small_plan(std::vector<Call> calls) {
   return {.calls = std::move(calls), .iterations = 4, .warmup = 2, .timeout = seconds(10)};
 }
 
@@ -82,7 +83,7 @@ TEST(Tester, EveryOperationIsRight) {
     }
   }
   const std::size_t rows = calls.size();
-  const Outcome outcome = run_threads(3, small_plan(calls));
+  const TestedRun outcome = run_threads(3, small_plan(calls));
   EXPECT_EQ(outcome.run.error, "");
   ASSERT_EQ(outcome.run.rows.size(), rows);
   for (const Row& row : outcome.run.rows) {
@@ -99,8 +100,8 @@ TEST(Tester, EveryOperationIsRight) {
 }
 
 TEST(Tester, ASpoiltResultIsFoundWithRankAndPlace) {
-  const Plan plan = small_plan({{.operation = Operation::all_reduce, .count = 1000}});
-  const Outcome outcome = run_threads(2, plan, [](std::uint32_t rank) {
+  const CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 1000}});
+  const TestedRun outcome = run_threads(2, plan, [](std::uint32_t rank) {
     ThreadFaults faults;
     if (rank == 1) {
       faults.spoil = [](std::uint64_t operation, std::span<std::byte> result) {
@@ -132,9 +133,9 @@ TEST(Tester, WhatIsWrittenPastTheEndOfAResultIsFound) {
   const Call part{.operation = Operation::reduce_scatter, .count = 1000, .in_place = true};
   for (const Case& one :
        {Case{reduced, 1, 4000}, Case{many, 1, 8 * many.count}, Case{part, 0, 8000}}) {
-    Plan plan = small_plan({one.call});
+    CollectivePlan plan = small_plan({one.call});
     plan.buffer_bytes = 1;
-    const Outcome outcome = run_threads(2, plan, [&](std::uint32_t rank) {
+    const TestedRun outcome = run_threads(2, plan, [&](std::uint32_t rank) {
       ThreadFaults faults;
       if (rank != one.rank) return faults;
       faults.overrun = [&](std::uint64_t operation, std::span<std::byte> buffer) {
@@ -174,7 +175,7 @@ TEST(Guard, IsEachRanksOwnAndNamesTheStretchThatWasWritten) {
 
 TEST(Tester, WhatTheRowBeforeLeftInTheBuffersIsNoResult) {
   const Call call{.operation = Operation::all_gather, .count = 1000};
-  const Outcome outcome = run_threads(2, small_plan({call, call}), [](std::uint32_t) {
+  const TestedRun outcome = run_threads(2, small_plan({call, call}), [](std::uint32_t) {
     return ThreadFaults{.idle_after_rows = 1};
   });
   EXPECT_EQ(outcome.run.error, "");
@@ -185,10 +186,10 @@ TEST(Tester, WhatTheRowBeforeLeftInTheBuffersIsNoResult) {
 }
 
 TEST(Tester, TheRankThatHangsIsNamedAndAllEnd) {
-  Plan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
+  CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
   plan.timeout = milliseconds(700);
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome outcome = run_threads(3, plan, [](std::uint32_t rank) {
+  const TestedRun outcome = run_threads(3, plan, [](std::uint32_t rank) {
     ThreadFaults faults;
     if (rank == 2) faults.hang_at = 1;
     return faults;
@@ -201,9 +202,9 @@ TEST(Tester, TheRankThatHangsIsNamedAndAllEnd) {
 }
 
 TEST(Tester, TheDelayedRankIsNamedLate) {
-  Plan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
+  CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
   plan.iterations = 20;
-  const Outcome outcome = run_threads(3, plan, [](std::uint32_t rank) {
+  const TestedRun outcome = run_threads(3, plan, [](std::uint32_t rank) {
     ThreadFaults faults;
     if (rank == 1) {
       faults.before_done = [](std::uint64_t) { std::this_thread::sleep_for(milliseconds(20)); };
@@ -217,7 +218,7 @@ TEST(Tester, TheDelayedRankIsNamedLate) {
 }
 
 TEST(Tester, OneRankHasNoBusBandwidthAndSaysWhy) {
-  const Outcome outcome =
+  const TestedRun outcome =
       run_threads(1, small_plan({{.operation = Operation::all_reduce, .count = 10}}));
   EXPECT_EQ(outcome.run.error, "");
   EXPECT_FALSE(outcome.run.rows.at(0).bus_bytes_per_s);
@@ -225,7 +226,7 @@ TEST(Tester, OneRankHasNoBusBandwidthAndSaysWhy) {
 }
 
 TEST(Tester, WhatTheLibraryLacksIsSkippedWithTheReason) {
-  const Outcome outcome =
+  const TestedRun outcome =
       run_threads(2,
                   small_plan({{.operation = Operation::all_reduce, .type = DataType::int64},
                               {.operation = Operation::all_reduce}}),
@@ -237,7 +238,7 @@ TEST(Tester, WhatTheLibraryLacksIsSkippedWithTheReason) {
 }
 
 TEST(Tester, ARunWhoseEveryRowWasSkippedSaysWhy) {
-  const Outcome outcome =
+  const TestedRun outcome =
       run_threads(2, small_plan({{.operation = Operation::all_reduce, .type = DataType::int64}}),
                   [](std::uint32_t) { return ThreadFaults{.unsupported = "no int64"}; });
   EXPECT_EQ(outcome.run.error, "");
@@ -246,7 +247,7 @@ TEST(Tester, ARunWhoseEveryRowWasSkippedSaysWhy) {
 
 TEST(Tester, WrongUsageOfAnyRanksLibraryIsWrongUsageOfTheRun) {
   for (const std::uint32_t wrong : {0U, 1U}) {
-    const Outcome outcome = run_threads(
+    const TestedRun outcome = run_threads(
         3, small_plan({{.operation = Operation::all_reduce}}), [wrong](std::uint32_t rank) {
           ThreadFaults faults;
           if (rank == wrong) {
@@ -260,12 +261,12 @@ TEST(Tester, WrongUsageOfAnyRanksLibraryIsWrongUsageOfTheRun) {
 }
 
 TEST(Tester, RunsUntilTheMedianIsKnownOrTheTimeIsUp) {
-  Plan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
+  CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
   plan.iterations = 0;
   plan.batch = 3;
   plan.budget = milliseconds(300);
   plan.min_iterations = 100'000'000;
-  const Outcome outcome = run_threads(2, plan);
+  const TestedRun outcome = run_threads(2, plan);
   EXPECT_EQ(outcome.run.error, "");
   const Row& row = outcome.run.rows.at(0);
   EXPECT_FALSE(row.converged);
@@ -275,11 +276,11 @@ TEST(Tester, RunsUntilTheMedianIsKnownOrTheTimeIsUp) {
 }
 
 TEST(Tester, ARowThatEndsByItselfEndsAtALook) {
-  Plan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
+  CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
   plan.iterations = 0;
   plan.precision = 0.99;
   plan.budget = seconds(20);
-  const Outcome outcome = run_threads(2, plan);
+  const TestedRun outcome = run_threads(2, plan);
   EXPECT_EQ(outcome.run.error, "");
   const Row& row = outcome.run.rows.at(0);
   EXPECT_TRUE(row.converged);
@@ -290,32 +291,33 @@ TEST(Tester, ARowThatEndsByItselfEndsAtALook) {
   EXPECT_EQ(row.numbers.median_level, 0.9975);
 }
 
-TEST(Star, ARankThatDoesNotComeIsNamed) {
+TEST(RankGroup, ARankThatDoesNotComeIsNamed) {
   control::Listener listener("127.0.0.1", 0);
   try {
-    Star::lead(listener, {.token = "t", .port = listener.port(), .addresses = {}}, 3, {}, {},
-               Deadline::after(milliseconds(100)));
+    RankGroup::lead(listener, {.token = "t", .port = listener.port(), .addresses = {}}, 3, {}, {},
+                    Deadline::after(milliseconds(100)));
     FAIL() << "nobody was missed";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("rank 1, 2 did not come to rank 0 in time"));
   }
 }
 
-TEST(Star, AStrangerIsSentAway) {
+TEST(RankGroup, AStrangerIsSentAway) {
   control::Listener listener("127.0.0.1", 0);
-  const control::Invitation invitation{
+  const control::BootstrapAddress bootstrap_address{
       .token = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
-  control::Invitation wrong = invitation;
+  control::BootstrapAddress wrong = bootstrap_address;
   wrong.token = "other";
   std::string error;
   std::thread stranger([&] {
     try {
-      Star::join(wrong, {1, 2}, {.rank = 1}, {}, Deadline::after(seconds(2)));
+      RankGroup::join(wrong, {1, 2}, {.rank = 1}, {}, Deadline::after(seconds(2)));
     } catch (const Error& thrown) {
       error = thrown.what();
     }
   });
-  EXPECT_THROW(Star::lead(listener, invitation, 2, {}, {}, Deadline::after(seconds(1))), Error);
+  EXPECT_THROW(RankGroup::lead(listener, bootstrap_address, 2, {}, {}, Deadline::after(seconds(1))),
+               Error);
   stranger.join();
   EXPECT_THAT(error, HasSubstr("another run"));
 }

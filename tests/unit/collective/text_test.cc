@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 Run sample() {
   Run run{.backend = "mpi", .library = {{"mpi", std::string("Open MPI")}}};
-  run.ranks = {{.person = {0, "n0", 1}}, {.person = {1, "n1", 2}}};
+  run.ranks = {{.identity = {0, "n0", 1}}, {.identity = {1, "n1", 2}}};
   Row row{.call = {.operation = Operation::all_reduce, .count = 256},
           .size_bytes = 1024,
           .iterations = 20,

@@ -69,17 +69,17 @@ class ThreadBackend {
       for (auto& buffer : side) buffer.resize(bytes + kGuardBytes);
     }
   }
-  void write(Side side, std::uint32_t slot, std::uint64_t offset, std::span<const std::byte> bytes,
-             Deadline /*deadline*/) {
+  void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
+             std::span<const std::byte> bytes, Deadline /*deadline*/) {
     std::copy(bytes.begin(), bytes.end(), of(side, slot).begin() + static_cast<long>(offset));
   }
-  void read(Side side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
+  void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
             Deadline /*deadline*/) {
     std::memcpy(bytes.data(), of(side, slot).data() + offset, bytes.size());
   }
   bool start(std::uint32_t slot) noexcept {
     if (next_ >= faults_.hang_at) return true;
-    const auto* const from = of(Side::send, slot).data() + place_.send_offset;
+    const auto* const from = of(SlotBuffer::send, slot).data() + place_.send_offset;
     const std::lock_guard lock(world_.mutex);
     world_.inputs[team_.rank].emplace_back(from, from + place_.send_bytes);
     slots_.push_back(slot);
@@ -106,8 +106,8 @@ class ThreadBackend {
   report::Facts call_facts() const { return {}; }
 
  private:
-  std::vector<std::byte>& of(Side side, std::uint32_t slot) {
-    return buffers_[side == Side::send && !place_.in_place ? 0 : 1][slot];
+  std::vector<std::byte>& of(SlotBuffer side, std::uint32_t slot) {
+    return buffers_[side == SlotBuffer::send && !place_.in_place ? 0 : 1][slot];
   }
   void finish(std::uint64_t operation, std::uint32_t slot);
   double load(const std::byte* at) const;
@@ -240,9 +240,10 @@ inline void ThreadBackend::finish(std::uint64_t operation, std::uint32_t slot) {
   }
   if (faults_.spoil) faults_.spoil(operation, result);
   std::copy(result.begin(), result.end(),
-            of(Side::receive, slot).begin() + static_cast<long>(place_.receive_offset));
+            of(SlotBuffer::receive, slot).begin() + static_cast<long>(place_.receive_offset));
   if (faults_.overrun) {
-    faults_.overrun(operation, std::span(of(Side::receive, slot)).subspan(place_.receive_offset));
+    faults_.overrun(operation,
+                    std::span(of(SlotBuffer::receive, slot)).subspan(place_.receive_offset));
   }
 }
 

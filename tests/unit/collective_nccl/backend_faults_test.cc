@@ -81,7 +81,7 @@ TEST(NcclBackendFaults, ACorruptedResultIsThere) {
     backend.prepare(call_of(4), 1, soon());
     run_slots(backend, 1);
     results[team.rank].resize(16);
-    backend.read(Side::receive, 0, 0, results[team.rank], soon());
+    backend.read(SlotBuffer::receive, 0, 0, results[team.rank], soon());
     backend.close(soon());
   });
   EXPECT_EQ(error, "");
@@ -104,8 +104,8 @@ TEST(NcclBackendFaults, AnotherThreadMayAbort) {
 }
 
 TEST(NcclBackendFaults, ADeviceThatIsNotThereListsThoseThatAre) {
-  Meeting meeting(1);
-  ThreadExchange exchange(meeting, 0);
+  ExchangePoint point(1);
+  ThreadExchange exchange(point, 0);
   NcclOptions options;
   options.device = "9";
   NcclBackend backend(options);
@@ -118,12 +118,12 @@ TEST(NcclBackendFaults, ADeviceThatIsNotThereListsThoseThatAre) {
 }
 
 TEST(NcclBackendFaults, TwoRanksOnOneGpuAreRefusedBeforeNcclSeesThem) {
-  Meeting meeting(2);
+  ExchangePoint point(2);
   std::vector<std::string> said(2);
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadExchange exchange(meeting, rank);
+      ThreadExchange exchange(point, rank);
       NcclOptions options;
       options.device = "0";
       NcclBackend backend(options);

@@ -136,14 +136,14 @@ std::string try_call(NcclBackend& backend, Team team, const Call& call, std::uin
     return name + ": the layout has other sizes";
   }
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    backend.write(Side::send, slot, layout.send_offset, wanted.input, soon());
+    backend.write(SlotBuffer::send, slot, layout.send_offset, wanted.input, soon());
   }
   if (const std::string error = run_slots(backend, slots); !error.empty()) {
     return name + ": " + error;
   }
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     std::vector<std::byte> result(wanted.result.size());
-    backend.read(Side::receive, slot, layout.receive_offset, result, soon());
+    backend.read(SlotBuffer::receive, slot, layout.receive_offset, result, soon());
     if (result != wanted.result) return fmt::format("{}: wrong in slot {}", name, slot);
   }
   return "";

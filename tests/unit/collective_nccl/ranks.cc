@@ -9,8 +9,8 @@
 
 namespace rdmabench::collective::nccl {
 
-std::vector<std::string> Meeting::all_gather(std::uint32_t rank, std::string_view mine,
-                                             Deadline deadline) {
+std::vector<std::string> ExchangePoint::all_gather(std::uint32_t rank, std::string_view mine,
+                                                   Deadline deadline) {
   std::unique_lock lock(mutex_);
   const std::uint64_t round = round_;
   texts_[rank] = mine;
@@ -31,11 +31,11 @@ namespace {
 
 /// Of this thread's rank. The fake driver frees memory only once no stream of the process has work,
 /// so ranks that are threads prepare and run in step.
-thread_local Meeting* my_meeting = nullptr;
+thread_local ExchangePoint* my_point = nullptr;
 thread_local std::uint32_t my_rank = 0;
 
 void keep_step() {
-  if (my_meeting != nullptr) my_meeting->all_gather(my_rank, "", soon());
+  if (my_point != nullptr) my_point->all_gather(my_rank, "", soon());
 }
 
 std::string run_all(NcclBackend& backend, std::uint32_t slots, std::chrono::nanoseconds wait) {
@@ -61,15 +61,15 @@ std::string run_all(NcclBackend& backend, std::uint32_t slots, std::chrono::nano
 
 std::string run_ranks(std::uint32_t size, const NcclOptions& options, const RankDoes& rank_does,
                       std::chrono::nanoseconds open_wait) {
-  Meeting meeting(size);
+  ExchangePoint point(size);
   std::vector<std::string> errors(size);
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      my_meeting = &meeting;
+      my_point = &point;
       my_rank = rank;
       try {
-        ThreadExchange exchange(meeting, rank);
+        ThreadExchange exchange(point, rank);
         NcclOptions own = options;
         own.device = std::to_string(rank);
         NcclBackend backend(own);

@@ -14,9 +14,9 @@
 namespace rdmabench::collective::nccl {
 
 /// What ranks tell one another, through memory.
-class Meeting {
+class ExchangePoint {
  public:
-  explicit Meeting(std::uint32_t size) : texts_(size) {}
+  explicit ExchangePoint(std::uint32_t size) : texts_(size) {}
   std::vector<std::string> all_gather(std::uint32_t rank, std::string_view mine, Deadline deadline);
 
  private:
@@ -30,16 +30,16 @@ class Meeting {
 
 class ThreadExchange final : public Exchange {
  public:
-  ThreadExchange(Meeting& meeting, std::uint32_t rank) : meeting_(meeting), rank_(rank) {}
+  ThreadExchange(ExchangePoint& point, std::uint32_t rank) : point_(point), rank_(rank) {}
   std::vector<std::string> all_gather(std::string_view mine, Deadline deadline) override {
-    return meeting_.all_gather(rank_, mine, deadline);
+    return point_.all_gather(rank_, mine, deadline);
   }
   std::string broadcast(std::string_view of_rank_0, Deadline deadline) override {
-    return meeting_.all_gather(rank_, of_rank_0, deadline)[0];
+    return point_.all_gather(rank_, of_rank_0, deadline)[0];
   }
 
  private:
-  Meeting& meeting_;
+  ExchangePoint& point_;
   std::uint32_t rank_;
 };
 

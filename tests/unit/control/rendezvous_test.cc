@@ -239,14 +239,14 @@ TEST(Rendezvous, ShrugsOffStrangers) {
   expect_shrugged_off("GET / HTTP/1.1\r\n\r\n");
   expect_shrugged_off(frame(MessageType::hello, "{}").substr(0, 9));
   expect_shrugged_off(frame(MessageType::hello, "[1]"));
-  expect_shrugged_off(frame(MessageType::hello, to_text(Hello{7, 2, "x"})));
-  expect_shrugged_off(frame(MessageType::hello, to_text(Hello{0, 2, "x"})));
+  expect_shrugged_off(frame(MessageType::hello, to_text(RankHello{7, 2, "x"})));
+  expect_shrugged_off(frame(MessageType::hello, to_text(RankHello{0, 2, "x"})));
   expect_shrugged_off(frame(MessageType::request, to_text(Call{BarrierCall{1ms}})));
   expect_shrugged_off(frame(MessageType::bye));
 }
 
 TEST(Rendezvous, ARankThatBreaksTheRulesIsTheOneThatLeft) {
-  const std::string hello = frame(MessageType::hello, to_text(Hello{1, 2, "evil"}));
+  const std::string hello = frame(MessageType::hello, to_text(RankHello{1, 2, "evil"}));
   const auto request = [](const Call& call) { return frame(MessageType::request, to_text(call)); };
   for (const std::string& breach :
        {frame(MessageType::request, "{}"), frame(MessageType::hello, "{}"),

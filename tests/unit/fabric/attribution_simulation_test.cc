@@ -10,7 +10,7 @@ struct Setting {
   std::uint32_t nodes;
   std::uint32_t rounds;
   Noise noise;
-  Meeting meeting;
+  Combination combination;
 };
 
 class PlantedFaults : public ::testing::TestWithParam<Setting> {};
@@ -19,14 +19,14 @@ TEST_P(PlantedFaults, AreFoundAndTheInnocentAreNotFlagged) {
   constexpr std::uint32_t kSeeds = 25;
   const Setting& setting = GetParam();
   for (const Scenario scenario : kScenarios) {
-    if (setting.meeting == Meeting::slowest && scenario == Scenario::all) continue;
+    if (setting.combination == Combination::slowest && scenario == Scenario::all) continue;
     Tally tally;
     for (std::uint32_t seed = 1; seed <= kSeeds; ++seed) {
       SyntheticSpec spec;
       spec.nodes = setting.nodes;
       spec.rails = 2;
       spec.noise = setting.noise;
-      spec.meeting = setting.meeting;
+      spec.combination = setting.combination;
       spec.seed = seed;
       tally.add(run_scenario(scenario, spec, setting.rounds));
     }
@@ -38,11 +38,11 @@ TEST_P(PlantedFaults, AreFoundAndTheInnocentAreNotFlagged) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, PlantedFaults,
-                         ::testing::Values(Setting{16, 5, Noise::normal, Meeting::product},
-                                           Setting{16, 8, Noise::skewed, Meeting::product},
-                                           Setting{16, 8, Noise::normal, Meeting::slowest},
-                                           Setting{128, 5, Noise::skewed, Meeting::product},
-                                           Setting{128, 8, Noise::normal, Meeting::product}));
+                         ::testing::Values(Setting{16, 5, Noise::normal, Combination::product},
+                                           Setting{16, 8, Noise::skewed, Combination::product},
+                                           Setting{16, 8, Noise::normal, Combination::slowest},
+                                           Setting{128, 5, Noise::skewed, Combination::product},
+                                           Setting{128, 8, Noise::normal, Combination::product}));
 
 TEST(PlantedFaultsAtScale, AThousandNodes) {
   SyntheticSpec spec;

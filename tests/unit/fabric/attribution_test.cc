@@ -409,10 +409,10 @@ TEST(Attribution, WhatALostNodeTookWithItBlamesNobody) {
 }
 
 TEST(Attribution, NoMajorityIsSaidAndNobodyIsCalledSlow) {
-  for (const Meeting meeting : {Meeting::product, Meeting::slowest}) {
+  for (const Combination combination : {Combination::product, Combination::slowest}) {
     SyntheticSpec spec;
     spec.nodes = 32;
-    spec.meeting = meeting;
+    spec.combination = combination;
     SyntheticFabric fabric(spec);
     fabric.choose(8);
     for (std::uint32_t node = 0; node < 16; ++node) fabric.slow_node(node, 0.8);

@@ -42,7 +42,7 @@ class CoordinatorTest : public ::testing::Test {
     return count;
   }
 
-  Plan plan_;
+  FabricPlan plan_;
   Kept kept_;
   Matrix matrix_;
 };
@@ -114,24 +114,26 @@ TEST_F(CoordinatorTest, OneThatAnswersButNeverEndsIsLostAtTheLimit) {
 }
 
 TEST_F(CoordinatorTest, WhoLiesIsLostAndNothingOfItIsKept) {
-  const auto one_cell = [](const Order& order, Measurement cell) {
+  const auto one_cell = [](const MeasureOrder& order, Measurement cell) {
     cell.receiver = order.targets[0].rank;
     return to_text(Results{.number = order.number, .last = true, .cells = {cell}});
   };
   const Measurement good{.metric = Metric::latency, .size_bytes = 8, .value = 1};
-  const std::vector<std::function<std::string(const Order&)>> lies{
-      [](const Order&) { return std::string("no JSON"); },
-      [&](const Order& order) { return one_cell(order, {.size_bytes = 12345, .value = 1}); },
-      [&](const Order& order) {
+  const std::vector<std::function<std::string(const MeasureOrder&)>> lies{
+      [](const MeasureOrder&) { return std::string("no JSON"); },
+      [&](const MeasureOrder& order) { return one_cell(order, {.size_bytes = 12345, .value = 1}); },
+      [&](const MeasureOrder& order) {
         return to_text(Results{.number = order.number + 1, .last = true, .cells = {}});
       },
-      [&](const Order& order) { return one_cell(order, {.rail = 9, .size_bytes = 8, .value = 1}); },
-      [&](const Order& order) {
+      [&](const MeasureOrder& order) {
+        return one_cell(order, {.rail = 9, .size_bytes = 8, .value = 1});
+      },
+      [&](const MeasureOrder& order) {
         Measurement cell = good;
         cell.receiver = order.targets[0].rank;
         return to_text(Results{.number = order.number, .last = true, .cells = {cell, cell}});
       },
-      [](const Order& order) {
+      [](const MeasureOrder& order) {
         return R"({"number":)" + std::to_string(order.number) +
                R"(,"last":true,"cells":[{"receiver":0,"rail":0,"metric":"latency","size_bytes":8,)" +
                R"("value":-1,"p99_ns":null,"error":null,"notes":[]}]})";
@@ -156,7 +158,7 @@ TEST_F(CoordinatorTest, WhoLiesIsLostAndNothingOfItIsKept) {
 
 TEST_F(CoordinatorTest, WhatASenderDoesNotSayIsAnError) {
   FakeAgents agents(plan_);
-  agents.lie(1, [](const Order& order) {
+  agents.lie(1, [](const MeasureOrder& order) {
     return to_text(Results{.number = order.number, .last = true, .cells = {}});
   });
   run(agents, 4);
@@ -250,7 +252,7 @@ TEST_F(CoordinatorTest, ASlowSenderIsMeasuredAgainAndConfirmed) {
   plan_.latency_sizes.clear();
   plan_.bandwidth_sizes = {65536};
   FakeAgents agents(plan_);
-  agents.lie(5, [this](const Order& order) {
+  agents.lie(5, [this](const MeasureOrder& order) {
     std::vector<Measurement> cells = answers(order, plan_, 5);
     for (Measurement& cell : cells) cell.value /= 2;
     return to_text(Results{.number = order.number, .last = true, .cells = cells});

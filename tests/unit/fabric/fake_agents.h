@@ -24,7 +24,7 @@ inline Measurement simulated(const Measurement& cell, std::uint32_t sender) {
 }
 
 /// All cells of an order, as a good agent measures them.
-inline std::vector<Measurement> answers(const Order& order, const Plan& plan,
+inline std::vector<Measurement> answers(const MeasureOrder& order, const FabricPlan& plan,
                                         std::uint32_t sender) {
   std::vector<Measurement> cells;
   for (const Target& target : order.targets) {
@@ -42,7 +42,7 @@ inline std::vector<Measurement> answers(const Order& order, const Plan& plan,
 
 class FakeAgents final : public Agents {
  public:
-  explicit FakeAgents(Plan plan) : plan_(std::move(plan)) {}
+  explicit FakeAgents(FabricPlan plan) : plan_(std::move(plan)) {}
 
   /// From the order of that number on, the rank says and does nothing any more.
   void hang(std::uint32_t rank, std::uint64_t from = 0) { hung_[rank] = from; }
@@ -53,20 +53,20 @@ class FakeAgents final : public Agents {
   /// ... a route without a way.
   void cut(std::uint32_t sender, std::uint32_t receiver) { cut_.insert({sender, receiver}); }
   /// Answers orders by this instead.
-  void lie(std::uint32_t rank, std::function<std::string(const Order&)> answer) {
+  void lie(std::uint32_t rank, std::function<std::string(const MeasureOrder&)> answer) {
     lies_[rank] = std::move(answer);
   }
   /// How long those who wait for a hung one take to notice.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 
-  std::vector<std::pair<std::uint32_t, Order>> orders;
+  std::vector<std::pair<std::uint32_t, MeasureOrder>> orders;
   std::vector<std::pair<std::uint32_t, std::string>> dropped;
   std::set<std::uint32_t> sent_home;
   int asked = 0;
 
   void send(std::uint32_t rank, control::MessageType type, std::string_view payload) override {
     if (type == control::MessageType::bye) sent_home.insert(rank);
-    if (type == control::MessageType::request) last_order_ = parse_order(payload).number;
+    if (type == control::MessageType::request) last_order_ = parse_measure_order(payload).number;
     if (is_gone(rank)) return;
     if (const auto death = dies_.find(rank); death != dies_.end() && last_order_ >= death->second) {
       gone_.insert(rank);
@@ -76,7 +76,7 @@ class FakeAgents final : public Agents {
       ++asked;
       if (!is_hung(rank)) post({.rank = rank, .type = control::MessageType::ready});
     }
-    if (type == control::MessageType::request) take_order(rank, parse_order(payload));
+    if (type == control::MessageType::request) take_order(rank, parse_measure_order(payload));
   }
 
   void wait(Deadline deadline, std::vector<Event>& events) override {
@@ -111,7 +111,7 @@ class FakeAgents final : public Agents {
     queue_.emplace(Deadline::Clock::now() + after, std::move(event));
   }
 
-  void take_order(std::uint32_t rank, const Order& order) {
+  void take_order(std::uint32_t rank, const MeasureOrder& order) {
     orders.emplace_back(rank, order);
     if (is_hung(rank) || stuck_.contains(rank)) return;
     if (const auto liar = lies_.find(rank); liar != lies_.end()) {
@@ -131,12 +131,12 @@ class FakeAgents final : public Agents {
          waits ? patience_ : std::chrono::milliseconds(0));
   }
 
-  Plan plan_;
+  FabricPlan plan_;
   std::multimap<Deadline::Clock::time_point, Event> queue_;
   std::map<std::uint32_t, std::uint64_t> hung_, dies_;
   std::set<std::uint32_t> stuck_, gone_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cut_;
-  std::map<std::uint32_t, std::function<std::string(const Order&)>> lies_;
+  std::map<std::uint32_t, std::function<std::string(const MeasureOrder&)>> lies_;
   std::chrono::milliseconds patience_{60};
   std::uint64_t last_order_ = 0;
 };

@@ -10,8 +10,8 @@
 
 #include "messages.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/control/bootstrap_address.h"
 #include "rdmabench/fabric/agent.h"
-#include "rdmabench/control/invitation.h"
 #include "rdmabench/fabric/schedule.h"
 #include "rdmabench/fabric/stream.h"
 
@@ -82,7 +82,7 @@ class LeadTest : public ::testing::Test {
 
 TEST_F(LeadTest, MeasuresAllPairsForReal) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const Outcome outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, listener_);
   EXPECT_THAT(errors(), IsEmpty());
   EXPECT_THAT(outcome.matrix.lost, IsEmpty());
   ASSERT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
@@ -99,7 +99,7 @@ TEST_F(LeadTest, FansToo) {
     SCOPED_TRACE(pattern);
     options_.plan.pattern = pattern;
     for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-    const Outcome outcome = lead(options_, listener_);
+    const FabricResult outcome = lead(options_, listener_);
     EXPECT_THAT(errors(), IsEmpty());
     ASSERT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
     for (const Measurement& one : outcome.matrix.measurements) EXPECT_EQ(one.error, "");
@@ -111,7 +111,7 @@ TEST_F(LeadTest, WhoDoesNotComeIsNamedAndAStrangerIsSentAway) {
   start(0);
   start(1);
   start(2, "of another run");
-  const Outcome outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, listener_);
   ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
   EXPECT_EQ(outcome.matrix.lost[0].rank, 2U);
   EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("never came"));
@@ -122,7 +122,7 @@ TEST_F(LeadTest, ANodeWithoutTheDeviceSaysSo) {
   options_.plan.backend = "ofi";
   options_.plan.provider = "pigeon";
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const Outcome outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, listener_);
   EXPECT_THAT(errors(), SizeIs(3));
   ASSERT_THAT(outcome.matrix.lost, SizeIs(3));
 }
@@ -132,15 +132,15 @@ TEST_F(LeadTest, KnockersThatMakeNoSenseDoNotDisturb) {
   start(1);
   Channel wrong_rank = Channel::connect("127.0.0.1", listener_.port(), plenty());
   wrong_rank.send(MessageType::hello,
-                  to_text(Hello{.token = "abc", .rank = 7, .size = 3, .host = "x"}), plenty());
+                  to_text(AgentHello{.token = "abc", .rank = 7, .size = 3, .host = "x"}), plenty());
   Channel nonsense = Channel::connect("127.0.0.1", listener_.port(), plenty());
   nonsense.send(MessageType::hello, "{", plenty());
   Channel liar = Channel::connect("127.0.0.1", listener_.port(), plenty());
   liar.send(MessageType::hello,
-            to_text(Hello{.token = "abc", .rank = 2, .size = 3, .host = "liar"}), plenty());
+            to_text(AgentHello{.token = "abc", .rank = 2, .size = 3, .host = "liar"}), plenty());
   liar.send(MessageType::ready, to_text(Ready{.rails = {}, .ports = {1, 2, 3}, .environment = {}}),
             plenty());
-  const Outcome outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, listener_);
   EXPECT_THAT(errors(), IsEmpty());
   ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
   EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("3 rails"));
@@ -156,7 +156,7 @@ TEST_F(LeadTest, AFileOfAnotherRunIsNotGoneOnWith) {
   options_.output.clear();
   options_.resume = path;
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const Outcome outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, listener_);
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
   EXPECT_THAT(errors(), IsEmpty());
   options_.plan.seed = 99;
@@ -174,7 +174,7 @@ class AgentTest : public LeadTest {
   Channel let_in() {
     start(1);
     Channel channel = listener_.accept(plenty()).value();
-    const Hello hello = parse_hello(channel.receive(MessageType::hello, plenty(), "hello"));
+    const AgentHello hello = parse_hello(channel.receive(MessageType::hello, plenty(), "hello"));
     EXPECT_EQ(hello.rank, 1U);
     channel.send(MessageType::hello, plan_text(options_.plan), plenty());
     ready_ = parse_ready(channel.receive(MessageType::ready, plenty(), "readiness"));
@@ -188,10 +188,10 @@ TEST_F(AgentTest, AnswersWhetherItIsThereAlsoWhileItMeasures) {
   options_.plan.timeout_s = 2;
   Channel channel = let_in();
   // Its own server, under another node's number.
-  Order order{.number = 1,
-              .senders = 2,  // it waits for a second sender, who never comes
-              .rails = {0},
-              .targets = {{.rank = 0, .address = "127.0.0.1", .ports = ready_.ports}}};
+  MeasureOrder order{.number = 1,
+                     .senders = 2,  // it waits for a second sender, who never comes
+                     .rails = {0},
+                     .targets = {{.rank = 0, .address = "127.0.0.1", .ports = ready_.ports}}};
   channel.send(MessageType::request, to_text(order), plenty());
   channel.send(MessageType::ready, {}, plenty());
   EXPECT_EQ(channel.receive(plenty(), "word").type, MessageType::ready);
@@ -208,14 +208,14 @@ TEST_F(AgentTest, RefusesOrdersThatMakeNoSense) {
   const Target good{.rank = 0, .address = "127.0.0.1", .ports = {1}};
   const std::vector<std::string> orders{
       "{}",
-      to_text(Order{.number = 1, .senders = 1, .rails = {}, .targets = {good}}),
-      to_text(Order{.number = 1, .senders = 1, .rails = {1}, .targets = {good}}),
-      to_text(Order{.number = 1, .senders = 1, .rails = {0}, .targets = {}}),
-      to_text(Order{.number = 1, .senders = 1, .rails = {0}, .targets = {self}}),
-      to_text(Order{.number = 1,
-                    .senders = 1,
-                    .rails = {0},
-                    .targets = {{.rank = 0, .address = "127.0.0.1", .ports = {1, 2}}}}),
+      to_text(MeasureOrder{.number = 1, .senders = 1, .rails = {}, .targets = {good}}),
+      to_text(MeasureOrder{.number = 1, .senders = 1, .rails = {1}, .targets = {good}}),
+      to_text(MeasureOrder{.number = 1, .senders = 1, .rails = {0}, .targets = {}}),
+      to_text(MeasureOrder{.number = 1, .senders = 1, .rails = {0}, .targets = {self}}),
+      to_text(MeasureOrder{.number = 1,
+                           .senders = 1,
+                           .rails = {0},
+                           .targets = {{.rank = 0, .address = "127.0.0.1", .ports = {1, 2}}}}),
   };
   for (const std::string& order : orders) {
     SCOPED_TRACE(order);
@@ -231,15 +231,15 @@ TEST_F(AgentTest, LeavesWhenTheCoordinatorDoes) {
   EXPECT_THAT(errors(), Contains(HasSubstr("closed the connection")));
 }
 
-TEST(Invitation, IsReadAsItWasWritten) {
-  const control::Invitation made = control::make_invitation(1234);
-  const control::Invitation read = control::parse_invitation(to_text(made));
+TEST(BootstrapAddress, IsReadAsItWasWritten) {
+  const control::BootstrapAddress made = control::make_bootstrap_address(1234);
+  const control::BootstrapAddress read = control::parse_bootstrap_address(to_text(made));
   EXPECT_EQ(read.token, made.token);
   EXPECT_EQ(read.port, 1234);
   EXPECT_EQ(read.addresses, made.addresses);
   EXPECT_FALSE(read.addresses.empty());
-  EXPECT_NE(control::make_invitation(1).token, made.token);
-  EXPECT_THROW(control::parse_invitation(R"({"token":"x","port":0,"addresses":[]})"), Error);
+  EXPECT_NE(control::make_bootstrap_address(1).token, made.token);
+  EXPECT_THROW(control::parse_bootstrap_address(R"({"token":"x","port":0,"addresses":[]})"), Error);
 }
 
 }  // namespace

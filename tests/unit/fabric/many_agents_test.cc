@@ -40,7 +40,7 @@ class Crowd {
       readiness_.watch(channels_.back(), rank);
       channels_.back().send(
           MessageType::hello,
-          to_text(Hello{
+          to_text(AgentHello{
               .token = token_, .rank = rank, .size = size_, .host = "host" + std::to_string(rank)}),
           plenty());
     }
@@ -70,7 +70,7 @@ class Crowd {
                      plenty());
         return true;
       case MessageType::request: {
-        const Order order = parse_order(message.payload);
+        const MeasureOrder order = parse_measure_order(message.payload);
         channel.send(
             MessageType::result,
             to_text(Results{
@@ -89,7 +89,7 @@ class Crowd {
   std::uint32_t size_;
   std::uint16_t port_;
   std::string token_;
-  Plan plan_;
+  FabricPlan plan_;
   std::vector<Channel> channels_;
   control::Readiness readiness_;
 };
@@ -115,7 +115,7 @@ TEST(ManyAgents, A1024OfThemThroughEightRounds) {
   options.output = ::testing::TempDir() + "/fabric_many_agents_test.jsonl";
   Crowd crowd(kAgents, listener.port(), options.token);
   std::thread agents([&] { crowd.run(); });
-  const Outcome outcome = lead(options, listener);
+  const FabricResult outcome = lead(options, listener);
   agents.join();
   EXPECT_THAT(outcome.matrix.lost, IsEmpty());
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(8 * kAgents * 2));

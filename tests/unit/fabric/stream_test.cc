@@ -114,7 +114,7 @@ TEST(Stream, AnythingElseIsRefusedByLine) {
 TEST(Stream, OnlyTheSameRunIsResumed) {
   const Matrix matrix = sample();
   check_resumable(matrix, matrix.plan, matrix.nodes);
-  Plan plan = matrix.plan;
+  FabricPlan plan = matrix.plan;
   plan.seed = 2;
   EXPECT_THAT(complaint([&] { check_resumable(matrix, plan, matrix.nodes); }),
               HasSubstr("another plan"));

@@ -111,7 +111,7 @@ double SyntheticFabric::factor(std::uint32_t sender, std::uint32_t receiver,
   const double to = receiving_[std::size_t{rail} * spec_.nodes + receiver];
   const auto found = routes_.find({sender, receiver});
   const double route = found == routes_.end() ? 1 : found->second[rail];
-  if (spec_.meeting == Meeting::product) return from * to * route * rails_[rail];
+  if (spec_.combination == Combination::product) return from * to * route * rails_[rail];
   return route > 1 ? route : std::min({from, to, route, rails_[rail]});
 }
 

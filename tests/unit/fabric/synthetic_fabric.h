@@ -19,7 +19,7 @@ namespace rdmabench::fabric {
 enum class Noise : std::uint8_t { normal, skewed };
 
 /// How two slow parts of a path meet: as factors, or as the slowest of them.
-enum class Meeting : std::uint8_t { product, slowest };
+enum class Combination : std::uint8_t { product, slowest };
 
 struct SyntheticSpec {
   std::uint32_t nodes = 16;
@@ -27,7 +27,7 @@ struct SyntheticSpec {
   double cv = 0.01;   ///< standard deviation of a cell over its mean
   double spread = 0;  ///< standard deviation between healthy nodes, in each direction
   Noise noise = Noise::normal;
-  Meeting meeting = Meeting::product;
+  Combination combination = Combination::product;
   Metric metric = Metric::bandwidth;
   std::uint64_t seed = 1;
 };

@@ -20,18 +20,18 @@ inline constexpr std::size_t kMaxKeys = 1024;
 inline constexpr std::size_t kMaxBytes = 4U << 20;
 
 /// Thread rule: one thread.
-class Board {
+class KeyValueStore {
  public:
   struct Reply {
     std::uint32_t rank;
     Answer answer;
   };
 
-  explicit Board(std::uint32_t size) : ranks_(size) {}
+  explicit KeyValueStore(std::uint32_t size) : ranks_(size) {}
 
   /// Takes a rank in. Throws Error(failed), to be told to it: of another size, or here already.
   /// `from` is its address.
-  void join(const Hello& hello, std::string_view from);
+  void join(const RankHello& hello, std::string_view from);
 
   /// Its connection is gone. Whoever waits for it is answered.
   void leave(std::uint32_t rank);

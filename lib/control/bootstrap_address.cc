@@ -1,4 +1,4 @@
-#include "rdmabench/control/invitation.h"
+#include "rdmabench/control/bootstrap_address.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -69,28 +69,28 @@ std::string random_token() {
 
 }  // namespace
 
-Invitation make_invitation(std::uint16_t port) {
+BootstrapAddress make_bootstrap_address(std::uint16_t port) {
   return {.token = random_token(), .port = port, .addresses = own_addresses()};
 }
 
-std::string to_text(const Invitation& invitation) {
-  const nlohmann::ordered_json json = {{"token", invitation.token},
-                                       {"port", invitation.port},
-                                       {"addresses", invitation.addresses}};
+std::string to_text(const BootstrapAddress& bootstrap_address) {
+  const nlohmann::ordered_json json = {{"token", bootstrap_address.token},
+                                       {"port", bootstrap_address.port},
+                                       {"addresses", bootstrap_address.addresses}};
   return json.dump();
 }
 
-Invitation parse_invitation(std::string_view text) {
+BootstrapAddress parse_bootstrap_address(std::string_view text) {
   const nlohmann::json json = parse_object(text, "invitation");
-  Invitation invitation{.token = get_string(json, "token", kMaxToken),
-                        .port = get_uint<std::uint16_t>(json, "port", 1)};
+  BootstrapAddress bootstrap_address{.token = get_string(json, "token", kMaxToken),
+                                     .port = get_uint<std::uint16_t>(json, "port", 1)};
   for (const nlohmann::json& address : get_list(json, "addresses", kMaxAddresses)) {
     if (!address.is_string() || address.get_ref<const std::string&>().size() > kMaxAddress) {
       throw Error(Fault::failed, "an invitation with an address that is no text");
     }
-    invitation.addresses.push_back(address);
+    bootstrap_address.addresses.push_back(address);
   }
-  return invitation;
+  return bootstrap_address;
 }
 
 }  // namespace rdmabench::control

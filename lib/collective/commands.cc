@@ -1,4 +1,4 @@
-#include "orders.h"
+#include "commands.h"
 
 #include <fmt/format.h>
 
@@ -49,7 +49,7 @@ std::string value_of(const report::Fact& fact) {
 
 }  // namespace
 
-std::string to_text(const Order& order) {
+std::string to_text(const RankCommand& order) {
   const Call& call = order.call;
   return dump({{"what", static_cast<unsigned>(order.what)},
                {"operation", static_cast<unsigned>(call.operation)},
@@ -67,11 +67,11 @@ std::string to_text(const Order& order) {
                {"rounds", order.rounds}});
 }
 
-Order parse_order(std::string_view text) {
+RankCommand parse_rank_command(std::string_view text) {
   using control::get_uint;
   const nlohmann::json json = control::parse_object(text, "order");
-  Order order;
-  order.what = get_enum<Order::What>(json, "what", 4);
+  RankCommand order;
+  order.what = get_enum<RankCommand::What>(json, "what", 4);
   order.call = {.operation = get_enum<Operation>(json, "operation", kOperations),
                 .type = get_enum<DataType>(json, "type", kDataTypes),
                 .reduction = get_enum<Reduction>(json, "reduction", kReductions),

@@ -1,11 +1,11 @@
-#include "rdmabench/collective/pulse.h"
+#include "rdmabench/collective/heartbeat.h"
 
 #include <gmock/gmock.h>
 
 #include <atomic>
 #include <thread>
 
-#include "orders.h"
+#include "commands.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
 
@@ -17,16 +17,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Sign sign(std::uint32_t rank, std::uint64_t iteration, milliseconds age = milliseconds(10),
-          std::string gone = "") {
-  return {.person = {.rank = rank, .host = "n" + std::to_string(rank), .process = 100 + rank},
+RankStatus sign(std::uint32_t rank, std::uint64_t iteration, milliseconds age = milliseconds(10),
+                std::string gone = "") {
+  return {.identity = {.rank = rank, .host = "n" + std::to_string(rank), .process = 100 + rank},
           .where = {.phase = Phase::running, .size_bytes = 65536, .iteration = iteration},
           .age = age,
           .gone = std::move(gone)};
 }
 
-Blame judge_signs(const std::vector<Sign>& signs) {
-  return who_hangs(signs, milliseconds(500));
+Blame judge_signs(const std::vector<RankStatus>& statuses) {
+  return who_hangs(statuses, milliseconds(500));
 }
 
 TEST(WhoHangs, TheSilentOneIsNamed) {
@@ -59,7 +59,7 @@ TEST(WhoHangs, NobodyWhereAllAreAlike) {
 /// A rank alone, whose pulse ends the run after a guarded call of more than 5 ms.
 class Ending : public testing::Test {
  protected:
-  PulseOptions options() {
+  HeartbeatOptions options() {
     return {.interval = milliseconds(5), .on_stuck = [this](const std::string& reason) {
               struck_ = true;
               for (int i = 0; i < 20; ++i) {
@@ -69,20 +69,20 @@ class Ending : public testing::Test {
             }};
   }
   /// Comes back from a call that took too long, but not before the run is being ended.
-  void come_back_late(Pulse& pulse) {
-    const Pulse::Guard guard(pulse, "opening", Deadline::after(milliseconds(5)));
+  void come_back_late(Heartbeat& heartbeat) {
+    const Heartbeat::Guard guard(heartbeat, "opening", Deadline::after(milliseconds(5)));
     const Deadline deadline = Deadline::after(std::chrono::seconds(10));
     while (!struck_ && !deadline.passed()) std::this_thread::sleep_for(milliseconds(1));
   }
 
-  Location location_;
+  LiveRankState state_;
   std::atomic<bool> struck_{false};
   std::vector<std::string> results_;  // what a run has found: no lock of its own
 };
 
 TEST_F(Ending, AThreadThatComesBackLateWaitsUntilTheResultsAreWritten) {
-  Pulse pulse({{}}, {}, true, location_, options());
-  come_back_late(pulse);
+  Heartbeat heartbeat({{}}, {}, true, state_, options());
+  come_back_late(heartbeat);
   ASSERT_TRUE(struck_);
   EXPECT_EQ(results_.size(), 20);
   results_.emplace_back("its own");
@@ -90,16 +90,16 @@ TEST_F(Ending, AThreadThatComesBackLateWaitsUntilTheResultsAreWritten) {
 }
 
 TEST_F(Ending, ComesOnce) {
-  Pulse pulse({{}}, {}, true, location_, options());
-  come_back_late(pulse);
-  come_back_late(pulse);
+  Heartbeat heartbeat({{}}, {}, true, state_, options());
+  come_back_late(heartbeat);
+  come_back_late(heartbeat);
   std::this_thread::sleep_for(milliseconds(30));
   EXPECT_EQ(results_.size(), 20);
 }
 
 TEST_F(Ending, DoesNotComeWhereTheCallCameBackInTime) {
-  Pulse pulse({{}}, {}, true, location_, options());
-  { const Pulse::Guard guard(pulse, "opening", Deadline::after(std::chrono::minutes(1))); }
+  Heartbeat heartbeat({{}}, {}, true, state_, options());
+  { const Heartbeat::Guard guard(heartbeat, "opening", Deadline::after(std::chrono::minutes(1))); }
   std::this_thread::sleep_for(milliseconds(30));
   EXPECT_FALSE(struck_);
 }
@@ -107,30 +107,30 @@ TEST_F(Ending, DoesNotComeWhereTheCallCameBackInTime) {
 TEST_F(Ending, ThatIsItselfStuckIsLeftToTheOtherThread) {
   std::atomic<bool> released{false};
   bool left = false;
-  PulseOptions stuck = options();
+  HeartbeatOptions stuck = options();
   stuck.on_stuck = [&](const std::string&) {
     struck_ = true;
     while (!released) std::this_thread::sleep_for(milliseconds(1));
   };
   stuck.ending_limit = milliseconds(20);
   stuck.on_ending_stuck = [&] { left = true; };
-  Pulse pulse({{}}, {}, true, location_, stuck);
-  come_back_late(pulse);
+  Heartbeat heartbeat({{}}, {}, true, state_, stuck);
+  come_back_late(heartbeat);
   EXPECT_TRUE(left);
   released = true;
 }
 
 TEST_F(Ending, ThatFailsLetsTheOtherThreadGoOn) {
-  PulseOptions failing = options();
+  HeartbeatOptions failing = options();
   failing.on_stuck = [this](const std::string&) {
     struck_ = true;
     throw Error(Fault::failed, "no space left");
   };
   failing.ending_limit = std::chrono::minutes(1);
-  Pulse pulse({{}}, {}, true, location_, failing);
-  come_back_late(pulse);
-  EXPECT_TRUE(pulse.over());
-  EXPECT_EQ(pulse.reason(), "no space left");
+  Heartbeat heartbeat({{}}, {}, true, state_, failing);
+  come_back_late(heartbeat);
+  EXPECT_TRUE(heartbeat.over());
+  EXPECT_EQ(heartbeat.reason(), "no space left");
 }
 
 TEST(Packing, IsReadAsItWasWritten) {
@@ -145,8 +145,8 @@ TEST(Packing, IsReadAsItWasWritten) {
 }
 
 TEST(Orders, AreReadAsTheyWereWritten) {
-  Order order;
-  order.what = Order::What::row;
+  RankCommand order;
+  order.what = RankCommand::What::row;
   order.call = {.operation = Operation::reduce,
                 .type = DataType::half,
                 .reduction = Reduction::max,
@@ -155,7 +155,7 @@ TEST(Orders, AreReadAsTheyWereWritten) {
                 .in_place = true};
   order.slots = 8;
   order.batch = 4;
-  const Order read = parse_order(to_text(order));
+  const RankCommand read = parse_rank_command(to_text(order));
   EXPECT_EQ(read.what, order.what);
   EXPECT_EQ(read.call.operation, order.call.operation);
   EXPECT_EQ(read.call.type, order.call.type);
@@ -164,8 +164,8 @@ TEST(Orders, AreReadAsTheyWereWritten) {
   EXPECT_TRUE(read.call.in_place);
   EXPECT_EQ(read.batch, 4);
   order.batch = 9;
-  EXPECT_THROW(parse_order(to_text(order)), Error);
-  EXPECT_THROW(parse_order("{}"), Error);
+  EXPECT_THROW(parse_rank_command(to_text(order)), Error);
+  EXPECT_THROW(parse_rank_command("{}"), Error);
 }
 
 TEST(Orders, AnEpochsAnswerIsNotTrusted) {

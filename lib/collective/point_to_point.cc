@@ -1,4 +1,4 @@
-#include "rdmabench/collective/wire.h"
+#include "rdmabench/collective/point_to_point.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ constexpr const char* kStaged =
 /// A server for the neighbour, for as long as it lives.
 class Served {
  public:
-  explicit Served(const WireOptions& options)
+  explicit Served(const PointToPointOptions& options)
       : server_(config(options), [](const std::string& /*line*/) {}),
         thread_([this] { server_.run(); }) {}
   ~Served() {
@@ -38,7 +38,7 @@ class Served {
   std::uint16_t port() const { return server_.port(); }
 
  private:
-  static run::ServerConfig config(const WireOptions& options) {
+  static run::ServerConfig config(const PointToPointOptions& options) {
     run::ServerConfig config;
     config.port = 0;
     config.device = options.device;
@@ -50,7 +50,7 @@ class Served {
   std::thread thread_;
 };
 
-run::Config config_of(const WireOptions& options, const std::string& memory,
+run::Config config_of(const PointToPointOptions& options, const std::string& memory,
                       const std::string& peer_memory) {
   run::Config config;
   config.shape = workload::Shape::stream;
@@ -111,10 +111,10 @@ std::string memory_for_others(const std::string& memory) {
 }
 
 /// This rank as the initiator of one pair.
-WirePair measure_pair(const WireOptions& options, std::uint32_t from, std::uint32_t to,
-                      const Place& place, const std::string& memory,
-                      const std::string& peer_memory) {
-  WirePair pair{.from = from, .to = to};
+PointToPointResult measure_pair(const PointToPointOptions& options, std::uint32_t from,
+                                std::uint32_t to, const Place& place, const std::string& memory,
+                                const std::string& peer_memory) {
+  PointToPointResult pair{.from = from, .to = to};
   try {
     const report::Report report =
         run::run(config_of(options, memory, peer_memory), place.host, place.port);
@@ -130,7 +130,7 @@ WirePair measure_pair(const WireOptions& options, std::uint32_t from, std::uint3
   return pair;
 }
 
-std::string to_text(const WirePair& pair) {
+std::string to_text(const PointToPointResult& pair) {
   return nlohmann::json{{"to", pair.to},
                         {"bits_per_s", pair.bits_per_s},
                         {"route", pair.route},
@@ -139,7 +139,7 @@ std::string to_text(const WirePair& pair) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-WirePair parse_pair(const std::string& text, std::uint32_t from, std::uint32_t ranks) {
+PointToPointResult parse_pair(const std::string& text, std::uint32_t from, std::uint32_t ranks) {
   constexpr std::size_t kMostText = 4096;
   constexpr double kMostBits = 1e15;
   const nlohmann::json body = control::parse_object(text, "a rank's wire");
@@ -164,20 +164,21 @@ double gigabits(double bits_per_s) {
 }
 
 /// Of the slowest pair: a ring is no faster.
-std::optional<double> slowest(const std::vector<WirePair>& pairs) {
+std::optional<double> slowest(const std::vector<PointToPointResult>& pairs) {
   std::optional<double> found;
-  for (const WirePair& pair : pairs) {
+  for (const PointToPointResult& pair : pairs) {
     if (!pair.error.empty()) return std::nullopt;
     if (!found || pair.bits_per_s < *found) found = pair.bits_per_s;
   }
   return found;
 }
 
-bool any_staged(const std::vector<WirePair>& pairs) {
-  return std::any_of(pairs.begin(), pairs.end(), [](const WirePair& pair) { return pair.staged; });
+bool any_staged(const std::vector<PointToPointResult>& pairs) {
+  return std::any_of(pairs.begin(), pairs.end(),
+                     [](const PointToPointResult& pair) { return pair.staged; });
 }
 
-std::string pair_text(const WirePair& pair) {
+std::string pair_text(const PointToPointResult& pair) {
   const std::string head = fmt::format("rank {} -> {}: ", pair.from, pair.to);
   if (!pair.error.empty()) return head + control::printable(pair.error);
   return head + fmt::format("{:.2f} Gb/s by {}", gigabits(pair.bits_per_s),
@@ -186,7 +187,8 @@ std::string pair_text(const WirePair& pair) {
 
 }  // namespace
 
-std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(std::uint32_t ranks) {
+std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> point_to_point_rounds(
+    std::uint32_t ranks) {
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> rounds;
   if (ranks < 2) return rounds;
   rounds.resize(ranks % 2 == 0 ? 2 : 3);
@@ -197,10 +199,11 @@ std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(st
   return rounds;
 }
 
-WirePair measure_in(const std::string& memory, const std::string& peer_memory, bool host_instead,
-                    const std::function<WirePair(const std::string& memory,
-                                                 const std::string& peer_memory)>& measure) {
-  WirePair pair = measure(memory, peer_memory);
+PointToPointResult measure_in(
+    const std::string& memory, const std::string& peer_memory, bool host_instead,
+    const std::function<PointToPointResult(const std::string& memory,
+                                           const std::string& peer_memory)>& measure) {
+  PointToPointResult pair = measure(memory, peer_memory);
   const bool is_host = memory == "host" && peer_memory == "host";
   if (is_host || (pair.error.empty() && !pair.staged)) return pair;
   if (!host_instead) {
@@ -222,23 +225,24 @@ std::string memory_of(const report::Facts& facts) {
   return "host";
 }
 
-std::vector<WirePair> measure_wire(Star& star, const WireOptions& options) {
-  const Team team = star.team();
-  std::vector<WirePair> pairs;
+std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
+                                                       const PointToPointOptions& options) {
+  const Team team = group.team();
+  std::vector<PointToPointResult> pairs;
   if (team.size < 2) return pairs;
   // Any rank may try twice.
   const auto patience = [&] { return Deadline::after(2 * options.duration + 8 * options.timeout); };
   const Served served(options);
-  const nlohmann::json mine{{"host", this_person(team.rank).host},
+  const nlohmann::json mine{{"host", this_rank(team.rank).host},
                             {"port", served.port()},
                             {"memory", memory_for_others(options.memory)}};
   std::vector<Place> places;
-  for (const std::string& text : star.all_gather(mine.dump(), patience())) {
+  for (const std::string& text : group.all_gather(mine.dump(), patience())) {
     places.push_back(parse_place(text));
   }
   std::string result;
-  for (const auto& round : wire_rounds(team.size)) {
-    star.barrier(patience());
+  for (const auto& round : point_to_point_rounds(team.size)) {
+    group.barrier(patience());
     for (const auto& [from, to] : round) {
       if (from != team.rank) continue;
       const Place& place = places[to];
@@ -249,20 +253,21 @@ std::vector<WirePair> measure_wire(Star& star, const WireOptions& options) {
           }));
     }
   }
-  const std::vector<std::string> results = star.gather(result, patience());
+  const std::vector<std::string> results = group.gather(result, patience());
   for (std::uint32_t rank = 0; rank < results.size(); ++rank) {
     pairs.push_back(parse_pair(results[rank], rank, team.size));
   }
-  star.barrier(patience());  // nobody's server goes while a neighbour may still need it
+  group.barrier(patience());  // nobody's server goes while a neighbour may still need it
   return pairs;
 }
 
-void join(Run& run, const std::vector<WirePair>& pairs) {
+void join(Run& run, const std::vector<PointToPointResult>& pairs) {
   if (pairs.empty()) {
     run.notes.emplace_back("The wire was not measured: one rank has none.");
     return;
   }
-  for (const WirePair& pair : pairs) run.notes.push_back("Wire, " + pair_text(pair) + ".");
+  for (const PointToPointResult& pair : pairs)
+    run.notes.push_back("Wire, " + pair_text(pair) + ".");
   const std::optional<double> wire = slowest(pairs);
   if (!wire) return;
   for (Row& row : run.rows) {
@@ -273,10 +278,10 @@ void join(Run& run, const std::vector<WirePair>& pairs) {
   }
 }
 
-std::string wire_text(const Run& run, const std::vector<WirePair>& pairs) {
+std::string point_to_point_text(const Run& run, const std::vector<PointToPointResult>& pairs) {
   if (pairs.empty()) return "\nThe wire was not measured: one rank has none.\n";
   std::string text = "\nThe same ranks point to point, writes into the neighbour's memory:\n";
-  for (const WirePair& pair : pairs) text += "  " + pair_text(pair) + '\n';
+  for (const PointToPointResult& pair : pairs) text += "  " + pair_text(pair) + '\n';
   const std::optional<double> wire = slowest(pairs);
   if (!wire) return text + "No share of the wire: a pair failed.\n";
   const bool staged = any_staged(pairs);

@@ -12,9 +12,9 @@
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/collective/backend.h"
-#include "rdmabench/collective/pulse.h"
+#include "rdmabench/collective/heartbeat.h"
+#include "rdmabench/control/bootstrap_address.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/control/invitation.h"
 #include "rdmabench/control/listener.h"
 
 namespace rdmabench::collective {
@@ -34,24 +34,26 @@ struct ClockOffset {
 /// 1 MiB and read by bounds.
 ///
 /// Thread rule: one thread.
-class Star final : public Exchange {
+class RankGroup final : public Exchange {
  public:
   /// Rank 0: lets the others in by the invitation that was made for this listener. Throws
   /// Error(failed) naming the ranks that have not come by the deadline.
-  static std::unique_ptr<Star> lead(control::Listener& listener,
-                                    const control::Invitation& invitation, std::uint32_t size,
-                                    Person self, const PulseOptions& options, Deadline deadline);
+  static std::unique_ptr<RankGroup> lead(control::Listener& listener,
+                                         const control::BootstrapAddress& bootstrap_address,
+                                         std::uint32_t size, RankIdentity self,
+                                         const HeartbeatOptions& options, Deadline deadline);
   /// The others. Throws Error(failed): no rank 0 at any of the addresses.
-  static std::unique_ptr<Star> join(const control::Invitation& invitation, Team team, Person self,
-                                    const PulseOptions& options, Deadline deadline);
-  ~Star() override;
+  static std::unique_ptr<RankGroup> join(const control::BootstrapAddress& bootstrap_address,
+                                         Team team, RankIdentity self,
+                                         const HeartbeatOptions& options, Deadline deadline);
+  ~RankGroup() override;
 
   Team team() const noexcept { return team_; }
   bool leads() const noexcept { return team_.rank == 0; }
   /// On rank 0 all, by rank; elsewhere this one alone.
-  const std::vector<Person>& people() const noexcept { return people_; }
-  Location& location() noexcept { return *location_; }
-  Pulse& pulse() noexcept { return *pulse_; }
+  const std::vector<RankIdentity>& identities() const noexcept { return identities_; }
+  LiveRankState& state() noexcept { return *state_; }
+  Heartbeat& heartbeat() noexcept { return *heartbeat_; }
 
   /// Rank 0 gets each rank's, by rank, its own included; the others nothing.
   std::vector<std::string> gather(std::string_view mine, Deadline deadline);
@@ -71,26 +73,26 @@ class Star final : public Exchange {
                       Fault fault = Fault::failed) noexcept;
 
  private:
-  Star(Team team, std::vector<Person> people);
+  RankGroup(Team team, std::vector<RankIdentity> identities);
 
-  void begin_pulse(std::vector<control::Channel> pulses, const PulseOptions& options);
+  void begin_heartbeat(std::vector<control::Channel> heartbeats, const HeartbeatOptions& options);
   std::string receive(std::uint32_t rank, control::MessageType type, Deadline deadline,
                       std::string_view waiting_for);
   void send(std::uint32_t rank, control::MessageType type, std::string_view text,
             Deadline deadline);
   control::Channel& channel(std::uint32_t rank);
-  std::string person(std::uint32_t rank) const;
+  std::string identity(std::uint32_t rank) const;
   [[noreturn]] void throw_bad(std::uint32_t rank, std::string_view answer) const;
 
   Team team_;
-  std::vector<Person> people_;
+  std::vector<RankIdentity> identities_;
   std::vector<control::Channel> channels_;  // rank 0: of ranks 1, 2, ...; else: to rank 0
   std::string verdict_;                     // rank 0's, where it ended the run
-  std::unique_ptr<Location> location_;
-  std::unique_ptr<Pulse> pulse_;
+  std::unique_ptr<LiveRankState> state_;
+  std::unique_ptr<Heartbeat> heartbeat_;
 };
 
 /// This process: its host's name and its number.
-Person this_person(std::uint32_t rank);
+RankIdentity this_rank(std::uint32_t rank);
 
 }  // namespace rdmabench::collective

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "rdmabench/collective/rank_group.h"
 #include "rdmabench/collective/run.h"
-#include "rdmabench/collective/star.h"
 
 namespace rdmabench::collective {
 
 /// The same on every rank, but for `device`, `memory` and `host_instead`.
-struct WireOptions {
+struct PointToPointOptions {
   std::string backend = "auto";  ///< of run::Config: "auto", "verbs", "ofi"
   std::string provider{};        ///< of libfabric; "" = choose
   std::string device{};          ///< of this rank; "" = choose
@@ -29,7 +29,7 @@ struct WireOptions {
 };
 
 /// One direction between two ranks.
-struct WirePair {
+struct PointToPointResult {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   double bits_per_s = 0;  ///< payload, confirmed by the receiver; 0 where there is an error
@@ -42,29 +42,33 @@ struct WirePair {
 
 /// Who measures in which round: neighbours of the ring of ranks, none twice in a round.
 /// `{from, to}` by round; none for one rank.
-std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> wire_rounds(std::uint32_t ranks);
+std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> point_to_point_rounds(
+    std::uint32_t ranks);
 
 /// The pair that `measure` gives for the memory of its two sides, or with host_instead, where that
 /// has an error or was staged, for host memory; then its route says why. What was staged and stays
 /// so is labelled in its route.
-WirePair measure_in(const std::string& memory, const std::string& peer_memory, bool host_instead,
-                    const std::function<WirePair(const std::string& memory,
-                                                 const std::string& peer_memory)>& measure);
+PointToPointResult measure_in(
+    const std::string& memory, const std::string& peer_memory, bool host_instead,
+    const std::function<PointToPointResult(const std::string& memory,
+                                           const std::string& peer_memory)>& measure);
 
-/// Where a back end has its buffers, in WireOptions's words: its fact "memory"; "host" without one.
+/// Where a back end has its buffers, in PointToPointOptions's words: its fact "memory"; "host"
+/// without one.
 std::string memory_of(const report::Facts& facts);
 
 /// Collective, once the collective's library is closed. Every rank writes into its neighbour's
 /// memory, by the loop of `rdmabench bw`. Rank 0 gets all pairs, the others nothing; what a pair
 /// fails at is in it. Throws Error(failed) where a rank is gone.
-std::vector<WirePair> measure_wire(Star& star, const WireOptions& options);
+std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
+                                                       const PointToPointOptions& options);
 
 /// Enters what the wire gave into the run: into the rows' facts wire_bits_per_s, of the slowest
 /// pair, and wire_share, the bus bandwidth over that, and where a pair was staged wire_memory,
 /// which says so; into the notes a line for each pair.
-void join(Run& run, const std::vector<WirePair>& pairs);
+void join(Run& run, const std::vector<PointToPointResult>& pairs);
 
 /// A table of pairs and one of rows with their share.
-std::string wire_text(const Run& run, const std::vector<WirePair>& pairs);
+std::string point_to_point_text(const Run& run, const std::vector<PointToPointResult>& pairs);
 
 }  // namespace rdmabench::collective

@@ -33,7 +33,7 @@ inline constexpr std::size_t kPhases = 8;
 std::string_view name(Phase phase) noexcept;
 
 /// What a rank is at. A value.
-struct Whereabouts {
+struct RankState {
   Phase phase = Phase::joining;
   Operation operation = Operation::all_reduce;
   std::uint32_t row = 0;
@@ -43,14 +43,14 @@ struct Whereabouts {
 
 /// The same, kept by the thread that measures and read by another. Stores are relaxed: it costs the
 /// loop a move to memory.
-class Location {
+class LiveRankState {
  public:
   void enter(Phase phase) noexcept { phase_.store(phase, std::memory_order_relaxed); }
   void begin_row(std::uint32_t row, Operation operation, std::uint64_t size_bytes) noexcept;
   void at(std::uint64_t iteration) noexcept {
     iteration_.store(iteration, std::memory_order_relaxed);
   }
-  Whereabouts read() const noexcept;
+  RankState read() const noexcept;
 
  private:
   std::atomic<Phase> phase_{Phase::joining};
@@ -61,18 +61,18 @@ class Location {
 };
 
 /// One rank as people know it.
-struct Person {
+struct RankIdentity {
   std::uint32_t rank = 0;
   std::string host{};
   std::uint64_t process = 0;  ///< its number there
 };
 /// "rank 3 (n7, process 1234)"
-std::string to_text(const Person& person);
+std::string to_text(const RankIdentity& identity);
 
 /// What rank 0 last heard of a rank.
-struct Sign {
-  Person person{};
-  Whereabouts where{};
+struct RankStatus {
+  RankIdentity identity{};
+  RankState where{};
   std::chrono::nanoseconds age{0};  ///< of the last word
   std::string gone{};               ///< why its connection ended; "" while it has not
 };
@@ -84,9 +84,9 @@ struct Blame {
   std::vector<std::uint32_t> ranks{};  ///< empty where nobody can be named
   std::string text{};
 };
-Blame who_hangs(const std::vector<Sign>& signs, std::chrono::nanoseconds silence);
+Blame who_hangs(const std::vector<RankStatus>& statuses, std::chrono::nanoseconds silence);
 
-struct PulseOptions {
+struct HeartbeatOptions {
   std::chrono::nanoseconds interval = std::chrono::milliseconds(250);
   /// Called on this object's thread when a guarded call has passed its deadline, or the run was
   /// ended while in one; once at most. It should end the process: the thread that measures cannot
@@ -101,15 +101,15 @@ struct PulseOptions {
 /// A thread that tells rank 0 where this rank is (or, on rank 0, hears it from all), until it is
 /// destroyed. A rank whose process is stopped tells nothing; one that waits within a library tells
 /// where.
-class Pulse {
+class Heartbeat {
  public:
   /// `channels` are, on rank 0, those of ranks 1, 2, ... in order, and elsewhere that to rank 0.
   /// `location` has to outlive it.
-  Pulse(std::vector<Person> people, std::vector<control::Channel> channels, bool leads,
-        const Location& location, PulseOptions options);
-  ~Pulse();
-  Pulse(const Pulse&) = delete;
-  Pulse& operator=(const Pulse&) = delete;
+  Heartbeat(std::vector<RankIdentity> identities, std::vector<control::Channel> channels,
+            bool leads, const LiveRankState& state, HeartbeatOptions options);
+  ~Heartbeat();
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
 
   /// Whether a rank's connection has ended, or rank 0 has ended the run: nothing that is waited for
   /// may ever come.
@@ -128,17 +128,17 @@ class Pulse {
 
   /// While it lives, a call is under way that cannot be cut short from this thread. Who ends the
   /// run is decided once: either the guard goes in time and the run goes on, or on_stuck is called,
-  /// and then the destructor does not return before on_stuck has, or PulseOptions::ending_limit is
-  /// over. So what on_stuck reads, only the guarded call itself must not write.
+  /// and then the destructor does not return before on_stuck has, or HeartbeatOptions::ending_limit
+  /// is over. So what on_stuck reads, only the guarded call itself must not write.
   class Guard {
    public:
-    Guard(Pulse& pulse, std::string what, Deadline deadline);
+    Guard(Heartbeat& heartbeat, std::string what, Deadline deadline);
     ~Guard();
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
    private:
-    Pulse& pulse_;
+    Heartbeat& heartbeat_;
   };
 
  private:
@@ -150,14 +150,14 @@ class Pulse {
   bool claim_ending(std::string& what);
   std::string verdict();
   void wait_for_ending(std::unique_lock<std::mutex>& lock);
-  std::vector<Sign> signs() const;
+  std::vector<RankStatus> statuses() const;
   std::chrono::nanoseconds silence() const { return 4 * options_.interval; }
 
-  std::vector<Person> people_;
+  std::vector<RankIdentity> identities_;
   std::vector<std::optional<control::Channel>> channels_;  // none where it has ended
   bool leads_;
-  const Location& location_;
-  PulseOptions options_;
+  const LiveRankState& state_;
+  HeartbeatOptions options_;
   control::Readiness readiness_;
   std::atomic<bool> over_{false};
   std::atomic<bool> expected_{false};
@@ -165,7 +165,7 @@ class Pulse {
   mutable std::mutex mutex_;
   std::string reason_;
   struct Heard {
-    Whereabouts where{};
+    RankState where{};
     std::chrono::steady_clock::time_point when = std::chrono::steady_clock::now();
     std::string gone{};
   };

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kMaxBatch = 1024;
 inline constexpr std::uint64_t kMaxSamplesAtOnce = 16384;
 inline constexpr std::uint64_t kMaxSamples = 1'000'000;  ///< of a row
 
-struct Order {
+struct RankCommand {
   enum class What : std::uint8_t { row, epoch, clocks, end };
   What what = What::end;
   // row
@@ -31,9 +31,9 @@ struct Order {
   std::uint32_t rounds = 0;
 };
 
-std::string to_text(const Order& order);
+std::string to_text(const RankCommand& order);
 /// Throws Error(failed) that names the field.
-Order parse_order(std::string_view text);
+RankCommand parse_rank_command(std::string_view text);
 
 /// Of one epoch.
 struct Epoch {

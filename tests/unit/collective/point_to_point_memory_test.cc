@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "rdmabench/collective/wire.h"
+#include "rdmabench/collective/point_to_point.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -14,7 +14,7 @@ struct Measured {
   bool staged = false;
   std::vector<std::pair<std::string, std::string>> asked{};
 
-  WirePair operator()(const std::string& memory, const std::string& peer_memory) {
+  PointToPointResult operator()(const std::string& memory, const std::string& peer_memory) {
     asked.emplace_back(memory, peer_memory);
     if (memory == works || memory == "host") {
       return {.to = 1,
@@ -28,7 +28,7 @@ struct Measured {
 
 TEST(WireMemory, IsThatOfTheRanksWhereItCanBe) {
   Measured measured{.works = "cuda:0"};
-  const WirePair pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
+  const PointToPointResult pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
   EXPECT_EQ(pair.bits_per_s, 1e9);
   EXPECT_EQ(pair.route, "verbs mlx5_0:1 rc, memory cuda:0");
   EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1")));
@@ -36,7 +36,7 @@ TEST(WireMemory, IsThatOfTheRanksWhereItCanBe) {
 
 TEST(WireMemory, IsTheHostsWhereTheDeviceCannotRegisterIt) {
   Measured measured;
-  const WirePair pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
+  const PointToPointResult pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
   EXPECT_EQ(pair.bits_per_s, 1e9);
   EXPECT_EQ(pair.error, "");
   EXPECT_EQ(
@@ -47,14 +47,14 @@ TEST(WireMemory, IsTheHostsWhereTheDeviceCannotRegisterIt) {
 
 TEST(WireMemory, ThatWasAskedForIsNotReplaced) {
   Measured measured;
-  const WirePair pair = measure_in("cuda:0", "cuda:1", false, std::ref(measured));
+  const PointToPointResult pair = measure_in("cuda:0", "cuda:1", false, std::ref(measured));
   EXPECT_EQ(pair.error, "cuda:0 cannot be registered");
   EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1")));
 }
 
 TEST(WireMemory, ThatIsStagedIsNotTakenForTheGpus) {
   Measured measured{.works = "cuda:0", .staged = true};
-  const WirePair pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
+  const PointToPointResult pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
   EXPECT_FALSE(pair.staged);
   EXPECT_EQ(pair.route,
             "verbs mlx5_0:1 rc, memory host, for with cuda:0 to cuda:1: it is staged: "
@@ -64,7 +64,7 @@ TEST(WireMemory, ThatIsStagedIsNotTakenForTheGpus) {
 
 TEST(WireMemory, ThatWasAskedForAndIsStagedIsLabelled) {
   Measured measured{.works = "cuda:0", .staged = true};
-  const WirePair pair = measure_in("cuda:0", "cuda:1", false, std::ref(measured));
+  const PointToPointResult pair = measure_in("cuda:0", "cuda:1", false, std::ref(measured));
   EXPECT_TRUE(pair.staged);
   EXPECT_THAT(pair.route, testing::StartsWith("verbs mlx5_0:1 rc, memory cuda:0, staged: "));
   EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1")));

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/wire.h"
+#include "rdmabench/collective/point_to_point.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 TEST(Wire, EveryNeighbourOnceAndNobodyTwiceInARound) {
   for (std::uint32_t ranks = 2; ranks < 9; ++ranks) {
     std::set<std::uint32_t> senders;
-    for (const auto& round : wire_rounds(ranks)) {
+    for (const auto& round : point_to_point_rounds(ranks)) {
       std::set<std::uint32_t> busy;
       for (const auto& [from, to] : round) {
         EXPECT_EQ(to, (from + 1) % ranks);
@@ -24,7 +24,7 @@ TEST(Wire, EveryNeighbourOnceAndNobodyTwiceInARound) {
     }
     EXPECT_EQ(senders.size(), ranks);
   }
-  EXPECT_TRUE(wire_rounds(1).empty());
+  EXPECT_TRUE(point_to_point_rounds(1).empty());
 }
 
 Run run_with(double bus_bytes_per_s) {
@@ -38,8 +38,8 @@ Run run_with(double bus_bytes_per_s) {
 
 TEST(Wire, TheShareIsOfTheSlowestPair) {
   collective::Run run = run_with(5e9);  // 40 Gb/s
-  const std::vector<WirePair> pairs{{0, 1, 100e9, "verbs mlx5_0:1 rc, memory host", ""},
-                                    {1, 0, 80e9, "verbs mlx5_0:1 rc, memory host", ""}};
+  const std::vector<PointToPointResult> pairs{{0, 1, 100e9, "verbs mlx5_0:1 rc, memory host", ""},
+                                              {1, 0, 80e9, "verbs mlx5_0:1 rc, memory host", ""}};
   join(run, pairs);
   ASSERT_EQ(run.rows[0].facts.size(), 2U);
   EXPECT_EQ(std::get<double>(run.rows[0].facts[0].value), 80e9);
@@ -47,15 +47,15 @@ TEST(Wire, TheShareIsOfTheSlowestPair) {
   EXPECT_TRUE(run.rows[1].facts.empty()) << "without a bus bandwidth there is no share";
   ASSERT_EQ(run.notes.size(), 2U);
   EXPECT_EQ(run.notes[1], "Wire, rank 1 -> 0: 80.00 Gb/s by verbs mlx5_0:1 rc, memory host.");
-  EXPECT_THAT(wire_text(run, pairs), HasSubstr("50.0 %"));
+  EXPECT_THAT(point_to_point_text(run, pairs), HasSubstr("50.0 %"));
 }
 
 TEST(Wire, AStagedPairIsLabelledInTheRowsAndTheTable) {
   collective::Run run = run_with(5e9);
-  std::vector<WirePair> pairs{{0, 1, 100e9, "x", ""}, {1, 0, 80e9, "y", ""}};
-  EXPECT_THAT(wire_text(run, pairs), testing::Not(HasSubstr("staged")));
+  std::vector<PointToPointResult> pairs{{0, 1, 100e9, "x", ""}, {1, 0, 80e9, "y", ""}};
+  EXPECT_THAT(point_to_point_text(run, pairs), testing::Not(HasSubstr("staged")));
   pairs[0].staged = true;
-  EXPECT_THAT(wire_text(run, pairs), HasSubstr("50.0 %  staged\n"));
+  EXPECT_THAT(point_to_point_text(run, pairs), HasSubstr("50.0 %  staged\n"));
   join(run, pairs);
   ASSERT_EQ(run.rows[0].facts.size(), 3U);
   EXPECT_EQ(run.rows[0].facts[2].name, "wire_memory");
@@ -63,18 +63,19 @@ TEST(Wire, AStagedPairIsLabelledInTheRowsAndTheTable) {
 }
 
 TEST(Wire, AFasterWayIsExplained) {
-  const std::string text = wire_text(run_with(50e9), {{0, 1, 100e9, "x", ""}});
+  const std::string text = point_to_point_text(run_with(50e9), {{0, 1, 100e9, "x", ""}});
   EXPECT_THAT(text, HasSubstr("400.0 %"));
   EXPECT_THAT(text, HasSubstr("NVLink"));
 }
 
 TEST(Wire, AFailedPairIsSaidAndLeavesNoShare) {
   collective::Run run = run_with(5e9);
-  const std::vector<WirePair> pairs{{0, 1, 100e9, "x", ""}, {1, 0, 0, "", "no route\x1b[2J"}};
+  const std::vector<PointToPointResult> pairs{{0, 1, 100e9, "x", ""},
+                                              {1, 0, 0, "", "no route\x1b[2J"}};
   join(run, pairs);
   EXPECT_TRUE(run.rows[0].facts.empty());
   EXPECT_THAT(run.notes[1], HasSubstr("no route?[2J"));
-  EXPECT_THAT(wire_text(run, pairs), HasSubstr("a pair failed"));
+  EXPECT_THAT(point_to_point_text(run, pairs), HasSubstr("a pair failed"));
 }
 
 TEST(Wire, OneRankHasNone) {

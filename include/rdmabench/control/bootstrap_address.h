@@ -8,7 +8,7 @@
 
 namespace rdmabench::control {
 
-struct Invitation {
+struct BootstrapAddress {
   std::string token{};  ///< of the run: whoever else listens at such a port is not meant
   std::uint16_t port = 0;
   std::vector<std::string> addresses{};  ///< numeric; any of them may do
@@ -16,11 +16,11 @@ struct Invitation {
 
 /// For rank 0 that listens on this port of this machine. Throws Error(failed) when the
 /// kernel gives no addresses or no random numbers. Source: getifaddrs(3), getrandom(2).
-Invitation make_invitation(std::uint16_t port);
+BootstrapAddress make_bootstrap_address(std::uint16_t port);
 
-std::string to_text(const Invitation& invitation);
+std::string to_text(const BootstrapAddress& bootstrap_address);
 
 /// Throws Error(failed) that names the field.
-Invitation parse_invitation(std::string_view text);
+BootstrapAddress parse_bootstrap_address(std::string_view text);
 
 }  // namespace rdmabench::control

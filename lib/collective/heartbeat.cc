@@ -1,4 +1,4 @@
-#include "rdmabench/collective/pulse.h"
+#include "rdmabench/collective/heartbeat.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, kPhases> kPhaseNames = {
     "closing"};
 constexpr auto kSendLimit = std::chrono::seconds(1);
 
-std::string to_text(const Whereabouts& where) {
+std::string to_text(const RankState& where) {
   const nlohmann::ordered_json json = {{"phase", static_cast<unsigned>(where.phase)},
                                        {"operation", static_cast<unsigned>(where.operation)},
                                        {"row", where.row},
@@ -35,8 +35,8 @@ std::string to_text(const Whereabouts& where) {
   return json.dump();
 }
 
-Whereabouts parse_whereabouts(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "sign of life");
+RankState parse_rank_state(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "status of life");
   return {
       .phase = static_cast<Phase>(control::get_uint(json, "phase", 0, kPhases - 1)),
       .operation = static_cast<Operation>(control::get_uint(json, "operation", 0, kOperations - 1)),
@@ -45,7 +45,7 @@ Whereabouts parse_whereabouts(std::string_view text) {
       .iteration = control::get_uint<std::uint64_t>(json, "iteration")};
 }
 
-std::string describe(const Whereabouts& where) {
+std::string describe(const RankState& where) {
   if (where.phase == Phase::joining || where.phase == Phase::opening ||
       where.phase == Phase::closing) {
     return std::string(name(where.phase));
@@ -59,7 +59,7 @@ double seconds(nanoseconds time) {
 }
 
 /// How far it has come. While a row's results are gathered nobody is ahead of anybody.
-auto progress(const Whereabouts& where) {
+auto progress(const RankState& where) {
   return std::tuple(where.phase > Phase::opening, where.row, where.iteration);
 }
 
@@ -69,15 +69,15 @@ std::string_view name(Phase phase) noexcept {
   return kPhaseNames[static_cast<std::size_t>(phase)];
 }
 
-void Location::begin_row(std::uint32_t row, Operation operation,
-                         std::uint64_t size_bytes) noexcept {
+void LiveRankState::begin_row(std::uint32_t row, Operation operation,
+                              std::uint64_t size_bytes) noexcept {
   row_.store(row, std::memory_order_relaxed);
   operation_.store(operation, std::memory_order_relaxed);
   size_.store(size_bytes, std::memory_order_relaxed);
   iteration_.store(0, std::memory_order_relaxed);
 }
 
-Whereabouts Location::read() const noexcept {
+RankState LiveRankState::read() const noexcept {
   return {.phase = phase_.load(std::memory_order_relaxed),
           .operation = operation_.load(std::memory_order_relaxed),
           .row = row_.load(std::memory_order_relaxed),
@@ -85,83 +85,84 @@ Whereabouts Location::read() const noexcept {
           .iteration = iteration_.load(std::memory_order_relaxed)};
 }
 
-std::string to_text(const Person& person) {
-  return fmt::format("rank {} ({}, process {})", person.rank, person.host, person.process);
+std::string to_text(const RankIdentity& identity) {
+  return fmt::format("rank {} ({}, process {})", identity.rank, identity.host, identity.process);
 }
 
-Blame who_hangs(const std::vector<Sign>& signs, nanoseconds silence) {
+Blame who_hangs(const std::vector<RankStatus>& statuses, nanoseconds silence) {
   Blame blame;
   std::vector<std::string> texts;
-  const auto add = [&](const Sign& sign, const std::string& text) {
-    blame.ranks.push_back(sign.person.rank);
-    texts.push_back(fmt::format("{} {}", to_text(sign.person), text));
+  const auto add = [&](const RankStatus& status, const std::string& text) {
+    blame.ranks.push_back(status.identity.rank);
+    texts.push_back(fmt::format("{} {}", to_text(status.identity), text));
   };
   const auto finish = [&] {
     blame.text = fmt::format("{}", fmt::join(texts, "; "));
     return blame;
   };
-  for (const Sign& sign : signs) {
-    if (!sign.gone.empty()) {
-      add(sign, fmt::format("is gone ({}); it was last {}", sign.gone, describe(sign.where)));
+  for (const RankStatus& status : statuses) {
+    if (!status.gone.empty()) {
+      add(status, fmt::format("is gone ({}); it was last {}", status.gone, describe(status.where)));
     }
   }
   if (!texts.empty()) return finish();
-  for (const Sign& sign : signs) {
-    if (sign.age > silence) {
-      add(sign, fmt::format("hangs: it has been silent for {:.2f} s; it was last {}",
-                            seconds(sign.age), describe(sign.where)));
+  for (const RankStatus& status : statuses) {
+    if (status.age > silence) {
+      add(status, fmt::format("hangs: it has been silent for {:.2f} s; it was last {}",
+                              seconds(status.age), describe(status.where)));
     }
   }
   if (!texts.empty()) return finish();
-  const auto [least, most] = std::minmax_element(
-      signs.begin(), signs.end(),
-      [](const Sign& a, const Sign& b) { return progress(a.where) < progress(b.where); });
-  if (least == signs.end()) return blame;
+  const auto [least, most] = std::minmax_element(statuses.begin(), statuses.end(),
+                                                 [](const RankStatus& a, const RankStatus& b) {
+                                                   return progress(a.where) < progress(b.where);
+                                                 });
+  if (least == statuses.end()) return blame;
   if (progress(least->where) == progress(most->where)) {
     blame.text = fmt::format(
         "all ranks are alive and at the same place ({}): the library or the network between them hangs",
         describe(least->where));
     return blame;
   }
-  for (const Sign& sign : signs) {
-    if (progress(sign.where) != progress(least->where)) continue;
-    add(sign, fmt::format("is behind: it is {}, where {} is {}", describe(sign.where),
-                          to_text(most->person), describe(most->where)));
+  for (const RankStatus& status : statuses) {
+    if (progress(status.where) != progress(least->where)) continue;
+    add(status, fmt::format("is behind: it is {}, where {} is {}", describe(status.where),
+                            to_text(most->identity), describe(most->where)));
   }
   return finish();
 }
 
-Pulse::Pulse(std::vector<Person> people, std::vector<control::Channel> channels, bool leads,
-             const Location& location, PulseOptions options)
-    : people_(std::move(people)),
+Heartbeat::Heartbeat(std::vector<RankIdentity> identities, std::vector<control::Channel> channels,
+                     bool leads, const LiveRankState& state, HeartbeatOptions options)
+    : identities_(std::move(identities)),
       channels_(std::make_move_iterator(channels.begin()), std::make_move_iterator(channels.end())),
       leads_(leads),
-      location_(location),
+      state_(state),
       options_(std::move(options)),
       heard_(channels_.size()) {
   for (std::size_t i = 0; i < channels_.size(); ++i) readiness_.watch(*channels_[i], i);
   thread_ = std::thread([this] { run(); });
 }
 
-Pulse::~Pulse() {
+Heartbeat::~Heartbeat() {
   stop_ = true;
   readiness_.wake();
   thread_.join();
 }
 
-std::string Pulse::reason() const {
+std::string Heartbeat::reason() const {
   const std::lock_guard lock(mutex_);
   return reason_;
 }
 
-void Pulse::end(const std::string& reason) {
+void Heartbeat::end(const std::string& reason) {
   if (expected_) return;
   const std::lock_guard lock(mutex_);
   if (reason_.empty()) reason_ = reason;
   over_ = true;
 }
 
-void Pulse::run() {
+void Heartbeat::run() {
   while (!stop_) {
     try {
       if (!leads_) tell();
@@ -176,21 +177,20 @@ void Pulse::run() {
   }
 }
 
-void Pulse::tell() {
+void Heartbeat::tell() {
   if (over_ || expected_ || !channels_.front()) return;
-  channels_.front()->send(MessageType::ready, to_text(location_.read()),
-                          Deadline::after(kSendLimit));
+  channels_.front()->send(MessageType::ready, to_text(state_.read()), Deadline::after(kSendLimit));
 }
 
 /// A channel that has ended stays readable: it is let go, so that it is not asked again.
-void Pulse::hear(std::size_t index) {
+void Heartbeat::hear(std::size_t index) {
   if (!channels_[index]) return;
   const std::string gone = [&]() -> std::string {
     try {
-      while (const auto message = channels_[index]->receive_ready("sign of life")) {
+      while (const auto message = channels_[index]->receive_ready("status of life")) {
         if (message->type == MessageType::abort) return control::printable(message->payload);
         if (message->type == MessageType::bye) return "it has left";
-        const Whereabouts where = parse_whereabouts(message->payload);
+        const RankState where = parse_rank_state(message->payload);
         const std::lock_guard lock(mutex_);
         heard_[index].where = where;
         heard_[index].when = steady_clock::now();
@@ -205,30 +205,30 @@ void Pulse::hear(std::size_t index) {
     const std::lock_guard lock(mutex_);
     heard_[index].gone = gone;
   }
-  end(leads_ ? fmt::format("{}: {}", to_text(people_[index + 1]), gone) : gone);
+  end(leads_ ? fmt::format("{}: {}", to_text(identities_[index + 1]), gone) : gone);
   channels_[index].reset();
 }
 
-std::vector<Sign> Pulse::signs() const {
+std::vector<RankStatus> Heartbeat::statuses() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Sign> signs;
-  signs.push_back({.person = people_.front(), .where = location_.read()});
+  std::vector<RankStatus> statuses;
+  statuses.push_back({.identity = identities_.front(), .where = state_.read()});
   for (std::size_t i = 0; i < heard_.size(); ++i) {
-    signs.push_back({.person = people_[i + 1],
-                     .where = heard_[i].where,
-                     .age = steady_clock::now() - heard_[i].when,
-                     .gone = heard_[i].gone});
+    statuses.push_back({.identity = identities_[i + 1],
+                        .where = heard_[i].where,
+                        .age = steady_clock::now() - heard_[i].when,
+                        .gone = heard_[i].gone});
   }
-  return signs;
+  return statuses;
 }
 
-Blame Pulse::explain() {
+Blame Heartbeat::explain() {
   const Deadline deadline = Deadline::after(silence() + 2 * options_.interval);
   for (;;) {
-    const Blame blame = who_hangs(signs(), silence());
-    const std::vector<Sign> now = signs();
-    const bool sure = std::any_of(now.begin(), now.end(), [&](const Sign& sign) {
-      return !sign.gone.empty() || sign.age > silence();
+    const Blame blame = who_hangs(statuses(), silence());
+    const std::vector<RankStatus> now = statuses();
+    const bool sure = std::any_of(now.begin(), now.end(), [&](const RankStatus& status) {
+      return !status.gone.empty() || status.age > silence();
     });
     if (sure || deadline.passed()) return blame;
     std::this_thread::sleep_for(options_.interval / 4);
@@ -236,7 +236,7 @@ Blame Pulse::explain() {
 }
 
 /// From here on the ending is this thread's: the other one waits in its guard.
-bool Pulse::claim_ending(std::string& what) {
+bool Heartbeat::claim_ending(std::string& what) {
   const std::lock_guard lock(mutex_);
   if (ending_ || !options_.on_stuck || !guard_ || !(guard_->passed() || over_)) return false;
   ending_ = true;
@@ -245,7 +245,7 @@ bool Pulse::claim_ending(std::string& what) {
 }
 
 /// Rank 0's judgement, which the others are told as well.
-std::string Pulse::verdict() {
+std::string Heartbeat::verdict() {
   // This thread is the one that hears: listen on before judging.
   const Deadline listen = Deadline::after(silence() + options_.interval);
   while (!listen.passed() && reason().empty()) {
@@ -253,10 +253,10 @@ std::string Pulse::verdict() {
       hear(static_cast<std::size_t>(key));
     }
   }
-  return who_hangs(signs(), silence()).text;
+  return who_hangs(statuses(), silence()).text;
 }
 
-void Pulse::watch_guard() {
+void Heartbeat::watch_guard() {
   std::string what;
   if (!claim_ending(what)) return;
   try {
@@ -278,23 +278,24 @@ void Pulse::watch_guard() {
   ended_changed_.notify_all();
 }
 
-void Pulse::wait_for_ending(std::unique_lock<std::mutex>& lock) {
+void Heartbeat::wait_for_ending(std::unique_lock<std::mutex>& lock) {
   if (!ending_) return;
   if (ended_changed_.wait_for(lock, options_.ending_limit, [this] { return ended_; })) return;
   lock.unlock();
   if (options_.on_ending_stuck) options_.on_ending_stuck();
 }
 
-Pulse::Guard::Guard(Pulse& pulse, std::string what, Deadline deadline) : pulse_(pulse) {
-  const std::lock_guard lock(pulse_.mutex_);
-  pulse_.guarded_ = std::move(what);
-  pulse_.guard_ = deadline;
+Heartbeat::Guard::Guard(Heartbeat& heartbeat, std::string what, Deadline deadline)
+    : heartbeat_(heartbeat) {
+  const std::lock_guard lock(heartbeat_.mutex_);
+  heartbeat_.guarded_ = std::move(what);
+  heartbeat_.guard_ = deadline;
 }
 
-Pulse::Guard::~Guard() {
-  std::unique_lock lock(pulse_.mutex_);
-  pulse_.guard_.reset();
-  pulse_.wait_for_ending(lock);
+Heartbeat::Guard::~Guard() {
+  std::unique_lock lock(heartbeat_.mutex_);
+  heartbeat_.guard_.reset();
+  heartbeat_.wait_for_ending(lock);
 }
 
 }  // namespace rdmabench::collective

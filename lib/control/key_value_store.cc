@@ -1,4 +1,4 @@
-#include "rendezvous_board.h"
+#include "key_value_store.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
   return text;
 }
 
-void Board::join(const Hello& hello, std::string_view from) {
+void KeyValueStore::join(const RankHello& hello, std::string_view from) {
   if (hello.size != ranks_.size()) {
     throw Error(Fault::failed,
                 fmt::format("rank {} was told of {} ranks, rank 0 of {}", hello.rank, hello.size,
@@ -48,7 +48,7 @@ void Board::join(const Hello& hello, std::string_view from) {
   rank.who = fmt::format("{} ({})", hello.host, from);
 }
 
-void Board::leave(std::uint32_t number) {
+void KeyValueStore::leave(std::uint32_t number) {
   Rank& rank = ranks_[number];
   rank.state = State::left;
   if (rank.wait) {
@@ -69,7 +69,7 @@ void Board::leave(std::uint32_t number) {
   }
 }
 
-void Board::call(std::uint32_t number, Call call) {
+void KeyValueStore::call(std::uint32_t number, Call call) {
   if (ranks_[number].wait) {
     throw Error(Fault::failed, fmt::format("rank {} asks while it waits", number));
   }
@@ -82,7 +82,7 @@ void Board::call(std::uint32_t number, Call call) {
   }
 }
 
-void Board::put(std::uint32_t number, PutCall call) {
+void KeyValueStore::put(std::uint32_t number, PutCall call) {
   Rank& rank = ranks_[number];
   rank.bytes += call.key.size() + call.value.size();
   if (rank.values.size() >= kMaxKeys || rank.bytes > kMaxBytes) {
@@ -104,7 +104,7 @@ void Board::put(std::uint32_t number, PutCall call) {
   reply(number, {});
 }
 
-void Board::get(std::uint32_t number, const GetCall& call) {
+void KeyValueStore::get(std::uint32_t number, const GetCall& call) {
   if (call.rank >= ranks_.size()) {
     throw Error(Fault::failed,
                 fmt::format("rank {} asks for rank {} of {}", number, call.rank, ranks_.size()));
@@ -121,7 +121,7 @@ void Board::get(std::uint32_t number, const GetCall& call) {
   }
 }
 
-void Board::barrier(std::uint32_t number, const BarrierCall& call) {
+void KeyValueStore::barrier(std::uint32_t number, const BarrierCall& call) {
   if (left_) {
     reply(number, {why_no_barrier(call.wait), ""});
     return;
@@ -132,11 +132,11 @@ void Board::barrier(std::uint32_t number, const BarrierCall& call) {
   if (++at_barrier_ == ranks_.size()) release_barrier();
 }
 
-void Board::release_barrier() {
+void KeyValueStore::release_barrier() {
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) reply(rank, {});
 }
 
-void Board::expire() {
+void KeyValueStore::expire() {
   const std::vector<std::uint32_t> waiting = waiting_;
   for (const std::uint32_t number : waiting) {
     const Wait& wait = *ranks_[number].wait;
@@ -148,7 +148,7 @@ void Board::expire() {
   }
 }
 
-std::optional<std::chrono::nanoseconds> Board::next_expiry() const {
+std::optional<std::chrono::nanoseconds> KeyValueStore::next_expiry() const {
   std::optional<std::chrono::nanoseconds> next;
   for (const std::uint32_t number : waiting_) {
     const std::chrono::nanoseconds left = ranks_[number].wait->until.left();
@@ -157,12 +157,12 @@ std::optional<std::chrono::nanoseconds> Board::next_expiry() const {
   return next;
 }
 
-std::vector<Board::Reply> Board::take_replies() {
+std::vector<KeyValueStore::Reply> KeyValueStore::take_replies() {
   return std::exchange(replies_, {});
 }
 
 /// Ends the rank's wait, if it waits.
-void Board::reply(std::uint32_t number, Answer answer) {
+void KeyValueStore::reply(std::uint32_t number, Answer answer) {
   Rank& rank = ranks_[number];
   if (rank.wait) {
     if (at_barrier(rank)) --at_barrier_;
@@ -172,16 +172,17 @@ void Board::reply(std::uint32_t number, Answer answer) {
   replies_.push_back({number, std::move(answer)});
 }
 
-bool Board::at_barrier(const Rank& rank) const {
+bool KeyValueStore::at_barrier(const Rank& rank) const {
   return rank.wait && std::holds_alternative<BarrierCall>(rank.wait->call);
 }
 
-std::string Board::name(std::uint32_t number) const {
+std::string KeyValueStore::name(std::uint32_t number) const {
   const std::string& who = ranks_[number].who;
   return who.empty() ? fmt::format("rank {}", number) : fmt::format("rank {} of {}", number, who);
 }
 
-std::string Board::why_no_value(const GetCall& call, std::chrono::milliseconds given) const {
+std::string KeyValueStore::why_no_value(const GetCall& call,
+                                        std::chrono::milliseconds given) const {
   const State state = ranks_[call.rank].state;
   if (state == State::absent) {
     return fmt::format("rank {} did not come within {}", call.rank, duration_text(given));
@@ -193,7 +194,7 @@ std::string Board::why_no_value(const GetCall& call, std::chrono::milliseconds g
                      duration_text(given));
 }
 
-std::string Board::why_no_barrier(std::chrono::milliseconds given) const {
+std::string KeyValueStore::why_no_barrier(std::chrono::milliseconds given) const {
   if (left_) return fmt::format("{} left before the barrier", name(*left_));
   std::vector<std::uint32_t> absent;
   std::vector<std::uint32_t> busy;

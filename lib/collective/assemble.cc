@@ -1,4 +1,4 @@
-#include "rdmabench/collective/meet.h"
+#include "rdmabench/collective/assemble.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/invitation.h"
+#include "rdmabench/control/bootstrap_address.h"
 #include "rdmabench/control/listener.h"
 
 namespace rdmabench::collective {
@@ -31,29 +31,31 @@ void check_not_alone(const control::Place& place,
   }
 }
 
-Meeting meet(control::RendezvousOptions options, const PulseOptions& pulse,
-             const std::function<const char*(const char*)>& environment) {
+AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptions& heartbeat,
+                        const std::function<const char*(const char*)>& environment) {
   if (options.size == 1 && !options.rank) options.rank = 0;
   const Deadline deadline = Deadline::after(options.timeout);
-  Meeting meeting;
-  meeting.rendezvous = control::make_rendezvous(options);
-  const std::unique_ptr<control::Rendezvous>& rendezvous = meeting.rendezvous;
-  meeting.place = rendezvous->place();
-  const auto& [rank, size, host, source] = meeting.place;
-  check_not_alone(meeting.place, environment);
+  AssembledGroup assembled;
+  assembled.rendezvous = control::make_rendezvous(options);
+  const std::unique_ptr<control::Rendezvous>& rendezvous = assembled.rendezvous;
+  assembled.place = rendezvous->place();
+  const auto& [rank, size, host, source] = assembled.place;
+  check_not_alone(assembled.place, environment);
   if (rank == 0) {
     control::Listener listener("", 0);
-    const control::Invitation invitation = control::make_invitation(listener.port());
-    rendezvous->put(kKey, control::to_text(invitation));
-    meeting.star = Star::lead(listener, invitation, size, this_person(0), pulse, deadline);
+    const control::BootstrapAddress bootstrap_address =
+        control::make_bootstrap_address(listener.port());
+    rendezvous->put(kKey, control::to_text(bootstrap_address));
+    assembled.group =
+        RankGroup::lead(listener, bootstrap_address, size, this_rank(0), heartbeat, deadline);
   } else {
-    const control::Invitation invitation =
-        control::parse_invitation(rendezvous->get(0, kKey, deadline));
-    meeting.star =
-        Star::join(invitation, {.rank = rank, .size = size}, this_person(rank), pulse, deadline);
+    const control::BootstrapAddress bootstrap_address =
+        control::parse_bootstrap_address(rendezvous->get(0, kKey, deadline));
+    assembled.group = RankGroup::join(bootstrap_address, {.rank = rank, .size = size},
+                                      this_rank(rank), heartbeat, deadline);
   }
   rendezvous->barrier(deadline);  // rank 0 serves the others until they have read
-  return meeting;
+  return assembled;
 }
 
 }  // namespace rdmabench::collective

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/star.h"
+#include "rdmabench/collective/rank_group.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,28 +31,31 @@ constexpr milliseconds kLook(20);          // how often a wait looks whether the
 constexpr char kGood = '+';
 constexpr char kBad = '-';  // then the digit of its Fault
 
-struct Hello {
+struct GroupHello {
   std::string token{};
-  Person person{};
+  RankIdentity identity{};
   std::uint32_t size = 0;
-  bool pulse = false;
+  bool heartbeat = false;
 };
 
-std::string to_text(const Hello& hello) {
-  const nlohmann::ordered_json json = {
-      {"token", hello.token},      {"rank", hello.person.rank},       {"size", hello.size},
-      {"host", hello.person.host}, {"process", hello.person.process}, {"pulse", hello.pulse}};
+std::string to_text(const GroupHello& hello) {
+  const nlohmann::ordered_json json = {{"token", hello.token},
+                                       {"rank", hello.identity.rank},
+                                       {"size", hello.size},
+                                       {"host", hello.identity.host},
+                                       {"process", hello.identity.process},
+                                       {"pulse", hello.heartbeat}};
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-Hello parse_hello(std::string_view text) {
+GroupHello parse_hello(std::string_view text) {
   const nlohmann::json json = control::parse_object(text, "hello");
   return {.token = control::get_string(json, "token", kMaxHelloWord),
-          .person = {.rank = control::get_uint<std::uint32_t>(json, "rank"),
-                     .host = control::printable(control::get_string(json, "host", kMaxHelloWord)),
-                     .process = control::get_uint<std::uint64_t>(json, "process")},
+          .identity = {.rank = control::get_uint<std::uint32_t>(json, "rank"),
+                       .host = control::printable(control::get_string(json, "host", kMaxHelloWord)),
+                       .process = control::get_uint<std::uint64_t>(json, "process")},
           .size = control::get_uint<std::uint32_t>(json, "size"),
-          .pulse = control::get_bool(json, "pulse")};
+          .heartbeat = control::get_bool(json, "pulse")};
 }
 
 /// The two channels of each rank, as they come in.
@@ -76,9 +79,9 @@ class Doorkeeper {
     }
   }
 
-  std::vector<Person> people{};
-  control::Channel take(std::uint32_t rank, bool pulse) {
-    return std::move(*seats_[2 * (rank - 1) + (pulse ? 1 : 0)]);
+  std::vector<RankIdentity> identities{};
+  control::Channel take(std::uint32_t rank, bool heartbeat) {
+    return std::move(*seats_[2 * (rank - 1) + (heartbeat ? 1 : 0)]);
   }
 
  private:
@@ -105,21 +108,21 @@ class Doorkeeper {
     strangers_.erase(found);
   }
 
-  void seat(const Hello& hello, control::Channel channel) {
+  void seat(const GroupHello& hello, control::Channel channel) {
     const auto refuse = [&](const std::string& why) {
       channel.abort(why);
       throw Error(Fault::failed, why);
     };
     if (hello.token != token_) refuse("this is rank 0 of another run");
-    if (hello.size != size_ || hello.person.rank == 0 || hello.person.rank >= size_) {
-      refuse(fmt::format("rank {} of {}, where rank 0 has {} ranks", hello.person.rank, hello.size,
-                         size_));
+    if (hello.size != size_ || hello.identity.rank == 0 || hello.identity.rank >= size_) {
+      refuse(fmt::format("rank {} of {}, where rank 0 has {} ranks", hello.identity.rank,
+                         hello.size, size_));
     }
-    auto& place = seats_[2 * (hello.person.rank - 1) + (hello.pulse ? 1 : 0)];
-    if (place) refuse(fmt::format("there is a rank {} already", hello.person.rank));
+    auto& place = seats_[2 * (hello.identity.rank - 1) + (hello.heartbeat ? 1 : 0)];
+    if (place) refuse(fmt::format("there is a rank {} already", hello.identity.rank));
     place = std::move(channel);
-    people.resize(size_);
-    people[hello.person.rank] = hello.person;
+    identities.resize(size_);
+    identities[hello.identity.rank] = hello.identity;
     ++seated_;
   }
 
@@ -146,7 +149,7 @@ class Doorkeeper {
 };
 
 std::optional<control::Channel> try_join(const std::string& address, std::uint16_t port,
-                                         const Hello& hello, Deadline deadline,
+                                         const GroupHello& hello, Deadline deadline,
                                          std::string& excuses) {
   try {
     control::Channel channel = control::Channel::connect(address, port, deadline);
@@ -160,7 +163,7 @@ std::optional<control::Channel> try_join(const std::string& address, std::uint16
 
 }  // namespace
 
-Person this_person(std::uint32_t rank) {
+RankIdentity this_rank(std::uint32_t rank) {
   std::array<char, 256> host{};
   const bool known = gethostname(host.data(), host.size() - 1) == 0;
   return {.rank = rank,
@@ -168,90 +171,95 @@ Person this_person(std::uint32_t rank) {
           .process = static_cast<std::uint64_t>(getpid())};
 }
 
-Star::Star(Team team, std::vector<Person> people)
-    : team_(team), people_(std::move(people)), location_(std::make_unique<Location>()) {}
+RankGroup::RankGroup(Team team, std::vector<RankIdentity> identities)
+    : team_(team), identities_(std::move(identities)), state_(std::make_unique<LiveRankState>()) {}
 
-Star::~Star() = default;
+RankGroup::~RankGroup() = default;
 
-void Star::begin_pulse(std::vector<control::Channel> pulses, const PulseOptions& options) {
-  pulse_ = std::make_unique<Pulse>(people_, std::move(pulses), leads(), *location_, options);
+void RankGroup::begin_heartbeat(std::vector<control::Channel> heartbeats,
+                                const HeartbeatOptions& options) {
+  heartbeat_ =
+      std::make_unique<Heartbeat>(identities_, std::move(heartbeats), leads(), *state_, options);
 }
 
-std::unique_ptr<Star> Star::lead(control::Listener& listener, const control::Invitation& invitation,
-                                 std::uint32_t size, Person self, const PulseOptions& options,
-                                 Deadline deadline) {
-  std::vector<Person> people{self};
+std::unique_ptr<RankGroup> RankGroup::lead(control::Listener& listener,
+                                           const control::BootstrapAddress& bootstrap_address,
+                                           std::uint32_t size, RankIdentity self,
+                                           const HeartbeatOptions& options, Deadline deadline) {
+  std::vector<RankIdentity> identities{self};
   std::vector<control::Channel> channels;
-  std::vector<control::Channel> pulses;
+  std::vector<control::Channel> heartbeats;
   if (size > 1) {
-    Doorkeeper door(listener, invitation.token, size);
+    Doorkeeper door(listener, bootstrap_address.token, size);
     door.admit(deadline);
-    people = door.people;
-    people.front() = std::move(self);
+    identities = door.identities;
+    identities.front() = std::move(self);
     for (std::uint32_t rank = 1; rank < size; ++rank) {
       channels.push_back(door.take(rank, false));
-      pulses.push_back(door.take(rank, true));
+      heartbeats.push_back(door.take(rank, true));
     }
   }
-  std::unique_ptr<Star> star(new Star({.rank = 0, .size = size}, std::move(people)));
-  star->channels_ = std::move(channels);
-  star->begin_pulse(std::move(pulses), options);
-  star->barrier(deadline);
-  return star;
+  std::unique_ptr<RankGroup> group(new RankGroup({.rank = 0, .size = size}, std::move(identities)));
+  group->channels_ = std::move(channels);
+  group->begin_heartbeat(std::move(heartbeats), options);
+  group->barrier(deadline);
+  return group;
 }
 
-std::unique_ptr<Star> Star::join(const control::Invitation& invitation, Team team, Person self,
-                                 const PulseOptions& options, Deadline deadline) {
+std::unique_ptr<RankGroup> RankGroup::join(const control::BootstrapAddress& bootstrap_address,
+                                           Team team, RankIdentity self,
+                                           const HeartbeatOptions& options, Deadline deadline) {
   constexpr auto kEach = std::chrono::seconds(10);
   std::string excuses;
-  for (const std::string& address : invitation.addresses) {
+  for (const std::string& address : bootstrap_address.addresses) {
     const Deadline each = Deadline::after(std::min<nanoseconds>(kEach, deadline.left()));
-    Hello hello{.token = invitation.token, .person = self, .size = team.size};
-    auto channel = try_join(address, invitation.port, hello, each, excuses);
+    GroupHello hello{.token = bootstrap_address.token, .identity = self, .size = team.size};
+    auto channel = try_join(address, bootstrap_address.port, hello, each, excuses);
     if (!channel) continue;
-    hello.pulse = true;
-    auto pulse = try_join(address, invitation.port, hello, each, excuses);
-    if (!pulse) continue;
-    std::unique_ptr<Star> star(new Star(team, {self}));
-    star->channels_.push_back(std::move(*channel));
-    std::vector<control::Channel> pulses;
-    pulses.push_back(std::move(*pulse));
-    star->begin_pulse(std::move(pulses), options);
-    star->barrier(deadline);
-    return star;
+    hello.heartbeat = true;
+    auto heartbeat = try_join(address, bootstrap_address.port, hello, each, excuses);
+    if (!heartbeat) continue;
+    std::unique_ptr<RankGroup> group(new RankGroup(team, {self}));
+    group->channels_.push_back(std::move(*channel));
+    std::vector<control::Channel> heartbeats;
+    heartbeats.push_back(std::move(*heartbeat));
+    group->begin_heartbeat(std::move(heartbeats), options);
+    group->barrier(deadline);
+    return group;
   }
   throw Error(Fault::failed,
-              fmt::format("rank {} found no rank 0 at port {}:{}", team.rank, invitation.port,
-                          excuses.empty() ? " it has no address" : excuses),
+              fmt::format("rank {} found no rank 0 at port {}:{}", team.rank,
+                          bootstrap_address.port, excuses.empty() ? " it has no address" : excuses),
               "Do firewalls let TCP through between the nodes?");
 }
 
-control::Channel& Star::channel(std::uint32_t rank) {
+control::Channel& RankGroup::channel(std::uint32_t rank) {
   return channels_[leads() ? rank - 1 : 0];
 }
 
-std::string Star::person(std::uint32_t rank) const {
-  return leads() ? collective::to_text(people_[rank]) : fmt::format("rank {}", rank);
+std::string RankGroup::identity(std::uint32_t rank) const {
+  return leads() ? collective::to_text(identities_[rank]) : fmt::format("rank {}", rank);
 }
 
-void Star::send(std::uint32_t rank, MessageType type, std::string_view text, Deadline deadline) {
+void RankGroup::send(std::uint32_t rank, MessageType type, std::string_view text,
+                     Deadline deadline) {
   try {
     channel(rank).send(type, text, deadline);
   } catch (const Error& error) {
-    throw error.at(person(rank));
+    throw error.at(identity(rank));
   }
 }
 
 /// Looks up between two short waits: a third rank that is gone leaves this wait nothing to wait
 /// for.
-std::string Star::receive(std::uint32_t rank, MessageType type, Deadline deadline,
-                          std::string_view waiting_for) {
+std::string RankGroup::receive(std::uint32_t rank, MessageType type, Deadline deadline,
+                               std::string_view waiting_for) {
   try {
     while (!deadline.passed() && !channel(rank).readable(std::min(
                                      kLook, std::chrono::ceil<milliseconds>(deadline.left())))) {
       // What it said before it left comes first.
-      if (pulse_->over() && !channel(rank).readable(kLook)) {
-        throw Error(Fault::failed, pulse_->reason());
+      if (heartbeat_->over() && !channel(rank).readable(kLook)) {
+        throw Error(Fault::failed, heartbeat_->reason());
       }
     }
     control::Message message = channel(rank).receive(deadline, waiting_for);
@@ -265,11 +273,11 @@ std::string Star::receive(std::uint32_t rank, MessageType type, Deadline deadlin
     }
     return std::move(message.payload);
   } catch (const Error& error) {
-    throw error.at(person(rank));
+    throw error.at(identity(rank));
   }
 }
 
-std::vector<std::string> Star::gather(std::string_view mine, Deadline deadline) {
+std::vector<std::string> RankGroup::gather(std::string_view mine, Deadline deadline) {
   if (!leads()) {
     send(0, MessageType::result, kGood + std::string(mine), deadline);
     return {};
@@ -283,19 +291,19 @@ std::vector<std::string> Star::gather(std::string_view mine, Deadline deadline) 
   return all;
 }
 
-void Star::throw_bad(std::uint32_t rank, std::string_view answer) const {
+void RankGroup::throw_bad(std::uint32_t rank, std::string_view answer) const {
   constexpr std::size_t kHead = 2;
   if (answer.size() < kHead) {
-    throw Error(Fault::failed, fmt::format("{}: an empty answer", person(rank)));
+    throw Error(Fault::failed, fmt::format("{}: an empty answer", identity(rank)));
   }
   const int digit = answer[1] - '0';
   const bool known =
       digit == static_cast<int>(Fault::usage) || digit == static_cast<int>(Fault::unavailable);
   throw Error(known ? static_cast<Fault>(digit) : Fault::failed,
-              fmt::format("{}: {}", person(rank), control::printable(answer.substr(kHead))));
+              fmt::format("{}: {}", identity(rank), control::printable(answer.substr(kHead))));
 }
 
-std::string Star::broadcast(std::string_view of_rank_0, Deadline deadline) {
+std::string RankGroup::broadcast(std::string_view of_rank_0, Deadline deadline) {
   if (!leads()) return receive(0, MessageType::epoch, deadline, "word");
   for (std::uint32_t rank = 1; rank < team_.size; ++rank) {
     send(rank, MessageType::epoch, of_rank_0, deadline);
@@ -303,17 +311,17 @@ std::string Star::broadcast(std::string_view of_rank_0, Deadline deadline) {
   return std::string(of_rank_0);
 }
 
-std::vector<std::string> Star::all_gather(std::string_view mine, Deadline deadline) {
+std::vector<std::string> RankGroup::all_gather(std::string_view mine, Deadline deadline) {
   const std::vector<std::string> all = gather(mine, deadline);
   return unpack(broadcast(pack(all), deadline), team_.size);
 }
 
-void Star::barrier(Deadline deadline) {
+void RankGroup::barrier(Deadline deadline) {
   gather({}, deadline);
   broadcast({}, deadline);
 }
 
-std::vector<ClockOffset> Star::compare_clocks(std::uint32_t rounds, Deadline deadline) {
+std::vector<ClockOffset> RankGroup::compare_clocks(std::uint32_t rounds, Deadline deadline) {
   using measure::RawClock;
   if (!leads()) {
     while (!receive(0, MessageType::ready, deadline, "question").empty()) {
@@ -332,7 +340,7 @@ std::vector<ClockOffset> Star::compare_clocks(std::uint32_t rounds, Deadline dea
       std::uint64_t there = 0;
       const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), there);
       if (fault != std::errc{} || end != text.data() + text.size()) {
-        throw Error(Fault::failed, fmt::format("{}: '{}' is no time", person(rank),
+        throw Error(Fault::failed, fmt::format("{}: '{}' is no time", identity(rank),
                                                control::printable(text, kMaxHelloWord)));
       }
       if (heard - asked >= shortest) continue;
@@ -348,7 +356,8 @@ std::vector<ClockOffset> Star::compare_clocks(std::uint32_t rounds, Deadline dea
   return offsets;
 }
 
-std::string Star::give_up(const std::string& reason, Deadline deadline, Fault fault) noexcept try {
+std::string RankGroup::give_up(const std::string& reason, Deadline deadline, Fault fault) noexcept
+    try {
   if (leads()) {
     for (control::Channel& channel : channels_) channel.abort(reason);
     return reason;
