@@ -129,8 +129,8 @@ std::string explanations(const std::vector<RegistrationCost>& results) {
     }
     last = &result;
     text += fmt::format("\n{}: {}\n", result.memory, route_text(result.route, result.mapping));
-    for (const verbs::Rung& rung : result.others) {
-      text += fmt::format("  not {}: {}\n", name(rung.route), rung.reason);
+    for (const verbs::RegistrationAttempt& attempt : result.others) {
+      text += fmt::format("  not {}: {}\n", name(attempt.route), attempt.reason);
     }
     if (result.nodes.empty()) {
       text += fmt::format("  on {}\n", result.placement);
@@ -219,8 +219,9 @@ std::string to_json(const Outcome& outcome) {
       object["nodes"].push_back({{"node", place.node}, {"pages", place.pages}});
     }
     object["other_routes"] = Json::array();
-    for (const verbs::Rung& rung : one.others) {
-      object["other_routes"].push_back({{"route", name(rung.route)}, {"reason", rung.reason}});
+    for (const verbs::RegistrationAttempt& attempt : one.others) {
+      object["other_routes"].push_back(
+          {{"route", name(attempt.route)}, {"reason", attempt.reason}});
     }
     object["notes"] = one.notes;
     results.push_back(std::move(object));

@@ -1,17 +1,17 @@
 #include "rdmabench/run/registration_cost.h"
-#include "memory/gpu_memory.h"
-#include "rdmabench/base/units.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/samples.h"
-#include "rdmabench/transport/verbs/ladder.h"
 #include "rdmabench/verbs/device.h"
+#include "transport/verbs/registration_order.h"
 
 namespace rdmabench::run {
 namespace {

@@ -119,8 +119,8 @@ TEST_F(MemoryDevice, ADmaBufIsTakenOrTheDevicesRefusalNamed) {
   const memory::Buffer buffer(request, kBytes);
   const Registration registration = made(buffer, {.access = Access::window});
   std::string reason;
-  for (const Rung& rung : registration.others) {
-    if (rung.route == Route::dma_buf) reason = rung.reason;
+  for (const RegistrationAttempt& attempt : registration.others) {
+    if (attempt.route == Route::dma_buf) reason = attempt.reason;
   }
   RecordProperty("dma_buf_refusal", reason);
   if (registration.route == Route::dma_buf) return;

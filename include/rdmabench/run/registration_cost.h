@@ -27,7 +27,7 @@ struct RegistrationCost {
   std::uint64_t size_bytes = 0;
   verbs::Route route = verbs::Route::pinned;
   std::string mapping;  ///< of a GPU's dma-buf: "default", "pcie"; else ""
-  std::vector<verbs::Rung> others;
+  std::vector<verbs::RegistrationAttempt> others;
   std::vector<std::string> notes;
   std::string placement;                  ///< see memory::Buffer
   std::vector<memory::NodePages> nodes;   ///< where the pages were
@@ -63,16 +63,16 @@ class RegistrationBench {
 
   const std::string& device() const noexcept { return device_; }
 
-  /// Allocates and touches the memory, finds the route by the ladder, registers and deregisters a
-  /// few times to warm up, and then times every call of each kind by CLOCK_MONOTONIC_RAW, none left
-  /// out. The pages stay where they are in between, so what is measured is pinning and mapping, not
-  /// page faults. Throws what memory::Buffer and verbs::register_memory() throw.
+  /// Allocates and touches the memory, takes the first route that works, registers and deregisters
+  /// a few times to warm up, and then times every call of each kind by CLOCK_MONOTONIC_RAW, none
+  /// left out. The pages stay where they are in between, so what is measured is pinning and
+  /// mapping, not page faults. Throws what memory::Buffer and verbs::register_memory() throw.
   RegistrationCost measure(const memory::Request& memory,
                            const verbs::RegistrationRequest& registration, std::uint64_t bytes,
                            const RegistrationStop& stop) const;
 
   /// The same of a GPU's memory (Kind::cuda) by each way on its own, in new memory every time, so
-  /// that what the ladder would not come to is measured too. Throws what memory::Buffer does, and
+  /// that ways behind the first that works are measured too. Throws what memory::Buffer does, and
   /// Error(unavailable) with every reason where a dma-buf is demanded and no way takes it.
   GpuWays measure_ways(const memory::Request& memory,
                        const verbs::RegistrationRequest& registration, std::uint64_t bytes,

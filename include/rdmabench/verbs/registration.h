@@ -41,7 +41,7 @@ struct RegistrationRequest {
 };
 
 /// A route that was not taken.
-struct Rung {
+struct RegistrationAttempt {
   Route route;
   std::string reason;        ///< one line; names the device and the errno where a call said no
   std::string mapping = {};  ///< of a GPU's dma-buf: "default", "pcie"
@@ -50,8 +50,9 @@ struct Rung {
 struct Registration {
   MemoryRegion region;
   Route route = Route::pinned;
-  std::string mapping = {};        ///< of a GPU's dma-buf: "default", "pcie"
-  std::vector<Rung> others;        ///< every other route, in the order in which they are tried
+  std::string mapping = {};  ///< of a GPU's dma-buf: "default", "pcie"
+  std::vector<RegistrationAttempt>
+      others;                      ///< every other route, in the order in which they are tried
   std::vector<std::string> notes;  ///< what is known of relaxed ordering, of on-demand paging
 };
 

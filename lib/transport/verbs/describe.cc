@@ -33,9 +33,10 @@ std::string route_of(const rdmabench::verbs::Registration& registration) {
 
 std::string refused_by(const rdmabench::verbs::Registration& registration) {
   std::string others;
-  for (const rdmabench::verbs::Rung& rung : registration.others) {
-    others += fmt::format("{}{}{}{}: {}", others.empty() ? "" : "; ", name(rung.route),
-                          rung.mapping.empty() ? "" : ", mapping ", rung.mapping, rung.reason);
+  for (const rdmabench::verbs::RegistrationAttempt& attempt : registration.others) {
+    others +=
+        fmt::format("{}{}{}{}: {}", others.empty() ? "" : "; ", name(attempt.route),
+                    attempt.mapping.empty() ? "" : ", mapping ", attempt.mapping, attempt.reason);
   }
   return others;
 }

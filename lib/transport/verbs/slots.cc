@@ -1,7 +1,7 @@
 #include "rdmabench/transport/verbs/slots.h"
 
 #include "memory/gpu_memory.h"
-#include "rdmabench/transport/verbs/ladder.h"
+#include "transport/verbs/registration_order.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

@@ -1,10 +1,10 @@
 #include "memory/huge_pages.h"
-#include "memory/mapping.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "complaint.h"
+#include "memory/mapping.h"
 #include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::memory {

@@ -42,7 +42,7 @@ TEST_F(Cost, CountsEveryCallAndLeavesNothingBehind) {
     const RegistrationBench bench("");
     EXPECT_EQ(bench.device(), "rxe0");
     const RegistrationCost cost = bench.measure({}, {}, kBytes, {.iterations = 50, .time = 1h});
-    EXPECT_EQ(fake_verbs::calls(fake_verbs::Call::reg_mr), 1 + 5 + 50) << "ladder, warm-up, timed";
+    EXPECT_EQ(fake_verbs::calls(fake_verbs::Call::reg_mr), 1 + 5 + 50) << "route, warm-up, timed";
     EXPECT_EQ(fake_verbs::calls(fake_verbs::Call::dereg_mr), 1 + 5 + 50);
     EXPECT_EQ(cost.memory, "host");
     EXPECT_EQ(cost.size_bytes, kBytes);

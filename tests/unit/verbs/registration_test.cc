@@ -48,15 +48,16 @@ class Registering : public testing::Test {
   ProtectionDomain domain_;
 };
 
-auto rung(Route route, auto reason) {
-  return AllOf(Field(&Rung::route, route), Field(&Rung::reason, reason));
+auto attempt(Route route, auto reason) {
+  return AllOf(Field(&RegistrationAttempt::route, route),
+               Field(&RegistrationAttempt::reason, reason));
 }
 
 TEST_F(Registering, PlainMemoryIsPinnedAndSaysWhyNothingElse) {
   const Registration made = register_memory(*domain_, plain(), {});
   EXPECT_EQ(made.route, Route::pinned);
-  EXPECT_THAT(made.others, ElementsAre(rung(Route::on_demand, "not asked for"),
-                                       rung(Route::dma_buf, "the memory has no dma-buf")));
+  EXPECT_THAT(made.others, ElementsAre(attempt(Route::on_demand, "not asked for"),
+                                       attempt(Route::dma_buf, "the memory has no dma-buf")));
   EXPECT_EQ(fake_verbs::region(made.region->lkey).access, IBV_ACCESS_LOCAL_WRITE);
   EXPECT_THAT(made.notes, IsEmpty());
 }
@@ -77,8 +78,8 @@ TEST_F(Registering, ADmaBufIsTakenWhereTheDeviceTakesIt) {
                         .dma_buf_offset = 4096 + 100};
   const Registration made = register_memory(*domain_, area, {.access = Access::window});
   EXPECT_EQ(made.route, Route::dma_buf);
-  EXPECT_THAT(made.others, ElementsAre(rung(Route::on_demand, "not asked for"),
-                                       rung(Route::pinned, "not needed: dma-buf worked")));
+  EXPECT_THAT(made.others, ElementsAre(attempt(Route::on_demand, "not asked for"),
+                                       attempt(Route::pinned, "not needed: dma-buf worked")));
   const fake_verbs::RegionFacts facts = fake_verbs::region(made.region->lkey);
   EXPECT_EQ(facts.dma_buf, kDmaBuf);
   EXPECT_EQ(facts.offset, 4196U);
@@ -89,8 +90,8 @@ TEST_F(Registering, ADeviceThatRefusesTheDmaBufIsNamedAndThePagesPinned) {
   const Registration made = register_memory(*domain_, with_dma_buf(), {});
   EXPECT_EQ(made.route, Route::pinned);
   EXPECT_THAT(made.others[1],
-              rung(Route::dma_buf, AllOf(HasSubstr("ibv_reg_dmabuf_mr(8192 bytes)"),
-                                         HasSubstr("rxe0"), HasSubstr("EOPNOTSUPP"))));
+              attempt(Route::dma_buf, AllOf(HasSubstr("ibv_reg_dmabuf_mr(8192 bytes)"),
+                                            HasSubstr("rxe0"), HasSubstr("EOPNOTSUPP"))));
   EXPECT_EQ(fake_verbs::region(made.region->lkey).dma_buf, -1);
 }
 
@@ -127,8 +128,8 @@ TEST_F(Registering, OnDemandPagingIsTakenAloneAndSaysWhatForItServes) {
   EXPECT_EQ(made.route, Route::on_demand);
   EXPECT_THAT(fake_verbs::region(made.region->lkey).access & IBV_ACCESS_ON_DEMAND, Not(0));
   EXPECT_THAT(made.others,
-              ElementsAre(rung(Route::dma_buf, HasSubstr("on-demand paging was asked for")),
-                          rung(Route::pinned, HasSubstr("on-demand paging was asked for"))));
+              ElementsAre(attempt(Route::dma_buf, HasSubstr("on-demand paging was asked for")),
+                          attempt(Route::pinned, HasSubstr("on-demand paging was asked for"))));
   EXPECT_THAT(made.notes, ElementsAre(HasSubstr("RC: send read; UD: receive")));
 }
 

@@ -1,4 +1,4 @@
-#include "rdmabench/transport/verbs/ladder.h"
+#include "transport/verbs/registration_order.h"
 
 #include <fmt/format.h>
 
@@ -40,8 +40,9 @@ std::string skipped(const GpuWay& way, const memory::Request& where,
   return "";
 }
 
-mechanism::Registration climb(ibv_pd& domain, memory::Buffer& memory, const memory::Request& where,
-                              const mechanism::RegistrationRequest& how) {
+mechanism::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory,
+                                          const memory::Request& where,
+                                          const mechanism::RegistrationRequest& how) {
   if (how.on_demand) {
     throw Error(Fault::usage, "on-demand paging of GPU memory",
                 "The GPU's driver holds its pages: leave out --odp.");
@@ -121,7 +122,7 @@ mechanism::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuWay
 mechanism::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,
                                         const memory::Request& where,
                                         const mechanism::RegistrationRequest& how) {
-  if (memory.gpu() != nullptr) return climb(domain, memory, where, how);
+  if (memory.gpu() != nullptr) return register_in_order(domain, memory, where, how);
   return mechanism::register_memory(domain, area_of(memory), how);
 }
 

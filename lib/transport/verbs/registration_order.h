@@ -1,5 +1,5 @@
-// How memory of any kind comes to be known to a device: the ladder of a GPU's memory, and for all
-// other kinds verbs::register_memory().
+// Registers memory of any kind with a device. The memory of a GPU is registered by the first
+// possible way in a fixed order; all other kinds by verbs::register_memory().
 #pragma once
 
 #include <string>
