@@ -12,7 +12,6 @@
 #include "quantity.h"
 #include "rdmabench/analysis/baseline.h"
 #include "rdmabench/analysis/comparison.h"
-#include "rdmabench/analysis/plan.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {

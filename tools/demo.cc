@@ -11,7 +11,7 @@
 #include "process.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/json.h"
+#include "rdmabench/report/writers.h"
 #include "rdmabench/run/client.h"
 
 namespace rdmabench::tools {

@@ -15,7 +15,6 @@
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/health/collect.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
 

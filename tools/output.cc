@@ -9,10 +9,8 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/csv.h"
-#include "rdmabench/report/json.h"
 #include "rdmabench/report/perftest.h"
-#include "rdmabench/report/table.h"
+#include "rdmabench/report/writers.h"
 
 namespace rdmabench::tools {
 namespace {

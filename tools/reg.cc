@@ -21,7 +21,7 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/registration_cost.h"
 #endif

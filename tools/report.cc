@@ -16,11 +16,6 @@
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/documents_csv.h"
-#include "rdmabench/report/html.h"
-#include "rdmabench/report/junit.h"
-#include "rdmabench/report/markdown.h"
-#include "rdmabench/report/prometheus.h"
 
 namespace rdmabench::tools {
 namespace {

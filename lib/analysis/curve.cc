@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/curve.h"
+#include "rdmabench/analysis/projection.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

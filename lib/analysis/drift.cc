@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/drift.h"
+#include "rdmabench/analysis/comparison.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/plan.h"
+#include "rdmabench/analysis/comparison.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "rdmabench/analysis/power.h"
+#include "analysis/power.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"

@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/power.h"
+#include "analysis/power.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/power.h"
 #include "distributions.h"
-#include "rdmabench/analysis/power.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 

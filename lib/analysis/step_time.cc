@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/step_time.h"
+#include "rdmabench/analysis/projection.h"
 
 #include <fmt/format.h>
 

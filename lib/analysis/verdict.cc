@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/power.h"
 #include "bootstrap.h"
 #include "distributions.h"
-#include "rdmabench/analysis/power.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 

@@ -239,9 +239,9 @@ std::string Member::end() {
   report.facts = options_.facts;
   report.facts.push_back({"yields_while_waiting", yields_});
   for (report::Fact& fact : engine_.facts()) report.facts.push_back(std::move(fact));
-  health::RunTruth truth = watch_->end();
-  report.counters = std::move(truth.counters);
-  report.notes = std::move(truth.notes);
+  health::RunConditions conditions = watch_->end();
+  report.counters = std::move(conditions.counters);
+  report.notes = std::move(conditions.notes);
   group_.state().enter(Phase::closing);
   return to_text(report);
 }

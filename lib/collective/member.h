@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "commands.h"
+#include "health/run_watch.h"
 #include "rdmabench/collective/tester.h"
-#include "rdmabench/health/run_watch.h"
 
 namespace rdmabench::collective {
 

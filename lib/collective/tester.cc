@@ -12,7 +12,7 @@
 #include "rdmabench/collective/clock_hold.h"
 #include "rdmabench/collective/median_watch.h"
 #include "rdmabench/control/printable.h"
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 
 namespace rdmabench::collective {
 namespace {

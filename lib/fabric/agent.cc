@@ -15,7 +15,7 @@
 #include "rdmabench/control/readiness.h"
 #include "rdmabench/fabric/plan.h"
 #include "rdmabench/fabric/schedule.h"
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 

@@ -6,7 +6,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/health/collect.h"
+#include "rdmabench/health/doctor.h"
 
 #if RDMABENCH_HAVE_ARCHIVE
 #include <archive.h>

@@ -1,10 +1,9 @@
-#include "rdmabench/health/collect.h"
+#include "rdmabench/health/doctor.h"
 
 #include <array>
 #include <cerrno>
 
 #include "checks/text.h"
-#include "rdmabench/health/doctor.h"
 
 namespace rdmabench::health {
 namespace {

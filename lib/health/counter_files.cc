@@ -5,7 +5,7 @@
 // snmp and netstat: net/ipv4/proc.c.
 #include <array>
 
-#include "rdmabench/health/counter_names.h"
+#include "health/counter_names.h"
 
 namespace rdmabench::health {
 namespace {

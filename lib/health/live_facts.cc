@@ -12,7 +12,7 @@
 #include "file.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/health/collect.h"
+#include "rdmabench/health/doctor.h"
 
 #if RDMABENCH_HAVE_HWLOC
 #include <hwloc.h>

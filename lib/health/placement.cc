@@ -1,4 +1,4 @@
-#include "rdmabench/health/placement.h"
+#include "health/placement.h"
 
 #include <fmt/format.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "rdmabench/health/run_watch.h"
+#include "health/run_watch.h"
 
 #include <fmt/format.h>
 
@@ -37,30 +37,30 @@ RunWatch::RunWatch(std::vector<std::string> devices, WatchOptions options)
 }
 
 void RunWatch::begin() {
-  truth_ = RunTruth();
+  conditions_ = RunConditions();
   for (const std::string& text : devices_) {
     const int node = numa_node_of(find_device(text, options_.root), options_.root);
-    truth_.devices.push_back({text, node});
+    conditions_.devices.push_back({text, node});
   }
-  truth_.clock_source_begin = clock_source(options_.root);
-  if (options_.noise.count() > 0) truth_.noise = measure_noise(options_.noise);
+  conditions_.clock_source_begin = clock_source(options_.root);
+  if (options_.noise.count() > 0) conditions_.noise = measure_noise(options_.noise);
   settle(options_.noise);
   before_ = read_counters(devices_, options_.root);
   thread_.begin();
   begin_ = std::chrono::steady_clock::now();
 }
 
-RunTruth RunWatch::end(std::vector<Placement> others) {
-  truth_.watched_ns =
+RunConditions RunWatch::end(std::vector<Placement> others) {
+  conditions_.watched_ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin_).count();
-  truth_.threads = {thread_.end()};
-  std::move(others.begin(), others.end(), std::back_inserter(truth_.threads));
-  truth_.clock_source_end = clock_source(options_.root);
+  conditions_.threads = {thread_.end()};
+  std::move(others.begin(), others.end(), std::back_inserter(conditions_.threads));
+  conditions_.clock_source_end = clock_source(options_.root);
   settle(nanoseconds(0));
   Snapshot after = read_counters(devices_, options_.root);
-  truth_.counters = difference(before_, after);
-  truth_.notes.insert(truth_.notes.end(), after.notes.begin(), after.notes.end());
-  return truth_;
+  conditions_.counters = difference(before_, after);
+  conditions_.notes.insert(conditions_.notes.end(), after.notes.begin(), after.notes.end());
+  return conditions_;
 }
 
 /// Waits until no counter can come from a cache that was filled before now - `since`: one filled
@@ -75,7 +75,8 @@ void RunWatch::settle(nanoseconds since) {
         "The kernel refreshes hw_counters every {} ms only, which is not waited for, so changes "
         "may be missing: write 10 to their file lifespan.",
         life.count());
-    if (truth_.notes.empty() || truth_.notes.back() != note) truth_.notes.push_back(note);
+    if (conditions_.notes.empty() || conditions_.notes.back() != note)
+      conditions_.notes.push_back(note);
   }
   const nanoseconds left = std::min<nanoseconds>(wait, kLongestSettle) - since;
   if (left.count() > 0) options_.sleep(left);

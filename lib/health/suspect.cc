@@ -1,4 +1,4 @@
-#include "rdmabench/health/suspect.h"
+#include "health/suspect.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,7 +25,7 @@ constexpr double kNsPerUs = 1e3;
 
 struct Side {
   std::string_view name;
-  const RunTruth* truth;
+  const RunConditions* conditions;
 };
 
 /// What growth of a class of counters means. The text follows what grew.
@@ -64,7 +64,7 @@ void judge_counters(std::span<const Side> sides, std::vector<Suspicion>& found) 
   for (const Verdict& verdict : kVerdicts) {
     std::vector<std::string> grown;
     for (const Side& side : sides) {
-      for (const report::Counter& counter : side.truth->counters) {
+      for (const report::Counter& counter : side.conditions->counters) {
         const bool grew = counter.change.value_or(0) > 0;
         if (counter.kind == name(verdict.kind) && grew) {
           grown.push_back(change_text(side, counter));
@@ -80,7 +80,7 @@ void judge_counters(std::span<const Side> sides, std::vector<Suspicion>& found) 
 void judge_resets(std::span<const Side> sides, std::vector<Suspicion>& found) {
   for (const Side& side : sides) {
     std::vector<std::string> names;
-    for (const report::Counter& counter : side.truth->counters) {
+    for (const report::Counter& counter : side.conditions->counters) {
       if (!counter.change) names.push_back(fmt::format("{} {}", counter.device, counter.name));
     }
     if (names.empty()) continue;
@@ -92,20 +92,21 @@ void judge_resets(std::span<const Side> sides, std::vector<Suspicion>& found) {
 }
 
 void judge_clock(const Side& side, const report::Report& report, std::vector<Suspicion>& found) {
-  const RunTruth& truth = *side.truth;
-  if (truth.clock_source_begin == truth.clock_source_end) return;
+  const RunConditions& conditions = *side.conditions;
+  if (conditions.clock_source_begin == conditions.clock_source_end) return;
   const bool timed = side.name == "client" && report.clock && report.clock->source == "tsc";
   found.push_back(
       {"clock", fmt::format("{}: the kernel changed its clock source from '{}' to '{}' "
                             "during the run{}; see the kernel's log, and run again.",
-                            side.name, truth.clock_source_begin, truth.clock_source_end,
+                            side.name, conditions.clock_source_begin, conditions.clock_source_end,
                             timed ? ", and the times were taken with the old one" : "")});
 }
 
 /// "client", or "client's thread 2" where there are several.
 std::string thread_name(const Side& side, std::size_t index) {
-  return side.truth->threads.size() == 1 ? fmt::format("{}: the measuring thread", side.name)
-                                         : fmt::format("{}: measuring thread {}", side.name, index);
+  return side.conditions->threads.size() == 1
+             ? fmt::format("{}: the measuring thread", side.name)
+             : fmt::format("{}: measuring thread {}", side.name, index);
 }
 
 void judge_schedule(const std::string& who, const Placement& thread,
@@ -141,10 +142,10 @@ void judge_core(const std::string& who, const Placement& thread, std::vector<Sus
   }
 }
 
-void judge_distance(const std::string& who, const Placement& thread, const RunTruth& truth,
-                    std::vector<Suspicion>& found) {
+void judge_distance(const std::string& who, const Placement& thread,
+                    const RunConditions& conditions, std::vector<Suspicion>& found) {
   if (thread.cpus == 1 || thread.numa_node < 0) return;  // somebody chose that CPU
-  for (const DeviceNode& device : truth.devices) {
+  for (const DeviceNode& device : conditions.devices) {
     if (device.numa_node < 0 || device.numa_node == thread.numa_node) continue;
     found.push_back(
         {"remote_numa", fmt::format("{} ran on NUMA node {}, but {} is attached to node {}; pin it "
@@ -170,7 +171,7 @@ std::optional<double> smallest_p99(const report::Report& report) {
 }
 
 void judge_noise(const Side& side, std::optional<double> p99, std::vector<Suspicion>& found) {
-  const Noise& noise = side.truth->noise;
+  const Noise& noise = side.conditions->noise;
   if (noise.lost() < kNoisy || (p99 && noise.largest_gap_ns <= *p99)) return;
   std::string text = fmt::format(
       "{}: the machine is noisy: {} gaps took {:.1f} % of a spin of {:.0f} ms, the largest "
@@ -183,7 +184,7 @@ void judge_noise(const Side& side, std::optional<double> p99, std::vector<Suspic
 
 }  // namespace
 
-std::vector<Suspicion> judge(const RunTruth& client, const RunTruth* server,
+std::vector<Suspicion> judge(const RunConditions& client, const RunConditions* server,
                              const report::Report& report) {
   std::vector<Side> sides{{"client", &client}};
   if (server != nullptr) sides.push_back({"server", server});
@@ -193,19 +194,19 @@ std::vector<Suspicion> judge(const RunTruth& client, const RunTruth* server,
   const std::optional<double> p99 = smallest_p99(report);
   for (const Side& side : sides) {
     judge_clock(side, report, found);
-    for (std::size_t i = 0; i < side.truth->threads.size(); ++i) {
-      const Placement& thread = side.truth->threads[i];
+    for (std::size_t i = 0; i < side.conditions->threads.size(); ++i) {
+      const Placement& thread = side.conditions->threads[i];
       const std::string who = thread_name(side, i);
       judge_schedule(who, thread, found);
       judge_core(who, thread, found);
-      judge_distance(who, thread, *side.truth, found);
+      judge_distance(who, thread, *side.conditions, found);
     }
     judge_noise(side, p99, found);
   }
   return found;
 }
 
-void attach(report::Report& report, const RunTruth& client, const RunTruth* server) {
+void attach(report::Report& report, const RunConditions& client, const RunConditions* server) {
   report.suspicions = judge(client, server, report);
   report.counters.client = client.counters;
   report.conditions.client = condition_facts(client);

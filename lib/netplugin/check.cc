@@ -10,7 +10,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 #include "side.h"
 #include "task.h"
 

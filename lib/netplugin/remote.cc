@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 #include "run/facts_fields.h"
 #include "side.h"
 #include "task.h"

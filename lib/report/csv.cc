@@ -1,4 +1,4 @@
-#include "rdmabench/report/csv.h"
+#include "rdmabench/report/writers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

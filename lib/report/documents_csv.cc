@@ -1,4 +1,4 @@
-#include "rdmabench/report/documents_csv.h"
+#include "rdmabench/report/documents.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "rdmabench/report/html.h"
+#include "rdmabench/report/documents.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "rdmabench/report/json.h"
+#include "rdmabench/report/writers.h"
 
 #include <array>
 #include <nlohmann/json.hpp>

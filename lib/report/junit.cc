@@ -1,4 +1,4 @@
-#include "rdmabench/report/junit.h"
+#include "rdmabench/report/documents.h"
 
 #include <fmt/format.h>
 

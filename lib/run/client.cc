@@ -7,13 +7,13 @@
 #include <thread>
 
 #include "gpu_session.h"
+#include "health/run_watch.h"
+#include "health/suspect.h"
 #include "measurement.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/health/run_watch.h"
-#include "rdmabench/health/suspect.h"
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 #include "rdmabench/run/server.h"
 #include "verify.h"
 
@@ -141,14 +141,14 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
     watch->begin();
   }
   Measurement measurement(session, config, on_progress);
-  std::optional<health::RunTruth> server;
+  std::optional<health::RunConditions> server;
   try {
     if (!obstacle.empty()) throw Error(Fault::failed, obstacle);
     for (std::size_t i = 0; i < config.sizes.size(); ++i) measurement.run(i, report);
     session.send(control::MessageType::bye);
     const Farewell farewell =
         parse_farewell(session.receive(control::MessageType::bye, "farewell"));
-    if (config.watch) server = health::truth_from_facts(farewell.facts);
+    if (config.watch) server = health::conditions_from_facts(farewell.facts);
   } catch (const std::exception& error) {
     report.error = error.what();
     session.channel().abort(error.what());

@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/printable.h"
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 
 namespace rdmabench::run {
 namespace {

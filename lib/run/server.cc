@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "gate.h"
+#include "health/run_watch.h"
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/printable.h"
-#include "rdmabench/health/run_watch.h"
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 #include "run/session.h"
 #include "verify.h"
 

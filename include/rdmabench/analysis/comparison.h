@@ -4,15 +4,75 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "rdmabench/analysis/confound.h"
-#include "rdmabench/analysis/drift.h"
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/analysis/verdict.h"
 
 namespace rdmabench::analysis {
+
+/// A fact that is not alike on both sides.
+struct Confound {
+  std::string name;   ///< "environment.client.kernel", "config.depth", "details.mtu", "completion"
+  std::string where;  ///< "write, bandwidth": of which tests; empty: of all
+  std::set<std::string> a;  ///< its values; one that is missing is "(none)"
+  std::set<std::string> b;
+  bool declared = false;  ///< it belongs to what is being compared
+};
+
+/// What a comparison is about: the words of --factor. "backend" takes in all that follows from the
+/// choice of a back end (service, provider, device, transport and its details), "provider" and
+/// "device" likewise; "all" is everything: the two sides as they stand. Any other word is the last
+/// part of a fact's name ("kernel", "mtu") or a whole name.
+class Factors {
+ public:
+  explicit Factors(std::vector<std::string> words) : words_(std::move(words)) {}
+  bool declare(const std::string& fact) const;
+  const std::vector<std::string>& words() const { return words_; }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+/// Whether a fact says only where or when a launch ran, or names what is new every time, and so is
+/// never held against a comparison. The list is in docs/compare.md.
+bool is_incidental(const std::string& fact);
+
+/// The facts of launches of one test and operation, and of those rows alone, that have not the same
+/// set of values on both sides.
+std::vector<Confound> find_confounds(std::span<const Launch* const> a,
+                                     std::span<const Launch* const> b, const std::string& operation,
+                                     const Factors& factors);
+
+/// One launch's value.
+struct Timed {
+  double time_s = 0;  ///< since any fixed moment
+  double value = 0;   ///< a log
+};
+
+struct Drift {
+  double p_value = 1;  ///< of "no trend"
+  double change = 0;   ///< of the log over the longer side's time, by Theil and Sen's slope
+};
+
+/// A trend within the sides, whatever lies between them. Kendall's statistic is summed over the
+/// two sides, each with its own variance, so a difference between A and B is no drift. The slope
+/// is not carried over the time between the sides, of which no launch tells: a baseline may be
+/// months old. Ties are allowed. Sources: Hirsch & Slack 1984 (seasonal Kendall test), Sen 1968.
+Drift find_drift(std::span<const Timed> a, std::span<const Timed> b);
+
+/// In which order the launches of two sides ran.
+struct Order {
+  bool known = false;        ///< every launch has a time, and there are some of both sides
+  bool separate = false;     ///< all of one side ran before all of the other
+  std::uint32_t blocks = 0;  ///< "AABBA" is three
+  std::string pattern;       ///< "ABBA"; of launches in the same second A stands first
+};
+
+Order find_order(std::span<const double> a_times_s, std::span<const double> b_times_s);
 
 /// One quantity at one size, on both sides.
 struct Cell {
@@ -101,5 +161,35 @@ struct Regression {
 
 /// The comparison as a regression test of B against a baseline A named `baseline`.
 Regression find_regression(const Comparison& comparison, const std::string& baseline);
+
+/// One quantity's need.
+struct PlannedQuantity {
+  std::string what;      ///< "write bandwidth of 64K"
+  double variation = 0;  ///< standard deviation of the launches' logs
+  std::optional<std::uint32_t>
+      launches;  ///< of each side, at least kFewestLaunches; none: too many
+};
+
+struct Plan {
+  Settings settings;
+  double difference = 0;  ///< the assumed true one, a ratio: 0.01 is 1 %
+  std::uint32_t pilot_launches = 0;
+  std::vector<PlannedQuantity> quantities;
+  std::optional<std::uint32_t> launches;  ///< the largest need
+  std::vector<std::string> notes;
+};
+
+/// From a coefficient of variation between launches, > 0. Throws Error(usage) for a value out of
+/// range.
+Plan plan_for(double variation, double difference, const Settings& settings);
+
+/// From the launches of one side; at least 2 for each quantity. Throws Error(usage).
+Plan plan_from(const std::vector<Launch>& pilot, double difference,
+               const ComparisonOptions& options);
+
+std::string to_table(const Plan& plan);
+
+/// A document with the schema "rdmabench-compare/1" and "plan" instead of families.
+std::string to_json(const Plan& plan);
 
 }  // namespace rdmabench::analysis

@@ -11,8 +11,8 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/check.h"
 #include "rdmabench/collective/numbers.h"
+#include "rdmabench/report/conditions.h"
 #include "rdmabench/report/fact.h"
-#include "rdmabench/report/truth.h"
 
 namespace rdmabench::collective {
 

@@ -1,9 +1,10 @@
-// The documents of rdmabench, read back from files: what the writers of a report begin with.
+// The documents of rdmabench: read back from files, and written in other formats.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,5 +67,40 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
 /// The documents of a file; "-" is standard input. Throws Error(usage) as above and where the file
 /// cannot be read.
 std::vector<Document> read_documents(const std::string& path, const ReadLimits& limits = {});
+
+/// A line of names, then a line for each thing that was measured (kind latency, bandwidth, load,
+/// registration or pair) or judged (kind judgement), whatever its document; each ends in CR LF. A
+/// column has the unit at the end of its name, and an empty field where there is no value. A text
+/// that a spreadsheet would take for a formula gets an apostrophe before it. Source: RFC 4180.
+std::string to_csv(std::span<const Document> documents);
+
+/// One file that needs nothing else: it works from a disk, and its policy forbids the browser to
+/// ask anything of a network. The documents lie in it as JSON, which no word of theirs can leave.
+/// `generated` says when, as a reader should see it: "2026-03-01 12:00 UTC".
+/// Throws Error(unavailable) in a build without the page (RDMABENCH_WEB).
+std::string to_html(std::span<const Document> documents, std::string_view generated);
+
+/// A testsuite for each document; a testcase for each finding, each measured row and each cell of a
+/// fabric. FAIL becomes a failure with reason and remedy, SKIP skipped, ERROR an error; a WARN
+/// passes with its text in system-out, as JUnit has no word for it. Of a fabric with more than
+/// kJunitCells cells only those that failed are cases, and the suite's property says so. Characters
+/// that XML cannot have are written as U+FFFD. Source: the JUnit schema of Apache Ant.
+std::string to_junit(std::span<const Document> documents);
+
+inline constexpr std::size_t kJunitCells = 20'000;
+
+/// A section for each document: what failed first, with remedies, then tables of what was measured
+/// (of a fabric each node's medians; at most kMarkdownRows rows of any table, and how many were
+/// left out). Words from the files stand as text: what Markdown or HTML would take for markup is
+/// escaped. Source: GitHub Flavored Markdown.
+std::string to_markdown(std::span<const Document> documents);
+
+inline constexpr std::size_t kMarkdownRows = 64;
+
+/// Gauges rdmabench_..., in base units at the end of their names, each family with HELP and TYPE
+/// and no series twice. Of a fabric the medians of each node as sender and as receiver, not its
+/// pairs: their number grows with the square of the nodes. Percentiles that the samples do not
+/// support are left out. Source: the text exposition format 0.0.4.
+std::string to_prometheus(std::span<const Document> documents);
 
 }  // namespace rdmabench::report

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/conditions.h"
 #include "rdmabench/report/fact.h"
-#include "rdmabench/report/truth.h"
 
 namespace rdmabench::report {
 

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "check.h"
-#include "rdmabench/health/counter_names.h"
+#include "health/counter_names.h"
 
 namespace rdmabench::health {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "documents.h"
-#include "rdmabench/analysis/plan.h"
+#include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::analysis {

@@ -8,7 +8,6 @@
 #include <random>
 
 #include "documents.h"
-#include "rdmabench/analysis/plan.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::analysis {

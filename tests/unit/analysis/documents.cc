@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "rdmabench/report/json.h"
+#include "rdmabench/report/writers.h"
 
 namespace rdmabench::analysis {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "documents.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/json.h"
+#include "rdmabench/report/writers.h"
 
 namespace rdmabench::analysis {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "rdmabench/analysis/power.h"
+#include "analysis/power.h"
 #include "rdmabench/analysis/verdict.h"
 
 namespace rdmabench::analysis {

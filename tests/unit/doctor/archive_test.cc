@@ -10,7 +10,7 @@
 #include "fixture.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/health/collect.h"
+#include "rdmabench/health/doctor.h"
 
 namespace rdmabench::health {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/health/counter_names.h"
+#include "health/counter_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "rdmabench/health/counters.h"
+#include "health/counters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

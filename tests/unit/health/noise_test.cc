@@ -1,4 +1,4 @@
-#include "rdmabench/health/noise.h"
+#include "health/noise.h"
 
 #include <gtest/gtest.h>
 

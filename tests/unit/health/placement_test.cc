@@ -1,4 +1,4 @@
-#include "rdmabench/health/placement.h"
+#include "health/placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

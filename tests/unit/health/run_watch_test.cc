@@ -1,4 +1,4 @@
-#include "rdmabench/health/run_watch.h"
+#include "health/run_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,12 +49,12 @@ TEST_F(RunWatches, WaitUntilTheKernelsCacheIsOld) {
   fresh = {"100\n", "107\n"};
   RunWatch run = watch(nanoseconds(0));
   run.begin();
-  const RunTruth truth = run.end();
+  const RunConditions conditions = run.end();
   EXPECT_THAT(slept, ElementsAre(milliseconds(30), milliseconds(30)));
-  ASSERT_EQ(truth.counters.size(), 1U);
-  EXPECT_EQ(truth.counters[0].name, "sequence_naks_received");
-  EXPECT_EQ(truth.counters[0].change, 7U) << "neither 107 nor 0";
-  EXPECT_THAT(truth.notes, IsEmpty());
+  ASSERT_EQ(conditions.counters.size(), 1U);
+  EXPECT_EQ(conditions.counters[0].name, "sequence_naks_received");
+  EXPECT_EQ(conditions.counters[0].change, 7U) << "neither 107 nor 0";
+  EXPECT_THAT(conditions.notes, IsEmpty());
 }
 
 TEST_F(RunWatches, CountTheNoiseSpinAsWaiting) {
@@ -86,15 +86,15 @@ TEST_F(RunWatches, TellOfDevicesThreadsAndTheClock) {
   tree.write(kClockSource, "hpet\n");
   Placement other;
   other.cpu_begin = other.cpu_end = 6;
-  const RunTruth truth = run.end({other});
-  ASSERT_EQ(truth.devices.size(), 1U);
-  EXPECT_EQ(truth.devices[0].device, "mlx5_0:1");
-  EXPECT_EQ(truth.devices[0].numa_node, 1);
-  EXPECT_EQ(truth.clock_source_begin, "tsc");
-  EXPECT_EQ(truth.clock_source_end, "hpet");
-  ASSERT_EQ(truth.threads.size(), 2U);
-  EXPECT_EQ(truth.threads[1].cpu_end, 6);
-  EXPECT_GE(truth.watched_ns, 0);
+  const RunConditions conditions = run.end({other});
+  ASSERT_EQ(conditions.devices.size(), 1U);
+  EXPECT_EQ(conditions.devices[0].device, "mlx5_0:1");
+  EXPECT_EQ(conditions.devices[0].numa_node, 1);
+  EXPECT_EQ(conditions.clock_source_begin, "tsc");
+  EXPECT_EQ(conditions.clock_source_end, "hpet");
+  ASSERT_EQ(conditions.threads.size(), 2U);
+  EXPECT_EQ(conditions.threads[1].cpu_end, 6);
+  EXPECT_GE(conditions.watched_ns, 0);
 }
 
 TEST_F(RunWatches, MayWatchSeveralRunsInTurn) {
@@ -103,7 +103,7 @@ TEST_F(RunWatches, MayWatchSeveralRunsInTurn) {
   run.begin();
   EXPECT_EQ(run.end().counters[0].change, 3U);
   run.begin();
-  const RunTruth second = run.end();
+  const RunConditions second = run.end();
   EXPECT_EQ(second.counters[0].change, 1U);
   EXPECT_EQ(second.threads.size(), 1U);
   EXPECT_EQ(second.devices.size(), 1U);
@@ -112,9 +112,9 @@ TEST_F(RunWatches, MayWatchSeveralRunsInTurn) {
 TEST(RunWatch, OfThisMachineFailsSoftly) {
   RunWatch run({"memory"}, {.noise = milliseconds(1)});
   run.begin();
-  const RunTruth truth = run.end();
-  EXPECT_THAT(truth.counters, IsEmpty());
-  EXPECT_THAT(truth.notes, ElementsAre(HasSubstr("'memory'")));
+  const RunConditions conditions = run.end();
+  EXPECT_THAT(conditions.counters, IsEmpty());
+  EXPECT_THAT(conditions.notes, ElementsAre(HasSubstr("'memory'")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "rdmabench/health/suspect.h"
+#include "health/suspect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,9 +19,9 @@ auto is(const char* code) {
 }
 
 /// A run without anything wrong.
-RunTruth calm() {
-  RunTruth truth;
-  truth.counters = {
+RunConditions calm() {
+  RunConditions conditions;
+  conditions.counters = {
       {"mlx5_0:1", "received_packets", "traffic", "hw_counters/x", 123456, false},
       {"mlx5_0:1", "ack_timeouts", "retransmission", "hw_counters/local_ack_timeout_err", 0, false},
       {"mlx5_0:1", "flushed_completions", "other", "hw_counters/req_cqe_flush_error", 9, false}};
@@ -36,12 +36,12 @@ RunTruth calm() {
   thread.governor = "powersave";
   thread.sibling_busy = 0.02;
   thread.stolen = 0;
-  truth.threads = {thread};
-  truth.noise = {20e6, 1000, 5, 4000, 15000};
-  truth.devices = {{"mlx5_0:1", 0}};
-  truth.clock_source_begin = truth.clock_source_end = "tsc";
-  truth.watched_ns = 1e9;
-  return truth;
+  conditions.threads = {thread};
+  conditions.noise = {20e6, 1000, 5, 4000, 15000};
+  conditions.devices = {{"mlx5_0:1", 0}};
+  conditions.clock_source_begin = conditions.clock_source_end = "tsc";
+  conditions.watched_ns = 1e9;
+  return conditions;
 }
 
 report::Report latency_report(double p99_ns) {
@@ -52,18 +52,18 @@ report::Report latency_report(double p99_ns) {
   return report;
 }
 
-std::vector<Suspicion> judge_client(const RunTruth& client) {
+std::vector<Suspicion> judge_client(const RunConditions& client) {
   return judge(client, nullptr, latency_report(2000));
 }
 
 TEST(Suspect, IsNotACalmRun) {
-  const RunTruth truth = calm();
-  EXPECT_THAT(judge(truth, &truth, latency_report(2000)), IsEmpty());
-  EXPECT_THAT(judge(RunTruth(), nullptr, report::Report()), IsEmpty());
+  const RunConditions conditions = calm();
+  EXPECT_THAT(judge(conditions, &conditions, latency_report(2000)), IsEmpty());
+  EXPECT_THAT(judge(RunConditions(), nullptr, report::Report()), IsEmpty());
 }
 
 TEST(Suspect, IsARunWithRetransmissions) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.counters[1].change = 12;
   const auto found = judge_client(client);
   ASSERT_THAT(found, ElementsAre(is("retransmissions")));
@@ -73,8 +73,8 @@ TEST(Suspect, IsARunWithRetransmissions) {
 }
 
 TEST(Suspect, IsARunWhoseServerSawThem) {
-  RunTruth client = calm();
-  RunTruth server = calm();
+  RunConditions client = calm();
+  RunConditions server = calm();
   client.counters[1].change = 1;
   server.counters[1].change = 2;
   server.counters[1].at_least = true;
@@ -89,7 +89,7 @@ TEST(Suspect, NamesEachClassOfCounters) {
                                    {"congestion", "congestion"},
                                    {"discard", "discards"},
                                    {"error", "errors"}}) {
-    RunTruth client = calm();
+    RunConditions client = calm();
     client.counters[1].kind = kind;
     client.counters[1].change = 1;
     EXPECT_THAT(judge_client(client), ElementsAre(is(code)));
@@ -97,7 +97,7 @@ TEST(Suspect, NamesEachClassOfCounters) {
 }
 
 TEST(Suspect, IsARunWithACounterThatWentBackwards) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.counters[1].change.reset();
   const auto found = judge_client(client);
   ASSERT_THAT(found, ElementsAre(is("counter_reset")));
@@ -105,13 +105,13 @@ TEST(Suspect, IsARunWithACounterThatWentBackwards) {
 }
 
 TEST(Suspect, IsNotACounterThatStuckLongAgo) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.counters.push_back({"mlx5_0:1", "symbol_errors", "error", "counters/x", 0, true});
   EXPECT_THAT(judge_client(client), IsEmpty());
 }
 
 TEST(Suspect, IsAThreadThatMoved) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.threads[0].migrations = 3;
   auto found = judge_client(client);
   ASSERT_THAT(found, ElementsAre(is("migration")));
@@ -124,7 +124,7 @@ TEST(Suspect, IsAThreadThatMoved) {
 }
 
 TEST(Suspect, NamesTheThreadAmongSeveral) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.threads.push_back(client.threads[0]);
   client.threads[1].migrations = 1;
   EXPECT_THAT(judge_client(client),
@@ -132,7 +132,7 @@ TEST(Suspect, NamesTheThreadAmongSeveral) {
 }
 
 TEST(Suspect, IsAThreadThatSharedItsCpu) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.threads[0].involuntary_switches = 21;
   EXPECT_THAT(judge_client(client), ElementsAre(is("preemption")));
   client.threads[0].watched_ns = 10e9;
@@ -143,7 +143,7 @@ TEST(Suspect, IsAThreadThatSharedItsCpu) {
 }
 
 TEST(Suspect, IsABusySiblingAndAGreedyHypervisor) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.threads[0].sibling_busy = 0.5;
   client.threads[0].stolen = 0.03;
   EXPECT_THAT(judge_client(client),
@@ -152,7 +152,7 @@ TEST(Suspect, IsABusySiblingAndAGreedyHypervisor) {
 }
 
 TEST(Suspect, IsARemoteNodeThatNobodyChose) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.devices[0].numa_node = 1;
   EXPECT_THAT(judge_client(client), ElementsAre(is("remote_numa")));
   client.threads[0].cpus = 1;
@@ -163,7 +163,7 @@ TEST(Suspect, IsARemoteNodeThatNobodyChose) {
 }
 
 TEST(Suspect, IsAClockThatTheKernelGaveUp) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.clock_source_end = "hpet";
   report::Report report = latency_report(2000);
   report.clock = report::Clock{.source = "tsc", .reason = ""};
@@ -175,9 +175,9 @@ TEST(Suspect, IsAClockThatTheKernelGaveUp) {
 }
 
 TEST(Suspect, IsNoiseThatReachesThePercentiles) {
-  RunTruth server = calm();
+  RunConditions server = calm();
   server.noise = {20e6, 1000, 3, 4.2e6, 4.3e6};
-  const RunTruth client = calm();
+  const RunConditions client = calm();
   const auto found = judge(client, &server, latency_report(50000));
   ASSERT_THAT(found, ElementsAre(is("noise")));
   EXPECT_THAT(found[0].text, AllOf(HasSubstr("server"), HasSubstr("4200.0 us"),
@@ -189,7 +189,7 @@ TEST(Suspect, IsNoiseThatReachesThePercentiles) {
 }
 
 TEST(Suspect, TakesNoiseOfAFiftiethForBandwidthToo) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.noise = {20e6, 1000, 40, 10000, 0.4e6};
   report::Report report;
   report.results = std::vector<report::BandwidthResult>(1);
@@ -197,9 +197,9 @@ TEST(Suspect, TakesNoiseOfAFiftiethForBandwidthToo) {
 }
 
 TEST(Suspect, IsWrittenIntoTheReport) {
-  RunTruth client = calm();
+  RunConditions client = calm();
   client.counters[1].change = 12;
-  const RunTruth server = calm();
+  const RunConditions server = calm();
   report::Report report = latency_report(2000);
   attach(report, client, &server);
   EXPECT_THAT(report.suspicions, ElementsAre(is("retransmissions")));

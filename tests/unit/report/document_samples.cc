@@ -3,7 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "rdmabench/report/json.h"
+#include "rdmabench/report/writers.h"
 #include "samples.h"
 
 namespace rdmabench::report {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/json.h"
+#include "rdmabench/report/writers.h"
 #include "samples.h"
 
 namespace rdmabench::report {

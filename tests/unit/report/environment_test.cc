@@ -1,4 +1,4 @@
-#include "rdmabench/report/environment.h"
+#include "rdmabench/report/fact.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "rdmabench/report/json.h"
+#include "rdmabench/report/writers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

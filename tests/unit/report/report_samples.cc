@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-#include "rdmabench/report/json.h"
+#include "rdmabench/report/writers.h"
 #include "samples.h"
 
 int main(int argc, char** argv) {

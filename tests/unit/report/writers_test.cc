@@ -11,12 +11,8 @@
 #include "document_samples.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/report/documents_csv.h"
-#include "rdmabench/report/html.h"
-#include "rdmabench/report/json.h"
-#include "rdmabench/report/junit.h"
-#include "rdmabench/report/markdown.h"
-#include "rdmabench/report/prometheus.h"
+#include "rdmabench/report/documents.h"
+#include "rdmabench/report/writers.h"
 #include "samples.h"
 
 namespace rdmabench::report {

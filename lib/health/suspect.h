@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "rdmabench/health/run_watch.h"
+#include "health/run_watch.h"
 #include "rdmabench/report/result.h"
 
 namespace rdmabench::health {
@@ -18,10 +18,10 @@ namespace rdmabench::health {
 /// stolen: a hypervisor took more than 1 % of its CPU. remote_numa: it was free to run near the
 /// device and did not. noise: gaps took at least 1 % of the spin, and for a latency test the
 /// largest was longer than some p99, which then may be the machine's and not the network's.
-std::vector<report::Suspicion> judge(const RunTruth& client, const RunTruth* server,
+std::vector<report::Suspicion> judge(const RunConditions& client, const RunConditions* server,
                                      const report::Report& report);
 
 /// Judges, and puts counters, conditions and suspicions into the report.
-void attach(report::Report& report, const RunTruth& client, const RunTruth* server);
+void attach(report::Report& report, const RunConditions& client, const RunConditions* server);
 
 }  // namespace rdmabench::health

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/health/counters.h"
-#include "rdmabench/health/noise.h"
-#include "rdmabench/health/placement.h"
+#include "health/counters.h"
+#include "health/noise.h"
+#include "health/placement.h"
+#include "rdmabench/report/conditions.h"
 #include "rdmabench/report/fact.h"
-#include "rdmabench/report/truth.h"
 
 namespace rdmabench::health {
 
@@ -21,7 +21,7 @@ struct DeviceNode {
 };
 
 /// What one side of a run found.
-struct RunTruth {
+struct RunConditions {
   std::vector<report::Counter> counters;
   std::vector<Placement> threads;  ///< the one that watched first, then the others
   Noise noise;
@@ -33,15 +33,15 @@ struct RunTruth {
 };
 
 /// For the wire and for report::Report::conditions. Counters are facts too, see counter_facts().
-report::Facts to_facts(const RunTruth& truth);
+report::Facts to_facts(const RunConditions& conditions);
 
 /// Without the counters, for a report that lists these by themselves.
-report::Facts condition_facts(const RunTruth& truth);
+report::Facts condition_facts(const RunConditions& conditions);
 
 /// The peer's words, so trusted in nothing: Error(failed) for a counter without its five parts, an
 /// unknown class, a negative or infinite number, or more than 1024 facts. A fact of another name is
 /// skipped, so that a newer peer may tell more.
-RunTruth truth_from_facts(const report::Facts& facts);
+RunConditions conditions_from_facts(const report::Facts& facts);
 
 struct WatchOptions {
   std::string root = "/";  ///< holds sys and proc
@@ -61,7 +61,7 @@ class RunWatch {
   void begin();
 
   /// `others` are the placements of further measuring threads, each watched by itself.
-  RunTruth end(std::vector<Placement> others = {});
+  RunConditions end(std::vector<Placement> others = {});
 
  private:
   void settle(std::chrono::nanoseconds since);
@@ -69,7 +69,7 @@ class RunWatch {
   std::vector<std::string> devices_;
   WatchOptions options_;
   ThreadWatch thread_;
-  RunTruth truth_;
+  RunConditions conditions_;
   Snapshot before_;
   std::chrono::steady_clock::time_point begin_{};
 };

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/health/counter_names.h"
-#include "rdmabench/report/truth.h"
+#include "health/counter_names.h"
+#include "rdmabench/report/conditions.h"
 
 namespace rdmabench::health {
 

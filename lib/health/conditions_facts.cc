@@ -1,4 +1,4 @@
-// A side's truth as facts, which the control channel can carry, and back from a peer's.
+// A side's run conditions as facts, which the control channel can carry, and back from a peer's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <limits>
 #include <string_view>
 
+#include "health/run_watch.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/health/run_watch.h"
 
 namespace rdmabench::health {
 namespace {
@@ -151,70 +151,71 @@ bool take_thread(const Fact& fact, std::vector<Placement>& threads) {
   return true;
 }
 
-void take_other(const Fact& fact, RunTruth& truth) {
+void take_other(const Fact& fact, RunConditions& conditions) {
   const std::string_view name = fact.name;
-  Noise& noise = truth.noise;
+  Noise& noise = conditions.noise;
   if (name == "noise_spin_ns") noise.spin_ns = get_double(fact);
   if (name == "noise_threshold_ns") noise.threshold_ns = get_double(fact);
   if (name == "noise_gaps") noise.gaps = get_uint(fact);
   if (name == "noise_largest_gap_ns") noise.largest_gap_ns = get_double(fact);
   if (name == "noise_gaps_total_ns") noise.gaps_total_ns = get_double(fact);
-  if (name == "watched_ns") truth.watched_ns = get_double(fact);
-  if (name == "clock_source_begin") truth.clock_source_begin = get_text(fact);
-  if (name == "clock_source_end") truth.clock_source_end = get_text(fact);
+  if (name == "watched_ns") conditions.watched_ns = get_double(fact);
+  if (name == "clock_source_begin") conditions.clock_source_begin = get_text(fact);
+  if (name == "clock_source_end") conditions.clock_source_end = get_text(fact);
   if (name.starts_with(kDeviceNode)) {
-    truth.devices.push_back({std::string(name.substr(kDeviceNode.size())), get_small(fact)});
+    conditions.devices.push_back({std::string(name.substr(kDeviceNode.size())), get_small(fact)});
   }
-  if (name.starts_with(kNote)) truth.notes.push_back(get_text(fact));
+  if (name.starts_with(kNote)) conditions.notes.push_back(get_text(fact));
 }
 
 }  // namespace
 
-report::Facts condition_facts(const RunTruth& truth) {
-  Facts facts{{"watched_ns", truth.watched_ns}};
-  if (truth.noise.spin_ns > 0) {
-    facts.push_back({"noise_spin_ns", truth.noise.spin_ns});
-    facts.push_back({"noise_threshold_ns", truth.noise.threshold_ns});
-    facts.push_back({"noise_gaps", truth.noise.gaps});
-    facts.push_back({"noise_largest_gap_ns", truth.noise.largest_gap_ns});
-    facts.push_back({"noise_gaps_total_ns", truth.noise.gaps_total_ns});
+report::Facts condition_facts(const RunConditions& conditions) {
+  Facts facts{{"watched_ns", conditions.watched_ns}};
+  if (conditions.noise.spin_ns > 0) {
+    facts.push_back({"noise_spin_ns", conditions.noise.spin_ns});
+    facts.push_back({"noise_threshold_ns", conditions.noise.threshold_ns});
+    facts.push_back({"noise_gaps", conditions.noise.gaps});
+    facts.push_back({"noise_largest_gap_ns", conditions.noise.largest_gap_ns});
+    facts.push_back({"noise_gaps_total_ns", conditions.noise.gaps_total_ns});
   }
-  facts.push_back({"clock_source_begin", truth.clock_source_begin});
-  facts.push_back({"clock_source_end", truth.clock_source_end});
-  for (const DeviceNode& device : truth.devices) {
+  facts.push_back({"clock_source_begin", conditions.clock_source_begin});
+  facts.push_back({"clock_source_end", conditions.clock_source_end});
+  for (const DeviceNode& device : conditions.devices) {
     if (device.numa_node < 0) continue;
     facts.push_back(
         {std::string(kDeviceNode) + device.device, static_cast<std::uint64_t>(device.numa_node)});
   }
-  for (std::size_t i = 0; i < truth.threads.size(); ++i) add_thread(facts, i, truth.threads[i]);
-  for (std::size_t i = 0; i < truth.notes.size(); ++i) {
-    facts.push_back({fmt::format("{}{}", kNote, i), truth.notes[i].substr(0, kMostFactBytes)});
+  for (std::size_t i = 0; i < conditions.threads.size(); ++i)
+    add_thread(facts, i, conditions.threads[i]);
+  for (std::size_t i = 0; i < conditions.notes.size(); ++i) {
+    facts.push_back({fmt::format("{}{}", kNote, i), conditions.notes[i].substr(0, kMostFactBytes)});
   }
   return facts;
 }
 
-report::Facts to_facts(const RunTruth& truth) {
-  Facts facts = condition_facts(truth);
-  for (const report::Counter& counter : truth.counters) facts.push_back(to_fact(counter));
+report::Facts to_facts(const RunConditions& conditions) {
+  Facts facts = condition_facts(conditions);
+  for (const report::Counter& counter : conditions.counters) facts.push_back(to_fact(counter));
   return facts;
 }
 
-RunTruth truth_from_facts(const report::Facts& facts) {
+RunConditions conditions_from_facts(const report::Facts& facts) {
   if (facts.size() > kMostFacts) {
     throw Error(Fault::failed, fmt::format("the peer's account of the run has {} facts, more than "
                                            "the {} that are taken",
                                            facts.size(), kMostFacts));
   }
-  RunTruth truth;
+  RunConditions conditions;
   for (const Fact& fact : facts) {
     if (fact.name.size() > kMostFactBytes) refuse(fact, "Its name is too long.");
     if (fact.name.starts_with(kChange) && fact.name.find(kSeparator) != std::string::npos) {
-      truth.counters.push_back(counter_from(fact));
-    } else if (!take_thread(fact, truth.threads)) {
-      take_other(fact, truth);
+      conditions.counters.push_back(counter_from(fact));
+    } else if (!take_thread(fact, conditions.threads)) {
+      take_other(fact, conditions);
     }
   }
-  return truth;
+  return conditions;
 }
 
 }  // namespace rdmabench::health

@@ -1,0 +1,36 @@
+// A report as text: JSON, comma-separated values or a table.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "rdmabench/report/result.h"
+
+namespace rdmabench::report {
+
+/// One document of docs/schema/rdmabench-1.schema.json, in UTF-8, ended by a newline.
+///
+/// Bytes that are not UTF-8 become U+FFFD and numbers that are not finite become null. A percentile
+/// that the samples cannot support is written all the same and named in "unsupported_percentiles".
+std::string to_json(const Report& report);
+
+/// {"schema": "rdmabench/1", "documents": [...]}: the documents of several runs.
+std::string to_json(std::span<const Report> reports);
+
+/// A line of names, the same as the JSON result's keys and last "suspect", then a line for each
+/// result; each ends in CR LF. A list becomes one field, its items parted by "; "; what has no
+/// value is an empty field. The environment, the configuration, the counters and an error are in
+/// the JSON alone. Source: RFC 4180.
+std::string to_csv(const Report& report);
+
+/// What was measured and over what, one line per size, then the notes, why the run is
+/// suspect, and the error.
+///
+/// The rows fit into 100 columns. Latency is in microseconds, with no digit below the clock's
+/// resolution, and
+/// "-" for a percentile that the samples cannot support; bandwidth is in Gb/s (10^9 bits) and
+/// MiB/s. Rows that differ in what they mean (kind, signal, completion, ...) stand in tables of
+/// their own.
+std::string to_table(const Report& report);
+
+}  // namespace rdmabench::report
