@@ -10,6 +10,7 @@
 #include "health/run_watch.h"
 #include "health/suspect.h"
 #include "measurement.h"
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
