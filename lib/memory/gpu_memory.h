@@ -19,9 +19,6 @@
 
 namespace rdmabench::memory {
 
-/// Throws as GpuMemory does where the request is for a GPU that is not here; nothing is allocated.
-void check_here(const Request& request);
-
 /// Time of one copy between a GPU's memory and pinned host memory.
 struct CopyTimes {
   std::uint64_t bytes = 0;

@@ -90,6 +90,9 @@ GpuMapping parse_gpu_mapping(std::string_view text);
 /// What parse_request() takes back, of the kind alone.
 std::string to_text(const Request& request);
 
+/// Throws Error where the request is for a GPU that is not here; allocates nothing.
+void check_here(const Request& request);
+
 /// The request for the buffer after one of `bytes`: in a file it must not lie over the first.
 Request next(Request request, std::uint64_t bytes);
 
