@@ -25,7 +25,7 @@ MAY_INCLUDE = {
             "health"},
     "fabric": {"base", "measure", "control", "report", "run"},
     "collective": {"base", "measure", "control", "report", "health", "gpu", "memory", "run"},
-    "netplugin": {"base", "measure", "memory", "transport", "control", "report", "run"},
+    "netplugin": {"base", "measure", "control", "report", "run"},
 }
 # The tools are on top of all, and a test may look anywhere.
 

@@ -1,31 +1,15 @@
 #!/bin/bash
-# netplugin.sh BUILD_DIR [first|second]: our network plugin for NCCL over verbs, on this machine alone or, as the
-# commands of `vm run2`, between two kernels.
+# netplugin.sh BUILD_DIR first|second: every case of `rdmabench netplugin` between two kernels, with a plugin over TCP.
+# The two commands of `vm run2`.
 set -euo pipefail
 # shellcheck source=tests/softroce/common.sh
 . "$(dirname "$0")/common.sh"
 
-plugin=$build_dir/lib/netplugin/plugin/libnccl-net-rdmabench.so
-export RDMABENCH_NET_BACKEND=verbs RDMABENCH_NET_CHUNK=16K RDMABENCH_NET_TIMEOUT=30s
-[[ -z ${RDMABENCH_DEVICE:-} ]] || export RDMABENCH_NET_DEVICE=$RDMABENCH_DEVICE
+plugin=$build_dir/tests/integration/libnccl-net-reference.so
+REFERENCE_PLUGIN_ADDRESS=${RDMABENCH_ADDRESS:-$(own_address)}
+export REFERENCE_PLUGIN_ADDRESS
 
-# check NAME [HOST...]: all cases, and a few sizes
-check() {
-  local name=$1 start=$SECONDS status=0
-  shift
-  timeout 260 "$rdmabench" netplugin "$plugin" "$@" --timeout 60s --size 8,64K --iterations 40 --verbose \
-    >"$scratch/$name" || status=$?
-  cat "$scratch/$name"
-  [[ $status == 0 ]] || fail "$name: exit status $status"
-  grep -q ' 0 FAIL, 0 SKIP' "$scratch/$name" || fail "$name: not all cases passed"
-  assert_no_resources "$name"
-  echo "passed: $name, $((SECONDS - start)) s"
-}
-
-case ${2:-alone} in
-  alone)
-    check one_process
-    ;;
+case ${2:?usage: $0 BUILD_DIR first|second} in
   first)
     timeout 280 "$rdmabench" netplugin "$plugin" --listen 18517 --once 2>"$scratch/listen" &
     server=$!
@@ -37,9 +21,14 @@ case ${2:-alone} in
     wait "$server" || fail "the listening side: exit status $?, $(cat "$scratch/listen")"
     server=
     cat "$scratch/listen"
-    assert_no_resources "the listening side"
     ;;
   second)
-    check two_guests "${RDMABENCH_PEER_ADDRESS:?}"
+    status=0
+    timeout 260 "$rdmabench" netplugin "$plugin" "${RDMABENCH_PEER_ADDRESS:?}" --timeout 60s --size 8,64K \
+      --iterations 40 --verbose >"$scratch/two_guests" || status=$?
+    cat "$scratch/two_guests"
+    [[ $status == 0 ]] || fail "two guests: exit status $status"
+    grep -q ' 0 FAIL, 0 SKIP' "$scratch/two_guests" || fail "two guests: not all cases passed"
+    echo "passed: two guests, $SECONDS s"
     ;;
 esac
