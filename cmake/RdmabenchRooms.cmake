@@ -30,6 +30,7 @@ function(rdmabench_test name)
   foreach(room IN LISTS arg_ROOMS)
     target_link_libraries(${name} PRIVATE rdmabench_room_${room})
   endforeach()
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/lib")
   target_link_libraries(${name} PRIVATE ${arg_LINK} rdmabench_flags fmt::fmt
                         nlohmann_json::nlohmann_json GTest::gmock_main)
   # The rooms are what is tested, as users have them; the tests themselves need no optimizer's minutes.
