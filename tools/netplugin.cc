@@ -114,16 +114,16 @@ int check(const State& state) {
 int run(const State& state) {
   if (state.list) return print_cases();
   if (state.options.file.empty()) {
-    throw Error(Fault::usage, "no plugin was named", "Give its file: libnccl-net.so, say.");
+    throw Error(Fault::usage, "no plugin was named", "Give its file, for example libnccl-net.so.");
   }
   if (state.listen && !state.host.empty()) {
     throw Error(Fault::usage, "--listen with a HOST",
-                "One process listens, and the other one names its host.");
+                "One process listens; the other one names the listener's host.");
   }
   if (!state.listen && (state.once || !state.address.empty())) {
     throw Error(Fault::usage,
                 fmt::format("{} without --listen", state.once ? "--once" : "--address"),
-                "It is of the process that listens.");
+                "Only the process that listens takes it.");
   }
   const bool port_has_use = !state.host.empty() || (state.listen && state.listen_port.empty());
   if (state.port_given && !port_has_use) {
@@ -131,7 +131,8 @@ int run(const State& state) {
                 "Name the host that listens there, or write --listen PORT.");
   }
   if (!state.options.conformance && !state.options.performance) {
-    throw Error(Fault::usage, "--cases-only with --measure-only", "Then nothing is left to do.");
+    throw Error(Fault::usage, "--cases-only with --measure-only",
+                "Leave out one of them: together they leave nothing to do.");
   }
   return state.listen ? serve(state) : check(state);
 }
@@ -140,12 +141,12 @@ void set_api(netplugin::Options& options, const std::string& text) {
   options.every_version = text == "all";
   if (options.every_version) return;
   options.versions = {
-      parse_bounded<int>("--api", text, netplugin::abi::kOldest, netplugin::abi::kNewest)};
+      parse_bounded<int>("--api", text, netplugin::kOldestVersion, netplugin::kNewestVersion)};
 }
 
 constexpr const char* kFooter =
-    "Needs no GPU, no NCCL and no MPI: buffers are in host memory. Each case runs in processes of its\n"
-    "own, so that a plugin that crashes or hangs FAILs that case, by name, and the next one runs.\n"
+    "Needs no GPU, no NCCL and no MPI: buffers are in host memory. Each case runs in a child process:\n"
+    "a plugin that crashes or hangs FAILs only that case.\n"
     "\n"
     "Examples:\n"
     "  rdmabench netplugin libnccl-net.so                  both ends in one process\n"
@@ -153,55 +154,58 @@ constexpr const char* kFooter =
     "  rdmabench netplugin libnccl-net.so node1\n"
     "  rdmabench netplugin libnccl-net.so --only order --api 8\n"
     "\n"
-    "Exit codes: 0 no case FAILs; 1 one does, or the run ended early; 2 wrong usage, as a file that is\n"
-    "no plugin; 3 not available here, as a plugin that cannot be loaded.";
+    "Exit codes: 0 no case FAILs; 1 a case FAILs or the run ended early; 2 wrong usage, or the file is\n"
+    "not a plugin; 3 the plugin cannot be loaded here.";
 
 }  // namespace
 
 void add_netplugin(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
-      "netplugin", "Check and measure a network plugin of NCCL, without GPU or NCCL");
+      "netplugin", "Check and measure a network plugin of NCCL, without a GPU or NCCL");
   auto state = std::make_shared<State>();
   netplugin::Options& options = state->options;
-  sub->add_option("file", options.file, "the plugin")->type_name("FILE.so");
-  sub->add_option("host", state->host, "where 'netplugin FILE.so --listen' runs [this process]")
+  sub->add_option("file", options.file, "file of the plugin")->type_name("FILE.so");
+  sub->add_option("host", state->host,
+                  "host where 'netplugin FILE.so --listen' runs [both ends in this process]")
       ->type_name("HOST");
   sub->add_option_function<std::vector<std::string>>(
          "--listen",
          [state](const std::vector<std::string>& port) {
            state->listen = true;
-           // Without a value CLI11 gives a word of its own.
+           // Without a value CLI11 passes "true" or "{}".
            const bool given = !port.empty() && port[0] != "true" && port[0] != "{}";
            if (given) state->listen_port = port[0];
          },
-         "be the other end for clients, one after the other, until SIGINT or SIGTERM [18517]")
+         "serve clients, one after the other, until SIGINT or SIGTERM [18517]")
       ->type_name("[PORT]")
       ->expected(0, 1);
   sub->add_option("--address", state->address, "listen on this address only [all]")
       ->type_name("ADDRESS");
-  sub->add_flag("--once", state->once, "listen for one client only");
+  sub->add_flag("--once", state->once, "serve one client only");
   add_parsed(
       *sub, "--port",
       [state](const std::string& text) {
         state->port = parse_bounded<std::uint16_t>("--port", text, 1, 65535);
         state->port_given = true;
       },
-      "where HOST listens [18517]")
+      "port on which HOST listens [18517]")
       ->type_name("PORT");
   add_parsed(
       *sub, "--api", [&options](const std::string& text) { set_api(options, text); },
-      "version of the interface, 6 to 11, or all that the plugin has [its newest]")
+      "interface version, 6 to 11, or all versions of the plugin [its newest]")
       ->type_name("VERSION");
   sub->add_option("--device", options.device, "number of the plugin's device [0]")->type_name("N");
-  sub->add_option("--only", options.only, "run this case, and init before it; may be repeated")
+  sub->add_option("--only", options.only, "run init and this case only; may be repeated")
       ->type_name("CASE")
       ->allow_extra_args(false);
-  sub->add_flag("--list", state->list, "name every case, and run none");
-  sub->add_flag("--verbose", state->verbose, "say of a PASS too what was checked");
+  sub->add_flag("--list", state->list, "list all cases and exit");
+  sub->add_flag("--verbose", state->verbose, "also print what each PASS has checked");
   sub->add_flag_callback(
-      "--cases-only", [&options] { options.performance = false; }, "measure nothing");
+      "--cases-only", [&options] { options.performance = false; },
+      "run the cases, measure nothing");
   sub->add_flag_callback(
-      "--measure-only", [&options] { options.conformance = false; }, "run no case but init");
+      "--measure-only", [&options] { options.conformance = false; },
+      "measure, run no case but init");
   add_parsed(
       *sub, "--size",
       [&options](const std::string& text) { options.sizes = parse_size_list(text); },
@@ -213,7 +217,7 @@ void add_netplugin(CLI::App& app, Command& command) {
         options.iterations =
             parse_bounded<std::uint64_t>("--iterations", text, 1, netplugin::kMaxIterations);
       },
-      "round trips of a latency, messages of a bandwidth [200]")
+      "round trips for latency, messages for bandwidth [200]")
       ->type_name("N");
   add_parsed(
       *sub, "--timeout",
@@ -221,12 +225,13 @@ void add_netplugin(CLI::App& app, Command& command) {
         options.timeout =
             std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(text));
       },
-      "of each case and each size [10s]")
+      "timeout of each case and each size, 100ms to 10m [10s]")
       ->type_name("TIME");
   sub->add_option("--format", state->format, "table, json or csv [table]")
       ->check(CLI::IsMember({"table", "json", "csv"}))
       ->type_name("FORMAT");
-  sub->add_option("--output", state->output, "write there [standard output]")->type_name("FILE");
+  sub->add_option("--output", state->output, "write the result to FILE [standard output]")
+      ->type_name("FILE");
   sub->footer(kFooter);
   sub->callback([state, &command] { command = [state] { return run(*state); }; });
 }

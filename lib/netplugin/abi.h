@@ -1,12 +1,11 @@
 // netplugin: NCCL's network plugins, driven without NCCL, GPU or MPI.
 //
-// This file says in our own words what versions 6 to 11 of the plugin interface are in memory: a
-// plugin exports a table of functions under the name "ncclNetPlugin_v<N>". Sources: NCCL 2.28 and
-// 2.30, plugins/net/README.md and src/include/plugin/net/; tests/unit/netplugin holds every size
-// and offset against NCCL's headers where they are at hand.
+// This file declares versions 6 to 11 of the plugin interface, without NCCL's headers. A plugin
+// exports a table of functions under the name "ncclNetPlugin_v<N>". Sources: NCCL 2.28 and
+// 2.30, plugins/net/README.md and src/include/plugin/net/; tests/unit/netplugin compares every
+// size and offset with NCCL's headers if RDMABENCH_NCCL_NET_INCLUDE names their folder.
 //
-// What is the same in several versions is one type here; nothing is measured or judged in this
-// file.
+// A structure that several versions share is one type here.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +13,15 @@
 
 namespace rdmabench::netplugin::abi {
 
-inline constexpr int kOldest = 6;
-inline constexpr int kNewest = 11;
-inline constexpr std::size_t kHandleBytes = 128;  ///< of what listen() fills in
-inline constexpr int kMaxRequests = 32;  ///< that may be under way on a comm; a group counts as one
+inline constexpr std::size_t kHandleBytes = 128;  ///< written by listen()
+inline constexpr int kMaxRequests = 32;           ///< in flight on a comm; a group counts as one
 inline constexpr int kMaxVirtualDevices = 4;
-inline constexpr int kHostMemory = 1;  ///< bits of what a plugin can register
+inline constexpr int kHostMemory = 1;  ///< bits: kinds of memory that a plugin can register
 inline constexpr int kDeviceMemory = 2;
 inline constexpr int kDmaBuf = 4;
 inline constexpr int kUndefinedTrafficClass = -1;
 
-/// What irecv() finds in its request where NCCL sees by the data itself that it has arrived.
+/// NCCL passes this in the request of irecv() if it detects arrival by the data itself.
 inline constexpr std::uintptr_t kOptionalCompletion = 1;
 
 /// ncclResult_t, an enumeration and so an int.
@@ -40,7 +37,7 @@ using ProfilerCallback = Result (*)(void** event, int type, void* handle, std::i
 
 struct PropertiesV6 {
   char* name;
-  char* pci_path;  ///< folder of the PCI device in /sys; null where there is none
+  char* pci_path;  ///< folder of the PCI device in /sys; null if there is none
   std::uint64_t guid;
   int pointer_kinds;
   int speed_mbps;
@@ -60,7 +57,7 @@ struct PropertiesV7 {
   float latency_us;
   int max_comms;
   int max_receives;
-  int device_type;  ///< 0: the host drives it
+  int device_type;  ///< 0: driven by the host
   int device_version;
 };
 
@@ -69,7 +66,7 @@ struct PropertiesV8 {
   char* pci_path;
   std::uint64_t guid;
   int pointer_kinds;
-  int global_registration;  ///< a registration serves every comm
+  int global_registration;  ///< 1: a registration is valid for every comm
   int speed_mbps;
   int port;
   float latency_us;
@@ -127,7 +124,7 @@ struct CommConfig {
   int traffic_class;
 };
 
-/// Of a comm that the GPU drives by itself; what is here leaves it null.
+/// Of a comm that the GPU drives. rdmabench ignores it.
 struct DeviceHandle {
   int type;
   int version;
@@ -144,8 +141,8 @@ struct Attributes {
   std::uint32_t operation, algorithm, protocol;
 };
 
-// Of each table the functions in the order in which they lie. What makes a comm or takes a message
-// changed from version to version; the rest is the same for all.
+// The tables: their functions in the order of the interface. The functions that make a comm or take
+// a message changed from version to version.
 using Devices = Result (*)(int* count);
 using Listen = Result (*)(int device, void* handle, void** listening);
 using ConnectV6 = Result (*)(int device, void* handle, void** sending);

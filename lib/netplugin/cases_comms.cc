@@ -1,4 +1,4 @@
-// Cases of several connections, and of their end.
+// Cases of several connections and of closing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,34 +9,35 @@
 #include <optional>
 #include <thread>
 
-#include "side.h"
+#include "case_runner.h"
 
 namespace rdmabench::netplugin {
 namespace {
 
 constexpr std::size_t kCommRoom = 4096;
 
-/// `count` messages of one comm, told apart from those of others by `seed`.
-void move_on(Side& side, End end, Block& block, std::size_t count, std::uint64_t seed, int window) {
+/// Moves `count` messages on one comm. `seed` differs from that of other comms.
+void move_on(CaseRunner& runner, End end, Block& block, std::size_t count, std::uint64_t seed,
+             int window) {
   std::vector<std::vector<Message>> posts;
   for (std::size_t i = 0; i < count; ++i) {
     if (end.sends) fill(block.data() + i * kCommRoom, kCommRoom, seed + i);
     posts.push_back({block.part(i * kCommRoom, kCommRoom)});
   }
-  side.run(end, posts, window);
+  runner.run(end, posts, window);
   for (std::size_t i = 0; !end.sends && i < count; ++i) {
     expect(block.data() + i * kCommRoom, kCommRoom, seed + i, "message");
   }
 }
 
-/// After what may have broken the plugin: one more connection and a message.
-void still_works(Side& side) {
-  side.step("connecting again");
-  const End end = side.open();
-  Block block = side.block(end, kCommRoom);
-  move_on(side, end, block, 1, 77, 1);
-  side.release(end, block);
-  side.finish(end);
+/// One more connection and a message, to see that the plugin still works.
+void still_works(CaseRunner& runner) {
+  runner.step("connecting again");
+  const End end = runner.open();
+  Block block = runner.block(end, kCommRoom);
+  move_on(runner, end, block, 1, 77, 1);
+  runner.release(end, block);
+  runner.finish(end);
 }
 
 constexpr auto kMoment = std::chrono::milliseconds(300);
@@ -45,110 +46,111 @@ constexpr auto kMoment = std::chrono::milliseconds(300);
 
 namespace cases_of {
 
-void both_ways(Side& side) {
+void both_ways(CaseRunner& runner) {
   HandleRoom own;
   HandleRoom peer;
-  void* const listening = side.listen(own);
-  side.wire().send(own.text());
-  peer.put(side.wire().receive(side.deadline()));
+  void* const listening = runner.listen(own);
+  runner.oob().send(own.text());
+  peer.put(runner.oob().receive(runner.deadline()));
   End out{nullptr, true};
   End in{nullptr, false};
-  side.step("in connect() and accept() by turns");
+  runner.step("in connect() and accept() by turns");
   while (out.comm == nullptr || in.comm == nullptr) {
     if (out.comm == nullptr) {
-      side.good("connect", side.net().connect(side.device(), peer.data(), &out.comm));
+      runner.good("connect", runner.net().connect(runner.device(), peer.data(), &out.comm));
     }
-    if (in.comm == nullptr) side.good("accept", side.net().accept(listening, &in.comm));
-    side.pause("connect and accept by turns come to no end");
+    if (in.comm == nullptr) runner.good("accept", runner.net().accept(listening, &in.comm));
+    runner.pause("connect and accept by turns make no connection");
   }
-  side.good("closeListen", side.net().close_listen(listening));
+  runner.good("closeListen", runner.net().close_listen(listening));
   constexpr std::size_t kCount = 8;
-  Block sent = side.block(out, kCount * kCommRoom);
-  Block got = side.block(in, kCount * kCommRoom);
-  const std::uint64_t seed = side.sender() ? 0 : 100;
+  Block sent = runner.block(out, kCount * kCommRoom);
+  Block got = runner.block(in, kCount * kCommRoom);
+  const std::uint64_t seed = runner.sender() ? 0 : 100;
   std::vector<void*> requests;
   std::size_t left = 2 * kCount;
   const auto test_all = [&] {
     for (void*& request : requests) {
       std::vector<int> sizes;
-      if (request == nullptr || !side.test(request, 1, sizes, "a request")) continue;
+      if (request == nullptr || !runner.test(request, 1, sizes, "a request")) continue;
       request = nullptr;
       --left;
     }
-    side.pause("not all messages of both ways arrive");
+    runner.pause("not all messages of both directions arrive");
   };
-  side.step("posting both ways");
+  runner.step("posting both ways");
   for (std::size_t i = 0; i < 2 * kCount; ++i) {
     const bool receive = i < kCount;
     const std::size_t at = i % kCount * kCommRoom;
     if (!receive) fill(sent.data() + at, kCommRoom, seed + i % kCount);
     const Message one = (receive ? got : sent).part(at, kCommRoom);
     void* request = nullptr;
-    while ((request = side.post(receive ? in : out, {&one, 1})) == nullptr) test_all();
+    while ((request = runner.post(receive ? in : out, {&one, 1})) == nullptr) test_all();
     requests.push_back(request);
   }
   while (left > 0) test_all();
   for (std::size_t i = 0; i < kCount; ++i) {
-    expect(got.data() + i * kCommRoom, kCommRoom, (side.sender() ? 100 : 0) + i, "message");
+    expect(got.data() + i * kCommRoom, kCommRoom, (runner.sender() ? 100 : 0) + i, "message");
   }
-  side.release(out, sent);
-  side.release(in, got);
-  side.finish(out);
-  side.close(in);
+  runner.release(out, sent);
+  runner.release(in, got);
+  runner.finish(out);
+  runner.close(in);
 }
 
-void independence(Side& side) {
+void independence(CaseRunner& runner) {
   std::array<End, 3> ends{};
-  for (End& end : ends) end = side.open();
+  for (End& end : ends) end = runner.open();
   std::vector<Block> blocks;
-  for (const End& end : ends) blocks.push_back(side.block(end, 32 * kCommRoom));
-  // The first has receives for which nothing comes yet, the third sends that nobody takes yet.
+  for (const End& end : ends) blocks.push_back(runner.block(end, 32 * kCommRoom));
+  // The first connection has receives without sends, the third sends without receives.
   std::vector<std::vector<Message>> posts;
   for (std::size_t i = 0; i < 4; ++i) {
     posts.push_back({blocks[2].part(i * kCommRoom, kCommRoom)});
-    if (side.sender()) fill(blocks[2].data() + i * kCommRoom, kCommRoom, 200 + i);
+    if (runner.sender()) fill(blocks[2].data() + i * kCommRoom, kCommRoom, 200 + i);
   }
   std::vector<void*> early;
   const Message first = blocks[0].part(0, kCommRoom);
   void* waiting = nullptr;
-  if (side.sender()) {
+  if (runner.sender()) {
     for (int tries = 0; tries < 100 && early.size() < posts.size(); ++tries) {
-      void* const request = side.post(ends[2], posts[early.size()]);
+      void* const request = runner.post(ends[2], posts[early.size()]);
       if (request != nullptr) early.push_back(request);
     }
   } else {
-    while ((waiting = side.post(ends[0], {&first, 1})) == nullptr)
-      side.pause("it could not be posted");
+    while ((waiting = runner.post(ends[0], {&first, 1})) == nullptr)
+      runner.pause("the receive could not be posted before the timeout");
   }
-  side.step("moving messages beside a connection that stands still");
-  move_on(side, ends[1], blocks[1], 32, 300, 8);
-  side.meet();
+  runner.step("moving messages beside idle connections");
+  move_on(runner, ends[1], blocks[1], 32, 300, 8);
+  runner.meet();
   std::vector<int> sizes;
-  if (side.sender()) {
-    move_on(side, ends[0], blocks[0], 1, 100, 1);
+  if (runner.sender()) {
+    move_on(runner, ends[0], blocks[0], 1, 100, 1);
     for (void* const request : early) {
-      while (!side.test(request, 1, sizes, "a send"))
-        side.pause("an early send was not done in time");
+      while (!runner.test(request, 1, sizes, "a send"))
+        runner.pause("an early send was not done before the timeout");
     }
-    side.run(ends[2], std::span(posts).subspan(early.size()));
+    runner.run(ends[2], std::span(posts).subspan(early.size()));
   } else {
-    while (!side.test(waiting, 1, sizes, "a receive")) side.pause("the first message was not done");
+    while (!runner.test(waiting, 1, sizes, "a receive"))
+      runner.pause("the first message was not done before the timeout");
     expect(blocks[0].data(), kCommRoom, 100, "message");
-    move_on(side, ends[2], blocks[2], 4, 200, 4);
+    move_on(runner, ends[2], blocks[2], 4, 200, 4);
   }
-  for (std::size_t i = 0; i < ends.size(); ++i) side.release(ends[i], blocks[i]);
-  for (const End& end : ends) side.finish(end);
+  for (std::size_t i = 0; i < ends.size(); ++i) runner.release(ends[i], blocks[i]);
+  for (const End& end : ends) runner.finish(end);
 }
 
-void threads(Side& side) {
+void threads(CaseRunner& runner) {
   constexpr std::size_t kThreads = 4;
   std::vector<End> ends;
   std::vector<Block> blocks;
   for (std::size_t t = 0; t < kThreads; ++t) {
-    ends.push_back(side.open());
-    blocks.push_back(side.block(ends[t], 50 * kCommRoom));
+    ends.push_back(runner.open());
+    blocks.push_back(runner.block(ends[t], 50 * kCommRoom));
   }
-  side.step("moving messages in four threads");
+  runner.step("moving messages in four threads");
   std::mutex mutex;
   std::exception_ptr first;
   std::vector<std::thread> threads;
@@ -156,7 +158,7 @@ void threads(Side& side) {
     threads.emplace_back([&, t] {
       try {
         for (std::uint64_t round = 0; round < 4; ++round) {
-          move_on(side, ends[t], blocks[t], 50, 1000 * t + 100 * round, 8);
+          move_on(runner, ends[t], blocks[t], 50, 1000 * t + 100 * round, 8);
         }
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -167,123 +169,124 @@ void threads(Side& side) {
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
   for (std::size_t t = 0; t < kThreads; ++t) {
-    side.release(ends[t], blocks[t]);
-    side.finish(ends[t]);
+    runner.release(ends[t], blocks[t]);
+    runner.finish(ends[t]);
   }
 }
 
-void close_busy_send(Side& side) {
+void close_busy_send(CaseRunner& runner) {
   constexpr std::size_t kCount = 8;
   constexpr std::size_t kBytes = 1 << 20;
-  const End end = side.open();
-  Block block = side.block(end, kCount * kBytes);
+  const End end = runner.open();
+  Block block = runner.block(end, kCount * kBytes);
   std::vector<void*> requests;
   const auto post_some = [&] {
     const Deadline moment = Deadline::after(kMoment);
     while (requests.size() < kCount && !moment.passed()) {
       const Message one = block.part(requests.size() * kBytes, kBytes);
-      void* const request = side.post(end, {&one, 1});
+      void* const request = runner.post(end, {&one, 1});
       if (request != nullptr) requests.push_back(request);
     }
-    // Plugins may need that to let the other end know.
-    while (!side.sender() && !moment.passed()) {
+    // A plugin may announce receives only in test().
+    while (!runner.sender() && !moment.passed()) {
       std::vector<int> sizes;
-      for (void* const request : requests) side.test(request, 1, sizes, "a receive");
+      for (void* const request : requests) runner.test(request, 1, sizes, "a receive");
     }
   };
-  if (side.sender()) fill(block.data(), block.bytes(), 1);
-  // Receives are there and nobody moves them, so that the sends cannot all be done.
-  if (!side.sender()) post_some();
-  side.meet();
-  if (side.sender()) {
+  if (runner.sender()) fill(block.data(), block.bytes(), 1);
+  // Receives are posted and not tested, so that not all sends can be done.
+  if (!runner.sender()) post_some();
+  runner.meet();
+  if (runner.sender()) {
     post_some();
-    side.step(fmt::format("in closeSend() with {} sends under way", requests.size()));
-    side.good("closeSend", side.net().close_send(end.comm));
-    side.step("after closeSend()");
-    side.meet();
+    runner.step(fmt::format("in closeSend() with {} sends under way", requests.size()));
+    runner.good("closeSend", runner.net().close_send(end.comm));
+    runner.step("after closeSend()");
+    runner.meet();
   } else {
-    side.meet();
-    side.step("in test() after the sender has closed");
+    runner.meet();
+    runner.step("in test() after the sender has closed");
     const Deadline moment = Deadline::after(kMoment);
     while (!moment.passed()) {
       for (void*& request : requests) {
         int done = 0;
         int sizes[abi::kMaxRequests] = {};
         if (request == nullptr) continue;
-        // An error is as good as silence.
-        if (side.net().test(request, &done, sizes) != abi::kSuccess || done != 0) request = nullptr;
+        // Both an error and a request that is never done are allowed.
+        if (runner.net().test(request, &done, sizes) != abi::kSuccess || done != 0)
+          request = nullptr;
       }
     }
-    side.step("in closeRecv() after the sender has closed");
-    side.good("closeRecv", side.net().close_receive(end.comm));
+    runner.step("in closeRecv() after the sender has closed");
+    runner.good("closeRecv", runner.net().close_receive(end.comm));
   }
-  still_works(side);
+  still_works(runner);
 }
 
-void close_busy_receive(Side& side) {
-  const End end = side.open();
-  Block block = side.block(end, 8 * kCommRoom);
-  if (side.sender()) {
-    side.meet();
-    side.meet();
-    // Nobody is there: an error, "later" and silence are all good answers.
-    side.step("in isend() after the receiver has closed");
+void close_busy_receive(CaseRunner& runner) {
+  const End end = runner.open();
+  Block block = runner.block(end, 8 * kCommRoom);
+  if (runner.sender()) {
+    runner.meet();
+    runner.meet();
+    // The receiver is gone: an error, a null request and a request that is never done are allowed.
+    runner.step("in isend() after the receiver has closed");
     const Message one = block.part(0, kCommRoom);
     void* request = nullptr;
     const Deadline moment = Deadline::after(kMoment);
-    bool failed = side.net().send(end.comm, one, &request) != abi::kSuccess;
+    bool failed = runner.net().send(end.comm, one, &request) != abi::kSuccess;
     while (!failed && request != nullptr && !moment.passed()) {
       int done = 0;
       int sizes[abi::kMaxRequests] = {};
-      failed = side.net().test(request, &done, sizes) != abi::kSuccess || done != 0;
+      failed = runner.net().test(request, &done, sizes) != abi::kSuccess || done != 0;
     }
-    side.step("in closeSend() after the receiver has closed");
-    side.good("closeSend", side.net().close_send(end.comm));
+    runner.step("in closeSend() after the receiver has closed");
+    runner.good("closeSend", runner.net().close_send(end.comm));
   } else {
     std::size_t posted = 0;
     const Deadline moment = Deadline::after(kMoment);
     while (posted < 8 && !moment.passed()) {
       const Message one = block.part(posted * kCommRoom, kCommRoom);
-      if (side.post(end, {&one, 1}) != nullptr) ++posted;
+      if (runner.post(end, {&one, 1}) != nullptr) ++posted;
     }
-    side.meet();
-    side.step(fmt::format("in closeRecv() with {} receives under way", posted));
-    side.good("closeRecv", side.net().close_receive(end.comm));
-    side.step("after closeRecv()");
-    side.meet();
+    runner.meet();
+    runner.step(fmt::format("in closeRecv() with {} receives under way", posted));
+    runner.good("closeRecv", runner.net().close_receive(end.comm));
+    runner.step("after closeRecv()");
+    runner.meet();
   }
-  still_works(side);
+  still_works(runner);
 }
 
-void peer_leaves(Side& side) {
-  const End end = side.open();
-  Block block = side.block(end, 4 * kCommRoom);
-  if (side.sender()) {
-    move_on(side, end, block, 1, 40, 1);
-    side.meet();
-    side.release(end, block);
-    side.close(end);
-    side.meet();
-    side.meet();
+void peer_leaves(CaseRunner& runner) {
+  const End end = runner.open();
+  Block block = runner.block(end, 4 * kCommRoom);
+  if (runner.sender()) {
+    move_on(runner, end, block, 1, 40, 1);
+    runner.meet();
+    runner.release(end, block);
+    runner.close(end);
+    runner.meet();
+    runner.meet();
     return;
   }
   std::vector<void*> requests;
   while (requests.size() < 4) {
     const Message one = block.part(requests.size() * kCommRoom, kCommRoom);
-    void* const request = side.post(end, {&one, 1});
+    void* const request = runner.post(end, {&one, 1});
     if (request == nullptr) {
-      side.pause("it could not be posted");
+      runner.pause("the receive could not be posted before the timeout");
     } else {
       requests.push_back(request);
     }
   }
   std::vector<int> sizes;
-  while (!side.test(requests[0], 1, sizes, "a receive"))
-    side.pause("the message was not done in time");
+  while (!runner.test(requests[0], 1, sizes, "a receive"))
+    runner.pause("the message was not done before the timeout");
   expect(block.data(), kCommRoom, 40, "message");
-  side.meet();
-  side.meet();
-  side.step("in test() after the sender has closed");
+  runner.meet();
+  runner.meet();
+  runner.step("in test() after the sender has closed");
   const Deadline moment = Deadline::after(kMoment);
   std::vector<bool> ended(4, false);
   while (!moment.passed()) {
@@ -291,16 +294,16 @@ void peer_leaves(Side& side) {
       if (ended[i]) continue;
       int done = 0;
       int bytes[abi::kMaxRequests] = {};
-      const abi::Result result = side.net().test(requests[i], &done, bytes);
+      const abi::Result result = runner.net().test(requests[i], &done, bytes);
       if (result == abi::kSuccess && done != 0) {
-        throw Failed{fmt::format("receive {} is reported done with {} bytes, and nothing was sent",
+        throw Failed{fmt::format("receive {} is reported done with {} bytes, but nothing was sent",
                                  i, bytes[0])};
       }
       ended[i] = result != abi::kSuccess;
     }
   }
-  side.close(end);
-  side.meet();
+  runner.close(end);
+  runner.meet();
 }
 
 }  // namespace cases_of

@@ -1,34 +1,35 @@
-// Cases of many requests: groups of receives, tags, all 32 at once.
+// Cases of many requests: groups of receives, tags, 32 requests in flight.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "side.h"
+#include "case_runner.h"
 
 namespace rdmabench::netplugin {
 namespace {
 
 constexpr std::size_t kGroupRoom = 4096;
 
-/// How long a "later" may last that nothing but the plugin can end.
-Deadline patience_of(const Side& side) {
+/// How long a plugin may answer with null requests.
+Deadline patience_of(const CaseRunner& runner) {
   return Deadline::after(
-      std::min<std::chrono::nanoseconds>(side.deadline().left() / 4, std::chrono::seconds(2)));
+      std::min<std::chrono::nanoseconds>(runner.deadline().left() / 4, std::chrono::seconds(2)));
 }
 
-/// Posts without ever taking a request back, so that all of them are under way. Receives, which
-/// cannot be done while nothing is sent, are tested meanwhile: plugins may need that to move.
-std::vector<void*> post_all(Side& side, End end, std::span<const std::vector<Message>> posts) {
+/// Posts all groups and completes none, so that all of them are in flight. Receives are tested
+/// meanwhile, because a plugin may make progress only in test(); none can be done before a send.
+std::vector<void*> post_all(CaseRunner& runner, End end,
+                            std::span<const std::vector<Message>> posts) {
   std::vector<void*> requests;
   const char* const call = end.sends ? "isend" : "irecv";
   for (const std::vector<Message>& group : posts) {
-    const Deadline patience = patience_of(side);
+    const Deadline patience = patience_of(runner);
     void* request = nullptr;
     for (;;) {
-      const abi::Result result = end.sends ? side.net().send(end.comm, group[0], &request)
-                                           : side.net().receive(end.comm, group, &request);
+      const abi::Result result = end.sends ? runner.net().send(end.comm, group[0], &request)
+                                           : runner.net().receive(end.comm, group, &request);
       const auto refused = [&](const std::string& how) {
-        return Failed{fmt::format("with {} requests under way {} {}; NCCL has up to {}",
+        return Failed{fmt::format("with {} requests under way {} {}; NCCL posts up to {}",
                                   requests.size(), call, how, posts.size())};
       };
       if (result != abi::kSuccess) throw refused("returned " + result_text(result));
@@ -36,18 +37,18 @@ std::vector<void*> post_all(Side& side, End end, std::span<const std::vector<Mes
       if (patience.passed()) throw refused("gives no request, however often it is called");
       std::vector<int> sizes;
       for (std::size_t i = 0; !end.sends && i < requests.size(); ++i) {
-        if (side.test(requests[i], group.size(), sizes, "a receive")) {
+        if (runner.test(requests[i], group.size(), sizes, "a receive")) {
           throw Failed{fmt::format("receive {} is done before anything was sent", i)};
         }
       }
-      side.pause("the time of the case was over");
+      runner.pause("the timeout of the case has passed");
     }
     requests.push_back(request);
   }
   return requests;
 }
 
-Sizes finish_all(Side& side, std::span<const std::vector<Message>> posts,
+Sizes finish_all(CaseRunner& runner, std::span<const std::vector<Message>> posts,
                  std::vector<void*> requests) {
   Sizes sizes(posts.size());
   std::size_t left = requests.size();
@@ -55,8 +56,8 @@ Sizes finish_all(Side& side, std::span<const std::vector<Message>> posts,
     bool moved = false;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (requests[i] == nullptr) continue;
-      if (!side.test(requests[i], posts[i].size(), sizes[i],
-                     side.sender() ? "a send" : "a receive")) {
+      if (!runner.test(requests[i], posts[i].size(), sizes[i],
+                       runner.sender() ? "a send" : "a receive")) {
         continue;
       }
       requests[i] = nullptr;
@@ -64,24 +65,22 @@ Sizes finish_all(Side& side, std::span<const std::vector<Message>> posts,
       moved = true;
     }
     if (!moved) {
-      side.pause(
-          fmt::format("{} of {} requests that were taken are never done", left, requests.size()));
+      runner.pause(fmt::format("{} of {} posted requests are never done", left, requests.size()));
     }
   }
   return sizes;
 }
 
-/// `groups` groups of `width` receives under way at once, and as many messages as they have
-/// buffers.
-void many_at_once(Side& side, std::size_t groups, std::size_t width) {
-  const End end = side.open();
+/// `groups` groups of `width` receives in flight, and one message for each buffer.
+void many_at_once(CaseRunner& runner, std::size_t groups, std::size_t width) {
+  const End end = runner.open();
   const std::size_t count = groups * width;
-  Block block = side.block(end, count * kGroupRoom);
+  Block block = runner.block(end, count * kGroupRoom);
   const auto size = [](std::size_t i) { return 100 + i * 31 % 3000; };
   std::vector<std::vector<Message>> posts;
   for (std::size_t i = 0; i < count; ++i) {
     const int tag = static_cast<int>(width == 1 ? 0 : 10 + i % width);
-    if (side.sender()) {
+    if (runner.sender()) {
       fill(block.data() + i * kGroupRoom, size(i), i);
       posts.push_back({block.part(i * kGroupRoom, size(i), tag)});
     } else {
@@ -89,14 +88,14 @@ void many_at_once(Side& side, std::size_t groups, std::size_t width) {
       posts.back().push_back(block.part(i * kGroupRoom, kGroupRoom, tag));
     }
   }
-  side.step(
-      fmt::format("with {} {} under way", posts.size(), side.sender() ? "sends" : "receives"));
+  runner.step(
+      fmt::format("with {} {} under way", posts.size(), runner.sender() ? "sends" : "receives"));
   std::vector<void*> requests;
-  if (!side.sender()) requests = post_all(side, end, posts);
-  side.meet();
-  if (side.sender()) requests = post_all(side, end, posts);
-  const Sizes sizes = finish_all(side, posts, std::move(requests));
-  if (!side.sender()) {
+  if (!runner.sender()) requests = post_all(runner, end, posts);
+  runner.meet();
+  if (runner.sender()) requests = post_all(runner, end, posts);
+  const Sizes sizes = finish_all(runner, posts, std::move(requests));
+  if (!runner.sender()) {
     for (std::size_t i = 0; i < count; ++i) {
       expect(block.data() + i * kGroupRoom, size(i), i, "receive", count);
       const int said = sizes[i / width][i % width];
@@ -105,13 +104,13 @@ void many_at_once(Side& side, std::size_t groups, std::size_t width) {
       }
     }
   }
-  side.release(end, block);
-  side.finish(end);
+  runner.release(end, block);
+  runner.finish(end);
 }
 
-std::size_t width_of(Side& side) {
-  const int most = side.properties().max_receives;
-  if (most < 2) throw Skipped{"maxRecvs is 1: receives come alone"};
+std::size_t width_of(CaseRunner& runner) {
+  const int most = runner.properties().max_receives;
+  if (most < 2) throw Skipped{"maxRecvs is 1: the plugin has no groups of receives"};
   return static_cast<std::size_t>(std::min(most, 8));
 }
 
@@ -119,70 +118,70 @@ std::size_t width_of(Side& side) {
 
 namespace cases_of {
 
-void outstanding(Side& side) {
-  // Receives before sends, so that nobody is asked to keep messages for which there is no place.
-  many_at_once(side, abi::kMaxRequests, 1);
+void outstanding(CaseRunner& runner) {
+  // Receives are posted first, so that a plugin need not store messages.
+  many_at_once(runner, abi::kMaxRequests, 1);
 }
 
-void outstanding_groups(Side& side) {
-  many_at_once(side, abi::kMaxRequests, width_of(side));
+void outstanding_groups(CaseRunner& runner) {
+  many_at_once(runner, abi::kMaxRequests, width_of(runner));
 }
 
-void tags(Side& side) {
-  const std::size_t width = width_of(side);
+void tags(CaseRunner& runner) {
+  const std::size_t width = width_of(runner);
   constexpr std::size_t kRounds = 20;
-  const End end = side.open();
-  Block block = side.block(end, width * kGroupRoom);
+  const End end = runner.open();
+  Block block = runner.block(end, width * kGroupRoom);
   const auto size = [](std::size_t i) { return 50 + i * 400; };
-  side.step(fmt::format("moving groups of {}", width));
+  runner.step(fmt::format("moving groups of {}", width));
   for (std::size_t round = 0; round < kRounds; ++round) {
     std::vector<std::vector<Message>> posts;
     for (std::size_t k = 0; k < width; ++k) {
-      // The sends of a group come in another order each time, first of all the other way round.
+      // Each round sends in another order, the first one in reverse order.
       const std::size_t i = (width - 1 - k + round) % width;
       const int tag = static_cast<int>(1000 - 7 * i);
-      if (side.sender()) {
+      if (runner.sender()) {
         fill(block.data() + i * kGroupRoom, size(i), i);
         posts.push_back({block.part(i * kGroupRoom, size(i), tag)});
       }
     }
-    if (!side.sender()) {
+    if (!runner.sender()) {
       posts.emplace_back();
       for (std::size_t i = 0; i < width; ++i) {
         posts[0].push_back(block.part(i * kGroupRoom, kGroupRoom, static_cast<int>(1000 - 7 * i)));
       }
     }
-    const Sizes sizes = side.run(end, posts);
-    for (std::size_t i = 0; !side.sender() && i < width; ++i) {
+    const Sizes sizes = runner.run(end, posts);
+    for (std::size_t i = 0; !runner.sender() && i < width; ++i) {
       expect(block.data() + i * kGroupRoom, 50, i, "the buffer of tag", width);
       expect(block.data() + i * kGroupRoom, size(i), i, "the buffer of tag", width);
       if (sizes[0][i] != static_cast<int>(size(i))) {
         throw Failed{
             fmt::format("test says {} bytes of the buffer of tag {} of the group, which "
-                        "got {}",
+                        "received {}",
                         sizes[0][i], i, size(i))};
       }
     }
-    side.meet();
+    runner.meet();
   }
-  side.release(end, block);
-  side.finish(end);
+  runner.release(end, block);
+  runner.finish(end);
 }
 
-void group_order(Side& side) {
-  width_of(side);
-  const End end = side.open();
+void group_order(CaseRunner& runner) {
+  width_of(runner);
+  const End end = runner.open();
   constexpr std::size_t kGroups = 12;
-  Block block = side.block(end, kGroups * 2 * kGroupRoom);
+  Block block = runner.block(end, kGroups * 2 * kGroupRoom);
   std::vector<std::vector<Message>> posts;
-  // Of each group the sends come now in this, now in the other order; the tags are always the same.
+  // The order of the sends changes from group to group; the tags are the same in every group.
   for (std::size_t g = 0; g < kGroups; ++g) {
-    if (!side.sender()) posts.emplace_back();
+    if (!runner.sender()) posts.emplace_back();
     for (std::size_t k = 0; k < 2; ++k) {
-      const std::size_t member = side.sender() && g % 2 == 0 ? 1 - k : k;
+      const std::size_t member = runner.sender() && g % 2 == 0 ? 1 - k : k;
       const std::size_t i = 2 * g + member;
       const int tag = static_cast<int>(7 + member);
-      if (side.sender()) {
+      if (runner.sender()) {
         fill(block.data() + i * kGroupRoom, kGroupRoom, i);
         posts.push_back({block.part(i * kGroupRoom, kGroupRoom, tag)});
       } else {
@@ -190,13 +189,13 @@ void group_order(Side& side) {
       }
     }
   }
-  side.step("moving groups with the same tags");
-  side.run(end, posts);
-  for (std::size_t i = 0; !side.sender() && i < 2 * kGroups; ++i) {
+  runner.step("moving groups with the same tags");
+  runner.run(end, posts);
+  for (std::size_t i = 0; !runner.sender() && i < 2 * kGroups; ++i) {
     expect(block.data() + i * kGroupRoom, kGroupRoom, i, "receive", 2 * kGroups);
   }
-  side.release(end, block);
-  side.finish(end);
+  runner.release(end, block);
+  runner.finish(end);
 }
 
 }  // namespace cases_of

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "case_runner.h"
 #include "netplugin/net.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/report/fact.h"
-#include "side.h"
 #include "task.h"
 
 namespace rdmabench::netplugin {
@@ -33,7 +33,7 @@ Task task_of(const Options& options, std::string_view id, int version) {
           .timeout = options.timeout};
 }
 
-Measurement measurement_of(const Task& task, const Outcome& outcome) {
+Measurement measurement_of(const Task& task, const TaskResult& result) {
   Measurement one{.metric = task.id == kLatency ? Metric::latency : Metric::bandwidth,
                   .version = task.version,
                   .size_bytes = task.bytes,
@@ -41,11 +41,11 @@ Measurement measurement_of(const Task& task, const Outcome& outcome) {
                   .latency = {},
                   .bits_per_s = {},
                   .error = {}};
-  if (outcome.status != Status::pass) {
-    one.error = outcome.reason;
+  if (result.status != Status::pass) {
+    one.error = result.reason;
     return one;
   }
-  const Json& json = outcome.result;
+  const Json& json = result.values;
   if (one.metric == Metric::bandwidth) {
     one.iterations = control::get_uint(json, "messages", 1, kMaxIterations);
     for (const Json& value : control::get_list(json, "bits_per_s", kEpochs)) {
@@ -68,9 +68,9 @@ Measurement measurement_of(const Task& task, const Outcome& outcome) {
   return one;
 }
 
-/// Cases of one version; whether there is any sense in measuring it.
+/// Runs the cases of one version. False if init failed, so that measuring makes no sense.
 bool run_cases(Check& check, int version, const OnProgress& on_progress,
-               const std::function<Outcome(const Task&)>& run) {
+               const std::function<TaskResult(const Task&)>& run) {
   std::string obstacle;
   for (const CaseInfo& info : cases()) {
     const bool first = info.id == "init";
@@ -84,15 +84,15 @@ bool run_cases(Check& check, int version, const OnProgress& on_progress,
     if (obstacle.empty()) {
       on_progress(fmt::format("v{} {}", version, info.id));
       const auto begin = Deadline::Clock::now();
-      const Outcome outcome = run(task_of(check.asked, info.id, version));
+      const TaskResult result = run(task_of(check.asked, info.id, version));
       row.took_ms =
           std::chrono::duration<double, std::milli>(Deadline::Clock::now() - begin).count();
-      row.status = outcome.status;
-      row.reason = outcome.reason;
-      row.side = outcome.side.empty() ? "both" : outcome.side;
-      if (first && outcome.status == Status::fail) obstacle = kNotRun;
+      row.status = result.status;
+      row.reason = result.reason;
+      row.side = result.side.empty() ? "both" : result.side;
+      if (first && result.status == Status::fail) obstacle = kNotRun;
     }
-    // Asked for or not, that nothing can be run is said.
+    // A failed init is reported even if no cases were asked for.
     if (check.asked.conformance || row.status == Status::fail)
       check.cases.push_back(std::move(row));
   }
@@ -120,29 +120,30 @@ void check_options(const Options& options) {
     std::string known;
     for (const CaseInfo& info : cases())
       known += fmt::format("{}{}", known.empty() ? "" : ", ", info.id);
-    throw Error(Fault::usage, fmt::format("there is no case '{}'", id),
-                fmt::format("There are {}.", known));
+    throw Error(Fault::usage, fmt::format("unknown case '{}'", id),
+                fmt::format("The cases are {}.", known));
   }
   for (const int version : options.versions) {
-    if (version >= abi::kOldest && version <= abi::kNewest) continue;
-    throw Error(Fault::usage, fmt::format("version {} of the plugin interface", version),
-                fmt::format("It may be {} to {}.", abi::kOldest, abi::kNewest));
+    if (version >= kOldestVersion && version <= kNewestVersion) continue;
+    throw Error(Fault::usage, fmt::format("invalid version {} of the plugin interface", version),
+                fmt::format("It may be {} to {}.", kOldestVersion, kNewestVersion));
   }
   for (const std::uint64_t size : options.sizes) {
     if (size > 0 && size <= kMaxBytes) continue;
-    throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
-                fmt::format("Sizes go from 1 to {}.", format_size(kMaxBytes)));
+    throw Error(Fault::usage, fmt::format("invalid message size of {} bytes", size),
+                fmt::format("It may be 1 to {}.", format_size(kMaxBytes)));
   }
   if (options.iterations == 0 || options.iterations > kMaxIterations) {
-    throw Error(Fault::usage, fmt::format("{} iterations", options.iterations),
-                fmt::format("They may be 1 to {}.", kMaxIterations));
+    throw Error(Fault::usage, fmt::format("invalid number of iterations {}", options.iterations),
+                fmt::format("It may be 1 to {}.", kMaxIterations));
   }
   if (options.timeout < kMinTimeout || options.timeout > kMaxTimeout) {
-    throw Error(Fault::usage, fmt::format("a timeout of {} ms", options.timeout.count()),
+    throw Error(Fault::usage, fmt::format("invalid timeout of {} ms", options.timeout.count()),
                 "It may be 100ms to 10m.");
   }
   if (options.device < 0 || options.device > 4095) {
-    throw Error(Fault::usage, fmt::format("device {}", options.device), "Devices count from 0.");
+    throw Error(Fault::usage, fmt::format("invalid device {}", options.device),
+                "It may be 0 to 4095.");
   }
 }
 
@@ -153,7 +154,7 @@ std::vector<int> versions_of(const Options& options, const std::vector<int>& the
     if (std::find(there.begin(), there.end(), version) != there.end()) continue;
     std::string known;
     for (const int one : there) known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
-    throw Error(Fault::usage, fmt::format("the plugin has no version {}", version),
+    throw Error(Fault::usage, fmt::format("the plugin has no interface version {}", version),
                 fmt::format("It has {}.", known));
   }
   return options.versions;
@@ -161,18 +162,18 @@ std::vector<int> versions_of(const Options& options, const std::vector<int>& the
 
 PluginFacts look(const std::string& file, int version, std::chrono::milliseconds timeout) {
   Task task{.id = std::string(kLook), .version = version, .timeout = timeout};
-  const Outcome outcome = run_here(file, task);
-  if (outcome.status != Status::pass) {
-    const auto fault = outcome.result.find("fault");
-    const bool known = outcome.result.is_object() && fault != outcome.result.end() &&
+  const TaskResult result = run_here(file, task);
+  if (result.status != Status::pass) {
+    const auto fault = result.values.find("fault");
+    const bool known = result.values.is_object() && fault != result.values.end() &&
                        fault->is_number_integer() && *fault >= 1 && *fault <= 3;
-    throw Error(known ? static_cast<Fault>(fault->get<int>()) : Fault::failed, outcome.reason);
+    throw Error(known ? static_cast<Fault>(fault->get<int>()) : Fault::failed, result.reason);
   }
-  const Json& json = outcome.result;
+  const Json& json = result.values;
   PluginFacts facts;
   facts.name = control::printable(control::get_string(json, "name", 4096), 100);
   for (const std::uint64_t one :
-       control::get_uint_list(json, "versions", 16, abi::kOldest, abi::kNewest)) {
+       control::get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
     facts.versions.push_back(static_cast<int>(one));
   }
   if (json.contains("trouble")) facts.trouble = control::get_string(json, "trouble", 8192);
@@ -192,7 +193,7 @@ PluginFacts look(const std::string& file, int version, std::chrono::milliseconds
 }
 
 void run_all(Check& check, const OnProgress& on_progress,
-             const std::function<Outcome(const Task&)>& run) {
+             const std::function<TaskResult(const Task&)>& run) {
   for (const int version : check.asked.versions) {
     const bool works = run_cases(check, version, on_progress, run);
     if (!works || !check.asked.performance) continue;

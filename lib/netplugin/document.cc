@@ -1,4 +1,4 @@
-// A check as JSON, CSV and text.
+// Writes a Check as JSON, CSV and text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -156,7 +156,7 @@ std::string measurement_tables(const Check& check) {
   }
   return fmt::format(
       "\nLatency, half a round trip of isend to irecv:\n{}\n"
-      "Bandwidth one way, {} under way, each epoch confirmed by the receiver:\n{}{}{}",
+      "Bandwidth, one way, {} requests in flight, each epoch confirmed by the receiver:\n{}{}{}",
       latency.text(), abi::kMaxRequests, bandwidth.text(), errors.empty() ? "" : "\n", errors);
 }
 

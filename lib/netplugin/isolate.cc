@@ -25,7 +25,7 @@ constexpr std::size_t kMostBytes = 192 * 1024;  // within the default socket buf
 Steps* shared_steps() {
   void* const page =
       mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) throw Error(Fault::failed, "map a page to share", "", errno);
+  if (page == MAP_FAILED) throw Error(Fault::failed, "mmap(shared page)", "", errno);
   return new (page) Steps{};
 }
 
@@ -39,11 +39,11 @@ Steps* shared_steps() {
   Pipe parent(fd);
   int code = 0;
   try {
-    parent.send(FrameKind::outcome, work(parent, steps));
+    parent.send(FrameKind::result, work(parent, steps));
   } catch (...) {
     code = 125;
   }
-  _exit(code);  // without the plugin's destructors: they are no part of a case
+  _exit(code);  // does not run the plugin's destructors, which no case checks
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ bool Pipe::send(FrameKind kind, std::string_view text) {
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  // A reader that has stopped must not stop the writer.
+  // A reader that does not read must not block the writer forever.
   for (int tries = 0; tries < 1000; ++tries) {
     if (sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return true;
     if (errno != EAGAIN && errno != EINTR) return false;
@@ -86,7 +86,7 @@ Child::Child(const Work& work) : steps_(shared_steps()) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
     munmap(steps_, sizeof(Steps));
-    throw Error(Fault::failed, "make a socket pair", "", errno);
+    throw Error(Fault::failed, "socketpair()", "", errno);
   }
   pid_ = fork();
   if (pid_ == 0) {
@@ -98,7 +98,7 @@ Child::Child(const Work& work) : steps_(shared_steps()) {
   pipe_.emplace(pair[0]);
   if (pid_ < 0) {
     munmap(steps_, sizeof(Steps));
-    throw Error(Fault::failed, "fork", "May this user start more processes (ulimit -u)?", code);
+    throw Error(Fault::failed, "fork()", "Check the limit on processes (ulimit -u).", code);
   }
 }
 
@@ -124,7 +124,7 @@ std::string Child::autopsy() {
   int status = 0;
   const Deadline deadline = Deadline::after(std::chrono::seconds(5));
   while (waitpid(pid_, &status, WNOHANG) == 0) {
-    if (deadline.passed()) return "closed its connection and does not end";
+    if (deadline.passed()) return "closed its connection to the parent and still runs";
     usleep(1000);
   }
   pid_ = -1;
@@ -134,14 +134,14 @@ std::string Child::autopsy() {
   return fmt::format("ended the process (exit code {})", WEXITSTATUS(status));
 }
 
-std::string outcome_of(Child& child, const Deadline& deadline) {
+std::string result_text_of(Child& child, const Deadline& deadline) {
   bool closed = false;
   while (!closed) {
     if (deadline.passed()) {
       throw Error(Fault::failed, fmt::format("the plugin hangs{}", child.at()));
     }
     auto frame = child.pipe().receive(std::chrono::milliseconds(50), closed);
-    if (frame && frame->kind == FrameKind::outcome) return std::move(frame->text);
+    if (frame && frame->kind == FrameKind::result) return std::move(frame->text);
   }
   throw Error(Fault::failed, fmt::format("the plugin {}{}", child.autopsy(), child.at()));
 }

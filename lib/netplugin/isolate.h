@@ -13,10 +13,10 @@
 
 namespace rdmabench::netplugin {
 
-/// What goes between a child and its parent.
+/// Kinds of frames between a child and its parent.
 enum class FrameKind : char {
-  word = 'w',     ///< for the other end of the case, or from it
-  outcome = 'o',  ///< the child's last
+  message = 'w',  ///< to or from the other end of the case
+  result = 'o',   ///< the task's result, the last frame of a child
   ended = 'e',    ///< the other end has failed or is no more
 };
 struct Frame {
@@ -24,9 +24,9 @@ struct Frame {
   std::string text;
 };
 
-inline constexpr std::size_t kMaxFrame = 16384;  // of a word; an outcome may have more
+inline constexpr std::size_t kMaxFrame = 16384;  // of a message; a result may be larger
 
-/// One end of a socket pair that keeps the bounds of messages. Thread rule: one thread at a time.
+/// One end of a socket pair of type SOCK_SEQPACKET. Thread rule: one thread at a time.
 class Pipe {
  public:
   explicit Pipe(int fd) : fd_(fd) {}
@@ -35,38 +35,40 @@ class Pipe {
   Pipe& operator=(const Pipe&) = delete;
 
   int handle() const { return fd_; }
-  /// False when the other end is closed, or does not read.
+  /// False if the other end is closed or does not read.
   bool send(FrameKind kind, std::string_view text);
-  /// Nothing within `wait`, or `closed` set.
+  /// Nothing if no frame comes within `wait`, or if the other end is closed; then `closed` is set.
   std::optional<Frame> receive(std::chrono::milliseconds wait, bool& closed);
 
  private:
   int fd_;
 };
 
-/// What each of the two sides is at: written by the child, and still there when it is dead.
+/// The current step of each end. The child writes it to shared memory; the parent can read it after
+/// a crash.
 struct Steps {
   static constexpr std::size_t kLength = 240;
   char text[2][kLength];
 };
 
-/// Runs in the child; its result is sent as the outcome.
+/// Runs in the child; its result is the text of FrameKind::result.
 using Work = std::function<std::string(Pipe& parent, Steps& steps)>;
 
-/// Ends with the object, whatever the child is at.
+/// A child process. The destructor kills it.
 class Child {
  public:
-  /// Forks. Standard output of the child is standard error, so that a plugin that prints does not
-  /// spoil results. Throws Error(failed).
+  /// Forks. The child's standard output goes to standard error, so that prints of a plugin do not
+  /// mix with results. Throws Error(failed).
   explicit Child(const Work& work);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
   Pipe& pipe() { return *pipe_; }
-  /// "while ...", by the step that the child wrote last, or "".
+  /// " while STEP", with the last step of each end, or "".
   std::string at() const;
-  /// Waits for the end of a child that closed its pipe, and says how it ended: "crashed (SIGSEGV)".
+  /// Waits for the end of a child that closed its pipe. "crashed (SIGSEGV)", "ended the process
+  /// (exit code 1)".
   std::string autopsy();
 
  private:
@@ -75,8 +77,8 @@ class Child {
   std::optional<Pipe> pipe_;
 };
 
-/// Until the child's outcome is here. Throws Error(failed) that says how it crashed or that it
-/// hangs, and at what.
-std::string outcome_of(Child& child, const Deadline& deadline);
+/// Waits for the child's result. Throws Error(failed) that says whether the child crashed or hangs,
+/// and at which step.
+std::string result_text_of(Child& child, const Deadline& deadline);
 
 }  // namespace rdmabench::netplugin

@@ -1,5 +1,5 @@
-// The measuring loops over a plugin's table. Once for each version of the table, so that no call of
-// ours lies between the loop and the plugin.
+// The measuring loops. They are compiled for each version of the table, so that a loop calls the
+// plugin's functions directly.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace rdmabench::netplugin {
 
-/// One side's calls in a loop. A request that is null has to be asked for again. While it waits for
-/// one request it tests the other one too, as NCCL does: a plugin may need that to move. Only every
-/// 1024th vain look reads the clock.
+/// One side's calls in a loop. After a null request the call is repeated. A wait for one request
+/// also tests the other one, as NCCL does, because a plugin may make progress only in test(). The
+/// clock is read only after every 1024th unsuccessful test.
 template <class N>
 class Calls {
  public:
@@ -52,14 +52,14 @@ class Calls {
     return true;
   }
 
-  /// Whether it is done now; false too where the call failed, which failed() then says.
+  /// Whether the request is done. Also false if the call failed; then failed() is true.
   bool done(void* request) {
     int is_done = 0;
     if (!good(net_.test(request, &is_done, nullptr), "test")) return false;
     return is_done != 0;
   }
 
-  /// Tests what is under way. False when that failed or the deadline has passed.
+  /// Tests all requests in flight. False if a call failed or the deadline has passed.
   bool step() {
     if (incoming_ != nullptr && done(incoming_)) incoming_ = nullptr;
     if (outgoing_ != nullptr && done(outgoing_)) outgoing_ = nullptr;

@@ -28,15 +28,16 @@ std::string symbol(int version) {
 void* load(const std::string& file) {
   if (access(file.c_str(), R_OK) != 0) {
     throw Error(Fault::usage, fmt::format("open '{}'", file),
-                "Name the plugin's file, such as ./libnccl-net.so.", errno);
+                "Give the file of the plugin, for example ./libnccl-net.so.", errno);
   }
-  // Without a slash dlopen(3) would look for it elsewhere.
+  // Without a slash dlopen(3) would search the library path.
   const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = dlerror();
-    throw Error(Fault::unavailable, fmt::format("load '{}': {}", file, why ? why : "no reason"),
-                "Are the libraries that it needs installed? See ldd(1).");
+    throw Error(Fault::unavailable,
+                fmt::format("load '{}': {}", file, why != nullptr ? why : "unknown reason"),
+                "Install the libraries that it needs; ldd(1) lists those that are missing.");
   }
   return library;
 }
@@ -76,7 +77,7 @@ std::string result_text(abi::Result result) {
 std::vector<int> exported_versions(const std::string& file) {
   void* const library = load(file);
   std::vector<int> versions;
-  for (int version = abi::kNewest; version >= abi::kOldest; --version) {
+  for (int version = kNewestVersion; version >= kOldestVersion; --version) {
     if (dlsym(library, symbol(version).c_str()) != nullptr) versions.push_back(version);
   }
   if (versions.empty()) {
@@ -85,9 +86,10 @@ std::vector<int> exported_versions(const std::string& file) {
       if (dlsym(library, symbol(version).c_str()) != nullptr) others += " " + symbol(version);
     }
     throw Error(Fault::usage,
-                fmt::format("'{}' exports none of {} to {}{}", file, symbol(abi::kOldest),
-                            symbol(abi::kNewest), others.empty() ? "" : "; it has" + others),
-                "Name a network plugin of NCCL, of version 6 to 11.");
+                fmt::format("'{}' is not a network plugin of NCCL: it exports none of {} to {}{}",
+                            file, symbol(kOldestVersion), symbol(kNewestVersion),
+                            others.empty() ? "" : "; it exports" + others),
+                "Use a network plugin with interface version 6 to 11.");
   }
   return versions;
 }
@@ -99,7 +101,7 @@ std::unique_ptr<Net> open_net(const std::string& file, int version) {
   if (table == nullptr) {
     std::string known;
     for (const int one : versions) known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
-    throw Error(Fault::usage, fmt::format("'{}' has no version {}", file, wanted),
+    throw Error(Fault::usage, fmt::format("'{}' has no interface version {}", file, wanted),
                 fmt::format("It has {}.", known));
   }
   switch (wanted) {

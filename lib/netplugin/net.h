@@ -1,4 +1,4 @@
-// A loaded plugin, whatever the version of its interface.
+// A loaded plugin, independent of the version of its interface.
 #pragma once
 
 #include <cstddef>
@@ -24,28 +24,28 @@ struct Message {
   void* registration = nullptr;
 };
 
-/// Both directions of a measurement: a comm to send by and one to receive by, and a message each.
+/// One end of a measurement: a comm to send on, a comm to receive on, and a message for each.
 struct Exchange {
   void* sending = nullptr;
   void* receiving = nullptr;
   Message out;
   Message in;
-  std::uint64_t timeout_ns = 0;  ///< of the whole loop
+  std::uint64_t timeout_ns = 0;  ///< for the whole loop
 };
 
-/// How a measuring loop ended.
+/// The end of a measuring loop.
 struct LoopResult {
-  abi::Result result = abi::kSuccess;  ///< of the call that failed
-  const char* call = "";               ///< which call, or "deadline"
-  std::uint64_t done = 0;              ///< messages before it
+  abi::Result result = abi::kSuccess;  ///< of the failed call
+  const char* call = "";               ///< the failed call, "deadline", or "" after success
+  std::uint64_t done = 0;              ///< completed messages
   measure::Ticks elapsed = 0;
 };
 
-/// The calls of a plugin, those of `abi` in one shape. Nothing is checked, and nothing throws: the
-/// caller sees what the plugin returns. Calls for which the plugin has no function must not be
-/// made; see missing().
+/// The calls of a plugin in the same form for every version of `abi`. Nothing is checked and
+/// nothing throws: the caller gets the plugin's result codes. Do not make a call that missing()
+/// lists.
 ///
-/// Thread rule: the plugin's own; this object adds none.
+/// Thread rule: that of the plugin.
 class Net {
  public:
   virtual ~Net() = default;
@@ -55,14 +55,14 @@ class Net {
 
   virtual int version() const noexcept = 0;
   virtual const char* name() const noexcept = 0;  ///< may be null
-  /// Functions that NCCL calls without asking whether they are there, and that are not.
+  /// Mandatory functions that the plugin lacks.
   virtual std::vector<std::string_view> missing() const = 0;
   virtual bool has_flush() const noexcept = 0;
   virtual bool has_dma_buf() const noexcept = 0;
 
-  /// Makes the context of the calls below where the version has one.
+  /// From version 11 on it makes the context that later calls use.
   virtual abi::Result init() = 0;
-  virtual abi::Result finalize() = 0;  ///< success where the version has none
+  virtual abi::Result finalize() = 0;  ///< does nothing before version 11
   virtual abi::Result devices(int& count) = 0;
   virtual abi::Result properties(int device, Properties& properties) = 0;
   virtual abi::Result listen(int device, void* handle, void** comm) = 0;
@@ -79,30 +79,33 @@ class Net {
   virtual abi::Result close_receive(void* comm) = 0;
   virtual abi::Result close_listen(void* comm) = 0;
 
-  // The loops of a measurement, which call the plugin's table without a call of ours between.
+  // The measuring loops. They call the plugin's functions directly.
 
-  /// One round trip for each element of `ticks`: the first side sends and waits for the answer, the
-  /// other one answers. `ticks` are whole round trips; those of the other side mean nothing.
+  /// One round trip for each element of `ticks`. The side with `first` sends and waits for the
+  /// answer; the other side answers. `ticks` are whole round trips and valid only on the first
+  /// side.
   virtual LoopResult ping_pong(const Exchange& exchange, bool first,
                                std::span<measure::Ticks> ticks) = 0;
-  /// `count` messages one way, at most `window` (1..abi::kMaxRequests) under way; then one byte the
-  /// other way, by which the receiver confirms them. `elapsed` is from the first send to that byte.
+  /// `count` messages one way with at most `window` (1..abi::kMaxRequests) in flight. Then the
+  /// receiver confirms them by one byte the other way. `elapsed` is from the first send to that
+  /// byte.
   virtual LoopResult stream(const Exchange& exchange, bool sender, std::uint64_t count,
                             int window) = 0;
 };
 
-/// Which versions a library exports, newest first. The library stays loaded for the life of the
-/// process. Throws Error(usage) where the file is not there or exports no network plugin,
-/// Error(unavailable) with dlerror(3) where it cannot be loaded.
+/// The interface versions that a library exports, newest first. The library stays loaded until the
+/// process ends. Throws Error(usage) if the file does not exist or exports no network plugin,
+/// Error(unavailable) with the text of dlerror(3) if it cannot be loaded.
 std::vector<int> exported_versions(const std::string& file);
 
-/// `version` 0: the newest that it exports, as NCCL would take. Throws as above.
+/// `version` 0 takes the newest that the library exports, as NCCL does. Throws like
+/// exported_versions().
 std::unique_ptr<Net> open_net(const std::string& file, int version);
 
 /// "2 (system error)".
 std::string result_text(abi::Result result);
 
-/// The last warning that a plugin of this process logged, and "" before the first. Thread-safe.
+/// The last warning that a plugin of this process logged; "" if there was none. Thread-safe.
 std::string last_warning();
 
 }  // namespace rdmabench::netplugin

@@ -1,4 +1,4 @@
-// A plugin's table of one version as a Net.
+// Implements Net for one version of the table.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace rdmabench::netplugin {
 
-/// What a plugin's log goes to.
+/// The logger that is passed to plugins.
 void log_of_plugin(int level, unsigned long subsystems, const char* file, int line,
                    const char* format, ...);
 

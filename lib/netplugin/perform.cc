@@ -1,4 +1,4 @@
-// What a child does: one end of a task, or both in two threads.
+// Runs a task in a child: one end, or both ends in two threads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 #include <optional>
 #include <thread>
 
+#include "case_runner.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/samples.h"
-#include "side.h"
 #include "task.h"
 
 namespace rdmabench::netplugin {
@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 
 constexpr int kMostDevices = 256;
 
-/// The plugin with its functions looked at, initialized once or for each end as NCCL would.
+/// The initialized plugin. Version 11 is initialized once for each end, as NCCL does.
 struct Opened {
   std::unique_ptr<Net> nets[2];
   Net& net(bool sender) { return *nets[sender && nets[1] ? 1 : 0]; }
@@ -42,8 +42,8 @@ void initialize(Net& net, int device) {
   }
   int count = 0;
   if (net.devices(count) != abi::kSuccess || count <= device) {
-    throw Failed{count > 0 ? fmt::format("there is no device {}: the plugin has {}", device, count)
-                           : fmt::format("devices() gives {}: where there is none, init() has to "
+    throw Failed{count > 0 ? fmt::format("the plugin has no device {}, only {}", device, count)
+                           : fmt::format("devices() gives {}: without a device init() must "
                                          "fail",
                                          count)};
   }
@@ -66,39 +66,40 @@ Json summary_json(const measure::LatencySummary& s) {
 void check_loop(const LoopResult& result, std::uint64_t wanted, std::uint64_t bytes) {
   const std::string_view call = result.call;
   if (call.empty()) return;
-  throw Failed{fmt::format("{} of {} messages of {} bytes are done: {}", result.done, wanted, bytes,
-                           call == "deadline"
-                               ? std::string("the rest did not come in the time of a size")
-                               : fmt::format("{} returned {}", call, result_text(result.result)))};
+  throw Failed{fmt::format(
+      "only {} of {} messages of {} bytes are done: {}", result.done, wanted, bytes,
+      call == "deadline" ? std::string("the timeout has passed")
+                         : fmt::format("{} returned {}", call, result_text(result.result)))};
 }
 
-Json measure_here(Side& side, const Task& task) {
+Json measure_here(CaseRunner& runner, const Task& task) {
   const bool latency = task.id == kLatency;
-  side.step(fmt::format("measuring {} of {} bytes", task.id, task.bytes));
-  const End forward = side.open(true);
-  const End backward = side.open(false);
-  const End out = side.sender() ? forward : backward;
-  const End in = side.sender() ? backward : forward;
-  Block sent = side.block(out, task.bytes);
-  Block got = side.block(in, task.bytes);
-  side.step(fmt::format("measuring {} of {} bytes", task.id, task.bytes));
-  fill(sent.data(), sent.bytes(), side.sender() ? 1 : 2);
-  const auto left = [&] { return static_cast<std::uint64_t>(side.deadline().left().count()); };
+  runner.step(fmt::format("measuring {} of {} bytes", task.id, task.bytes));
+  const End forward = runner.open(true);
+  const End backward = runner.open(false);
+  const End out = runner.sender() ? forward : backward;
+  const End in = runner.sender() ? backward : forward;
+  Block sent = runner.block(out, task.bytes);
+  Block got = runner.block(in, task.bytes);
+  runner.step(fmt::format("measuring {} of {} bytes", task.id, task.bytes));
+  fill(sent.data(), sent.bytes(), runner.sender() ? 1 : 2);
+  const auto left = [&] { return static_cast<std::uint64_t>(runner.deadline().left().count()); };
   const auto exchange = [&] {
     return Exchange{out.comm, in.comm, sent.part(0, task.bytes), got.part(0, task.bytes), left()};
   };
   Json result = Json::object();
-  // What a process pays once is no part of any sample.
+  // Costs that occur only once per process must not be in a sample.
   const std::uint64_t warmup = std::min<std::uint64_t>(task.iterations, latency ? 20 : 8);
   std::vector<measure::Ticks> ticks(warmup);
-  side.meet();
-  check_loop(side.net().ping_pong(exchange(), side.sender(), ticks), warmup, task.bytes);
-  if (!side.sender()) expect(got.data(), task.bytes, 1, "message");
-  side.meet();
+  runner.meet();
+  check_loop(runner.net().ping_pong(exchange(), runner.sender(), ticks), warmup, task.bytes);
+  if (!runner.sender()) expect(got.data(), task.bytes, 1, "message");
+  runner.meet();
   const measure::Anchor begin = measure::take_anchor();
   if (latency) {
     ticks.assign(task.iterations, 0);
-    check_loop(side.net().ping_pong(exchange(), side.sender(), ticks), task.iterations, task.bytes);
+    check_loop(runner.net().ping_pong(exchange(), runner.sender(), ticks), task.iterations,
+               task.bytes);
     const measure::TickRate rate = measure::tick_rate(begin, measure::take_anchor());
     measure::LatencyRecorder recorder;
     recorder.add(ticks);
@@ -107,10 +108,11 @@ Json measure_here(Side& side, const Task& task) {
     std::vector<measure::Ticks> elapsed;
     const std::uint64_t each = std::max<std::uint64_t>(task.iterations / kEpochs, 1);
     for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {
-      const LoopResult loop = side.net().stream(exchange(), side.sender(), each, abi::kMaxRequests);
+      const LoopResult loop =
+          runner.net().stream(exchange(), runner.sender(), each, abi::kMaxRequests);
       check_loop(loop, each, task.bytes);
       elapsed.push_back(loop.elapsed);
-      side.meet();
+      runner.meet();
     }
     const measure::TickRate rate = measure::tick_rate(begin, measure::take_anchor());
     result["messages"] = each;
@@ -119,87 +121,88 @@ Json measure_here(Side& side, const Task& task) {
       result["bits_per_s"].push_back(8.0 * static_cast<double>(task.bytes * each) / seconds);
     }
   }
-  if (!side.sender()) expect(got.data(), task.bytes, 1, "the last message");
-  side.release(out, sent);
-  side.release(in, got);
-  side.finish(out);
-  side.close(in);
+  if (!runner.sender()) expect(got.data(), task.bytes, 1, "the last message");
+  runner.release(out, sent);
+  runner.release(in, got);
+  runner.finish(out);
+  runner.close(in);
   return result;
 }
 
-Outcome one_end(Net& net, const Task& task, bool sender, Wire& wire, char* step,
-                const Deadline& deadline) {
-  Outcome outcome{.side = sender ? "sender" : "receiver", .result = Json::object()};
-  Side side(net, sender, task.device, wire, deadline, step);
+TaskResult one_end(Net& net, const Task& task, bool sender, OobChannel& oob, char* step,
+                   const Deadline& deadline) {
+  TaskResult result{.side = sender ? "sender" : "receiver", .values = Json::object()};
+  CaseRunner runner(net, sender, task.device, oob, deadline, step);
   try {
     if (task.is_case()) {
-      find_case(task.id)(side);
+      find_case(task.id)(runner);
     } else {
-      outcome.result = measure_here(side, task);
+      result.values = measure_here(runner, task);
     }
   } catch (const Failed& failed) {
-    outcome.status = Status::fail;
-    outcome.reason = failed.reason;
+    result.status = Status::fail;
+    result.reason = failed.reason;
   } catch (const Skipped& skipped) {
-    outcome.status = Status::skip;
-    outcome.reason = skipped.reason;
+    result.status = Status::skip;
+    result.reason = skipped.reason;
   } catch (const PeerEnded&) {
-    outcome.status = Status::fail;
-    outcome.peer_ended = true;
-    outcome.reason = "the other end has ended the case";
+    result.status = Status::fail;
+    result.peer_ended = true;
+    result.reason = "the other end ended the case";
   } catch (const PeerSilent&) {
-    outcome.status = Status::fail;
-    outcome.peer_ended = true;
-    outcome.reason = "the other end says nothing within the time of the case";
+    result.status = Status::fail;
+    result.peer_ended = true;
+    result.reason = "the other end sent nothing before the timeout of the case";
   } catch (const std::exception& error) {
-    outcome.status = Status::fail;
-    outcome.reason = error.what();
+    result.status = Status::fail;
+    result.reason = error.what();
   }
-  return outcome;
+  return result;
 }
 
-/// What two threads leave; each may still be in the plugin when the other has failed.
+/// Shared by the threads of both ends. One may still be inside the plugin when the other has
+/// failed.
 struct Rendezvous {
-  ThreadWires wires;
+  ThreadChannels channels;
   std::mutex mutex;
   std::condition_variable changed;
-  std::optional<Outcome> outcomes[2];
+  std::optional<TaskResult> results[2];
 };
 
-Outcome both_ends(const std::shared_ptr<Opened>& opened, const Task& task, Steps& steps,
-                  const Deadline& deadline) {
+TaskResult both_ends(const std::shared_ptr<Opened>& opened, const Task& task, Steps& steps,
+                     const Deadline& deadline) {
   const auto shared = std::make_shared<Rendezvous>();
   for (const bool sender : {false, true}) {
     std::thread([=, &steps] {
-      Outcome outcome = one_end(opened->net(sender), task, sender, shared->wires.end(sender),
-                                steps.text[sender ? 1 : 0], deadline);
+      TaskResult result = one_end(opened->net(sender), task, sender, shared->channels.end(sender),
+                                  steps.text[sender ? 1 : 0], deadline);
       const std::lock_guard lock(shared->mutex);
-      if (outcome.status != Status::pass) shared->wires.ended(sender);
-      shared->outcomes[sender ? 1 : 0] = std::move(outcome);
+      if (result.status != Status::pass) shared->channels.ended(sender);
+      shared->results[sender ? 1 : 0] = std::move(result);
       shared->changed.notify_all();
     }).detach();
   }
   std::unique_lock lock(shared->mutex);
   const auto failed = [&](int i) {
-    return shared->outcomes[i] && shared->outcomes[i]->status != Status::pass;
+    return shared->results[i] && shared->results[i]->status != Status::pass;
   };
   shared->changed.wait(
-      lock, [&] { return (shared->outcomes[0] && shared->outcomes[1]) || failed(0) || failed(1); });
+      lock, [&] { return (shared->results[0] && shared->results[1]) || failed(0) || failed(1); });
   shared->changed.wait_for(lock, std::chrono::seconds(1),
-                           [&] { return shared->outcomes[0] && shared->outcomes[1]; });
+                           [&] { return shared->results[0] && shared->results[1]; });
   for (const int i : {0, 1}) {
-    if (shared->outcomes[i]) continue;
-    Outcome outcome = *shared->outcomes[1 - i];
-    if (!outcome.peer_ended) return outcome;  // that is why the one still runs
+    if (shared->results[i]) continue;
+    TaskResult result = *shared->results[1 - i];
+    if (!result.peer_ended) return result;  // the failed end is why the other still waits
     return {.status = Status::fail,
             .reason = fmt::format("the plugin hangs while {}", steps.text[i]),
             .side = i == 1 ? "sender" : "receiver",
-            .result = Json::object()};
+            .values = Json::object()};
   }
-  Outcome outcome = worse(*shared->outcomes[0], *shared->outcomes[1]);
-  outcome.result = shared->outcomes[1]->result;
-  if (outcome.status == Status::pass) outcome.side = "both";
-  return outcome;
+  TaskResult result = worse(*shared->results[0], *shared->results[1]);
+  result.values = shared->results[1]->values;
+  if (result.status == Status::pass) result.side = "both";
+  return result;
 }
 
 Json device_json(const Properties& p) {
@@ -238,43 +241,42 @@ Json look_here(const std::string& file, int version) {
 
 std::string perform(const std::string& file, const Task& task, Role role, Pipe& parent,
                     Steps& steps) {
-  Outcome outcome{.result = Json::object()};
-  // The parent counts from the fork on: loading the plugin is part of it.
+  TaskResult result{.values = Json::object()};
+  // The timeout of the parent starts at fork(), so loading the plugin counts.
   const Deadline deadline = Deadline::after(task.timeout);
   try {
     if (task.id == kLook) {
-      outcome.result = look_here(file, task.version);
-      return to_text(outcome);
+      result.values = look_here(file, task.version);
+      return to_text(result);
     }
     const auto opened = std::make_shared<Opened>();
     opened->nets[0] = open_net(file, task.version);
     std::snprintf(steps.text[0], Steps::kLength, "in init()");
     initialize(*opened->nets[0], task.device);
     if (role == Role::both && opened->nets[0]->version() >= 11) {
-      // NCCL initializes for each communicator; before version 11 it did for each process.
+      // NCCL initializes once per communicator; before version 11 once per process.
       opened->nets[1] = open_net(file, task.version);
       initialize(*opened->nets[1], task.device);
     }
     steps.text[0][0] = '\0';
     if (role == Role::both) {
-      outcome = both_ends(opened, task, steps, deadline);
+      result = both_ends(opened, task, steps, deadline);
     } else {
-      RelayWire wire(parent);
-      outcome =
-          one_end(*opened->nets[0], task, role == Role::sender, wire, steps.text[0], deadline);
+      RelayChannel oob(parent);
+      result = one_end(*opened->nets[0], task, role == Role::sender, oob, steps.text[0], deadline);
     }
   } catch (const Failed& failed) {
-    outcome.status = Status::fail;
-    outcome.reason = failed.reason;
+    result.status = Status::fail;
+    result.reason = failed.reason;
   } catch (const Error& error) {
-    outcome.status = Status::fail;
-    outcome.reason = error.what();
-    outcome.result["fault"] = static_cast<int>(error.fault());
+    result.status = Status::fail;
+    result.reason = error.what();
+    result.values["fault"] = static_cast<int>(error.fault());
   } catch (const std::exception& error) {
-    outcome.status = Status::fail;
-    outcome.reason = error.what();
+    result.status = Status::fail;
+    result.reason = error.what();
   }
-  return to_text(outcome);
+  return to_text(result);
 }
 
 }  // namespace rdmabench::netplugin

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "case_runner.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/report/fact.h"
 #include "run/facts_fields.h"
-#include "side.h"
 #include "task.h"
 
 namespace rdmabench::netplugin {
@@ -19,8 +19,8 @@ namespace {
 using control::MessageType;
 using Json = nlohmann::json;
 
-constexpr auto kStep = std::chrono::seconds(20);  // for each message of the set-up
-constexpr auto kIdle = std::chrono::minutes(11);  // more than a client's longest case
+constexpr auto kStep = std::chrono::seconds(20);  // timeout of each message of the set-up
+constexpr auto kIdle = std::chrono::minutes(11);  // longer than the longest case of a client
 constexpr std::string_view kWhat = "rdmabench netplugin";
 
 std::string hello(const PluginFacts& plugin) {
@@ -33,41 +33,43 @@ std::string hello(const PluginFacts& plugin) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-struct Hello {
+struct PluginHello {
   std::string name;
   std::vector<int> versions;
   report::Facts environment;
 };
 
-Hello parse_hello(const std::string& text) {
+PluginHello parse_hello(const std::string& text) {
   const Json json = control::parse_object(text, "greeting");
   if (control::get_string(json, "what", 64) != kWhat ||
       control::get_uint(json, "cases", 0, 1000) != cases().size()) {
-    throw Error(Fault::failed, "the other end is no 'rdmabench netplugin' of this release",
-                "Run the same release of rdmabench on both sides.");
+    throw Error(Fault::failed, "the other end is not the same release of 'rdmabench netplugin'",
+                "CaseFunction the same release of rdmabench on both sides.");
   }
-  Hello hello;
+  PluginHello hello;
   hello.name = control::printable(control::get_string(json, "name", 4096), 100);
   for (const std::uint64_t one :
-       control::get_uint_list(json, "versions", 16, abi::kOldest, abi::kNewest)) {
+       control::get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
     hello.versions.push_back(static_cast<int>(one));
   }
   hello.environment = run::facts_from(json, "environment", 256, 128, 4096);
   return hello;
 }
 
-/// What both plugins have, newest first.
-std::vector<int> common(const PluginFacts& own, const Hello& peer) {
+/// The versions that both plugins have, newest first.
+std::vector<int> common(const PluginFacts& own, const PluginHello& peer) {
   std::vector<int> both;
   for (const int version : own.versions) {
     if (std::count(peer.versions.begin(), peer.versions.end(), version) > 0)
       both.push_back(version);
   }
   if (both.empty()) {
-    throw Error(Fault::usage,
-                fmt::format("the plugin '{}' here and '{}' there have no version in common",
-                            own.name, peer.name),
-                "Give both sides the same plugin.");
+    throw Error(
+        Fault::usage,
+        fmt::format(
+            "the plugins '{}' (here) and '{}' (other end) have no interface version in common",
+            own.name, peer.name),
+        "Use the same plugin on both sides.");
   }
   return both;
 }
@@ -83,7 +85,7 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
   check.environment.client = report::collect_environment();
   check.plugin = look(options.file, 0, options.timeout);
   server.send(MessageType::hello, hello(check.plugin), Deadline::after(kStep));
-  const Hello peer =
+  const PluginHello peer =
       parse_hello(server.receive(MessageType::hello, Deadline::after(kStep), "greeting"));
   check.environment.server = peer.environment;
   check.asked.versions = versions_of(options, common(check.plugin, peer));
@@ -91,11 +93,11 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
     run_all(check, on_progress, [&](const Task& task) {
       server.send(MessageType::request, to_text(task), Deadline::after(kStep));
       server.receive(MessageType::ready, Deadline::after(kStep), "readiness");
-      const BothOutcomes both = run_with(options.file, task, Role::sender, server);
-      Outcome outcome = worse(both.own, both.peer);
-      outcome.result = both.own.result;
-      if (outcome.status == Status::pass) outcome.side = "both";
-      return outcome;
+      const TaskResults both = run_with(options.file, task, Role::sender, server);
+      TaskResult result = worse(both.own, both.peer);
+      result.values = both.own.values;
+      if (result.status == Status::pass) result.side = "both";
+      return result;
     });
     server.send(MessageType::bye, "", Deadline::after(kStep));
   } catch (const Error& error) {
@@ -106,7 +108,7 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
 
 void serve(const std::string& file, control::Channel& client,
            const std::function<void(const std::string&)>& log) {
-  const Hello peer =
+  const PluginHello peer =
       parse_hello(client.receive(MessageType::hello, Deadline::after(kStep), "greeting"));
   const PluginFacts plugin =
       look(file, 0, std::chrono::duration_cast<std::chrono::milliseconds>(kStep));
@@ -118,18 +120,18 @@ void serve(const std::string& file, control::Channel& client,
     const control::Message message = client.receive(Deadline::after(kIdle), "task");
     if (message.type == MessageType::bye) break;
     if (message.type != MessageType::request) {
-      throw Error(Fault::failed, fmt::format("{} sends no task", client.peer()),
-                  "Run the same release of rdmabench on both sides.");
+      throw Error(Fault::failed,
+                  fmt::format("{} sent an unexpected message instead of a task", client.peer()),
+                  "CaseFunction the same release of rdmabench on both sides.");
     }
     const Task task = parse_task(message.payload);
     client.send(MessageType::ready, "", Deadline::after(kStep));
-    const BothOutcomes both = run_with(file, task, Role::receiver, client);
+    const TaskResults both = run_with(file, task, Role::receiver, client);
     ++tasks;
-    const Outcome& outcome = worse(both.own, both.peer);
-    if (outcome.status == Status::fail) {
+    const TaskResult& result = worse(both.own, both.peer);
+    if (result.status == Status::fail) {
       ++failed;
-      log(fmt::format("{}: {} {}: {}", client.peer(), task.id, name(outcome.status),
-                      outcome.reason));
+      log(fmt::format("{}: {} {}: {}", client.peer(), task.id, name(result.status), result.reason));
     }
   }
   log(fmt::format("{}: {} cases and sizes, {} failed", client.peer(), tasks, failed));

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "case_runner.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
-#include "side.h"
 
 namespace rdmabench::netplugin {
 namespace {
@@ -21,15 +21,16 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-constexpr auto kGrace = std::chrono::seconds(2);  // for a child to say itself that it is late
+constexpr auto kGrace =
+    std::chrono::seconds(2);  // a child reports its own timeout within this time
 
-/// A child that ended without an outcome is a FAIL of the plugin.
-Outcome outcome_of_child(Child& child, const Deadline& deadline, std::string_view side) {
+/// A child that ends without a result is a FAIL of the plugin.
+TaskResult result_of_child(Child& child, const Deadline& deadline, std::string_view side) {
   try {
-    return parse_outcome(outcome_of(child, deadline));
+    return parse_task_result(result_text_of(child, deadline));
   } catch (const Error& error) {
     return {
-        .status = Status::fail, .reason = error.what(), .side = std::string(side), .result = {}};
+        .status = Status::fail, .reason = error.what(), .side = std::string(side), .values = {}};
   }
 }
 
@@ -50,112 +51,111 @@ std::string to_text(const Task& task) {
 
 Task parse_task(std::string_view text) {
   const Json json = control::parse_object(text, "task");
-  Task task{
-      .id = control::get_string(json, "id", 64),
-      .version = static_cast<int>(control::get_uint(json, "version", abi::kOldest, abi::kNewest)),
-      .device = static_cast<int>(control::get_uint(json, "device", 0, 4095)),
-      .bytes = control::get_uint(json, "bytes", 0, kMaxBytes),
-      .iterations = control::get_uint(json, "iterations", 0, kMaxIterations),
-      .timeout = std::chrono::milliseconds(control::get_uint(json, "timeout_ms",
-                                                             std::uint64_t(kMinTimeout.count()),
-                                                             std::uint64_t(kMaxTimeout.count())))};
+  Task task{.id = control::get_string(json, "id", 64),
+            .version = static_cast<int>(
+                control::get_uint(json, "version", kOldestVersion, kNewestVersion)),
+            .device = static_cast<int>(control::get_uint(json, "device", 0, 4095)),
+            .bytes = control::get_uint(json, "bytes", 0, kMaxBytes),
+            .iterations = control::get_uint(json, "iterations", 0, kMaxIterations),
+            .timeout = std::chrono::milliseconds(
+                control::get_uint(json, "timeout_ms", std::uint64_t(kMinTimeout.count()),
+                                  std::uint64_t(kMaxTimeout.count())))};
   const bool known = task.is_case() ? find_case(task.id) != nullptr
                                     : task.id != kLook && task.bytes > 0 && task.iterations > 0;
   if (!known) {
-    throw Error(Fault::failed,
-                fmt::format("there is no case '{}'", control::printable(task.id, 64)),
-                "Run the same release of rdmabench on both sides.");
+    throw Error(Fault::failed, fmt::format("unknown case '{}'", control::printable(task.id, 64)),
+                "CaseFunction the same release of rdmabench on both sides.");
   }
   return task;
 }
 
-std::string to_text(const Outcome& outcome) {
-  return dump({{"status", static_cast<int>(outcome.status)},
-               {"peer_ended", outcome.peer_ended},
-               {"reason", outcome.reason.substr(0, kMaxText)},
-               {"side", outcome.side},
-               {"result", outcome.result.is_null() ? Json::object() : outcome.result}});
+std::string to_text(const TaskResult& result) {
+  return dump({{"status", static_cast<int>(result.status)},
+               {"peer_ended", result.peer_ended},
+               {"reason", result.reason.substr(0, kMaxText)},
+               {"side", result.side},
+               {"result", result.values.is_null() ? Json::object() : result.values}});
 }
 
-Outcome parse_outcome(std::string_view text) {
-  const Json json = control::parse_object(text, "outcome");
+TaskResult parse_task_result(std::string_view text) {
+  const Json json = control::parse_object(text, "task result");
   return {.status = static_cast<Status>(control::get_uint(json, "status", 0, 2)),
           .peer_ended = control::get_bool(json, "peer_ended"),
           .reason = control::printable(control::get_string(json, "reason", 4 * kMaxText), kMaxText),
           .side = control::printable(control::get_string(json, "side", 16)),
-          .result = control::get_object(json, "result")};
+          .values = control::get_object(json, "result")};
 }
 
-const Outcome& worse(const Outcome& a, const Outcome& b) {
-  const auto rank = [](const Outcome& one) {
-    if (one.peer_ended) return 1;  // the other one knows why
+const TaskResult& worse(const TaskResult& a, const TaskResult& b) {
+  const auto rank = [](const TaskResult& one) {
+    if (one.peer_ended) return 1;  // the other end knows the reason
     if (one.status == Status::fail) return 3;
     return one.status == Status::skip ? 2 : 0;
   };
   return rank(b) > rank(a) ? b : a;
 }
 
-Outcome run_here(const std::string& file, const Task& task) {
+TaskResult run_here(const std::string& file, const Task& task) {
   Child child(
       [&](Pipe& parent, Steps& steps) { return perform(file, task, Role::both, parent, steps); });
-  return outcome_of_child(child, Deadline::after(task.timeout + kGrace), "both");
+  return result_of_child(child, Deadline::after(task.timeout + kGrace), "both");
 }
 
-BothOutcomes run_with(const std::string& file, const Task& task, Role role,
-                      control::Channel& channel) {
+TaskResults run_with(const std::string& file, const Task& task, Role role,
+                     control::Channel& channel) {
   using control::MessageType;
   Child child([&](Pipe& parent, Steps& steps) { return perform(file, task, role, parent, steps); });
   const Deadline deadline = Deadline::after(task.timeout + kGrace);
   const Deadline peer_deadline = Deadline::after(task.timeout + 3 * kGrace);
-  std::optional<Outcome> own;
-  std::optional<Outcome> peer;
-  const auto settle = [&](Outcome outcome) {
-    outcome.side = name_of(role);
-    channel.send(MessageType::result, to_text(outcome), peer_deadline);
-    own = std::move(outcome);
+  std::optional<TaskResult> own;
+  std::optional<TaskResult> peer;
+  const auto settle = [&](TaskResult result) {
+    result.side = name_of(role);
+    channel.send(MessageType::result, to_text(result), peer_deadline);
+    own = std::move(result);
   };
   bool closed = false;
   while (!own || !peer) {
     if (!own) {
       const auto frame = child.pipe().receive(std::chrono::milliseconds(1), closed);
-      if (frame && frame->kind == FrameKind::word && frame->text.size() <= kMaxFrame) {
+      if (frame && frame->kind == FrameKind::message && frame->text.size() <= kMaxFrame) {
         channel.send(MessageType::epoch, frame->text, peer_deadline);
-      } else if (frame && frame->kind == FrameKind::outcome) {
-        settle(parse_outcome(frame->text));
+      } else if (frame && frame->kind == FrameKind::result) {
+        settle(parse_task_result(frame->text));
       } else if (closed) {
         settle({.status = Status::fail,
                 .reason = fmt::format("the plugin {}{}", child.autopsy(), child.at()),
                 .side = {},
-                .result = {}});
+                .values = {}});
       } else if (deadline.passed()) {
         settle({.status = Status::fail,
                 .reason = fmt::format("the plugin hangs{}", child.at()),
                 .side = {},
-                .result = {}});
+                .values = {}});
       }
     } else if (!channel.readable(std::chrono::milliseconds(20)) && peer_deadline.passed()) {
       throw Error(Fault::failed,
-                  fmt::format("{} does not say what came of {}", channel.peer(), task.id),
-                  "Does the process at the other end still run?");
+                  fmt::format("{} sent no result of {} in time", channel.peer(), task.id),
+                  "Check that the process at the other end still runs.");
     }
-    // With both here the next message is no part of this task.
+    // After both results the next message belongs to the next task.
     if (own && peer) break;
-    const auto message = channel.receive_ready("word of the other end");
+    const auto message = channel.receive_ready("message of the other end");
     if (!message) continue;
     if (message->type == MessageType::epoch && message->payload.size() <= kMaxFrame) {
-      child.pipe().send(FrameKind::word, message->payload);
+      child.pipe().send(FrameKind::message, message->payload);
     } else if (message->type == MessageType::result) {
-      peer = parse_outcome(message->payload);
+      peer = parse_task_result(message->payload);
       const bool over = peer->status != Status::pass || peer->peer_ended;
       if (over) child.pipe().send(FrameKind::ended, "");
     } else if (message->type == MessageType::abort) {
-      throw Error(Fault::failed, fmt::format("{} gives up: {}", channel.peer(),
+      throw Error(Fault::failed, fmt::format("{} ended the run: {}", channel.peer(),
                                              control::printable(message->payload)));
     } else {
       throw Error(Fault::failed,
-                  fmt::format("{} sends '{}' of {} bytes in the midst of {}", channel.peer(),
+                  fmt::format("{} sent an unexpected '{}' of {} bytes during {}", channel.peer(),
                               control::name_of(message->type), message->payload.size(), task.id),
-                  "Run the same release of rdmabench on both sides.");
+                  "CaseFunction the same release of rdmabench on both sides.");
     }
   }
   return {std::move(*own), std::move(*peer)};

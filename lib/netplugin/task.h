@@ -1,4 +1,4 @@
-// One thing to do in a child: a case, a size of a measurement, or to look at the plugin.
+// A task for a child process: run a case, measure one size, or look at the plugin.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@
 
 namespace rdmabench::netplugin {
 
-inline constexpr std::string_view kLook = "look";  // what the plugin is; no other end
+inline constexpr std::string_view kLook = "look";  // read name, versions and devices; only one end
 inline constexpr std::string_view kLatency = "latency";
 inline constexpr std::string_view kBandwidth = "bandwidth";
-inline constexpr std::uint64_t kEpochs = 10;  // of a bandwidth
+inline constexpr std::uint64_t kEpochs = 10;  // of a bandwidth measurement
 
 struct Task {
-  std::string id{};  ///< a case's, or one of the words above
+  std::string id{};  ///< of a case, or one of the constants above
   int version = 0;
   int device = 0;
   std::uint64_t bytes = 0;
@@ -32,47 +32,48 @@ struct Task {
 
 enum class Role : std::uint8_t { both, sender, receiver };
 
-/// What a child, or the other end's child, has to say.
-struct Outcome {
+/// What a child reports, on this host or on the other.
+struct TaskResult {
   Status status = Status::pass;
-  bool peer_ended = false;  ///< it stopped because the other end had
+  bool peer_ended = false;  ///< it stopped because the other end had stopped
   std::string reason{};
   std::string side{};
-  nlohmann::json result{};  ///< of a measurement, and of a look
+  nlohmann::json values{};  ///< of a measurement or of "look"
 };
 
 std::string to_text(const Task& task);
-/// Throws Error(failed) for what is no task, names a case that is not there, or is out of bounds.
+/// Throws Error(failed) for an invalid task, an unknown case, or a number out of bounds.
 Task parse_task(std::string_view text);
 
-std::string to_text(const Outcome& outcome);
-/// From a child, or from the other host: lengths are bounded, and words are made printable.
-Outcome parse_outcome(std::string_view text);
+std::string to_text(const TaskResult& result);
+/// The text comes from a child or from the other host: lengths are bounded, unprintable characters
+/// replaced. Throws Error(failed).
+TaskResult parse_task_result(std::string_view text);
 
-/// In a child. Never throws.
+/// Runs a task in a child and gives the TaskResult as text. Never throws.
 std::string perform(const std::string& file, const Task& task, Role role, Pipe& parent,
                     Steps& steps);
 
-/// The FAIL of two that says most: not of who only waited for the other.
-const Outcome& worse(const Outcome& a, const Outcome& b);
+/// The result that says more about a failure: not that of an end that only waited for the other.
+const TaskResult& worse(const TaskResult& a, const TaskResult& b);
 
-/// In the parent: the whole of a task with both ends in one child.
-Outcome run_here(const std::string& file, const Task& task);
+/// Called in the parent: runs a task with both ends in one child.
+TaskResult run_here(const std::string& file, const Task& task);
 
-/// In the parent: this host's child, whose words go to the other host's child and back. Throws
-/// Error when the other host is lost.
-struct BothOutcomes {
-  Outcome own;
-  Outcome peer;
+/// Called in the parent: runs one end in a child of this host, and forwards messages between it and
+/// the child of the other host. Throws Error when the other host is lost.
+struct TaskResults {
+  TaskResult own;
+  TaskResult peer;
 };
-BothOutcomes run_with(const std::string& file, const Task& task, Role role,
-                      control::Channel& channel);
+TaskResults run_with(const std::string& file, const Task& task, Role role,
+                     control::Channel& channel);
 
 PluginFacts look(const std::string& file, int version, std::chrono::milliseconds timeout);
 
-/// All that is to be done, in order; `run` gives both ends' outcome of each task.
+/// Runs all tasks in order. `run` runs one task on both ends.
 void run_all(Check& check, const OnProgress& on_progress,
-             const std::function<Outcome(const Task&)>& run);
+             const std::function<TaskResult(const Task&)>& run);
 
 /// Throws Error(usage).
 void check_options(const Options& options);

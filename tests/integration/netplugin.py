@@ -17,7 +17,7 @@ import unittest
 import jsonschema
 
 RDMABENCH, PLUGIN, BROKEN, SCHEMA = sys.argv[1:5]
-# Each fault, the cases by which it must be found, and what they must say. Other cases may fall with it.
+# Each fault, the cases of which at least one must find it, and what it must say. Other cases may fail too.
 FAULTS = {
     "order": ({"order"}, r"receive \d+ holds what belongs to \d+"),
     "tags": ({"tags", "group-order"}, r"holds what belongs to|bytes of the buffer of tag"),
@@ -28,10 +28,10 @@ FAULTS = {
     "close-crash": ({"close-busy-receive"}, r"crashed \(SIGABRT\) while .*in closeRecv\(\) with 8 receives under way"),
     "handle-long": ({"handle"}, r"a handle of \d+ bytes or more"),
     "handle-garbage": ({"handle"}, r"connect"),
-    "connect-waits": ({"connect"}, r"hangs while .*in connect\(\), which has to return before the other end accepts"),
+    "connect-waits": ({"connect"}, r"hangs while .*in connect\(\), which must return before the other end accepts"),
     "no-devices": ({"init"}, r"devices\(\) gives 0"),
 }
-# What a fault breaks besides: without these nothing at all could be said.
+# Faults that break every case.
 EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices"}
 
 
@@ -159,12 +159,12 @@ class NetPlugin(unittest.TestCase):
                     ([], 2, "no plugin was named"),
                     ([folder + "/none.so"], 2, "No such file"),
                     ([str(text)], 3, "load '"),
-                    ([PLUGIN, "--only", "nonsense"], 2, "there is no case 'nonsense'"),
+                    ([PLUGIN, "--only", "nonsense"], 2, "unknown case 'nonsense'"),
                     ([PLUGIN, "--api", "5"], 2, "--api 5"),
-                    ([BROKEN, "--api", "8"], 2, "the plugin has no version 8"),
+                    ([BROKEN, "--api", "8"], 2, "the plugin has no interface version 8"),
                     ([PLUGIN, "--size", "2G"], 2, "1 to 1G"),
                     ([PLUGIN, "--timeout", "1ms"], 2, "100ms to 10m"),
-                    ([PLUGIN, "--cases-only", "--measure-only"], 2, "nothing is left"),
+                    ([PLUGIN, "--cases-only", "--measure-only"], 2, "nothing to do"),
                     ([PLUGIN, "localhost", "--listen"], 2, "--listen with a HOST")):
                 with self.subTest(words):
                     result = run(*words)

@@ -1,4 +1,4 @@
-// What is asked of a plugin, and what came of it.
+// Checks and measures a network plugin of NCCL: the options, the results and the runs.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct CaseInfo {
   std::string_view title;  ///< "messages arrive in the order of posting"
 };
 
-/// In the order in which they run: those that others build on come first.
+/// All cases, in the order in which they run.
 std::span<const CaseInfo> cases();
 
 enum class Status : std::uint8_t { pass, fail, skip };
@@ -30,55 +30,58 @@ enum class Status : std::uint8_t { pass, fail, skip };
 /// "PASS", "FAIL", "SKIP".
 std::string_view name(Status status) noexcept;
 
-/// The reason of a SKIP where nothing could be tried at all.
+/// The reason of every SKIP after `init` has failed.
 inline constexpr std::string_view kNotRun = "not run, because init FAILs";
 
 struct CaseResult {
   std::string id{};
   int version = 0;
   Status status = Status::pass;
-  std::string reason{};  ///< of FAIL and SKIP, and what a PASS has to add
-  std::string side{};    ///< who saw it: "sender", "receiver" or "both"
+  std::string reason{};  ///< why it is FAIL or SKIP; a remark for PASS
+  std::string side{};    ///< which end saw it: "sender", "receiver" or "both"
   double took_ms = 0;
 };
 
 enum class Metric : std::uint8_t { latency, bandwidth };
 
-/// One size of one metric. Where `error` is not empty nothing else but what was asked holds.
+/// One size of one metric. If `error` is not empty, only metric, version, size and iterations are
+/// valid.
 struct Measurement {
   Metric metric = Metric::latency;
   int version = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t iterations = 0;       ///< round trips, or messages of one epoch
-  measure::LatencySummary latency{};  ///< half round trips
-  std::vector<double> bits_per_s{};   ///< of each epoch, confirmed by the receiver
+  measure::LatencySummary latency{};  ///< of half round trips
+  std::vector<double> bits_per_s{};   ///< of each epoch; the receiver confirmed its end
   std::string error{};
 };
 
 struct Options {
   std::string file;
-  std::vector<int> versions;  ///< 6..11; empty: the newest that both sides have
-  bool every_version = false;
+  std::vector<int> versions;  ///< of the interface, 6 to 11; empty: the newest that both sides have
+  bool every_version = false;  ///< all that both sides have; `versions` is ignored
   int device = 0;
-  std::vector<std::string> only;  ///< cases; empty: all
-  bool conformance = true;
-  bool performance = true;
-  std::vector<std::uint64_t> sizes{8, 4096, 65536, 1 << 20};  ///< 1..1 GiB
-  std::uint64_t iterations = 200;                             ///< 1..10^7
+  std::vector<std::string> only;                              ///< case ids; empty: all cases
+  bool conformance = true;                                    ///< run the cases
+  bool performance = true;                                    ///< measure
+  std::vector<std::uint64_t> sizes{8, 4096, 65536, 1 << 20};  ///< 1 byte to 1 GiB
+  std::uint64_t iterations = 200;                             ///< 1 to 10^7
   std::chrono::milliseconds timeout{10000};  ///< of each case and size; 100 ms to 10 minutes
 };
 
+inline constexpr int kOldestVersion = 6;  ///< of the plugin interface
+inline constexpr int kNewestVersion = 11;
 inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kMaxIterations = 10'000'000;
 inline constexpr std::chrono::milliseconds kMinTimeout{100};
 inline constexpr std::chrono::milliseconds kMaxTimeout{600'000};
 
-/// What a plugin says of a device; what its version does not have is nothing.
+/// What a plugin tells about a device. A property that its interface version lacks is empty.
 struct Properties {
   std::optional<std::string> name;
   std::optional<std::string> pci_path;
   std::uint64_t guid = 0;
-  int pointer_kinds = 0;  ///< bit 0 host memory, bit 1 a GPU's, bit 2 dma-buf
+  int pointer_kinds = 0;  ///< bit 0: host memory, bit 1: GPU memory, bit 2: dma-buf
   int speed_mbps = 0;
   int port = 0;
   double latency_us = 0;
@@ -92,12 +95,12 @@ struct Properties {
   std::optional<std::uint64_t> max_collective_bytes;
 };
 
-/// What a plugin is, as one side saw it.
+/// What one side found out about its plugin.
 struct PluginFacts {
   std::string name;
   std::vector<int> versions;  ///< newest first
   std::vector<Properties> devices;
-  std::string trouble;  ///< why there are no devices
+  std::string trouble;  ///< why no devices are listed
 };
 
 struct Check {
@@ -116,23 +119,23 @@ struct Check {
 /// Called before each case and size with what comes next: "v11 order".
 using OnProgress = std::function<void(const std::string&)>;
 
-/// Both ends in one process: two threads of a child for each case, so that a plugin that crashes or
-/// hangs ends that case alone. The caller must have no other thread, because children are made by
-/// fork(2); the plugin is loaded by children alone.
+/// Runs both ends in this process. Each case runs in two threads of a child process, so that a
+/// plugin that crashes or hangs ends only that case. Only children load the plugin. The caller must
+/// have no other thread, because children are made by fork(2).
 ///
-/// Throws Error: usage for options out of bounds and for a file that is no plugin, unavailable for
-/// one that cannot be loaded.
+/// Throws Error(usage) for options out of bounds and for a file that is not a plugin,
+/// Error(unavailable) for a plugin that cannot be loaded.
 Check check_here(const Options& options, const OnProgress& on_progress);
 
 inline constexpr std::uint16_t kDefaultPort = 18517;
 
-/// The client: its side sends, the server's receives. Thread rule and errors as check_here();
-/// a server that is lost ends the run, and Check::error says so.
+/// The client of two processes. The client sends and the server receives. Thread rule and errors as
+/// check_here(). If the server is lost, the run ends and Check::error says so.
 Check check_with(const Options& options, control::Channel& server, const OnProgress& on_progress);
 
-/// Answers one client until it leaves, with the plugin in `file`. Nothing that the client sends is
-/// believed: names are looked up, numbers held against their bounds. Throws Error when the client
-/// is lost or sends what is no request. No other thread may run.
+/// Serves one client until it leaves, with the plugin in `file`. All that the client sends is
+/// checked: names must be known, numbers within bounds. Throws Error when the client is lost or
+/// sends an invalid request. No other thread may run.
 void serve(const std::string& file, control::Channel& client,
            const std::function<void(const std::string&)>& log);
 

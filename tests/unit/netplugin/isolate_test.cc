@@ -8,7 +8,7 @@
 
 #include "netplugin/isolate.h"
 #include "netplugin/task.h"
-#include "netplugin/wire.h"
+#include "netplugin/oob_channel.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::netplugin {
@@ -24,7 +24,7 @@ std::string trouble_of(const Work& work,
                        std::chrono::milliseconds wait = std::chrono::seconds(20)) {
   Child child(work);
   try {
-    outcome_of(child, Deadline::after(wait));
+    result_text_of(child, Deadline::after(wait));
   } catch (const Error& error) {
     return error.what();
   }
@@ -33,7 +33,7 @@ std::string trouble_of(const Work& work,
 
 TEST(Isolate, GivesTheOutcome) {
   Child child([](Pipe&, Steps&) { return std::string("well"); });
-  EXPECT_EQ(outcome_of(child, soon()), "well");
+  EXPECT_EQ(result_text_of(child, soon()), "well");
 }
 
 TEST(Isolate, NamesTheSignalAndTheStep) {
@@ -62,45 +62,45 @@ TEST(Isolate, EndsAChildThatHangs) {
 
 TEST(Isolate, CarriesWordsBothWays) {
   Child child([](Pipe& parent, Steps&) {
-    RelayWire wire(parent);
-    wire.send("one");
-    return wire.receive(soon()) + (wire.peer_ended() ? " early" : "");
+    RelayChannel oob(parent);
+    oob.send("one");
+    return oob.receive(soon()) + (oob.peer_ended() ? " early" : "");
   });
   bool closed = false;
   std::optional<Frame> frame;
   while (!frame && !closed) frame = child.pipe().receive(std::chrono::milliseconds(100), closed);
   ASSERT_TRUE(frame);
-  EXPECT_EQ(frame->kind, FrameKind::word);
+  EXPECT_EQ(frame->kind, FrameKind::message);
   EXPECT_EQ(frame->text, "one");
-  child.pipe().send(FrameKind::word, "two");
-  EXPECT_EQ(outcome_of(child, soon()), "two");
+  child.pipe().send(FrameKind::message, "two");
+  EXPECT_EQ(result_text_of(child, soon()), "two");
 }
 
 TEST(Isolate, TellsAChildThatTheOtherEndIsNoMore) {
   Child child([](Pipe& parent, Steps&) -> std::string {
-    RelayWire wire(parent);
+    RelayChannel oob(parent);
     try {
-      wire.receive(soon());
+      oob.receive(soon());
     } catch (const PeerEnded&) {
       return "ended";
     }
     return "not";
   });
   child.pipe().send(FrameKind::ended, "");
-  EXPECT_EQ(outcome_of(child, soon()), "ended");
+  EXPECT_EQ(result_text_of(child, soon()), "ended");
 }
 
-TEST(ThreadWires, PassAndEnd) {
-  ThreadWires wires;
-  wires.end(true).send("a");
-  wires.end(true).send("b");
-  EXPECT_EQ(wires.end(false).receive(soon()), "a");
-  wires.ended(true);
-  EXPECT_TRUE(wires.end(false).peer_ended());
-  EXPECT_FALSE(wires.end(true).peer_ended());
-  EXPECT_EQ(wires.end(false).receive(soon()), "b");
-  EXPECT_THROW(wires.end(false).receive(soon()), PeerEnded);
-  EXPECT_THROW(wires.end(true).receive(Deadline::after(std::chrono::milliseconds(5))), PeerSilent);
+TEST(ThreadChannels, PassAndEnd) {
+  ThreadChannels channels;
+  channels.end(true).send("a");
+  channels.end(true).send("b");
+  EXPECT_EQ(channels.end(false).receive(soon()), "a");
+  channels.ended(true);
+  EXPECT_TRUE(channels.end(false).peer_ended());
+  EXPECT_FALSE(channels.end(true).peer_ended());
+  EXPECT_EQ(channels.end(false).receive(soon()), "b");
+  EXPECT_THROW(channels.end(false).receive(soon()), PeerEnded);
+  EXPECT_THROW(channels.end(true).receive(Deadline::after(std::chrono::milliseconds(5))), PeerSilent);
 }
 
 TEST(Task, ReadsBackWhatItWrote) {
@@ -131,16 +131,16 @@ TEST(Task, RefusesWhatIsOutOfBounds) {
   }
 }
 
-TEST(Outcome, KeepsTheFailureThatKnowsWhy) {
-  const Outcome passed{.result = {}};
-  const Outcome skipped{.status = Status::skip, .reason = "maxRecvs is 1", .result = {}};
-  const Outcome failed{.status = Status::fail, .reason = "wrong", .result = {}};
-  const Outcome waited{.status = Status::fail, .peer_ended = true, .reason = "peer", .result = {}};
+TEST(TaskResult, KeepsTheFailureThatKnowsWhy) {
+  const TaskResult passed{.result = {}};
+  const TaskResult skipped{.status = Status::skip, .reason = "maxRecvs is 1", .result = {}};
+  const TaskResult failed{.status = Status::fail, .reason = "wrong", .result = {}};
+  const TaskResult waited{.status = Status::fail, .peer_ended = true, .reason = "peer", .result = {}};
   EXPECT_EQ(worse(waited, failed).reason, "wrong");
   EXPECT_EQ(worse(failed, waited).reason, "wrong");
   EXPECT_EQ(worse(waited, skipped).reason, "maxRecvs is 1");
   EXPECT_EQ(worse(passed, skipped).reason, "maxRecvs is 1");
-  EXPECT_THROW(parse_outcome(R"({"status":9})"), Error);
+  EXPECT_THROW(parse_task_result(R"({"status":9})"), Error);
 }
 
 }  // namespace

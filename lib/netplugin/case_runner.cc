@@ -1,4 +1,4 @@
-#include "side.h"
+#include "case_runner.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -32,7 +32,7 @@ Block::Block(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
   void* const memory =
       mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    throw Error(Fault::failed, fmt::format("map {} bytes", bytes_), "Is there memory left?", errno);
+    throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes_), "Free memory.", errno);
   }
   data_ = static_cast<std::byte*>(memory);
 }
@@ -56,7 +56,7 @@ std::string HandleRoom::text() const {
 
 void HandleRoom::put(std::string_view handle) {
   if (handle.size() != abi::kHandleBytes) {
-    throw Failed{fmt::format("the other end gave a handle of {} bytes", handle.size())};
+    throw Failed{fmt::format("the other end sent a handle of {} bytes", handle.size())};
   }
   std::memcpy(bytes_.data(), handle.data(), handle.size());
 }
@@ -71,7 +71,7 @@ bool HandleRoom::untouched() const {
   return std::all_of(bytes_.begin(), bytes_.end(), [](unsigned char one) { return one == kFill; });
 }
 
-const Properties& Side::properties() {
+const Properties& CaseRunner::properties() {
   if (!properties_) {
     properties_ = std::make_unique<Properties>();
     good("getProperties", net_.properties(device_, *properties_));
@@ -79,7 +79,7 @@ const Properties& Side::properties() {
   return *properties_;
 }
 
-void Side::step(std::string_view what) {
+void CaseRunner::step(std::string_view what) {
   const std::string text =
       what.empty() ? "" : fmt::format("{}: {}", sender_ ? "sender" : "receiver", what);
   const std::size_t length = std::min(text.size(), Steps::kLength - 1);
@@ -87,76 +87,76 @@ void Side::step(std::string_view what) {
   step_[length] = '\0';
 }
 
-void Side::good(std::string_view call, abi::Result result) const {
+void CaseRunner::good(std::string_view call, abi::Result result) const {
   if (result == abi::kSuccess) return;
   const std::string said = last_warning();
   throw Failed{fmt::format("{} returned {}{}{}", call, result_text(result),
                            said.empty() ? "" : "; the plugin logged: ", said)};
 }
 
-void Side::meet() {
+void CaseRunner::meet() {
   step("waiting for the other end");
-  wire_.send("met");
-  if (wire_.receive(deadline_) != "met") throw Failed{"the two ends are not at the same place"};
+  oob_.send("met");
+  if (oob_.receive(deadline_) != "met") throw Failed{"the two ends are at different steps"};
   step("");
 }
 
-void Side::pause(std::string_view what) {
+void CaseRunner::pause(std::string_view what) {
   sched_yield();
   if ((pauses_++ & 63U) != 63U) return;
-  if (wire_.peer_ended()) throw PeerEnded{};
+  if (oob_.peer_ended()) throw PeerEnded{};
   if (deadline_.passed()) throw Failed{std::string(what)};
 }
 
-void* Side::listen(HandleRoom& handle) {
+void* CaseRunner::listen(HandleRoom& handle) {
   void* listening = nullptr;
   step("in listen()");
   good("listen", net_.listen(device_, handle.data(), &listening));
-  if (listening == nullptr) throw Failed{"listen gave no comm and no error"};
+  if (listening == nullptr) throw Failed{"listen succeeded and gave no comm"};
   if (handle.overrun() > 0) {
-    throw Failed{fmt::format("listen wrote a handle of {} bytes or more; there are {}",
+    throw Failed{fmt::format("listen wrote a handle of {} bytes or more; the limit is {}",
                              abi::kHandleBytes + handle.overrun(), abi::kHandleBytes)};
   }
   return listening;
 }
 
-void* Side::accept(void* listening) {
+void* CaseRunner::accept(void* listening) {
   void* comm = nullptr;
   step("in accept()");
   while (comm == nullptr) {
     good("accept", net_.accept(listening, &comm));
-    if (comm == nullptr) pause("accept gave no comm before the time of the case was over");
+    if (comm == nullptr) pause("accept gave no comm before the timeout of the case");
   }
   step("");
   return comm;
 }
 
-void* Side::connect(HandleRoom& handle) {
+void* CaseRunner::connect(HandleRoom& handle) {
   void* comm = nullptr;
   step("in connect()");
   while (comm == nullptr) {
     good("connect", net_.connect(device_, handle.data(), &comm));
-    if (comm == nullptr) pause("connect gave no comm before the time of the case was over");
+    if (comm == nullptr) pause("connect gave no comm before the timeout of the case");
   }
   step("");
   if (handle.overrun() > 0) throw Failed{"connect wrote beyond the 128 bytes of the handle"};
   return comm;
 }
 
-End Side::open(bool forward) {
+End CaseRunner::open(bool forward) {
   const auto handle = std::make_unique<HandleRoom>();
   if (sender_ != forward) {
     void* const listening = listen(*handle);
-    wire_.send(handle->text());
+    oob_.send(handle->text());
     void* const comm = accept(listening);
     good("closeListen", net_.close_listen(listening));
     return {comm, false};
   }
-  handle->put(wire_.receive(deadline_));
+  handle->put(oob_.receive(deadline_));
   return {connect(*handle), true};
 }
 
-void Side::close(End end) {
+void CaseRunner::close(End end) {
   step(end.sends ? "in closeSend()" : "in closeRecv()");
   if (end.sends) {
     good("closeSend", net_.close_send(end.comm));
@@ -166,12 +166,12 @@ void Side::close(End end) {
   step("");
 }
 
-void Side::finish(End end) {
+void CaseRunner::finish(End end) {
   meet();
   close(end);
 }
 
-Block Side::block(End end, std::size_t bytes) {
+Block CaseRunner::block(End end, std::size_t bytes) {
   Block block(bytes);
   step("in regMr()");
   good("regMr", net_.register_memory(end.comm, block.data(), block.bytes(), abi::kHostMemory,
@@ -180,13 +180,13 @@ Block Side::block(End end, std::size_t bytes) {
   return block;
 }
 
-void Side::release(End end, Block& block) {
+void CaseRunner::release(End end, Block& block) {
   step("in deregMr()");
   good("deregMr", net_.deregister(end.comm, block.registration));
   step("");
 }
 
-void* Side::post(End end, std::span<const Message> group) {
+void* CaseRunner::post(End end, std::span<const Message> group) {
   void* request = nullptr;
   if (end.sends) {
     good("isend", net_.send(end.comm, group[0], &request));
@@ -196,7 +196,8 @@ void* Side::post(End end, std::span<const Message> group) {
   return request;
 }
 
-bool Side::test(void* request, std::size_t count, std::vector<int>& sizes, std::string_view what) {
+bool CaseRunner::test(void* request, std::size_t count, std::vector<int>& sizes,
+                      std::string_view what) {
   constexpr int kNone = -77;
   sizes.assign(std::max<std::size_t>(count, abi::kMaxRequests), kNone);
   int done = 0;
@@ -207,7 +208,7 @@ bool Side::test(void* request, std::size_t count, std::vector<int>& sizes, std::
   return true;
 }
 
-Sizes Side::run(End end, std::span<const std::vector<Message>> posts, int window) {
+Sizes CaseRunner::run(End end, std::span<const std::vector<Message>> posts, int window) {
   Sizes sizes(posts.size());
   std::vector<void*> requests(posts.size(), nullptr);
   std::vector<bool> done(posts.size(), false);
@@ -232,15 +233,15 @@ Sizes Side::run(End end, std::span<const std::vector<Message>> posts, int window
     while (oldest < posted && done[oldest]) ++oldest;
     if (finished == before) {
       pause(
-          fmt::format("{} of {} {}s were posted and {} are done: the rest is lost or does not "
-                      "move",
+          fmt::format("{} of {} {}s were posted and {} are done: the rest is lost or makes no "
+                      "progress",
                       posted, posts.size(), noun, finished));
     }
   }
   return sizes;
 }
 
-int Side::run_one(End end, const Message& message) {
+int CaseRunner::run_one(End end, const Message& message) {
   const std::vector<Message> post{message};
   return run(end, {&post, 1}).at(0).at(0);
 }

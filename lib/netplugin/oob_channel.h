@@ -1,4 +1,4 @@
-// How the two ends of a case talk beside the plugin.
+// Out-of-band channel: messages between the two ends of a case that do not go through the plugin.
 #pragma once
 
 #include <condition_variable>
@@ -12,17 +12,17 @@
 
 namespace rdmabench::netplugin {
 
-/// The other end has failed, or is no more.
+/// The other end has failed or is gone.
 struct PeerEnded {};
-/// The other end says nothing within the time of the case: it hangs, or waits itself.
+/// The other end sent nothing within the timeout of the case.
 struct PeerSilent {};
 
-class Wire {
+class OobChannel {
  public:
-  virtual ~Wire() = default;
-  Wire() = default;
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
+  virtual ~OobChannel() = default;
+  OobChannel() = default;
+  OobChannel(const OobChannel&) = delete;
+  OobChannel& operator=(const OobChannel&) = delete;
 
   virtual void send(std::string_view text) = 0;
   /// Throws PeerEnded, and PeerSilent when the deadline passes.
@@ -31,11 +31,11 @@ class Wire {
   virtual bool peer_ended() = 0;
 };
 
-/// Between two threads.
-class ThreadWires {
+/// Both ends of a channel between two threads.
+class ThreadChannels {
  public:
-  Wire& end(bool sender) { return ends_[sender ? 1 : 0]; }
-  /// What the other end then sees.
+  OobChannel& end(bool sender) { return ends_[sender ? 1 : 0]; }
+  /// Tells the other end that this end has ended.
   void ended(bool sender);
 
  private:
@@ -43,17 +43,17 @@ class ThreadWires {
     std::deque<std::string> messages;
     bool closed = false;
   };
-  class End final : public Wire {
+  class End final : public OobChannel {
    public:
     void send(std::string_view text) override;
     std::string receive(const Deadline& deadline) override;
     bool peer_ended() override;
-    ThreadWires* all = nullptr;
+    ThreadChannels* all = nullptr;
     int own = 0;
   };
 
  public:
-  ThreadWires();
+  ThreadChannels();
 
  private:
   std::mutex mutex_;
@@ -62,10 +62,10 @@ class ThreadWires {
   End ends_[2];
 };
 
-/// From a child to the other host, by way of the parents.
-class RelayWire final : public Wire {
+/// From a child to a child of another host; the parents forward the messages.
+class RelayChannel final : public OobChannel {
  public:
-  explicit RelayWire(Pipe& pipe) : pipe_(pipe) {}
+  explicit RelayChannel(Pipe& pipe) : pipe_(pipe) {}
   void send(std::string_view text) override;
   std::string receive(const Deadline& deadline) override;
   bool peer_ended() override;

@@ -1,27 +1,27 @@
-#include "wire.h"
+#include "oob_channel.h"
 
 namespace rdmabench::netplugin {
 
-ThreadWires::ThreadWires() {
+ThreadChannels::ThreadChannels() {
   for (int i = 0; i < 2; ++i) {
     ends_[i].all = this;
     ends_[i].own = i;
   }
 }
 
-void ThreadWires::ended(bool sender) {
+void ThreadChannels::ended(bool sender) {
   const std::lock_guard lock(mutex_);
   inbox_[sender ? 0 : 1].closed = true;
   changed_.notify_all();
 }
 
-void ThreadWires::End::send(std::string_view text) {
+void ThreadChannels::End::send(std::string_view text) {
   const std::lock_guard lock(all->mutex_);
   all->inbox_[1 - own].messages.emplace_back(text);
   all->changed_.notify_all();
 }
 
-std::string ThreadWires::End::receive(const Deadline& deadline) {
+std::string ThreadChannels::End::receive(const Deadline& deadline) {
   std::unique_lock lock(all->mutex_);
   Mailbox& inbox = all->inbox_[own];
   const bool there = all->changed_.wait_for(
@@ -33,26 +33,26 @@ std::string ThreadWires::End::receive(const Deadline& deadline) {
   return text;
 }
 
-bool ThreadWires::End::peer_ended() {
+bool ThreadChannels::End::peer_ended() {
   const std::lock_guard lock(all->mutex_);
   return all->inbox_[own].closed;
 }
 
-void RelayWire::send(std::string_view text) {
+void RelayChannel::send(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  if (!pipe_.send(FrameKind::word, text)) throw PeerEnded{};
+  if (!pipe_.send(FrameKind::message, text)) throw PeerEnded{};
 }
 
-void RelayWire::take(std::chrono::milliseconds wait) {
+void RelayChannel::take(std::chrono::milliseconds wait) {
   bool closed = false;
   if (auto frame = pipe_.receive(wait, closed)) {
-    if (frame->kind == FrameKind::word) messages_.push_back(std::move(frame->text));
+    if (frame->kind == FrameKind::message) messages_.push_back(std::move(frame->text));
     if (frame->kind == FrameKind::ended) ended_ = true;
   }
   ended_ = ended_ || closed;
 }
 
-std::string RelayWire::receive(const Deadline& deadline) {
+std::string RelayChannel::receive(const Deadline& deadline) {
   const std::lock_guard lock(mutex_);
   while (messages_.empty()) {
     if (ended_) throw PeerEnded{};
@@ -64,7 +64,7 @@ std::string RelayWire::receive(const Deadline& deadline) {
   return text;
 }
 
-bool RelayWire::peer_ended() {
+bool RelayChannel::peer_ended() {
   const std::lock_guard lock(mutex_);
   if (!ended_) take(std::chrono::milliseconds(0));
   return ended_;
