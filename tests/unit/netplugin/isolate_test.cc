@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "netplugin/isolate.h"
-#include "netplugin/task.h"
 #include "netplugin/oob_channel.h"
+#include "netplugin/task.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::netplugin {
@@ -100,7 +100,8 @@ TEST(ThreadChannels, PassAndEnd) {
   EXPECT_FALSE(channels.end(true).peer_ended());
   EXPECT_EQ(channels.end(false).receive(soon()), "b");
   EXPECT_THROW(channels.end(false).receive(soon()), PeerEnded);
-  EXPECT_THROW(channels.end(true).receive(Deadline::after(std::chrono::milliseconds(5))), PeerSilent);
+  EXPECT_THROW(channels.end(true).receive(Deadline::after(std::chrono::milliseconds(5))),
+               PeerSilent);
 }
 
 TEST(Task, ReadsBackWhatItWrote) {
@@ -132,10 +133,11 @@ TEST(Task, RefusesWhatIsOutOfBounds) {
 }
 
 TEST(TaskResult, KeepsTheFailureThatKnowsWhy) {
-  const TaskResult passed{.result = {}};
-  const TaskResult skipped{.status = Status::skip, .reason = "maxRecvs is 1", .result = {}};
-  const TaskResult failed{.status = Status::fail, .reason = "wrong", .result = {}};
-  const TaskResult waited{.status = Status::fail, .peer_ended = true, .reason = "peer", .result = {}};
+  const TaskResult passed{.values = {}};
+  const TaskResult skipped{.status = Status::skip, .reason = "maxRecvs is 1", .values = {}};
+  const TaskResult failed{.status = Status::fail, .reason = "wrong", .values = {}};
+  const TaskResult waited{
+      .status = Status::fail, .peer_ended = true, .reason = "peer", .values = {}};
   EXPECT_EQ(worse(waited, failed).reason, "wrong");
   EXPECT_EQ(worse(failed, waited).reason, "wrong");
   EXPECT_EQ(worse(waited, skipped).reason, "maxRecvs is 1");
