@@ -248,7 +248,7 @@ EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, do
   session_.stage(Side::initiator, order);
   session_.send(MessageType::epoch, to_text(order));
   session_.receive(MessageType::ready, "readiness");
-  EpochOutcome outcome = session_.run(Side::initiator, order, intervals_);
+  EpochOutcome outcome = session_.run(intervals_);
   // An idle target waits for this word, and not for anything that its endpoint would tell.
   if (session_.spec().target_idle) session_.send(MessageType::result, to_text(EpochReport{}));
   outcome.target = parse_epoch_report(session_.receive(MessageType::result, "result"));

@@ -80,7 +80,7 @@ void wait_for_others(const Session& session, const Host& host) {
 std::uint64_t serve_epoch(Session& session, const EpochOrder& order, const Host& host) {
   session.stage(workload::Side::target, order);
   session.send(MessageType::ready);
-  const EpochOutcome outcome = session.run(workload::Side::target, order, {});
+  const EpochOutcome outcome = session.run({});
   if (session.spec().target_idle) session.receive(MessageType::result, "end of the operations");
   if (order.verify) wait_for_others(session, host);
   session.send(MessageType::result, to_text(outcome.target));

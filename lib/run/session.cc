@@ -14,9 +14,7 @@
 
 namespace rdmabench::run {
 
-using workload::EpochPlan;
 using workload::EpochResult;
-using workload::LoopKey;
 using workload::Outcome;
 using workload::Side;
 
@@ -162,8 +160,9 @@ control::Message Session::receive(std::string_view waiting_for) {
   return message;
 }
 
-LoopKey Session::key(Side side, const EpochOrder& order) const {
-  return {.shape = spec_.shape,
+void Session::stage(Side side, const EpochOrder& order) {
+  const transport::EndpointRequest request = endpoint_request(spec_, true);
+  key_ = {.shape = spec_.shape,
           .operation = spec_.operation,
           .side = side,
           .validate = spec_.validate || order.verify,
@@ -171,41 +170,31 @@ LoopKey Session::key(Side side, const EpochOrder& order) const {
           .clock = measure::clock_choice().source,
           .paced = spec_.paced && spec_.shape == workload::Shape::stream,
           .target_idle = spec_.target_idle};
+  plan_ = {.iterations = order.iterations,
+           .size = order.size,
+           .depth = request.depth,
+           .receives = request.receives,
+           .post_list = request.post_list,
+           .gap_q16 =
+               gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick),
+           .events = spec_.events};
+  for (const std::unique_ptr<Worker>& worker : workers_) worker->stage(key_, plan_);
 }
 
-EpochPlan Session::plan(const EpochOrder& order) const {
-  const transport::EndpointRequest request = endpoint_request(spec_, true);
-  return {.iterations = order.iterations,
-          .size = order.size,
-          .depth = request.depth,
-          .receives = request.receives,
-          .post_list = request.post_list,
-          .gap_q16 =
-              gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick),
-          .events = spec_.events};
-}
-
-void Session::stage(Side side, const EpochOrder& order) {
-  const LoopKey wanted = key(side, order);
-  const EpochPlan planned = plan(order);
-  for (const std::unique_ptr<Worker>& worker : workers_) worker->stage(wanted, planned);
-}
-
-std::vector<EpochResult> Session::run_workers(const LoopKey& key, const EpochPlan& plan,
-                                              std::span<measure::Ticks> intervals) {
+std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> intervals) {
   std::vector<EpochResult> results(workers_.size());
   std::atomic<bool> broken{false};
   std::latch start(static_cast<std::ptrdiff_t>(workers_.size()));
   const auto drive = [&](std::size_t i) {
     // An idle target sees nothing but the initiator's word, which may take the whole time itself.
-    const bool idle = spec_.target_idle && key.side == Side::target;
+    const bool idle = spec_.target_idle && key_.side == Side::target;
     workload::Watch watch(
         idle ? 2 * timeout_ : timeout_, [&] { return broken || channel_.interrupted(); },
         [&] { return has_answer(channel_); });
     const auto part =
-        intervals.empty() ? intervals : intervals.subspan(i * plan.iterations, plan.iterations);
+        intervals.empty() ? intervals : intervals.subspan(i * plan_.iterations, plan_.iterations);
     start.arrive_and_wait();
-    results[i] = workers_[i]->run(key, plan, watch, part);
+    results[i] = workers_[i]->run(watch, part);
     if (results[i].outcome != Outcome::ok) broken = true;  // the others need not wait for it
   };
   std::vector<std::thread> threads;
@@ -220,9 +209,8 @@ std::vector<EpochResult> Session::run_workers(const LoopKey& key, const EpochPla
   return results;
 }
 
-EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure::Ticks> intervals) {
-  const EpochPlan planned = plan(order);
-  const std::vector<EpochResult> results = run_workers(key(side, order), planned, intervals);
+EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
+  const std::vector<EpochResult> results = run_workers(intervals);
   EpochOutcome epoch{.begin = results[0].begin, .end = results[0].end, .max_lag = 0, .target = {}};
   for (const EpochResult& result : results) {
     epoch.begin = std::min(epoch.begin, result.begin);
@@ -233,7 +221,8 @@ EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure:
   }
   const auto first = first_failure(results);
   if (first == results.size()) return epoch;
-  if (spec_.target_idle && side == Side::initiator && results[first].outcome == Outcome::stalled) {
+  if (spec_.target_idle && key_.side == Side::initiator &&
+      results[first].outcome == Outcome::stalled) {
     throw Error(
         Fault::failed,
         fmt::format("not one-sided here: --op {} did not complete within {} ms while the "
@@ -241,7 +230,7 @@ EpochOutcome Session::run(Side side, const EpochOrder& order, std::span<measure:
                     transport::name(spec_.operation), timeout_ / std::chrono::milliseconds(1)));
   }
   const std::string text =
-      epoch_text(results[first], planned, timeout_, channel_.peer(), workers_[first]->failure());
+      epoch_text(results[first], plan_, timeout_, channel_.peer(), workers_[first]->failure());
   const Outcome outcome = results[first].outcome;
   throw EpochError(outcome, channel_.interrupted() ? text + ": " + reason_of_peer() : text);
 }

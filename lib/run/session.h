@@ -93,24 +93,19 @@ class Session {
   /// "memory_route", "memory_routes_refused", "gpu", "gpu_flush".
   report::Facts memory_facts() const;
 
-  /// Readies this side for an epoch, before the two sides start it.
+  /// Readies every worker of this side for an epoch, before the two sides start it.
   void stage(workload::Side side, const EpochOrder& order);
 
-  /// Runs what was staged, every worker in a thread of its own. The initiator gives room for the
-  /// intervals of all workers, one after the other. Throws EpochError for any outcome but ok; when
-  /// the peer said why, in its words.
-  EpochOutcome run(workload::Side side, const EpochOrder& order,
-                   std::span<measure::Ticks> intervals);
+  /// Runs the epoch that was staged last, each worker in its own thread. The initiator gives room
+  /// for the intervals of all workers, one worker after the other. Throws EpochError for any
+  /// outcome but ok; when the peer said why, in its words.
+  EpochOutcome run(std::span<measure::Ticks> intervals);
 
  private:
   void wait_readable(const Deadline& deadline, std::string_view waiting_for);
   std::string take(control::MessageType type, const Deadline& deadline,
                    std::string_view waiting_for);
-  workload::LoopKey key(workload::Side side, const EpochOrder& order) const;
-  workload::EpochPlan plan(const EpochOrder& order) const;
-  std::vector<workload::EpochResult> run_workers(const workload::LoopKey& key,
-                                                 const workload::EpochPlan& plan,
-                                                 std::span<measure::Ticks> intervals);
+  std::vector<workload::EpochResult> run_workers(std::span<measure::Ticks> intervals);
   std::string reason_of_peer();  ///< its own words, or how the channel ended
 
   control::Channel channel_;
@@ -120,6 +115,8 @@ class Session {
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
   bool peer_gave_up_ = false;  ///< an abort of the peer was taken from the channel
   std::vector<std::unique_ptr<Worker>> workers_;
+  workload::LoopKey key_;     ///< of the epoch that was staged last ...
+  workload::EpochPlan plan_;  ///< ... and its plan, as asked for
 };
 
 /// What the back end can reach the peer by, or its excuse. Throws Error(usage) for a name that it

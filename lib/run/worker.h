@@ -30,13 +30,12 @@ class Worker {
   /// for.
   virtual workload::EpochPlan bounded(workload::EpochPlan plan) const = 0;
 
-  /// Readies endpoint and memory for an epoch. Throws Error(usage) where the transport lacks the
-  /// operation.
+  /// Finds the loop of `key` and readies endpoint and memory for an epoch of `plan`, within
+  /// bounded(). Throws Error(usage) where the transport lacks the operation.
   virtual void stage(const workload::LoopKey& key, const workload::EpochPlan& plan) = 0;
 
-  /// Runs the epoch that was staged.
-  virtual workload::EpochResult run(const workload::LoopKey& key, const workload::EpochPlan& plan,
-                                    workload::Watch& watch,
+  /// Runs the epoch that was staged last.
+  virtual workload::EpochResult run(workload::Watch& watch,
                                     std::span<measure::Ticks> intervals) = 0;
 
   /// One poll between epochs: providers with manual progress may still owe the peer something.

@@ -37,19 +37,19 @@ class WorkerOf final : public Worker {
   }
 
   void stage(const workload::LoopKey& key, const workload::EpochPlan& plan) override {
-    entry(key).stage(endpoint_, key, bounded(plan));
+    staged_ = entry(key);
+    key_ = key;
+    plan_ = bounded(plan);
+    staged_.stage(endpoint_, key_, plan_);
   }
 
-  workload::EpochResult run(const workload::LoopKey& key, const workload::EpochPlan& plan,
-                            workload::Watch& watch, std::span<measure::Ticks> intervals) override {
-    const workload::Entry<T> found = entry(key);
-    const workload::EpochPlan planned = bounded(plan);
-    workload::EpochResult result = found.loop(endpoint_, planned, watch, intervals);
+  workload::EpochResult run(workload::Watch& watch, std::span<measure::Ticks> intervals) override {
+    workload::EpochResult result = staged_.loop(endpoint_, plan_, watch, intervals);
     if (result.outcome != workload::Outcome::ok) return result;
-    if (key.at_rest || workload::gpu_of(endpoint_) != nullptr) {
+    if (key_.at_rest || workload::gpu_of(endpoint_) != nullptr) {
       try {
-        found.check(endpoint_, key, planned, result);
-      } catch (const std::exception& error) {  // this may be a thread of the worker's own
+        staged_.check(endpoint_, key_, plan_, result);
+      } catch (const std::exception& error) {  // a worker's thread must not throw
         result.outcome = workload::Outcome::memory_failed;
         memory_failure_ = error.what();
       }
@@ -88,6 +88,9 @@ class WorkerOf final : public Worker {
   }
 
   T endpoint_;
+  workload::Entry<T> staged_;
+  workload::LoopKey key_;
+  workload::EpochPlan plan_;
   std::string memory_failure_;
 };
 

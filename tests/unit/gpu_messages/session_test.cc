@@ -293,7 +293,7 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
     session.stage(workload::Side::initiator, order);
     session.send(MessageType::epoch, to_text(order));
     session.receive(MessageType::ready, "readiness");
-    session.run(workload::Side::initiator, order, intervals);
+    session.run(intervals);
     EXPECT_THAT(complaint([&] { session.receive(MessageType::result, "result"); }).what(),
                 HasSubstr("wrong messages"));
     EXPECT_TRUE(session.peer_gave_up());
