@@ -16,6 +16,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/fact.h"
 #include "rdmabench/run/server.h"
+#include "spec_fields.h"
 #include "verify.h"
 
 namespace rdmabench::run {
@@ -23,47 +24,6 @@ namespace {
 
 // A server that was started in the same moment may not listen yet.
 constexpr auto kConnectRetry = std::chrono::seconds(2);
-
-/// Options that are left to others unless they are given.
-report::Facts given_facts(const SessionSpec& spec) {
-  report::Facts facts;
-  const auto number = [&facts](const char* name, std::int64_t value, std::int64_t absent) {
-    if (value != absent) facts.push_back({name, static_cast<std::uint64_t>(value)});
-  };
-  const auto flag = [&facts](const char* name, bool value) {
-    if (value) facts.push_back({name, true});
-  };
-  number("incast_clients", spec.clients, 1);
-  number("post_list", spec.post_list, 1);
-  number("segments", spec.segments, 1);
-  number("receives", spec.receives, 0);
-  number("outstanding_reads", spec.outstanding_reads, 0);
-  number("inline_limit", spec.inline_limit, -1);
-  number("client_queue_pairs", spec.client_queue_pairs, 0);
-  number("completion_vector", spec.completion_vector, -1);
-  number("mtu", spec.mtu, 0);
-  number("service_level", spec.path.service_level, -1);
-  number("traffic_class", spec.path.traffic_class, -1);
-  number("flow_label", spec.path.flow_label, -1);
-  number("hop_limit", spec.path.hop_limit, -1);
-  number("partition_index", spec.path.partition_index, -1);
-  number("qp_timeout", spec.path.timeout, -1);
-  number("retry_count", spec.path.retry_count, -1);
-  number("rnr_retry_count", spec.path.rnr_retry_count, -1);
-  number("rnr_timer", spec.path.rnr_timer, -1);
-  if (spec.working_set > 0) facts.push_back({"working_set_bytes", spec.working_set});
-  if (spec.stride > 0) facts.push_back({"stride_bytes", spec.stride});
-  number("misalignment_bytes", spec.misalignment, 0);
-  flag("shared_receives", spec.shared_receives);
-  flag("separate_queues", spec.separate_queues);
-  flag("rdma_cm", spec.connection_manager);
-  flag("relaxed_ordering", spec.relaxed_ordering);
-  flag("on_demand", spec.on_demand);
-  flag("target_idle", spec.target_idle);
-  flag("delivery", spec.delivery);
-  flag("shared_memory", spec.shared_memory);
-  return facts;
-}
 
 report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   using Kind = measure::StopRule::Kind;
@@ -82,7 +42,9 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
                       {"events", spec.events},
                       {"validate", config.validate},
                       {"timeout_s", std::chrono::duration<double>(config.timeout).count()}};
-  for (report::Fact& fact : given_facts(spec)) facts.push_back(std::move(fact));
+  const SessionSpec absent;
+  FactWriter given(facts);
+  walk_given(given, spec, absent);
   if (config.rate > 0) facts.push_back({"rate_messages_per_s", config.rate});
   if (config.bit_rate > 0) facts.push_back({"rate_bits_per_s", config.bit_rate});
   if (config.memory != "host") facts.push_back({"memory", config.memory});
@@ -104,7 +66,6 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   if (!config.devices.empty()) {
     facts.push_back({"device", fmt::format("{}", fmt::join(config.devices, ","))});
   }
-  if (!config.provider.empty()) facts.push_back({"provider", config.provider});
   if (!config.fabric.empty()) facts.push_back({"fabric", config.fabric});
   if (!config.source_ip.empty()) facts.push_back({"source_ip", config.source_ip});
   return facts;

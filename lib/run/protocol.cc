@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -23,8 +22,6 @@ constexpr std::size_t kMaxOffer = 262144;  // bytes of an offer: a host may have
 constexpr std::size_t kMaxOffers = 16;     // back ends
 constexpr std::size_t kMaxFacts = 1024;
 constexpr double kMaxRate = 1e12;  // messages per second
-
-constexpr std::array<std::string_view, 4> kShapes{"latency", "bandwidth", "bidirectional", "load"};
 
 /// Bytes that are not UTF-8 (a host name may hold any) become U+FFFD.
 std::string dump(const Json& json) {
@@ -49,19 +46,6 @@ std::vector<Offer> offers_from(const nlohmann::json& message) {
   return offers;
 }
 
-/// The enumerator that a text of the peer names: its place in a table of names.
-template <class Enum, std::size_t kCount>
-Enum named(const nlohmann::json& json, const char* key,
-           const std::array<std::string_view, kCount>& names) {
-  const std::string text = control::get_string(json, key, kMaxName);
-  const auto* const found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) {
-    throw Error(Fault::failed, fmt::format("the peer asks for the unknown {} '{}'", key,
-                                           control::printable(text, 40)));
-  }
-  return static_cast<Enum>(found - names.begin());
-}
-
 report::Facts facts_from(const nlohmann::json& message, const char* key) {
   return run::facts_from(message, key, kMaxFacts, kMaxName, kMaxOffer);
 }
@@ -84,10 +68,7 @@ std::vector<std::string> texts_from(const nlohmann::json& message, const char* k
 
 std::string to_text(const Request& request) {
   const SessionSpec& spec = request.spec;
-  Json json{{"test", kShapes[static_cast<std::size_t>(spec.shape)]},
-            {"operation", transport::name(spec.operation)},
-            {"service", transport::name(spec.service)},
-            {"timeout_ms", spec.timeout.count()}};
+  Json json{{"timeout_ms", spec.timeout.count()}};
   FieldWriter fields(json);
   walk(fields, spec);
   Json rails = Json::array();
@@ -102,9 +83,6 @@ Request parse_request(std::string_view text) {
   const nlohmann::json json = control::parse_object(text, "request");
   Request request;
   SessionSpec& spec = request.spec;
-  spec.shape = named<workload::Shape>(json, "test", kShapes);
-  spec.operation = named<transport::OperationCode>(json, "operation", transport::kOperationNames);
-  spec.service = named<transport::Service>(json, "service", transport::kServiceNames);
   spec.timeout = std::chrono::milliseconds(control::get_uint(json, "timeout_ms", 100, 600000));
   FieldReader fields(json);
   walk(fields, spec);

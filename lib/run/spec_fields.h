@@ -1,16 +1,25 @@
-// The fields of a SessionSpec as one list, which the writer and the reader of a request both walk.
+// The fields of a SessionSpec as one list. The writer and the reader of a request walk it, and so
+// does what writes the options into the report.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "rdmabench/control/fields.h"
+#include "rdmabench/control/printable.h"
 #include "run/protocol.h"
 
 namespace rdmabench::run {
 
 inline constexpr std::size_t kMaxName = 256;  // bytes of a name
+inline constexpr std::array<std::string_view, 4> kShapes{"latency", "bandwidth", "bidirectional",
+                                                         "load"};
 
 /// Puts each field into a JSON object.
 class FieldWriter {
@@ -18,11 +27,15 @@ class FieldWriter {
   explicit FieldWriter(nlohmann::ordered_json& json) : json_(json) {}
 
   template <class T>
-  void number(const char* key, const T& value, std::int64_t /*min*/, std::uint64_t /*max*/) {
+  void number(const char* key, std::int64_t /*min*/, std::uint64_t /*max*/, const T& value) {
     json_[key] = value;
   }
   void flag(const char* key, const bool& value) { json_[key] = value; }
   void text(const char* key, const std::string& value) { json_[key] = value; }
+  template <class Enum, std::size_t kCount>
+  void name(const char* key, const std::array<std::string_view, kCount>& names, const Enum& value) {
+    json_[key] = names.at(static_cast<std::size_t>(value));
+  }
 
  private:
   nlohmann::ordered_json& json_;
@@ -35,7 +48,7 @@ class FieldReader {
   explicit FieldReader(const nlohmann::json& json) : json_(json) {}
 
   template <class T>
-  void number(const char* key, T& value, std::int64_t min, std::uint64_t max) {
+  void number(const char* key, std::int64_t min, std::uint64_t max, T& value) {
     if constexpr (std::is_signed_v<T>) {
       value = static_cast<T>(control::get_int(json_, key, min, static_cast<std::int64_t>(max)));
     } else {
@@ -46,56 +59,97 @@ class FieldReader {
   void text(const char* key, std::string& value) {
     value = control::get_string(json_, key, kMaxName);
   }
+  template <class Enum, std::size_t kCount>
+  void name(const char* key, const std::array<std::string_view, kCount>& names, Enum& value) {
+    const std::string text = control::get_string(json_, key, kMaxName);
+    const auto* const found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) {
+      throw Error(Fault::failed, fmt::format("the peer asks for the unknown {} '{}'", key,
+                                             control::printable(text, 40)));
+    }
+    value = static_cast<Enum>(found - names.begin());
+  }
 
  private:
   const nlohmann::json& json_;
 };
 
-/// All that is a number, a flag or a text; `Spec` is SessionSpec, const for the writer.
+/// Puts each field into a report: those that differ from `absent`, the second of the two values.
+class FactWriter {
+ public:
+  explicit FactWriter(report::Facts& facts) : facts_(facts) {}
+
+  template <class T>
+  void number(const char* key, std::int64_t /*min*/, std::uint64_t /*max*/, const T& value,
+              const T& absent) {
+    if (value != absent) facts_.push_back({key, static_cast<std::uint64_t>(value)});
+  }
+  void flag(const char* key, const bool& value, const bool& absent) {
+    if (value != absent) facts_.push_back({key, value});
+  }
+  void text(const char* key, const std::string& value, const std::string& absent) {
+    if (value != absent) facts_.push_back({key, value});
+  }
+
+ private:
+  report::Facts& facts_;
+};
+
+/// The options that a report has only where they are not at their default.
+template <class Fields, class... Options>
+void walk_given(Fields& fields, Options&... options) {
+  fields.number("incast_clients", 1, kMaxClients, options.clients...);
+  fields.number("post_list", 1, kMaxPostList, options.post_list...);
+  fields.number("segments", 1, kMaxSegments, options.segments...);
+  fields.number("receives", 0, 2 * kMaxDepth, options.receives...);
+  fields.number("outstanding_reads", 0, 255, options.outstanding_reads...);
+  fields.number("inline_limit", -1, 1 << 20, options.inline_limit...);
+  fields.number("client_queue_pairs", 0, kMaxQueuePairs, options.client_queue_pairs...);
+  fields.number("completion_vector", -1, 65535, options.completion_vector...);
+  fields.number("mtu", 0, 65536, options.mtu...);
+  fields.number("service_level", -1, 15, options.path.service_level...);
+  fields.number("traffic_class", -1, 255, options.path.traffic_class...);
+  fields.number("flow_label", -1, (1 << 20) - 1, options.path.flow_label...);
+  fields.number("hop_limit", -1, 255, options.path.hop_limit...);
+  fields.number("partition_index", -1, 65535, options.path.partition_index...);
+  fields.number("qp_timeout", -1, 31, options.path.timeout...);
+  fields.number("retry_count", -1, 7, options.path.retry_count...);
+  fields.number("rnr_retry_count", -1, 7, options.path.rnr_retry_count...);
+  fields.number("rnr_timer", -1, 31, options.path.rnr_timer...);
+  fields.number("working_set_bytes", 0, kMaxWorkingSet, options.working_set...);
+  fields.number("stride_bytes", 0, kMaxWorkingSet, options.stride...);
+  fields.number("misalignment_bytes", 0, 63, options.misalignment...);
+  fields.flag("shared_receives", options.shared_receives...);
+  fields.flag("separate_queues", options.separate_queues...);
+  fields.flag("rdma_cm", options.connection_manager...);
+  fields.flag("relaxed_ordering", options.relaxed_ordering...);
+  fields.flag("on_demand", options.on_demand...);
+  fields.flag("target_idle", options.target_idle...);
+  fields.flag("watch", options.watch...);
+  fields.flag("delivery", options.delivery...);
+  fields.flag("shared_memory", options.shared_memory...);
+  fields.text("provider", options.provider...);
+}
+
+/// All fields of a request but its offers and the timeout; `Spec` is SessionSpec, const for the
+/// writer.
 template <class Fields, class Spec>
 void walk(Fields& fields, Spec& spec) {
-  fields.number("max_size_bytes", spec.max_size, 1, kMaxSize);
-  fields.number("workers", spec.workers, 1, kMaxWorkers);
-  fields.number("queue_pairs", spec.queue_pairs, 1, kMaxQueuePairs);
-  fields.number("client_queue_pairs", spec.client_queue_pairs, 0, kMaxQueuePairs);
-  fields.number("depth", spec.depth, 1, kMaxDepth);
-  fields.number("receives", spec.receives, 0, 2 * kMaxDepth);
-  fields.number("signal_every", spec.signal_every, 1, kMaxDepth);
-  fields.number("post_list", spec.post_list, 1, kMaxPostList);
-  fields.number("segments", spec.segments, 1, kMaxSegments);
-  fields.number("outstanding_reads", spec.outstanding_reads, 0, 255);
-  fields.number("inline_limit_bytes", spec.inline_limit, -1, 1 << 20);
-  fields.number("mtu_bytes", spec.mtu, 0, 65536);
-  fields.number("completion_vector", spec.completion_vector, -1, 65535);
-  fields.flag("shared_receives", spec.shared_receives);
-  fields.flag("separate_queues", spec.separate_queues);
+  fields.name("test", kShapes, spec.shape);
+  fields.name("operation", transport::kOperationNames, spec.operation);
+  fields.name("service", transport::kServiceNames, spec.service);
+  fields.number("max_size_bytes", 1, kMaxSize, spec.max_size);
+  fields.number("threads", 1, kMaxWorkers, spec.workers);
+  fields.number("queue_pairs", 1, kMaxQueuePairs, spec.queue_pairs);
+  fields.number("depth", 1, kMaxDepth, spec.depth);
+  fields.number("signal_every", 1, kMaxDepth, spec.signal_every);
   fields.flag("events", spec.events);
-  fields.flag("connection_manager", spec.connection_manager);
-  fields.flag("relaxed_ordering", spec.relaxed_ordering);
-  fields.flag("on_demand", spec.on_demand);
+  fields.flag("validate", spec.validate);
+  walk_given(fields, spec);
   fields.text("memory", spec.peer_memory);
   fields.flag("gpu", spec.gpu);
   fields.text("gpu_mapping", spec.gpu_mapping);
   fields.flag("paced", spec.paced);
-  fields.flag("validate", spec.validate);
-  fields.flag("target_idle", spec.target_idle);
-  fields.flag("watch", spec.watch);
-  fields.number("clients", spec.clients, 1, kMaxClients);
-  fields.number("working_set_bytes", spec.working_set, 0, kMaxWorkingSet);
-  fields.number("stride_bytes", spec.stride, 0, kMaxWorkingSet);
-  fields.number("misalignment_bytes", spec.misalignment, 0, 63);
-  fields.number("service_level", spec.path.service_level, -1, 15);
-  fields.number("traffic_class", spec.path.traffic_class, -1, 255);
-  fields.number("flow_label", spec.path.flow_label, -1, (1 << 20) - 1);
-  fields.number("hop_limit", spec.path.hop_limit, -1, 255);
-  fields.number("partition_index", spec.path.partition_index, -1, 65535);
-  fields.number("ack_timeout", spec.path.timeout, -1, 31);
-  fields.number("retry_count", spec.path.retry_count, -1, 7);
-  fields.number("rnr_retry_count", spec.path.rnr_retry_count, -1, 7);
-  fields.number("rnr_timer", spec.path.rnr_timer, -1, 31);
-  fields.text("provider", spec.provider);
-  fields.flag("delivery", spec.delivery);
-  fields.flag("shared_memory", spec.shared_memory);
 }
 
 }  // namespace rdmabench::run

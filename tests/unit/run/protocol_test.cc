@@ -67,8 +67,8 @@ TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
   EXPECT_THAT(complaint("\"depth\":64", "\"depth\":4294967296"), HasSubstr("depth"));
   EXPECT_THAT(complaint("\"signal_every\":16", "\"signal_every\":65"), HasSubstr("--signal-every"));
   EXPECT_THAT(complaint("\"queue_pairs\":1", "\"queue_pairs\":1025"), HasSubstr("queue_pairs"));
-  EXPECT_THAT(complaint("\"clients\":1", "\"clients\":0"), HasSubstr("clients"));
-  EXPECT_THAT(complaint("\"workers\":1", "\"workers\":0"), HasSubstr("workers"));
+  EXPECT_THAT(complaint("\"incast_clients\":1", "\"incast_clients\":0"), HasSubstr("clients"));
+  EXPECT_THAT(complaint("\"threads\":1", "\"threads\":0"), HasSubstr("threads"));
   EXPECT_THAT(complaint("\"service\":\"auto\"", "\"service\":\"rd\""), HasSubstr("service"));
   EXPECT_THAT(complaint("\"timeout_ms\":10000", "\"timeout_ms\":86400000"), HasSubstr("timeout"));
   EXPECT_THAT(complaint("\"write-imm\"", "\"format-disk\""), HasSubstr("format-disk"));
