@@ -39,6 +39,7 @@ target_link_libraries(rdmabench PUBLIC Threads::Threads ${optional_targets}
 install(TARGETS rdmabench EXPORT rdmabench-targets)
 install(DIRECTORY include/rdmabench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES "${PROJECT_BINARY_DIR}/include/rdmabench/features.h"
+              "${PROJECT_BINARY_DIR}/include/rdmabench/endpoints.h"
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rdmabench)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rdmabench)
 install(EXPORT rdmabench-targets NAMESPACE rdmabench:: DESTINATION ${package_dir})

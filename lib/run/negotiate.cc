@@ -7,7 +7,6 @@
 #include "combination.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/printable.h"
 #include "rdmabench/report/fact.h"
 
 namespace rdmabench::run {
@@ -21,116 +20,19 @@ constexpr std::uint32_t kStreamInterval =
     32;  // of signalled posts; a completion costs the loop and the device
 constexpr std::uint32_t kLatencyInterval = 8;
 
-/// Words of verbs alone: naming one chooses the back end.
-bool names_verbs(const Config& config) {
-  using transport::Service;
-  const bool service = config.service != Service::automatic && config.service != Service::rdm &&
-                       config.service != Service::msg;
-  return service || config.gid_index >= 0 || config.mtu > 0 || config.connection_manager ||
-         config.shared_receives || config.path != transport::PathOptions{};
-}
-
-bool names_libfabric(const Config& config) {
-  return !config.provider.empty() || !config.fabric.empty() || !config.source_ip.empty() ||
-         config.delivery || config.shared_memory || config.service == transport::Service::rdm ||
-         config.service == transport::Service::msg;
-}
-
-/// The back ends that the configuration allows. loop reaches only this process, so 'auto' never
-/// means it.
-std::vector<const Backend*> candidates(const Config& config) {
-  if (config.backend != "auto") return {&find_backend(config.backend)};
-  std::vector<const Backend*> found;
-  for (const Backend& backend : backends()) {
-    if (backend.name == "loop") continue;
-    if (names_verbs(config) && backend.name != "verbs") continue;
-    if (names_libfabric(config) && backend.name != "ofi") continue;
-    found.push_back(&backend);
-  }
-  return found;
-}
-
-const Offer* find_offer(const std::vector<Offer>& offers, std::string_view backend) {
-  const auto found = std::find_if(offers.begin(), offers.end(),
-                                  [&](const Offer& offer) { return offer.backend == backend; });
-  return found == offers.end() ? nullptr : &*found;
-}
-
-struct Match {
-  const Backend* backend = nullptr;
-  std::vector<transport::Choice> choices;  ///< of each rail
-};
-
-/// What stands between the two sides' offers of one back end, or nothing; throws Error(usage).
-std::string excuse(const Offer& own, const Offer* peer) {
-  if (!own.error.empty()) return fmt::format("here: {}", own.error);
-  if (peer == nullptr) return "the server has no such back end";
-  if (!peer->error.empty()) {
-    return fmt::format("at the server: {}", control::printable(peer->error));
-  }
-  return "";
-}
-
-/// The first back end by which both sides can reach each other on every rail.
-Match choose(const std::vector<const Backend*>& backends,
-             const std::vector<transport::EndpointRequest>& rails,
-             const std::vector<std::vector<Offer>>& ours, const std::vector<Offer>& theirs) {
-  std::string excuses;
-  for (const Backend* backend : backends) {
-    Match match{backend, {}};
-    std::string why;
-    for (std::size_t rail = 0; rail < rails.size() && why.empty(); ++rail) {
-      const Offer& own = *find_offer(ours[rail], backend->name);
-      const Offer* const peer = find_offer(theirs, backend->name);
-      why = excuse(own, peer);
-      if (!why.empty()) break;
-      try {
-        match.choices.push_back(backend->choose(rails[rail], own.text, peer->text));
-      } catch (const Error& error) {
-        if (error.fault() == Fault::usage) throw;
-        why = control::printable(error.what());  // it may quote the server's offer
-      }
-    }
-    if (why.empty()) return match;
-    excuses += fmt::format("\n  {}: {}", backend->name, why);
-  }
-  throw Error(Fault::unavailable, "no back end reaches the server" + excuses);
-}
-
 /// The endpoint that each device of the client is to carry; one where none was named.
-std::vector<transport::EndpointRequest> rail_requests(const SessionSpec& spec, const Config& config,
-                                                      const std::string& local_ip,
-                                                      const std::string& peer_ip) {
+std::vector<transport::EndpointRequest> rail_requests(const SessionSpec& spec,
+                                                      const Config& config) {
   transport::EndpointRequest request = endpoint_request(spec, true);
   request.gid_index = config.gid_index;
   request.memory = config.memory;
   request.numa = config.numa;
   request.fabric = config.fabric;
-  request.local_ip = config.source_ip.empty() ? local_ip : config.source_ip;
-  request.peer_ip = peer_ip;
+  request.local_ip = config.source_ip;
   std::vector<transport::EndpointRequest> rails(std::max<std::size_t>(config.devices.size(), 1),
                                                 request);
   for (std::size_t i = 0; i < config.devices.size(); ++i) rails[i].device = config.devices[i];
   return rails;
-}
-
-/// The offers of this side for each rail. Throws Error(unavailable) for a rail without any: then no
-/// peer need be asked.
-std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& backends,
-                                            const std::vector<transport::EndpointRequest>& rails) {
-  std::vector<std::vector<Offer>> ours;
-  for (const transport::EndpointRequest& rail : rails) {
-    std::vector<Offer>& offers = ours.emplace_back();
-    std::string excuses;
-    bool found = false;
-    for (const Backend* backend : backends) {
-      const Offer& offer = offers.emplace_back(make_offer(*backend, rail));
-      found = found || offer.error.empty();
-      excuses += fmt::format("\n  {}: {}", backend->name, offer.error);
-    }
-    if (!found) throw Error(Fault::unavailable, "nothing here fits" + excuses);
-  }
-  return ours;
 }
 
 bool is_gpu(std::string_view memory) {
@@ -238,34 +140,26 @@ SessionSpec make_spec(const Config& config) {
 void check_this_side(const Config& config) {
   const SessionSpec spec = make_spec(config);
   memory::check_here(memory::parse_request(config.memory));
-  make_offers(candidates(config), rail_requests(spec, config, "", ""));
+  const std::vector<transport::EndpointRequest> rails = rail_requests(spec, config);
+  make_offers(candidates(config.backend, rails.front()), rails);
 }
 
 Agreement negotiate(Session& session, const Config& config,
                     const std::vector<memory::FailedWay>& failed) {
   session.agree(make_spec(config));
-  std::vector<transport::EndpointRequest> rails = rail_requests(
-      session.spec(), config, session.channel().local_ip(), session.channel().peer_ip());
-  for (transport::EndpointRequest& rail : rails) rail.failed_ways = failed;
-  const std::vector<const Backend*> wanted = candidates(config);
+  std::vector<transport::EndpointRequest> rails = rail_requests(session.spec(), config);
+  const std::vector<const Backend*> wanted = candidates(config.backend, rails.front());
+  for (transport::EndpointRequest& rail : rails) {
+    rail.failed_ways = failed;
+    if (rail.local_ip.empty()) rail.local_ip = session.channel().local_ip();
+    rail.peer_ip = session.channel().peer_ip();
+  }
   const std::vector<std::vector<Offer>> ours = make_offers(wanted, rails);
   session.send(MessageType::request, to_text(Request{session.spec(), ours}));
-  const std::vector<Offer> theirs = parse_offers(session.receive(MessageType::offer, "offer"));
-  const Match match = choose(wanted, rails, ours, theirs);
-  Selection selection{std::string(match.backend->name), {}};
-  for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);
-  session.send(MessageType::choice, to_text(selection));
-
-  const Introduction server = parse_introduction(session.receive(MessageType::address, "address"));
-  for (std::size_t i = 0; i < session.spec().workers; ++i) {
-    const std::size_t rail = i % rails.size();
-    session.open(*match.backend, rails[rail], match.choices[rail].client);
-  }
-  session.send(MessageType::address, to_text(Introduction{session.addresses(), {}}));
-  session.connect(server.addresses);
-  session.receive(MessageType::ready, "readiness");
+  ServerAnswer answer =
+      connect_client(session, wanted, rails, ours, session.spec().workers, session.opener());
   check_requirements(session, config);
-  return {.reason = match.choices[0].reason, .server_environment = server.environment};
+  return {.reason = std::move(answer.reason), .server_environment = std::move(answer.environment)};
 }
 
 }  // namespace rdmabench::run

@@ -137,19 +137,6 @@ Request ask_again(Session& session, const std::string& why, std::vector<memory::
   }
 }
 
-/// An offer of ours for each back end that the client can use.
-std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
-                                 const std::vector<Offer>& theirs) {
-  std::vector<Offer> ours;
-  for (const Backend& backend : backends()) {
-    const bool asked = std::any_of(theirs.begin(), theirs.end(), [&](const Offer& offer) {
-      return offer.backend == backend.name && offer.error.empty();
-    });
-    if (asked) ours.push_back(make_offer(backend, request));
-  }
-  return ours;
-}
-
 /// Where the wire moves host memory in place of the GPU's: what the copies would cost besides.
 void add_staging_cost(Session& session, report::Facts& facts) {
   memory::GpuMemory* const gpu = session.worker().gpu_memory();
@@ -171,23 +158,12 @@ void check_timeout(const Request& request, const ServerConfig& config) {
 /// The server's half of setting up a session.
 void open_workers(Session& session, const Request& request,
                   const transport::EndpointRequest& wanted) {
-  session.send(MessageType::offer, to_text(answer_offers(wanted, request.rails.front())));
-
-  const Selection selection = parse_selection(session.receive(MessageType::choice, "choice"));
-  if (selection.choices.size() != request.rails.size()) {
-    throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
-                                           selection.choices.size(), request.rails.size()));
-  }
-  for (std::size_t i = 0; i < request.spec.workers; ++i) {
-    session.open(find_backend(selection.backend), wanted,
-                 selection.choices[i % selection.choices.size()]);
-  }
-  Introduction own{.addresses = session.addresses(), .environment = report::collect_environment()};
-  for (report::Fact& fact : session.memory_facts()) own.environment.push_back(std::move(fact));
-  add_staging_cost(session, own.environment);
-  session.send(MessageType::address, to_text(own));
-  const Introduction client = parse_introduction(session.receive(MessageType::address, "address"));
-  session.connect(client.addresses);
+  connect_server(session, wanted, request.rails, request.spec.workers, session.opener(), [&] {
+    report::Facts environment = report::collect_environment();
+    for (report::Fact& fact : session.memory_facts()) environment.push_back(std::move(fact));
+    add_staging_cost(session, environment);
+    return environment;
+  });
 }
 
 /// Opens the workers and serves epochs, until the client ends the session or starts over.

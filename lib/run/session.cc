@@ -57,10 +57,17 @@ void Session::open(const Backend& backend, const transport::EndpointRequest& req
   } catch (const Error& error) {  // the other side reads it too
     throw error.at(request.client ? "at the client" : "at the server");
   }
+  add(*workers_.back());
 }
 
-void Session::send(control::MessageType type, std::string_view payload) {
-  channel_.send(type, payload, Deadline::after(timeout_));
+OpenOne Session::opener() {
+  return [this](const Backend& backend, const transport::EndpointRequest& request,
+                std::string_view choice) { open(backend, request, choice); };
+}
+
+void Session::start_over(std::string_view reason) {
+  leave_together(reason);
+  workers_.clear();
 }
 
 std::vector<std::string> Session::devices() const {
@@ -86,18 +93,6 @@ std::vector<std::string> Session::memory_routes() const {
   return routes;
 }
 
-void Session::start_over(std::string_view reason) {
-  constexpr std::size_t kMostReason = 1000;
-  send(control::MessageType::abort, reason.substr(0, kMostReason));
-  const Deadline deadline = Deadline::after(timeout_);
-  while (!peer_gave_up_) {  // what it sent before it knew is of no interest
-    peer_gave_up_ = channel_.receive(deadline, "word that it starts over too").type ==
-                    control::MessageType::abort;
-  }
-  peer_gave_up_ = false;
-  workers_.clear();
-}
-
 report::Facts Session::memory_facts() const {
   report::Facts facts;
   if (workers_.empty() || workers_[0]->gpu_memory() == nullptr) return facts;
@@ -105,59 +100,6 @@ report::Facts Session::memory_facts() const {
     if (name.starts_with("memory") || name.starts_with("gpu")) facts.push_back({name, value});
   }
   return facts;
-}
-
-std::vector<std::string> Session::addresses() const {
-  std::vector<std::string> addresses;
-  for (const std::unique_ptr<Worker>& worker : workers_) addresses.push_back(worker->address());
-  return addresses;
-}
-
-void Session::connect(const std::vector<std::string>& peer_addresses) {
-  if (peer_addresses.size() != workers_.size()) {
-    throw Error(Fault::failed,
-                fmt::format("{} sent {} addresses where {} were due", channel_.peer(),
-                            peer_addresses.size(), workers_.size()));
-  }
-  for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->connect(peer_addresses[i]);
-}
-
-void Session::wait_readable(const Deadline& deadline, std::string_view waiting_for) {
-  // The answer mostly comes at once; but a server that waits for its client's next wish must not
-  // burn a core.
-  constexpr auto kSpin = std::chrono::milliseconds(1);
-  constexpr auto kNap = std::chrono::milliseconds(1);
-  const Deadline spin = Deadline::after(kSpin);
-  while (!workers_.empty() && !deadline.passed()) {
-    if (channel_.readable(spin.passed() ? kNap : std::chrono::milliseconds(0))) return;
-    for (const std::unique_ptr<Worker>& worker : workers_) worker->progress();
-  }
-  if (workers_.empty() || channel_.readable(std::chrono::milliseconds(0))) return;
-  throw Error(Fault::failed,
-              fmt::format("{} said nothing for {} ms, waiting for its {}", channel_.peer(),
-                          timeout_ / std::chrono::milliseconds(1), waiting_for),
-              "It may have stopped; raise --timeout if it is only slow.");
-}
-
-std::string Session::receive(control::MessageType type, std::string_view waiting_for) {
-  const Deadline deadline = Deadline::after(timeout_);
-  wait_readable(deadline, waiting_for);
-  return take(type, deadline, waiting_for);
-}
-
-std::string Session::take(control::MessageType type, const Deadline& deadline,
-                          std::string_view waiting_for) {
-  control::Message message = channel_.receive(deadline, waiting_for);
-  peer_gave_up_ = peer_gave_up_ || message.type == control::MessageType::abort;
-  return channel_.expect(std::move(message), type);
-}
-
-control::Message Session::receive(std::string_view waiting_for) {
-  const Deadline deadline = Deadline::after(timeout_);
-  wait_readable(deadline, waiting_for);
-  control::Message message = channel_.receive(deadline, waiting_for);
-  peer_gave_up_ = peer_gave_up_ || message.type == control::MessageType::abort;
-  return message;
 }
 
 void Session::stage(Side side, const EpochOrder& order) {
@@ -189,8 +131,8 @@ std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> interval
     // An idle target sees nothing but the initiator's word, which may take the whole time itself.
     const bool idle = spec_.target_idle && key_.side == Side::target;
     workload::Watch watch(
-        idle ? 2 * timeout_ : timeout_, [&] { return broken || channel_.interrupted(); },
-        [&] { return has_answer(channel_); });
+        idle ? 2 * timeout() : timeout(), [&] { return broken || channel().interrupted(); },
+        [&] { return has_answer(channel()); });
     const auto part =
         intervals.empty() ? intervals : intervals.subspan(i * plan_.iterations, plan_.iterations);
     start.arrive_and_wait();
@@ -227,34 +169,22 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
         Fault::failed,
         fmt::format("not one-sided here: --op {} did not complete within {} ms while the "
                     "target left its endpoint alone",
-                    transport::name(spec_.operation), timeout_ / std::chrono::milliseconds(1)));
+                    transport::name(spec_.operation), timeout() / std::chrono::milliseconds(1)));
   }
   const std::string text =
-      epoch_text(results[first], plan_, timeout_, channel_.peer(), workers_[first]->failure());
+      epoch_text(results[first], plan_, timeout(), channel().peer(), workers_[first]->failure());
   const Outcome outcome = results[first].outcome;
-  throw EpochError(outcome, channel_.interrupted() ? text + ": " + reason_of_peer() : text);
+  throw EpochError(outcome, channel().interrupted() ? text + ": " + reason_of_peer() : text);
 }
 
 std::string Session::reason_of_peer() {
   try {
     static_cast<void>(
-        take(control::MessageType::result, Deadline::after(timeout_), "the reason why it left"));
+        take(control::MessageType::result, Deadline::after(timeout()), "the reason why it left"));
   } catch (const std::exception& error) {
     return error.what();
   }
   return "it gave no reason";
-}
-
-Offer make_offer(const Backend& backend, const transport::EndpointRequest& request) {
-  Offer offer{.backend = std::string(backend.name), .text = "", .error = ""};
-  try {
-    memory::check_here(memory::parse_request(request.memory));
-    offer.text = backend.offer(request);
-  } catch (const Error& error) {
-    if (error.fault() == Fault::usage) throw;  // a device that does not exist is not "try another"
-    offer.error = error.what();
-  }
-  return offer;
 }
 
 }  // namespace rdmabench::run

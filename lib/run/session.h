@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
-#include "rdmabench/run/backends.h"
+#include "run/connection.h"
 #include "run/protocol.h"
 #include "run/worker.h"
 
@@ -37,21 +36,22 @@ class EpochError : public Error {
   workload::Outcome outcome_;
 };
 
+struct OwnedChannel {
+  control::Channel channel;
+};
+
 /// What the two sides have in common. Thread rule: one thread; it starts others for the workers.
-class Session {
+class Session : private OwnedChannel, public Connection {
  public:
   Session(control::Channel channel, std::chrono::nanoseconds timeout)
-      : channel_(std::move(channel)), timeout_(timeout) {}
+      : OwnedChannel{std::move(channel)}, Connection(OwnedChannel::channel, timeout) {}
 
-  control::Channel& channel() { return channel_; }
+  using Connection::channel;
   const SessionSpec& spec() const { return spec_; }
   std::size_t workers() const { return workers_.size(); }
   Worker& worker(std::size_t i = 0) { return *workers_[i]; }
 
   void agree(const SessionSpec& spec) { spec_ = spec; }
-
-  /// Of every wait from here on.
-  void set_timeout(std::chrono::nanoseconds timeout) { timeout_ = timeout; }
 
   /// Worker i is driven on processor cpus[i modulo their number]. The first one is driven by the
   /// caller's thread, which stays where it is.
@@ -62,30 +62,13 @@ class Session {
   /// is then a request. Throws Error(failed) where the peer does not follow.
   void start_over(std::string_view reason);
 
-  /// Whether the peer said that it leaves what was agreed on, be it to start over.
-  bool peer_gave_up() const noexcept { return peer_gave_up_; }
-
   /// Opens one more worker. Its Error says on which side it was.
   void open(const Backend& backend, const transport::EndpointRequest& request,
             std::string_view choice);
+  OpenOne opener();
 
-  /// Those that the workers use, each once.
+  /// The devices that the workers use, each once.
   std::vector<std::string> devices() const;
-  /// Of every worker, in order.
-  std::vector<std::string> addresses() const;
-  /// Connects every worker. Throws Error(failed) for another number of addresses than there are
-  /// workers.
-  void connect(const std::vector<std::string>& peer_addresses);
-
-  void send(control::MessageType type, std::string_view payload = {});
-
-  /// Waits for that message, polling the workers meanwhile: providers whose progress is manual may
-  /// still owe the peer data. Throws what control::Channel::receive() throws.
-  std::string receive(control::MessageType type, std::string_view waiting_for);
-
-  /// The same for whatever message comes next.
-  control::Message receive(std::string_view waiting_for);
-
   /// How the workers' GPU memory is known to their devices, each way once: the facts memory_route.
   std::vector<std::string> memory_routes() const;
 
@@ -102,25 +85,15 @@ class Session {
   EpochOutcome run(std::span<measure::Ticks> intervals);
 
  private:
-  void wait_readable(const Deadline& deadline, std::string_view waiting_for);
-  std::string take(control::MessageType type, const Deadline& deadline,
-                   std::string_view waiting_for);
   std::vector<workload::EpochResult> run_workers(std::span<measure::Ticks> intervals);
   std::string reason_of_peer();  ///< its own words, or how the channel ended
 
-  control::Channel channel_;
-  std::chrono::nanoseconds timeout_;
   SessionSpec spec_;
   std::vector<int> cpus_;
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
-  bool peer_gave_up_ = false;  ///< an abort of the peer was taken from the channel
   std::vector<std::unique_ptr<Worker>> workers_;
   workload::LoopKey key_;     ///< of the epoch that was staged last ...
   workload::EpochPlan plan_;  ///< ... and its plan, as asked for
 };
-
-/// What the back end can reach the peer by, or its excuse. Throws Error(usage) for a name that it
-/// does not know.
-Offer make_offer(const Backend& backend, const transport::EndpointRequest& request);
 
 }  // namespace rdmabench::run

@@ -7,25 +7,15 @@
 #include <string_view>
 
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/transport/transport.h"
+#include "rdmabench/run/backends.h"
 #include "rdmabench/workload/table.h"
 
 namespace rdmabench::run {
 
-/// An open endpoint of some back end, with the loops that run over it. See transport/transport.h.
+/// An open endpoint of some back end with the loops that run over it.
 /// Thread rule: one thread at a time.
-class Worker {
+class Worker : public OpenEndpoint {
  public:
-  virtual ~Worker() = default;
-  Worker() = default;
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
-
-  virtual std::string address() const = 0;
-  virtual void connect(std::string_view peer_address) = 0;
-  virtual transport::Description describe() const = 0;
-  virtual std::string failure() const = 0;
-
   /// The plan within what the endpoint could have of its device, which may be less than was asked
   /// for.
   virtual workload::EpochPlan bounded(workload::EpochPlan plan) const = 0;
@@ -37,9 +27,6 @@ class Worker {
   /// Runs the epoch that was staged last.
   virtual workload::EpochResult run(workload::Watch& watch,
                                     std::span<measure::Ticks> intervals) = 0;
-
-  /// One poll between epochs: providers with manual progress may still owe the peer something.
-  virtual void progress() noexcept = 0;
 
   /// Where messages of this side lie, if that is a GPU's memory; else null.
   virtual memory::GpuMemory* gpu_memory() const noexcept = 0;

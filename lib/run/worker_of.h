@@ -12,25 +12,22 @@
 namespace rdmabench::run {
 
 template <transport::Transport T>
-class WorkerOf final : public Worker {
+class WorkerOf final : public EndpointHolder<T, Worker> {
  public:
-  WorkerOf(const transport::EndpointRequest& request, std::string_view choice)
-      : endpoint_(request, choice) {}
+  using EndpointHolder<T, Worker>::EndpointHolder;
+  using EndpointHolder<T, Worker>::endpoint;
 
-  std::string address() const override { return endpoint_.address(); }
-  void connect(std::string_view peer_address) override { endpoint_.connect(peer_address); }
-  transport::Description describe() const override { return endpoint_.describe(); }
   std::string failure() const override {
-    return memory_failure_.empty() ? endpoint_.failure() : memory_failure_;
+    return memory_failure_.empty() ? endpoint().failure() : memory_failure_;
   }
 
   workload::EpochPlan bounded(workload::EpochPlan plan) const override {
-    if constexpr (requires(const T& endpoint) {
-                    endpoint.depth();
-                    endpoint.receives();
+    if constexpr (requires(const T& candidate) {
+                    candidate.depth();
+                    candidate.receives();
                   }) {
-      plan.depth = std::min(plan.depth, endpoint_.depth());
-      plan.receives = std::min(plan.receives, endpoint_.receives());
+      plan.depth = std::min(plan.depth, endpoint().depth());
+      plan.receives = std::min(plan.receives, endpoint().receives());
       plan.post_list = std::min(plan.post_list, plan.depth);
     }
     return plan;
@@ -40,15 +37,15 @@ class WorkerOf final : public Worker {
     staged_ = entry(key);
     key_ = key;
     plan_ = bounded(plan);
-    staged_.stage(endpoint_, key_, plan_);
+    staged_.stage(endpoint(), key_, plan_);
   }
 
   workload::EpochResult run(workload::Watch& watch, std::span<measure::Ticks> intervals) override {
-    workload::EpochResult result = staged_.loop(endpoint_, plan_, watch, intervals);
+    workload::EpochResult result = staged_.loop(endpoint(), plan_, watch, intervals);
     if (result.outcome != workload::Outcome::ok) return result;
-    if (key_.at_rest || workload::gpu_of(endpoint_) != nullptr) {
+    if (key_.at_rest || workload::gpu_of(endpoint()) != nullptr) {
       try {
-        staged_.check(endpoint_, key_, plan_, result);
+        staged_.check(endpoint(), key_, plan_, result);
       } catch (const std::exception& error) {  // a worker's thread must not throw
         result.outcome = workload::Outcome::memory_failed;
         memory_failure_ = error.what();
@@ -57,13 +54,7 @@ class WorkerOf final : public Worker {
     return result;
   }
 
-  void progress() noexcept override {
-    endpoint_.poll([this](const transport::Received& received) noexcept {
-      if (received.slot != transport::kNoSlot) endpoint_.post_receive(received.slot);
-    });
-  }
-
-  memory::GpuMemory* gpu_memory() const noexcept override { return workload::gpu_of(endpoint_); }
+  memory::GpuMemory* gpu_memory() const noexcept override { return workload::gpu_of(endpoint()); }
 
   std::string_view signal(transport::OperationCode operation) const override {
     using transport::OperationCode;
@@ -87,7 +78,6 @@ class WorkerOf final : public Worker {
     return found;
   }
 
-  T endpoint_;
   workload::Entry<T> staged_;
   workload::LoopKey key_;
   workload::EpochPlan plan_;

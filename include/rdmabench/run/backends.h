@@ -1,4 +1,4 @@
-// The back ends of this build.
+// The back ends of this build, and an open endpoint of one with its type erased.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,49 @@ namespace rdmabench::run {
 
 class Worker;  // of this room alone
 
+/// An open endpoint whose type is erased. Thread rule: one thread at a time.
+class OpenEndpoint {
+ public:
+  virtual ~OpenEndpoint() = default;
+  OpenEndpoint() = default;
+  OpenEndpoint(const OpenEndpoint&) = delete;
+  OpenEndpoint& operator=(const OpenEndpoint&) = delete;
+
+  // As transport/transport.h tells.
+  virtual std::string address() const = 0;
+  virtual void connect(std::string_view peer_address) = 0;
+  virtual transport::Description describe() const = 0;
+  virtual std::string failure() const = 0;
+
+  /// One poll while the caller waits for something else: providers with manual progress may still
+  /// owe the peer something. Gives receives back.
+  virtual void progress() noexcept = 0;
+};
+
+/// An endpoint of type T behind the interface Base, which is OpenEndpoint or derives from it.
+template <transport::Transport T, class Base = OpenEndpoint>
+class EndpointHolder : public Base {
+ public:
+  EndpointHolder(const transport::EndpointRequest& request, std::string_view choice)
+      : endpoint_(request, choice) {}
+
+  std::string address() const override { return endpoint_.address(); }
+  void connect(std::string_view peer_address) override { endpoint_.connect(peer_address); }
+  transport::Description describe() const override { return endpoint_.describe(); }
+  std::string failure() const override { return endpoint_.failure(); }
+
+  void progress() noexcept override {
+    endpoint_.poll([this](const transport::Received& received) noexcept {
+      if (received.slot != transport::kNoSlot) endpoint_.post_receive(received.slot);
+    });
+  }
+
+  T& endpoint() noexcept { return endpoint_; }
+  const T& endpoint() const noexcept { return endpoint_; }
+
+ private:
+  T endpoint_;
+};
 /// A row of the table of back ends; the functions are those of transport/<name>/backend.h.
 struct Backend {
   std::string_view name;

@@ -1,0 +1,77 @@
+// Connects the endpoints of two processes that have a control channel, with the choice of back end,
+// device and provider that `rdmabench` makes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "rdmabench/control/channel.h"
+#include "rdmabench/endpoints.h"
+#include "rdmabench/run/backends.h"
+#include "rdmabench/transport/transport.h"
+
+namespace rdmabench::run {
+
+/// Opens an endpoint of the back end of that name.
+using OpenEndpointOf = std::function<OpenEndpoint&(
+    std::string_view backend, const transport::EndpointRequest& request, std::string_view choice)>;
+
+/// What with_connected() does before and after the visit; a program calls that.
+class ConnectedPair {
+ public:
+  /// Exchanges offers with the peer, chooses, opens by `open`, exchanges addresses and connects.
+  ConnectedPair(control::Channel& channel, transport::EndpointRequest request,
+                std::string_view backend, const OpenEndpointOf& open);
+  ~ConnectedPair();
+  ConnectedPair(const ConnectedPair&) = delete;
+  ConnectedPair& operator=(const ConnectedPair&) = delete;
+
+  /// Waits until the peer has finished too, and polls the endpoint meanwhile: the peer may still
+  /// need it. Throws Error(failed) when the peer gives up or the time is over.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Opens an endpoint in each of two processes, connects them, and calls visitor(T& endpoint) with
+/// the endpoint of this side, whose type T is that of the chosen back end. Both processes call this
+/// at the same time, one with `request.client`, and with requests that agree as
+/// transport::EndpointRequest says. `request.local_ip` and `peer_ip` that are empty become those
+/// of the channel.
+///
+/// `backend` is "auto", "verbs", "ofi" or "loop", and counts at the client: the server follows. The
+/// client chooses among the back ends by which both sides can reach each other, in the order of
+/// backends(); `request.device` and `request.provider` narrow the choice.
+///
+/// After the visit both sides wait for each other before they close. The channel is the caller's
+/// and stays open; the visitor may use it when both sides do so alike. Every wait for the peer
+/// takes at most request.timeout_ms; so neither visit may end so much later than the other.
+///
+/// Throws Error: usage for a request that cannot be, unavailable where no back end reaches the
+/// peer, failed for anything else. What the visitor throws goes on, after the peer was told.
+template <class Visitor>
+void with_connected(control::Channel& channel, const transport::EndpointRequest& request,
+                    std::string_view backend, Visitor&& visitor) {
+  std::unique_ptr<OpenEndpoint> owner;
+  std::function<void()> visit;
+  const auto open = [&](std::string_view name, const transport::EndpointRequest& chosen,
+                        std::string_view choice) -> OpenEndpoint& {
+    transport::with_endpoint_type(name, chosen, [&](auto type) {
+      using T = typename decltype(type)::type;
+      auto holder = std::make_unique<EndpointHolder<T>>(chosen, choice);
+      visit = [&endpoint = holder->endpoint(), &visitor] { visitor(endpoint); };
+      owner = std::move(holder);
+    });
+    return *owner;
+  };
+  ConnectedPair pair(channel, request, backend, open);
+  visit();
+  pair.finish();
+}
+
+}  // namespace rdmabench::run

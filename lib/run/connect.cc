@@ -1,0 +1,57 @@
+#include "rdmabench/run/connect.h"
+
+#include "rdmabench/base/error.h"
+#include "run/connection.h"
+#include "run/protocol.h"
+
+namespace rdmabench::run {
+
+using control::MessageType;
+
+struct ConnectedPair::State {
+  State(control::Channel& channel, std::chrono::nanoseconds timeout)
+      : connection(channel, timeout) {}
+
+  Connection connection;
+  bool finished = false;
+};
+
+ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointRequest request,
+                             std::string_view backend, const OpenEndpointOf& open)
+    : state_(std::make_unique<State>(channel, std::chrono::milliseconds(request.timeout_ms))) {
+  Connection& connection = state_->connection;
+  const OpenOne open_one = [&](const Backend& chosen, const transport::EndpointRequest& wanted,
+                               std::string_view choice) {
+    connection.add(open(chosen.name, wanted, choice));
+  };
+  const std::vector<const Backend*> allowed = candidates(backend, request);
+  if (request.local_ip.empty()) request.local_ip = channel.local_ip();
+  if (request.peer_ip.empty()) request.peer_ip = channel.peer_ip();
+  try {
+    if (request.client) {
+      const std::vector<std::vector<Offer>> ours = make_offers(allowed, {request});
+      connection.send(MessageType::request, to_text(ours.front()));
+      connect_client(connection, allowed, {request}, ours, 1, open_one);
+    } else {
+      const std::vector<Offer> theirs =
+          parse_offers(connection.receive(MessageType::request, "request"));
+      connect_server(connection, request, {theirs}, 1, open_one, [] { return report::Facts(); });
+      connection.send(MessageType::ready);
+    }
+  } catch (const std::exception& error) {
+    channel.abort(error.what());
+    throw;
+  }
+}
+
+ConnectedPair::~ConnectedPair() {
+  if (!state_->finished) state_->connection.channel().abort("its program ended the visit early");
+}
+
+void ConnectedPair::finish() {
+  state_->connection.send(MessageType::bye);
+  state_->connection.receive(MessageType::bye, "end of its visit");
+  state_->finished = true;
+}
+
+}  // namespace rdmabench::run

@@ -1,0 +1,245 @@
+#include "connection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/printable.h"
+
+namespace rdmabench::run {
+
+using control::MessageType;
+
+namespace {
+
+/// Whether the request has an option of verbs alone, which chooses the back end.
+bool names_verbs(const transport::EndpointRequest& request) {
+  using transport::Service;
+  const bool service = request.service != Service::automatic && request.service != Service::rdm &&
+                       request.service != Service::msg;
+  return service || request.gid_index >= 0 || request.mtu > 0 || request.connection_manager ||
+         request.shared_receives || request.path != transport::PathOptions{};
+}
+
+bool names_libfabric(const transport::EndpointRequest& request) {
+  return !request.provider.empty() || !request.fabric.empty() || !request.local_ip.empty() ||
+         request.delivery || request.shared_memory || request.service == transport::Service::rdm ||
+         request.service == transport::Service::msg;
+}
+
+const Offer* find_offer(const std::vector<Offer>& offers, std::string_view backend) {
+  const auto found = std::find_if(offers.begin(), offers.end(),
+                                  [&](const Offer& offer) { return offer.backend == backend; });
+  return found == offers.end() ? nullptr : &*found;
+}
+
+struct Match {
+  const Backend* backend = nullptr;
+  std::vector<transport::Choice> choices;  ///< of each rail
+};
+
+/// What stands between the two sides' offers of one back end, or nothing; throws Error(usage).
+std::string excuse(const Offer& own, const Offer* peer) {
+  if (!own.error.empty()) return fmt::format("here: {}", own.error);
+  if (peer == nullptr) return "the server has no such back end";
+  if (!peer->error.empty()) {
+    return fmt::format("at the server: {}", control::printable(peer->error));
+  }
+  return "";
+}
+
+/// The first back end by which both sides can reach each other on every rail.
+Match choose(const std::vector<const Backend*>& backends,
+             const std::vector<transport::EndpointRequest>& rails,
+             const std::vector<std::vector<Offer>>& ours, const std::vector<Offer>& theirs) {
+  std::string excuses;
+  for (const Backend* backend : backends) {
+    Match match{backend, {}};
+    std::string why;
+    for (std::size_t rail = 0; rail < rails.size() && why.empty(); ++rail) {
+      const Offer& own = *find_offer(ours[rail], backend->name);
+      const Offer* const peer = find_offer(theirs, backend->name);
+      why = excuse(own, peer);
+      if (!why.empty()) break;
+      try {
+        match.choices.push_back(backend->choose(rails[rail], own.text, peer->text));
+      } catch (const Error& error) {
+        if (error.fault() == Fault::usage) throw;
+        why = control::printable(error.what());  // it may quote the server's offer
+      }
+    }
+    if (why.empty()) return match;
+    excuses += fmt::format("\n  {}: {}", backend->name, why);
+  }
+  throw Error(Fault::unavailable, "no back end reaches the server" + excuses);
+}
+
+/// An offer of ours for each back end that the client can use.
+std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
+                                 const std::vector<Offer>& theirs) {
+  std::vector<Offer> ours;
+  for (const Backend& backend : backends()) {
+    const bool asked = std::any_of(theirs.begin(), theirs.end(), [&](const Offer& offer) {
+      return offer.backend == backend.name && offer.error.empty();
+    });
+    if (asked) ours.push_back(make_offer(backend, request));
+  }
+  return ours;
+}
+
+}  // namespace
+
+void Connection::send(control::MessageType type, std::string_view payload) {
+  channel_.send(type, payload, Deadline::after(timeout_));
+}
+
+std::vector<std::string> Connection::addresses() const {
+  std::vector<std::string> addresses;
+  for (const OpenEndpoint* const endpoint : endpoints_) addresses.push_back(endpoint->address());
+  return addresses;
+}
+
+void Connection::connect(const std::vector<std::string>& peer_addresses) {
+  if (peer_addresses.size() != endpoints_.size()) {
+    throw Error(Fault::failed,
+                fmt::format("{} sent {} addresses where {} were due", channel_.peer(),
+                            peer_addresses.size(), endpoints_.size()));
+  }
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) endpoints_[i]->connect(peer_addresses[i]);
+}
+
+void Connection::wait_readable(const Deadline& deadline, std::string_view waiting_for) {
+  // The answer mostly comes at once; but a server that waits for its client's next wish must not
+  // burn a core.
+  constexpr auto kSpin = std::chrono::milliseconds(1);
+  constexpr auto kNap = std::chrono::milliseconds(1);
+  const Deadline spin = Deadline::after(kSpin);
+  while (!endpoints_.empty() && !deadline.passed()) {
+    if (channel_.readable(spin.passed() ? kNap : std::chrono::milliseconds(0))) return;
+    for (OpenEndpoint* const endpoint : endpoints_) endpoint->progress();
+  }
+  if (endpoints_.empty() || channel_.readable(std::chrono::milliseconds(0))) return;
+  throw Error(Fault::failed,
+              fmt::format("{} said nothing for {} ms, waiting for its {}", channel_.peer(),
+                          timeout_ / std::chrono::milliseconds(1), waiting_for),
+              "It may have stopped; raise --timeout if it is only slow.");
+}
+
+std::string Connection::receive(control::MessageType type, std::string_view waiting_for) {
+  const Deadline deadline = Deadline::after(timeout_);
+  wait_readable(deadline, waiting_for);
+  return take(type, deadline, waiting_for);
+}
+
+std::string Connection::take(control::MessageType type, const Deadline& deadline,
+                             std::string_view waiting_for) {
+  control::Message message = channel_.receive(deadline, waiting_for);
+  peer_gave_up_ = peer_gave_up_ || message.type == control::MessageType::abort;
+  return channel_.expect(std::move(message), type);
+}
+
+control::Message Connection::receive(std::string_view waiting_for) {
+  const Deadline deadline = Deadline::after(timeout_);
+  wait_readable(deadline, waiting_for);
+  control::Message message = channel_.receive(deadline, waiting_for);
+  peer_gave_up_ = peer_gave_up_ || message.type == control::MessageType::abort;
+  return message;
+}
+
+void Connection::leave_together(std::string_view reason) {
+  constexpr std::size_t kMostReason = 1000;
+  send(MessageType::abort, reason.substr(0, kMostReason));
+  const Deadline deadline = Deadline::after(timeout_);
+  while (!peer_gave_up_) {  // messages that the peer sent before it knew are dropped
+    peer_gave_up_ =
+        channel_.receive(deadline, "word that it starts over too").type == MessageType::abort;
+  }
+  peer_gave_up_ = false;
+  endpoints_.clear();
+}
+
+std::vector<const Backend*> candidates(std::string_view name,
+                                       const transport::EndpointRequest& request) {
+  if (name != "auto") return {&find_backend(name)};
+  std::vector<const Backend*> found;
+  for (const Backend& backend : backends()) {
+    if (backend.name == "loop") continue;
+    if (names_verbs(request) && backend.name != "verbs") continue;
+    if (names_libfabric(request) && backend.name != "ofi") continue;
+    found.push_back(&backend);
+  }
+  return found;
+}
+
+Offer make_offer(const Backend& backend, const transport::EndpointRequest& request) {
+  Offer offer{.backend = std::string(backend.name), .text = "", .error = ""};
+  try {
+    memory::check_here(memory::parse_request(request.memory));
+    offer.text = backend.offer(request);
+  } catch (const Error& error) {
+    if (error.fault() == Fault::usage) throw;  // a device that does not exist is not "try another"
+    offer.error = error.what();
+  }
+  return offer;
+}
+
+std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& backends,
+                                            const std::vector<transport::EndpointRequest>& rails) {
+  std::vector<std::vector<Offer>> ours;
+  for (const transport::EndpointRequest& rail : rails) {
+    std::vector<Offer>& offers = ours.emplace_back();
+    std::string excuses;
+    bool found = false;
+    for (const Backend* backend : backends) {
+      const Offer& offer = offers.emplace_back(make_offer(*backend, rail));
+      found = found || offer.error.empty();
+      excuses += fmt::format("\n  {}: {}", backend->name, offer.error);
+    }
+    if (!found) throw Error(Fault::unavailable, "nothing here fits" + excuses);
+  }
+  return ours;
+}
+
+ServerAnswer connect_client(Connection& connection, const std::vector<const Backend*>& backends,
+                            const std::vector<transport::EndpointRequest>& rails,
+                            const std::vector<std::vector<Offer>>& ours, std::size_t count,
+                            const OpenOne& open) {
+  const std::vector<Offer> theirs = parse_offers(connection.receive(MessageType::offer, "offer"));
+  const Match match = choose(backends, rails, ours, theirs);
+  Selection selection{std::string(match.backend->name), {}};
+  for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);
+  connection.send(MessageType::choice, to_text(selection));
+
+  Introduction server = parse_introduction(connection.receive(MessageType::address, "address"));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t rail = i % rails.size();
+    open(*match.backend, rails[rail], match.choices[rail].client);
+  }
+  connection.send(MessageType::address, to_text(Introduction{connection.addresses(), {}}));
+  connection.connect(server.addresses);
+  connection.receive(MessageType::ready, "readiness");
+  return {.reason = match.choices[0].reason, .environment = std::move(server.environment)};
+}
+
+void connect_server(Connection& connection, const transport::EndpointRequest& request,
+                    const std::vector<std::vector<Offer>>& theirs, std::size_t count,
+                    const OpenOne& open, const std::function<report::Facts()>& environment) {
+  connection.send(MessageType::offer, to_text(answer_offers(request, theirs.front())));
+  const Selection selection = parse_selection(connection.receive(MessageType::choice, "choice"));
+  if (selection.choices.size() != theirs.size()) {
+    throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
+                                           selection.choices.size(), theirs.size()));
+  }
+  const Backend& backend = find_backend(selection.backend);
+  for (std::size_t i = 0; i < count; ++i) {
+    open(backend, request, selection.choices[i % selection.choices.size()]);
+  }
+  connection.send(MessageType::address,
+                  to_text(Introduction{connection.addresses(), environment()}));
+  const Introduction client =
+      parse_introduction(connection.receive(MessageType::address, "address"));
+  connection.connect(client.addresses);
+}
+
+}  // namespace rdmabench::run

@@ -1,0 +1,108 @@
+// The endpoints of one side, the control channel to the other side, and how the two connect.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/control/channel.h"
+#include "rdmabench/run/backends.h"
+#include "run/protocol.h"
+
+namespace rdmabench::run {
+
+/// Messages to and from the peer, with a deadline for every wait. Thread rule: one thread.
+class Connection {
+ public:
+  Connection(control::Channel& channel, std::chrono::nanoseconds timeout)
+      : channel_(channel), timeout_(timeout) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  control::Channel& channel() { return channel_; }
+  const control::Channel& channel() const { return channel_; }
+
+  /// Of every wait from here on.
+  void set_timeout(std::chrono::nanoseconds timeout) { timeout_ = timeout; }
+  std::chrono::nanoseconds timeout() const { return timeout_; }
+
+  /// Whether the peer said that it leaves what was agreed on, be it to start over.
+  bool peer_gave_up() const noexcept { return peer_gave_up_; }
+
+  void send(control::MessageType type, std::string_view payload = {});
+
+  /// Waits for that message and polls the endpoints meanwhile: providers whose progress is manual
+  /// may still owe the peer data. Throws what control::Channel::receive() throws.
+  std::string receive(control::MessageType type, std::string_view waiting_for);
+
+  /// The same for whatever message comes next.
+  control::Message receive(std::string_view waiting_for);
+
+  /// One more endpoint, which lives until forget_endpoints() or longer than this.
+  void add(OpenEndpoint& endpoint) { endpoints_.push_back(&endpoint); }
+
+  /// Of every endpoint, in order.
+  std::vector<std::string> addresses() const;
+
+  /// Connects every endpoint. Throws Error(failed) for another number of addresses than there are
+  /// endpoints.
+  void connect(const std::vector<std::string>& peer_addresses);
+
+ protected:
+  std::string take(control::MessageType type, const Deadline& deadline,
+                   std::string_view waiting_for);
+  /// Where both sides leave what they agreed on: tells the peer so and waits until it has said the
+  /// same. Throws Error(failed) where it does not.
+  void leave_together(std::string_view reason);
+
+ private:
+  void wait_readable(const Deadline& deadline, std::string_view waiting_for);
+
+  control::Channel& channel_;
+  std::chrono::nanoseconds timeout_;
+  bool peer_gave_up_ = false;  ///< an abort of the peer was taken from the channel
+  std::vector<OpenEndpoint*> endpoints_;
+};
+
+/// The back ends that a request of the client allows: that of the given name, or for "auto" all but
+/// loop, which reaches only this process. `request.local_ip` is the address that the user named.
+/// Throws what find_backend() throws.
+std::vector<const Backend*> candidates(std::string_view backend,
+                                       const transport::EndpointRequest& request);
+
+/// What the back end can reach the peer by, or its excuse. Throws Error(usage) for a name that it
+/// does not know.
+Offer make_offer(const Backend& backend, const transport::EndpointRequest& request);
+
+/// The offers of the client for each rail, a device of it. Throws Error(unavailable) for a rail
+/// without any: then no peer need be asked.
+std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& backends,
+                                            const std::vector<transport::EndpointRequest>& rails);
+
+/// Opens one endpoint and adds it to the connection.
+using OpenOne = std::function<void(
+    const Backend& backend, const transport::EndpointRequest& request, std::string_view choice)>;
+
+struct ServerAnswer {
+  std::string reason;           ///< why this back end and this path
+  report::Facts environment{};  ///< in the server's own words
+};
+
+/// The client's half, after its offers were sent: chooses the first of `backends` by which both
+/// sides reach each other on every rail, opens `count` endpoints over the rails in turn and
+/// connects them. Throws Error(unavailable) that says of each back end why not.
+ServerAnswer connect_client(Connection& connection, const std::vector<const Backend*>& backends,
+                            const std::vector<transport::EndpointRequest>& rails,
+                            const std::vector<std::vector<Offer>>& ours, std::size_t count,
+                            const OpenOne& open);
+
+/// The server's half: answers the client's offers, opens what it chose, and connects. It is the
+/// caller who then says `ready`. `environment` is called when the endpoints are open.
+void connect_server(Connection& connection, const transport::EndpointRequest& request,
+                    const std::vector<std::vector<Offer>>& theirs, std::size_t count,
+                    const OpenOne& open, const std::function<report::Facts()>& environment);
+
+}  // namespace rdmabench::run

@@ -1,0 +1,98 @@
+#include "rdmabench/run/connect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/listener.h"
+
+namespace rdmabench::run {
+namespace {
+
+using ::testing::HasSubstr;
+
+Deadline in_five_seconds() {
+  return Deadline::after(std::chrono::seconds(5));
+}
+
+/// Two channels that are connected to each other.
+struct Channels {
+  control::Listener listener{"127.0.0.1", 0};
+  control::Channel client = control::Channel::connect("127.0.0.1", listener.port(), in_five_seconds());
+  control::Channel server = listener.accept(in_five_seconds()).value();
+};
+
+transport::EndpointRequest request(bool client) {
+  transport::EndpointRequest request;
+  request.client = client;
+  request.timeout_ms = 3000;
+  return request;
+}
+
+/// What the visit of each side ended with: "" or an error. Both sides run at the same time.
+struct Ends {
+  std::string client;
+  std::string server;
+};
+
+template <class Client, class Server>
+Ends connect_both(const std::string& backend, Client&& at_client, Server&& at_server) {
+  Channels channels;
+  Ends ends;
+  const auto side = [&](bool client, auto&& visitor, std::string& end) {
+    try {
+      with_connected(client ? channels.client : channels.server, request(client), backend, visitor);
+    } catch (const std::exception& error) {
+      end = error.what();
+    }
+  };
+  std::thread server([&] { side(false, at_server, ends.server); });
+  side(true, at_client, ends.client);
+  server.join();
+  return ends;
+}
+
+TEST(Connect, BothSidesVisitAnEndpointOfTheChosenBackEnd) {
+  std::string client;
+  std::string server;
+  const Ends ends = connect_both(
+      "loop", [&](auto& endpoint) { client = endpoint.describe().backend; },
+      [&](auto& endpoint) { server = endpoint.describe().backend; });
+  EXPECT_EQ(ends.client, "");
+  EXPECT_EQ(ends.server, "");
+  EXPECT_EQ(client, "loop");
+  EXPECT_EQ(server, "loop");
+}
+
+TEST(Connect, TheSideThatIsDoneFirstWaitsForTheOther) {
+  bool server_done = false;
+  const Ends ends = connect_both(
+      "loop", [](auto& /*endpoint*/) {},
+      [&](auto& /*endpoint*/) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        server_done = true;
+      });
+  EXPECT_EQ(ends.client, "");
+  EXPECT_TRUE(server_done);
+}
+
+TEST(Connect, AVisitThatThrowsEndsTheOtherSideToo) {
+  const Ends ends = connect_both(
+      "loop", [](auto& /*endpoint*/) {},
+      [](auto& /*endpoint*/) { throw Error(Fault::failed, "no more room"); });
+  EXPECT_EQ(ends.server, "no more room");
+  EXPECT_THAT(ends.client, HasSubstr("ended the visit early"));
+}
+
+TEST(Connect, AnUnknownBackEndIsRefusedByName) {
+  const Ends ends = connect_both(
+      "carrier-pigeon", [](auto& /*endpoint*/) {}, [](auto& /*endpoint*/) {});
+  EXPECT_THAT(ends.client, HasSubstr("carrier-pigeon"));
+}
+
+}  // namespace
+}  // namespace rdmabench::run
