@@ -10,7 +10,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::transport::ofi::backend_test {
 namespace {
 
 using ::testing::AllOf;
@@ -191,4 +191,4 @@ TEST(OfiDevices, ListsEachProviderAndDomainOnce) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::transport::ofi::backend_test

@@ -12,7 +12,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/backend.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::transport::ofi::connected_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -161,4 +161,4 @@ TEST(OfiConnectedOffer, SaysThatAtomicsNeedDatagrams) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::transport::ofi::connected_test

@@ -20,7 +20,7 @@
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/transport/ofi/backend.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::transport::ofi::endpoint_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -293,4 +293,4 @@ TEST(OfiEndpointChoice, RefusesAMessageBeyondWhatItWasOpenedFor) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::transport::ofi::endpoint_test

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::transport::ofi::offload_test {
 namespace {
 
 /// An endpoint whose options are what a test says.
@@ -98,4 +98,4 @@ TEST(Offload, ProvidersInSoftwareEmulateByNature) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::transport::ofi::offload_test

@@ -13,7 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/backend.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::transport::ofi::queue_pairs_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -336,4 +336,4 @@ TEST(OfiOfferRefuses, WhatOtherBackEndsHave) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::transport::ofi::queue_pairs_test

@@ -5,7 +5,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::backend_test {
 namespace {
 
 using fake_verbs::Call;
@@ -182,4 +182,4 @@ TEST_F(Backend, ListsEveryPortWithItsFacts) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::backend_test

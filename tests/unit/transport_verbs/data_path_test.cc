@@ -5,7 +5,7 @@
 #include "pair.h"
 #include "rdmabench/memory/pattern.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::data_path_test {
 namespace {
 
 using fake_verbs::Call;
@@ -320,4 +320,4 @@ TEST_F(DataPath, TwoThreadsPlayPingPong) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::data_path_test

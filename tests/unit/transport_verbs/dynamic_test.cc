@@ -3,7 +3,7 @@
 
 #include "messages.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::dynamic_test {
 namespace {
 
 using fake_verbs::Call;
@@ -209,4 +209,4 @@ TEST_F(Dc, MayFailAndLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::dynamic_test

@@ -4,7 +4,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::events_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -122,4 +122,4 @@ TEST_F(Events, CostNothingWhereNoneWereAskedFor) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::events_test

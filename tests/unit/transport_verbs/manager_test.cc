@@ -6,7 +6,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::manager_test {
 namespace {
 
 using fake_verbs::Call;
@@ -201,4 +201,4 @@ TEST_F(Manager, MayFailAtEachStep) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::manager_test

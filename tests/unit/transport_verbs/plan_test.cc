@@ -1,7 +1,7 @@
 // What a request becomes on a device: refused, reduced, or taken.
 #include "pair.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::plan_test {
 namespace {
 
 using ::testing::AllOf;
@@ -211,4 +211,4 @@ TEST_F(PlanTest, WithinASubnetThereIsNoHeaderToMark) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::plan_test

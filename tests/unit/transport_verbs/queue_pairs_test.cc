@@ -3,7 +3,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::queue_pairs_test {
 namespace {
 
 using fake_verbs::Call;
@@ -267,4 +267,4 @@ TEST_F(QueuePairs, DatagramSlotsAreAlignedBehindTheirHeader) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::queue_pairs_test

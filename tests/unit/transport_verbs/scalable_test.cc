@@ -3,7 +3,7 @@
 
 #include "messages.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::scalable_test {
 namespace {
 
 using fake_verbs::Call;
@@ -220,4 +220,4 @@ TEST_F(Srd, MayFailAndLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::scalable_test

@@ -4,7 +4,7 @@
 
 #include "messages.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::services_test {
 namespace {
 
 using fake_verbs::Call;
@@ -197,4 +197,4 @@ TEST_F(Services, AreGivenTheirEndpointType) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::services_test

@@ -3,7 +3,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::transport::verbs::set_up_test {
 namespace {
 
 using fake_verbs::Call;
@@ -264,4 +264,4 @@ TEST_F(SetUp, AsksForNoMoreReadsThanThePeerAnswers) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::transport::verbs::set_up_test
