@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The names in a folder, sorted; none where it cannot be read.
+/// The sorted names in a folder; none if it cannot be read.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code failure;
@@ -39,13 +39,13 @@ std::string hidden_devices(const std::string& classes, const std::string& files)
     const DeviceFile file = look_at((fs::path(files) / name).string());
     if (file.open) continue;
     return fmt::format(
-        "{}, but {}: give this user, or the container ('--device=/dev/infiniband'), the device's "
-        "file.",
+        "{}, but {}: give this user access to the file, or pass it into the container "
+        "('--device=/dev/infiniband').",
         kernel, file.text);
   }
   if (!found) return kernel + ", but ib_uverbs is not loaded: 'modprobe ib_uverbs'.";
   return kernel +
-         ", but libibverbs has no provider for it: install ibverbs-providers (Debian) or rdma-core.";
+         ", but libibverbs has no provider library for it: install ibverbs-providers (Debian) or rdma-core.";
 }
 
 }  // namespace rdmabench::verbs

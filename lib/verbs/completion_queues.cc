@@ -14,7 +14,7 @@
 namespace rdmabench::verbs {
 namespace {
 
-// Acknowledging takes a mutex, so it is done for many events at a time.
+// Acknowledging takes a mutex, so it is done for many events at once.
 constexpr unsigned kAcknowledgeAt = 64;
 
 CompletionChannel open_channel(ibv_context& context) {
@@ -22,7 +22,7 @@ CompletionChannel open_channel(ibv_context& context) {
   const auto fail = [&context](const char* call) {
     const int code = errno;
     throw Error(Fault::failed, fmt::format("{}({})", call, ibv_get_device_name(context.device)),
-                "Raise 'ulimit -n' if it is exhausted.", code);
+                "Check the limit on open files ('ulimit -n').", code);
   };
   if (channel == nullptr) fail("ibv_create_comp_channel");
   const int flags = fcntl(channel->fd, F_GETFL);

@@ -17,7 +17,7 @@
 namespace rdmabench::verbs {
 namespace {
 
-/// What a connect request carries, in network byte order.
+/// Private data of a connect request, in network byte order.
 struct [[gnu::packed]] Ticket {
   std::uint64_t session;
   std::uint32_t number;
@@ -55,7 +55,7 @@ struct SocketAddress {
 std::string rejection(int status) {
   switch (status) {
     case 8:
-      return "nobody listens there: the server has ended, or a firewall hides it";
+      return "nothing listens there: the server has ended, or a firewall blocks it";
     case 10:
       return "a stale connection of the same queue pair";
     case 28:
@@ -65,7 +65,7 @@ std::string rejection(int status) {
   }
 }
 
-/// What an event that was not waited for says of the step.
+/// Explains an unexpected event of a step.
 std::string describe(rdma_cm_event_type type, int status) {
   const std::string cause = status < 0 ? fmt::format(": {}", errno_text(-status)) : "";
   switch (type) {
@@ -74,21 +74,21 @@ std::string describe(rdma_cm_event_type type, int status) {
     case RDMA_CM_EVENT_ROUTE_ERROR:
       return fmt::format("no route was found{}", cause);
     case RDMA_CM_EVENT_UNREACHABLE:
-      return fmt::format("the peer does not answer{}", cause);
+      return fmt::format("the peer did not answer{}", cause);
     case RDMA_CM_EVENT_REJECTED:
       return fmt::format("rejected, {}", rejection(status));
     case RDMA_CM_EVENT_CONNECT_ERROR:
-      return fmt::format("the connection could not be made{}", cause);
+      return fmt::format("the connection could not be established{}", cause);
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
       return "the device was removed";
     case RDMA_CM_EVENT_DISCONNECTED:
       return "the peer disconnected";
     default:
-      return fmt::format("an unexpected event, {}{}", rdma_event_str(type), cause);
+      return fmt::format("unexpected event {}{}", rdma_event_str(type), cause);
   }
 }
 
-/// RTR and RTS as the manager found them, and as the user wants them.
+/// To RTR or RTS with the attributes of the manager, except those that the caller sets.
 void bring_up(rdma_cm_id& id, ibv_qp& queue_pair, const ManagedConnection& with) {
   for (const ibv_qp_state state : {IBV_QPS_RTR, IBV_QPS_RTS}) {
     const char* name = state == IBV_QPS_RTR ? "RTR" : "RTS";
@@ -137,7 +137,7 @@ ConnectionManager::ConnectionManager() : channel_(rdma_create_event_channel()) {
     throw Error(
         Fault::unavailable, "rdma_create_event_channel()",
         "Load the module rdma_ucm and let this user read and write /dev/infiniband/rdma_cm; "
-        "or leave -R out.",
+        "or connect without the connection manager.",
         errno);
   }
   const int flags = fcntl(channel_->fd, F_GETFL);
@@ -161,15 +161,15 @@ ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
     if (errno != EAGAIN && errno != EINTR) fail("rdma_get_cm_event()", "", errno);
     if (deadline.passed()) {
       throw Error(Fault::failed,
-                  fmt::format("{}: nothing came within {} ms", step, with.timeout.count()),
-                  "Check that the peer still runs and that packets reach it; raise --timeout.");
+                  fmt::format("{}: no event within {} ms", step, with.timeout.count()),
+                  "Check that the peer still runs and that packets reach it; raise the timeout.");
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
     pollfd readable{.fd = channel_->fd, .events = POLLIN, .revents = 0};
     poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left, 1000)));
   }
   Event copy{.type = event->event, .status = event->status, .id = event->id};
-  // InfiniBand pads what was sent; what is shorter is no ticket of ours.
+  // InfiniBand pads private data, so shorter data is not from rdmabench.
   if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST &&
       event->param.conn.private_data_len >= sizeof(Ticket)) {
     Ticket ticket;
@@ -187,7 +187,7 @@ void ConnectionManager::expect(rdma_cm_event_type type, const ManagedConnection&
   if (event.type == type) return;
   throw Error(Fault::failed, fmt::format("{}: {}", step, describe(event.type, event.status)),
               "Check the peer's address and that it answers a ping from this port's network "
-              "device; or leave -R out.");
+              "device; or connect without the connection manager.");
 }
 
 std::uint16_t ConnectionManager::listen(const Gid& at, std::uint32_t backlog) {
@@ -195,7 +195,7 @@ std::uint16_t ConnectionManager::listen(const Gid& at, std::uint32_t backlog) {
   listener_ = make_id();
   must(rdma_bind_addr(listener_.get(), &address.any()),
        fmt::format("rdma_bind_addr({})", to_text(at)),
-       "rdma_cm needs an IP address of an RDMA device's network interface.");
+       "rdma_cm needs an IP address of an RDMA device's network device.");
   must(rdma_listen(listener_.get(), static_cast<int>(backlog)),
        fmt::format("rdma_listen({})", to_text(at)));
   return ntohs(rdma_get_src_port(listener_.get()));
@@ -223,7 +223,7 @@ void ConnectionManager::accept(std::span<const QueuePair> queue_pairs,
                                const ManagedConnection& with) {
   constexpr std::string_view kStep = "waiting for the client's rdma_cm connections";
   std::vector<bool> taken(queue_pairs.size());
-  Deadline deadline = Deadline::after(with.timeout);  // strangers who knock do not put it off
+  Deadline deadline = Deadline::after(with.timeout);  // requests of other clients do not extend it
   for (std::size_t open = 0; open < queue_pairs.size();) {
     const Event event = next(with, kStep, deadline);
     bool ours = event.type == RDMA_CM_EVENT_ESTABLISHED;
@@ -264,9 +264,9 @@ void ConnectionManager::connect_one(const sockaddr& from, const sockaddr& to,
       id->verbs == nullptr ? "" : ibv_get_device_name(id->verbs->device);
   if (device != with.device || id->port_num != with.port) {
     throw Error(Fault::unavailable,
-                fmt::format("rdma_cm reaches {} by {}:{}, and the queue pairs are of {}:{}", where,
-                            device, id->port_num, with.device, with.port),
-                "Choose that device with --device, or leave -R out.");
+                fmt::format("rdma_cm reaches {} by {}:{}, but the queue pairs belong to {}:{}",
+                            where, device, id->port_num, with.device, with.port),
+                "Choose that device, or connect without the connection manager.");
   }
   step = fmt::format("rdma_resolve_route({})", where);
   must(rdma_resolve_route(id, milliseconds), step);
@@ -278,7 +278,7 @@ void ConnectionManager::connect_one(const sockaddr& from, const sockaddr& to,
   request.private_data = &ticket;
   request.private_data_len = sizeof ticket;
   must(rdma_connect(id, &request), step);
-  // The manager knows no queue pair of ours, so the response is left to us.
+  // The manager does not own the queue pair, so the caller must confirm the connection.
   expect(RDMA_CM_EVENT_CONNECT_RESPONSE, with, step);
   bring_up(*id, queue_pair, with);
   must(rdma_establish(id), fmt::format("rdma_establish({})", where));

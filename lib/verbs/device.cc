@@ -19,7 +19,7 @@ namespace {
 
 DeviceList device_list() {
   DeviceList list(ibv_get_device_list(nullptr));
-  // ENOSYS: the kernel has no RDMA at all, which is a machine with no devices.
+  // ENOSYS: the kernel has no RDMA support, so there are no devices.
   if (list == nullptr && errno != ENOSYS) {
     throw setup_error(SetupCall::get_device_list, "ibv_get_device_list()", errno);
   }
@@ -57,7 +57,7 @@ std::string_view state_name(ibv_port_state state) {
 
 LinkLayer link_layer(const ibv_device& device, std::uint8_t layer) {
   if (layer == IBV_LINK_LAYER_ETHERNET) return LinkLayer::ethernet;
-  // Old kernels leave it unspecified, and meant InfiniBand.
+  // Old kernels leave it unspecified for InfiniBand.
   if (layer == IBV_LINK_LAYER_INFINIBAND || device.transport_type == IBV_TRANSPORT_IB) {
     return LinkLayer::infiniband;
   }
@@ -67,8 +67,7 @@ LinkLayer link_layer(const ibv_device& device, std::uint8_t layer) {
   return LinkLayer::unknown;
 }
 
-/// Source: ibv_query_port(3), active_width and active_speed; data rates, as the kernel's sysfs
-/// gives them.
+/// Data rate as in sysfs. Source: ibv_query_port(3), active_width and active_speed.
 double link_gbps(std::uint8_t width, std::uint8_t speed) {
   const auto lanes = [width] {
     switch (width) {
@@ -134,7 +133,7 @@ DeviceInfo read_device(ibv_device& device) {
   info.name = ibv_get_device_name(&device);
   info.driver = driver_name(device);
   info.node_guid = be64toh(ibv_get_device_guid(&device));
-  // iWARP connects through a connection manager only; EFA and usNIC have no RC.
+  // iWARP connects only by a connection manager; EFA and usNIC have no RC.
   info.reliable_connected = device.transport_type == IBV_TRANSPORT_IB;
   info.dynamic = has_dynamic(device);
   try {
@@ -199,8 +198,8 @@ std::vector<PortRef> select_ports(std::span<const DeviceInfo> devices, std::stri
     const char* end = text.data() + text.size();
     const auto [tail, status] = std::from_chars(text.data() + colon + 1, end, number);
     if (status != std::errc() || tail != end || number == 0 || device_name.empty()) {
-      throw Error(Fault::usage, fmt::format("'{}' is not a device", text),
-                  fmt::format("Write NAME or NAME:PORT; there is: {}.", port_names(devices)));
+      throw Error(Fault::usage, fmt::format("invalid device '{}'", text),
+                  fmt::format("Write NAME or NAME:PORT. Available: {}.", port_names(devices)));
     }
   }
   std::vector<PortRef> ports;
@@ -211,8 +210,8 @@ std::vector<PortRef> select_ports(std::span<const DeviceInfo> devices, std::stri
     }
   }
   if (ports.empty() && !text.empty()) {
-    throw Error(Fault::unavailable, fmt::format("no RDMA device '{}' here", text),
-                fmt::format("There is: {}.", port_names(devices)));
+    throw Error(Fault::unavailable, fmt::format("this machine has no RDMA device '{}'", text),
+                fmt::format("Available: {}.", port_names(devices)));
   }
   return ports;
 }
@@ -222,8 +221,8 @@ Context open_device(std::string_view name) {
   for (ibv_device** at = list.get(); at != nullptr && *at != nullptr; ++at) {
     if (name == ibv_get_device_name(*at)) return open(**at);
   }
-  throw Error(Fault::unavailable, fmt::format("no RDMA device '{}' here", name),
-              "List the devices with 'rdmabench devices'.");
+  throw Error(Fault::unavailable, fmt::format("this machine has no RDMA device '{}'", name),
+              "'rdmabench devices' lists the devices.");
 }
 
 ibv_device_attr query_device(ibv_context& context) {

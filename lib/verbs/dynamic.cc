@@ -20,7 +20,7 @@ constexpr std::uint64_t kOperations = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_
 constexpr std::uint64_t kAtomics =
     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
 
-/// Both kinds name both completion queues: the kernel asks for them.
+/// Both kinds need both completion queues: the kernel requires them.
 ibv_qp_init_attr_ex driver_attributes(ibv_pd& domain, const QueuePairSpec& spec) {
   ibv_qp_init_attr_ex attributes{};
   attributes.qp_type = IBV_QPT_DRIVER;
@@ -71,7 +71,8 @@ mlx5dv_qp_ex* dynamic_requests(ibv_qp& initiator) noexcept {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw Error(Fault::unavailable, "a DC queue pair", "This build has no libmlx5 (mlx5dv).");
+  throw Error(Fault::unavailable, "a DC queue pair",
+              "This build has no support for libmlx5 (mlx5dv).");
 }
 
 }  // namespace
@@ -112,8 +113,8 @@ void open_target(ibv_qp& target, const Connection& here) {
   attributes.ah_attr = address_vector(here);
   modify(target, attributes, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV,
          "DC target to RTR",
-         "The device makes the target only now: its firmware may have DC switched off, or no room "
-         "for another.");
+         "The device creates the target in this step: DC may be disabled in its firmware, or its "
+         "DC targets are exhausted.");
 }
 
 void connect_initiator(ibv_qp& initiator, const Connection& connection) {
@@ -132,7 +133,7 @@ void connect_initiator(ibv_qp& initiator, const Connection& connection) {
          IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT |
              IBV_QP_RNR_RETRY | IBV_QP_TIMEOUT,
          "DC initiator to RTS",
-         "A DC initiator may have fewer reads outstanding than an RC queue pair: ask for fewer.");
+         "A DC initiator may support fewer outstanding reads than an RC queue pair: lower them.");
 }
 
 }  // namespace rdmabench::verbs

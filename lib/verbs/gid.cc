@@ -29,8 +29,7 @@ using AddressList = std::unique_ptr<ifaddrs, FreeAddresses>;
 
 AddressList interface_addresses() {
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0)
-    return nullptr;  // then no prefix is known, and the choice does without
+  if (getifaddrs(&list) != 0) return nullptr;  // then prefix lengths stay unknown
   return AddressList(list);
 }
 
@@ -68,7 +67,7 @@ std::string interface_name(std::uint32_t index) {
   return index != 0 && if_indextoname(index, text) != nullptr ? text : "";
 }
 
-/// How many GIDs all ports of the device can have.
+/// Upper bound of the number of GIDs of all ports.
 std::size_t gid_capacity(ibv_context& context) {
   const ibv_device_attr device = query_device(context);
   std::size_t capacity = 0;

@@ -13,7 +13,7 @@
 namespace rdmabench::verbs {
 namespace {
 
-// Newer than the headers of many a release: looked up in the library that is there.
+// Functions that many releases' headers lack: looked up in the loaded library.
 using RegisterDataDirect = ibv_mr* (*)(ibv_pd*, std::uint64_t offset, std::size_t length,
                                        std::uint64_t iova, int descriptor, int access,
                                        int mlx5_access);
@@ -52,8 +52,8 @@ std::string dma_buf_obstacle(ibv_pd& domain) {
                     fmt::format("ibv_reg_dmabuf_mr(no descriptor) on {}",
                                 ibv_get_device_name(domain.context->device)),
                     code == EOPNOTSUPP || code == EPROTONOSUPPORT
-                        ? "The device's driver or the kernel (from 5.12 on) does not offer it."
-                        : "A driver that takes dma-bufs would say EBADF.",
+                        ? "The device's driver or the kernel (before 5.12) does not support it."
+                        : "A driver that supports dma-buf would return EBADF.",
                     code);
   return error.what();
 }
@@ -61,7 +61,7 @@ std::string dma_buf_obstacle(ibv_pd& domain) {
 std::string data_direct_obstacle(ibv_context& context) {
   const auto search = find<FindDataDirect>(kFind);
   if (search == nullptr || find<RegisterDataDirect>(kRegister) == nullptr) {
-    return fmt::format("no {}() in this process: it needs a libmlx5 of rdma-core 54 or newer",
+    return fmt::format("libmlx5 has no {}(): it needs rdma-core 54 or newer",
                        search == nullptr ? kFind : kRegister);
   }
   std::array<char, 256> path{};
@@ -69,7 +69,7 @@ std::string data_direct_obstacle(ibv_context& context) {
   if (code == 0) return "";
   const Error error(Fault::unavailable,
                     fmt::format("{}({})", kFind, ibv_get_device_name(context.device)),
-                    "The device has no data-direct function here.", code < 0 ? -code : code);
+                    "The device has no data-direct function.", code < 0 ? -code : code);
   return error.what();
 }
 
@@ -82,7 +82,7 @@ std::string peer_memory_obstacle(const std::string& root) {
     if (std::filesystem::exists(std::filesystem::path(root) / file, ignored)) return "";
   }
   return "the module nvidia_peermem is not loaded: none of /sys/module/nvidia_peermem/version, "
-         "/sys/kernel/mm/memory_peers/{nv_mem,nv_mem_nc}/version is there";
+         "/sys/kernel/mm/memory_peers/{nv_mem,nv_mem_nc}/version exists";
 }
 
 }  // namespace rdmabench::verbs

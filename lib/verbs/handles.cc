@@ -12,8 +12,8 @@ namespace rdmabench::verbs {
 namespace {
 
 constexpr const char* kLimits =
-    "Lower --depth or --qps, raise 'ulimit -l', or list what holds the device's objects with "
-    "'rdma resource show'.";
+    "Lower the depth or the number of queue pairs, or raise the limit on locked memory ('ulimit "
+    "-l'); 'rdma resource show' lists which processes use the device's objects.";
 
 const char* device_name(const ibv_context& context) {
   return ibv_get_device_name(context.device);
@@ -67,13 +67,14 @@ SharedReceiveQueue create_shared_receive_queue(ibv_pd& domain, std::uint32_t rec
 XrcDomain open_xrc_domain(ibv_context& context) {
   ibv_xrcd_init_attr attributes{};
   attributes.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-  attributes.fd = -1;  // shared with no other process
+  attributes.fd = -1;  // not shared with another process
   attributes.oflags = O_CREAT;
   XrcDomain domain(ibv_open_xrcd(&context, &attributes));
   if (domain == nullptr) {
     const int code = errno;
     throw Error(Fault::unavailable, fmt::format("ibv_open_xrcd({})", device_name(context)),
-                "This device or its provider has no XRC: take --transport rc.", code);
+                "The device or its provider library does not support XRC: use the transport rc.",
+                code);
   }
   return domain;
 }

@@ -15,9 +15,9 @@
 namespace rdmabench::verbs {
 namespace {
 
-constexpr std::size_t kListed = 8;  // candidates of a side named in an error
+constexpr std::size_t kListed = 8;  // candidates of each side listed in an error
 
-/// A file descriptor, closed at the end.
+/// Owns a file descriptor.
 class Socket {
  public:
   explicit Socket(int family) : descriptor_(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
@@ -34,7 +34,7 @@ class Socket {
 
 /// Writes `gid` and a port into `address`; returns the length of what it wrote.
 socklen_t to_socket_address(const Gid& gid, sockaddr_storage& address) {
-  constexpr std::uint16_t kPort = 4791;  // RoCE v2's, though nothing is sent
+  constexpr std::uint16_t kPort = 4791;  // of RoCE v2; nothing is sent
   if (is_ipv4(gid)) {
     sockaddr_in in{};
     in.sin_family = AF_INET;
@@ -51,7 +51,7 @@ socklen_t to_socket_address(const Gid& gid, sockaddr_storage& address) {
   return sizeof in6;
 }
 
-/// Whether two addresses agree in their subnet, as far as either side knows its prefix.
+/// Whether two addresses are in one subnet, by the prefix lengths that are known.
 bool same_subnet(const GidEntry& a, const GidEntry& b) {
   int bits = a.prefix_length >= 0 ? a.prefix_length : b.prefix_length;
   if (is_link_local(a.gid) && is_link_local(b.gid)) bits = is_ipv4(a.gid) ? 16 : 64;
@@ -69,13 +69,13 @@ bool can_talk(const Candidate& a, const Candidate& b) {
   if (a.link_layer == LinkLayer::infiniband) {
     return a.lid != 0 && b.lid != 0 && subnet_prefix(a.gid.gid) == subnet_prefix(b.gid.gid);
   }
-  // EFA routes between the subnets of a cloud; what is not allowed there shows when it is tried.
+  // EFA routes between the subnets of a cloud; a forbidden path fails when it is used.
   if (a.link_layer == LinkLayer::unspecified) return true;
   return a.link_layer == LinkLayer::ethernet && is_ipv4(a.gid.gid) == is_ipv4(b.gid.gid) &&
          is_link_local(a.gid.gid) == is_link_local(b.gid.gid);
 }
 
-/// What speaks for a pair, the weightiest first.
+/// Criteria of a pair, the most important first.
 struct Merit {
   bool infiniband = false;
   bool beyond_link = false;
@@ -120,7 +120,7 @@ std::string describe(const Candidate& client, const Candidate& server, const Mer
     return fmt::format("GID {} {} ({}:{}) to {}", client.gid.index, to_text(client.gid.gid),
                        client.device, client.port, to_text(server.gid.gid));
   }
-  std::string_view how = "no route and no common subnet known";
+  std::string_view how = "no known route or common subnet";
   if (merit.on_route) {
     how = merit.same_subnet ? "on the route, same subnet" : "on the route";
   } else if (merit.same_subnet) {
@@ -157,7 +157,8 @@ std::string to_text(const Candidate& candidate) {
 }
 
 std::optional<Gid> route_source(const Gid& destination) {
-  if (is_link_local(destination) && !is_ipv4(destination)) return std::nullopt;  // needs a scope
+  if (is_link_local(destination) && !is_ipv4(destination))
+    return std::nullopt;  // it would need a scope
   sockaddr_storage address{};
   socklen_t length = to_socket_address(destination, address);
   auto* generic = reinterpret_cast<sockaddr*>(&address);
@@ -191,8 +192,8 @@ Path choose_path(std::span<const Candidate> client, std::span<const Candidate> s
         fmt::format("no common path. The client has: {}. The server has: {}", list(client),
                     list(server)),
         "Both sides need InfiniBand ports of one subnet, or GIDs of the same RoCE version and "
-        "address family: give both ports an address of one network, or choose with --device and "
-        "--gid-index.");
+        "address family: give both ports an address of one network, or choose another device or "
+        "GID index.");
   }
   const bool global = !best.infiniband || best_client->needs_grh || best_server->needs_grh;
   return {best_client, best_server, global, describe(*best_client, *best_server, best, global)};

@@ -15,15 +15,15 @@ namespace rdmabench::verbs {
 namespace {
 
 constexpr std::string_view kResolves =
-    "On RoCE this resolves the peer's address: check that it answers a ping from this port's "
-    "network device.";
+    "On RoCE this step resolves the peer's address: check that it answers a ping from this "
+    "port's network device.";
 
 std::string peer_text(const Connection& connection) {
   return fmt::format("peer {} LID {} queue pair {}, MTU {}", to_text(connection.remote_gid),
                      connection.remote_lid, connection.remote_qpn, connection.mtu);
 }
 
-/// Which sides of a reliable connection a type has: XRC splits them over two queue pairs.
+/// Which directions of a connection a type has: XRC splits them over two queue pairs.
 bool requests(ibv_qp_type type) {
   return type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
 }
@@ -73,7 +73,7 @@ ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec) {
   ibv_qp_init_attr_ex attributes{};
   attributes.qp_type = spec.type;
   if (spec.type == IBV_QPT_XRC_RECV) {
-    // It has no queues: what arrives names a shared receive queue of the domain.
+    // It has no queues: arriving messages name a shared receive queue of the domain.
     attributes.comp_mask = IBV_QP_INIT_ATTR_XRCD;
     attributes.xrcd = spec.xrc_domain;
     return attributes;
@@ -112,20 +112,21 @@ SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
     if (queue_pair != nullptr) return {std::move(queue_pair), attributes.cap.max_inline_data};
     const int code = errno;
     if (inline_bytes == 0) {
-      throw Error(Fault::failed,
-                  fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
-                              ibv_get_device_name(domain.context->device), type,
-                              attributes.cap.max_send_wr, attributes.cap.max_recv_wr),
-                  "Lower --depth, raise 'ulimit -l', or list what holds the device's objects with "
-                  "'rdma resource show'.",
-                  code);
+      throw Error(
+          Fault::failed,
+          fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
+                      ibv_get_device_name(domain.context->device), type, attributes.cap.max_send_wr,
+                      attributes.cap.max_recv_wr),
+          "Lower the depth, or raise the limit on locked memory ('ulimit -l'); 'rdma resource "
+          "show' lists which processes use the device's objects.",
+          code);
     }
   }
 }
 
 void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_view step,
             std::string_view remedy) {
-  // No verb of this name sets errno: it returns it.
+  // ibv_modify_qp() returns the errno.
   if (const int code = ibv_modify_qp(&queue_pair, &attributes, mask); code != 0) {
     throw Error(Fault::failed, fmt::format("ibv_modify_qp({})", step), remedy, code);
   }
@@ -168,8 +169,8 @@ ibv_mtu encode_mtu(std::uint32_t bytes) {
   for (const ibv_mtu mtu : {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096}) {
     if (mtu_bytes(mtu) == bytes) return mtu;
   }
-  throw Error(Fault::usage, fmt::format("{} bytes is not a path MTU", bytes),
-              "Take 256, 512, 1024, 2048 or 4096.");
+  throw Error(Fault::usage, fmt::format("invalid path MTU of {} bytes", bytes),
+              "It may be 256, 512, 1024, 2048 or 4096.");
 }
 
 SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec) {
@@ -192,7 +193,7 @@ void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_i
   } else {
     mask |= IBV_QP_ACCESS_FLAGS;
     if (access.reads_and_writes) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_WRITE;
-    // UC answers nothing.
+    // UC sends no responses.
     if (access.reads_and_writes && queue_pair.qp_type != IBV_QPT_UC) {
       attributes.qp_access_flags |= IBV_ACCESS_REMOTE_READ;
     }

@@ -71,22 +71,23 @@ Error refusal(Fault fault, Route route, ibv_pd& domain, const MemoryArea& area, 
 void check(const MemoryArea& area, const RegistrationRequest& request, ibv_pd& domain) {
   if (request.on_demand && request.require_dma_buf) {
     throw Error(Fault::usage, "on-demand paging and dma-buf together",
-                "A dma-buf's driver moves its pages itself: leave one of them out.");
+                "The driver of a dma-buf manages its pages: leave out one of them.");
   }
   if (request.require_dma_buf && area.dma_buf < 0) {
-    throw Error(Fault::usage, "the memory has no dma-buf to register", "Take --memory dmabuf.");
+    throw Error(Fault::usage, "the memory has no dma-buf to register",
+                "Use memory of the kind dmabuf.");
   }
   if (request.on_demand && on_demand_text(*domain.context).empty()) {
     throw Error(Fault::unavailable,
-                fmt::format("the device {} has no on-demand paging", device_name(domain)),
-                "Leave on-demand paging out. (ibv_query_device_ex() gives no IBV_ODP_SUPPORT.)");
+                fmt::format("the device {} does not support on-demand paging", device_name(domain)),
+                "Leave out on-demand paging. (ibv_query_device_ex() reports no IBV_ODP_SUPPORT.)");
   }
 }
 
-/// The reason a route is not even tried, or "".
+/// Why a route is not tried, or "".
 std::string skipped(Route route, const MemoryArea& area, const RegistrationRequest& request) {
-  if (request.on_demand) return route == Route::on_demand ? "" : "on-demand paging was asked for";
-  if (route == Route::on_demand) return "not asked for";
+  if (request.on_demand) return route == Route::on_demand ? "" : "on-demand paging was requested";
+  if (route == Route::on_demand) return "not requested";
   if (route == Route::dma_buf && area.dma_buf < 0) return "the memory has no dma-buf";
   return "";
 }
@@ -94,9 +95,8 @@ std::string skipped(Route route, const MemoryArea& area, const RegistrationReque
 void add_notes(Registration& result, const RegistrationRequest& request, ibv_pd& domain) {
   if (request.relaxed_ordering) {
     result.notes.emplace_back(
-        "relaxed ordering was asked for, and no call tells whether it is in force: libibverbs leaves "
-        "it out for a kernel without optional access flags, and a device or a PCIe path without it "
-        "ignores it");
+        "relaxed ordering was requested; no call reports whether it is active: libibverbs drops the "
+        "flag if the kernel has no optional access flags, and a device or PCIe path may ignore it");
   }
   if (result.route == Route::on_demand) {
     result.notes.push_back(fmt::format("{} pages on demand for {}", device_name(domain),
@@ -131,7 +131,7 @@ Registration register_memory(ibv_pd& domain, const MemoryArea& area,
   for (const Route route : {Route::on_demand, Route::dma_buf, Route::pinned}) {
     std::string reason = skipped(route, area, request);
     if (reason.empty() && result.region != nullptr) {
-      reason = fmt::format("not needed: {} worked", name(result.route));
+      reason = fmt::format("not needed: {} works", name(result.route));
     }
     if (!reason.empty()) {
       result.others.push_back({route, std::move(reason)});
@@ -171,7 +171,7 @@ void deregister(MemoryRegion region) {
   const std::string device = ibv_get_device_name(region->context->device);
   if (const int code = ibv_dereg_mr(region.get()); code != 0) {
     throw Error(Fault::failed, fmt::format("ibv_dereg_mr() on {}", device),
-                "A memory window may still be bound to it.", code);
+                "A memory window may still be bound to the region.", code);
   }
   static_cast<void>(region.release());
 }
@@ -197,7 +197,7 @@ std::string on_demand_text(ibv_context& context) {
   add("UC", caps.per_transport_caps.uc_odp_caps);
   add("UD", caps.per_transport_caps.ud_odp_caps);
   add("XRC", attributes.xrc_odp_caps);
-  return text.empty() ? "nothing it names" : text;
+  return text.empty() ? "no operation" : text;
 }
 
 }  // namespace rdmabench::verbs

@@ -16,7 +16,7 @@ namespace rdmabench::verbs {
 
 namespace {
 
-// EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE, which older headers do not name, and older libraries not set.
+// EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE: older headers lack it and older libraries do not set it.
 constexpr std::uint32_t kWriteCapability = 1U << 3U;
 
 std::uint64_t operations(const ScalableLimits& limits) {
@@ -66,7 +66,8 @@ std::optional<ScalableLimits> query_scalable(ibv_context& /*context*/) noexcept 
 
 SizedQueuePair create_scalable(ibv_pd& /*domain*/, const QueuePairSpec& /*spec*/,
                                const ScalableLimits& /*limits*/) {
-  throw Error(Fault::unavailable, "an SRD queue pair", "This build has no libefa (efadv).");
+  throw Error(Fault::unavailable, "an SRD queue pair",
+              "This build has no support for libefa (efadv).");
 }
 
 #endif

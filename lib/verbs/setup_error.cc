@@ -50,8 +50,8 @@ std::string limit_text(int resource, std::string_view what, std::uint64_t unit,
                        std::string_view unit_name) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0) return "";
-  if (limit.rlim_cur == RLIM_INFINITY) return fmt::format("{} unlimited here", what);
-  return fmt::format("{} limited to {}{} here", what, limit.rlim_cur / unit, unit_name);
+  if (limit.rlim_cur == RLIM_INFINITY) return fmt::format("{} unlimited", what);
+  return fmt::format("{} limited to {}{}", what, limit.rlim_cur / unit, unit_name);
 }
 
 using Facts = std::vector<std::string>;
@@ -109,7 +109,7 @@ const SetupText* find_setup_text(SetupCall call, int code) noexcept {
 
 std::string setup_remedy(SetupCall call, int code, SetupSubject subject) {
   const SetupText* const text = find_setup_text(call, code);
-  if (text == nullptr) return "'dmesg' may say what the driver stumbled over.";
+  if (text == nullptr) return "Check 'dmesg' for messages of the driver.";
   Facts facts;
   if (subject.context != nullptr) subject.device = subject.context->device;
   add_machine_facts(text->facts, subject.device, facts);
@@ -131,11 +131,11 @@ int verb_errno(int result) noexcept {
 }
 
 DeviceFile look_at(const std::string& path) {
-  if (access(path.c_str(), R_OK | W_OK) == 0) return {true, path + " is open to this user"};
+  if (access(path.c_str(), R_OK | W_OK) == 0) return {true, path + " is accessible to this user"};
   struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return {false, path + " is not there"};
-  return {false, fmt::format("{} is closed to user {} (mode {:04o} of {}:{})", path, geteuid(),
-                             file.st_mode & 07777U, file.st_uid, file.st_gid)};
+  if (stat(path.c_str(), &file) != 0) return {false, path + " does not exist"};
+  return {false, fmt::format("{} is not accessible to user {} (mode {:04o}, owner {}:{})", path,
+                             geteuid(), file.st_mode & 07777U, file.st_uid, file.st_gid)};
 }
 
 }  // namespace rdmabench::verbs

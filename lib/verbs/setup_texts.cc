@@ -1,5 +1,5 @@
-// The table of setup_error.h. A cause is listed where the kernel or a provider was seen or is
-// documented to give that number for it, the likeliest first.
+// The table of setup_error.h. A cause is listed if the kernel or a provider is known or documented
+// to return that errno for it; the likeliest cause comes first.
 #include <array>
 #include <cerrno>
 
@@ -14,248 +14,278 @@ using namespace setup_fact;
 constexpr std::string_view kUnlock =
     "Raise the limit on locked memory: 'ulimit -l unlimited', memlock in "
     "/etc/security/limits.conf, LimitMEMLOCK= in a systemd unit, '--ulimit memlock=-1' for a "
-    "container; or list what holds the device's objects with 'rdma resource show'.";
+    "container. 'rdma resource show' lists which processes use the device's objects.";
 constexpr std::string_view kPassDevices =
     "Load the module ib_uverbs ('modprobe ib_uverbs'); in a container, pass the devices into it: "
-    "'--device=/dev/infiniband', or the device plugin of the cluster.";
+    "'--device=/dev/infiniband', or use the device plugin of the cluster.";
 constexpr std::string_view kPermit =
     "Let this user read and write the file (udev gives it mode 0666 by default), run as root, or, "
     "in a container, allow the device with '--device=/dev/infiniband'.";
 constexpr std::string_view kPing =
     "Check that the peer answers a ping from this port's network device ('ping -I IFACE PEER'), "
-    "that both GIDs are of one subnet or routed, and choose another --gid-index otherwise.";
-constexpr std::string_view kLowerDepth = "Lower --depth, --qps or --inline.";
-constexpr std::string_view kNotHere = "Choose another operation or transport, or --backend ofi.";
-constexpr std::string_view kOwnFault = "This is a fault of rdmabench: report it with this text.";
-constexpr std::string_view kGone = "Look at 'dmesg' and 'rdma link', then start again.";
+    "and that both GIDs are in one subnet or routed; otherwise choose another GID index.";
+constexpr std::string_view kLowerDepth =
+    "Lower the depth, the number of queue pairs or the inline size.";
+constexpr std::string_view kNotHere =
+    "Choose another operation, another transport or the back end ofi.";
+constexpr std::string_view kOwnFault = "Report this text as a bug of rdmabench.";
+constexpr std::string_view kGone = "Check 'dmesg' and 'rdma link', then start again.";
 
 constexpr std::array kTexts{
     // Devices
-    SetupText{get_device_list, ENOSYS, "the kernel has no RDMA support loaded",
+    SetupText{get_device_list, ENOSYS, "the kernel's RDMA modules are not loaded",
               "Load the driver of the adapter, or Soft-RoCE: 'modprobe rdma_rxe'."},
-    SetupText{get_device_list, EPERM, "a security policy forbids to look at the devices",
+    SetupText{get_device_list, EPERM, "a security policy denies access to the devices",
               "Check seccomp, SELinux or AppArmor of the container or service."},
-    SetupText{open_device, EACCES, "this user may not open the device's file", kPermit,
+    SetupText{open_device, EACCES, "this user has no permission to open the device's file", kPermit,
               kDeviceFile},
-    SetupText{open_device, EPERM, "the container's device rules forbid to open the device's file",
+    SetupText{open_device, EPERM, "the container's device rules deny access to the device's file",
               kPermit, kDeviceFile},
     SetupText{open_device, ENOENT,
-              "the device's file is missing: a container without the device, or ib_uverbs is not "
+              "the device's file is missing: the container lacks the device, or ib_uverbs is not "
               "loaded",
               kPassDevices, kDeviceFile},
-    SetupText{open_device, ENODEV, "the device has gone, or its file belongs to no device",
+    SetupText{open_device, ENODEV, "the device was removed, or its file belongs to no device",
               kPassDevices, kDeviceFile},
     SetupText{open_device, ENXIO, "the device's file belongs to no device", kPassDevices,
               kDeviceFile},
     SetupText{open_device, EIO, "the device is in reset or was removed", kGone},
     SetupText{query_device, EIO, "the device is in reset or was removed", kGone},
-    SetupText{query_port, EINVAL, "the device has no port of that number",
-              "'rdmabench devices' lists the ports; write --device NAME:PORT."},
-    SetupText{query_gid, EINVAL, "the port has no GID of that index",
-              "'rdmabench devices' lists the GIDs; choose with --gid-index."},
-    SetupText{query_gid, ENODATA, "the GID of that index is not set",
-              "Give the port's network device an address, or choose with --gid-index."},
+    SetupText{query_port, EINVAL, "the device has no port with this number",
+              "'rdmabench devices' lists the ports; give the device as NAME:PORT."},
+    SetupText{query_gid, EINVAL, "the port has no GID at this index",
+              "'rdmabench devices' lists the GIDs; choose another GID index."},
+    SetupText{query_gid, ENODATA, "the GID at this index is empty",
+              "Give the port's network device an address, or choose another GID index."},
     // Domains and memory
-    SetupText{alloc_pd, ENOMEM, "all protection domains of the device are taken",
-              "List what holds the device's objects with 'rdma resource show'.", kMaxPd},
-    SetupText{open_xrcd, EOPNOTSUPP, "the device has no XRC", "Use --transport rc."},
-    SetupText{open_xrcd, ENOSYS, "the device or its provider library has no XRC",
-              "Use --transport rc."},
+    SetupText{alloc_pd, ENOMEM, "all protection domains of the device are in use",
+              "'rdma resource show' lists which processes use the device's objects.", kMaxPd},
+    SetupText{open_xrcd, EOPNOTSUPP, "the device does not support XRC", "Use the transport rc."},
+    SetupText{open_xrcd, ENOSYS, "the device or its provider library does not support XRC",
+              "Use the transport rc."},
     SetupText{reg_mr, ENOMEM,
               "the limit on locked memory, the machine's memory or the device's memory regions are "
-              "used up",
+              "exhausted",
               kUnlock, kMemlock | kMaxMr},
     SetupText{reg_mr, EAGAIN, "the kernel could not lock the pages", kUnlock, kMemlock},
-    SetupText{reg_mr, EPERM, "this user may not lock memory", kUnlock, kMemlock},
-    SetupText{reg_mr, EINVAL,
-              "no bytes, more than the device takes in one region, or a combination of access "
-              "rights that it refuses (on-demand paging, relaxed ordering)",
-              "Lower --size, or leave the memory option out."},
-    SetupText{reg_mr, EFAULT,
-              "the memory may not be pinned: not mapped, GPU memory without nvidia-peermem, or a "
-              "mapped file of a file system that refuses long pins",
-              "Use dma-buf for GPU memory or load nvidia-peermem; for a file, use tmpfs or "
-              "hugetlbfs, or --memory host."},
-    SetupText{reg_mr, EOPNOTSUPP,
-              "the device lacks an access right that was asked for (on-demand paging, huge or "
-              "device memory)",
-              "Leave the memory option out."},
-    SetupText{reg_dmabuf_mr, EOPNOTSUPP, "the device's driver takes no dma-buf",
-              "Use another device, or another route to the memory; mlx5, irdma and efa take it."},
-    SetupText{reg_dmabuf_mr, EPROTONOSUPPORT, "the provider library takes no dma-buf",
-              "Install a newer rdma-core, or use another route to the memory."},
-    SetupText{reg_dmabuf_mr, EBADF, "the descriptor is no dma-buf", kOwnFault},
-    SetupText{reg_dmabuf_mr, EINVAL,
-              "an offset or length outside of the dma-buf, or access rights that it refuses",
-              kOwnFault},
-    SetupText{reg_dmabuf_mr, ENOMEM, "the device's memory or its memory regions are used up",
-              "Lower --size, or list what holds the device's objects with 'rdma resource show'.",
-              kMaxMr},
+    SetupText{reg_mr, EPERM, "this user has no permission to lock memory", kUnlock, kMemlock},
+    SetupText{
+        reg_mr, EINVAL,
+        "a length of 0, a length above the device's max_mr_size, or access flags that the device "
+        "does not support (on-demand paging, relaxed ordering)",
+        "Lower the message size, or leave out the memory options."},
+    SetupText{
+        reg_mr, EFAULT,
+        "the memory cannot be pinned: not mapped, GPU memory without nvidia-peermem, or a "
+        "mapped file on a file system that does not support long-term pins",
+        "For GPU memory, use dma-buf or load nvidia-peermem; for a file, use tmpfs or hugetlbfs, "
+        "or host memory."},
+    SetupText{
+        reg_mr, EOPNOTSUPP,
+        "the device does not support a requested access flag (on-demand paging, huge or device "
+        "memory)",
+        "Leave out the memory options."},
+    SetupText{reg_dmabuf_mr, EOPNOTSUPP, "the device's driver does not support dma-buf",
+              "Use another device (mlx5, irdma and efa support it) or another registration route."},
+    SetupText{reg_dmabuf_mr, EPROTONOSUPPORT, "the provider library does not support dma-buf",
+              "Install a newer rdma-core, or use another registration route."},
+    SetupText{reg_dmabuf_mr, EBADF, "the descriptor is not a dma-buf", kOwnFault},
+    SetupText{
+        reg_dmabuf_mr, EINVAL,
+        "offset and length are outside the dma-buf, or the dma-buf does not allow the access flags",
+        kOwnFault},
+    SetupText{
+        reg_dmabuf_mr, ENOMEM, "the device's memory or its memory regions are exhausted",
+        "Lower the message size. 'rdma resource show' lists which processes use the device's objects.",
+        kMaxMr},
     // Queues
     SetupText{create_comp_channel, EMFILE, "too many files are open", "Raise 'ulimit -n'.",
               kOpenFiles},
-    SetupText{create_cq, EINVAL, "more entries than the device takes, or a vector it lacks",
-              kLowerDepth, kMaxCqe},
+    SetupText{create_cq, EINVAL,
+              "more entries than the device supports, or an invalid completion vector", kLowerDepth,
+              kMaxCqe},
     SetupText{create_cq, ENOMEM,
-              "the limit on locked memory, or the device's completion queues are used up", kUnlock,
+              "the limit on locked memory or the device's completion queues are exhausted", kUnlock,
               kMemlock | kMaxCq},
-    SetupText{create_srq, EINVAL, "more receives or entries than a shared receive queue takes",
-              "Lower --depth.", kMaxSrqWr},
+    SetupText{
+        create_srq, EINVAL,
+        "more receives or scatter/gather entries than the device's shared receive queues support",
+        "Lower the depth.", kMaxSrqWr},
     SetupText{create_srq, ENOMEM,
-              "the limit on locked memory, or the device's shared receive queues are used up",
+              "the limit on locked memory or the device's shared receive queues are exhausted",
               kUnlock, kMemlock | kMaxSrq},
-    SetupText{create_srq, EOPNOTSUPP, "the device has no shared receive queues",
-              "Do without the shared receive queue."},
-    SetupText{create_srq, ENOSYS, "the device or its provider has no shared receive queues",
-              "Do without the shared receive queue."},
-    SetupText{create_qp, EINVAL,
-              "more work requests, scatter/gather entries or inline data than the device takes, or "
-              "a type of queue pair that it lacks",
-              kLowerDepth, kMaxQpWr | kMaxSge},
+    SetupText{create_srq, EOPNOTSUPP, "the device does not support shared receive queues",
+              "Run without a shared receive queue."},
+    SetupText{create_srq, ENOSYS,
+              "the device or its provider library does not support shared receive queues",
+              "Run without a shared receive queue."},
+    SetupText{
+        create_qp, EINVAL,
+        "more work requests, scatter/gather entries or inline data than the device supports, or "
+        "a queue pair type that it does not support",
+        kLowerDepth, kMaxQpWr | kMaxSge},
     SetupText{create_qp, ENOMEM,
               "the limit on locked memory, the device's queue pairs or its memory for queues are "
-              "used up",
+              "exhausted",
               kUnlock, kMemlock | kMaxQp | kMaxQpWr},
-    SetupText{create_qp, ENOSPC, "the device's queue pairs are used up",
-              "List what holds the device's objects with 'rdma resource show'.", kMaxQp},
-    SetupText{create_qp, EOPNOTSUPP, "the device has no queue pairs of this type", kNotHere},
-    SetupText{create_qp, ENOSYS, "the device's provider has no queue pairs of this type", kNotHere},
-    SetupText{create_qp, EPERM, "this type of queue pair needs CAP_NET_RAW", "Run as root."},
+    SetupText{create_qp, ENOSPC, "the device's queue pairs are exhausted",
+              "'rdma resource show' lists which processes use the device's objects.", kMaxQp},
+    SetupText{create_qp, EOPNOTSUPP, "the device does not support this queue pair type", kNotHere},
+    SetupText{create_qp, ENOSYS, "the provider library does not support this queue pair type",
+              kNotHere},
+    SetupText{create_qp, EPERM, "this queue pair type needs CAP_NET_RAW", "Run as root."},
     // The states of a queue pair
     SetupText{
         modify_qp_init, EINVAL,
-        "the port does not exist, the partition key index is empty, or the device refuses an "
-        "access right (atomics)",
+        "the port does not exist, the partition key index is empty, or the device does not support "
+        "an access flag (atomics)",
         "'rdmabench devices' lists the ports; check the partition key index and the operation."},
-    SetupText{modify_qp_init, EPERM, "a Q_Key with its top bit set is for privileged users",
+    SetupText{modify_qp_init, EPERM, "only privileged users may use a Q_Key with its top bit set",
               "Choose a Q_Key below 0x80000000."},
-    SetupText{modify_qp_rtr, EINVAL,
-              "the path MTU is above the port's active MTU, the GID index is empty or of another "
-              "type than the peer's, or the peer asks for more outstanding reads than the device "
-              "answers",
-              "Compare 'rdmabench devices' of both sides; set --mtu and --gid-index.", kMaxReads},
-    SetupText{modify_qp_rtr, ETIMEDOUT,
-              "the peer's address was not resolved: no ARP or "
-              "neighbour answer on the network of the chosen GID",
+    SetupText{
+        modify_qp_rtr, EINVAL,
+        "the path MTU is above the port's active MTU; the GID at this index is empty or has another "
+        "type than the peer's; or the peer's outstanding reads exceed the device's limit",
+        "Compare 'rdmabench devices' of both sides; set MTU and GID index.", kMaxReads},
+    SetupText{
+        modify_qp_rtr, ETIMEDOUT,
+        "the peer's address could not be resolved: no ARP or neighbour reply on the network of the "
+        "chosen GID",
+        kPing},
+    SetupText{modify_qp_rtr, EHOSTUNREACH, "the peer's address cannot be reached on this network",
               kPing},
-    SetupText{modify_qp_rtr, EHOSTUNREACH, "the peer's address does not answer on this network",
-              kPing},
-    SetupText{modify_qp_rtr, ENETUNREACH, "no route from the chosen GID's network to the peer's",
-              kPing},
+    SetupText{modify_qp_rtr, ENETUNREACH,
+              "there is no route from the chosen GID's network to the peer's", kPing},
     SetupText{modify_qp_rtr, EADDRNOTAVAIL, "the chosen GID is no longer an address of this port",
               kPing},
-    SetupText{modify_qp_rtr, ENODATA, "the peer's link-layer address is not known", kPing},
-    SetupText{modify_qp_rtr, ENOENT, "the chosen GID index is empty", kPing},
-    SetupText{modify_qp_rtr, ENODEV, "the network device of the chosen GID is gone or down",
+    SetupText{modify_qp_rtr, ENODATA, "the peer's link-layer address is unknown", kPing},
+    SetupText{modify_qp_rtr, ENOENT, "the GID at the chosen index is empty", kPing},
+    SetupText{modify_qp_rtr, ENODEV, "the network device of the chosen GID is down or was removed",
               "Bring it up: 'ip link set IFACE up'."},
-    SetupText{modify_qp_rts, EINVAL,
-              "more outstanding reads or atomics than the device starts, or a timeout above 31 or "
-              "a retry count above 7",
-              "Lower the outstanding reads, the acknowledgement timeout or the retry count.",
-              kMaxReads},
-    SetupText{create_ah, EINVAL, "the GID index is empty, or the port or LID is not valid",
-              "'rdmabench devices' lists the GIDs; choose with --gid-index."},
-    SetupText{create_ah, ENOMEM, "the device's address handles are used up", "Lower --qps.",
-              kMaxAh},
-    SetupText{create_ah, ETIMEDOUT, "the peer's address was not resolved", kPing},
-    SetupText{create_ah, EHOSTUNREACH, "the peer's address does not answer on this network", kPing},
-    SetupText{create_ah, ENETUNREACH, "no route from the chosen GID's network to the peer's",
+    SetupText{
+        modify_qp_rts, EINVAL,
+        "more outstanding reads or atomics than the device can issue, a timeout above 31 or a "
+        "retry count above 7",
+        "Lower the outstanding reads, the acknowledgement timeout or the retry count.", kMaxReads},
+    SetupText{create_ah, EINVAL, "the GID at this index is empty, or the port or LID is invalid",
+              "'rdmabench devices' lists the GIDs; choose another GID index."},
+    SetupText{create_ah, ENOMEM, "the device's address handles are exhausted",
+              "Lower the number of queue pairs.", kMaxAh},
+    SetupText{create_ah, ETIMEDOUT, "the peer's address could not be resolved", kPing},
+    SetupText{create_ah, EHOSTUNREACH, "the peer's address cannot be reached on this network",
               kPing},
-    SetupText{attach_mcast, EINVAL, "the group's address is none, or the queue pair is not UD",
-              "Give a multicast address, and --transport ud."},
+    SetupText{create_ah, ENETUNREACH,
+              "there is no route from the chosen GID's network to the peer's", kPing},
+    SetupText{attach_mcast, EINVAL,
+              "the address is not a multicast address, or the queue pair is not UD",
+              "Use a multicast address and the transport ud."},
     // Posting
-    SetupText{post_send, ENOMEM, "the send queue is full",
-              "Lower --depth or --signal-every; if it stays, report it with this text.", kMaxQpWr},
-    SetupText{post_send, EINVAL,
-              "an operation that this transport lacks, more inline data or entries than the queue "
-              "pair was made for, or a queue pair that is not connected",
-              kOwnFault},
+    SetupText{
+        post_send, ENOMEM, "the send queue is full",
+        "Lower the depth, or request a completion more often; if the error remains, report this text "
+        "as a bug of rdmabench.",
+        kMaxQpWr},
+    SetupText{
+        post_send, EINVAL,
+        "the transport does not support the operation, the request has more inline data or entries "
+        "than the queue pair was created for, or the queue pair is not connected",
+        kOwnFault},
     SetupText{post_send, EFAULT, "the device cannot read the work request", kOwnFault},
-    SetupText{post_send, EOPNOTSUPP, "the device lacks the operation", kNotHere},
+    SetupText{post_send, EOPNOTSUPP, "the device does not support the operation", kNotHere},
     SetupText{post_recv, ENOMEM, "the receive queue is full",
-              "Lower --depth; if it stays, report it with this text.", kMaxQpWr},
-    SetupText{post_recv, EINVAL,
-              "more entries than the queue pair was made for, or it was not initialized",
-              kOwnFault},
+              "Lower the depth; if the error remains, report this text as a bug of rdmabench.",
+              kMaxQpWr},
+    SetupText{
+        post_recv, EINVAL,
+        "the request has more entries than the queue pair was created for, or the queue pair is not "
+        "initialized",
+        kOwnFault},
     SetupText{post_srq_recv, ENOMEM, "the shared receive queue is full",
-              "Lower --depth; if it stays, report it with this text.", kMaxSrqWr},
+              "Lower the depth; if the error remains, report this text as a bug of rdmabench.",
+              kMaxSrqWr},
     // The connection manager
     SetupText{create_event_channel, ENODEV, "the connection manager's file is missing",
-              "Load the module rdma_ucm; in a container, pass /dev/infiniband/rdma_cm into it.",
+              "Load the module rdma_ucm ('modprobe rdma_ucm'); in a container, pass "
+              "/dev/infiniband/rdma_cm into it.",
               kManagerFile},
     SetupText{create_event_channel, ENOENT, "the connection manager's file is missing",
-              "Load the module rdma_ucm; in a container, pass /dev/infiniband/rdma_cm into it.",
+              "Load the module rdma_ucm ('modprobe rdma_ucm'); in a container, pass "
+              "/dev/infiniband/rdma_cm into it.",
               kManagerFile},
-    SetupText{create_event_channel, EACCES, "this user may not open the connection manager's file",
-              kPermit, kManagerFile},
+    SetupText{create_event_channel, EACCES,
+              "this user has no permission to open the connection manager's file", kPermit,
+              kManagerFile},
     SetupText{create_event_channel, EPERM,
-              "the container's device rules forbid the connection manager's file", kPermit,
+              "the container's device rules deny access to the connection manager's file", kPermit,
               kManagerFile},
     SetupText{create_event_channel, EMFILE, "too many files are open", "Raise 'ulimit -n'.",
               kOpenFiles},
     SetupText{create_id, ENODEV, "there is no RDMA device",
-              "'rdmabench devices' lists what there is."},
-    SetupText{bind_addr, EADDRNOTAVAIL, "the address is none of this machine's",
-              "'ip address' lists them."},
+              "'rdmabench devices' lists the devices."},
+    SetupText{bind_addr, EADDRNOTAVAIL, "this machine does not have the address",
+              "'ip address' lists the addresses."},
     SetupText{bind_addr, ENODEV, "no RDMA device belongs to the address",
-              "Give an address of an RDMA device's network device; 'rdma link' shows which."},
+              "Use an address of an RDMA device's network device; 'rdma link' lists them."},
     SetupText{bind_addr, EADDRINUSE, "another process listens on that port",
               "Stop it, or choose another port."},
-    SetupText{bind_addr, EACCES, "ports below 1024 are for root", "Choose another port."},
+    SetupText{bind_addr, EACCES, "only root may use ports below 1024", "Choose another port."},
     SetupText{listen, EADDRINUSE, "another process listens on that port",
               "Stop it, or choose another port."},
     SetupText{resolve_addr, ETIMEDOUT,
-              "the peer's address did not answer ARP or neighbour "
-              "discovery",
-              kPing},
-    SetupText{resolve_addr, EHOSTUNREACH, "the peer's address does not answer", kPing},
-    SetupText{resolve_addr, ENETUNREACH, "no route to the peer's network",
+              "no reply to ARP or neighbour discovery for the peer's address", kPing},
+    SetupText{resolve_addr, EHOSTUNREACH, "the peer's address cannot be reached", kPing},
+    SetupText{resolve_addr, ENETUNREACH, "there is no route to the peer's network",
               "'ip route get PEER' shows the route; add one."},
-    SetupText{resolve_addr, ENODEV, "the route to the peer leaves by a network device without RDMA",
-              "'ip route get PEER' names it; give the peer's address on the RDMA network."},
-    SetupText{resolve_addr, EADDRNOTAVAIL, "the source address is none of this machine's",
-              "'ip address' lists them; choose another --device or --gid-index."},
+    SetupText{resolve_addr, ENODEV, "the route to the peer uses a network device without RDMA",
+              "'ip route get PEER' shows it; use the peer's address on the RDMA network."},
+    SetupText{resolve_addr, EADDRNOTAVAIL, "this machine does not have the source address",
+              "'ip address' lists the addresses; choose another device or GID index."},
     SetupText{resolve_route, ETIMEDOUT, "the subnet manager did not answer",
-              "'sminfo' asks for it; start opensm, or look at the cable."},
+              "'sminfo' queries it; start opensm, or check the cable."},
     SetupText{resolve_route, EINVAL, "the subnet manager knows no path to the peer",
-              "Compare the partition keys of both ports, and look at 'saquery -p'."},
-    SetupText{connect, ECONNREFUSED,
-              "the peer rejected: nothing listens at that port, or its server turned it away",
-              "Start 'rdmabench serve' there; a firewall would show as a time-out instead."},
+              "Compare the partition keys of both ports; check 'saquery -p'."},
+    SetupText{
+        connect, ECONNREFUSED,
+        "the peer rejected the connection: nothing listens on that port, or its server refused",
+        "Start 'rdmabench serve' there. A firewall would cause a timeout instead."},
     SetupText{connect, ETIMEDOUT,
-              "the peer did not answer: it has stopped, or UDP port 4791 is blocked (RoCE)",
+              "the peer did not answer: it is stopped, or UDP port 4791 is blocked (RoCE)",
               "Check the peer and its firewall: 'nft list ruleset', 'ping'."},
     SetupText{connect, EHOSTUNREACH, "the peer did not answer", kPing},
-    SetupText{connect, ECONNRESET, "the peer left during the connection",
-              "Look at what it printed."},
+    SetupText{connect, ECONNRESET, "the peer closed the connection while it was set up",
+              "Check the peer's output."},
     SetupText{connect, EINVAL,
-              "more outstanding reads than the device has, or too much private data",
+              "more outstanding reads than the device supports, or too much private data",
               "Lower the outstanding reads.", kMaxReads},
-    SetupText{accept, EINVAL, "more outstanding reads than the device has, or the client left",
-              "Lower the outstanding reads, or look at what the client printed.", kMaxReads},
-    SetupText{accept, ETIMEDOUT, "the client did not confirm in time", "Look at what it printed."},
-    SetupText{accept, ECONNABORTED, "the client left before it was accepted",
-              "Look at what it printed."},
-    // Whatever the call
-    SetupText{any, ENOMEM, "the limit on locked memory or the device's memory is used up", kUnlock,
-              kMemlock},
+    SetupText{
+        accept, EINVAL,
+        "more outstanding reads than the device supports, or the client closed the connection",
+        "Lower the outstanding reads; check the client's output.", kMaxReads},
+    SetupText{accept, ETIMEDOUT, "the client did not confirm in time", "Check the peer's output."},
+    SetupText{accept, ECONNABORTED, "the client closed the connection before it was accepted",
+              "Check the peer's output."},
+    // Any call
+    SetupText{any, ENOMEM, "the limit on locked memory or the device's memory is exhausted",
+              kUnlock, kMemlock},
     SetupText{any, EPERM, "this user lacks a privilege",
-              "Run as root, or ask for CAP_IPC_LOCK "
-              "and, for raw packets, CAP_NET_RAW."},
-    SetupText{any, EACCES, "this user may not use the device's file", kPermit, kDeviceFile},
+              "Run as root, or with CAP_IPC_LOCK and, for raw packets, CAP_NET_RAW."},
+    SetupText{any, EACCES, "this user has no permission to use the device's file", kPermit,
+              kDeviceFile},
     SetupText{any, EMFILE, "too many files are open", "Raise 'ulimit -n'.", kOpenFiles},
     SetupText{any, ENFILE, "too many files are open on the machine", "Raise fs.file-max."},
-    SetupText{any, EINVAL, "an argument is beyond what the device takes",
-              "Lower --depth, --qps or --size; 'ibv_devinfo -v' lists the device's limits."},
-    SetupText{any, EOPNOTSUPP, "the device lacks this", kNotHere},
-    SetupText{any, ENOSYS, "the device's provider library or the kernel lacks this", kNotHere},
+    SetupText{
+        any, EINVAL, "an argument exceeds a limit of the device",
+        "Lower the depth, the number of queue pairs or the message size; 'ibv_devinfo -v' lists the "
+        "device's limits."},
+    SetupText{any, EOPNOTSUPP, "the device does not support this", kNotHere},
+    SetupText{any, ENOSYS, "the provider library or the kernel does not support this", kNotHere},
     SetupText{any, EIO, "the device is in reset or was removed", kGone},
     SetupText{any, ENODEV, "the device was removed", kGone},
-    SetupText{any, EBUSY, "other objects of the device still use this", kOwnFault},
+    SetupText{any, EBUSY, "other objects still use this object", kOwnFault},
     SetupText{any, EFAULT, "an address is not mapped", kOwnFault},
-    SetupText{any, EAGAIN, "the device or the kernel is out of something for now",
-              "Try again; 'rdma resource show' lists what holds the device's objects."},
-    SetupText{any, EINTR, "a signal came in between", "Try again."},
+    SetupText{any, EAGAIN, "a resource of the device or the kernel is temporarily exhausted",
+              "Try again; 'rdma resource show' lists which processes use the device's objects."},
+    SetupText{any, EINTR, "a signal interrupted the call", "Try again."},
     SetupText{any, ETIMEDOUT, "the device or the peer did not answer in time", kGone},
 };
 

@@ -1,16 +1,16 @@
-// Why a machine, or a container, shows no RDMA device.
+// Explains why libibverbs lists no RDMA device.
 #pragma once
 
 #include <string>
 
 namespace rdmabench::verbs {
 
-/// One sentence or two about devices that the kernel has and ibv_get_device_list(3) does not show:
-/// their file is missing (a container without it) or closed to this user, ib_uverbs is not loaded,
-/// or libibverbs has no provider for them. "" where the kernel has none.
+/// Describes devices that the kernel has and ibv_get_device_list(3) does not list: their file is
+/// missing (in a container) or not accessible to this user, ib_uverbs is not loaded, or libibverbs
+/// has no provider library for them. "" if the kernel has no devices.
 ///
-/// `classes` and `files` are the folders to look in. Source: libibverbs leaves a device out whose
-/// file it cannot find; its provider libraries are a package of their own.
+/// `classes` and `files` are the folders to search. Source: libibverbs skips a device without a
+/// file; provider libraries are a separate package.
 std::string hidden_devices(const std::string& classes = "/sys/class",
                            const std::string& files = "/dev/infiniband");
 

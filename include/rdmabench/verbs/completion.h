@@ -1,4 +1,4 @@
-// What the status of a work completion means, in plain words.
+// Explains the status of a work completion.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,11 +11,11 @@ namespace rdmabench::verbs {
 struct StatusText {
   std::string_view name;     ///< "IBV_WC_RETRY_EXC_ERR"
   std::string_view meaning;  ///< what happened
-  std::string_view causes;   ///< likely ones, the likeliest first; one sentence or more
-  std::string_view remedy;   ///< what to look at or to try; whole sentences, or ""
+  std::string_view causes;   ///< likely causes, the likeliest first; whole sentences
+  std::string_view remedy;   ///< what to check or to try; whole sentences, or ""
 };
 
-/// The statuses of ibv_wc_status, one after the other; a name, a meaning and more for each.
+/// Number of values of ibv_wc_status that explain() knows.
 inline constexpr int kStatuses = IBV_WC_TM_RNDV_INCOMPLETE + 1;
 
 /// Source: ibv_poll_cq(3), InfiniBand Architecture Specification volume 1, 11.6.2.

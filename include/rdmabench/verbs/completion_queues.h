@@ -1,4 +1,4 @@
-// The completion queues of an endpoint: one or two, to be polled, or waited for.
+// The completion queues of an endpoint: one or two, polled or waited for.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 namespace rdmabench::verbs {
 
 struct CompletionQueueSpec {
-  std::uint32_t sends = 1;     ///< entries for sends, or for both where `receives` is 0
-  std::uint32_t receives = 0;  ///< entries of a queue of their own for receives
+  std::uint32_t sends = 1;     ///< entries for sends; also for receives if `receives` is 0
+  std::uint32_t receives = 0;  ///< entries of a separate queue for receives
   bool events = false;         ///< rest() sleeps; else no event is ever made
-  int vector = 0;              ///< completion vector of the events
+  int vector = 0;              ///< completion vector for the events
 };
 
 /// Owns the queues and their channel. Thread rule: one thread at a time.

@@ -1,4 +1,4 @@
-// Connecting RC queue pairs by the RDMA connection manager, librdmacm.
+// Connects RC queue pairs by the RDMA connection manager (librdmacm).
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -17,39 +17,39 @@
 
 namespace rdmabench::verbs {
 
-/// What the connections of an endpoint have in common.
+/// Settings of all connections of an endpoint.
 struct ManagedConnection {
-  std::string device;         ///< the one the queue pairs are of; another route is refused
-  std::uint8_t port = 1;      ///< likewise
-  std::uint64_t session = 0;  ///< tells this server's client from others
+  std::string device;         ///< of the queue pairs; a route by another device is refused
+  std::uint8_t port = 1;      ///< of the queue pairs
+  std::uint64_t session = 0;  ///< identifies this server's client
   std::uint32_t mtu = 0;      ///< bytes
   std::uint8_t reads_out = 0;
   std::uint8_t reads_in = 0;
-  PathAttributes path{};  ///< what differs from the default replaces what the manager found
+  PathAttributes path{};  ///< values other than the defaults replace those of the manager
   std::chrono::milliseconds timeout{10000};  ///< of each wait for the manager or the peer
 };
 
-/// The identifiers of one endpoint's connections. The queue pairs are the caller's, in INIT, and
-/// must outlive it. Closing disconnects. Thread rule: one thread at a time.
+/// The connections of one endpoint. The queue pairs belong to the caller, are in INIT, and must
+/// outlive this object. The destructor disconnects. Thread rule: one thread at a time.
 /// Source: rdma_cm(7), rdma_establish(3), rdma_init_qp_attr(3).
 class ConnectionManager {
  public:
-  /// Throws Error(unavailable) where the kernel has no connection manager.
+  /// Throws Error(unavailable) if the kernel has no connection manager.
   ConnectionManager();
   ~ConnectionManager();
   ConnectionManager(const ConnectionManager&) = delete;
   ConnectionManager& operator=(const ConnectionManager&) = delete;
 
-  /// Server: begins to listen at an IP address of its own and returns the port, which the kernel
-  /// chooses. Throws Error(failed).
+  /// Server: listens on the local IP address `at` and returns the port, which the kernel chooses.
+  /// Throws Error(failed).
   std::uint16_t listen(const Gid& at, std::uint32_t backlog);
 
-  /// Server: brings each queue pair to RTS with the client's of the same number. Requests of
-  /// other sessions are rejected. Throws Error(failed), also when the time is up.
+  /// Server: connects each queue pair with the client's queue pair of the same index, to RTS.
+  /// Rejects requests of other sessions. Throws Error(failed), also after the timeout.
   void accept(std::span<const QueuePair> queue_pairs, const ManagedConnection& with);
 
-  /// Client: likewise, one after the other. Throws Error(failed) that says which step failed and
-  /// why, Error(unavailable) where the route leaves by another device.
+  /// Client: connects the queue pairs one after the other. Throws Error(failed) that names the
+  /// failed step, Error(unavailable) if the route uses another device.
   void connect(const Gid& from, const Gid& to, std::uint16_t port,
                std::span<const QueuePair> queue_pairs, const ManagedConnection& with);
 
@@ -60,7 +60,7 @@ class ConnectionManager {
   struct Event {
     rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_ERROR;
     int status = 0;
-    rdma_cm_id* id = nullptr;  ///< owned by nobody yet where it is a connect request
+    rdma_cm_id* id = nullptr;  ///< not owned yet if the event is a connect request
     std::uint64_t session = 0;
     std::uint32_t number = 0;
   };

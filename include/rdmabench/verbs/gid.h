@@ -1,4 +1,4 @@
-// The GID table of a port: the addresses it can be reached at.
+// The GID table of a port: its addresses.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -22,15 +22,15 @@ struct Gid {
 };
 
 bool is_ipv4(const Gid& gid) noexcept;
-/// fe80::/10 or 169.254.0.0/16: known on one link only.
+/// fe80::/10 or 169.254.0.0/16.
 bool is_link_local(const Gid& gid) noexcept;
 /// The first 8 bytes: on InfiniBand, the subnet.
 std::uint64_t subnet_prefix(const Gid& gid) noexcept;
 
 /// "10.0.0.1" or "fe80::1".
 std::string to_text(const Gid& gid);
-/// What to_text() gives, and any IPv4 or IPv6 address; "%eth0" at the end is ignored. Nothing if it
-/// is neither.
+/// Reads the output of to_text() and any IPv4 or IPv6 address; ignores "%eth0" at the end. Nothing
+/// for another text.
 std::optional<Gid> parse_gid(std::string_view text);
 
 /// The address of an IPv4 or IPv6 socket; all zero for another family.
@@ -46,8 +46,8 @@ struct GidEntry {
   std::uint32_t index = 0;
   Gid gid{};
   GidType type = GidType::ib;
-  std::string interface = {};  ///< the network device behind it; "" if none or not visible here
-  int prefix_length = -1;      ///< bits of its subnet there, up to 32 or 128; -1 if unknown
+  std::string interface = {};  ///< its network device; "" if none is visible
+  int prefix_length = -1;      ///< bits of the subnet prefix, up to 32 or 128; -1 if unknown
 };
 
 /// "RoCE v2 GID 1 10.0.0.1/24 (eth0)".

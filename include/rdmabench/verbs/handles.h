@@ -1,9 +1,9 @@
-// verbs: libibverbs objects, owned by type, and what a device, a port and a GID are.
+// verbs: owned libibverbs objects, and descriptions of devices, ports and GIDs.
 //
-// Mechanism only: it never posts in a loop, never reads a clock, and knows nothing but base. Set-up
-// throws Error; what says noexcept may be called on the data path.
+// It never posts in a loop and never measures. Set-up throws Error; functions that are noexcept may
+// be called on the data path.
 //
-// This file holds the owned objects that need no more than a call to make.
+// This file has the objects that one call creates.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,7 +14,7 @@
 
 namespace rdmabench::verbs {
 
-/// ibv_close_xrcd() is inline in C, and so no argument of a template in a header.
+/// ibv_close_xrcd() is an inline C function, so it cannot be a template argument in a header.
 int close_xrc_domain(ibv_xrcd* domain) noexcept;
 
 using DeviceList = Handle<ibv_device*, ibv_free_device_list>;
@@ -31,25 +31,25 @@ using AddressHandle = Handle<ibv_ah, ibv_destroy_ah>;
 /// Source: ibv_alloc_pd(3). Throws Error(failed).
 ProtectionDomain allocate_protection_domain(ibv_context& context);
 
-/// A completion queue of at least `entries`; its events, if it gives any, go to `channel` by way of
-/// the completion vector `vector`. Throws Error(failed); the caller checks `entries` against the
+/// A completion queue of at least `entries`. If `channel` is given, its events go there by the
+/// completion vector `vector`. Throws Error(failed). The caller must check `entries` against the
 /// device's max_cqe first. Source: ibv_create_cq(3).
 CompletionQueue create_completion_queue(ibv_context& context, std::uint32_t entries,
                                         ibv_comp_channel* channel = nullptr, int vector = 0);
 
-/// For `receives` receives of one scatter/gather entry, for any queue pair of the domain. Throws
-/// Error(failed). Source: ibv_create_srq(3).
+/// A queue of `receives` receives with one scatter/gather entry, for any queue pair of the domain.
+/// Throws Error(failed). Source: ibv_create_srq(3).
 SharedReceiveQueue create_shared_receive_queue(ibv_pd& domain, std::uint32_t receives);
 
-/// An XRC domain of this process alone. Throws Error(unavailable) where the device or its provider
-/// has none. Source: ibv_open_xrcd(3).
+/// An XRC domain that is not shared with other processes. Throws Error(unavailable) if the device
+/// or its provider does not support XRC. Source: ibv_open_xrcd(3).
 XrcDomain open_xrc_domain(ibv_context& context);
 
-/// The shared receive queue that XRC sends name; its receives complete into `completions`. Throws
-/// Error(failed). Source: ibv_create_srq_ex(3).
+/// The shared receive queue to which XRC sends are addressed. Receives complete in `completions`.
+/// Throws Error(failed). Source: ibv_create_srq_ex(3).
 SharedReceiveQueue create_xrc_receive_queue(ibv_pd& domain, ibv_xrcd& xrc_domain,
                                             ibv_cq& completions, std::uint32_t receives);
-/// The number by which a peer's sends name it. Throws Error(failed).
+/// The number by which a peer's sends address the queue. Throws Error(failed).
 std::uint32_t xrc_receive_queue_number(ibv_srq& queue);
 
 }  // namespace rdmabench::verbs

@@ -1,4 +1,4 @@
-// The choice of device, port and GID on both sides of a connection.
+// Chooses device, port and GID on both sides of a connection.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rdmabench::verbs {
 
-/// One address at which one side can be reached: an entry of the GID table of an active port.
+/// An address of one side: an entry of the GID table of an active port.
 struct Candidate {
   std::string device;
   std::uint8_t port = 1;
@@ -27,34 +27,34 @@ struct Candidate {
 /// "mlx5_0:1 RoCE v2 GID 3 10.0.0.1/24 (eth0)".
 std::string to_text(const Candidate& candidate);
 
-/// The ends of the control connection, in the form a GID holds them.
+/// The addresses of the control connection, as GIDs.
 struct ControlAddresses {
   std::optional<Gid> client;
   std::optional<Gid> server;
 };
 
-/// The source address that the client's kernel gives to packets for a destination; nothing if there
-/// is no route.
+/// The source address that the client's kernel uses for a destination; nothing if there is no
+/// route.
 using RouteSource = std::function<std::optional<Gid>(const Gid& destination)>;
 
-/// Asks the kernel's routing table, by connecting a UDP socket that sends nothing. Source: udp(7).
+/// Queries the kernel's routing table by connecting a UDP socket. Source: udp(7).
 std::optional<Gid> route_source(const Gid& destination);
 
 struct Path {
   const Candidate* client;
   const Candidate* server;
-  bool global;         ///< packets carry the global header: always on RoCE
+  bool global;         ///< packets have a global header; always on RoCE
   std::string reason;  ///< one line
 };
 
-/// The best pair of candidates. Both are InfiniBand ports of one subnet (reached by LID), or RoCE
-/// GIDs of the same type, of the same address family, and link-local both or neither. Among those,
-/// in this order: InfiniBand; not link-local; RoCE v2; on the client's route to the server; on the
-/// same subnet; the ends of the control connection; the faster link; the same device and port on
-/// both sides; the first.
+/// The best pair of candidates. A pair is two InfiniBand ports of one subnet (addressed by LID), or
+/// two RoCE GIDs of the same type and address family, both or neither link-local. Preferred are, in
+/// this order: InfiniBand; not link-local; RoCE v2; on the client's route to the server; same
+/// subnet; addresses of the control connection; the faster link; the same device and port on both
+/// sides; the first pair.
 ///
-/// Runs on the client. Throws Error(unavailable) that lists both sides' candidates when no pair can
-/// talk. Source: RoCE v2 annex A17 of the InfiniBand Architecture Specification.
+/// Called by the client. Throws Error(unavailable) that lists the candidates of both sides if there
+/// is no pair. Source: RoCE v2 annex A17 of the InfiniBand Architecture Specification.
 Path choose_path(std::span<const Candidate> client, std::span<const Candidate> server,
                  const ControlAddresses& control, const RouteSource& route);
 

@@ -1,4 +1,4 @@
-// The ways to make memory known to a device, tried in turn.
+// Registers memory with a device, by the first possible route.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace rdmabench::verbs {
 
-/// What is to be registered: bytes of this process, and the dma-buf that holds them, if any.
+/// Memory to register: bytes of this process, and the dma-buf that contains them, if any.
 struct MemoryArea {
   std::span<std::byte> bytes;
-  int dma_buf = -1;                  ///< its descriptor, -1 for none; stays the caller's
-  std::uint64_t dma_buf_offset = 0;  ///< of the first byte
+  int dma_buf = -1;                  ///< its descriptor, -1 for none; owned by the caller
+  std::uint64_t dma_buf_offset = 0;  ///< of the first byte in the dma-buf
 };
 
 enum class Route : std::uint8_t {
-  on_demand,    ///< ibv_reg_mr() with IBV_ACCESS_ON_DEMAND: the device faults pages in
-  dma_buf,      ///< ibv_reg_dmabuf_mr(): the device's driver asks the dma-buf's for its pages
-  pinned,       ///< ibv_reg_mr(): the kernel pins the process's pages
-  data_direct,  ///< mlx5dv_reg_dmabuf_mr() for the device's own PCIe path to a GPU's dma-buf
-  peer_memory,  ///< ibv_reg_mr() of a GPU's address, which nvidia_peermem answers
-  staged,       ///< ibv_reg_mr() of host memory in place of a GPU's: the wire never sees the GPU
+  on_demand,    ///< ibv_reg_mr() with IBV_ACCESS_ON_DEMAND: the device pages on demand
+  dma_buf,      ///< ibv_reg_dmabuf_mr()
+  pinned,       ///< ibv_reg_mr(): the kernel pins the pages
+  data_direct,  ///< mlx5dv_reg_dmabuf_mr(): the NIC's own PCIe path to GPU memory
+  peer_memory,  ///< ibv_reg_mr() of a GPU address, by nvidia_peermem
+  staged,       ///< ibv_reg_mr() of host memory that stages GPU memory
 };
 
 /// "on-demand", "dma-buf", "pinned", "data-direct", "nvidia_peermem", "staged".
@@ -33,65 +33,64 @@ std::string_view name(Route route) noexcept;
 
 struct RegistrationRequest {
   Access access = Access::local;
-  bool relaxed_ordering = false;  ///< the device's writes may pass each other
-  bool on_demand = false;         ///< nothing else will do
-  bool require_dma_buf = false;   ///< likewise
-  /// Where the machine's files are that tell of kernel modules; a test gives a folder of its own.
+  bool relaxed_ordering = false;  ///< the device may reorder its writes
+  bool on_demand = false;         ///< required
+  bool require_dma_buf = false;   ///< required
+  /// Root of /sys, for information about kernel modules; tests pass another folder.
   std::string machine_root = "/";
 };
 
-/// A route that was not taken.
+/// A route that was not taken, and why.
 struct RegistrationAttempt {
   Route route;
-  std::string reason;        ///< one line; names the device and the errno where a call said no
-  std::string mapping = {};  ///< of a GPU's dma-buf: "default", "pcie"
+  std::string reason;        ///< one line; with device and errno if a call failed
+  std::string mapping = {};  ///< of a dma-buf of GPU memory: "default", "pcie"
 };
 
 struct Registration {
   MemoryRegion region;
   Route route = Route::pinned;
-  std::string mapping = {};  ///< of a GPU's dma-buf: "default", "pcie"
-  std::vector<RegistrationAttempt>
-      others;                      ///< every other route, in the order in which they are tried
-  std::vector<std::string> notes;  ///< what is known of relaxed ordering, of on-demand paging
+  std::string mapping = {};                 ///< of a dma-buf of GPU memory: "default", "pcie"
+  std::vector<RegistrationAttempt> others;  ///< all other routes, in the order of attempts
+  std::vector<std::string> notes;           ///< on relaxed ordering and on-demand paging
 };
 
-/// Registers `area`, which must outlive the region, by the first of these that works: on-demand
-/// paging where it is asked for, which then is the only one; its dma-buf where it has one; pinned
-/// pages. Remote addresses are those of the bytes in this process, whatever the route; the region's
-/// `addr` is not (ibv_reg_dmabuf_mr() keeps the offset there).
+/// Registers `area`, which must outlive the region, by the first of these routes that works: only
+/// on-demand paging if it is requested; else the dma-buf if there is one; else pinned pages. Remote
+/// addresses are always those of the bytes in this process. Do not use the region's `addr`
+/// (ibv_reg_dmabuf_mr() keeps the offset there).
 ///
-/// Throws Error(usage) for two routes demanded at once, Error(unavailable) when the device lacks
-/// the one demanded, Error(failed) when the last call failed; with the causes that are likely then.
-/// Source: ibv_reg_mr(3), ibv_query_device_ex(3).
+/// Throws Error(usage) if both on-demand paging and dma-buf are required, Error(unavailable) if the
+/// device does not support the required one, Error(failed) with likely causes if the last call
+/// failed. Source: ibv_reg_mr(3), ibv_query_device_ex(3).
 Registration register_memory(ibv_pd& domain, const MemoryArea& area,
                              const RegistrationRequest& request);
 
-/// The same by one route alone, for a caller who knows that it works: one call and no query. The
-/// time it takes is the call's. Throws Error(failed).
+/// Registers by one given route with one call and no query, so that the call can be timed. Throws
+/// Error(failed).
 MemoryRegion register_by(Route route, ibv_pd& domain, const MemoryArea& area,
                          const RegistrationRequest& request);
 
-// What stands against a route for a GPU's memory, before anything is registered: one line, or "".
+// Why a route cannot be used for GPU memory, found without a registration: one line, or "".
 
-/// Asks for the registration of no dma-buf at all (descriptor -1): a driver that has the call says
-/// EBADF, one without EOPNOTSUPP or EPROTONOSUPPORT. Source: ibv_reg_dmabuf_mr(3).
+/// Tries to register descriptor -1: a driver with support for dma-buf returns EBADF, another one
+/// EOPNOTSUPP or EPROTONOSUPPORT. Source: ibv_reg_dmabuf_mr(3).
 std::string dma_buf_obstacle(ibv_pd& domain);
 
-/// Looks for mlx5dv_reg_dmabuf_mr() in the libmlx5 of this process, and asks that for the device's
-/// data-direct function. Source: mlx5dv_reg_dmabuf_mr(3), mlx5dv_get_data_direct_sysfs_path(3).
+/// Checks that libmlx5 has mlx5dv_reg_dmabuf_mr() and that the device has a data-direct function.
+/// Source: mlx5dv_reg_dmabuf_mr(3), mlx5dv_get_data_direct_sysfs_path(3).
 std::string data_direct_obstacle(ibv_context& context);
 
-/// Looks for the kernel module that lets ibv_reg_mr() take a GPU's address. `root` is where the
-/// machine's files are; a test gives a folder of its own. Source: sysfs, module/nvidia_peermem and
+/// Checks for the kernel module by which ibv_reg_mr() accepts GPU addresses. `root` is the root of
+/// /sys; tests pass another folder. Source: sysfs, module/nvidia_peermem and
 /// kernel/mm/memory_peers.
 std::string peer_memory_obstacle(const std::string& root = "/");
 
-/// What the destructor does, with its result looked at. Throws Error(failed). Source:
+/// Deregisters like the destructor, and checks the result. Throws Error(failed). Source:
 /// ibv_dereg_mr(3).
 void deregister(MemoryRegion region);
 
-/// What a device can page on demand: "RC: send receive write read; UD: send"; "" if nothing.
+/// Operations with on-demand paging: "RC: send receive write read; UD: send"; "" if none.
 /// Source: ibv_query_device_ex(3). Throws Error(failed).
 std::string on_demand_text(ibv_context& context);
 

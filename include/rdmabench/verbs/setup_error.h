@@ -1,5 +1,5 @@
-// What a set-up call's errno means, in this situation: likely causes, what to try, and the limits
-// of this machine and device that have to do with it.
+// Explains the errno of a set-up call: likely causes, related limits of this machine and device,
+// and what to try.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -13,7 +13,7 @@
 
 namespace rdmabench::verbs {
 
-/// The calls whose failures are explained. `any` stands for what a number means whatever the call.
+/// The calls whose failures are explained. `any`: the meaning of an errno for every other call.
 enum class SetupCall : std::uint8_t {
   any,
   get_device_list,
@@ -51,13 +51,14 @@ inline constexpr std::size_t kSetupCalls = static_cast<std::size_t>(SetupCall::a
 /// "ibv_modify_qp to RTR"; "any call" for `any`.
 std::string_view name(SetupCall call) noexcept;
 
-/// What is looked up, when the error is made, and said with its value. Bits of SetupText::facts.
+/// Facts that are looked up when the error is made, and reported with their values. Bits of
+/// SetupText::facts.
 namespace setup_fact {
 enum Bit : std::uint32_t {
   kMemlock = 1U << 0U,      ///< the limit on locked memory; getrlimit(2)
   kOpenFiles = 1U << 1U,    ///< the limit on open files
-  kDeviceFile = 1U << 2U,   ///< /dev/infiniband/uverbsN: there, and open to this user?
-  kManagerFile = 1U << 3U,  ///< /dev/infiniband/rdma_cm, likewise
+  kDeviceFile = 1U << 2U,   ///< whether /dev/infiniband/uverbsN exists and is accessible
+  kManagerFile = 1U << 3U,  ///< the same for /dev/infiniband/rdma_cm
   kMaxPd = 1U << 4U,        ///< from here on: fields of ibv_device_attr
   kMaxMr = 1U << 5U,
   kMaxCq = 1U << 6U,
@@ -76,40 +77,41 @@ enum Bit : std::uint32_t {
 struct SetupText {
   SetupCall call;
   int code;                 ///< a positive errno
-  std::string_view causes;  ///< likely ones, without a full stop
+  std::string_view causes;  ///< likely causes, without a full stop
   std::string_view remedy;  ///< whole sentences
-  std::uint32_t facts = 0;  ///< of setup_fact
+  std::uint32_t facts = 0;  ///< bits of setup_fact
 };
 
-/// All rows: by call in the order of SetupCall, `any` last. docs/errors.md shows them.
+/// All rows, in the order of SetupCall with `any` last. docs/errors.md lists them.
 /// Source: the calls' man pages, Linux drivers/infiniband/core.
 std::span<const SetupText> setup_texts() noexcept;
 
-/// The row for this call, else for any call, else null.
+/// The row of this call, else the row of SetupCall::any, else null.
 const SetupText* find_setup_text(SetupCall call, int code) noexcept;
 
-/// What a call was made on, as far as it exists yet.
+/// The device that a call was made on.
 struct SetupSubject {
-  ibv_context* context = nullptr;      ///< its limits are asked for and named
-  const ibv_device* device = nullptr;  ///< where there is no context; its file is looked at
+  ibv_context* context = nullptr;      ///< its limits are reported
+  const ibv_device* device = nullptr;  ///< if there is no context; its file is checked
 };
 
-/// The error to throw when `call` gave `code`, a positive errno or 0 where it told none. `what`
-/// names the call with its arguments: "ibv_create_cq(rxe0, 70000 entries)".
+/// The error to throw when `call` failed with `code`, a positive errno or 0 if there is none.
+/// `what` names the call with its arguments: "ibv_create_cq(rxe0, 70000 entries)".
 Error setup_error(SetupCall call, std::string_view what, int code, SetupSubject subject = {},
                   Fault fault = Fault::failed);
 
-/// What that error says after the errno: "Likely: CAUSES (FACTS). REMEDY". For a failure that is
-/// told later, as by an endpoint's failure().
+/// The part of that error's text behind the errno: "Likely: CAUSES (FACTS). REMEDY". For failures
+/// that are reported later, such as an endpoint's failure().
 std::string setup_remedy(SetupCall call, int code, SetupSubject subject = {});
 
-/// A verb's result as a positive errno: some verbs return it, some return -1 and set errno.
+/// The result of a verb as a positive errno: some verbs return it, others return -1 and set errno.
 int verb_errno(int result) noexcept;
 
 /// Whether this user may read and write a device's file.
 struct DeviceFile {
   bool open;
-  std::string text;  ///< "PATH is not there", "PATH is closed to user 1000 (mode 0600 of 0:0)", ...
+  std::string text;  ///< "PATH does not exist", "PATH is not accessible to user 1000 (mode 0600,
+                     ///< owner 0:0)"
 };
 /// Source: access(2), stat(2).
 DeviceFile look_at(const std::string& path);

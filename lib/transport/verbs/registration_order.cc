@@ -22,19 +22,19 @@ void refuse_if(const std::string& obstacle) {
   if (!obstacle.empty()) throw Error(Fault::unavailable, obstacle);
 }
 
-/// Why a way is not even tried, or "".
+/// Why a way is not tried, or "".
 std::string skipped(const GpuWay& way, const memory::Request& where,
                     const mechanism::RegistrationRequest& how) {
   const GpuMapping wanted = where.gpu_mapping;
   if (wanted != GpuMapping::automatic && (!by_dma_buf(way) || way.mapping != wanted)) {
-    return fmt::format("the mapping {} was asked for", name(wanted));
+    return fmt::format("the mapping {} was requested", name(wanted));
   }
-  if (how.require_dma_buf && !by_dma_buf(way)) return "a dma-buf was asked for";
-  if (way.route == Route::staged) return "";  // whatever else fails
+  if (how.require_dma_buf && !by_dma_buf(way)) return "a dma-buf was requested";
+  if (way.route == Route::staged) return "";  // always possible
   for (const memory::FailedWay& failed : where.failed_ways) {
-    // One text may name several ways, where the parts of an endpoint's memory took different ones.
+    // One text names several ways if parts of an endpoint's memory were registered differently.
     if (failed.way.find(to_text(way)) != std::string::npos) {
-      return fmt::format("it registered, and the transfer to verify it failed: {}", failed.reason);
+      return fmt::format("registered, but the verifying transfer failed: {}", failed.reason);
     }
   }
   return "";
@@ -45,14 +45,14 @@ mechanism::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory
                                           const mechanism::RegistrationRequest& how) {
   if (how.on_demand) {
     throw Error(Fault::usage, "on-demand paging of GPU memory",
-                "The GPU's driver holds its pages: leave out --odp.");
+                "The GPU's driver pins its pages: leave out on-demand paging.");
   }
   mechanism::Registration result;
   std::string reasons;
   for (const GpuWay& way : gpu_ways()) {
     std::string reason = skipped(way, where, how);
     if (reason.empty() && result.region != nullptr) {
-      reason = fmt::format("not needed: {} worked", name(result.route));
+      reason = fmt::format("not needed: {} works", name(result.route));
     }
     if (reason.empty()) {
       try {
@@ -70,9 +70,9 @@ mechanism::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory
   }
   if (result.region != nullptr) return result;
   throw Error(Fault::unavailable,
-              fmt::format("GPU memory cannot be registered with {} as was asked for:{}",
+              fmt::format("GPU memory cannot be registered with {} as requested:{}",
                           ibv_get_device_name(domain.context->device), reasons),
-              "Leave out --gpu-mapping to take what works.");
+              "Set the GPU mapping to 'auto' to use a way that works.");
 }
 
 }  // namespace

@@ -18,33 +18,34 @@ struct GpuWay {
   bool operator==(const GpuWay&) const = default;
 };
 
-/// All of them, in the order in which they are tried.
+/// All ways, in the order in which they are tried.
 std::vector<GpuWay> gpu_ways();
 
-/// Whether it needs a dma-buf of the memory.
+/// Whether the way needs a dma-buf.
 bool by_dma_buf(const GpuWay& way) noexcept;
 
-/// "default", "pcie"; "" where it is none of a dma-buf.
+/// "default", "pcie"; "" for a way without a dma-buf.
 std::string mapping_text(const GpuWay& way);
 
 /// "dma-buf, mapping pcie"; "staged".
 std::string to_text(const GpuWay& way);
 
-/// Readies `memory`, a GPU's, for this way: looks for what stands against it, exports the dma-buf,
-/// or puts pinned host memory in its place, which is for good. What is then registered by
-/// way.route is the area that comes back. Throws Error that says what stands against it.
+/// Prepares GPU memory for this way: checks whether the way is possible, exports the dma-buf, or
+/// replaces data() by pinned host memory, which cannot be undone. Returns the area to register by
+/// way.route. Throws Error that says why the way is not possible.
 rdmabench::verbs::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuWay& way,
                                    const std::string& machine_root = "/");
 
 /// Registers all of `memory`, which must outlive the region.
 ///
-/// A GPU's by the first way that works, all others with the reason why not: data-direct where
-/// libmlx5 and the device have it; its dma-buf in the driver's default mapping, then in the PCIe
-/// mapping; its address, by nvidia_peermem; pinned host memory in its place (memory.gpu()->staged()
-/// from then on). `where.gpu_mapping` other than automatic, and `how.require_dma_buf`, leave only
-/// the ways that they name, and Error(unavailable) with every reason when those fail. What
-/// registers may still not arrive, so a transfer is to be verified before any is timed; a way that
-/// failed so is named in `where.failed_ways` and left out, but for the last.
+/// GPU memory is registered by the first of these ways that works: data-direct, if libmlx5 and the
+/// device support it; its dma-buf in the driver's default mapping; its dma-buf in the PCIe mapping;
+/// its address, by nvidia_peermem; staged through pinned host memory (then memory.gpu()->staged()
+/// is true). The result has the reasons against all others. `where.gpu_mapping` other than
+/// automatic and `how.require_dma_buf` restrict the ways; if those fail, it throws
+/// Error(unavailable) with all reasons. A registered way may still not transfer bytes, so the
+/// caller must verify a transfer first. A way that failed there is in `where.failed_ways` and is
+/// skipped, unless it is the last.
 ///
 /// Source: nvidia's GPUDirect RDMA guide; ibv_reg_dmabuf_mr(3); mlx5dv_reg_dmabuf_mr(3).
 rdmabench::verbs::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,

@@ -62,7 +62,7 @@ TEST_F(RegistrationOrder, ADmaBufInTheDefaultMappingIsTakenFirst) {
                         EXPECT_EQ(made.route, Route::dma_buf);
                         EXPECT_EQ(made.mapping, "default");
                         EXPECT_EQ(made.others.size(), 4U);
-                        EXPECT_THAT(reason_of(made, Route::staged), "not needed: dma-buf worked");
+                        EXPECT_THAT(reason_of(made, Route::staged), "not needed: dma-buf works");
                         EXPECT_THAT(reason_of(made, Route::data_direct, "pcie"),
                                     HasSubstr("mlx5dv_get_data_direct_sysfs_path(rxe0)"));
                         EXPECT_FALSE(buffer.gpu()->staged());
@@ -135,7 +135,7 @@ TEST_F(RegistrationOrder, AModuleThatIsLoadedAndDoesNotHelpIsARefusalToo) {
 TEST_F(RegistrationOrder, AMappingThatIsAskedForIsHadOrNothingIs) {
   register_in_order("cuda:0", GpuMapping::pcie, {}, [](memory::Buffer&, const Registration& made) {
     EXPECT_EQ(made.mapping, "pcie");
-    EXPECT_THAT(reason_of(made, Route::staged), HasSubstr("the mapping pcie was asked for"));
+    EXPECT_THAT(reason_of(made, Route::staged), HasSubstr("the mapping pcie was requested"));
   });
   const auto nothing = [](memory::Buffer&, const Registration&) { FAIL(); };
   have({{"FAKE_CUDA_PCIE", "refuse"}});
@@ -143,7 +143,7 @@ TEST_F(RegistrationOrder, AMappingThatIsAskedForIsHadOrNothingIs) {
       complaint([&] { register_in_order("cuda:0", GpuMapping::pcie, {}, nothing); });
   EXPECT_EQ(refused.fault(), Fault::unavailable);
   EXPECT_THAT(refused.what(), AllOf(HasSubstr("rxe0"), HasSubstr("dma-buf, mapping pcie: "),
-                                    HasSubstr("staged: the mapping pcie was asked for")));
+                                    HasSubstr("staged: the mapping pcie was requested")));
   const Error direct =
       complaint([&] { register_in_order("cuda:0", GpuMapping::data_direct, {}, nothing); });
   EXPECT_THAT(direct.what(), HasSubstr("no data-direct function"));
@@ -155,7 +155,7 @@ TEST_F(RegistrationOrder, ADmaBufThatIsDemandedIsNotReplaced) {
   const Error error = complaint([&] {
     register_in_order("cuda:0", GpuMapping::automatic, {.require_dma_buf = true}, nothing);
   });
-  EXPECT_THAT(error.what(), HasSubstr("staged: a dma-buf was asked for"));
+  EXPECT_THAT(error.what(), HasSubstr("staged: a dma-buf was requested"));
   EXPECT_EQ(complaint([&] {
               register_in_order("cuda:0", GpuMapping::automatic, {.on_demand = true}, nothing);
             }).fault(),

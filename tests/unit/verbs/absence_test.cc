@@ -45,7 +45,7 @@ TEST_F(Absence, OfTheFileIsAContainerWithoutIt) {
   add_class("abi_version");
   add_class("uverbs0");
   EXPECT_THAT(text(), AllOf(StartsWith("The kernel has mlx5_0, mlx5_1, but "),
-                            HasSubstr("dev/uverbs0 is not there"), HasSubstr("--device=")));
+                            HasSubstr("dev/uverbs0 does not exist"), HasSubstr("--device=")));
 }
 
 TEST_F(Absence, OfTheClassIsAModuleNotLoaded) {
