@@ -34,8 +34,9 @@ bool try_pin_this_thread(int cpu) noexcept {
 void pin_this_thread(int cpu) {
   if (try_pin_this_thread(cpu)) return;
   const int code = errno;
-  throw Error(Fault::usage, fmt::format("--cpu {}", cpu),
-              fmt::format("This process may use {}.", fmt::join(processors(), ", ")), code);
+  throw Error(Fault::usage, fmt::format("sched_setaffinity(cpu {})", cpu),
+              fmt::format("This process may use the processors {}.", fmt::join(processors(), ", ")),
+              code);
 }
 
 }  // namespace rdmabench

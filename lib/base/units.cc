@@ -54,20 +54,19 @@ std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
   std::uint64_t number = 0;
   const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (status == std::errc::invalid_argument) {
-    throw Error(Fault::usage, fmt::format("'{}' is not a {}", text, noun),
+    throw Error(Fault::usage, fmt::format("invalid {} '{}'", noun, text),
                 fmt::format("Write a number such as {}.", example));
   }
   const std::string suffix = upper(text.substr(static_cast<std::size_t>(tail - text.data())));
   for (const auto& [name, factor] : units) {
     if (suffix != name) continue;
     if (status == std::errc::result_out_of_range || number > limit / factor) {
-      throw Error(Fault::usage, fmt::format("the {} '{}' is too large", noun, text),
+      throw Error(Fault::usage, fmt::format("{} '{}' is too large", noun, text),
                   fmt::format("The limit is {}.", limit));
     }
     return number * factor;
   }
-  throw Error(Fault::usage,
-              fmt::format("the {} '{}' has the unknown unit '{}'", noun, text, suffix),
+  throw Error(Fault::usage, fmt::format("invalid {} '{}': unknown unit '{}'", noun, text, suffix),
               fmt::format("Write a number such as {}.", example));
 }
 
@@ -106,11 +105,11 @@ std::vector<std::uint64_t> parse_size_list(std::string_view text) {
     const std::uint64_t last =
         colon == std::string_view::npos ? first : parse_size(item.substr(colon + 1));
     if (first == 0) {
-      throw Error(Fault::usage, fmt::format("the size list '{}' holds a size of 0", text),
-                  "The smallest message is 1 byte.");
+      throw Error(Fault::usage, fmt::format("invalid size list '{}': it has a size of 0", text),
+                  "Sizes must be at least 1.");
     }
     if (first > last) {
-      throw Error(Fault::usage, fmt::format("the size range '{}' falls", item),
+      throw Error(Fault::usage, fmt::format("invalid size range '{}': it descends", item),
                   fmt::format("Write '{}:{}'.", format_size(last), format_size(first)));
     }
     append_doublings(sizes, first, last);

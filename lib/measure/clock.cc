@@ -45,8 +45,7 @@ double overhead_ns() noexcept {
   for (int batch = 0; batch < kBatches; ++batch) {
     const Ticks begin = RawClock::stamp();
     for (int i = 0; i < kStamps; ++i) Clock::stamp();
-    best =
-        std::min(best, RawClock::stamp() - begin);  // a batch that was interrupted is not the best
+    best = std::min(best, RawClock::stamp() - begin);  // an interrupted batch is not the fastest
   }
   return static_cast<double>(best) / kStamps;
 }
@@ -54,8 +53,7 @@ double overhead_ns() noexcept {
 template <class Clock>
 double smallest_step(ClockSource source) noexcept {
   constexpr int kStamps = 4096;
-  constexpr int kMostStamps =
-      1 << 20;  // for a counter so slow that thousands of stamps see one value
+  constexpr int kMostStamps = 1 << 20;  // for a slow counter, with thousands of equal stamps
   Ticks smallest = std::numeric_limits<Ticks>::max();
   const Anchor begin = take_anchor(source);
   Ticks last = Clock::stamp();
@@ -89,8 +87,7 @@ ClockFacts read_clock_facts(std::string_view sysfs) {
 
 ClockChoice choose_clock(const ClockFacts& facts) {
   if (facts.counter.empty()) {
-    return {ClockSource::raw,
-            "CLOCK_MONOTONIC_RAW: this processor has no counter to read in order"};
+    return {ClockSource::raw, "CLOCK_MONOTONIC_RAW: this processor has no ordered counter"};
   }
   if (!facts.invariant) {
     return {ClockSource::raw, fmt::format("CLOCK_MONOTONIC_RAW: the {} is not invariant on this "
@@ -102,12 +99,12 @@ ClockChoice choose_clock(const ClockFacts& facts) {
             "CLOCK_MONOTONIC_RAW: the kernel's clock source cannot be read from sysfs"};
   }
   if (facts.kernel_clocksource != facts.counter) {
-    return {ClockSource::raw, fmt::format("CLOCK_MONOTONIC_RAW: the kernel keeps time by '{}', not "
-                                          "by the {}",
+    return {ClockSource::raw, fmt::format("CLOCK_MONOTONIC_RAW: the kernel's clock source is '{}', "
+                                          "not the {}",
                                           facts.kernel_clocksource, facts.counter)};
   }
   return {ClockSource::tsc,
-          fmt::format("{}: it is invariant and the kernel keeps time by it", facts.counter)};
+          fmt::format("{}: invariant, and the kernel's clock source", facts.counter)};
 }
 
 const ClockChoice& clock_choice() {
@@ -115,7 +112,7 @@ const ClockChoice& clock_choice() {
   return choice;
 }
 
-// Only the first call can throw, for want of a few bytes for the reason; ending there is right.
+// Only the first call allocates; the process ends if that fails.
 Ticks stamp_now() noexcept {  // NOLINT(bugprone-exception-escape)
   return clock_choice().source == ClockSource::tsc ? TscClock::stamp() : RawClock::stamp();
 }
@@ -136,7 +133,7 @@ TickRate tick_rate(const Anchor& begin, const Anchor& end) noexcept {
   }
   const auto ticks = static_cast<double>(end.ticks - begin.ticks);
   const auto ns = static_cast<double>(end.raw_ns - begin.raw_ns);
-  // Each raw reading lies at most half a bracket from its ticks, and was cut to a whole nanosecond.
+  // A raw reading is at most half a bracket from its ticks, and truncated to a nanosecond.
   const double brackets = static_cast<double>(begin.bracket + end.bracket) / 2;
   return {ns / ticks, brackets / ticks + 1 / ns};
 }

@@ -18,7 +18,7 @@ double ns_of(nanoseconds time) {
   return static_cast<double>(time.count());
 }
 
-/// About how long an epoch should take: long against its own start and end, short against the run.
+/// Target length of an epoch: long compared with its start and end, short compared with the run.
 double epoch_target_ns(const StopRule& rule) {
   constexpr double kLongest = 100e6;
   constexpr double kFewestEpochs = 5;
@@ -38,7 +38,8 @@ double epoch_target_ns(const StopRule& rule) {
 }  // namespace
 
 StopRule StopRule::iterations(std::uint64_t count) {
-  if (count == 0) throw Error(Fault::usage, "a run of 0 iterations", "Ask for at least 1.");
+  if (count == 0)
+    throw Error(Fault::usage, "invalid number of iterations 0", "It must be at least 1.");
   StopRule rule;
   rule.kind = Kind::iterations;
   rule.count = count;
@@ -47,8 +48,8 @@ StopRule StopRule::iterations(std::uint64_t count) {
 
 StopRule StopRule::duration(nanoseconds time) {
   if (time <= nanoseconds(0)) {
-    throw Error(Fault::usage, fmt::format("a run of {} ns", time.count()),
-                "Ask for a duration such as 10s or 250ms.");
+    throw Error(Fault::usage, fmt::format("invalid duration of {} ns", time.count()),
+                "It must be above 0, for example 10s or 250ms.");
   }
   StopRule rule;
   rule.kind = Kind::duration;
@@ -58,19 +59,19 @@ StopRule StopRule::duration(nanoseconds time) {
 
 StopRule StopRule::stable(const Stability& stability) {
   if (!(stability.max_noise > 0)) {
-    throw Error(Fault::usage, fmt::format("a largest noise of {}", stability.max_noise),
-                "Ask for a fraction above 0, such as 0.005.");
+    throw Error(Fault::usage, fmt::format("invalid max_noise {}", stability.max_noise),
+                "It must be above 0, for example 0.005.");
   }
   if (stability.min_time < nanoseconds(0) || stability.max_time <= nanoseconds(0) ||
       stability.min_time > stability.max_time) {
     throw Error(Fault::usage,
-                fmt::format("a stable run of {} ns at least and {} ns at most",
+                fmt::format("invalid min_time of {} ns and max_time of {} ns of a stable run",
                             stability.min_time.count(), stability.max_time.count()),
-                "The first must not be below 0 nor above the second.");
+                "min_time must be from 0 to max_time.");
   }
   if (stability.min_epochs < 6) {
-    throw Error(Fault::usage, fmt::format("stable after {} epochs", stability.min_epochs),
-                "An interval of 95 % confidence takes at least 6; 11 is a good number.");
+    throw Error(Fault::usage, fmt::format("invalid min_epochs {}", stability.min_epochs),
+                "It must be at least 6, for an interval of 95 % confidence.");
   }
   StopRule rule;
   rule.kind = Kind::stable;
@@ -83,11 +84,11 @@ Stopper::Stopper(const StopRule& rule) : rule_(rule), target_ns_(epoch_target_ns
 std::uint64_t Stopper::epoch_within(double left_ns) const {
   constexpr std::uint64_t kGrowth = 16;
   if (last_iterations_ == 0) return 1;
-  // Equal shares of what is left, so that the last epoch is not a sliver of a few iterations.
+  // Equal parts of the rest, so that the last epoch is not much smaller.
   const double aim_ns = left_ns / std::ceil(left_ns / target_ns_);
   const double fitting = aim_ns * static_cast<double>(last_iterations_) / last_elapsed_ns_;
   const std::uint64_t most = std::min(kMaxEpoch, last_iterations_ * kGrowth);
-  if (!(fitting < static_cast<double>(most))) return most;  // also when no time seemed to pass
+  if (!(fitting < static_cast<double>(most))) return most;  // also if the elapsed time is 0
   return static_cast<std::uint64_t>(std::llround(std::max(1.0, fitting)));
 }
 
@@ -120,7 +121,7 @@ bool Stopper::converged() const {
     case StopRule::Kind::iterations:
       return iterations_ >= rule_.count;
     case StopRule::Kind::duration:
-      return ns_of(rule_.time) - elapsed_ns_ < target_ns_ / 10;  // less is not worth an epoch
+      return ns_of(rule_.time) - elapsed_ns_ < target_ns_ / 10;  // too short for another epoch
     case StopRule::Kind::stable:
       break;
   }

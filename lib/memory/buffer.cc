@@ -21,16 +21,18 @@ namespace rdmabench::memory {
 namespace {
 
 void check(const Request& request, std::uint64_t bytes) {
-  if (bytes == 0) throw Error(Fault::usage, "a buffer of 0 bytes", "Ask for at least 1 byte.");
+  if (bytes == 0)
+    throw Error(Fault::usage, "invalid buffer size of 0 bytes", "It must be at least 1 byte.");
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   if (request.unaligned >= page) {
-    throw Error(Fault::usage,
-                fmt::format("{} bytes into a page of {} bytes", request.unaligned, page),
-                fmt::format("It may be 0 to {}.", page - 1));
+    throw Error(
+        Fault::usage,
+        fmt::format("invalid offset of {} bytes into a page of {} bytes", request.unaligned, page),
+        fmt::format("It may be 0 to {}.", page - 1));
   }
-  if (bytes > std::numeric_limits<std::uint64_t>::max() / 2) {  // no sum below can overflow
-    throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes), "Lower --size or --depth.",
-                ENOMEM);
+  if (bytes > std::numeric_limits<std::uint64_t>::max() / 2) {  // so that no sum below overflows
+    throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes),
+                "Lower the message size or the depth.", ENOMEM);
   }
 }
 
@@ -47,40 +49,41 @@ Mapping map(const Request& request, std::uint64_t bytes) {
     case Kind::cuda:
       break;
   }
-  throw Error(Fault::usage, "no such kind of memory");
+  throw Error(Fault::usage, "unknown kind of memory");
 }
 
-/// Asks for the node and says how that went. Only a node asked for by number must be had.
+/// Requests the NUMA node and describes the result. Throws only for a node that was given by
+/// number.
 std::string place(const Mapping& mapping, const Request& request) {
   switch (request.numa.place) {
     case Numa::Place::any:
-      return "anywhere";
+      return "any node";
     case Numa::Place::node:
       prefer_node(mapping.bytes(), request.numa.number);
-      return fmt::format("asked for node {}", request.numa.number);
+      return fmt::format("requested: node {}", request.numa.number);
     case Numa::Place::near:
       break;
   }
-  if (request.device.empty()) return "anywhere: no RDMA device is named";
+  if (request.device.empty()) return "any node: no RDMA device is given";
   const int node = node_near(request.device);
-  if (node < 0) return fmt::format("anywhere: {} is near no known node", request.device);
+  if (node < 0) return fmt::format("any node: the node of {} is unknown", request.device);
   try {
     prefer_node(mapping.bytes(), node);
   } catch (const Error& error) {
-    return fmt::format("anywhere: {}", error.what());
+    return fmt::format("any node: {}", error.what());
   }
-  return fmt::format("asked for node {}, near {}", node, request.device);
+  return fmt::format("requested: node {}, near {}", node, request.device);
 }
 
-/// Anonymous memory on a kernel before 5.14.
+/// For anonymous memory on a kernel before 5.14.
 void touch(std::span<std::byte> bytes, std::uint64_t page_bytes) {
   for (std::uint64_t at = 0; at < bytes.size(); at += page_bytes) {
     *static_cast<volatile std::byte*>(&bytes[at]) = std::byte{0};
   }
 }
 
-/// Makes the kernel give every page now, with an error for one that it does not have, where a touch
-/// would be a signal. Source: madvise(2), MADV_POPULATE_WRITE.
+/// Allocates all pages now. Returns an error for a missing page, where a touch would raise a
+/// signal. Source: madvise(2), MADV_POPULATE_WRITE.
 void populate(const Mapping& mapping, Kind kind) {
   const std::span<std::byte> bytes = mapping.bytes();
   int result = 0;
@@ -89,24 +92,24 @@ void populate(const Mapping& mapping, Kind kind) {
   } while (result != 0 && errno == EINTR);
   if (result == 0) return;
   const int code = errno;
-  if (kind == Kind::file) return;  // a device's memory has no pages to give: it is there at once
+  if (kind == Kind::file) return;  // memory of a device needs no allocation
   if (code != EINVAL) {
     throw Error(Fault::failed, fmt::format("madvise({} bytes, MADV_POPULATE_WRITE)", bytes.size()),
-                kind == Kind::huge ? "The node's or the control group's share of huge pages is "
-                                     "used up: reserve more, or try --numa none."
-                                   : "Lower --size or --depth, or free memory.",
+                kind == Kind::huge ? "The huge pages of the node or of the control group are "
+                                     "exhausted: reserve more, or use any NUMA node."
+                                   : "Lower the message size or the depth, or free memory.",
                 code);
   }
   if (kind == Kind::host) touch(bytes, mapping.page_bytes());
 }
 
-/// Throws when pages are elsewhere.
+/// Throws if pages are on another node.
 void check_node(const std::vector<NodePages>& places, int node) {
   for (const NodePages& place : places) {
     if (place.node < 0 || place.node == node) continue;
     throw Error(Fault::failed,
                 fmt::format("pages are not all on NUMA node {}: {}", node, to_text(places)),
-                "Free memory on that node, or try --numa none.");
+                "Free memory on that node, or use any NUMA node.");
   }
 }
 

@@ -26,7 +26,7 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-/// The GPU that the request names, or of all the one nearest to the RDMA device.
+/// The GPU that the request names, or the nearest to the RDMA device.
 GpuMemory::Choice GpuMemory::choose(const Request& request) {
   if (request.gpu != "auto") {
     const gpu::DeviceInfo found = gpu::find_device(request.gpu);
@@ -38,8 +38,8 @@ GpuMemory::Choice GpuMemory::choose(const Request& request) {
   }
   const std::vector<gpu::DeviceInfo> all = gpu::devices();
   if (request.device.empty()) {
-    return {all.front().ordinal,
-            fmt::format("{}; the first: no RDMA device is named", gpu::to_text(all.front()))};
+    return {all.front().ordinal, fmt::format("{}; the first one, because no RDMA device is given",
+                                             gpu::to_text(all.front()))};
   }
   const gpu::DeviceInfo* best = nullptr;
   gpu::Pair nearest;
@@ -49,7 +49,7 @@ GpuMemory::Choice GpuMemory::choose(const Request& request) {
     best = &one;
     nearest = std::move(pair);
   }
-  return {best->ordinal, fmt::format("{}; nearest of {} to its NIC: {}", gpu::to_text(*best),
+  return {best->ordinal, fmt::format("{}; nearest of {} GPUs to the NIC: {}", gpu::to_text(*best),
                                      all.size(), nearest.text)};
 }
 
@@ -90,7 +90,7 @@ std::string GpuMemory::facts() const {
   const std::optional<bool> reachable = allocation_.gpudirect();
   return fmt::format("{} allocation; {}; GPUDirect RDMA {}; flush {}", name(allocation_.mode()),
                      allocation_.sync_memops_text(),
-                     !reachable   ? "not told"
+                     !reachable   ? "unknown"
                      : *reachable ? "capable"
                                   : "not capable",
                      flush_.text);
@@ -159,21 +159,20 @@ void GpuMemory::flush_by(std::function<void()> read, std::string what) {
 }
 
 std::string GpuMemory::flush_text() const {
-  if (host_) return "not needed: the wire moves host memory";
+  if (host_) return "not needed: messages are staged in host memory";
   if (nic_read_) return nic_read_text_;
   if (needs_nic_read()) {
-    return fmt::format("none is done: {}{}{}", flush_.text, no_flush_.empty() ? "" : "; ",
-                       no_flush_);
+    return fmt::format("not done: {}{}{}", flush_.text, no_flush_.empty() ? "" : "; ", no_flush_);
   }
   return flush_.text;
 }
 
-/// Without a read of the NIC where only that would do, late bytes are taken for wrong ones.
+/// If a read of the NIC is needed and not possible, late bytes are reported as wrong.
 void GpuMemory::see_writes() {
   try {
     if (nic_read_) return nic_read_();
     if (flush_.needed && flush_.by_driver) gpu::flush_writes(context_);
-  } catch (const Error& error) {  // else it reads as if the bytes had been wrong
+  } catch (const Error& error) {  // so that the text does not say that bytes were wrong
     throw error.at("the flush failed");
   }
 }

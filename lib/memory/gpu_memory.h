@@ -1,4 +1,4 @@
-// Memory of a GPU as a place for messages, and what the GPU itself writes and compares there.
+// GPU memory for messages, with patterns that the GPU itself writes and compares.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +19,27 @@
 
 namespace rdmabench::memory {
 
-/// Time of one copy between a GPU's memory and pinned host memory.
+/// Time of one copy between GPU memory and pinned host memory.
 struct CopyTimes {
   std::uint64_t bytes = 0;
   double to_device_ns = 0;    ///< median
   double from_device_ns = 0;  ///< median
 };
 
-/// An allocation on a GPU, zeroed. No host code may touch what data() points to, but for the time
-/// after stage_through_host(): from then on data() is pinned host memory, which is what goes over
-/// the wire, and every byte that is written or compared here passes through the GPU all the same.
+/// A zeroed allocation on a GPU. Host code must not access data() before stage_through_host().
+/// After it data() is pinned host memory, which the NIC transfers; the patterns are still written
+/// and compared by the GPU.
 ///
-/// Offsets are from data(). What waits does so for 10 seconds at most. Where GPU and driver say
-/// that what a NIC wrote is not seen by kernels at once, the reading calls flush before they look
-/// (gpu::flush_rule()), where need be by what flush_by() was given.
+/// Offsets are relative to data(). Every wait is limited to 10 seconds. If GPU and driver report
+/// that kernels may not see the NIC's writes at once, reading calls flush first
+/// (gpu::flush_rule()), if necessary by the function of flush_by().
 ///
-/// Thread rule: a value with no locks; one thread at a time.
+/// Thread rule: a value without locks; one thread at a time.
 class GpuMemory {
  public:
-  /// A request of Kind::cuda. Throws Error(unavailable) where there is no driver or no GPU, with
-  /// where it was looked for; Error(usage) for a GPU that is not there, with those that are;
-  /// Error(failed) where the memory cannot be had.
+  /// The request must be of Kind::cuda. Throws Error(unavailable) if there is no driver or no GPU,
+  /// Error(usage) for an unknown GPU, with a list of the GPUs, and Error(failed) if the memory
+  /// cannot be allocated.
   GpuMemory(const Request& request, std::uint64_t bytes);
 
   std::byte* data() const noexcept;
@@ -50,43 +50,42 @@ class GpuMemory {
   /// "plain allocation; SYNC_MEMOPS set; ..."
   std::string facts() const;
 
-  /// Whether only a read by the NIC makes its writes visible: flush_by() is wanted.
+  /// Whether only a read by the NIC makes its writes visible. Then call flush_by() or no_flush().
   bool needs_nic_read() const noexcept { return flush_.needed && !flush_.by_driver; }
-  /// From here on `read` is called before anything that arrived is looked at, in place of what the
-  /// rule says; `what` says what it does, for flush_text(). What it throws passes
-  /// through, as "the flush failed: ...".
+  /// Sets `read` as the flush, which is called before received bytes are read. `what` describes it
+  /// for flush_text(). Its errors are rethrown as "the flush failed: ...".
   void flush_by(std::function<void()> read, std::string what);
-  /// Where that read cannot be had: why, for flush_text().
+  /// Says for flush_text() why such a read is not possible.
   void no_flush(std::string why) { no_flush_ = std::move(why); }
-  /// How what arrives is made visible before it is looked at, or that it is not.
+  /// How received bytes are made visible before they are read, or that they are not.
   std::string flush_text() const;
 
-  /// Exports all of the allocation anew; the one before is closed. `automatic` and `data_direct`
-  /// are what the driver makes of a GPU's kind, and PCIe. Throws as gpu::export_dma_buf().
+  /// Exports the whole allocation and closes the previous export. `automatic` lets the driver
+  /// choose; `data_direct` uses the PCIe mapping. Throws as gpu::export_dma_buf().
   const gpu::DmaBuf& export_dma_buf(GpuMapping mapping);
   const gpu::DmaBuf& dma_buf() const noexcept { return dma_buf_; }
-  /// Of data().
+  /// Offset of data() in the dma-buf.
   std::uint64_t dma_buf_offset() const noexcept { return dma_buf_.offset() + start_; }
 
   bool staged() const noexcept { return host_.has_value(); }
-  /// Once only, and before anything is known to a device. Throws Error(failed).
+  /// Call it at most once, and before the memory is registered. Throws Error(failed).
   void stage_through_host();
 
-  /// Bytes of the pattern in messages that lie `stride` apart, from `offset` on; message i has the
+  /// Writes `count` messages with the pattern, `stride` apart, from `offset` on. Message i has the
   /// tag 1 + (first + i) % 255. Throws Error(failed).
   void fill(std::uint64_t offset, std::uint64_t size, std::uint64_t stride, std::uint64_t count,
             std::uint64_t first);
-  /// The first wrong byte of such messages. Throws Error(failed).
+  /// The first wrong byte of messages as written by fill(). Throws Error(failed).
   std::optional<gpu::Mismatch> find_mismatch(std::uint64_t offset, std::uint64_t size,
                                              std::uint64_t stride, std::uint64_t count,
                                              std::uint64_t first);
-  /// Zeros. Throws Error(failed).
+  /// Writes zeros. Throws Error(failed).
   void clear(std::uint64_t offset, std::uint64_t bytes);
-  /// A copy of what is there. Throws Error(failed).
+  /// Copies to host memory. Throws Error(failed).
   void read(std::uint64_t offset, std::span<std::byte> to);
 
-  /// What each copy of `bytes`, at most size(), costs that a staged message would need on this side
-  /// before or after the wire. What is in it stays. Throws Error(failed).
+  /// Times the copies of `bytes`, at most size(), that a staged message needs. The content stays.
+  /// Throws Error(failed).
   CopyTimes measure_copies(std::uint64_t bytes);
 
  private:
@@ -100,8 +99,10 @@ class GpuMemory {
   void wait(const char* what);
   gpu::DevicePointer at(std::uint64_t offset) const noexcept;
   void see_writes();
-  void pull(std::uint64_t offset, std::uint64_t bytes);  ///< staged: the GPU gets what arrived
-  void push(std::uint64_t offset, std::uint64_t bytes);  ///< staged: the wire gets what was written
+  void pull(std::uint64_t offset,
+            std::uint64_t bytes);  ///< staged: copies received bytes to the GPU
+  void push(std::uint64_t offset,
+            std::uint64_t bytes);  ///< staged: copies written bytes to the host
 
   std::string choice_;
   gpu::Context context_;
@@ -115,7 +116,7 @@ class GpuMemory {
   std::string nic_read_text_;
   std::string no_flush_;
   gpu::Stream stream_;
-  std::optional<gpu::Kernels> kernels_;  ///< made when first needed: the driver compiles them
+  std::optional<gpu::Kernels> kernels_;  ///< loaded on first use, because the driver compiles them
 };
 
 }  // namespace rdmabench::memory

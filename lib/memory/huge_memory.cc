@@ -18,7 +18,7 @@
 namespace rdmabench::memory {
 namespace {
 
-/// Throws where the kernel has no pool of that page size.
+/// Throws if the kernel has no pool of this page size.
 void check_size(std::uint64_t page) {
   std::vector<std::string> sizes;
   for (const std::uint64_t size : huge_page_sizes()) {
@@ -26,11 +26,11 @@ void check_size(std::uint64_t page) {
     sizes.push_back(format_size(size));
   }
   throw Error(Fault::unavailable,
-              fmt::format("this kernel has no huge pages{}",
+              fmt::format("the kernel has no huge pages{}",
                           page == 0 ? "" : fmt::format(" of {}", format_size(page))),
-              sizes.empty() ? "It was built without hugetlbfs: take --memory host."
-                            : fmt::format("It has: {}. 1G pages may have to be asked for on the "
-                                          "kernel's command line (hugepagesz=1G).",
+              sizes.empty() ? "It was built without hugetlbfs: use host memory."
+                            : fmt::format("Available: {}. 1G pages may need hugepagesz=1G on the "
+                                          "kernel's command line.",
                                           fmt::join(sizes, ", ")));
 }
 

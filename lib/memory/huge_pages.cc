@@ -70,7 +70,7 @@ std::string huge_page_remedy(const HugePagePool& pool, std::uint64_t pages, bool
   const std::string state = fmt::format("{} huge pages of {} are needed, {} of {} are free", pages,
                                         format_size(pool.page_bytes), pool.available(), pool.total);
   if (pool.available() >= pages) {
-    return fmt::format("{}: the limit may be the control group's (hugetlb.*.max).", state);
+    return fmt::format("{}: check the limit of the control group (hugetlb.*.max).", state);
   }
   const std::uint64_t wanted = pool.total - pool.available() + pages;
   const std::string command = is_default ? fmt::format("sysctl -w vm.nr_hugepages={}", wanted)

@@ -35,7 +35,7 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-/// The numbers of the kernel's list "0-3,8"; none for a text that is no list.
+/// The numbers of a list like "0-3,8"; none for an invalid list.
 std::vector<int> parse_list(std::string_view text) {
   std::vector<int> numbers;
   const char* at = text.data();
@@ -64,7 +64,7 @@ Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   Topology topology(raw);
-  // Nodes alone: caches, I/O devices and the like would only take time to find.
+  // Only nodes: finding caches and I/O devices takes time.
   hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   return hwloc_topology_load(raw) == 0 ? std::move(topology) : nullptr;
 }
@@ -96,8 +96,8 @@ int node_near(std::string_view device, const std::string& root) {
 void prefer_node([[maybe_unused]] std::span<std::byte> pages, int node) {
   const std::vector<int> nodes = numa_nodes();
   if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
-    throw Error(Fault::usage, fmt::format("there is no NUMA node {} here", node),
-                fmt::format("There is: {}.", fmt::join(nodes, ", ")));
+    throw Error(Fault::usage, fmt::format("this machine has no NUMA node {}", node),
+                fmt::format("Available: {}.", fmt::join(nodes, ", ")));
   }
 #if RDMABENCH_HAVE_HWLOC
   static const Topology topology = load_topology();
@@ -106,18 +106,17 @@ void prefer_node([[maybe_unused]] std::span<std::byte> pages, int node) {
                                                        topology.get(), static_cast<unsigned>(node));
   if (object == nullptr) {
     throw Error(Fault::failed, fmt::format("hwloc does not know NUMA node {}", node),
-                "This process may be kept from it by a cpuset: try --numa none.");
+                "A cpuset may exclude it: use any NUMA node.");
   }
   if (hwloc_set_area_membind(topology.get(), pages.data(), pages.size(), object->nodeset,
                              HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET) != 0) {
     throw Error(Fault::failed, fmt::format("hwloc_set_area_membind(NUMA node {})", node),
-                "A container may forbid mbind(2): try --numa none.", errno);
+                "A container may forbid mbind(2): use any NUMA node.", errno);
   }
 #else
-  throw Error(
-      Fault::unavailable,
-      fmt::format("memory on NUMA node {}: this build of rdmabench has no hwloc", node),
-      "Build with -DRDMABENCH_HWLOC=ON, or run under 'numactl --membind' with --numa none.");
+  throw Error(Fault::unavailable,
+              fmt::format("memory on NUMA node {}: this build has no hwloc", node),
+              "Build with -DRDMABENCH_HWLOC=ON, or use any NUMA node under 'numactl --membind'.");
 #endif
 }
 
@@ -136,7 +135,7 @@ std::vector<NodePages> find_pages(std::span<const std::byte> bytes, std::uint64_
     if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) != 0) {
       return {};
     }
-    for (const int node : status) ++found[std::max(node, -1)];  // below 0 it is an errno
+    for (const int node : status) ++found[std::max(node, -1)];  // a negative value is an errno
   }
   std::vector<NodePages> places;
   for (const auto& [node, count] : found) places.push_back({node, count});
@@ -147,10 +146,10 @@ std::string to_text(const std::vector<NodePages>& places) {
   std::string text;
   for (const NodePages& place : places) {
     if (!text.empty()) text += ", ";
-    text += place.node < 0 ? "node not told" : fmt::format("node {}", place.node);
+    text += place.node < 0 ? "unknown node" : fmt::format("node {}", place.node);
     text += fmt::format(": {} page{}", place.pages, place.pages == 1 ? "" : "s");
   }
-  return text.empty() ? "not told" : text;
+  return text.empty() ? "unknown" : text;
 }
 
 }  // namespace rdmabench::memory

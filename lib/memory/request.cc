@@ -12,7 +12,7 @@
 namespace rdmabench::memory {
 namespace {
 
-constexpr int kMaxNode = 1023;  // MAX_NUMNODES of the kernel's largest configuration, less one
+constexpr int kMaxNode = 1023;  // the largest MAX_NUMNODES of the kernel, minus 1
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -23,16 +23,16 @@ std::uint64_t page_bytes() {
 }
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw Error(Fault::usage, fmt::format("the memory '{}' {}", text, why),
+  throw Error(Fault::usage, fmt::format("invalid memory '{}': {}", text, why),
               "Write host, huge, huge:2M, huge:1G, file:PATH, file:PATH@OFFSET, dmabuf, cuda:0, "
-              "cuda:0000:1b:00.0, cuda:GPU-UUID or cuda:auto, the last four also with ',vmm'.");
+              "cuda:0000:1b:00.0, cuda:GPU-UUID or cuda:auto; add ',vmm' to any cuda form.");
 }
 
 Request parse_huge(std::string_view text, std::string_view size) {
   Request request{.kind = Kind::huge};
   request.huge_page_bytes = parse_size(size);
   if (!std::has_single_bit(request.huge_page_bytes) || request.huge_page_bytes <= page_bytes()) {
-    refuse(text, fmt::format("has no huge page size: {} is no power of two above {} bytes", size,
+    refuse(text, fmt::format("the page size {} is not a power of two above {} bytes", size,
                              page_bytes()));
   }
   return request;
@@ -45,10 +45,10 @@ Request parse_file(std::string_view text, std::string_view path) {
     request.offset = parse_size(path.substr(at + 1));
     path = path.substr(0, at);
   }
-  if (path.empty()) refuse(text, "names no file");
+  if (path.empty()) refuse(text, "the path is missing");
   if (request.offset % page_bytes() != 0) {
-    refuse(text, fmt::format("begins at {}, which is no multiple of the page size {}",
-                             request.offset, page_bytes()));
+    refuse(text, fmt::format("the offset {} is not a multiple of the page size {}", request.offset,
+                             page_bytes()));
   }
   request.path = path;
   return request;
@@ -70,10 +70,10 @@ Request parse_cuda(std::string_view text, std::string_view rest) {
   const std::size_t comma = rest.find(',');
   const std::string_view mode =
       comma == std::string_view::npos ? std::string_view("plain") : rest.substr(comma + 1);
-  if (mode != "plain" && mode != "vmm") refuse(text, "names no allocation: plain or vmm");
+  if (mode != "plain" && mode != "vmm") refuse(text, "the allocation must be plain or vmm");
   request.vmm = mode == "vmm";
   request.gpu = rest.substr(0, comma);
-  if (!is_gpu(request.gpu)) refuse(text, "names no GPU");
+  if (!is_gpu(request.gpu)) refuse(text, "the GPU is missing or invalid");
   return request;
 }
 
@@ -105,7 +105,7 @@ Request parse_request(std::string_view text) {
   if (kind == "file") return parse_file(text, rest);
   if (kind == "dmabuf" && (bare || rest == "udmabuf")) return {.kind = Kind::dmabuf};
   if (kind == "cuda") return parse_cuda(text, bare ? "auto" : rest);
-  refuse(text, "is not known");
+  refuse(text, "unknown kind");
 }
 
 Numa parse_numa(std::string_view text) {
@@ -115,7 +115,7 @@ Numa parse_numa(std::string_view text) {
   const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (status != std::errc() || tail != text.data() + text.size() || number < 0 ||
       number > kMaxNode) {
-    throw Error(Fault::usage, fmt::format("'{}' is not a NUMA node", text),
+    throw Error(Fault::usage, fmt::format("invalid NUMA node '{}'", text),
                 fmt::format("Write auto, none or a number from 0 to {}.", kMaxNode));
   }
   return {.place = Numa::Place::node, .number = number};
@@ -125,7 +125,7 @@ GpuMapping parse_gpu_mapping(std::string_view text) {
   for (std::size_t i = 0; i < kGpuMappingNames.size(); ++i) {
     if (kGpuMappingNames[i] == text) return static_cast<GpuMapping>(i);
   }
-  throw Error(Fault::usage, fmt::format("'{}' is not a mapping of GPU memory", text),
+  throw Error(Fault::usage, fmt::format("invalid mapping of GPU memory '{}'", text),
               "Write auto, default, pcie or data-direct.");
 }
 

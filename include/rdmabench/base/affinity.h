@@ -1,18 +1,19 @@
-// On which processors threads run.
+// Binds threads to processors.
 #pragma once
 
 #include <vector>
 
 namespace rdmabench {
 
-/// Those that the calling thread may use, in order. Source: sched_getaffinity(2).
+/// The processors that the calling thread may use, in ascending order. Source:
+/// sched_getaffinity(2).
 std::vector<int> processors();
 
-/// Binds the calling thread to one processor. Throws Error(usage) that lists the processors it may
-/// use. Source: sched_setaffinity(2).
+/// Binds the calling thread to one processor. Throws Error(usage) that lists the allowed
+/// processors. Source: sched_setaffinity(2).
 void pin_this_thread(int cpu);
 
-/// The same for where nothing may be thrown: false when the processor cannot be had.
+/// The same without an exception: false if the processor is not allowed.
 bool try_pin_this_thread(int cpu) noexcept;
 
 }  // namespace rdmabench

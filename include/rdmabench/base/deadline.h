@@ -1,11 +1,11 @@
-// A point in time that a wait may not pass.
+// A point in time that limits waits.
 #pragma once
 
 #include <chrono>
 
 namespace rdmabench {
 
-/// Set once and handed down through every call that waits, so that a chain of waits has one limit.
+/// Set once and passed to every call that waits, so that a sequence of waits has one limit.
 /// Source of time: CLOCK_MONOTONIC (std::chrono::steady_clock). Thread rule: a value; share freely.
 class Deadline {
  public:
@@ -17,7 +17,7 @@ class Deadline {
 
   bool passed() const { return Clock::now() >= at_; }
 
-  /// What is left, never negative.
+  /// The time left; never negative.
   std::chrono::nanoseconds left() const {
     const auto now = Clock::now();
     return now >= at_ ? std::chrono::nanoseconds(0) : std::chrono::nanoseconds(at_ - now);

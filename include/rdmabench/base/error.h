@@ -1,6 +1,6 @@
-// base: what every room needs and that knows nothing of any of them.
+// base: errors, units, deadlines and ownership of handles, for all other rooms.
 //
-// Error is the one exception of the library. Set-up throws it; the measuring loops never do.
+// Error is the only exception of the library. Set-up throws it; the measuring loops never do.
 #pragma once
 
 #include <stdexcept>
@@ -9,24 +9,24 @@
 
 namespace rdmabench {
 
-/// Whose move is next, and the exit code a command gives for it.
+/// The kind of an error. Its value is the exit code of a command.
 enum class Fault : int {
   failed = 1,       ///< the measurement, a check or the peer failed
-  usage = 2,        ///< the caller asked for something wrong; the text says what would be right
-  unavailable = 3,  ///< not to be had on this machine or in this build
+  usage = 2,        ///< wrong use by the caller; the text names the right use
+  unavailable = 3,  ///< not available on this machine or in this build
 };
 
-/// What was called with what, the errno it gave, and what to try.
+/// A failed call with its arguments, its errno, and a remedy.
 ///
-/// `what()` reads "WHAT: strerror (ERRNAME). REMEDY", leaving out the parts not given.
+/// `what()` is "WHAT: strerror (ERRNAME). REMEDY" without the parts that are empty.
 /// Thread rule: a value; share freely.
 class Error : public std::runtime_error {
  public:
-  /// `what` names the call and its arguments, `remedy` is a whole sentence or empty, and `code` a
+  /// `what` names the call and its arguments. `remedy` is whole sentences or empty. `code` is a
   /// positive errno or 0.
   Error(Fault fault, std::string_view what, std::string_view remedy = {}, int code = 0);
 
-  /// The same, whose text begins with "WHERE: ".
+  /// The same error with the prefix "WHERE: ".
   Error at(std::string_view where) const;
 
   Fault fault() const noexcept { return fault_; }

@@ -1,11 +1,11 @@
-// Ownership of a C library's handle, by type.
+// Owns a handle of a C library.
 #pragma once
 
 #include <memory>
 
 namespace rdmabench {
 
-/// Calls `Destroy` and drops its result: a destructor can neither throw nor do anything about it.
+/// Calls `Destroy` and ignores its result, because a destructor must not throw.
 template <auto Destroy>
 struct Destroyer {
   template <class T>
@@ -14,10 +14,10 @@ struct Destroyer {
   }
 };
 
-/// `Handle<ibv_pd, ibv_dealloc_pd>`: the size of a pointer, destroyed by the library's own call.
+/// `Handle<ibv_pd, ibv_dealloc_pd>`: a unique_ptr that destroys by the call of the library.
 ///
 /// Declare children after their parents, so that they are destroyed first. A struct of several
-/// handles must delete its move assignment: the defaulted one would destroy the parents first.
+/// handles must delete its move assignment, because the default one destroys parents first.
 template <class T, auto Destroy>
 using Handle = std::unique_ptr<T, Destroyer<Destroy>>;
 

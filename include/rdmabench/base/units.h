@@ -1,4 +1,4 @@
-// Sizes and times as people type and read them.
+// Reads and writes sizes, counts and times.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,11 @@ namespace rdmabench {
 inline constexpr double kNsPerSecond = 1e9;
 
 /// "8", "64K", "4KiB", "1M", "1G": bytes, by powers of 1024.
-/// Throws Error(usage) that names the text and the nearest right form: "3Q", "-1", "", "99999999G".
+/// Throws Error(usage) for an invalid text such as "3Q", "-1", "" or "99999999G".
 std::uint64_t parse_size(std::string_view text);
 
-/// "8,64,4K" as written, or "1:8M" for every doubling from the first up to the last (which is
-/// included even when it is no doubling). Throws Error(usage) for an empty list, a size of 0, or a
-/// range that falls.
+/// A list "8,64,4K", or a range "1:8M": the first size, its doublings, and the last size. Throws
+/// Error(usage) for an empty list, a size of 0, or a descending range.
 std::vector<std::uint64_t> parse_size_list(std::string_view text);
 
 /// A count: "1000", "5k", "2M" by powers of 1000. Throws Error(usage).
@@ -26,7 +25,7 @@ std::uint64_t parse_count(std::string_view text);
 /// "10" and "10s" are seconds; "250ms", "5us", "2m" (minutes). Throws Error(usage).
 std::chrono::nanoseconds parse_duration(std::string_view text);
 
-/// 8 -> "8", 65536 -> "64K", 1000 -> "1000": the shortest exact form that parse_size() takes back.
+/// 8 -> "8", 65536 -> "64K", 1000 -> "1000": the shortest exact form that parse_size() reads.
 std::string format_size(std::uint64_t bytes);
 
 }  // namespace rdmabench

@@ -1,8 +1,8 @@
-// measure: time, samples, and what can honestly be said of them.
+// measure: clocks, samples and statistics.
 //
-// It knows base and nothing of networks: a loop stamps, this room keeps and judges what was
-// stamped. Intervals stay raw ticks until the run is over; two anchors, taken before and after it,
-// then say what a tick was worth during this very run. Nothing is calibrated beforehand.
+// A loop takes time stamps; this room stores and evaluates them. Intervals stay raw ticks until the
+// run is over. Two anchors, taken before and after the run, then give the length of a tick during
+// this run. There is no calibration beforehand.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace rdmabench::measure {
 
-/// Units of the counter that was read; a tick_rate() turns differences of them into nanoseconds.
+/// Units of a clock's counter. tick_rate() gives their length in nanoseconds.
 using Ticks = std::uint64_t;
 
-/// CLOCK_MONOTONIC_RAW, a tick being a nanosecond. Source: clock_gettime(2).
+/// CLOCK_MONOTONIC_RAW; a tick is a nanosecond. Source: clock_gettime(2).
 struct RawClock {
   static Ticks stamp() noexcept {
     timespec now{};
@@ -24,9 +24,9 @@ struct RawClock {
   }
 };
 
-/// The processor's own counter, read in order: all earlier instructions have been executed (loads
-/// have their values; stores may still be on their way), and no later one has begun. Sources: Intel
-/// SDM volume 2, RDTSCP; Arm ARM, CNTVCT_EL0. Only for use where clock_choice() says so.
+/// The processor's counter, read in order: all earlier instructions have been executed (loads have
+/// their values, stores may not be visible yet), and no later one has begun. Use it only if
+/// clock_choice() selects it. Sources: Intel SDM volume 2, RDTSCP; Arm ARM, CNTVCT_EL0.
 struct TscClock {
   static Ticks stamp() noexcept {
 #if defined(__x86_64__)
@@ -39,7 +39,7 @@ struct TscClock {
     asm volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(now) : : "memory");
     return now;
 #else
-    return RawClock::stamp();  // so that loops compile; clock_choice() never names it here
+    return RawClock::stamp();  // only to compile; clock_choice() never selects it here
 #endif
   }
 };
@@ -49,11 +49,11 @@ enum class ClockSource : std::uint8_t {
   raw,  ///< RawClock
 };
 
-/// What the choice of a clock depends on.
+/// The facts on which the choice of a clock depends.
 struct ClockFacts {
-  std::string counter;  ///< the kernel's name of TscClock's counter; "" where it has none to read
-  bool invariant = false;          ///< it ticks at one rate in every power state
-  std::string kernel_clocksource;  ///< what the kernel keeps time by; "" when that cannot be read
+  std::string counter;             ///< the kernel's name of TscClock's counter; "" if there is none
+  bool invariant = false;          ///< the rate is the same in every power state
+  std::string kernel_clocksource;  ///< the kernel's clock source; "" if it cannot be read
 };
 
 struct ClockChoice {
@@ -61,51 +61,51 @@ struct ClockChoice {
   std::string reason;  ///< one line for the report
 };
 
-/// This machine's facts. On x86-64 a counter is invariant by CPUID 8000_0007 EDX[8], on aarch64 by
-/// architecture. `sysfs` is where sysfs is mounted.
+/// Reads the facts of this machine. A counter is invariant on x86-64 by CPUID 8000_0007 EDX[8], on
+/// aarch64 by architecture. `sysfs` is where sysfs is mounted.
 ClockFacts read_clock_facts(std::string_view sysfs = "/sys");
 
-/// The counter if it is invariant and the kernel trusts it too (which means that it was found to
-/// agree between the processors), else CLOCK_MONOTONIC_RAW.
+/// The counter, if it is invariant and the kernel's clock source (so that the kernel found it equal
+/// on all processors); else CLOCK_MONOTONIC_RAW.
 ClockChoice choose_clock(const ClockFacts& facts);
 
-/// This machine's choice, made once. Thread rule: call from any thread.
+/// The choice for this machine, made once. Thread-safe.
 const ClockChoice& clock_choice();
 
 /// One reading of the chosen clock, for code outside the loops.
 Ticks stamp_now() noexcept;  // NOLINT(bugprone-exception-escape): see its definition
 
-/// Where the chosen clock and CLOCK_MONOTONIC_RAW stood at one moment.
+/// The values of the chosen clock and of CLOCK_MONOTONIC_RAW at one moment.
 struct Anchor {
   Ticks ticks = 0;
   std::int64_t raw_ns = 0;
   Ticks bracket = 0;  ///< `raw_ns` was read within this many ticks around `ticks`
 };
 
-/// The narrowest of 32 brackets (stamp, CLOCK_MONOTONIC_RAW, stamp); takes a few microseconds.
-/// With RawClock the two are one reading.
+/// Takes the narrowest of 32 brackets (stamp, CLOCK_MONOTONIC_RAW, stamp), in a few microseconds.
+/// With RawClock both values are one reading.
 Anchor take_anchor(ClockSource source = clock_choice().source) noexcept;
 
-/// What a tick was worth between two anchors.
+/// The length of a tick between two anchors.
 struct TickRate {
   double ns_per_tick = 1.0;
   double relative_error = 0.0;  ///< bound, from both brackets and the nanosecond of the raw clock
 };
 
-/// Anchors of RawClock give exactly {1, 0}. The error falls as 1 over the time between the anchors
-/// (about 5e-6 at 10 ms) and is never hidden: anchors in the wrong order or at one moment give
-/// {NaN, infinity}.
+/// Anchors of RawClock give exactly {1, 0}. The error is inversely proportional to the time between
+/// the anchors (about 5e-6 at 10 ms). Anchors in the wrong order or at the same time give {NaN,
+/// infinity}.
 TickRate tick_rate(const Anchor& begin, const Anchor& end) noexcept;
 
-/// What one stamp costs in a row of stamps, nanoseconds; measured anew at each call, in about 0.2
+/// The cost of one stamp in a sequence of stamps, nanoseconds. Each call measures it, in about 0.2
 /// ms.
 double stamp_overhead_ns(ClockSource source = clock_choice().source) noexcept;
 
-/// The smallest non-zero difference of two stamps in a row, nanoseconds: digits below it mean
-/// nothing for a single sample. Infinity if the clock stood still for a million stamps.
+/// The smallest non-zero difference of two consecutive stamps, nanoseconds. Smaller digits of a
+/// single sample are meaningless. Infinity if the clock did not change in a million stamps.
 double resolution_ns(ClockSource source = clock_choice().source) noexcept;
 
-/// The processor this thread is on. If it differs after a run, the run was moved. -1 if not known.
+/// The processor of this thread, to detect a migration during a run. -1 if unknown.
 int current_cpu() noexcept;
 
 }  // namespace rdmabench::measure

@@ -1,4 +1,4 @@
-// Any number of values in 58 KiB, with percentiles of a stated error.
+// A histogram of any number of values in 58 KiB, with percentiles of a stated error.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace rdmabench::measure {
 
-/// Not ISO C++, but of every 64-bit GCC and clang.
+/// An extension of 64-bit GCC and clang.
 __extension__ using Uint128 = unsigned __int128;
 
-/// Sums in whole numbers, so that nothing is lost to rounding or cancellation, the order of the
-/// values does not matter, and merged parts equal the whole to the last bit. Every value counts.
-/// Thread rule: one thread adds at a time.
+/// Count, extremes, mean and standard deviation. It sums integers, so that there is no rounding or
+/// cancellation, the order of values does not matter, and merged parts are exactly equal to the
+/// whole. Thread rule: one thread adds at a time.
 class Moments {
  public:
   void add(std::uint64_t value) noexcept {
@@ -29,12 +29,12 @@ class Moments {
   void merge(const Moments& other) noexcept;
 
   std::uint64_t count() const noexcept { return count_; }
-  /// The extremes and the mean of no values are 0.
+  /// Extremes and mean are 0 without values.
   std::uint64_t min() const noexcept { return count_ == 0 ? 0 : min_; }
   std::uint64_t max() const noexcept { return max_; }
   double mean() const noexcept;
-  /// Of the sample: divided by count - 1; 0 for fewer than two values. Right as long as the squared
-  /// deviations sum to less than 2^128: 10^12 values may each lie 10^13 from their mean.
+  /// Of the sample: divided by count - 1; 0 for fewer than two values. Correct while the sum of the
+  /// squared deviations is below 2^128: for example 10^12 values, each 10^13 from the mean.
   double stddev() const noexcept;
 
  private:
@@ -45,14 +45,13 @@ class Moments {
   Uint128 squares_ = 0;  // modulo 2^128, which stddev() allows for
 };
 
-/// A log-linear histogram: 128 buckets of equal width in every octave, over all 64-bit values.
-/// Values below 256 have a bucket each. Count, minimum, maximum, mean and deviation do not go
-/// through the buckets and are those of Moments. Source: Tene, HdrHistogram (the layout). Thread
-/// rule: one thread records at a time; merge() the parts.
+/// A log-linear histogram over all 64-bit values, with 128 buckets of equal width per octave.
+/// Values below 256 have one bucket each. Count, minimum, maximum, mean and deviation are exact,
+/// from Moments. Source: Tene, HdrHistogram (the layout). Thread rule: one thread records at a
+/// time; merge() combines histograms of several threads.
 class Histogram {
  public:
-  /// Half a bucket's width over its smallest value: how far a percentile may be from the true
-  /// sample.
+  /// Largest relative error of a percentile: half the width of a bucket by its smallest value.
   static constexpr double kRelativeError = 1.0 / 256;
 
   Histogram() : counts_(kBuckets) {}
@@ -62,7 +61,7 @@ class Histogram {
     moments_.add(value);
   }
 
-  /// Leaves this histogram as if it had recorded what the other did, too.
+  /// Adds all values of the other histogram.
   void merge(const Histogram& other) noexcept;
 
   std::uint64_t count() const noexcept { return moments_.count(); }
@@ -72,15 +71,15 @@ class Histogram {
   double stddev() const noexcept { return moments_.stddev(); }
   const Moments& moments() const noexcept { return moments_; }
 
-  /// The value at `index` (from 0) of the sorted values, within kRelativeError; the first and the
-  /// last are exact. An index past the last means the last; 0 if nothing was recorded.
+  /// The value at `index` (from 0) of the sorted values, within kRelativeError. The first and the
+  /// last are exact. An index past the end gives the last; 0 if there are no values.
   std::uint64_t value_at(std::uint64_t index) const noexcept;
 
   /// The nearest-rank percentile, 0 < p <= 100, as value_at() gives it.
   std::uint64_t percentile(double p) const noexcept;
 
-  /// The median distance from the median, off by at most kRelativeError * (2 * median + itself). It
-  /// cannot see a spread narrower than the bucket that holds the median.
+  /// The median distance from the median, with an error of at most kRelativeError * (2 * median +
+  /// result). It is 0 for a spread within the median's bucket.
   std::uint64_t median_absolute_deviation() const;
 
  private:
@@ -88,7 +87,7 @@ class Histogram {
   static constexpr std::size_t kSubBuckets = std::size_t{1} << kSubBits;
   static constexpr std::size_t kBuckets = (64 - kSubBits + 1) * kSubBuckets;
 
-  /// How many low bits of `value` its bucket leaves out.
+  /// Number of low bits of `value` that its bucket ignores.
   static unsigned shift_of(std::uint64_t value) noexcept {
     return static_cast<unsigned>(std::bit_width(value | kSubBuckets)) - kSubBits - 1;
   }

@@ -1,4 +1,4 @@
-// Where a latency run's samples go between two epochs.
+// Stores the samples of a latency run.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace rdmabench::measure {
 
-/// Keeps every sample as it is while there are few, for exact percentiles; past a limit moves all
-/// of them into a Histogram, so that a run of any length has all of its samples in bounded memory.
-/// Called between epochs, never inside one: it may allocate. Thread rule: one thread at a time.
+/// Stores every sample up to a limit, for exact percentiles. Above the limit it moves all samples
+/// into a Histogram, so that memory is bounded and no sample is dropped. Call it between epochs,
+/// because it may allocate. Thread rule: one thread at a time.
 class LatencyRecorder {
  public:
-  /// `exact_limit` samples of 8 bytes each are kept raw; 0 means a histogram from the start.
+  /// Up to `exact_limit` samples of 8 bytes are stored; 0: a histogram from the start.
   explicit LatencyRecorder(std::size_t exact_limit = std::size_t{1} << 22) noexcept
       : exact_limit_(exact_limit) {}
 
@@ -28,9 +28,8 @@ class LatencyRecorder {
     return histogram_ ? histogram_->count() : static_cast<std::uint64_t>(exact_.size());
   }
 
-  /// Every sample times `ns_per_tick`, which the caller multiplies by 1/2 to report half a round
-  /// trip. All zero if there are no samples. Sorts a copy: up to half a second at the limit of 4
-  /// million.
+  /// Summary of all samples times `ns_per_tick`; pass half of it to report half round trips. All 0
+  /// if there are no samples. It sorts a copy, which takes up to 0.5 s for 4 million samples.
   LatencySummary summary(double ns_per_tick) const;
 
  private:

@@ -7,12 +7,12 @@
 namespace rdmabench::measure {
 
 /// The index (from 0) of the nearest-rank percentile among `count` sorted samples: ceil(p/100 *
-/// count) - 1, computed in whole numbers so that p99.9 of 1000 is index 998 and not 999. 0 < p <=
-/// 100, taken to six decimal places. 0 if `count` is 0.
+/// count) - 1, computed in integers so that p99.9 of 1000 is index 998 and not 999. 0 < p <= 100,
+/// used with six decimal places. 0 if `count` is 0.
 std::uint64_t nearest_rank(std::uint64_t count, double p) noexcept;
 
-/// Whether at least 10 of `count` samples lie beyond the percentile; with fewer it is a matter of
-/// luck, and a report leaves it out or marks it.
+/// Whether at least 10 of `count` samples lie beyond the percentile. With fewer a report must leave
+/// it out or mark it.
 bool percentile_supported(std::uint64_t count, double p) noexcept;
 
 /// Indices (from 0, both included) among sorted samples.
@@ -21,16 +21,15 @@ struct RankInterval {
   std::uint64_t high = 0;
 };
 
-/// Which order statistics enclose the median of the population with at least 95 % confidence. It
-/// holds for every distribution, provided that the samples are independent; samples of one run
-/// never quite are. Below 6 samples no pair does: then it is the whole range. Source: Conover,
-/// Practical Nonparametric Statistics, 3.2; the binomial by its normal approximation with
-/// continuity correction.
+/// The order statistics that enclose the median of the population with at least 95 % confidence.
+/// Valid for every distribution of independent samples; samples of one run are only roughly
+/// independent. Below 6 samples there is no such interval, and the result is the whole range.
+/// Source: Conover, Practical Nonparametric Statistics, 3.2; the binomial by its normal
+/// approximation with continuity correction.
 RankInterval median_interval(std::uint64_t count) noexcept;
 
-// The statistics below take samples in any order; those that must sort copy them first. Of no
-// samples they are 0. Percentiles and medians are by nearest rank, so they are always a sample that
-// occurred.
+// These functions accept samples in any order, and sort a copy where necessary. Without samples
+// they are 0. Percentiles and medians are by nearest rank, so they are always one of the samples.
 
 double percentile(std::span<const double> samples, double p);
 std::uint64_t percentile(std::span<const std::uint64_t> samples, double p);
@@ -53,7 +52,7 @@ double stddev(std::span<const std::uint64_t> samples);
 struct LatencySummary {
   std::uint64_t count = 0;
   double min_ns = 0;
-  double p50_ns = 0;  ///< a percentile holds its nearest-rank value even where supports() denies it
+  double p50_ns = 0;  ///< percentiles are set even if supports() is false
   double p90_ns = 0;
   double p99_ns = 0;
   double p999_ns = 0;

@@ -1,4 +1,4 @@
-// When a measurement has run long enough.
+// Decides when a measurement ends.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,12 @@
 
 namespace rdmabench::measure {
 
-/// What "stable" means: the median of the epochs is known to within `max_noise` of itself.
+/// The criterion "stable": the median of the epochs is known with a relative error of `max_noise`.
 struct Stability {
   double max_noise = 0.005;  ///< the largest Stopper::uncertainty()
   std::chrono::nanoseconds min_time = std::chrono::milliseconds(500);
-  std::chrono::nanoseconds max_time = std::chrono::seconds(10);  ///< then it ends, stable or not
+  std::chrono::nanoseconds max_time =
+      std::chrono::seconds(10);  ///< the run ends then, stable or not
   std::uint64_t min_epochs = 11;
 };
 
@@ -25,25 +26,25 @@ struct StopRule {
 
   /// Exactly `count` iterations. Throws Error(usage) for 0.
   static StopRule iterations(std::uint64_t count);
-  /// As many whole iterations as come nearest to `time`. Throws Error(usage) unless it is above 0.
+  /// The number of iterations that comes nearest to `time`. Throws Error(usage) unless `time` > 0.
   static StopRule duration(std::chrono::nanoseconds time);
-  /// Until the result no longer moves. Throws Error(usage) unless 0 < max_noise, 0 <= min_time <=
-  /// max_time, 0 < max_time and 6 <= min_epochs, below which there is no interval of 95 %.
+  /// Until the result is stable. Throws Error(usage) unless 0 < max_noise, 0 <= min_time <=
+  /// max_time, 0 < max_time and 6 <= min_epochs (with fewer there is no 95 % interval).
   static StopRule stable(const Stability& stability = {});
 };
 
-/// Cuts a run into epochs and says when to stop. An epoch is timed as a whole; between epochs,
-/// outside of the timed regions, the two sides agree on the size of the next:
+/// Divides a run into epochs and decides when to stop. Between epochs, outside of the timed
+/// regions, the two sides agree on the size of the next epoch:
 ///
 ///   while (const auto n = stopper.next_epoch()) { ...run n...; stopper.add(n, elapsed_ns,
 ///   median_ns); }
 ///
-/// By time, the first epoch is one iteration (which may take seconds), and each next one aims at
-/// 100 ms or less by the speed of the last, growing at most 16-fold. Deterministic; reads no clock.
-/// Thread rule: a value, one thread at a time.
+/// With a time, the first epoch is one iteration (which may take seconds). The following ones aim
+/// at 100 ms or less by the speed of the previous one, and grow at most 16-fold. Deterministic;
+/// reads no clock. Thread rule: a value, one thread at a time.
 class Stopper {
  public:
-  /// The largest epoch: what a loop's array of intervals must hold.
+  /// The largest epoch: the size of a loop's array of intervals.
   static constexpr std::uint64_t kMaxEpoch = std::uint64_t{1} << 20;
 
   explicit Stopper(const StopRule& rule);
@@ -51,27 +52,26 @@ class Stopper {
   /// Iterations to run next, 1..kMaxEpoch; 0 when finished.
   std::uint64_t next_epoch() const;
 
-  /// What the epoch was: `location_ns` is its median latency, or its nanoseconds per message.
+  /// Adds a finished epoch. `location_ns` is its median latency or its time per message.
   void add(std::uint64_t iterations, double elapsed_ns, double location_ns);
 
-  /// Whether the rule was met: false after a stable rule that ran into max_time, and before the
-  /// end.
+  /// Whether the rule is met. False before the end, and if a stable rule has reached max_time.
   bool converged() const;
 
   std::uint64_t iterations() const noexcept { return iterations_; }
   double elapsed_ns() const noexcept { return elapsed_ns_; }
 
-  // The two below judge the epochs' locations. By time, only epochs of about the length aimed at
-  // count, since the short ones before them are noisier by nature. NaN below two epochs.
+  // Statistics of the epochs' locations. With a time, the first, shorter epochs are not used,
+  // because they are noisier. NaN below two epochs.
 
-  /// How much epochs differ: the median distance of their locations from the median, relative to it
-  /// (MdAPE). More epochs do not change it. It cannot see a second speed that fewer than half of
-  /// them have.
+  /// Spread of the epochs: the median distance of their locations from the median, relative to the
+  /// median (MdAPE). It does not depend on the number of epochs, and does not show a second speed
+  /// of fewer than half of the epochs.
   double spread() const;
 
-  /// How well the median of the locations is known: half of its 95 % confidence interval, relative
-  /// to it (median_interval()). More epochs narrow it, unless they switch between two speeds about
-  /// equally often.
+  /// Uncertainty of the median of the locations: half of its 95 % confidence interval, relative to
+  /// the median (median_interval()). It falls with the number of epochs, unless about half of them
+  /// have another speed.
   double uncertainty() const;
 
  private:

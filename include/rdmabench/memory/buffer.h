@@ -1,6 +1,4 @@
-// memory: the bytes that messages are made of, and what is written into them.
-//
-// It may know verbs (to register), and never a transport or a loop.
+// memory: allocates the memory of messages, and writes and checks its content.
 #pragma once
 
 #include <cstddef>
@@ -19,26 +17,26 @@ class Mapping;    // lib/memory/mapping.h
 
 /// How many of a buffer's pages are on a NUMA node.
 struct NodePages {
-  int node;             ///< -1: the kernel does not tell, as for the memory of a device
+  int node;             ///< -1: unknown, for example for memory of a device
   std::uint64_t pages;  ///< of Buffer::page_bytes()
 
   bool operator==(const NodePages&) const = default;
 };
 
-/// "node 0: 16 pages, node 1: 3 pages"; "not told" for none.
+/// "node 0: 16 pages, node 1: 3 pages"; "unknown" for none.
 std::string to_text(const std::vector<NodePages>& pages);
 
-/// Memory of the kind that was asked for, touched, so that no page fault falls into a run. New
-/// pages are zero; a file keeps its bytes. Owns its pages. Where gpu() is not null the bytes are a
-/// GPU's, and only that may touch them. Thread rule: a value with no locks; one owner.
+/// Owns memory of the requested kind. All pages are touched, so that a run has no page faults. New
+/// pages are zero; a file keeps its content. If gpu() is not null, the bytes are GPU memory, which
+/// host code must not access. Thread rule: a value without locks; one owner.
 class Buffer {
  public:
   Buffer() noexcept;
-  /// Host memory, page-aligned, wherever the kernel puts it. Throws as the other one.
+  /// Page-aligned host memory on any NUMA node. Throws as the other constructor.
   explicit Buffer(std::uint64_t bytes);
-  /// Throws Error(usage) when `bytes` is 0 or the request makes no sense, Error(unavailable) when
-  /// this machine has no such memory, Error(failed) when it cannot be had now; the text says what
-  /// to do. A node of Place::node is kept to: pages that are elsewhere are Error(failed).
+  /// Throws Error(usage) if `bytes` is 0 or the request is invalid, Error(unavailable) if this
+  /// machine has no such memory, Error(failed) if it cannot be allocated now or if pages are not on
+  /// the node of Place::node.
   Buffer(const Request& request, std::uint64_t bytes);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -50,21 +48,21 @@ class Buffer {
   std::uint64_t size() const noexcept { return size_; }
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
 
-  /// Of the memory's pages: 4096, a huge page's or a GPU's.
+  /// Page size: 4096, or that of huge pages or of the GPU.
   std::uint64_t page_bytes() const noexcept;
-  /// The descriptor of the dma-buf that holds the bytes, -1 for none; the buffer's own.
+  /// The descriptor of the dma-buf that contains the bytes, -1 for none. Owned by the buffer.
   int dma_buf() const noexcept;
-  /// Where in the dma-buf data() is.
+  /// Offset of data() in the dma-buf.
   std::uint64_t dma_buf_offset() const noexcept;
 
-  /// Null where the bytes are the host's.
+  /// Null for host memory.
   GpuMemory* gpu() const noexcept { return gpu_.get(); }
-  /// GPU memory: from here on data() is pinned host memory, see GpuMemory.
+  /// For GPU memory: data() becomes pinned host memory. See GpuMemory::stage_through_host().
   void stage_through_host();
 
-  /// How the choice of a NUMA node went: "asked for node 0, near mlx5_0" or "anywhere: ..."
+  /// The choice of the NUMA node: "requested: node 0, near mlx5_0", "any node: ..."
   const std::string& placement() const noexcept { return placement_; }
-  /// Where the pages are now; nothing for a GPU's.
+  /// The NUMA nodes of the pages now; empty for GPU memory.
   std::vector<NodePages> nodes() const;
 
  private:

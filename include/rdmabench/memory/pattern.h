@@ -1,4 +1,4 @@
-// The position-dependent pattern that --validate writes and checks.
+// The position-dependent pattern that validation writes and checks.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace rdmabench::memory {
 
-/// Fills a message: every byte depends on `tag` and on its own position, so that a byte that is
-/// missing, stale, moved within the message or from another message is seen. The last byte is `tag`
-/// itself; two messages of different tags differ in it.
+/// Fills a message. Every byte depends on `tag` and on its position, so that a missing, stale or
+/// moved byte and a byte of another message are detected. The last byte is `tag`, so it differs
+/// between messages of different tags.
 void fill_pattern(std::span<std::byte> message, std::uint8_t tag) noexcept;
 
-/// Where the first wrong byte of a message is, or nothing when all are right.
+/// The position of the first wrong byte of a message; nothing if all bytes are right.
 std::optional<std::uint64_t> find_mismatch(std::span<const std::byte> message,
                                            std::uint8_t tag) noexcept;
 

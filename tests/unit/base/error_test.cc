@@ -17,7 +17,7 @@ TEST(Error, SaysWhatWasCalledWhyItFailedAndWhatToTry) {
 }
 
 TEST(Error, LeavesOutWhatItWasNotGiven) {
-  EXPECT_STREQ(Error(Fault::usage, "'3Q' is not a size").what(), "'3Q' is not a size");
+  EXPECT_STREQ(Error(Fault::usage, "invalid size '3Q'").what(), "invalid size '3Q'");
 }
 
 TEST(Error, SaysFirstWhereItHappened) {

@@ -52,7 +52,7 @@ TEST(ParseSizeList, TakesListsAndDoublings) {
 
 TEST(ParseSizeList, RefusesWhatNobodyCanMean) {
   EXPECT_THAT(complaint([] { parse_size_list("8M:1"); }), HasSubstr("'1:8M'"));
-  EXPECT_THAT(complaint([] { parse_size_list("0"); }), HasSubstr("1 byte"));
+  EXPECT_THAT(complaint([] { parse_size_list("0"); }), HasSubstr("at least 1"));
   EXPECT_THAT(complaint([] { parse_size_list("8,,16"); }), HasSubstr("''"));
   EXPECT_THAT(complaint([] { parse_size_list("8,"); }), HasSubstr("''"));
 }

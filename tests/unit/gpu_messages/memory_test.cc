@@ -86,7 +86,7 @@ TEST_F(GpuBuffer, WhereNoCallFlushesTheNicsReadDoes) {
   Buffer buffer(parse_request("cuda:0"), kBytes);
   GpuMemory& gpu = *buffer.gpu();
   EXPECT_TRUE(gpu.needs_nic_read());
-  EXPECT_THAT(gpu.flush_text(), HasSubstr("none is done"));
+  EXPECT_THAT(gpu.flush_text(), HasSubstr("not done"));
   int reads = 0;
   gpu.flush_by([&] { ++reads; }, "a read");
   EXPECT_EQ(gpu.flush_text(), "a read");

@@ -25,16 +25,16 @@ TEST(ChooseClock, TakesTheCounterOnlyIfItIsInvariantAndTheKernelsOwn) {
     std::string reason;
   };
   const Row table[] = {
-      {{"tsc", true, "tsc"}, ClockSource::tsc, "tsc: it is invariant"},
-      {{"arch_sys_counter", true, "arch_sys_counter"}, ClockSource::tsc, "arch_sys_counter: it is"},
+      {{"tsc", true, "tsc"}, ClockSource::tsc, "tsc: invariant"},
+      {{"arch_sys_counter", true, "arch_sys_counter"}, ClockSource::tsc, "arch_sys_counter: invariant"},
       {{"tsc", false, "tsc"}, ClockSource::raw, "the tsc is not invariant"},
-      {{"tsc", true, "hpet"}, ClockSource::raw, "'hpet', not by the tsc"},
+      {{"tsc", true, "hpet"}, ClockSource::raw, "'hpet', not the tsc"},
       {{"tsc", true, "kvm-clock"}, ClockSource::raw, "'kvm-clock'"},
       {{"tsc", true, "tsc-early"}, ClockSource::raw, "'tsc-early'"},
       {{"tsc", true, ""}, ClockSource::raw, "cannot be read"},
       {{"tsc", false, ""}, ClockSource::raw, "not invariant"},
-      {{"", true, "tsc"}, ClockSource::raw, "no counter"},
-      {{"", false, ""}, ClockSource::raw, "no counter"},
+      {{"", true, "tsc"}, ClockSource::raw, "no ordered counter"},
+      {{"", false, ""}, ClockSource::raw, "no ordered counter"},
   };
   for (const Row& row : table) {
     const ClockChoice choice = choose_clock(row.facts);

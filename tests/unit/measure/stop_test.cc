@@ -238,17 +238,17 @@ TEST(Uncertainty, IsHalfTheIntervalOfTheMedianRelativeToIt) {
 }
 
 TEST(StopRule, RefusesWhatNobodyCanMean) {
-  EXPECT_THAT(complaint([] { StopRule::iterations(0); }), HasSubstr("0 iterations"));
+  EXPECT_THAT(complaint([] { StopRule::iterations(0); }), HasSubstr("iterations 0"));
   EXPECT_THAT(complaint([] { StopRule::duration(0s); }), HasSubstr("10s or 250ms"));
   EXPECT_THAT(complaint([] { StopRule::duration(-5ns); }), HasSubstr("-5 ns"));
-  EXPECT_THAT(complaint([] { StopRule::stable({0, 1s, 2s, 11}); }), HasSubstr("noise of 0"));
+  EXPECT_THAT(complaint([] { StopRule::stable({0, 1s, 2s, 11}); }), HasSubstr("max_noise 0"));
   EXPECT_THAT(complaint([] {
                 StopRule::stable({std::nan(""), 1s, 2s, 11});
               }),
-              HasSubstr("noise of"));
-  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 3s, 2s, 11}); }), HasSubstr("at most"));
-  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 0s, 0s, 11}); }), HasSubstr("at most"));
-  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 1s, 2s, 5}); }), HasSubstr("5 epochs"));
+              HasSubstr("max_noise"));
+  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 3s, 2s, 11}); }), HasSubstr("max_time"));
+  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 0s, 0s, 11}); }), HasSubstr("max_time"));
+  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 1s, 2s, 5}); }), HasSubstr("min_epochs 5"));
 }
 
 }  // namespace

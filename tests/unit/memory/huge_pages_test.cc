@@ -59,7 +59,7 @@ TEST(HugePageRemedy, CountsWhatIsInUse) {
 TEST(HugePages, ThatAreNotThereAreRefusedWithTheirNumber) {
   if (huge_page_sizes().empty()) {
     EXPECT_THAT(complaint([] { map_huge(4 * kMebi, 0); }).what(),
-                HasSubstr("this kernel has no huge pages"));
+                HasSubstr("the kernel has no huge pages"));
     return;
   }
   constexpr std::uint64_t kPages = 1000000;  // 2 TB

@@ -75,7 +75,7 @@ TEST(File, ThatIsTooSmallIsLeftAlone) {
   const Error error =
       complaint([&] { Buffer({.kind = Kind::file, .path = folder.file("notes")}, kPage); });
   EXPECT_EQ(error.fault(), Fault::usage);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("8 bytes and 4096"), HasSubstr(folder.file("notes"))));
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("8 bytes, but 4096"), HasSubstr(folder.file("notes"))));
   EXPECT_EQ(read(folder.file("notes")), "my notes");
 }
 

@@ -55,15 +55,15 @@ TEST(NodePages, AreCountedWhereTheyAre) {
 
 TEST(NodePages, AreReadable) {
   EXPECT_EQ(to_text({{-1, 2}, {0, 1}, {3, 7}}),
-            "node not told: 2 pages, node 0: 1 page, node 3: 7 pages");
-  EXPECT_EQ(to_text(std::vector<NodePages>{}), "not told");
+            "unknown node: 2 pages, node 0: 1 page, node 3: 7 pages");
+  EXPECT_EQ(to_text(std::vector<NodePages>{}), "unknown");
 }
 
 TEST(NumaPlacement, OnANodeThatIsNotThereListsThoseThatAre) {
   const Request request{.numa = {.place = Numa::Place::node, .number = 999}};
   const Error error = complaint([&] { Buffer(request, kPageBytes); });
   EXPECT_EQ(error.fault(), Fault::usage);
-  EXPECT_THAT(error.what(), HasSubstr("no NUMA node 999 here. There is: 0"));
+  EXPECT_THAT(error.what(), HasSubstr("no NUMA node 999. Available: 0"));
 }
 
 TEST(NumaPlacement, OnANodeIsKeptToOrRefused) {
@@ -71,7 +71,7 @@ TEST(NumaPlacement, OnANodeIsKeptToOrRefused) {
   const Request request{.numa = {.place = Numa::Place::node, .number = node}};
 #if RDMABENCH_HAVE_HWLOC
   const Buffer buffer(request, 5 * kPageBytes);
-  EXPECT_EQ(buffer.placement(), "asked for node " + std::to_string(node));
+  EXPECT_EQ(buffer.placement(), "requested: node " + std::to_string(node));
   EXPECT_THAT(buffer.nodes(), AnyOf(IsEmpty(), ElementsAre(NodePages{node, 5})));
 #else
   const Error error = complaint([&] { Buffer(request, kPageBytes); });
@@ -82,10 +82,10 @@ TEST(NumaPlacement, OnANodeIsKeptToOrRefused) {
 
 TEST(NumaPlacement, NearADeviceOfNoKnownNodeIsAnywhereAndSaysSo) {
   const Numa near{.place = Numa::Place::near};
-  EXPECT_EQ(Buffer({.numa = near}, kPageBytes).placement(), "anywhere: no RDMA device is named");
+  EXPECT_EQ(Buffer({.numa = near}, kPageBytes).placement(), "any node: no RDMA device is given");
   EXPECT_EQ(Buffer({.numa = near, .device = "nowhere0"}, kPageBytes).placement(),
-            "anywhere: nowhere0 is near no known node");
-  EXPECT_EQ(Buffer(kPageBytes).placement(), "anywhere");
+            "any node: the node of nowhere0 is unknown");
+  EXPECT_EQ(Buffer(kPageBytes).placement(), "any node");
 }
 
 }  // namespace
