@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +20,6 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
-#include "rdmabench/report/fact.h"
-#include "rdmabench/report/text_table.h"
 #include "rdmabench/run/registration_cost.h"
 #endif
 
@@ -30,13 +27,6 @@ namespace rdmabench::tools {
 
 #if RDMABENCH_HAVE_VERBS
 namespace {
-
-using Json = nlohmann::ordered_json;
-using run::RegistrationCost;
-using Summary = measure::LatencySummary;
-
-constexpr double kNsPerUs = 1e3;
-constexpr double kMebi = 1024.0 * 1024.0;
 
 struct RegOptions {
   std::string device;
@@ -50,17 +40,8 @@ struct RegOptions {
   Options common;  ///< --format and --output
 };
 
-/// What was measured, and what could not be.
-struct Outcome {
-  std::string device;
-  std::vector<RegistrationCost> results;
-  std::vector<run::RefusedWay> refused_ways;  ///< of GPU memory; others worked
-  std::vector<std::string> refusals;
-  Fault fault = Fault::failed;  ///< of the first refusal
-};
-
-void add(Outcome& outcome, const run::RegistrationBench& bench, const memory::Request& memory,
-         const RegOptions& options, std::uint64_t size) {
+void add(run::RegistrationReport& outcome, const run::RegistrationBench& bench,
+         const memory::Request& memory, const RegOptions& options, std::uint64_t size) {
   if (memory.kind != memory::Kind::cuda) {
     outcome.results.push_back(bench.measure(memory, options.registration, size, options.stop));
     return;
@@ -70,10 +51,10 @@ void add(Outcome& outcome, const run::RegistrationBench& bench, const memory::Re
   std::move(ways.refused.begin(), ways.refused.end(), std::back_inserter(outcome.refused_ways));
 }
 
-Outcome measure(const RegOptions& options) {
+run::RegistrationReport measure(const RegOptions& options) {
   for (const memory::Request& memory : options.memories) memory::check_here(memory);
   const run::RegistrationBench bench(options.device);
-  Outcome outcome;
+  run::RegistrationReport outcome;
   outcome.device = bench.device();
   for (memory::Request memory : options.memories) {
     memory.numa = options.numa;
@@ -91,194 +72,14 @@ Outcome measure(const RegOptions& options) {
   return outcome;
 }
 
-std::string microseconds(double ns) {
-  return fmt::format("{:.2f}", ns / kNsPerUs);
-}
-
-std::string percentile(const Summary& summary, double p, double ns) {
-  return summary.supports(p) ? microseconds(ns) : "-";
-}
-
-std::string route_text(verbs::Route route, const std::string& mapping) {
-  return fmt::format("{}{}{}", name(route), mapping.empty() ? "" : ", mapping ", mapping);
-}
-
-/// Each way by which GPU memory does not register, once for each kind of memory and reason.
-std::string refusals_text(const std::vector<run::RefusedWay>& ways) {
-  std::string text;
-  std::vector<std::string> said;
-  for (const run::RefusedWay& way : ways) {
-    const std::string line =
-        fmt::format("{}: not {}: {}\n", way.memory, route_text(way.route, way.mapping), way.reason);
-    if (std::find(said.begin(), said.end(), line) != said.end()) continue;
-    text += (said.empty() ? "\n" : "") + line;
-    said.push_back(line);
-  }
-  return text;
-}
-
-/// Why this route and no other, where the memory is and what a reader must know of it: once for
-/// each run of results that agree in it, by the words of its first.
-std::string explanations(const std::vector<RegistrationCost>& results) {
-  std::string text;
-  const RegistrationCost* last = nullptr;
-  for (const RegistrationCost& result : results) {
-    if (last != nullptr && last->memory == result.memory && last->route == result.route &&
-        last->mapping == result.mapping) {
-      continue;
-    }
-    last = &result;
-    text += fmt::format("\n{}: {}\n", result.memory, route_text(result.route, result.mapping));
-    for (const verbs::RegistrationAttempt& attempt : result.others) {
-      text += fmt::format("  not {}: {}\n", name(attempt.route), attempt.reason);
-    }
-    if (result.nodes.empty()) {
-      text += fmt::format("  on {}\n", result.placement);
-    } else {
-      text += fmt::format("  placed {}; at {}: {} of {}\n", result.placement,
-                          format_size(result.size_bytes), memory::to_text(result.nodes),
-                          format_size(result.page_bytes));
-    }
-    if (result.route == verbs::Route::staged) {
-      text += "  note: this registers pinned host memory; the wire would never see the GPU's\n";
-    }
-    for (const std::string& note : result.notes) text += fmt::format("  note: {}\n", note);
-  }
-  return text;
-}
-
-std::string to_table(const Outcome& outcome) {
-  using report::TextTable;
-  TextTable table({{"memory", TextTable::Align::left},
-                   {"size"},
-                   {"calls"},
-                   {"min[us]"},
-                   {"p50[us]"},
-                   {"p99[us]"},
-                   {"max[us]"},
-                   {"MiB/s"},
-                   {"dereg p50[us]"},
-                   {"p99[us]"},
-                   {"route", TextTable::Align::left}});
-  for (const RegistrationCost& one : outcome.results) {
-    const Summary& made = one.registering;
-    const Summary& undone = one.deregistering;
-    table.add_row({one.memory, format_size(one.size_bytes), fmt::format("{}", made.count),
-                   microseconds(made.min_ns), microseconds(made.p50_ns),
-                   percentile(made, 99, made.p99_ns), microseconds(made.max_ns),
-                   fmt::format("{:.0f}", one.bytes_per_s() / kMebi), microseconds(undone.p50_ns),
-                   percentile(undone, 99, undone.p99_ns), route_text(one.route, one.mapping)});
-  }
-  return fmt::format("Registration of memory on {}; MiB/s at the median\n\n{}{}", outcome.device,
-                     table.text(),
-                     explanations(outcome.results) + refusals_text(outcome.refused_ways));
-}
-
-void add_times(Json& object, const std::string& call, const Summary& summary) {
-  object[call + "_min_ns"] = summary.min_ns;
-  object[call + "_p50_ns"] = summary.p50_ns;
-  object[call + "_p99_ns"] = summary.supports(99) ? Json(summary.p99_ns) : Json(nullptr);
-  object[call + "_max_ns"] = summary.max_ns;
-  object[call + "_mean_ns"] = summary.mean_ns;
-}
-
-/// What JSON and CSV have in common.
-Json to_object(const RegistrationCost& one) {
-  Json object;
-  object["memory"] = one.memory;
-  object["size_bytes"] = one.size_bytes;
-  object["iterations"] = one.registering.count;
-  object["route"] = name(one.route);
-  object["mapping"] = one.mapping;
-  add_times(object, "register", one.registering);
-  object["register_bytes_per_s"] = one.bytes_per_s();
-  add_times(object, "deregister", one.deregistering);
-  object["placement"] = one.placement;
-  object["page_bytes"] = one.page_bytes;
-  return object;
-}
-
-Json facts() {
-  Json list = Json::array();
-  for (const report::Fact& fact : report::collect_environment()) {
-    std::visit(
-        [&](const auto& value) {
-          list.push_back({{"name", fact.name}, {"value", value}});
-        },
-        fact.value);
-  }
-  return list;
-}
-
-std::string to_json(const Outcome& outcome) {
-  Json results = Json::array();
-  for (const RegistrationCost& one : outcome.results) {
-    Json object = to_object(one);
-    object["nodes"] = Json::array();
-    for (const memory::NodePages& place : one.nodes) {
-      object["nodes"].push_back({{"node", place.node}, {"pages", place.pages}});
-    }
-    object["other_routes"] = Json::array();
-    for (const verbs::RegistrationAttempt& attempt : one.others) {
-      object["other_routes"].push_back(
-          {{"route", name(attempt.route)}, {"reason", attempt.reason}});
-    }
-    object["notes"] = one.notes;
-    results.push_back(std::move(object));
-  }
-  Json refused = Json::array();
-  for (const run::RefusedWay& way : outcome.refused_ways) {
-    refused.push_back({{"memory", way.memory},
-                       {"size_bytes", way.size_bytes},
-                       {"route", name(way.route)},
-                       {"mapping", way.mapping},
-                       {"reason", way.reason}});
-  }
-  const Json document = {{"schema", "rdmabench/1"},      {"test", "registration"},
-                         {"errors", outcome.refusals},   {"environment", {{"client", facts()}}},
-                         {"device", outcome.device},     {"results", std::move(results)},
-                         {"refused", std::move(refused)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
-}
-
-/// RFC 4180, with the names of the JSON.
-std::string to_csv(const Outcome& outcome) {
-  const auto line = [](const Json& object, bool heading) {
-    std::string text;
-    for (const auto& [key, value] : object.items()) {
-      const std::string cell = value.is_null()     ? ""
-                               : value.is_string() ? value.get<std::string>()
-                                                   : value.dump();
-      text += (text.empty() ? "" : ",") + quoted(heading ? key : cell);
-    }
-    return text + "\r\n";
-  };
-  std::string text = line(to_object({}), true);
-  for (const RegistrationCost& one : outcome.results) text += line(to_object(one), false);
-  return text;
-}
-
 int reg(const RegOptions& options) {
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
-  const Outcome outcome = measure(options);
+  const run::RegistrationReport outcome = measure(options);
   const std::string& format = options.common.format;
   const std::string text = format == "json"  ? to_json(outcome)
                            : format == "csv" ? to_csv(outcome)
                                              : to_table(outcome);
-  if (!outcome.results.empty() || format == "json") {
-    if (options.common.output.empty()) {
-      std::fwrite(text.data(), 1, text.size(), stdout);
-    } else {
-      write_file(text, options.common.output);
-    }
-  }
+  if (!outcome.results.empty() || format == "json") write_text(text, options.common.output);
   for (const std::string& refusal : outcome.refusals) {
     std::fputs(fmt::format("rdmabench: {}\n", refusal).c_str(), stderr);
   }

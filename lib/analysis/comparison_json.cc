@@ -1,23 +1,19 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "rdmabench/analysis/comparison.h"
+#include "report/row.h"
 
 namespace rdmabench::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report::Json;
+using report::or_null;
 
 constexpr const char* kCompareSchema = "rdmabench-compare/1";
 
 /// Words for programs; a table has its own.
 std::string word(Verdict verdict) {
   return verdict == Verdict::immaterial ? "DIFFERENT_BUT_IMMATERIAL" : std::string(name(verdict));
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json to_object(const Side& side) {
@@ -116,7 +112,7 @@ std::string to_json(const Comparison& comparison) {
   json["families"] = Json::array();
   for (const Family& family : comparison.families) json["families"].push_back(to_object(family));
   json["notes"] = comparison.notes;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::document_text(json);
 }
 
 }  // namespace rdmabench::analysis

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "analysis/power.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/text_table.h"
+#include "report/row.h"
 #include "values.h"
 
 namespace rdmabench::analysis {
@@ -122,25 +122,22 @@ std::string to_table(const Plan& plan) {
 }
 
 std::string to_json(const Plan& plan) {
-  nlohmann::ordered_json json;
-  const auto or_null = [](const std::optional<std::uint32_t>& value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-  };
+  report::Json json;
   json["schema"] = "rdmabench-compare/1";
   json["plan"] = {{"margin", plan.settings.margin},
                   {"alpha", plan.settings.alpha},
                   {"power", plan.settings.power},
                   {"true_difference", plan.difference},
                   {"pilot_launches", plan.pilot_launches},
-                  {"launches_per_side", or_null(plan.launches)},
-                  {"quantities", nlohmann::ordered_json::array()}};
+                  {"launches_per_side", report::or_null(plan.launches)},
+                  {"quantities", report::Json::array()}};
   for (const PlannedQuantity& one : plan.quantities) {
     json["plan"]["quantities"].push_back({{"what", one.what},
                                           {"log_stddev", one.variation},
-                                          {"launches_per_side", or_null(one.launches)}});
+                                          {"launches_per_side", report::or_null(one.launches)}});
   }
   json["notes"] = plan.notes;
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return report::document_text(json);
 }
 
 }  // namespace rdmabench::analysis

@@ -1,19 +1,15 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "rdmabench/analysis/projection.h"
+#include "report/row.h"
 
 namespace rdmabench::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report::Json;
+using report::or_null;
 
 constexpr const char* kProjectSchema = "rdmabench-project/1";
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json to_object(const std::optional<ProjectedStep>& step) {
   if (!step) return nullptr;
@@ -95,7 +91,7 @@ std::string to_json(const Projection& projection) {
   json["price_a_per_node_hour"] = or_null(options.price_a);
   json["price_b_per_node_hour"] = or_null(options.price_b);
   json["notes"] = projection.notes;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::document_text(json);
 }
 
 }  // namespace rdmabench::analysis

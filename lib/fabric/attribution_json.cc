@@ -1,13 +1,14 @@
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/fabric/attribution.h"
+#include "report/row.h"
 
 namespace rdmabench::fabric {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report::Json;
+using report::or_null;
 
 std::string_view metric_name(Metric metric) {
   return metric == Metric::latency ? "latency" : "bandwidth";
@@ -29,11 +30,6 @@ Kind named(const Json& json, const char* key) {
   }
   throw Error(Fault::usage, std::string("verdict: ") + key + " \"" + text + "\" is not known",
               "The file is damaged, or of a newer rdmabench");
-}
-
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 std::optional<std::uint32_t> maybe(const Json& json, const char* key) {

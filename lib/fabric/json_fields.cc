@@ -43,7 +43,7 @@ std::string dump(const Json& json) {
 }
 
 Json to_json(const report::Facts& facts) {
-  return run::facts_json(facts);
+  return report::to_list(facts);
 }
 
 Json to_json(const FabricPlan& plan) {

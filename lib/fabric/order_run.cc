@@ -48,15 +48,10 @@ class Task {
   std::string silent_;  // the error of a peer that kept us waiting: once is enough
 };
 
-/// A row that was cut short by the error is no result.
-bool whole(const std::vector<std::string>& notes) {
-  return notes.empty() || !notes.back().starts_with("ended early");
-}
-
 void Task::add(Metric metric, const report::Report& report) {
   if (metric == Metric::latency) {
     for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
-      if (!whole(row.notes)) continue;
+      if (!row.complete) continue;
       Measurement& one = cells_.emplace_back(cell(metric, row.size_bytes));
       one.value = row.latency.p50_ns;
       if (row.latency.supports(kP99)) one.p99_ns = row.latency.p99_ns;
@@ -64,7 +59,7 @@ void Task::add(Metric metric, const report::Report& report) {
     }
   } else {
     for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
-      if (!whole(row.notes)) continue;
+      if (!row.complete) continue;
       Measurement& one = cells_.emplace_back(cell(metric, row.size_bytes));
       one.value = row.bits_per_s;
       one.notes = row.notes;

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <set>
 
+#include "json_fields.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/fabric/plan.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/text_table.h"
+#include "report/csv.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -145,13 +147,6 @@ std::string judgement(const Attribution& verdict) {
   return text;
 }
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
-}
-
 }  // namespace
 
 std::vector<Summary> summarize(const Matrix& matrix, std::size_t most) {
@@ -194,16 +189,18 @@ std::string to_table(const Matrix& matrix, const Attribution& verdict) {
 }
 
 std::string to_csv(const Matrix& matrix) {
-  std::string text =
-      "round,pattern,sender,receiver,rail,metric,size_bytes,value,p99_ns,error,confirming,notes\r\n";
+  report::Csv csv({"round", "pattern", "sender", "receiver", "rail", "metric", "size_bytes",
+                   "value", "p99_ns", "error", "confirming", "notes"});
   for (const Measurement& one : matrix.measurements) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\r\n", one.round, quoted(one.pattern),
-                        one.sender, one.receiver, one.rail, name(one.metric), one.size_bytes,
-                        one.error.empty() ? fmt::format("{}", one.value) : "",
-                        one.p99_ns > 0 ? fmt::format("{}", one.p99_ns) : "", quoted(one.error),
-                        one.confirming, quoted(fmt::format("{}", fmt::join(one.notes, " "))));
+    Json row = cell_json(one);
+    row["round"] = one.round;
+    row["pattern"] = one.pattern;
+    row["sender"] = one.sender;
+    row["confirming"] = one.confirming;
+    if (!one.error.empty()) row["value"] = nullptr;
+    csv.add(row);
   }
-  return text;
+  return csv.text();
 }
 
 }  // namespace rdmabench::fabric

@@ -1,11 +1,12 @@
-#include <nlohmann/json.hpp>
 
 #include "rdmabench/health/doctor.h"
+#include "report/csv.h"
+#include "report/row.h"
 
 namespace rdmabench::health {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report::Json;
 
 Json to_object(const Finding& finding) {
   const CheckInfo* const check = find_check(finding.check);
@@ -25,13 +26,6 @@ Json to_object(const Finding& finding) {
   return object;
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
-}
-
 }  // namespace
 
 std::string to_json(const Diagnosis& diagnosis) {
@@ -48,28 +42,18 @@ std::string to_json(const Diagnosis& diagnosis) {
                            {"skip", tally.skip},
                            {"error", tally.error}}},
                          {"findings", std::move(findings)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::document_text(document);
 }
 
 std::string to_csv(const Diagnosis& diagnosis) {
-  std::string text =
-      "host,id,group,title,subject,status,reason,observed,expected,expected_source,remedy,evidence,"
-      "privilege\r\n";
+  report::Csv csv({"host", "id", "group", "title", "subject", "status", "reason", "observed",
+                   "expected", "expected_source", "remedy", "evidence", "privilege"});
   for (const Finding& finding : diagnosis.findings) {
-    text += csv_cell(diagnosis.host);
-    const Json object = to_object(finding);
-    for (const auto& [key, value] : object.items()) {
-      std::string cell;
-      if (value.is_array()) {
-        for (const Json& one : value) cell += (cell.empty() ? "" : "; ") + one.get<std::string>();
-      } else {
-        cell = value.get<std::string>();
-      }
-      text += ',' + csv_cell(cell);
-    }
-    text += "\r\n";
+    Json row = to_object(finding);
+    row["host"] = diagnosis.host;
+    csv.add(row);
   }
-  return text;
+  return csv.text();
 }
 
 }  // namespace rdmabench::health

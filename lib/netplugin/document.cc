@@ -2,19 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "netplugin/net.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/netplugin/check.h"
 #include "rdmabench/report/text_table.h"
-#include "run/facts_fields.h"
+#include "report/csv.h"
+#include "report/row.h"
 
 namespace rdmabench::netplugin {
 namespace {
 
-using Ordered = nlohmann::ordered_json;
+using report::Json;
+using report::text_or_null;
 
 std::string_view name_of(Metric metric) {
   return metric == Metric::latency ? "latency" : "bandwidth";
@@ -27,28 +28,19 @@ std::string_view title_of(std::string_view id) {
   return "";
 }
 
-template <class T>
-Ordered maybe(const std::optional<T>& value) {
-  return value ? Ordered(*value) : Ordered();
-}
-
-Ordered to_object(const Properties& p) {
-  Ordered kinds = Ordered::array();
+Json to_object(const Properties& p) {
+  Json kinds = Json::array();
   if ((p.pointer_kinds & abi::kHostMemory) != 0) kinds.push_back("host");
   if ((p.pointer_kinds & abi::kDeviceMemory) != 0) kinds.push_back("cuda");
   if ((p.pointer_kinds & abi::kDmaBuf) != 0) kinds.push_back("dma-buf");
-  return {{"name", maybe(p.name)},
-          {"pci_path", maybe(p.pci_path)},
-          {"guid", fmt::format("{:#x}", p.guid)},
-          {"memory", std::move(kinds)},
-          {"speed_mbps", p.speed_mbps},
-          {"port", p.port},
-          {"latency_us", p.latency_us},
-          {"max_comms", p.max_comms},
+  return {{"name", report::or_null(p.name)},      {"pci_path", report::or_null(p.pci_path)},
+          {"guid", fmt::format("{:#x}", p.guid)}, {"memory", std::move(kinds)},
+          {"speed_mbps", p.speed_mbps},           {"port", p.port},
+          {"latency_us", p.latency_us},           {"max_comms", p.max_comms},
           {"max_receives", p.max_receives}};
 }
 
-Ordered to_object(const CaseResult& row) {
+Json to_object(const CaseResult& row) {
   return {{"id", row.id},
           {"title", title_of(row.id)},
           {"api_version", row.version},
@@ -58,12 +50,12 @@ Ordered to_object(const CaseResult& row) {
           {"took_ms", row.took_ms}};
 }
 
-Ordered to_object(const Measurement& one) {
-  Ordered json = {{"metric", name_of(one.metric)},
-                  {"api_version", one.version},
-                  {"size_bytes", one.size_bytes},
-                  {"iterations", one.iterations},
-                  {"error", one.error.empty() ? Ordered() : Ordered(one.error)}};
+Json to_object(const Measurement& one) {
+  Json json = {{"metric", name_of(one.metric)},
+               {"api_version", one.version},
+               {"size_bytes", one.size_bytes},
+               {"iterations", one.iterations},
+               {"error", text_or_null(one.error)}};
   if (!one.error.empty()) return json;
   if (one.metric == Metric::bandwidth) {
     json["kind"] = "stream";
@@ -74,24 +66,10 @@ Ordered to_object(const Measurement& one) {
     json["epochs"] = one.bits_per_s.size();
     return json;
   }
-  const measure::LatencySummary& s = one.latency;
   json["kind"] = "half_round_trip";
   json["completion"] = "receiver_confirmed";
-  json["min_ns"] = s.min_ns;
-  json["p50_ns"] = s.p50_ns;
-  json["p90_ns"] = s.p90_ns;
-  json["p99_ns"] = s.p99_ns;
-  json["p999_ns"] = s.p999_ns;
-  json["max_ns"] = s.max_ns;
-  json["mean_ns"] = s.mean_ns;
-  json["stddev_ns"] = s.stddev_ns;
-  json["median_low_ns"] = s.median_low_ns;
-  json["median_high_ns"] = s.median_high_ns;
-  Ordered unsupported = Ordered::array();
-  if (!s.supports(90)) unsupported.push_back("p90_ns");
-  if (!s.supports(99)) unsupported.push_back("p99_ns");
-  if (!s.supports(99.9)) unsupported.push_back("p999_ns");
-  json["unsupported_percentiles"] = std::move(unsupported);
+  report::add_latency(json, one.latency);
+  json["unsupported_percentiles"] = report::unsupported_percentiles(one.latency);
   return json;
 }
 
@@ -105,13 +83,6 @@ Tally tally(const Check& check) {
     ++(row.status == Status::pass ? all.pass : row.status == Status::fail ? all.fail : all.skip);
   }
   return all;
-}
-
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
 }
 
 std::string us(double ns) {
@@ -164,59 +135,52 @@ std::string measurement_tables(const Check& check) {
 
 std::string to_json(const Check& check) {
   const Tally all = tally(check);
-  Ordered devices = Ordered::array();
+  Json devices = Json::array();
   for (const Properties& one : check.plugin.devices) devices.push_back(to_object(one));
-  Ordered cases = Ordered::array();
+  Json cases = Json::array();
   for (const CaseResult& row : check.cases) cases.push_back(to_object(row));
-  Ordered results = Ordered::array();
+  Json results = Json::array();
   for (const Measurement& one : check.measurements) results.push_back(to_object(one));
-  const Ordered document = {
-      {"schema", "rdmabench-netplugin/1"},
-      {"plugin",
-       {{"file", check.file},
-        {"name", check.plugin.name},
-        {"api_versions", check.plugin.versions},
-        {"devices", std::move(devices)},
-        {"trouble", check.plugin.trouble.empty() ? Ordered() : Ordered(check.plugin.trouble)}}},
-      {"ends", check.two_processes ? "two processes" : "one process"},
-      {"error", check.error.empty() ? Ordered() : Ordered(check.error)},
-      {"environment",
-       {{"client", run::facts_json(check.environment.client)},
-        {"server", run::facts_json(check.environment.server)}}},
-      {"config",
-       {{"api_versions", check.asked.versions},
-        {"device", check.asked.device},
-        {"iterations", check.asked.iterations},
-        {"timeout_ms", check.asked.timeout.count()}}},
-      {"summary", {{"pass", all.pass}, {"fail", all.fail}, {"skip", all.skip}}},
-      {"cases", std::move(cases)},
-      {"results", std::move(results)}};
-  return document.dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
+  const Json document = {{"schema", "rdmabench-netplugin/1"},
+                         {"plugin",
+                          {{"file", check.file},
+                           {"name", check.plugin.name},
+                           {"api_versions", check.plugin.versions},
+                           {"devices", std::move(devices)},
+                           {"trouble", text_or_null(check.plugin.trouble)}}},
+                         {"ends", check.two_processes ? "two processes" : "one process"},
+                         {"error", text_or_null(check.error)},
+                         {"environment",
+                          {{"client", report::to_list(check.environment.client)},
+                           {"server", report::to_list(check.environment.server)}}},
+                         {"config",
+                          {{"api_versions", check.asked.versions},
+                           {"device", check.asked.device},
+                           {"iterations", check.asked.iterations},
+                           {"timeout_ms", check.asked.timeout.count()}}},
+                         {"summary", {{"pass", all.pass}, {"fail", all.fail}, {"skip", all.skip}}},
+                         {"cases", std::move(cases)},
+                         {"results", std::move(results)}};
+  return report::document_text(document);
 }
 
 std::string to_csv(const Check& check) {
-  std::string text =
-      "kind,id,api_version,status,side,reason,size_bytes,iterations,min_ns,p50_ns,p99_ns,max_ns,"
-      "bits_per_s\r\n";
-  for (const CaseResult& row : check.cases) {
-    text += fmt::format("case,{},{},{},{},{},,,,,,,\r\n", row.id, row.version, name(row.status),
-                        row.side, cell(row.reason));
+  report::Csv csv({"kind", "id", "api_version", "status", "side", "reason", "size_bytes",
+                   "iterations", "min_ns", "p50_ns", "p99_ns", "max_ns", "bits_per_s"});
+  for (const CaseResult& one : check.cases) {
+    Json row = to_object(one);
+    row["kind"] = "case";
+    csv.add(row);
   }
   for (const Measurement& one : check.measurements) {
-    text += fmt::format("{0},{0} {2} B,{1},{3},,{4},{2},{5},", name_of(one.metric), one.version,
-                        one.size_bytes, one.error.empty() ? "PASS" : "FAIL", cell(one.error),
-                        one.iterations);
-    if (!one.error.empty()) {
-      text += ",,,,";
-    } else if (one.metric == Metric::latency) {
-      text += fmt::format("{},{},{},{},", one.latency.min_ns, one.latency.p50_ns,
-                          one.latency.p99_ns, one.latency.max_ns);
-    } else {
-      text += fmt::format(",,,,{}", measure::median(std::span<const double>(one.bits_per_s)));
-    }
-    text += "\r\n";
+    Json row = to_object(one);
+    row["kind"] = name_of(one.metric);
+    row["id"] = fmt::format("{} {} B", name_of(one.metric), one.size_bytes);
+    row["status"] = one.error.empty() ? "PASS" : "FAIL";
+    row["reason"] = one.error;
+    csv.add(row);
   }
-  return text;
+  return csv.text();
 }
 
 std::string to_text(const Check& check, bool verbose) {

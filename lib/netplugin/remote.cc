@@ -29,7 +29,7 @@ std::string hello(const PluginFacts& plugin) {
   json["cases"] = cases().size();
   json["name"] = plugin.name;
   json["versions"] = plugin.versions;
-  json["environment"] = run::facts_json(report::collect_environment());
+  json["environment"] = report::to_list(report::collect_environment());
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

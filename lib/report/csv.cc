@@ -1,8 +1,9 @@
-#include "rdmabench/report/writers.h"
+#include "csv.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "rdmabench/report/writers.h"
 #include "row.h"
 
 namespace rdmabench::report {
@@ -10,56 +11,68 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 
-std::string quoted(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
+std::string cell_text(const Json& value) {
+  if (value.is_null() || value.is_object()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return fmt::format("{}", value.get<double>());
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const Json& item : value) {
+    const std::string one = cell_text(item);
+    if (!text.empty() && !one.empty()) text += "; ";
+    text += one;
   }
-  return out + '"';
+  return text;
 }
 
-struct CellText {
-  std::string operator()(std::monostate) const { return ""; }
-  std::string operator()(const std::string& text) const { return quoted(text); }
-  std::string operator()(double value) const { return fmt::format("{}", value); }
-  std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
-  std::string operator()(bool value) const { return value ? "true" : "false"; }
-  std::string operator()(const Intervals& /*list*/) const { return ""; }
-  std::string operator()(const std::vector<std::string>& list) const {
-    return quoted(fmt::format("{}", fmt::join(list, "; ")));
+std::string quoted(const Json& value) {
+  constexpr std::string_view kFormula = "=+-@\t\r";
+  std::string text = cell_text(value);
+  if (!text.empty() && !value.is_number() && kFormula.find(text[0]) != std::string_view::npos) {
+    text.insert(0, 1, '\'');
   }
-};
-
-/// `last` is a field after those of the row.
-void append_line(std::string& text, const Row& row, auto&& field_text, std::string_view last) {
-  for (const Field& field : row) {
-    text += field_text(field);
-    text += ',';
-  }
-  text += last;
-  text += kLineEnd;
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
 }
 
 }  // namespace
 
+Csv::Csv(std::vector<std::string> columns)
+    : columns_(std::move(columns)),
+      text_(fmt::format("{}{}", fmt::join(columns_, ","), kLineEnd)) {}
+
+void Csv::add(const Json& row) {
+  std::string_view separator;
+  for (const std::string& column : columns_) {
+    text_ += separator;
+    separator = ",";
+    const auto value = row.find(column);
+    if (value != row.end()) text_ += quoted(*value);
+  }
+  text_ += kLineEnd;
+}
+
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
 std::string to_csv(const Report& report) {
-  const CellText cell_text;
-  const std::string suspect = cell_text(!report.suspicions.empty());
-  std::string text;
-  const auto append = [&]<class Result>(const std::vector<Result>& results) {
-    append_line(
-        text, to_row(Result{}, report.resolved), [](const Field& field) { return field.key; },
-        "suspect");
+  const auto write = [&]<class Result>(const std::vector<Result>& results) {
+    std::vector<std::string> columns = keys_of(to_row(Result{}, report.resolved));
+    columns.emplace_back("suspect");
+    Csv csv(std::move(columns));
     for (const Result& result : results) {
-      append_line(
-          text, to_row(result, report.resolved),
-          [&](const Field& field) { return std::visit(cell_text, field.cell); }, suspect);
+      Json row = to_row(result, report.resolved);
+      row["suspect"] = !report.suspicions.empty();
+      csv.add(row);
     }
+    return csv.text();
   };
-  std::visit(append, report.results);
-  return text;
+  return std::visit(write, report.results);
 }
 
 }  // namespace rdmabench::report

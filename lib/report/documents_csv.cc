@@ -1,168 +1,66 @@
-#include "rdmabench/report/documents.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
+#include <functional>
 
+#include "csv.h"
 #include "digest.h"
+#include "row.h"
 
 namespace rdmabench::report {
 namespace {
 
-constexpr std::string_view kRowEnd = "\r\n";
+using VisitRow = std::function<void(const Json&)>;
 
-/// Labels and values by their keys. Of a key that is not here nothing is written: new columns come
-/// at the end, so that a script which counts them goes on working.
-constexpr auto kColumns = std::to_array<std::string_view>({
-    "source",
-    "schema",
-    "kind",
-    "client",
-    "server",
-    "sender",
-    "receiver",
-    "sender_host",
-    "receiver_host",
-    "rail",
-    "round",
-    "pattern",
-    "metric",
-    "operation",
-    "memory",
-    "backend",
-    "provider",
-    "device",
-    "transport",
-    "direction",
-    "completion",
-    "size_bytes",
-    "load",
-    "iterations",
-    "depth",
-    "bits_per_s",
-    "bits_per_s_low",
-    "bits_per_s_high",
-    "messages_per_s",
-    "offered_messages_per_s",
-    "achieved_messages_per_s",
-    "min_ns",
-    "p50_ns",
-    "p90_ns",
-    "p99_ns",
-    "p999_ns",
-    "p9999_ns",
-    "max_ns",
-    "mean_ns",
-    "stddev_ns",
-    "median_low_ns",
-    "median_high_ns",
-    "lost",
-    "knee",
-    "stable",
-    "suspect",
-    "error",
-    "group",
-    "subject",
-    "id",
-    "status",
-    "text",
-    "remedy",
-    "test",
-    "unit",
-    "verdict",
-    "a",
-    "b",
-    "a_units",
-    "b_units",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "axis",
-    "at",
-    "side",
-    "step_s",
-    "step_low_s",
-    "step_high_s",
-    "compute_s",
-    "communication_s",
-    "plugin",
-    "api_version",
-});
-using Cells = std::array<std::string, kColumns.size()>;
-
-void set(Cells& cells, std::string_view column, std::string text) {
-  const auto* const found = std::find(kColumns.begin(), kColumns.end(), column);
-  if (found != kColumns.end()) {
-    cells[static_cast<std::size_t>(found - kColumns.begin())] = std::move(text);
-  }
+Json row_of(const Document& document, std::string_view kind) {
+  return {{"source", document.source}, {"schema", document.schema}, {"kind", kind}};
 }
 
-std::string quoted(const std::string& text) {
-  constexpr std::string_view kFormula = "=+-@\t\r";
-  std::string out;
-  if (!text.empty() && kFormula.find(text.front()) != std::string_view::npos) out += '\'';
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return out += text;
-  out.insert(out.begin(), '"');
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out += '"';
+/// Whether the rows of what was measured say the same.
+bool is_measured(const Judgement& one) {
+  return one.group == "fabric.pair" || one.group.rfind("compare.", 0) == 0 ||
+         one.group == "project" || (one.group.rfind("run.", 0) == 0 && one.text.empty());
 }
 
-void append(std::string& text, const Cells& cells) {
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i != 0) text += ',';
-    text += quoted(cells[i]);
-  }
-  text += kRowEnd;
-}
-
-Cells cells_of(const Document& document, std::string_view kind) {
-  Cells cells;
-  set(cells, "source", document.source);
-  set(cells, "schema", document.schema);
-  set(cells, "kind", std::string(kind));
-  return cells;
-}
-
-void append_judgements(std::string& text, const Document& document) {
+void visit_judgements(const Document& document, const VisitRow& visit) {
   for (const Judgement& one : judgements(document)) {
-    if (one.group == "fabric.pair" || one.group.rfind("compare.", 0) == 0 ||
-        one.group == "project" || (one.group.rfind("run.", 0) == 0 && one.text.empty())) {
-      continue;  // a measured row says it
-    }
-    Cells cells = cells_of(document, "judgement");
-    set(cells, "group", one.group);
-    set(cells, "subject", one.subject);
-    set(cells, "id", one.id);
-    set(cells, "status", std::string(name(one.outcome)));
-    set(cells, "text", one.text);
-    set(cells, "remedy", one.remedy);
-    append(text, cells);
+    if (is_measured(one)) continue;
+    Json row = row_of(document, "judgement");
+    row["group"] = one.group;
+    row["subject"] = one.subject;
+    row["id"] = one.id;
+    row["status"] = name(one.outcome);
+    row["text"] = one.text;
+    row["remedy"] = one.remedy;
+    visit(row);
+  }
+}
+
+void visit_rows(std::span<const Document> documents, const VisitRow& visit) {
+  for (const Document& document : documents) {
+    for_each_measured(document, [&](const Measured& measured) {
+      Json row = row_of(document, measured.kind);
+      for (const auto& [key, text] : measured.labels) {
+        if (key != "kind") row[std::string(key)] = text;
+      }
+      for (const auto& [key, value] : measured.values) row[std::string(key)] = finite(value);
+      if (!measured.error.empty()) row["error"] = measured.error;
+      visit(row);
+    });
+    visit_judgements(document, visit);
   }
 }
 
 }  // namespace
 
 std::string to_csv(std::span<const Document> documents) {
-  std::string text = fmt::format("{}{}", fmt::join(kColumns, ","), kRowEnd);
-  for (const Document& document : documents) {
-    for_each_measured(document, [&](const Measured& measured) {
-      Cells cells = cells_of(document, measured.kind);
-      for (const Label& label : measured.labels) {
-        if (label.first != "kind") set(cells, label.first, label.second);
-      }
-      for (const Value& value : measured.values) {
-        set(cells, value.first, fmt::format("{}", value.second));
-      }
-      set(cells, "error", measured.error);
-      append(text, cells);
-    });
-    append_judgements(text, document);
-  }
-  return text;
+  std::vector<std::string> columns = keys_of(row_of({}, ""));
+  visit_rows(documents, [&](const Json& row) {
+    for (const auto& [key, value] : row.items()) {
+      if (std::find(columns.begin(), columns.end(), key) == columns.end()) columns.push_back(key);
+    }
+  });
+  Csv csv(std::move(columns));
+  visit_rows(documents, [&](const Json& row) { csv.add(row); });
+  return csv.text();
 }
 
 }  // namespace rdmabench::report

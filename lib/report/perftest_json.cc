@@ -2,15 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "perftest_info.h"
 #include "rdmabench/report/perftest.h"
+#include "row.h"
 
 namespace rdmabench::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json test_info(const PerftestInfo& info) {
   std::string test = fmt::format("{}_Test", fmt::join(info.test, "_"));
@@ -92,7 +90,7 @@ std::string to_perftest_json(const Report& report, const PerftestStyle& style) {
   }
   const Json document{{"test_info", test_info(perftest_info(report))},
                       {"results", rows.size() == 1 ? rows[0] : rows}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return document_text(document);
 }
 
 }  // namespace rdmabench::report

@@ -5,101 +5,157 @@
 namespace rdmabench::report {
 namespace {
 
-std::vector<std::string> unsupported_percentiles(const measure::LatencySummary& latency) {
-  std::vector<std::string> keys;
-  for (const Percentile& percentile : kPercentiles) {
-    if (!latency.supports(percentile.percent)) keys.emplace_back(percentile.key);
-  }
-  return keys;
+/// Null where nothing is known, which is written as 0 or less.
+Json positive(double value) {
+  return value > 0 ? finite(value) : Json(nullptr);
 }
 
-Cell optional(const std::optional<std::uint64_t>& value) {
-  return value ? Cell(*value) : Cell();
+void add_percentiles(Json& row, const measure::LatencySummary& latency, double most_percent) {
+  row["min_ns"] = finite(latency.min_ns);
+  for (const Percentile& one : kPercentiles) {
+    if (one.percent <= most_percent) row[std::string(one.key)] = finite(latency.*one.value);
+  }
+  row["max_ns"] = finite(latency.max_ns);
+  row["mean_ns"] = finite(latency.mean_ns);
+  row["stddev_ns"] = finite(latency.stddev_ns);
+}
+
+void add_median_interval(Json& row, const measure::LatencySummary& latency) {
+  row["median_low_ns"] = finite(latency.median_low_ns);
+  row["median_high_ns"] = finite(latency.median_high_ns);
+}
+
+/// What the rows of every test begin with.
+Json identity(const std::string& operation, const Resolved& resolved) {
+  return {{"operation", operation},
+          {"backend", resolved.backend},
+          {"provider", resolved.provider},
+          {"device", resolved.device}};
+}
+
+/// What the rows of every test end with.
+template <class Result>
+void add_quality(Json& row, const Result& result) {
+  row["validated"] = result.validated;
+  row["stable"] = result.stable;
+  row["complete"] = result.complete;
+  row["spread"] = finite(result.spread);
+  row["notes"] = result.notes;
+}
+
+Json to_list(const std::vector<Interval>& intervals) {
+  Json list = Json::array();
+  for (const Interval& interval : intervals) {
+    list.push_back({{"begin_ns", interval.begin_ns},
+                    {"elapsed_ns", interval.elapsed_ns},
+                    {"bits_per_s", interval.bits_per_s},
+                    {"messages_per_s", interval.messages_per_s}});
+  }
+  return list;
 }
 
 }  // namespace
 
-Cell finite(double value) {
-  return std::isfinite(value) ? Cell(value) : Cell();
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-Row to_row(const LatencyResult& result, const Resolved& resolved) {
-  const measure::LatencySummary& latency = result.latency;
-  Row row{
-      {"operation", result.operation},
-      {"backend", resolved.backend},
-      {"provider", resolved.provider},
-      {"device", resolved.device},
-      {"kind", result.kind},
-      {"signal", result.signal},
-      {"completion", result.completion},
-      {"size_bytes", result.size_bytes},
-      {"iterations", result.iterations},
-      {"warmup_iterations", result.warmup_iterations},
-      {"min_ns", finite(latency.min_ns)},
-  };
-  for (const Percentile& percentile : kPercentiles) {
-    row.push_back({percentile.key, finite(latency.*percentile.value)});
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+void add_latency(Json& row, const measure::LatencySummary& latency) {
+  add_percentiles(row, latency, 99.9);
+  add_median_interval(row, latency);
+}
+
+Json unsupported_percentiles(const measure::LatencySummary& latency, double most_percent) {
+  Json keys = Json::array();
+  for (const Percentile& one : kPercentiles) {
+    if (one.percent <= most_percent && !latency.supports(one.percent)) keys.push_back(one.key);
   }
-  const Row rest{
-      {"max_ns", finite(latency.max_ns)},
-      {"mean_ns", finite(latency.mean_ns)},
-      {"stddev_ns", finite(latency.stddev_ns)},
-      {"mad_ns", finite(latency.mad_ns)},
-      {"median_low_ns", finite(latency.median_low_ns)},
-      {"median_high_ns", finite(latency.median_high_ns)},
-      {"percentile_error", finite(latency.percentile_error)},
-      {"unsupported_percentiles", unsupported_percentiles(latency)},
-      {"succeeded", optional(result.succeeded)},
-      {"validated", result.validated},
-      {"stable", result.stable},
-      {"spread", finite(result.spread)},
-      {"notes", result.notes},
-  };
-  row.insert(row.end(), rest.begin(), rest.end());
+  return keys;
+}
+
+Json to_json(const Fact& fact) {
+  return std::visit([](const auto& value) { return Json(value); }, fact.value);
+}
+
+Json to_list(const Facts& facts) {
+  Json list = Json::array();
+  for (const Fact& fact : facts) {
+    list.push_back({{"name", fact.name}, {"value", to_json(fact)}});
+  }
+  return list;
+}
+
+Json to_list(const std::vector<Counter>& counters) {
+  Json list = Json::array();
+  for (const Counter& counter : counters) {
+    list.push_back({{"device", counter.device},
+                    {"name", counter.name},
+                    {"class", counter.kind},
+                    {"source", counter.source},
+                    {"change", or_null(counter.change)},
+                    {"at_least", counter.at_least}});
+  }
+  return list;
+}
+
+Json to_row(const LatencyResult& result, const Resolved& resolved) {
+  const measure::LatencySummary& latency = result.latency;
+  Json row = identity(result.operation, resolved);
+  row["kind"] = result.kind;
+  row["signal"] = result.signal;
+  row["completion"] = result.completion;
+  row["size_bytes"] = result.size_bytes;
+  row["iterations"] = result.iterations;
+  row["warmup_iterations"] = result.warmup_iterations;
+  add_percentiles(row, latency, 100);
+  row["mad_ns"] = finite(latency.mad_ns);
+  add_median_interval(row, latency);
+  row["percentile_error"] = finite(latency.percentile_error);
+  row["unsupported_percentiles"] = unsupported_percentiles(latency, 100);
+  row["succeeded"] = or_null(result.succeeded);
+  add_quality(row, result);
   return row;
 }
 
-Row to_row(const BandwidthResult& result, const Resolved& resolved) {
+Json to_row(const BandwidthResult& result, const Resolved& resolved) {
   const bool interval = result.bits_per_s_low != 0 || result.bits_per_s_high != 0;
-  return {
-      {"operation", result.operation},
-      {"backend", resolved.backend},
-      {"provider", resolved.provider},
-      {"device", resolved.device},
-      {"direction", result.direction},
-      {"completion", result.completion},
-      {"size_bytes", result.size_bytes},
-      {"iterations", result.iterations},
-      {"warmup_iterations", result.warmup_iterations},
-      {"depth", result.depth},
-      {"bits_per_s", finite(result.bits_per_s)},
-      {"bits_per_s_low", interval ? finite(result.bits_per_s_low) : Cell()},
-      {"bits_per_s_high", interval ? finite(result.bits_per_s_high) : Cell()},
-      {"messages_per_s", finite(result.messages_per_s)},
-      {"elapsed_ns", finite(result.elapsed_ns)},
-      {"peak_bits_per_s", result.peak_bits_per_s > 0 ? finite(result.peak_bits_per_s) : Cell()},
-      {"offered_messages_per_s",
-       result.offered_messages_per_s > 0 ? finite(result.offered_messages_per_s) : Cell()},
-      {"lost", optional(result.lost)},
-      {"succeeded", optional(result.succeeded)},
-      {"intervals", result.intervals},
-      {"validated", result.validated},
-      {"stable", result.stable},
-      {"spread", finite(result.spread)},
-      {"notes", result.notes},
-  };
+  Json row = identity(result.operation, resolved);
+  row["direction"] = result.direction;
+  row["completion"] = result.completion;
+  row["size_bytes"] = result.size_bytes;
+  row["iterations"] = result.iterations;
+  row["warmup_iterations"] = result.warmup_iterations;
+  row["depth"] = result.depth;
+  row["bits_per_s"] = finite(result.bits_per_s);
+  row["bits_per_s_low"] = interval ? finite(result.bits_per_s_low) : Json(nullptr);
+  row["bits_per_s_high"] = interval ? finite(result.bits_per_s_high) : Json(nullptr);
+  row["messages_per_s"] = finite(result.messages_per_s);
+  row["elapsed_ns"] = finite(result.elapsed_ns);
+  row["peak_bits_per_s"] = positive(result.peak_bits_per_s);
+  row["offered_messages_per_s"] = positive(result.offered_messages_per_s);
+  row["lost"] = or_null(result.lost);
+  row["succeeded"] = or_null(result.succeeded);
+  row["intervals"] = to_list(result.intervals);
+  add_quality(row, result);
+  return row;
 }
 
-Row to_row(const LoadResult& result, const Resolved& resolved) {
-  Row row{{"load", finite(result.load)},
-          {"offered_messages_per_s", finite(result.offered_messages_per_s)},
-          {"achieved_messages_per_s", finite(result.achieved_messages_per_s)},
-          {"max_lag_ns", finite(result.max_lag_ns)},
-          {"knee", result.knee}};
-  const Row latency = to_row(result.latency, resolved);
-  row.insert(row.end(), latency.begin(), latency.end());
+Json to_row(const LoadResult& result, const Resolved& resolved) {
+  Json row{{"load", finite(result.load)},
+           {"offered_messages_per_s", finite(result.offered_messages_per_s)},
+           {"achieved_messages_per_s", finite(result.achieved_messages_per_s)},
+           {"max_lag_ns", finite(result.max_lag_ns)},
+           {"knee", result.knee}};
+  row.update(to_row(result.latency, resolved));
   return row;
+}
+
+std::string document_text(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace rdmabench::report

@@ -1,40 +1,23 @@
-// A result as named cells: the one list that JSON and CSV write, so that neither can lack a metric.
+// Rows and facts as JSON: the one model that every command's JSON and CSV are written from.
+//
+// A row is a JSON object. Its keys are the names in documents and the columns in CSV.
 #pragma once
 
 #include <array>
-#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
 #include "rdmabench/report/result.h"
 
 namespace rdmabench::report {
 
-/// One line of a bandwidth result's time; CSV leaves them out.
-using Intervals = std::vector<Interval>;
-
-/// std::monostate where there is no value, so that a double in a cell is always finite.
-using Cell = std::variant<std::monostate, std::string, double, std::uint64_t, bool,
-                          std::vector<std::string>, Intervals>;
-
-Cell finite(double value);
-
-struct Field {
-  std::string_view key;
-  Cell cell;
-};
-using Row = std::vector<Field>;
-
-/// The keys and their order do not depend on the result.
-Row to_row(const LatencyResult& result, const Resolved& resolved);
-Row to_row(const BandwidthResult& result, const Resolved& resolved);
-Row to_row(const LoadResult& result, const Resolved& resolved);
+using Json = nlohmann::ordered_json;
 
 struct Percentile {
   std::string_view key;
-  std::string_view name;
+  std::string_view name;  ///< in a table
   double percent;
   double measure::LatencySummary::*value;
 };
@@ -45,5 +28,36 @@ inline constexpr std::array<Percentile, 5> kPercentiles{{
     {"p999_ns", "p99.9", 99.9, &measure::LatencySummary::p999_ns},
     {"p9999_ns", "p99.99", 99.99, &measure::LatencySummary::p9999_ns},
 }};
+
+/// Null where the number is not finite.
+Json finite(double value);
+
+/// Null where the text is empty.
+Json text_or_null(const std::string& text);
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// Adds the minimum, the percentiles up to p99.9, the maximum, the mean, the standard deviation and
+/// the interval of the median to `row`.
+void add_latency(Json& row, const measure::LatencySummary& latency);
+
+/// The keys of the percentiles up to `most_percent` that the samples do not support.
+Json unsupported_percentiles(const measure::LatencySummary& latency, double most_percent = 99.9);
+
+Json to_json(const Fact& fact);
+/// A list of {"name", "value"}.
+Json to_list(const Facts& facts);
+Json to_list(const std::vector<Counter>& counters);
+
+/// One row of a document's "results". The keys and their order do not depend on the result.
+Json to_row(const LatencyResult& result, const Resolved& resolved);
+Json to_row(const BandwidthResult& result, const Resolved& resolved);
+Json to_row(const LoadResult& result, const Resolved& resolved);
+
+/// A document's text: indented and ended by a newline. Bytes that are not UTF-8 become U+FFFD.
+std::string document_text(const Json& document);
 
 }  // namespace rdmabench::report

@@ -16,6 +16,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/fact.h"
 #include "rdmabench/run/server.h"
+#include "run/epoch_text.h"
 #include "spec_fields.h"
 #include "verify.h"
 
@@ -94,7 +95,20 @@ report::Clock clock_facts(const measure::TickRate& rate) {
           .resolution_ns = measure::resolution_ns(source)};
 }
 
-/// Every size in turn. What fails ends the run and is the report's error, as is `obstacle`.
+void set_failure(report::Report& report, const std::exception& error) {
+  report.error = error.what();
+  report.failure.emplace();
+  if (const auto* const known = dynamic_cast<const Error*>(&error)) {
+    report.failure->fault = known->fault();
+    report.failure->code = known->code();
+  }
+  if (const auto* const epoch = dynamic_cast<const EpochError*>(&error)) {
+    report.failure->outcome = name(epoch->outcome());
+  }
+}
+
+/// Measures every size in turn. A failure ends the run and becomes the report's error, and so does
+/// `obstacle`.
 void measure_all(Session& session, const Config& config, const OnProgress& on_progress,
                  const std::string& obstacle, report::Report& report) {
   std::optional<health::RunWatch> watch;
@@ -112,7 +126,7 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
         parse_farewell(session.receive(control::MessageType::bye, "farewell"));
     if (config.watch) server = health::conditions_from_facts(farewell.facts);
   } catch (const std::exception& error) {
-    report.error = error.what();
+    set_failure(report, error);
     session.channel().abort(error.what());
   }
   report.clock = clock_facts(measurement.rate());

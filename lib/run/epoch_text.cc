@@ -3,6 +3,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <array>
+
 namespace rdmabench::run {
 namespace {
 
@@ -26,6 +28,20 @@ std::string_view wait_text(Wait wait) {
 }
 
 }  // namespace
+
+std::string_view name(Outcome outcome) noexcept {
+  constexpr std::array<std::string_view, 10> kNames{"ok",
+                                                    "stalled",
+                                                    "interrupted",
+                                                    "post_failed",
+                                                    "completion_failed",
+                                                    "memory_failed",
+                                                    "wrong_size",
+                                                    "wrong_messages",
+                                                    "wrong_data",
+                                                    "wrong_immediate"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
 
 std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
                        std::chrono::nanoseconds timeout, std::string_view peer,

@@ -9,6 +9,9 @@
 
 namespace rdmabench::run {
 
+/// "ok", "stalled", "wrong_data": as in a document.
+std::string_view name(workload::Outcome outcome) noexcept;
+
 /// "no completion for 10 s: waiting for message 812 of 1000 (64 bytes) from 10.0.0.2. Is ...?"
 /// `failure` is the endpoint's own account; `peer` names the other side.
 std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,

@@ -1,24 +1,15 @@
-// Facts in the messages of a session and of a fabric: the one writer and the one reader of them.
+// Reads the facts in the messages of a session and of a fabric; report::to_list() writes them.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "rdmabench/control/fields.h"
 #include "rdmabench/report/fact.h"
+#include "report/row.h"
 
 namespace rdmabench::run {
-
-inline nlohmann::ordered_json facts_json(const report::Facts& facts) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const report::Fact& fact : facts) {
-    auto value = std::visit([](const auto& v) { return nlohmann::ordered_json(v); }, fact.value);
-    list.push_back({{"name", fact.name}, {"value", std::move(value)}});
-  }
-  return list;
-}
 
 /// From a peer that is not trusted: at most `max_count` facts, names and texts of at most so many
 /// bytes. A fact without a value is left out. Throws Error(failed) as control/fields.h does.

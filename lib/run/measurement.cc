@@ -335,7 +335,8 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
     if (stopper.iterations() > 0) {
       add_row();
       rows.back().stable = false;
-      rows.back().notes.emplace_back("ended early: see the error");
+      rows.back().complete = false;
+      rows.back().notes.emplace_back("The error of the run cut this row off.");
     }
     throw;
   }

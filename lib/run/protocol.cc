@@ -114,7 +114,7 @@ Selection parse_selection(std::string_view text) {
 
 std::string to_text(const Introduction& introduction) {
   return dump({{"addresses", texts_json(introduction.addresses)},
-               {"environment", facts_json(introduction.environment)}});
+               {"environment", report::to_list(introduction.environment)}});
 }
 
 Introduction parse_introduction(std::string_view text) {
@@ -150,7 +150,7 @@ EpochReport parse_epoch_report(std::string_view text) {
 }
 
 std::string to_text(const Farewell& farewell) {
-  return dump({{"facts", facts_json(farewell.facts)}});
+  return dump({{"facts", report::to_list(farewell.facts)}});
 }
 
 Farewell parse_farewell(std::string_view text) {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/report/fact.h"
@@ -30,6 +31,7 @@ struct LatencyResult {
   bool validated = false;           ///< every message's bytes were checked
   std::optional<std::uint64_t> succeeded;  ///< compare-swaps that found what they looked for
   bool stable = true;                      ///< false: the epochs still differed when the run ended
+  bool complete = true;                    ///< false: the run's error cut this row off
   double spread = 0;               ///< of the epochs' medians about their median; a ratio, >= 0
   std::vector<std::string> notes;  ///< what a reader must know of this row; whole sentences
 };
@@ -64,7 +66,8 @@ struct BandwidthResult {
   std::vector<Interval> intervals;         ///< where they were asked for
   bool validated = false;
   bool stable = true;
-  double spread = 0;  ///< of the epochs' rates about their median; a ratio, >= 0
+  bool complete = true;  ///< false: the run's error cut this row off
+  double spread = 0;     ///< of the epochs' rates about their median; a ratio, >= 0
   std::vector<std::string> notes;
 };
 
@@ -99,6 +102,13 @@ struct Clock {
   double resolution_ns = 0;  ///< the smallest step of two stamps; 0 if unknown
 };
 
+/// What ended a run, for a program. Report::error is its text.
+struct Failure {
+  Fault fault = Fault::failed;
+  int code = 0;         ///< a positive errno; 0 if there is none
+  std::string outcome;  ///< of the epoch it ended: "stalled", "wrong_data", ...; empty outside one
+};
+
 /// Everything one run has to say. A run that failed half way still has its finished results.
 struct Report {
   Facts config;  ///< what was asked: op, backend, size, iterations, depth, ...
@@ -112,6 +122,7 @@ struct Report {
       results;
   std::vector<std::string> notes;    ///< about the whole run
   std::optional<std::string> error;  ///< why the run ended early
+  std::optional<Failure> failure;    ///< the same as types; set where `error` is
 };
 
 }  // namespace rdmabench::report

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/verbs/registration.h"
@@ -53,6 +54,22 @@ struct GpuWays {
   std::vector<RegistrationCost> costs;
   std::vector<RefusedWay> refused;
 };
+
+/// What was measured on a device, and what could not be.
+struct RegistrationReport {
+  std::string device;
+  std::vector<RegistrationCost> results;
+  std::vector<RefusedWay> refused_ways;  ///< of GPU memory; other ways worked
+  std::vector<std::string> refusals;     ///< "huge:1G, 4K: why"
+  Fault fault = Fault::failed;           ///< of the first refusal
+};
+
+/// For people: a row for each result, then why its route was taken, then the refused ways.
+std::string to_table(const RegistrationReport& report);
+
+/// A document rdmabench/1 of test "registration", and its rows with the same names as CSV.
+std::string to_json(const RegistrationReport& report);
+std::string to_csv(const RegistrationReport& report);
 
 /// An opened device to measure with. Thread rule: one thread at a time.
 class RegistrationBench {

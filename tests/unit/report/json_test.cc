@@ -24,6 +24,7 @@ TEST(Json, WritesOneDocument) {
   "schema": "rdmabench/1",
   "test": "bandwidth",
   "error": null,
+  "failure": null,
   "suspect": false,
   "suspicions": [],
   "environment": {
@@ -92,6 +93,7 @@ TEST(Json, WritesOneDocument) {
       "intervals": [],
       "validated": false,
       "stable": true,
+      "complete": true,
       "spread": 0.015625,
       "notes": [
         "The governor is powersave."

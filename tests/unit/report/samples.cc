@@ -110,6 +110,7 @@ Report hostile_sample() {
   report.conditions.server = {{evil, evil}};
   report.counters.server = {{evil, evil, "other", evil, 1, false}};
   report.error = evil;
+  report.failure = Failure{.outcome = "wrong_data"};
   LatencyResult row = latency_row(8, 0, kNaN);
   row.operation = evil;
   row.spread = kInfinity;
@@ -123,6 +124,7 @@ Report hostile_sample() {
 Report failed_sample() {
   Report report;
   report.error = "the server at 10.0.0.2 did not answer in 5 s";
+  report.failure = Failure{.fault = Fault::failed, .code = 110, .outcome = "stalled"};
   return report;
 }
 

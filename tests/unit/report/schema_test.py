@@ -69,6 +69,13 @@ def main(schema_file, program):
     several = copy.deepcopy(documents["several"])
     del several["documents"][1]["results"][0]["bits_per_s"]
     broken.append(("a broken document among several", several))
+    bare = copy.deepcopy(documents["latency"])
+    bare["results"][0]["kind"] = "scatter"
+    broken.append(("a kind that is not ours and has no namespace", bare))
+    custom = copy.deepcopy(documents["latency"])
+    custom["results"][0]["kind"] = "vendor/scatter"
+    if not validator.is_valid(custom):
+        failures.append("refused: a kind with a namespace")
     for what, document in broken:
         if validator.is_valid(document):
             failures.append(f"accepted: {what}")

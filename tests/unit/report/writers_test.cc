@@ -226,6 +226,24 @@ TEST(DocumentsCsv, HasARowForEachMeasurementAndJudgement) {
   EXPECT_THAT(text, HasSubstr("no answer within 5 s"));
 }
 
+TEST(DocumentsCsv, HasTheColumnsOfItsDocumentsAlone) {
+  const auto columns_of = [](const std::string& document) {
+    const std::string text = to_csv(parse_documents(document, "f"));
+    return text.substr(0, text.find("\r\n"));
+  };
+  const std::string latency = columns_of(to_json(latency_sample()));
+  EXPECT_THAT(latency, HasSubstr(",p50_ns,"));
+  EXPECT_THAT(latency, HasSubstr(",complete,"));
+  EXPECT_THAT(latency, Not(HasSubstr("bits_per_s")));
+  EXPECT_THAT(columns_of(to_json(bandwidth_sample())), Not(HasSubstr("_ns,p")));
+  const std::string collective =
+      columns_of(R"({"schema": "rdmabench-coll/1", "results": [{"operation": "all-reduce",
+                    "p50_ns": 1, "algorithm_bytes_per_s": 2, "bus_bytes_per_s": 3}]})");
+  for (const char* const column : {"p50_ns", "algorithm_bytes_per_s", "bus_bytes_per_s"}) {
+    EXPECT_THAT(collective, HasSubstr(column));
+  }
+}
+
 TEST(DocumentsCsv, EveryRowHasEveryColumn) {
   const std::string text = to_csv(every_document());
   std::size_t columns = 1;

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rdmabench/base/units.h"
+#include "rdmabench/report/text_table.h"
+#include "rdmabench/run/registration_cost.h"
+#include "report/csv.h"
+#include "report/row.h"
+
+namespace rdmabench::run {
+namespace {
+
+using report::Json;
+using Summary = measure::LatencySummary;
+
+constexpr double kNsPerUs = 1e3;
+constexpr double kMebi = 1024.0 * 1024.0;
+
+std::string microseconds(double ns) {
+  return fmt::format("{:.2f}", ns / kNsPerUs);
+}
+
+std::string percentile(const Summary& summary, double p, double ns) {
+  return summary.supports(p) ? microseconds(ns) : "-";
+}
+
+std::string route_text(verbs::Route route, const std::string& mapping) {
+  return fmt::format("{}{}{}", name(route), mapping.empty() ? "" : ", mapping ", mapping);
+}
+
+/// Each way by which GPU memory does not register, once for each kind of memory and reason.
+std::string refusals_text(const std::vector<RefusedWay>& ways) {
+  std::string text;
+  std::vector<std::string> said;
+  for (const RefusedWay& way : ways) {
+    const std::string line =
+        fmt::format("{}: not {}: {}\n", way.memory, route_text(way.route, way.mapping), way.reason);
+    if (std::find(said.begin(), said.end(), line) != said.end()) continue;
+    text += (said.empty() ? "\n" : "") + line;
+    said.push_back(line);
+  }
+  return text;
+}
+
+/// Why this route and no other, where the memory is and what a reader must know of it: once for
+/// each run of results that agree in it, by the words of its first.
+std::string explanations(const std::vector<RegistrationCost>& results) {
+  std::string text;
+  const RegistrationCost* last = nullptr;
+  for (const RegistrationCost& result : results) {
+    if (last != nullptr && last->memory == result.memory && last->route == result.route &&
+        last->mapping == result.mapping) {
+      continue;
+    }
+    last = &result;
+    text += fmt::format("\n{}: {}\n", result.memory, route_text(result.route, result.mapping));
+    for (const verbs::RegistrationAttempt& attempt : result.others) {
+      text += fmt::format("  not {}: {}\n", name(attempt.route), attempt.reason);
+    }
+    if (result.nodes.empty()) {
+      text += fmt::format("  on {}\n", result.placement);
+    } else {
+      text += fmt::format("  placed {}; at {}: {} of {}\n", result.placement,
+                          format_size(result.size_bytes), memory::to_text(result.nodes),
+                          format_size(result.page_bytes));
+    }
+    if (result.route == verbs::Route::staged) {
+      text += "  note: this registers pinned host memory; the wire would never see the GPU's\n";
+    }
+    for (const std::string& note : result.notes) text += fmt::format("  note: {}\n", note);
+  }
+  return text;
+}
+
+void add_times(Json& object, const std::string& call, const Summary& summary) {
+  object[call + "_min_ns"] = summary.min_ns;
+  object[call + "_p50_ns"] = summary.p50_ns;
+  object[call + "_p99_ns"] = summary.supports(99) ? Json(summary.p99_ns) : Json(nullptr);
+  object[call + "_max_ns"] = summary.max_ns;
+  object[call + "_mean_ns"] = summary.mean_ns;
+}
+
+/// What JSON and CSV have in common.
+Json to_object(const RegistrationCost& one) {
+  Json object;
+  object["memory"] = one.memory;
+  object["size_bytes"] = one.size_bytes;
+  object["iterations"] = one.registering.count;
+  object["route"] = name(one.route);
+  object["mapping"] = one.mapping;
+  add_times(object, "register", one.registering);
+  object["register_bytes_per_s"] = one.bytes_per_s();
+  add_times(object, "deregister", one.deregistering);
+  object["placement"] = one.placement;
+  object["page_bytes"] = one.page_bytes;
+  return object;
+}
+
+}  // namespace
+
+std::string to_table(const RegistrationReport& measured) {
+  using report::TextTable;
+  TextTable table({{"memory", TextTable::Align::left},
+                   {"size"},
+                   {"calls"},
+                   {"min[us]"},
+                   {"p50[us]"},
+                   {"p99[us]"},
+                   {"max[us]"},
+                   {"MiB/s"},
+                   {"dereg p50[us]"},
+                   {"p99[us]"},
+                   {"route", TextTable::Align::left}});
+  for (const RegistrationCost& one : measured.results) {
+    const Summary& made = one.registering;
+    const Summary& undone = one.deregistering;
+    table.add_row({one.memory, format_size(one.size_bytes), fmt::format("{}", made.count),
+                   microseconds(made.min_ns), microseconds(made.p50_ns),
+                   percentile(made, 99, made.p99_ns), microseconds(made.max_ns),
+                   fmt::format("{:.0f}", one.bytes_per_s() / kMebi), microseconds(undone.p50_ns),
+                   percentile(undone, 99, undone.p99_ns), route_text(one.route, one.mapping)});
+  }
+  return fmt::format("Registration of memory on {}; MiB/s at the median\n\n{}{}", measured.device,
+                     table.text(),
+                     explanations(measured.results) + refusals_text(measured.refused_ways));
+}
+
+std::string to_json(const RegistrationReport& measured) {
+  Json results = Json::array();
+  for (const RegistrationCost& one : measured.results) {
+    Json object = to_object(one);
+    object["nodes"] = Json::array();
+    for (const memory::NodePages& place : one.nodes) {
+      object["nodes"].push_back({{"node", place.node}, {"pages", place.pages}});
+    }
+    object["other_routes"] = Json::array();
+    for (const verbs::RegistrationAttempt& attempt : one.others) {
+      object["other_routes"].push_back(
+          {{"route", name(attempt.route)}, {"reason", attempt.reason}});
+    }
+    object["notes"] = one.notes;
+    results.push_back(std::move(object));
+  }
+  Json refused = Json::array();
+  for (const RefusedWay& way : measured.refused_ways) {
+    refused.push_back({{"memory", way.memory},
+                       {"size_bytes", way.size_bytes},
+                       {"route", name(way.route)},
+                       {"mapping", way.mapping},
+                       {"reason", way.reason}});
+  }
+  const Json document = {
+      {"schema", "rdmabench/1"},
+      {"test", "registration"},
+      {"errors", measured.refusals},
+      {"environment", {{"client", report::to_list(report::collect_environment())}}},
+      {"device", measured.device},
+      {"results", std::move(results)},
+      {"refused", std::move(refused)}};
+  return report::document_text(document);
+}
+
+std::string to_csv(const RegistrationReport& measured) {
+  report::Csv csv(report::keys_of(to_object({})));
+  for (const RegistrationCost& one : measured.results) csv.add(to_object(one));
+  return csv.text();
+}
+
+}  // namespace rdmabench::run
