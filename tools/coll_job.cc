@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/assemble.h"
 #include "rdmabench/collective/engine.h"
@@ -28,10 +29,6 @@ void tell(const std::string& text) {
   std::fputs(fmt::format("rdmabench: {}\n", text).c_str(), stderr);
 }
 
-void clear_progress() {
-  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
-}
-
 void show_progress(const collective::Run& run, std::size_t of) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (!terminal) return;
@@ -40,7 +37,7 @@ void show_progress(const collective::Run& run, std::size_t of) {
 
 void write_run(const CollJob& job, const collective::Run& run,
                const std::vector<collective::PointToPointResult>& wire = {}) {
-  clear_progress();
+  erase_progress();
   job.write(run, wire);
   if (!run.error.empty()) tell(run.error);
 }

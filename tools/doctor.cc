@@ -106,14 +106,6 @@ health::DoctorOptions options_of(const DoctorCommand& command) {
   return options;
 }
 
-void write_output(const std::string& text, const std::string& path) {
-  if (path.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  } else {
-    write_file(text, path);
-  }
-}
-
 int doctor(const DoctorCommand& command) {
   if (command.list) return print_checks();
   const auto begin = std::chrono::steady_clock::now();
@@ -125,10 +117,10 @@ int doctor(const DoctorCommand& command) {
   const auto store = store_of(command);
   health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
-  write_output(command.format == "json"  ? health::to_json(diagnosis)
-               : command.format == "csv" ? health::to_csv(diagnosis)
-                                         : health::to_text(diagnosis, command.verbose),
-               command.output);
+  write_text(command.format == "json"  ? health::to_json(diagnosis)
+             : command.format == "csv" ? health::to_csv(diagnosis)
+                                       : health::to_text(diagnosis, command.verbose),
+             command.output);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::fputs(fmt::format("rdmabench: {} findings of {} in {:.2f} s\n", diagnosis.findings.size(),
                          command.root, took.count())

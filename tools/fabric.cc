@@ -141,13 +141,12 @@ int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
     throw;
   }
   end();
-  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+  erase_progress();
   const std::string text = to_text(outcome, options.link.format);
   if (options.link.format == "csv") {  // which has no place for lost nodes and the verdict
     std::fputs(to_text(outcome, "table").c_str(), stderr);
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  write_text(text, "");
   return verdict(outcome, options.strict);
 }
 

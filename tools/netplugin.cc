@@ -102,7 +102,7 @@ int check(const State& state) {
         state.host, state.port, Deadline::after(std::chrono::seconds(10)), std::chrono::seconds(5));
     result = netplugin::check_with(state.options, server, on_progress);
   }
-  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+  erase_progress();
   const std::string text = state.format == "json"  ? netplugin::to_json(result)
                            : state.format == "csv" ? netplugin::to_csv(result)
                                                    : netplugin::to_text(result, state.verbose);

@@ -340,6 +340,7 @@ void add_output(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"table", "json", "csv", "perftest"}));
   app.add_option("--output", options.output, "write the results to FILE [standard output]")
       ->type_name("FILE");
+  app.add_flag("--verbose", options.verbose, "show every suspicion with its numbers");
 }
 
 void add_cpus(CLI::App& app, std::vector<int>& cpus) {

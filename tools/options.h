@@ -16,6 +16,7 @@ struct Options {
   std::uint16_t port = run::kDefaultPort;
   std::string format = "table";
   std::string output;             ///< "" = standard output
+  bool verbose = false;           ///< every suspicion with its numbers
   std::uint32_t port_number = 0;  ///< of the device, perftest's -i; 0 = any
   std::string stop;               ///< which option set the rule, to refuse a second one
 };

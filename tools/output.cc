@@ -17,16 +17,15 @@ namespace {
 
 constexpr const char* kEraseLine = "\r\033[K";
 
-std::string to_text(std::span<const report::Report> reports, const std::string& format) {
-  if (format == "json") {
+std::string to_text(std::span<const report::Report> reports, const Options& options) {
+  if (options.format == "json") {
     return reports.size() == 1 ? report::to_json(reports[0]) : report::to_json(reports);
   }
+  if (options.format == "table") return report::to_table(reports, options.verbose);
   std::string text;
   for (const report::Report& one : reports) {
     if (!text.empty()) text += '\n';
-    text += format == "csv"        ? report::to_csv(one)
-            : format == "perftest" ? report::to_perftest(one)
-                                   : report::to_table(one);
+    text += options.format == "csv" ? report::to_csv(one) : report::to_perftest(one);
   }
   return text;
 }
@@ -40,31 +39,33 @@ void write_file(const std::string& text, const std::string& path) {
       std::fflush(file.get()) != 0) {
     const int code = errno;
     throw Error(Fault::failed, fmt::format("write to '{}'", path),
-                "Name a place that can be written.", code);
+                "Name a file that can be written.", code);
   }
 }
 
 void write_text(const std::string& text, const std::string& path) {
-  if (!path.empty()) return write_file(text, path);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  const auto print = [&text] {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+        std::fflush(stdout) != 0) {
+      throw Error(Fault::failed, "write to standard output", {}, errno);
+    }
+  };
+  if (path.empty()) return print();
+  try {
+    write_file(text, path);
+  } catch (const Error&) {
+    print();  // what took minutes must not be lost
+    throw;
+  }
+}
+
+void erase_progress() {
+  if (isatty(STDERR_FILENO) != 0) std::fputs(kEraseLine, stderr);
 }
 
 int write(std::span<const report::Report> reports, const Options& options) {
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  if (terminal) std::fputs(kEraseLine, stderr);
-  const std::string text = to_text(reports, options.format);
-  if (options.output.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
-  } else {
-    try {
-      write_file(text, options.output);
-    } catch (const Error&) {
-      std::fwrite(text.data(), 1, text.size(), stdout);  // what took minutes must not be lost
-      throw;
-    }
-  }
+  erase_progress();
+  write_text(to_text(reports, options), options.output);
   int code = 0;
   for (const report::Report& one : reports) {
     if (!one.error) continue;

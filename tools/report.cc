@@ -66,7 +66,7 @@ void write_whole(const std::string& text, const std::string& path) {
 int make_report(const ReportOptions& options) {
   const std::string format = options.format.empty() ? format_of(options.output) : options.format;
   if (format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0) {
-    throw Error(Fault::usage, "a page of HTML is nothing for a terminal",
+    throw Error(Fault::usage, "a page of HTML cannot be shown on a terminal",
                 "Name a file with --output FILE, or another --format.");
   }
   std::vector<Document> documents;
@@ -74,15 +74,10 @@ int make_report(const ReportOptions& options) {
     for (Document& one : report::read_documents(file)) documents.push_back(std::move(one));
   }
   const std::string text = to_text(documents, format);
-  if (options.output.empty()) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-        std::fflush(stdout) != 0) {
-      throw Error(Fault::failed, "write to standard output", "", errno);
-    }
-  } else if (format == "prometheus") {
+  if (format == "prometheus" && !options.output.empty()) {
     write_whole(text, options.output);
   } else {
-    write_file(text, options.output);
+    write_text(text, options.output);
   }
   for (const Document& document : documents) {
     for (const std::string& note : document.notes) {

@@ -28,30 +28,64 @@ struct Side {
   const RunConditions* conditions;
 };
 
-/// What growth of a class of counters means. The text follows what grew.
+/// A code of report::Suspicion with what is the same in each of its findings.
+struct Doubt {
+  std::string_view code;
+  std::string_view summary;
+  std::string_view remedy;
+};
+constexpr Doubt kReset{"counter_reset", "a counter went backwards, so what happened is not known",
+                       "look whether the device was reset or a counter cleared"};
+constexpr Doubt kClock{"clock", "the kernel changed its clock source during the run",
+                       "see the kernel's log, and run again"};
+constexpr Doubt kMigration{"migration", "a measuring thread was moved to another CPU",
+                           "pin it with --cpu"};
+constexpr Doubt kPreemption{"preemption", "a measuring thread lost its CPU to others",
+                            "keep other work off that CPU, or pin to a free one with --cpu"};
+constexpr Doubt kSibling{"smt_sibling", "the other hardware thread of the core was busy",
+                         "keep it idle"};
+constexpr Doubt kStolenTime{"stolen", "the hypervisor took time from the virtual CPU",
+                            "give the guest dedicated CPUs"};
+constexpr Doubt kRemoteNuma{"remote_numa", "a measuring thread ran far from its device",
+                            "pin it near the device with --cpu"};
+constexpr Doubt kNoise{"noise", "the machine is noisy",
+                       "use an isolated CPU (--cpu, isolcpus), or stop other work"};
+
+/// What growth of a class of counters means.
 struct Verdict {
   CounterClass kind;
-  std::string_view code;
-  std::string_view text;
+  Doubt doubt;
+  std::string_view meaning;
 };
 constexpr std::array<Verdict, 5> kVerdicts{{
-    {CounterClass::retransmission, "retransmissions",
-     "packets were sent again, because they were lost, reordered or answered too late, so the tail "
-     "of the latency and the bandwidth are of a lossy path; look for drops in the switches, bad "
-     "cables, flow control (PFC, ECN), and a peer that is short of CPU"},
-    {CounterClass::receiver_not_ready, "receiver_not_ready",
-     "messages found no receive buffer and had to wait for the retry timer or were lost; use more "
-     "receive buffers (--depth), or a faster receiver"},
-    {CounterClass::congestion, "congestion",
-     "congestion control slowed the senders, so the rate is the network's present share and not "
-     "the hardware's limit; run it on an idle path, or say what else ran"},
-    {CounterClass::discard, "discards",
-     "packets were thrown away on this machine, perhaps of another program; look at the device's "
-     "ring and buffer sizes"},
-    {CounterClass::error, "errors",
-     "errors were counted that a healthy run does not have; check cable, transceiver, firmware and "
-     "the kernel's log"},
+    {CounterClass::retransmission,
+     {"retransmissions", "packets were sent again",
+      "look for drops in the switches, bad cables, flow control (PFC, ECN), and a peer that is "
+      "short of CPU"},
+     "packets were lost, reordered or answered too late and were sent again, so latency and "
+     "bandwidth are those of a lossy path"},
+    {CounterClass::receiver_not_ready,
+     {"receiver_not_ready", "messages found no receive buffer",
+      "use more receive buffers (--depth), or a faster receiver"},
+     "messages found no receive buffer and waited for the retry timer or were lost"},
+    {CounterClass::congestion,
+     {"congestion", "congestion control slowed the senders",
+      "run it on an idle path, or say what else ran"},
+     "congestion control slowed the senders, so the rate is the share that the network had left "
+     "and not the limit of the hardware"},
+    {CounterClass::discard,
+     {"discards", "this machine discarded packets", "look at the device's ring and buffer sizes"},
+     "this machine discarded packets, perhaps of another program"},
+    {CounterClass::error,
+     {"errors", "errors were counted", "check cable, transceiver, firmware and the kernel's log"},
+     "errors were counted that a healthy run does not have"},
 }};
+
+void add(std::vector<Suspicion>& found, const Doubt& doubt, std::string side,
+         std::string_view details) {
+  found.push_back({std::string(doubt.code), fmt::format("{}; {}.", details, doubt.remedy),
+                   std::move(side), std::string(doubt.summary), std::string(doubt.remedy)});
+}
 
 std::string change_text(const Side& side, const report::Counter& counter) {
   const std::string file = counter.source.substr(counter.source.rfind('/') + 1);
@@ -63,17 +97,17 @@ std::string change_text(const Side& side, const report::Counter& counter) {
 void judge_counters(std::span<const Side> sides, std::vector<Suspicion>& found) {
   for (const Verdict& verdict : kVerdicts) {
     std::vector<std::string> grown;
+    std::vector<std::string_view> where;
     for (const Side& side : sides) {
       for (const report::Counter& counter : side.conditions->counters) {
-        const bool grew = counter.change.value_or(0) > 0;
-        if (counter.kind == name(verdict.kind) && grew) {
-          grown.push_back(change_text(side, counter));
-        }
+        if (counter.kind != name(verdict.kind) || counter.change.value_or(0) == 0) continue;
+        grown.push_back(change_text(side, counter));
+        if (where.empty() || where.back() != side.name) where.push_back(side.name);
       }
     }
     if (grown.empty()) continue;
-    found.push_back(
-        {std::string(verdict.code), fmt::format("{}: {}.", fmt::join(grown, ", "), verdict.text)});
+    add(found, verdict.doubt, fmt::format("{}", fmt::join(where, ", ")),
+        fmt::format("{}: {}", fmt::join(grown, ", "), verdict.meaning));
   }
 }
 
@@ -84,10 +118,9 @@ void judge_resets(std::span<const Side> sides, std::vector<Suspicion>& found) {
       if (!counter.change) names.push_back(fmt::format("{} {}", counter.device, counter.name));
     }
     if (names.empty()) continue;
-    found.push_back({"counter_reset",
-                     fmt::format("{}: {} went backwards during the run, so it is not known what "
-                                 "happened; was the device reset, or a counter cleared?",
-                                 side.name, fmt::join(names, ", "))});
+    add(found, kReset, std::string(side.name),
+        fmt::format("{}: {} went backwards during the run, so what happened is not known",
+                    side.name, fmt::join(names, ", ")));
   }
 }
 
@@ -95,62 +128,46 @@ void judge_clock(const Side& side, const report::Report& report, std::vector<Sus
   const RunConditions& conditions = *side.conditions;
   if (conditions.clock_source_begin == conditions.clock_source_end) return;
   const bool timed = side.name == "client" && report.clock && report.clock->source == "tsc";
-  found.push_back(
-      {"clock", fmt::format("{}: the kernel changed its clock source from '{}' to '{}' "
-                            "during the run{}; see the kernel's log, and run again.",
-                            side.name, conditions.clock_source_begin, conditions.clock_source_end,
-                            timed ? ", and the times were taken with the old one" : "")});
+  add(found, kClock, std::string(side.name),
+      fmt::format("{}: the kernel changed its clock source from '{}' to '{}' during the run{}",
+                  side.name, conditions.clock_source_begin, conditions.clock_source_end,
+                  timed ? ", and the times were taken with the old one" : ""));
 }
 
-/// "client", or "client's thread 2" where there are several.
-std::string thread_name(const Side& side, std::size_t index) {
-  return side.conditions->threads.size() == 1
-             ? fmt::format("{}: the measuring thread", side.name)
-             : fmt::format("{}: measuring thread {}", side.name, index);
-}
-
-void judge_schedule(const std::string& who, const Placement& thread,
-                    std::vector<Suspicion>& found) {
+void judge_thread(const Side& side, std::size_t index, std::vector<Suspicion>& found) {
+  const Placement& thread = side.conditions->threads[index];
+  const std::string who = side.conditions->threads.size() == 1
+                              ? fmt::format("{}: the measuring thread", side.name)
+                              : fmt::format("{}: measuring thread {}", side.name, index);
+  const auto add_thread = [&](const Doubt& doubt, const std::string& details) {
+    add(found, doubt, std::string(side.name), fmt::format("{} {}", who, details));
+  };
   if (const std::uint64_t moves = thread.moves(); moves > 0) {
-    found.push_back(
-        {"migration", fmt::format("{} was moved to another CPU {} (from CPU {} to {} in the "
-                                  "end); pin it with --cpu.",
-                                  who, moves == 1 ? "once" : fmt::format("{} times", moves),
-                                  thread.cpu_begin, thread.cpu_end)});
+    add_thread(kMigration, fmt::format("was moved to another CPU {} (from CPU {} to {} in the end)",
+                                       moves == 1 ? "once" : fmt::format("{} times", moves),
+                                       thread.cpu_begin, thread.cpu_end));
   }
   const double seconds = thread.watched_ns / kNsPerS;
   const auto switches = static_cast<double>(thread.involuntary_switches);
   if (switches > kSwitchesPerSecond && switches > kSwitchesPerSecond * seconds) {
-    found.push_back({"preemption",
-                     fmt::format("{} lost its CPU to others {} times in {:.2f} s; keep other work "
-                                 "off that CPU, or pin to a free one with --cpu.",
-                                 who, thread.involuntary_switches, seconds)});
+    add_thread(kPreemption, fmt::format("lost its CPU to others {} times in {:.2f} s",
+                                        thread.involuntary_switches, seconds));
   }
-}
-
-void judge_core(const std::string& who, const Placement& thread, std::vector<Suspicion>& found) {
   if (thread.sibling_busy.value_or(0) > kBusySibling) {
-    found.push_back(
-        {"smt_sibling", fmt::format("{} shared its core: the other hardware thread was busy for "
-                                    "{:.0f} % of the time; keep it idle.",
-                                    who, *thread.sibling_busy * 100)});
+    add_thread(kSibling, fmt::format("shared its core: the other hardware thread was busy for "
+                                     "{:.0f} % of the time",
+                                     *thread.sibling_busy * 100));
   }
   if (thread.stolen.value_or(0) > kStolen) {
-    found.push_back({"stolen", fmt::format("{} ran on a virtual CPU of which the hypervisor took "
-                                           "{:.1f} %; give the guest CPUs of its own.",
-                                           who, *thread.stolen * 100)});
+    add_thread(kStolenTime,
+               fmt::format("ran on a virtual CPU of which the hypervisor took {:.1f} %",
+                           *thread.stolen * 100));
   }
-}
-
-void judge_distance(const std::string& who, const Placement& thread,
-                    const RunConditions& conditions, std::vector<Suspicion>& found) {
-  if (thread.cpus == 1 || thread.numa_node < 0) return;  // somebody chose that CPU
-  for (const DeviceNode& device : conditions.devices) {
+  if (thread.cpus == 1 || thread.numa_node < 0) return;  // the user chose that CPU
+  for (const DeviceNode& device : side.conditions->devices) {
     if (device.numa_node < 0 || device.numa_node == thread.numa_node) continue;
-    found.push_back(
-        {"remote_numa", fmt::format("{} ran on NUMA node {}, but {} is attached to node {}; pin it "
-                                    "near the device with --cpu.",
-                                    who, thread.numa_node, device.device, device.numa_node)});
+    add_thread(kRemoteNuma, fmt::format("ran on NUMA node {}, but {} is attached to node {}",
+                                        thread.numa_node, device.device, device.numa_node));
     return;
   }
 }
@@ -179,7 +196,7 @@ void judge_noise(const Side& side, std::optional<double> p99, std::vector<Suspic
       side.name, noise.gaps, noise.lost() * 100, noise.spin_ns / 1e6,
       noise.largest_gap_ns / kNsPerUs);
   if (p99) text += fmt::format(", more than a p99 of {:.1f} us", *p99 / kNsPerUs);
-  found.push_back({"noise", text + "; use an isolated CPU (--cpu, isolcpus), or stop other work."});
+  add(found, kNoise, std::string(side.name), text);
 }
 
 }  // namespace
@@ -194,13 +211,7 @@ std::vector<Suspicion> judge(const RunConditions& client, const RunConditions* s
   const std::optional<double> p99 = smallest_p99(report);
   for (const Side& side : sides) {
     judge_clock(side, report, found);
-    for (std::size_t i = 0; i < side.conditions->threads.size(); ++i) {
-      const Placement& thread = side.conditions->threads[i];
-      const std::string who = thread_name(side, i);
-      judge_schedule(who, thread, found);
-      judge_core(who, thread, found);
-      judge_distance(who, thread, *side.conditions, found);
-    }
+    for (std::size_t i = 0; i < side.conditions->threads.size(); ++i) judge_thread(side, i, found);
     judge_noise(side, p99, found);
   }
   return found;

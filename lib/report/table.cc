@@ -89,7 +89,6 @@ int latency_decimals(const Report& report, const LatencyResult& first) {
 
 std::string section_rows(const Report& report, std::span<const LatencyResult> results) {
   const int limit = latency_decimals(report, results.front());
-  bool unsupported = false;
   std::vector<NumberColumn> columns;
   const auto add_column = [&](std::string_view name, double measure::LatencySummary::*value) {
     columns.emplace_back(fmt::format("{}[us]", name), limit);
@@ -105,7 +104,6 @@ std::string section_rows(const Report& report, std::span<const LatencyResult> re
         column.add(result.latency.*percentile.value / kNsPerUs);
       } else {
         column.add_nothing();
-        unsupported = true;
       }
     }
     columns.push_back(std::move(column));
@@ -113,8 +111,7 @@ std::string section_rows(const Report& report, std::span<const LatencyResult> re
   add_column("max", &measure::LatencySummary::max_ns);
   add_column("mean", &measure::LatencySummary::mean_ns);
   add_column("stddev", &measure::LatencySummary::stddev_ns);
-  return rows_text(results, std::span<const NumberColumn>(columns)) +
-         (unsupported ? "-: fewer than 10 samples lie beyond this percentile\n" : "");
+  return rows_text(results, std::span<const NumberColumn>(columns));
 }
 
 /// A line for each interval, for who looks for a link that flaps.
@@ -282,25 +279,93 @@ std::string row_notes(const std::vector<Result>& results) {
   return text;
 }
 
-}  // namespace
-
-std::string to_table(const Report& report) {
-  const Resolved& resolved = report.resolved;
+/// What was measured over.
+std::string resolved_text(const Resolved& resolved) {
   std::string text = joined({{"back end", resolved.backend},
                              {"provider", resolved.provider},
                              {"device", resolved.device},
                              {"transport", resolved.transport}});
   if (!text.empty()) text += '\n';
   if (!resolved.reason.empty()) text += fmt::format("chosen: {}\n", printable(resolved.reason));
-  text +=
-      std::visit([&](const auto& results) { return sections(report, results); }, report.results);
-  text += std::visit([](const auto& results) { return row_notes(results); }, report.results);
-  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", printable(note));
-  for (const Suspicion& suspicion : report.suspicions) {
-    text += fmt::format("suspect: {}\n", printable(suspicion.text));
-  }
-  if (report.error) text += fmt::format("error: {}\n", printable(*report.error));
   return text;
+}
+
+bool lacks_percentiles(const Report& report) {
+  const auto* const results = std::get_if<std::vector<LatencyResult>>(&report.results);
+  return results != nullptr && std::any_of(results->begin(), results->end(), [](const auto& one) {
+           return !one.latency.supports(99.9 /* the last of the table */);
+         });
+}
+
+/// The suspicions of one code, of both sides and of all reports.
+struct Doubt {
+  const Suspicion* first;
+  std::vector<std::string> sides;
+  std::size_t count = 0;
+};
+
+/// One line for each code: the whole text where it was found once, else the summary.
+std::string doubts_text(std::span<const Report> reports, bool verbose) {
+  std::vector<Doubt> doubts;
+  std::string all;
+  for (const Report& report : reports) {
+    for (const Suspicion& one : report.suspicions) {
+      all += fmt::format("suspect: {}\n", printable(one.text));
+      auto known = std::find_if(doubts.begin(), doubts.end(), [&](const Doubt& doubt) {
+        return one.summary.empty() ? doubt.first->text == one.text : doubt.first->code == one.code;
+      });
+      if (known == doubts.end()) known = doubts.insert(known, {&one, {}});
+      ++known->count;
+      const auto& sides = known->sides;
+      if (std::find(sides.begin(), sides.end(), one.side) == sides.end()) {
+        known->sides.push_back(one.side);
+      }
+    }
+  }
+  if (verbose) return all;
+  std::string text;
+  bool shortened = false;
+  for (const Doubt& doubt : doubts) {
+    const Suspicion& first = *doubt.first;
+    if (doubt.count == 1 || first.summary.empty()) {
+      text += fmt::format("suspect: {}\n", printable(first.text));
+      continue;
+    }
+    shortened = true;
+    text += fmt::format("suspect: {} ({}; {} findings); {}.\n", printable(first.summary),
+                        printable(fmt::format("{}", fmt::join(doubt.sides, ", "))), doubt.count,
+                        printable(first.remedy));
+  }
+  return shortened ? text + "--verbose and the JSON have every finding with its numbers.\n" : text;
+}
+
+}  // namespace
+
+std::string to_table(std::span<const Report> reports, bool verbose) {
+  std::string text;
+  std::string used;
+  std::string errors;
+  std::vector<std::string> notes;
+  const auto add_once = [&notes](std::string note) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end())
+      notes.push_back(std::move(note));
+  };
+  for (const Report& report : reports) {
+    const std::string now = resolved_text(report.resolved);
+    if (now != used) text += (text.empty() ? "" : "\n") + now;
+    used = now;
+    const auto tables = [&](const auto& results) {
+      return sections(report, results) + row_notes(results);
+    };
+    text += std::visit(tables, report.results);
+    for (const std::string& note : report.notes) add_once(printable(note));
+    if (report.error) errors += fmt::format("error: {}\n", printable(*report.error));
+  }
+  if (std::any_of(reports.begin(), reports.end(), lacks_percentiles)) {
+    text += "-: fewer than 10 samples lie beyond this percentile\n";
+  }
+  for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
+  return text + doubts_text(reports, verbose) + errors;
 }
 
 }  // namespace rdmabench::report

@@ -27,8 +27,11 @@ struct Counters {
 
 /// Why a run's numbers may not be what they seem to be. A run with one is suspect.
 struct Suspicion {
-  std::string code;  ///< one word for programs: "retransmissions", "migration", ...
-  std::string text;  ///< what was found, with its number, and what to do about it
+  std::string code;       ///< one word for programs: "retransmissions", "migration", ...
+  std::string text;       ///< what was found, with its number, and what to do about it
+  std::string side{};     ///< "client", "server" or "client, server"
+  std::string summary{};  ///< the same for every suspicion of this code: what was found
+  std::string remedy{};   ///< likewise: what to do about it
 };
 
 }  // namespace rdmabench::report

@@ -23,14 +23,16 @@ std::string to_json(std::span<const Report> reports);
 /// the JSON alone. Source: RFC 4180.
 std::string to_csv(const Report& report);
 
-/// What was measured and over what, one line per size, then the notes, why the run is
-/// suspect, and the error.
+/// The transport, a table with one line for each size, the notes, the suspicions and the error.
 ///
 /// The rows fit into 100 columns. Latency is in microseconds, with no digit below the clock's
-/// resolution, and
-/// "-" for a percentile that the samples cannot support; bandwidth is in Gb/s (10^9 bits) and
-/// MiB/s. Rows that differ in what they mean (kind, signal, completion, ...) stand in tables of
-/// their own.
-std::string to_table(const Report& report);
+/// resolution, and "-" for a percentile that the samples cannot support; bandwidth is in Gb/s (10^9
+/// bits) and MiB/s. Rows of another kind, signal or completion begin another table. What several
+/// reports have in common is written once. Suspicions of one code become one line with one remedy,
+/// unless `verbose` asks for each with its numbers.
+std::string to_table(std::span<const Report> reports, bool verbose = false);
+inline std::string to_table(const Report& report) {
+  return to_table(std::span(&report, 1));
+}
 
 }  // namespace rdmabench::report

@@ -38,9 +38,9 @@ completion: delivery, arrival seen by: memory-poll, data validated
 size  iterations  min[us]  p50[us]  p90[us]  p99[us]  p99.9[us]  max[us]  mean[us]  stddev[us]
    8         100    1.000    1.250    1.500        -          -   12.500     1.300       0.250
  64K      100000   16.000   20.000   24.000   28.000     32.000  200.000    20.808       4.000
--: fewer than 10 samples lie beyond this percentile
 warning: not stable, spread of the epochs: 64K (12.5 %)
 note: size 64K: The target's CPU was idle.
+-: fewer than 10 samples lie beyond this percentile
 suspect: 3 packets were sent again.
 )");
 }
@@ -105,6 +105,25 @@ TEST(Table, TellsTheErrorBelowThePartialResults) {
   EXPECT_EQ(lines(to_table(report)).back(), "error: the server died");
   EXPECT_THAT(to_table(report), HasSubstr("\n 64K "));
   EXPECT_THAT(to_table(failed_sample()), StartsWith("error: the server at 10.0.0.2"));
+}
+
+TEST(Table, WritesASuspicionOfBothSidesOnce) {
+  Report report = latency_sample();
+  report.suspicions = {
+      {"noise", "client: 1 %.", "client", "the machine is noisy", "stop other work"},
+      {"noise", "server: 2 %.", "server", "the machine is noisy", "stop other work"},
+      {"migration", "It moved.", "client", "a thread was moved", "pin it"}};
+  const std::vector<Report> both{report, report};
+  EXPECT_THAT(to_table(report),
+              AllOf(HasSubstr("suspect: the machine is noisy (client, server; 2 findings); stop "
+                              "other work.\nsuspect: It moved.\n"),
+                    Not(HasSubstr("1 %"))));
+  const std::string text = to_table(both);
+  EXPECT_THAT(text, HasSubstr("suspect: the machine is noisy (client, server; 4 findings)"));
+  EXPECT_THAT(text, HasSubstr("suspect: a thread was moved (client; 2 findings); pin it.\n"));
+  EXPECT_EQ(text.find("back end"), text.rfind("back end")) << "what both have in common";
+  EXPECT_THAT(to_table(both, true),
+              AllOf(HasSubstr("suspect: server: 2 %.\n"), Not(HasSubstr("findings"))));
 }
 
 TEST(Table, LetsNoPeerBreakALineOrCommandTheTerminal) {
