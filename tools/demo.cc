@@ -25,12 +25,12 @@ int demo(const Options& options, const std::string& json) {
   const std::vector<int> cpus = processors();
   const bool apart = cpus.size() >= 2;
   const ServerProcess server(apart ? cpus[0] : -1);
-  if (apart) pin_this_thread(cpus[1]);
 
   std::vector<report::Report> reports;
   for (const Shape shape : {Shape::latency, Shape::stream}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       run::Config config = options.config;
+      if (apart) config.cpus = {cpus[1]};
       config.shape = shape;
       config.operation = operation;
       reports.push_back(run::run(config, "127.0.0.1", server.port(), progress_line()));

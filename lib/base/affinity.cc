@@ -20,6 +20,17 @@ std::vector<int> processors() {
   return found;
 }
 
+PinnedThread::PinnedThread(int cpu) {
+  pin_this_thread(cpu);
+}
+
+PinnedThread::~PinnedThread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : before_) CPU_SET(cpu, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
 bool try_pin_this_thread(int cpu) noexcept {
   if (cpu < 0 || cpu >= CPU_SETSIZE) {
     errno = EINVAL;

@@ -1,6 +1,7 @@
 #include "rdmabench/run/client.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <optional>
@@ -142,7 +143,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   const SessionSpec spec = make_spec(config);
   // Before anyone is asked: a GPU that is not here.
   memory::check_here(memory::parse_request(config.memory));
-  if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
+  std::optional<PinnedThread> pinned;
+  if (!config.cpus.empty()) pinned.emplace(config.cpus.front());
   Session session(control::Channel::connect(
                       host, port, Deadline::after(config.timeout),
                       std::min<std::chrono::milliseconds>(kConnectRetry, spec.timeout / 2)),
@@ -186,15 +188,25 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
 
 report::Report run_in_process(const Config& config, const OnProgress& on_progress,
                               const OnReport& on_report) {
-  Server server({.address = "127.0.0.1", .port = 0, .max_clients = 1, .timeout = config.timeout},
-                nullptr);
+  Config pinned = config;
+  ServerConfig server_config{
+      .address = "127.0.0.1", .port = 0, .max_clients = 1, .timeout = config.timeout};
+  // Two threads that poll on one processor would measure the scheduler's time slice.
+  std::vector<int> cpus = processors();
+  // From where this thread is on: several runs at once do not meet on the first processors.
+  std::rotate(cpus.begin(), std::find(cpus.begin(), cpus.end(), sched_getcpu()), cpus.end());
+  if (config.cpus.empty() && cpus.size() >= 2 * std::size_t{config.workers}) {
+    pinned.cpus.assign(cpus.begin(), cpus.begin() + config.workers);
+    server_config.cpus.assign(cpus.begin() + config.workers, cpus.begin() + 2 * config.workers);
+  }
+  Server server(server_config, nullptr);
   std::thread serving([&server] { server.run(); });
   const auto finish = [&] {
     server.stop();
     serving.join();
   };
   try {
-    report::Report report = run(config, "127.0.0.1", server.port(), on_progress, on_report);
+    report::Report report = run(pinned, "127.0.0.1", server.port(), on_progress, on_report);
     finish();
     return report;
   } catch (...) {

@@ -13,7 +13,21 @@ std::vector<int> processors();
 /// processors. Source: sched_setaffinity(2).
 void pin_this_thread(int cpu);
 
-/// The same without an exception: false if the processor is not allowed.
+/// Binds the calling thread to one processor until the object is destroyed; then the thread may use
+/// the processors that it could use before. Throws as pin_this_thread(). One thread must create and
+/// destroy it.
+class PinnedThread {
+ public:
+  explicit PinnedThread(int cpu);
+  ~PinnedThread();
+  PinnedThread(const PinnedThread&) = delete;
+  PinnedThread& operator=(const PinnedThread&) = delete;
+
+ private:
+  std::vector<int> before_ = processors();
+};
+
+/// As pin_this_thread(), without an exception: false if the processor is not allowed.
 bool try_pin_this_thread(int cpu) noexcept;
 
 }  // namespace rdmabench

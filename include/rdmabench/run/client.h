@@ -19,8 +19,8 @@ using OnReport = std::function<void(const report::Report&)>;
 ///
 /// Set-up that fails throws Error. Once measuring has begun, a failure ends the run and becomes the
 /// report's `error`; the sizes that were finished are in it. Bad configuration throws Error(usage)
-/// before anything is opened. Blocks its thread, which should be pinned; see config.timeout for the
-/// longest single wait.
+/// before anything is opened. Blocks its thread, which it binds to config.cpus during the run; see
+/// config.timeout for the longest single wait.
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const OnProgress& on_progress = {}, const OnReport& on_report = {});
 
@@ -28,6 +28,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
 void check_this_side(const Config& config);
 
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
+/// Where config.cpus is empty and there are enough processors, each worker of both sides is bound to
+/// its own processor during the run.
 report::Report run_in_process(const Config& config, const OnProgress& on_progress = {},
                               const OnReport& on_report = {});
 

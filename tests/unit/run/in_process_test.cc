@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
 
@@ -96,6 +97,24 @@ TEST(InProcess, RunsForTheTimeItWasGiven) {
   EXPECT_EQ(row.latency.count, row.iterations);
   EXPECT_EQ(told, row.iterations);
   EXPECT_GT(row.iterations, 10U);
+}
+
+TEST(InProcess, BindsItsSidesDuringTheRunAndLeavesTheCallersThreadAsItWas) {
+  Config c = config(Shape::latency, OperationCode::send);
+  const std::vector<int> before = processors();
+  std::size_t during = 0;
+  const auto count = [&](const Progress&) { during = processors().size(); };
+  run_in_process(c, count);
+  EXPECT_EQ(during, 1U);  // one, or bound to one of several
+  EXPECT_EQ(processors(), before);
+  c.cpus = {before.back()};
+  run_in_process(c, count);
+  EXPECT_EQ(during, 1U);
+  EXPECT_EQ(processors(), before);
+  c.cpus.clear();
+  c.workers = static_cast<std::uint32_t>(before.size() / 2 + 1);  // more threads than processors
+  run_in_process(c, count);
+  EXPECT_EQ(during, before.size());
 }
 
 TEST(InProcess, RefusesWhatCannotBeRun) {
