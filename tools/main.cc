@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,9 +11,9 @@
 #include "commands.h"
 #include "ending.h"
 #include "fabtests/fabtests.h"
+#include "flags/nearest.h"
 #include "nccltests/run.h"
 #include "nccltests/tool.h"
-#include "nearest.h"
 #include "perftest/run.h"
 #include "perftest/tool.h"
 #include "rdmabench/base/error.h"
@@ -21,30 +22,61 @@
 namespace rdmabench::tools {
 namespace {
 
-std::vector<std::string> other_names() {
-  std::vector<std::string> names;
-  for (const perftest::Tool& tool : perftest::tools()) names.emplace_back(tool.name);
-  for (const nccltests::Tool& tool : nccltests::tools()) names.emplace_back(tool.name);
+/// The programs whose command lines are accepted, by their names.
+std::vector<std::string_view> other_names() {
+  std::vector<std::string_view> names;
+  const auto add = [&](const auto& tools) {
+    for (const auto& tool : tools) names.push_back(tool.name);
+  };
+  add(perftest::tools());
+  add(nccltests::tools());
+  add(fabtests::tools());
   return names;
+}
+
+/// The words that could have stood where a user's word is not known.
+std::vector<std::string> known_words(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::App* sub : app.get_subcommands({})) words.push_back(sub->get_name());
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) words.push_back("-" + name);
+  }
+  return words;
+}
+
+/// What a command line that `app` or its subcommand refused may have meant: "'--sise' is not known.
+/// Did you mean --size?"; "" when nothing is near.
+std::string suggestion(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands()) {
+    if (const std::string deeper = suggestion(*sub); !deeper.empty()) return deeper;
+  }
+  std::vector<std::string> words = known_words(app);
+  for (const std::string_view name : other_names()) words.emplace_back(name);
+  for (const std::string& word : app.remaining()) {
+    std::vector<std::string> alike;  // a flag for a flag, a command for a command
+    std::copy_if(words.begin(), words.end(), std::back_inserter(alike),
+                 [&](const std::string& known) { return (known[0] == '-') == (word[0] == '-'); });
+    const std::string found = nearest(word.substr(0, word.find('=')), alike);
+    if (!found.empty()) return fmt::format("'{}' is not known. Did you mean {}?", word, found);
+  }
+  return "";
 }
 
 /// Another program's command line, by the name that this one was called by or by its first word.
 std::optional<int> run_as_another(int argc, char** argv) {
-  for (int i = 0; i < std::min(argc, 2); ++i) {
-    const std::string word = argv[i];
-    std::vector<std::string> words(argv + i, argv + argc);
-    words[0] = word.substr(word.rfind('/') + 1);
-    if (const auto program = fabtests::find_program(words[0])) {
-      return fabtests::run(*program, words);
-    }
-    if (const nccltests::Tool* const tool = nccltests::find_tool(word)) {
-      return nccltests::run(*tool, {words.begin() + 1, words.end()});
-    }
-    if (const perftest::Tool* const tool = perftest::find_tool(word)) {
-      return perftest::run(*tool, {words.begin() + 1, words.end()});
-    }
+  std::optional<int> code;
+  for (int i = 0; i < std::min(argc, 2) && !code; ++i) {
+    const std::vector<std::string> words(argv + i + 1, argv + argc);
+    const auto try_as = [&](const auto& tools, const auto& run) {
+      if (code) return;
+      if (const auto* const tool = find_tool_in(tools, argv[i])) code = run(*tool, words);
+    };
+    try_as(fabtests::tools(), fabtests::run);
+    try_as(nccltests::tools(), nccltests::run);
+    try_as(perftest::tools(), perftest::run);
   }
-  return std::nullopt;
+  return code;
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -85,7 +117,7 @@ int parse_and_run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    const std::string better = suggestion(app, other_names());
+    const std::string better = suggestion(app);
     return fail(Error(Fault::usage, fmt::format("{}\nTry 'rdmabench --help'.",
                                                 better.empty() ? error.what() : better)));
   }

@@ -1,26 +1,20 @@
 // Words of the command line that the library does not read itself.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <string>
 
+#include "flags/values.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::tools {
 
-/// A whole number within bounds, by parse_count(). Throws Error(usage).
+/// A whole number within bounds. Throws Error(usage) that names the option.
 template <class T>
 T parse_bounded(const char* option, const std::string& text, std::uint64_t min, std::uint64_t max) {
-  const std::uint64_t value = parse_count(text);
-  if (value < min || value > max) {
-    throw Error(Fault::usage, fmt::format("{} {}", option, text),
-                fmt::format("It may be {} to {}.", min, max));
-  }
-  return static_cast<T>(value);
+  return whole_as<T>({option, text}, min, max);
 }
 
 // Each throws Error(usage) that lists what there is.

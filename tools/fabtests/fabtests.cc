@@ -90,21 +90,21 @@ int exit_code(const Error& error) {
 
 }  // namespace
 
-int run(Program test, const std::vector<std::string>& words) {
+int run(const Tool& tool, const std::vector<std::string>& words) {
   try {
-    Options options = parse(test, words);
-    if (options.help) {
-      say(usage(test));
+    Options options = parse(tool.program, words);
+    if (!options.answer.empty()) {
+      say(options.answer);
       return EXIT_FAILURE;
     }
     pin(options.cores);
     options.config.source_ip = numeric(options.source);
     return options.host.empty() ? serve(options) : measure(options);
   } catch (const Skip& skip) {
-    say(fmt::format("{}: skipped: {}", name(test), skip.what()));
+    say(fmt::format("{}: skipped: {}", tool.name, skip.what()));
     return skip.code();
   } catch (const Error& error) {
-    say(fmt::format("{}: {}", name(test), error.what()));
+    say(fmt::format("{}: {}", tool.name, error.what()));
     return exit_code(error);
   }
 }

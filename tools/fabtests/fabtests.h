@@ -9,9 +9,9 @@
 
 namespace rdmabench::tools::fabtests {
 
-/// `words` is the command line from the test's name on. Without a host it serves one client and
+/// `words` are those after the program's name. Without a host it serves one client and
 /// ends. Returns the exit code: 0; 61 or 38 where fabtests would skip; else as fabtests does, an
 /// errno where there is one and 1.
-int run(Program test, const std::vector<std::string>& words);
+int run(const Tool& tool, const std::vector<std::string>& words);
 
 }  // namespace rdmabench::tools::fabtests

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,8 +14,13 @@ namespace rdmabench::tools::fabtests {
 
 enum class Program : std::uint8_t { rma_bw, rdm_pingpong, rma_pingpong, rdm_bw, msg_pingpong };
 
-/// By the name of fabtests' program: "fi_rma_bw".
-std::optional<Program> find_program(std::string_view name);
+struct Tool {
+  std::string_view name;  ///< "fi_rma_bw"
+  Program program;
+};
+
+/// All five, in the order of Program.
+std::span<const Tool> tools();
 std::string_view name(Program test);
 constexpr bool is_ping_pong(Program test) {
   return test != Program::rma_bw && test != Program::rdm_bw;
@@ -42,15 +47,12 @@ struct Options {
   std::string source;         ///< -s: a name or an address of this side; "" = any
   std::vector<int> cores;     ///< --pin-core
   bool machine_readable = false;
-  bool help = false;
+  std::string answer;              ///< of -h or --version: print it, and do nothing else
   std::vector<std::string> words;  ///< the command line, as -m repeats it
 };
 
-/// Throws Error(usage) for what fabtests ends with EXIT_FAILURE for, and Skip for what it knows and
-/// this program does not.
+/// `words` are those after the program's name. Throws Error(usage) for what fabtests ends with
+/// EXIT_FAILURE for, and Skip for what fabtests has and this program has not.
 Options parse(Program test, const std::vector<std::string>& words);
-
-/// What -h prints.
-std::string usage(Program test);
 
 }  // namespace rdmabench::tools::fabtests

@@ -1,12 +1,7 @@
 #include "command_line.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-
-#include "../nearest.h"
 #include "flag_table.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -15,26 +10,18 @@
 namespace rdmabench::tools::nccltests {
 namespace {
 
-void add_flag(CLI::App& app, const Flag& flag, Flags& flags) {
-  const std::string names = fmt::format("-{},--{}", flag.letter, flag.name);
-  CLI::Option* const option = app.add_option_function<std::string>(
-      names,
-      [&flag, &flags](const std::string& text) {
-        flag.set(flags, {fmt::format("-{}", flag.letter), text});
-      },
-      fmt::format("{} [{}]", flag.text, flag.usual));
-  option->take_last()->type_name(std::string(flag.value));
-  if (flag.take == Take::refused) option->group("");  // not in the help
-}
-
-void add_own(CLI::App& app, Flags& flags) {
-  app.add_option("--backend", flags.backend, "not nccl-tests': nccl or mpi [nccl]")
-      ->check(CLI::IsMember({"nccl", "mpi"}))
-      ->type_name("NAME");
-  app.add_option("--gpu", flags.nccl.device,
-                 "not nccl-tests': this rank's GPU [its number among the ranks of its host]")
-      ->type_name("NAME");
-}
+constexpr Flag kOwn[] = {
+    mapped("--backend=NAME", "nccl", "not nccl-tests': nccl or mpi", "",
+           [](Flags& flags, const Given& given) {
+             if (given.text != "nccl" && given.text != "mpi") refuse_word(given, "nccl or mpi");
+             flags.backend = given.text;
+           }),
+    mapped("--gpu=NAME", "its number among the ranks of its host",
+           "not nccl-tests': this rank's GPU", "",
+           set_text<&Flags::nccl, &collective::NcclOptions::device>),
+    mapped("-h, --help", "", "this text", "", nullptr),
+    mapped("--version", "", "rdmabench's version", "", nullptr),
+};
 
 void refuse_of_nccl(const Flags& flags) {
   const collective::NcclOptions& nccl = flags.nccl;
@@ -84,42 +71,23 @@ std::vector<std::uint64_t> sizes(const Flags& flags) {
   return all;
 }
 
-CommandLine parse(const Tool& tool, const std::vector<std::string>& words) {
+CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
   if (!tool.refused.empty()) {
     throw Error(Fault::usage, fmt::format("there is no {} here", tool.name), tool.refused);
   }
-  CommandLine line;
-  CLI::App app(
-      fmt::format("nccl-tests' {}, measured by rdmabench: NCCL is loaded when it runs, and "
-                  "no MPI is needed.",
-                  tool.name),
-      std::string(tool.name));
-  app.set_help_flag("-h,--help", "this text");
-  app.set_version_flag("--version",
-                       "rdmabench " RDMABENCH_VERSION ", takes the flags of nccl-tests 2.19.6");
-  app.footer(
-      "Flags that are not listed are refused but for their defaults, with a word on what to use\n"
-      "instead; docs/nccl-tests.md has them all, and how ranks find one another.");
-  for (const Flag& flag : nccltests::flags()) add_flag(app, flag, line.flags);
-  add_own(app, line.flags);
-  std::vector<std::string> arguments;
-  for (const std::string& word : words) arguments.push_back(completed(app, word));
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::CallForHelp&) {
-    line.answer = app.help();
-    return line;
-  } catch (const CLI::CallForVersion& version) {
-    line.answer = fmt::format("{}\n", version.what());
-    return line;
-  } catch (const CLI::ParseError& error) {
-    const std::string better = suggestion(app);
-    throw Error(Fault::usage,
-                fmt::format("{}: {}", tool.name, better.empty() ? error.what() : better),
-                fmt::format("Try '{} --help'.", tool.name));
-  }
-  check(line.flags);
+  const Personality<Flags> nccl_tests{
+      .about =
+          "nccl-tests' {}, measured by rdmabench: NCCL is loaded when it runs, and no MPI is "
+          "needed.",
+      .operand = "",
+      .version = "rdmabench " RDMABENCH_VERSION ", takes the flags of nccl-tests 2.19.6",
+      .footer =
+          "Of flags that are not listed only the default is accepted; the error says what to use\n"
+          "instead. docs/nccl-tests.md has them all, and how ranks find one another.",
+      .tables = {nccltests::flags(), kOwn}};
+  CommandLine<Flags> line;
+  read_command_line(nccl_tests, tool.name, kAll, words, line);
+  if (line.answer.empty()) check(line.flags);
   return line;
 }
 

@@ -4,19 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "../flags/command_line.h"
 #include "flags.h"
 #include "tool.h"
 
 namespace rdmabench::tools::nccltests {
 
-struct CommandLine {
-  Flags flags;
-  std::string answer;  ///< of --help or --version: print it, and do nothing else
-};
-
-/// Reads the words after the program's name as getopt_long(3) does: values with and without a
-/// blank, an unambiguous beginning of a long name, of two the same the last. Throws Error(usage):
-/// an unknown word names the nearest right one, a refused flag what to use instead.
-CommandLine parse(const Tool& tool, const std::vector<std::string>& words);
+/// Reads the words after the program's name as read_command_line() does. Throws Error(usage): for
+/// an unknown flag the text names the nearest right one, for a refused flag what to use instead.
+CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words);
 
 }  // namespace rdmabench::tools::nccltests

@@ -1,44 +1,44 @@
 // Every flag of nccl-tests 2.19.6, and what becomes of it here.
 //
-// docs/nccl-tests.md shows this table, and a test holds the two against each other. Facts from the
-// getopt tables of src/common.cu, at 2.19.6 and earlier releases.
+// docs/nccl-tests.md shows this table, and a test compares the two. Facts from the getopt tables of
+// src/common.cu, at 2.19.6 and earlier releases.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "../flags/values.h"
 #include "flags.h"
 
 namespace rdmabench::tools::nccltests {
 
-enum class Take : std::uint8_t {
-  mapped,      ///< does what it says
-  not_needed,  ///< taken in silence: what it asks for is so in any case
-  ignored,     ///< taken with a note where it is set: it changes nothing here
-  refused,     ///< its default is taken; any other value is an error that says what to use instead
-};
-
-/// A flag as it was typed, for messages that name it.
-struct Given {
-  std::string name;  ///< "-b"
-  std::string text;
-};
-
-struct Flag {
-  char letter;
-  std::string_view name;   ///< the long form, without its dashes
-  std::string_view value;  ///< what its value is
-  std::string_view usual;  ///< nccl-tests' default
-  Take take;
-  std::string_view text;       ///< mapped: what it sets; else why, or what to use instead
-  std::string_view exercised;  ///< "fake": by tests/integration/nccl.py; "unit"
-  void (*set)(Flags& flags, const Given& given);  ///< reads the value; throws Error(usage)
-};
+using Flag = tools::Flag<Flags>;
 
 std::span<const Flag> flags();
 
 /// The rows as the table of docs/nccl-tests.md.
 std::string to_markdown();
+
+// Rows of the table; all programs have all flags. `usual` is nccl-tests' default; `exercised` is
+// "fake" (by tests/integration/nccl.py) or "unit".
+inline constexpr ToolSet kAll = 1;
+constexpr Flag mapped(Spelling spelling, std::string_view usual, std::string_view text,
+                      std::string_view exercised, Flag::Set set) {
+  return {spelling, kAll, Take::mapped, text, exercised, set, Release::both, usual};
+}
+/// `set` checks the value.
+constexpr Flag not_needed(Spelling spelling, std::string_view usual, std::string_view text,
+                          std::string_view exercised, Flag::Set set) {
+  return {spelling, kAll, Take::not_needed, text, exercised, set, Release::both, usual};
+}
+constexpr Flag ignored(Spelling spelling, std::string_view usual, std::string_view text,
+                       std::string_view exercised, Flag::Set set) {
+  return {spelling, kAll, Take::ignored, text, exercised, set, Release::both, usual};
+}
+/// Only the default is accepted. `text` is a sentence that says what to use instead.
+constexpr Flag refused(Spelling spelling, std::string_view usual, std::string_view text) {
+  return {spelling, kAll, Take::refused, text, "unit", nullptr, Release::both, usual};
+}
 
 }  // namespace rdmabench::tools::nccltests

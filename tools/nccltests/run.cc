@@ -46,7 +46,7 @@ void tell_of(const collective::Run& run, const Flags& flags) {
 }  // namespace
 
 int run(const Tool& tool, const std::vector<std::string>& words) {
-  const CommandLine line = parse(tool, words);
+  const CommandLine<Flags> line = parse(tool, words);
   const Flags& flags = line.flags;
   if (!line.answer.empty()) {
     print(line.answer);

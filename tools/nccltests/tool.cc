@@ -35,11 +35,4 @@ const Tool& tool_of(collective::Operation operation) {
                        [&](const Tool& tool) { return tool.operation == operation; });
 }
 
-const Tool* find_tool(std::string_view name) {
-  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
-  const auto* const found = std::find_if(kTools.begin(), kTools.end(),
-                                         [&](const Tool& tool) { return tool.name == name; });
-  return found == kTools.end() ? nullptr : found;
-}
-
 }  // namespace rdmabench::tools::nccltests

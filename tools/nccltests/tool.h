@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "../flags/flag.h"
 #include "rdmabench/collective/operation.h"
 
 namespace rdmabench::tools::nccltests {
@@ -20,6 +21,8 @@ std::span<const Tool> tools();
 const Tool& tool_of(collective::Operation operation);
 
 /// By the last part of a path, so that argv[0] will do; nullptr for any other word.
-const Tool* find_tool(std::string_view name);
+inline const Tool* find_tool(std::string_view path) {
+  return find_tool_in(tools(), path);
+}
 
 }  // namespace rdmabench::tools::nccltests

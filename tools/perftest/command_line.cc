@@ -1,72 +1,21 @@
 #include "command_line.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-
-#include "../nearest.h"
 #include "flag_table.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/features.h"
 
 namespace rdmabench::tools::perftest {
 namespace {
 
-/// Applies a flag that was typed, or throws what stands against it.
-void take(const Tool& tool, const Flag& flag, const std::string& text, Flags& flags) {
-  const Given given{flag.short_name(), text};
-  if (flag.take == Take::refused) {
-    throw Error(Fault::usage, fmt::format("{} does not take {} here", tool.name, given.name),
-                flag.text);
-  }
-  if (!contains(flag.tools, tool)) {
-    throw Error(Fault::usage, fmt::format("{} does not take {}", tool.name, given.name),
-                fmt::format("perftest has it for {}.", to_text(flag.tools)));
-  }
-  if (flag.take == Take::ignored) {
-    flags.notes.push_back(fmt::format("{} has no effect: {}", given.name, flag.text));
-  }
-  if (flag.set != nullptr) flag.set(flags, given);
-}
-
-std::string names_of(const Flag& flag) {
-  return flag.letter == '\0' ? fmt::format("--{}", flag.name)
-                             : fmt::format("-{},--{}", flag.letter, flag.name);
-}
-
-void add_flag(CLI::App& app, const Tool& tool, const Flag& flag, Flags& flags) {
-  if (flag.name == "help" || flag.name == "version") return;  // CLI11's own
-  const bool ours = flag.text.rfind("--", 0) == 0;
-  const std::string help = fmt::format("{}{}", ours ? "as rdmabench's " : "", flag.text);
-  CLI::Option* const option =
-      flag.value.empty()
-          ? app.add_flag_callback(
-                names_of(flag), [&] { take(tool, flag, "", flags); }, help)
-          : app.add_option_function<std::string>(
-                names_of(flag), [&](const std::string& text) { take(tool, flag, text, flags); },
-                help);
-  option->take_last();
-  if (!flag.value.empty()) option->type_name(std::string(flag.value));
-  if (flag.take == Take::refused || !contains(flag.tools, tool)) option->group("");  // not in help
-}
-
-void add_own(CLI::App& app, Flags& flags) {
-  app.add_option("HOST", flags.host, "the server's name or address; none: be the server, once");
-  app.add_option("--backend", flags.backend, "not perftest's: verbs, ofi or loop [verbs]")
-      ->type_name("NAME")
-      ->take_last();
-  app.add_option("--provider", flags.provider, "not perftest's: libfabric provider [by route]")
-      ->type_name("NAME")
-      ->take_last();
-  app.add_option_function<std::string>(
-         "--timeout", [&](const std::string& text) { flags.timeout = parse_duration(text); },
-         "not perftest's: give up when nothing moves for this long [10s]")
-      ->type_name("TIME")
-      ->take_last();
-}
+constexpr Flag kOwn[] = {
+    mapped("--backend=NAME", kAll, "not perftest's: verbs, ofi or loop [verbs]", "",
+           set_text<&Flags::backend>),
+    mapped("--provider=NAME", kAll, "not perftest's: libfabric provider [by route]", "",
+           set_text<&Flags::provider>),
+    mapped("--timeout=TIME", kAll, "not perftest's: give up when nothing moves for this long [10s]",
+           "", set_duration<&Flags::timeout>)};
 
 /// What no single flag can tell.
 void check(const Tool& tool, const Flags& flags) {
@@ -123,41 +72,27 @@ void check(const Tool& tool, const Flags& flags) {
 
 }  // namespace
 
-CommandLine parse(const Tool& tool, const std::vector<std::string>& words) {
-  CommandLine line;
+CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
+  Personality<Flags> perftest{
+      .about =
+          "perftest's {}, measured by rdmabench. Both sides must be rdmabench's; the client's "
+          "flags decide.\nWithout HOST it is the server, for one client. A flag that is "
+          "explained by one of rdmabench's (--size) does the same.",
+      .operand = "[HOST]",
+      .version = "rdmabench " RDMABENCH_VERSION ", takes the flags of perftest 4.5 and 26.04",
+      .footer =
+          "Flags that are not listed are refused, and the error says what to use instead; "
+          "docs/perftest.md has them all.",
+      .whose = [](ToolSet tools) {
+        return fmt::format("perftest has it for {}.", to_text(tools));
+      }};
+  for (const FlagGroup& group : flag_groups()) perftest.tables.push_back(group.flags);
+  perftest.tables.emplace_back(kOwn);
+  CommandLine<Flags> line;
+  read_command_line(perftest, tool.name, set_of(tool), words, line);
+  if (!line.answer.empty()) return line;
   Flags& flags = line.flags;
-  CLI::App app(
-      fmt::format("perftest's {}, measured by rdmabench. Both sides must be rdmabench's; the "
-                  "client's flags decide.",
-                  tool.name),
-      std::string(tool.name));
-  app.set_help_flag("-h,--help", "this text");
-  app.set_version_flag(
-      "-V,--version", "rdmabench " RDMABENCH_VERSION ", takes the flags of perftest 4.5 and 26.04");
-  app.footer(
-      "Flags that are not listed are refused, with a word on what to use instead; "
-      "docs/perftest.md has them all.");
-  for (const FlagGroup& group : flag_groups()) {
-    for (const Flag& flag : group.flags) add_flag(app, tool, flag, flags);
-  }
-  add_own(app, flags);
-  std::vector<std::string> arguments;
-  for (const std::string& word : words) arguments.push_back(completed(app, word));
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(arguments);
-  } catch (const CLI::CallForHelp&) {
-    line.answer = app.help();
-    return line;
-  } catch (const CLI::CallForVersion& version) {
-    line.answer = fmt::format("{}\n", version.what());
-    return line;
-  } catch (const CLI::ParseError& error) {
-    const std::string better = suggestion(app);
-    if (!better.empty()) throw Error(Fault::usage, fmt::format("{}: {}", tool.name, better));
-    throw Error(Fault::usage, fmt::format("{}: {}", tool.name, error.what()),
-                fmt::format("Try '{} --help'.", tool.name));
-  }
+  flags.host = line.operand;
   check(tool, flags);
   const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
   if (gpu && flags.host.empty() && flags.backend != "loop") {

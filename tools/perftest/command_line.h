@@ -4,20 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "../flags/command_line.h"
 #include "flags.h"
+#include "tool.h"
 
 namespace rdmabench::tools::perftest {
 
-struct CommandLine {
-  Flags flags;
-  std::string answer;  ///< of --help or --version: print it, and do nothing else
-};
-
-/// Reads the words after the tool's name. As getopt_long(3) does, it takes bundled letters (-Fa),
-/// values with and without a space (-s8), flags after the host, an unambiguous beginning of a long
-/// name (--iter), and of two the same the last.
-/// Throws Error(usage): an unknown word names the nearest right one, a refused flag what to use
-/// instead.
-CommandLine parse(const Tool& tool, const std::vector<std::string>& words);
+/// Reads the words after the tool's name as read_command_line() does. Throws Error(usage): for an
+/// unknown flag the text names the nearest right one, for a refused flag what to use instead.
+CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words);
 
 }  // namespace rdmabench::tools::perftest

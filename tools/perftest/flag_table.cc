@@ -5,33 +5,6 @@
 #include <array>
 
 namespace rdmabench::tools::perftest {
-namespace {
-
-std::string_view name(Take take) {
-  switch (take) {
-    case Take::mapped:
-      return "taken";
-    case Take::not_needed:
-      return "taken, always so";
-    case Take::ignored:
-      return "taken, no effect";
-    case Take::refused:
-      return "refused";
-  }
-  return "";
-}
-
-std::string spelling(const Flag& flag) {
-  const std::string value = flag.value.empty() ? "" : fmt::format("={}", flag.value);
-  const std::string letter = flag.letter == '\0' ? "" : fmt::format("-{}, ", flag.letter);
-  return fmt::format("`{}--{}{}`", letter, flag.name, value);
-}
-
-}  // namespace
-
-std::string Flag::short_name() const {
-  return letter == '\0' ? fmt::format("--{}", name) : fmt::format("-{}", letter);
-}
 
 std::span<const FlagGroup> flag_groups() {
   static const std::array<FlagGroup, 5> kGroups{
@@ -43,15 +16,6 @@ std::span<const FlagGroup> flag_groups() {
   return kGroups;
 }
 
-const Flag* find_flag(std::string_view name) {
-  for (const FlagGroup& group : flag_groups()) {
-    for (const Flag& flag : group.flags) {
-      if (flag.name == name) return &flag;
-    }
-  }
-  return nullptr;
-}
-
 std::string to_markdown() {
   std::string text;
   for (const FlagGroup& group : flag_groups()) {
@@ -60,10 +24,12 @@ std::string to_markdown() {
         "|---|---|---|---|---|---|---|\n",
         group.title);
     for (const Flag& flag : group.flags) {
-      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", spelling(flag),
-                          to_text(flag.tools), flag.release != Release::new_only ? "yes" : "-",
-                          flag.release != Release::old_only ? "yes" : "-", name(flag.take),
-                          flag.text, flag.exercised);
+      const std::string value = flag.value.empty() ? "" : fmt::format("={}", flag.value);
+      const std::string letter = flag.letter == '\0' ? "" : fmt::format("-{}, ", flag.letter);
+      text += fmt::format(
+          "| `{}--{}{}` | {} | {} | {} | {} | {} | {} |\n", letter, flag.name, value,
+          to_text(flag.tools), flag.release != Release::new_only ? "yes" : "-",
+          flag.release != Release::old_only ? "yes" : "-", fate(flag), flag.text, flag.exercised);
     }
     text += '\n';
   }

@@ -1,13 +1,5 @@
 // What is sent, how much of it, and how fast.
-#include <fmt/format.h>
-
-#include <array>
-#include <utility>
-
 #include "flag_table.h"
-#include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
-#include "values.h"
 
 namespace rdmabench::tools::perftest {
 namespace {
@@ -17,34 +9,20 @@ using transport::Service;
 constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMostDepth = 16384;
 
-std::chrono::nanoseconds time_of(const Given& given) {
-  try {
-    return parse_duration(given.text);
-  } catch (const Error& error) {
-    throw Error(error.fault(), fmt::format("{}: {}", given.name, error.what()));
-  }
-}
-
 void set_connection(Flags& flags, const Given& given) {
-  constexpr std::array<std::pair<std::string_view, Service>, 6> kServices{{{"RC", Service::rc},
-                                                                           {"UC", Service::uc},
-                                                                           {"UD", Service::ud},
-                                                                           {"XRC", Service::xrc},
-                                                                           {"DC", Service::dc},
-                                                                           {"SRD", Service::srd}}};
-  for (const auto& [word, service] : kServices) {
-    if (given.text != word) continue;
-    flags.service = service;
-    return;
-  }
-  refuse_word(given, "RC, UC, UD, XRC, DC or SRD");
+  flags.service = choice<Service>(given,
+                                  {{"RC", Service::rc},
+                                   {"UC", Service::uc},
+                                   {"UD", Service::ud},
+                                   {"XRC", Service::xrc},
+                                   {"DC", Service::dc},
+                                   {"SRD", Service::srd}},
+                                  "RC, UC, UD, XRC, DC or SRD");
 }
 
 void set_atomic_type(Flags& flags, const Given& given) {
-  if (given.text != "FETCH_AND_ADD" && given.text != "CMP_AND_SWAP") {
-    refuse_word(given, "FETCH_AND_ADD or CMP_AND_SWAP");
-  }
-  flags.compare_swap = given.text == "CMP_AND_SWAP";
+  flags.compare_swap = choice<bool>(given, {{"FETCH_AND_ADD", false}, {"CMP_AND_SWAP", true}},
+                                    "FETCH_AND_ADD or CMP_AND_SWAP");
 }
 
 void set_rate_limit(Flags& flags, const Given& given) {
@@ -53,122 +31,109 @@ void set_rate_limit(Flags& flags, const Given& given) {
 }
 
 void set_rate_units(Flags& flags, const Given& given) {
-  if (given.text == "g") {
-    flags.rate_unit = RateUnit::gigabits;
-  } else if (given.text == "M") {
-    flags.rate_unit = RateUnit::mebibytes;
-  } else if (given.text == "p") {
-    flags.rate_unit = RateUnit::messages;
-  } else {
-    refuse_word(given, "g (Gb/s), M (MiB/s) or p (messages per second)");
-  }
+  flags.rate_unit = choice<RateUnit>(
+      given, {{"g", RateUnit::gigabits}, {"M", RateUnit::mebibytes}, {"p", RateUnit::messages}},
+      "g (Gb/s), M (MiB/s) or p (messages per second)");
 }
 
 void set_rate_limit_type(Flags& /*flags*/, const Given& given) {
   if (given.text != "SW") {
-    refuse_word(given, "SW: messages are paced here, not by the device's limiter of fixed steps");
+    refuse_word(
+        given,
+        "SW: rdmabench paces messages in software; it does not use the rate limiter of the device");
   }
 }
 
 constexpr Flag kTrafficFlags[] = {
-    {'s', "size", "bytes", kAll, Release::both, Take::mapped, "--size; 3G is 3 GiB, not 3", "guest",
-     [](Flags& f, const Given& g) { f.size = bytes(g); }},
-    {'a', "all", "", kSend | kWrite | kRead, Release::both, Take::mapped,
-     "--size 2:8M; with -D too", "guest", [](Flags& f, const Given& /*g*/) { f.all_sizes = true; }},
-    {'n', "iters", "count", kAll, Release::both, Take::mapped, "--iterations, of each queue pair",
-     "guest", [](Flags& f, const Given& g) { f.iterations = whole(g, 1, kMost); }},
-    {'D', "duration", "seconds", kAll, Release::both, Take::mapped,
-     "--duration; all of it is measured", "guest",
-     [](Flags& f, const Given& g) { f.duration = time_of(g); }},
-    {'f', "margin", "seconds", kAll, Release::both, Take::mapped,
-     "--duration becomes -D less twice this; without it nothing is left out", "guest",
-     [](Flags& f, const Given& g) { f.margin = time_of(g); }},
-    {'\0', "run_infinitely", "", kBw, Release::both, Take::mapped,
-     "a row each -D seconds (5) until a signal", "guest",
-     [](Flags& f, const Given& /*g*/) { f.endless = true; }},
-    {'\0', "perform_warm_up", "", kAll, Release::both, Take::not_needed,
-     "every size is warmed up, outside of what is timed", "guest", nullptr},
-    {'b', "bidirectional", "", kBw, Release::both, Take::mapped,
-     "both ways in one window that both sides share", "guest",
-     [](Flags& f, const Given& /*g*/) { f.both_ways = true; }},
-    {'\0', "reversed", "", kBw, Release::both, Take::refused,
-     "Exchange the two hosts, or measure that direction with ib_read_bw.", "unit", nullptr},
-    {'c', "connection", "type", kAll, Release::both, Take::mapped,
-     "--transport; DC needs an mlx5 device on both sides, SRD an EFA one", "guest", set_connection},
-    {'q', "qp", "count", kBw, Release::both, Take::mapped, "--qps", "guest",
-     [](Flags& f, const Given& g) { f.queue_pairs = whole_as<std::uint32_t>(g, 1, kMostDepth); }},
-    {'t', "tx-depth", "count", kAll, Release::both, Take::mapped, "--depth, of each queue pair",
-     "guest",
-     [](Flags& f, const Given& g) { f.depth = whole_as<std::uint32_t>(g, 1, kMostDepth); }},
-    {'r', "rx-depth", "count", kAll, Release::both, Take::mapped, "--receives, of each queue pair",
-     "guest",
-     [](Flags& f, const Given& g) { f.receives = whole_as<std::uint32_t>(g, 1, kMostDepth); }},
-    {'Q', "cq-mod", "count", kAll, Release::both, Take::mapped, "--signal-every", "guest",
-     [](Flags& f, const Given& g) { f.signal_every = whole_as<std::uint32_t>(g, 1, 1024); }},
-    {'l', "post_list", "count", kBw, Release::both, Take::mapped,
-     "--post-list; the iterations need not be a multiple", "guest",
-     [](Flags& f, const Given& g) { f.post_list = whole_as<std::uint32_t>(g, 1, kMostDepth); }},
-    {'\0', "recv_post_list", "count", kBw, Release::both, Take::ignored,
-     "how receives are posted is not the client's to say", "guest", nullptr},
-    {'\0', "use-srq", "", kSend, Release::both, Take::mapped, "--srq", "guest",
-     [](Flags& f, const Given& /*g*/) { f.shared_receives = true; }},
-    {'e', "events", "", kAll, Release::both, Take::mapped,
-     "--events; for write latency only with immediate, as there", "guest",
-     [](Flags& f, const Given& /*g*/) { f.events = true; }},
-    {'X', "vector", "number", kAll, Release::both, Take::mapped, "--completion-vector", "guest",
-     [](Flags& f, const Given& g) { f.completion_vector = whole_as<std::int32_t>(g, 0, 2048); }},
-    {'I', "inline_size", "bytes", kSend | kWrite, Release::both, Take::mapped,
-     "--inline; lowered and reported where the device takes less", "guest",
-     [](Flags& f, const Given& g) { f.inline_limit = whole_as<std::int32_t>(g, 0, 1U << 20); }},
-    {'\0', "inline_recv", "bytes", kAll, Release::old_only, Take::refused,
-     "Leave it out: verbs has no inline receive, and perftest has dropped the flag.", "unit",
-     nullptr},
-    {'o', "outs", "count", kRead | kAtomic, Release::both, Take::mapped, "--outstanding", "guest",
-     [](Flags& f, const Given& g) { f.outstanding_reads = whole_as<std::uint32_t>(g, 1, 255); }},
-    {'A', "atomic_type", "type", kAtomic, Release::both, Take::mapped,
-     "--op fetch-add or compare-swap, whose swaps succeed", "guest", set_atomic_type},
-    {'\0', "write_with_imm", "", kWrite, Release::new_only, Take::mapped, "--op write-imm", "guest",
-     [](Flags& f, const Given& /*g*/) { f.immediate = true; }},
-    {'\0', "send_with_imm", "", kSend, Release::new_only, Take::mapped, "--op send-imm", "guest",
-     [](Flags& f, const Given& /*g*/) { f.immediate = true; }},
-    {'\0', "unsolicited_write", "", kWrite, Release::new_only, Take::refused,
-     "Leave it out: only EFA has it, and there a receive is posted for each write.", "unit",
-     nullptr},
-    {'\0', "rate_limit", "rate", kBw, Release::both, Take::mapped,
-     "--rate, by an absolute schedule, so it does not drift", "guest", set_rate_limit},
-    {'\0', "rate_units", "unit", kBw, Release::both, Take::mapped, "unit of the rate: g, M or p",
-     "guest", set_rate_units},
-    {'\0', "rate_limit_type", "type", kBw, Release::both, Take::mapped, "SW; HW and PP are refused",
-     "guest", set_rate_limit_type},
-    {'\0', "burst_size", "count", kBw, Release::both, Take::refused,
-     "Leave it out: messages are paced one by one.", "unit", nullptr},
-    {'\0', "typical_pkt_size", "bytes", kBw, Release::both, Take::refused,
-     "Leave it out: it tunes a limiter in the device, and pacing is done here.", "unit", nullptr},
-    {'\0', "latency_gap", "us", kLat, Release::both, Take::refused,
-     "Use 'rdmabench load HOST --rate N': there the gap is no part of a sample.", "unit", nullptr},
-    {'O', "dualport", "", kBw, Release::both, Take::refused,
-     "Name both ports: 'rdmabench bw HOST --device NAME:1,NAME:2'.", "unit", nullptr},
-    {'\0', "data_validation", "", kWriteBw | kReadBw, Release::new_only, Take::mapped,
-     "--validate, with a pattern of position and sequence", "guest",
-     [](Flags& f, const Given& /*g*/) { f.validate = true; }},
-    {'\0', "data_validation_debug", "", kWriteBw | kReadBw, Release::new_only, Take::ignored,
-     "a message that does not match is always reported with its place", "unit", nullptr},
-    {'\0', "cqe_poll", "count", kAll, Release::new_only, Take::ignored,
-     "how many completions one poll may take is fixed", "unit", nullptr},
-    {'\0', "disable_dynamic_polling", "", kAll, Release::new_only, Take::not_needed,
-     "polls do not change their size during a run", "unit", nullptr},
-    {'\0', "no_lock", "", kAll, Release::new_only, Take::not_needed,
-     "an endpoint belongs to one thread", "unit", nullptr},
-    {'\0', "no_enhanced_reorder", "", kAll, Release::new_only, Take::not_needed,
-     "receives are never taken out of order", "unit", nullptr},
-    {'\0', "use_old_post_send", "", kAll, Release::both, Take::ignored,
-     "the back end chooses the call", "guest", nullptr},
-    {'g', "mcg", "", kSend, Release::both, Take::refused,
-     "Use perftest's own ib_send_bw -g: multicast is not measured here.", "unit", nullptr},
-    {'M', "MGID", "gid", kSend, Release::both, Take::refused,
-     "Use perftest's own ib_send_bw -M: multicast is not measured here.", "unit", nullptr},
-    {'\0', "connectionless", "", kSendBw, Release::new_only, Take::refused,
-     "Use perftest's own: multicast is not measured here.", "unit", nullptr},
+    mapped("-s, --size=bytes", kAll, "--size; 3G is 3 GiB, not 3", "guest",
+           set_bytes<&Flags::size>),
+    mapped("-a, --all", kSend | kWrite | kRead, "--size 2:8M; with -D too", "guest",
+           turn_on<&Flags::all_sizes>),
+    mapped("-n, --iters=count", kAll, "--iterations, of each queue pair", "guest",
+           set_number<1, kMost, &Flags::iterations>),
+    mapped("-D, --duration=seconds", kAll, "--duration; all of it is measured", "guest",
+           set_duration<&Flags::duration>),
+    mapped("-f, --margin=seconds", kAll,
+           "--duration becomes -D minus twice this value; without it all of -D is measured",
+           "guest", set_duration<&Flags::margin>),
+    mapped("--run_infinitely", kBw, "prints a row every -D seconds (5) until a signal", "guest",
+           turn_on<&Flags::endless>),
+    not_needed("--perform_warm_up", kAll, "every size has a warm-up, which is not timed", "guest"),
+    mapped("-b, --bidirectional", kBw, "both directions, timed over one common window", "guest",
+           turn_on<&Flags::both_ways>),
+    refused("--reversed", kBw,
+            "Exchange the two hosts, or measure that direction with ib_read_bw."),
+    mapped("-c, --connection=type", kAll,
+           "--transport; DC needs an mlx5 device on both sides, SRD an EFA one", "guest",
+           set_connection),
+    mapped("-q, --qp=count", kBw, "--qps", "guest", set_number<1, kMostDepth, &Flags::queue_pairs>),
+    mapped("-t, --tx-depth=count", kAll, "--depth, of each queue pair", "guest",
+           set_number<1, kMostDepth, &Flags::depth>),
+    mapped("-r, --rx-depth=count", kAll, "--receives, of each queue pair", "guest",
+           set_number<1, kMostDepth, &Flags::receives>),
+    mapped("-Q, --cq-mod=count", kAll, "--signal-every", "guest",
+           set_number<1, 1024, &Flags::signal_every>),
+    mapped("-l, --post_list=count", kBw, "--post-list; the iterations need not be a multiple of it",
+           "guest", set_number<1, kMostDepth, &Flags::post_list>),
+    ignored("--recv_post_list=count", kBw, "the server chooses how it posts receives", "guest"),
+    mapped("--use-srq", kSend, "--srq", "guest", turn_on<&Flags::shared_receives>),
+    mapped("-e, --events", kAll,
+           "--events; write latency needs --write_with_imm too, as in perftest", "guest",
+           turn_on<&Flags::events>),
+    mapped("-X, --vector=number", kAll, "--completion-vector", "guest",
+           set_number<0, 2048, &Flags::completion_vector>),
+    mapped("-I, --inline_size=bytes", kSend | kWrite,
+           "--inline; lowered to what the device supports, and reported", "guest",
+           set_number<0, (1U << 20), &Flags::inline_limit>),
+    refused("--inline_recv=bytes", kAll,
+            "Leave it out: verbs has no inline receive, and perftest has removed the flag.")
+        .only(Release::old_only),
+    mapped("-o, --outs=count", kRead | kAtomic, "--outstanding", "guest",
+           set_number<1, 255, &Flags::outstanding_reads>),
+    mapped("-A, --atomic_type=type", kAtomic, "--op fetch-add or compare-swap, whose swaps succeed",
+           "guest", set_atomic_type),
+    mapped("--write_with_imm", kWrite, "--op write-imm", "guest", turn_on<&Flags::immediate>)
+        .only(Release::new_only),
+    mapped("--send_with_imm", kSend, "--op send-imm", "guest", turn_on<&Flags::immediate>)
+        .only(Release::new_only),
+    refused(
+        "--unsolicited_write", kWrite,
+        "Leave it out: only EFA supports it, and rdmabench posts a receive for each write there.")
+        .only(Release::new_only),
+    mapped("--rate_limit=rate", kBw, "--rate; the schedule is absolute, so it does not drift",
+           "guest", set_rate_limit),
+    mapped("--rate_units=unit", kBw, "unit of the rate: g, M or p", "guest", set_rate_units),
+    mapped("--rate_limit_type=type", kBw, "SW; HW and PP are refused", "guest",
+           set_rate_limit_type),
+    refused("--burst_size=count", kBw, "Leave it out: messages are paced one by one."),
+    refused("--typical_pkt_size=bytes", kBw,
+            "Leave it out: it tunes the rate limiter of the device; rdmabench paces in software."),
+    refused("--latency_gap=us", kLat,
+            "Use 'rdmabench load HOST --rate N': its samples do not include the gap."),
+    refused("-O, --dualport", kBw, "Name both ports: 'rdmabench bw HOST --device NAME:1,NAME:2'."),
+    mapped("--data_validation", kWriteBw | kReadBw,
+           "--validate; the pattern depends on position and sequence number", "guest",
+           turn_on<&Flags::validate>)
+        .only(Release::new_only),
+    ignored("--data_validation_debug", kWriteBw | kReadBw,
+            "a message that does not match is always reported with its position", "unit")
+        .only(Release::new_only),
+    ignored("--cqe_poll=count", kAll, "the number of completions of one poll is fixed", "unit")
+        .only(Release::new_only),
+    not_needed("--disable_dynamic_polling", kAll,
+               "the number of completions of one poll does not change during a run", "unit")
+        .only(Release::new_only),
+    not_needed("--no_lock", kAll, "an endpoint belongs to one thread", "unit")
+        .only(Release::new_only),
+    not_needed("--no_enhanced_reorder", kAll, "receives are always taken in order", "unit")
+        .only(Release::new_only),
+    ignored("--use_old_post_send", kAll, "rdmabench chooses the call", "guest"),
+    refused("-g, --mcg", kSend,
+            "Use perftest's own ib_send_bw -g: multicast is not measured here."),
+    refused("-M, --MGID=gid", kSend,
+            "Use perftest's own ib_send_bw -M: multicast is not measured here."),
+    refused("--connectionless", kSendBw, "Use perftest's own: multicast is not measured here.")
+        .only(Release::new_only),
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ int measure(const Tool& tool, const Flags& flags) {
 }  // namespace
 
 int run(const Tool& tool, const std::vector<std::string>& words) {
-  const CommandLine line = parse(tool, words);
+  const CommandLine<Flags> line = parse(tool, words);
   if (!line.answer.empty()) {
     print(line.answer);
     return 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -36,27 +35,19 @@ std::span<const Tool> tools() {
   return kTools;
 }
 
-const Tool* find_tool(std::string_view name) {
-  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
-  const auto* const found = std::find_if(kTools.begin(), kTools.end(),
-                                         [&](const Tool& tool) { return tool.name == name; });
-  return found == kTools.end() ? nullptr : found;
-}
-
-bool contains(ToolSet set, const Tool& tool) {
-  return (static_cast<unsigned>(set) >> static_cast<unsigned>(&tool - kTools.data()) & 1U) != 0;
+ToolSet set_of(const Tool& tool) {
+  return ToolSet{1} << static_cast<unsigned>(&tool - kTools.data());
 }
 
 std::string to_text(ToolSet set) {
   std::vector<std::string_view> words;
-  unsigned left = set;
   for (const auto& [named, word] : kNamedSets) {
-    if ((left & named) != named) continue;
+    if ((set & named) != named) continue;
     words.push_back(word);
-    left &= ~unsigned{named};
+    set &= ~named;
   }
   for (const Tool& tool : kTools) {
-    if (contains(static_cast<ToolSet>(left), tool)) words.push_back(tool.name.substr(3));
+    if ((set & set_of(tool)) != 0) words.push_back(tool.name.substr(3));
   }
   return fmt::format("{}", fmt::join(words, " "));
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "../flags/flag.h"
 #include "rdmabench/transport/operation.h"
 
 namespace rdmabench::tools::perftest {
@@ -20,10 +21,11 @@ struct Tool {
 std::span<const Tool> tools();
 
 /// By the last part of a path, so that argv[0] will do; nullptr for any other word.
-const Tool* find_tool(std::string_view name);
+inline const Tool* find_tool(std::string_view path) {
+  return find_tool_in(tools(), path);
+}
 
-/// Some of the tools: bit i is tools()[i].
-using ToolSet = std::uint8_t;
+// Sets of tools: bit i is tools()[i].
 inline constexpr ToolSet kSendBw = 1, kSendLat = 2, kWriteBw = 4, kWriteLat = 8, kReadBw = 16,
                          kReadLat = 32, kAtomicBw = 64, kAtomicLat = 128;
 inline constexpr ToolSet kSend = kSendBw | kSendLat, kWrite = kWriteBw | kWriteLat,
@@ -31,8 +33,8 @@ inline constexpr ToolSet kSend = kSendBw | kSendLat, kWrite = kWriteBw | kWriteL
 inline constexpr ToolSet kBw = kSendBw | kWriteBw | kReadBw | kAtomicBw,
                          kLat = kSendLat | kWriteLat | kReadLat | kAtomicLat, kAll = kBw | kLat;
 
-/// `tool` must be one of tools().
-bool contains(ToolSet set, const Tool& tool);
+/// The set of `tool` alone, which must be one of tools().
+ToolSet set_of(const Tool& tool);
 
 /// "all", "bw", "send", "read atomic", "write_bw read_bw".
 std::string to_text(ToolSet set);

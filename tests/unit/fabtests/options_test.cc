@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "flags/flag.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools::fabtests {
@@ -13,8 +14,7 @@ using ::testing::HasSubstr;
 using transport::OperationCode;
 using transport::Service;
 
-Options parsed(Program test, std::vector<std::string> words) {
-  words.insert(words.begin(), std::string(name(test)));
+Options parsed(Program test, const std::vector<std::string>& words) {
   return parse(test, words);
 }
 
@@ -30,10 +30,10 @@ int skipped(Program test, const std::vector<std::string>& words) {
 }
 
 TEST(FabtestsOptions, KnowsItsNames) {
-  EXPECT_EQ(find_program("fi_rma_bw"), Program::rma_bw);
-  EXPECT_EQ(find_program("fi_msg_pingpong"), Program::msg_pingpong);
-  EXPECT_EQ(find_program("fi_info"), std::nullopt);
-  EXPECT_EQ(find_program("rdmabench"), std::nullopt);
+  EXPECT_EQ(find_tool_in(tools(), "fi_rma_bw")->program, Program::rma_bw);
+  EXPECT_EQ(find_tool_in(tools(), "/bin/fi_msg_pingpong")->program, Program::msg_pingpong);
+  EXPECT_EQ(find_tool_in(tools(), "fi_info"), nullptr);
+  EXPECT_EQ(find_tool_in(tools(), "rdmabench"), nullptr);
 }
 
 TEST(FabtestsOptions, DefaultsAreFabtests) {
@@ -160,9 +160,9 @@ TEST(FabtestsOptions, NamedTypesStayWhatTheyAre) {
 }
 
 TEST(FabtestsOptions, HelpNamesEveryOptionOfTheTest) {
-  EXPECT_TRUE(parsed(Program::rma_bw, {"-h"}).help);
-  EXPECT_THAT(usage(Program::rma_bw), ::testing::AllOf(HasSubstr("fi_rma_bw"), HasSubstr("-o op")));
-  EXPECT_THAT(usage(Program::rdm_bw), ::testing::Not(HasSubstr("-o op")));
+  EXPECT_THAT(parsed(Program::rma_bw, {"-h"}).answer,
+              ::testing::AllOf(HasSubstr("fi_rma_bw"), HasSubstr("-o op")));
+  EXPECT_THAT(parsed(Program::rdm_bw, {"-h"}).answer, ::testing::Not(HasSubstr("-o op")));
 }
 
 }  // namespace

@@ -4,16 +4,15 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::tools {
 namespace {
 
-/// "0x68", which perftest takes everywhere; nothing where the text does not begin so.
+/// "0x68", which perftest and nccl-tests accept; nothing where the text does not begin so.
 std::optional<std::uint64_t> hexadecimal(const Given& given) {
   if (given.text.rfind("0x", 0) != 0 && given.text.rfind("0X", 0) != 0) return std::nullopt;
   std::uint64_t value = 0;
@@ -34,6 +33,18 @@ auto named(const Given& given, Parse&& parse) {
   } catch (const Error& error) {
     throw Error(error.fault(), fmt::format("{}: {}", given.name, error.what()));
   }
+}
+
+/// "1.5M" in bytes; nothing for any other text. parse_size() reads whole numbers only.
+std::optional<std::uint64_t> fraction(const std::string& text) {
+  constexpr double kMost = 1ULL << 50U;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [tail, status] = std::from_chars(text.data(), end, value);
+  if (status != std::errc() || text.find('.') == text.npos || tail == text.data()) return {};
+  const double all = value * static_cast<double>(parse_size(std::string("1").append(tail, end)));
+  if (!(all >= 0) || all > kMost || all != std::floor(all)) return {};
+  return static_cast<std::uint64_t>(all);
 }
 
 }  // namespace
@@ -62,7 +73,14 @@ double real(const Given& given) {
 
 std::uint64_t bytes(const Given& given) {
   if (const std::optional<std::uint64_t> hex = hexadecimal(given)) return *hex;
-  return named(given, [&] { return parse_size(given.text); });
+  return named(given, [&] {
+    const std::optional<std::uint64_t> parts = fraction(given.text);
+    return parts ? *parts : parse_size(given.text);
+  });
+}
+
+std::chrono::nanoseconds duration(const Given& given) {
+  return named(given, [&] { return parse_duration(given.text); });
 }
 
 void refuse_word(const Given& given, std::string_view words) {
@@ -70,4 +88,4 @@ void refuse_word(const Given& given, std::string_view words) {
               fmt::format("It may be {}.", words));
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::tools

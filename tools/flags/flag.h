@@ -1,0 +1,125 @@
+// One flag of a command line, as a row of a table: how it is written, what it does, what it sets.
+//
+// The tables of perftest, fabtests and nccl-tests, and of `rdmabench lat`, `bw` and `load`, are
+// made of these rows. read_command_line() in command_line.h reads a command line by such a table.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rdmabench::tools {
+
+/// A flag as it was typed, for messages that name it.
+struct Given {
+  std::string name;  ///< "-t" or "--tclass"
+  std::string text;  ///< its value; "" where it takes none
+};
+
+enum class Take : std::uint8_t {
+  mapped,      ///< does what it says
+  not_needed,  ///< accepted without a note: what it asks for is always so
+  ignored,     ///< accepted with a note: it changes nothing here
+  refused,     ///< an error that says what to use instead
+};
+
+/// The releases of the original program that have the flag.
+enum class Release : std::uint8_t { both, old_only, new_only };
+
+/// Some of the programs that share a table: bit i is the i-th program.
+using ToolSet = std::uint32_t;
+
+enum class Value : std::uint8_t { none, required, optional };
+
+/// "-s, --size=bytes": letter, long name and what the value is; each may be left out. An optional
+/// value is written "[=port]".
+struct Spelling {
+  char letter = '\0';          ///< '\0' where there is none
+  std::string_view name = {};  ///< the long form, without its dashes
+  std::string_view value = {};
+  Value takes = Value::none;
+
+  Spelling() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a row begins with the text.
+  constexpr Spelling(const char* spelling) {
+    std::string_view text = spelling;
+    const std::size_t end = std::min(text.find_first_of("=["), text.size());
+    if (end < text.size()) {
+      takes = text[end] == '[' ? Value::optional : Value::required;
+      value = text.substr(takes == Value::required ? end + 1 : end);
+      text = text.substr(0, end);
+    }
+    if (const std::size_t dashes = text.find("--"); dashes != text.npos) {
+      name = text.substr(dashes + 2);
+      text = text.substr(0, dashes);
+    }
+    if (!text.empty()) letter = text[1];
+  }
+
+  /// "-t", or "--tclass" where there is no letter.
+  std::string short_name() const;
+  std::string long_name() const;
+};
+
+template <class Target>
+struct Flag : Spelling {
+  /// Throws Error(usage) that names the flag.
+  using Set = void (*)(Target& target, const Given& given);
+
+  ToolSet tools = 0;
+  Take take = Take::mapped;
+  std::string_view text = {};       ///< mapped: what it sets; else why, or what to use instead
+  std::string_view exercised = {};  ///< by which test; a note for the documents
+  Set set = nullptr;
+  Release release = Release::both;
+  std::string_view usual =
+      {};  ///< the default; a refused flag that has one accepts that value only
+
+  constexpr Flag only(Release which) const {
+    Flag copy = *this;
+    copy.release = which;
+    return copy;
+  }
+  constexpr Flag otherwise(std::string_view value_without) const {
+    Flag copy = *this;
+    copy.usual = value_without;
+    return copy;
+  }
+};
+
+template <class Target>
+struct FlagGroup {
+  std::string_view title;
+  std::span<const Flag<Target>> flags;
+};
+
+/// "taken", "refused": of the documents' tables.
+template <class Target>
+std::string_view fate(const Flag<Target>& flag) {
+  switch (flag.take) {
+    case Take::mapped:
+      return "taken";
+    case Take::not_needed:
+      return "taken, always so";
+    case Take::ignored:
+      return "taken, no effect";
+    case Take::refused:
+      return flag.usual.empty() ? "refused" : "refused but for its default";
+  }
+  return "";
+}
+
+/// One of a list of programs by the last part of a path, so that argv[0] will do; nullptr for any
+/// other word.
+template <class Tools>
+const typename Tools::value_type* find_tool_in(const Tools& tools, std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
+  for (const auto& tool : tools) {
+    if (tool.name == path) return &tool;
+  }
+  return nullptr;
+}
+
+}  // namespace rdmabench::tools

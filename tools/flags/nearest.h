@@ -1,0 +1,12 @@
+// "Did you mean ...?"
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rdmabench::tools {
+
+/// The word that takes the fewest edits to reach (Levenshtein's distance); "" when none is near.
+std::string nearest(const std::string& word, const std::vector<std::string>& words);
+
+}  // namespace rdmabench::tools
