@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/absence.h"
+#include "verbs/absence.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "rdmabench/verbs/setup_error.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {

@@ -9,10 +9,10 @@
 #include <cstring>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/dynamic.h"
 #include "rdmabench/verbs/scalable.h"
-#include "rdmabench/verbs/setup_error.h"
 #include "sysfs.h"
+#include "verbs/dynamic.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {

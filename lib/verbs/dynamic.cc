@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/dynamic.h"
+#include "verbs/dynamic.h"
 
 #include "queue_pair_steps.h"
 #include "rdmabench/base/error.h"

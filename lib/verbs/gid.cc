@@ -13,7 +13,7 @@
 
 #include "rdmabench/base/handle.h"
 #include "rdmabench/verbs/device.h"
-#include "rdmabench/verbs/setup_error.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/setup_error.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/path.h"
+#include "verbs/path.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

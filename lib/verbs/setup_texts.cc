@@ -3,7 +3,7 @@
 #include <array>
 #include <cerrno>
 
-#include "rdmabench/verbs/setup_error.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/absence.h"
-#include "rdmabench/verbs/path.h"
+#include "verbs/absence.h"
+#include "verbs/path.h"
 #include "wire.h"
 
 namespace rdmabench::transport::verbs {

@@ -6,8 +6,8 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
-#include "rdmabench/verbs/dynamic.h"
 #include "rdmabench/verbs/queue_pair.h"
+#include "verbs/dynamic.h"
 #include "wire.h"
 
 namespace rdmabench::transport::verbs {

@@ -8,8 +8,8 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
-#include "rdmabench/verbs/dynamic.h"
 #include "rdmabench/verbs/queue_pair.h"
+#include "verbs/dynamic.h"
 #include "wire.h"
 
 namespace rdmabench::transport::verbs {

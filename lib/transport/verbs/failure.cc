@@ -5,7 +5,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
-#include "rdmabench/verbs/completion.h"
+#include "verbs/completion.h"
 
 namespace rdmabench::transport::verbs {
 

@@ -7,8 +7,8 @@
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/completion.h"
-#include "rdmabench/verbs/memory_region.h"
+#include "rdmabench/verbs/registration.h"
+#include "verbs/completion.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

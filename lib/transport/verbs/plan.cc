@@ -9,7 +9,7 @@
 #include "rdmabench/features.h"
 #include "rdmabench/transport/slots.h"
 #include "rdmabench/verbs/device.h"
-#include "rdmabench/verbs/dynamic.h"
+#include "verbs/dynamic.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

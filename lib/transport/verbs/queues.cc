@@ -1,7 +1,7 @@
 #include "rdmabench/transport/verbs/core.h"
-#include "rdmabench/verbs/dynamic.h"
 #include "rdmabench/verbs/queue_pair.h"
 #include "rdmabench/verbs/scalable.h"
+#include "verbs/dynamic.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/verbs/gid.h"
-#include "rdmabench/verbs/path.h"
+#include "verbs/path.h"
 
 namespace rdmabench::transport::verbs {
 

@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/absence.h"
+#include "verbs/absence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

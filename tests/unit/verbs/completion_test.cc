@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/completion.h"
+#include "verbs/completion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

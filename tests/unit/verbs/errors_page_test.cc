@@ -9,8 +9,8 @@
 #include <fstream>
 #include <string>
 
-#include "rdmabench/verbs/completion.h"
-#include "rdmabench/verbs/setup_error.h"
+#include "verbs/completion.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/memory_region.h"
+#include "rdmabench/verbs/registration.h"
 
 #include <fake_verbs.h>
 #include <gmock/gmock.h>

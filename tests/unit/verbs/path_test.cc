@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/path.h"
+#include "verbs/path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

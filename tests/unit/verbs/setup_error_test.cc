@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/setup_error.h"
+#include "verbs/setup_error.h"
 
 #include <fake_verbs.h>
 #include <gmock/gmock.h>
