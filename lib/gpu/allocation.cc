@@ -27,8 +27,8 @@ std::string_view name(Mode mode) noexcept {
 Allocation::Allocation(const Context& context, std::uint64_t bytes, Mode mode)
     : context_(context), size_(bytes), mode_(mode) {
   if (bytes == 0 || bytes > kMostBytes) {
-    throw Error(Fault::usage, fmt::format("{} bytes of GPU memory", bytes),
-                fmt::format("Ask for 1 byte to {}", kMostBytes));
+    throw Error(Fault::usage, fmt::format("invalid size of GPU memory: {} bytes", bytes),
+                fmt::format("It may be 1 to {}", kMostBytes));
   }
   const CurrentContext current(context_);
   if (mode == Mode::plain) {
@@ -78,7 +78,7 @@ void Allocation::allocate_plain() {
       fmt::format("cuMemAlloc({} bytes on cuda:{})", mapped_, context_.device().ordinal);
   check(driver, driver.mem_alloc(&base_, mapped_), call);
   if (base_ % granularity_ != 0) {
-    // The driver promises 256 bytes only: with a page more there is a whole one to begin at.
+    // The driver aligns only to 256 bytes; one more page leaves room to begin at a page.
     driver.mem_free(std::exchange(base_, 0));
     check(driver, driver.mem_alloc(&base_, mapped_ + granularity_), call);
   }
@@ -104,10 +104,10 @@ void Allocation::set_sync_memops() {
                                           result_text(driver, result));
     return;
   }
-  // The pointer's attribute cannot be set on memory that was mapped.
+  // The pointer attribute cannot be set on mapped memory.
   if (driver.ctx_get_flags == nullptr || driver.ctx_set_flags == nullptr) {
     sync_memops_text_ =
-        fmt::format("not set: driver {} sets it on plain memory only, 12.1 on a context",
+        fmt::format("not set: driver {} supports it only for plain memory, 12.1 also for a context",
                     version_text(driver.version));
     return;
   }
@@ -122,7 +122,7 @@ void Allocation::set_sync_memops() {
 
 void Allocation::read_gpudirect() {
   const Driver& driver = context_.driver();
-  // The driver writes one byte or four; both are read as a number.
+  // The driver writes one or four bytes; both can be read as a number.
   unsigned capable = 0;
   if (driver.pointer_get_attribute(&capable, cuda::kPointerGpuDirectRdmaCapable, data_) ==
       cuda::kSuccess) {

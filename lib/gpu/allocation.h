@@ -1,4 +1,4 @@
-// Memory of a GPU.
+// Allocates GPU memory.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace rdmabench::gpu {
 
 enum class Mode : std::uint8_t {
   plain,  ///< cuMemAlloc
-  vmm,    ///< cuMemCreate and cuMemMap, as NCCL and PyTorch allocate
+  vmm,    ///< cuMemCreate and cuMemMap, as NCCL and PyTorch do
 };
 
 /// "plain", "vmm".
 std::string_view name(Mode mode) noexcept;
 
-/// Memory pinned by a NIC is pinned in pages of this size, whichever way it is registered. Source:
+/// The page size in which a NIC pins GPU memory, for every way of registration. Source:
 /// the GPUDirect RDMA design guide, "Pinning GPU memory".
 inline constexpr std::uint64_t kGpuPageBytes = 65536;
 
-/// Owns GPU memory that a NIC can be given: it begins at a GPU page and no other allocation shares
-/// its last one. What is in it is not set. Thread rule: a value with no locks; one owner.
+/// Owns GPU memory for use by a NIC: it begins at a GPU page and shares its last page with no other
+/// allocation. The content is undefined. Thread rule: a value without locks; one owner.
 class Allocation {
  public:
-  /// Throws Error(usage) for 0 bytes, Error(unavailable) where the device or its driver has no such
-  /// mode, Error(failed) where the memory cannot be had.
+  /// Throws Error(usage) for 0 bytes, Error(unavailable) if the device or its driver does not
+  /// support the mode, Error(failed) if the allocation fails.
   Allocation(const Context& context, std::uint64_t bytes, Mode mode = Mode::plain);
   ~Allocation();
   Allocation(Allocation&& other) noexcept;
@@ -40,16 +40,16 @@ class Allocation {
   Mode mode() const noexcept { return mode_; }
   const Context& context() const noexcept { return context_; }
 
-  /// From data() on, this allocation's own: size() in whole units of granularity().
+  /// Bytes of this allocation from data() on: size() rounded up to granularity().
   std::uint64_t mapped_bytes() const noexcept { return mapped_; }
   std::uint64_t granularity() const noexcept { return granularity_; }
 
-  /// Whether the driver says that GPUDirect RDMA can reach it; nothing where it does not tell.
+  /// Whether the driver reports the memory as capable of GPUDirect RDMA; nothing if unknown.
   std::optional<bool> gpudirect() const noexcept { return gpudirect_; }
 
-  /// Whether synchronous copies and sets of this memory are done when they return, which the driver
-  /// does not promise of itself: without it a NIC may read what was there before. How it was asked
-  /// for, or why it was not. Source: CUDA Driver API, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+  /// Whether synchronous copies and sets of this memory are complete when they return. The driver
+  /// does not guarantee it by default, so that a NIC could read old bytes. The text says how it was
+  /// set, or why not. Source: CUDA Driver API, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
   /// CU_CTX_SYNC_MEMOPS.
   bool sync_memops() const noexcept { return sync_memops_; }
   const std::string& sync_memops_text() const noexcept { return sync_memops_text_; }
@@ -64,7 +64,7 @@ class Allocation {
   Context context_;
   std::uint64_t size_ = 0;
   Mode mode_ = Mode::plain;
-  DevicePointer base_ = 0;  ///< what the driver gave
+  DevicePointer base_ = 0;  ///< as returned by the driver
   DevicePointer data_ = 0;
   std::uint64_t mapped_ = 0;
   std::uint64_t granularity_ = 0;

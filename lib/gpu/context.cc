@@ -26,12 +26,12 @@ Context::State::State(const Driver& table, DeviceInfo info)
 }
 
 Context::State::~State() {
-  // Streams that are left were still busy: releasing the last hold would wait for them.
+  // Remaining streams are busy: releasing the last reference would wait for them.
   if (streams.empty()) driver.primary_ctx_release(handle);
 }
 
 bool Context::State::idle_now() const noexcept {
-  // Of a lost context every query fails, and so does freeing, at once.
+  // In a lost context every query and every free fails at once.
   return std::none_of(streams.begin(), streams.end(), [this](CUstream_st* stream) {
     return driver.stream_query(stream) == cuda::kNotReady;
   });

@@ -1,4 +1,4 @@
-// The context in which a process works on a GPU.
+// A CUDA context.
 #pragma once
 
 #include <memory>
@@ -8,39 +8,39 @@
 
 namespace rdmabench::gpu {
 
-/// A device's primary context, the one that NCCL and the CUDA runtime use too; kept until the last
-/// copy and the last object made in it are gone. Copies are of one context. Source: CUDA Driver
+/// The primary context of a device, which NCCL and the CUDA runtime use too. Copies share one
+/// context; it is released with the last copy and the last object made in it. Source: CUDA Driver
 /// API, cuDevicePrimaryCtxRetain.
 ///
-/// The driver frees memory only once the work under way has ended, and waits for that without a
-/// limit. So none is freed while a stream of the context is busy: destructors wait for it for two
-/// seconds at most, and not at all once a wait was in vain or a deadline has passed, until the
-/// streams are done; they leave to the end of the process what they would free.
+/// The driver waits without a limit for running work before it frees memory. So nothing is freed
+/// while a stream of the context is busy: destructors wait at most two seconds for the streams.
+/// After such a wait or a deadline has expired, they do not wait until the streams are done. What
+/// they cannot free is left until the end of the process.
 ///
 /// Thread rule: any thread; make_current() acts on the thread that calls it.
 class Context {
  public:
-  /// Throws as devices() does, Error(usage) for an ordinal that is not there, Error(failed).
+  /// Throws as devices(), Error(usage) for an unknown ordinal, Error(failed).
   explicit Context(int ordinal);
-  /// The same by a driver that the caller has loaded, which outlives the context.
+  /// The same with a driver that the caller has loaded and that outlives the context.
   Context(const Driver& driver, int ordinal);
 
-  /// From here on this thread's calls without a guard are of this context: NCCL's, and the noexcept
-  /// ones of Stream, Event and Graph. Throws Error(failed).
+  /// Makes the context current for this thread: for calls of NCCL and the noexcept calls of Stream,
+  /// Event and Graph. Throws Error(failed).
   void make_current() const;
 
   const DeviceInfo& device() const noexcept;
   const Driver& driver() const noexcept;
   CUctx_st* get() const noexcept;
 
-  struct State;  ///< of this room's own sources
+  struct State;  ///< private to this room
 
  private:
   friend struct ContextAccess;
   std::shared_ptr<State> state_;
 };
 
-/// Makes a context current in this thread for a scope, and what was current before it afterwards.
+/// Makes a context current in this thread for a scope, and restores the previous one afterwards.
 class CurrentContext {
  public:
   /// Throws Error(failed).

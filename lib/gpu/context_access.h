@@ -1,4 +1,4 @@
-// What the objects of a context need of it besides its public face.
+// The parts of a context that only its objects use.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,9 @@ struct Context::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// Whether no stream of ours is busy any more, see Context. The context is current.
+  /// Whether no stream of the context is busy, see Context. The context must be current.
   bool wait_idle() noexcept;
-  /// Somebody's deadline has passed: the next wait is none.
+  /// Called after a deadline has passed: later calls of idle checks do not wait.
   void give_up() noexcept;
 
   const Driver& driver;
@@ -26,9 +26,9 @@ struct Context::State {
   CUctx_st* context = nullptr;
 
   std::mutex mutex;
-  /// Of `mutex`; without those that are being captured, for a query would end their capture.
+  /// Guarded by `mutex`; without streams under capture, because a query would end the capture.
   std::vector<CUstream_st*> streams;
-  bool hopeless = false;  ///< of `mutex`: a wait was in vain, and nothing has ended since
+  bool hopeless = false;  ///< guarded by `mutex`: a wait has expired and no stream has ended since
 
  private:
   bool idle_now() const noexcept;
@@ -38,7 +38,7 @@ struct ContextAccess {
   static Context::State& state(const Context& context) noexcept { return *context.state_; }
 };
 
-/// Calls `destroy` with the context current: what the driver itself puts off while it is in use.
+/// Calls `destroy` with the context current, for objects that the driver destroys after their use.
 template <class Destroy>
 void destroy_in(const Context& context, Destroy destroy) noexcept {
   const Driver& driver = ContextAccess::state(context).driver;
@@ -48,7 +48,7 @@ void destroy_in(const Context& context, Destroy destroy) noexcept {
   driver.ctx_pop_current(&popped);
 }
 
-/// The same of what the driver waits for, once no stream is busy; not at all otherwise.
+/// The same for objects for which the driver would wait: only if no stream is busy, else never.
 template <class Free>
 void free_in(const Context& context, Free free) noexcept {
   destroy_in(context, [&](const Driver& driver) {

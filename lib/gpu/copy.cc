@@ -10,14 +10,15 @@
 namespace rdmabench::gpu {
 namespace {
 
-/// Of the buffer that ordinary host memory goes through.
+/// Size of the pinned buffer for copies of ordinary host memory.
 constexpr std::uint64_t kStagingBytes = 4U << 20;
 
 void require_inside(const PinnedHost& host, std::uint64_t offset, std::uint64_t bytes) {
   if (offset <= host.size() && bytes <= host.size() - offset) return;
   throw Error(Fault::usage,
-              fmt::format("{} bytes from {} on in pinned memory of {}", bytes, offset, host.size()),
-              "A copy must stay inside its buffer");
+              fmt::format("invalid range of {} bytes at offset {} in pinned memory of {} bytes",
+                          bytes, offset, host.size()),
+              "A copy must be within its buffer");
 }
 
 }  // namespace

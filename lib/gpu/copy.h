@@ -1,4 +1,4 @@
-// Bytes to, from and within a GPU's memory.
+// Copies to, from and within GPU memory.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace rdmabench::gpu {
 
-// Given to the stream and not waited for, without an allocation: host memory must be pinned and
-// outlive the copy, or the driver may wait without a limit. Each throws Error(failed) where the
+// These enqueue work in the stream, do not wait and do not allocate. Host memory must be pinned and
+// outlive the copy, else the driver may wait without a limit. Each throws Error(failed) if the
 // driver refuses.
 
 void enqueue_copy_to_device(Stream& stream, DevicePointer to, const PinnedHost& from,
@@ -20,11 +20,11 @@ void enqueue_copy_to_device(Stream& stream, DevicePointer to, const PinnedHost& 
 void enqueue_copy_from_device(Stream& stream, PinnedHost& to, DevicePointer from,
                               std::uint64_t bytes, std::uint64_t to_offset = 0);
 void enqueue_copy(Stream& stream, DevicePointer to, DevicePointer from, std::uint64_t bytes);
-/// Every byte becomes `value`.
+/// Sets every byte to `value`.
 void enqueue_set(Stream& stream, DevicePointer to, std::byte value, std::uint64_t bytes);
 
-// Done when they return: any host memory, through a pinned buffer of the call's own. They come
-// after what the stream holds. Each throws as Stream::synchronize() does.
+// These copy any host memory by a temporary pinned buffer, after the work in the stream, and are
+// complete when they return. Each throws as Stream::synchronize().
 
 void copy_to_device(Stream& stream, DevicePointer to, std::span<const std::byte> from,
                     const Deadline& deadline);

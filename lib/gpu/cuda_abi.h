@@ -1,12 +1,12 @@
-// The few types, constants and functions of the CUDA driver API that this room calls, in its own
-// words, so that it compiles where no toolkit is. Source: the CUDA Driver API reference; a test
-// holds every line against cuda.h where that is found.
+// The types and constants of the CUDA driver API that this room uses, declared here so that it
+// compiles without the toolkit. Source: the CUDA Driver API reference; a test compares all of them
+// with cuda.h if that is installed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// The driver's own tags, so that its handles are of one type with those of NCCL and the runtime.
+// The driver's tags, so that its handles have the same types as those of NCCL and the runtime.
 struct CUctx_st;
 struct CUevent_st;
 struct CUfunc_st;
@@ -18,7 +18,7 @@ struct CUstream_st;
 
 namespace rdmabench::gpu {
 
-/// An address in a GPU's memory. Host code that follows one faults. 0: none.
+/// An address in GPU memory. Host code must not dereference it. 0: none.
 using DevicePointer = std::uint64_t;
 
 namespace cuda {

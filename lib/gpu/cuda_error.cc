@@ -5,7 +5,7 @@
 namespace rdmabench::gpu {
 namespace {
 
-/// What is known of a result besides the driver's words.
+/// Kind and remedy of a result.
 struct Known {
   cuda::Result result;
   Fault fault;
@@ -15,32 +15,31 @@ struct Known {
 // Source: CUDA Driver API, "Data types used by CUDA driver", CUresult.
 constexpr Known kKnown[] = {
     {cuda::kOutOfMemory, Fault::failed,
-     "Ask for less, or look with nvidia-smi at who holds the memory"},
+     "Use less memory; nvidia-smi lists the processes that use it"},
     {cuda::kNotInitialized, Fault::unavailable,
-     "Look with nvidia-smi whether the NVIDIA kernel modules are loaded"},
+     "Check with nvidia-smi that the NVIDIA kernel modules are loaded"},
     {cuda::kStubLibrary, Fault::unavailable,
-     "This is the toolkit's stub to link with: take its folder out of LD_LIBRARY_PATH"},
+     "This is the stub library of the CUDA toolkit: remove its folder from LD_LIBRARY_PATH"},
     {cuda::kNoDevice, Fault::unavailable,
-     "nvidia-smi -L lists the GPUs; CUDA_VISIBLE_DEVICES hides those that it does not name, and a "
-     "container has only those that it was started with"},
-    {cuda::kNoBinaryForGpu, Fault::unavailable,
-     "The GPU's compute capability must be 7.5 or newer"},
-    {cuda::kInvalidPtx, Fault::unavailable, "Install a newer NVIDIA driver, of CUDA 11.7 at least"},
+     "nvidia-smi -L lists the GPUs; CUDA_VISIBLE_DEVICES and the options of the container restrict "
+     "them"},
+    {cuda::kNoBinaryForGpu, Fault::unavailable, "The compute capability must be 7.5 or newer"},
+    {cuda::kInvalidPtx, Fault::unavailable, "Install an NVIDIA driver of CUDA 11.7 or newer"},
     {cuda::kJitCompilerNotFound, Fault::unavailable,
-     "Install the driver's libnvidia-ptxjitcompiler.so.1 (the container needs the capability "
+     "Install the driver's libnvidia-ptxjitcompiler.so.1 (a container needs the driver capability "
      "compute)"},
     {cuda::kUnsupportedPtxVersion, Fault::unavailable,
-     "Install a newer NVIDIA driver, of CUDA 11.7 at least"},
+     "Install an NVIDIA driver of CUDA 11.7 or newer"},
     {cuda::kIllegalAddress, Fault::failed,
-     "The context is lost: end the process, and look into dmesg for NVRM: Xid"},
+     "The context is lost: end the process and check dmesg for NVRM: Xid"},
     {cuda::kLaunchFailed, Fault::failed,
-     "The context is lost: end the process, and look into dmesg for NVRM: Xid"},
+     "The context is lost: end the process and check dmesg for NVRM: Xid"},
     {cuda::kNotPermitted, Fault::failed, ""},
     {cuda::kNotSupported, Fault::unavailable, ""},
     {cuda::kSystemNotReady, Fault::unavailable,
-     "GPUs on an NVSwitch need nvidia-fabricmanager: systemctl status nvidia-fabricmanager"},
+     "GPUs on an NVSwitch need nvidia-fabricmanager: check systemctl status nvidia-fabricmanager"},
     {cuda::kSystemDriverMismatch, Fault::unavailable,
-     "libcuda.so.1 and the NVIDIA kernel module are of different versions: reboot, or reload the "
+     "libcuda.so.1 and the NVIDIA kernel module have different versions: reboot, or reload the "
      "module"},
 };
 

@@ -1,4 +1,4 @@
-// A refusal of the CUDA driver as an Error.
+// Converts results of the CUDA driver to Error.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace rdmabench::gpu {
 
-/// "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", in the driver's words.
+/// "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", as the driver reports it.
 std::string result_text(const Driver& driver, cuda::Result result);
 
-/// What was called with what, what the driver said, and what to try: `remedy`, or where that is
-/// empty what is known to help with this result. Of Fault::unavailable where this machine or its
-/// driver cannot do it, else Fault::failed. Its code() is 0: a CUresult is no errno.
+/// An error with the call and its arguments, the driver's text, and a remedy: `remedy`, or a known
+/// one for this result if it is empty. Fault::unavailable if this machine or its driver cannot do
+/// it, else Fault::failed. Its code() is 0, because a CUresult is not an errno.
 Error cuda_error(const Driver& driver, cuda::Result result, std::string_view call,
                  std::string_view remedy = {});
 

@@ -18,7 +18,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// 0 for one that this driver does not know yet: what it stands for is not there either.
+/// 0 for an attribute that this driver does not know, so that the feature is missing too.
 int attribute(const Driver& table, int which, cuda::Device device) {
   int value = 0;
   return table.device_get_attribute(&value, which, device) == cuda::kSuccess ? value : 0;
@@ -88,7 +88,7 @@ bool matches(const DeviceInfo& device, const std::string& wanted) {
   if (is_number(wanted)) return wanted == std::to_string(device.ordinal);
   if (wanted.starts_with("gpu-") && wanted.size() > 4)
     return lower(device.uuid).starts_with(wanted);
-  // nvidia-smi writes domains of eight digits, and people leave domain 0 out.
+  // nvidia-smi writes domains with eight digits; domain 0 may be omitted.
   return wanted == device.pci_address || "0000:" + wanted == device.pci_address ||
          wanted == "0000" + device.pci_address;
 }
@@ -127,9 +127,10 @@ DeviceInfo find_device(std::string_view text, const std::vector<DeviceInfo>& kno
     if (matches(device, wanted)) found.push_back(&device);
   }
   if (found.size() == 1) return *found.front();
-  const std::string remedy = fmt::format("Name one of: {}", list(known));
-  if (found.empty()) throw Error(Fault::usage, fmt::format("there is no GPU '{}'", text), remedy);
-  throw Error(Fault::usage, fmt::format("'{}' is {} GPUs", text, found.size()), remedy);
+  const std::string remedy = fmt::format("Available: {}", list(known));
+  if (found.empty()) throw Error(Fault::usage, fmt::format("unknown GPU '{}'", text), remedy);
+  throw Error(Fault::usage,
+              fmt::format("ambiguous GPU '{}': it matches {} GPUs", text, found.size()), remedy);
 }
 
 std::string to_text(const DeviceInfo& device) {

@@ -1,4 +1,4 @@
-// The GPUs that the driver shows to this process.
+// The GPUs that are visible to this process.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace rdmabench::gpu {
 
 struct Driver;
 
-/// A value. Numbers are the driver's own. Source: CUDA Driver API, cuDeviceGetAttribute.
+/// A value, with the numbers of the driver. Source: CUDA Driver API, cuDeviceGetAttribute.
 struct DeviceInfo {
-  int ordinal = 0;  ///< of this process: CUDA_VISIBLE_DEVICES renumbers
+  int ordinal = 0;  ///< in this process: CUDA_VISIBLE_DEVICES renumbers
   std::string name;
   std::string uuid;                ///< "GPU-5d1d2b0c-..."
   std::string pci_address;         ///< "0000:1b:00.0"
@@ -20,25 +20,25 @@ struct DeviceInfo {
   int major = 0;                   ///< compute capability
   int minor = 0;
   int multiprocessors = 0;
-  bool gpudirect_rdma = false;  ///< nvidia_p2p_get_pages works: what nvidia_peermem builds on
+  bool gpudirect_rdma = false;  ///< nvidia_p2p_get_pages works, as nvidia_peermem needs
   bool dma_buf = false;         ///< memory can be exported as a dma-buf
-  bool host_dma_buf = false;    ///< page-locked host memory, too
+  bool host_dma_buf = false;    ///< page-locked host memory can be exported too
   bool vmm = false;             ///< cuMemCreate, cuMemMap
   bool vmm_rdma = false;        ///< ... of memory that a NIC can reach
   bool coherent = false;        ///< a coherent link to the CPU (NVLink-C2C) besides PCIe
-  int writes_ordering = 0;      ///< 0 none, 100 owner, 200 all devices: what needs no flush
+  int writes_ordering = 0;      ///< which readers need no flush: 0 none, 100 the owner, 200 all
   int flush_options = 0;        ///< bit 0: cuFlushGPUDirectRDMAWrites works
   int driver_version = 0;       ///< 12080 is CUDA 12.8
 };
 
-/// In the order of their ordinals. Throws as driver() does, Error(unavailable) where there is none.
+/// In the order of their ordinals. Throws as driver(), and Error(unavailable) if there is none.
 std::vector<DeviceInfo> devices();
 
-/// The same of a driver that the caller has loaded.
+/// The same with a driver that the caller has loaded.
 std::vector<DeviceInfo> devices(const Driver& driver);
 
-/// "0" (an ordinal), "0000:1b:00.0" or "1b:00.0" (a PCI address), "GPU-5d1d..." (a UUID, or enough
-/// of its beginning). Throws Error(usage) that lists what there is.
+/// Finds a GPU by "0" (ordinal), "0000:1b:00.0" or "1b:00.0" (PCI address), or "GPU-5d1d..." (UUID
+/// or a unique prefix). Throws Error(usage) that lists the GPUs.
 DeviceInfo find_device(std::string_view text);
 
 /// The same among `known`.

@@ -13,8 +13,8 @@ namespace {
 constexpr int kFirstWithPcieMapping = 12080;
 
 constexpr std::string_view kOtherWay =
-    "Without a dma-buf a NIC needs nvidia_peermem (modprobe nvidia_peermem), or pinned host memory "
-    "between";
+    "Without a dma-buf a NIC needs nvidia_peermem (modprobe nvidia_peermem) or staging in host "
+    "memory";
 
 /// Whole host pages.
 struct Pages {
@@ -29,7 +29,7 @@ Pages pages_of(DevicePointer data, std::uint64_t bytes) {
   return {begin, end - begin};
 }
 
-/// What is asked of the driver once, and its answer.
+/// One request to the driver, and its answer.
 struct Attempt {
   int descriptor = -1;
   cuda::Result result = cuda::kSuccess;
@@ -51,27 +51,28 @@ std::string call_text(const Pages& pages, std::string_view how) {
 void require_dma_buf(const Context& context) {
   const Driver& driver = context.driver();
   if (driver.mem_get_handle_for_address_range == nullptr) {
-    throw Error(
-        Fault::unavailable,
-        fmt::format("driver {} cannot export a dma-buf, 11.7 can", version_text(driver.version)),
-        kOtherWay);
+    throw Error(Fault::unavailable,
+                fmt::format("driver {} cannot export a dma-buf: it needs 11.7 or newer",
+                            version_text(driver.version)),
+                kOtherWay);
   }
   if (!context.device().dma_buf) {
     throw Error(Fault::unavailable,
                 fmt::format("{} cannot export a dma-buf (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED "
-                            "is 0): the open NVIDIA kernel modules can",
+                            "is 0): the open NVIDIA kernel modules support it",
                             to_text(context.device())),
                 kOtherWay);
   }
 }
 
-/// Why the PCIe mapping is not even asked for; "" if it can be.
+/// Why the PCIe mapping cannot be requested; "" if it can.
 std::string pcie_obstacle(const Driver& driver) {
   if (driver.version >= kFirstWithPcieMapping) return {};
-  return fmt::format("driver {} does not know it, 12.8 does", version_text(driver.version));
+  return fmt::format("driver {} does not support it: it needs 12.8 or newer",
+                     version_text(driver.version));
 }
 
-/// The PCIe mapping, or no descriptor and `refused` saying why.
+/// The PCIe mapping; or no descriptor, with the reason in `refused`.
 int try_pcie(const Driver& driver, const Pages& pages, std::string& refused) {
   refused = pcie_obstacle(driver);
   if (!refused.empty()) return -1;
@@ -87,10 +88,11 @@ DmaBuf export_pcie(const Driver& driver, const Pages& pages, std::uint64_t offse
   std::string refused;
   const int descriptor = try_pcie(driver, pages, refused);
   if (descriptor < 0) {
-    throw Error(Fault::unavailable, fmt::format("no PCIe mapping of a dma-buf: {}", refused),
-                "Ask for the standard mapping, or leave the choice to auto");
+    throw Error(Fault::unavailable,
+                fmt::format("cannot export a dma-buf in the PCIe mapping: {}", refused),
+                "Use the mapping default or auto");
   }
-  return {descriptor, offset, pages.bytes, DmaBufMapping::pcie, "pcie: asked for"};
+  return {descriptor, offset, pages.bytes, DmaBufMapping::pcie, "pcie: requested"};
 }
 
 DmaBuf export_standard(const Driver& driver, const Pages& pages, std::uint64_t offset,
@@ -103,17 +105,17 @@ DmaBuf export_standard(const Driver& driver, const Pages& pages, std::uint64_t o
 DmaBuf export_automatic(const Context& context, const Pages& pages, std::uint64_t offset) {
   const Driver& driver = context.driver();
   if (!context.device().coherent) {
-    return export_standard(driver, pages, offset, "standard: the GPU is on PCIe alone");
+    return export_standard(driver, pages, offset, "standard: the GPU has only PCIe");
   }
   std::string refused;
   const int descriptor = try_pcie(driver, pages, refused);
   if (descriptor >= 0) {
     return {descriptor, offset, pages.bytes, DmaBufMapping::pcie,
-            "pcie: the GPU has a coherent link besides, which a NIC need not reach"};
+            "pcie: the GPU also has a coherent link, which a NIC may not reach"};
   }
   return export_standard(
       driver, pages, offset,
-      fmt::format("standard, over the coherent link: PCIe was refused: {}", refused));
+      fmt::format("standard, over the coherent link; PCIe is not possible: {}", refused));
 }
 
 }  // namespace
@@ -135,8 +137,8 @@ DmaBufMapping parse_dma_buf_mapping(std::string_view text) {
        {DmaBufMapping::automatic, DmaBufMapping::standard, DmaBufMapping::pcie}) {
     if (text == name(mapping)) return mapping;
   }
-  throw Error(Fault::usage, fmt::format("'{}' is no mapping of a dma-buf", text),
-              "Say auto, standard or pcie");
+  throw Error(Fault::usage, fmt::format("invalid mapping of a dma-buf '{}'", text),
+              "It may be auto, standard or pcie");
 }
 
 DmaBuf::DmaBuf(int descriptor, std::uint64_t offset, std::uint64_t bytes, DmaBufMapping mapping,
@@ -170,8 +172,9 @@ DmaBuf& DmaBuf::operator=(DmaBuf&& other) noexcept {
 DmaBuf export_dma_buf(const Context& context, DevicePointer data, std::uint64_t bytes,
                       DmaBufMapping mapping) {
   if (data == 0 || bytes == 0) {
-    throw Error(Fault::usage, fmt::format("{} bytes at {:#x} as a dma-buf", bytes, data),
-                "Name memory of a GPU, 1 byte at least");
+    throw Error(Fault::usage,
+                fmt::format("invalid range for a dma-buf: {} bytes at {:#x}", bytes, data),
+                "It must be at least 1 byte of GPU memory");
   }
   require_dma_buf(context);
   const CurrentContext current(context);
@@ -181,7 +184,7 @@ DmaBuf export_dma_buf(const Context& context, DevicePointer data, std::uint64_t 
     case DmaBufMapping::pcie:
       return export_pcie(context.driver(), pages, offset);
     case DmaBufMapping::standard:
-      return export_standard(context.driver(), pages, offset, "standard: asked for");
+      return export_standard(context.driver(), pages, offset, "standard: requested");
     case DmaBufMapping::automatic:
       break;
   }

@@ -1,4 +1,4 @@
-// A GPU's memory as a dma-buf, by which a NIC's driver reaches it.
+// Exports GPU memory as a dma-buf, by which a NIC's driver can access it.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace rdmabench::gpu {
 
-/// By which addresses the NIC reaches the memory. On a GPU that hangs on PCIe alone they are the
-/// same; on one with a coherent link to the CPU (GH200, GB200) the standard mapping goes over that
-/// link, and only the PCIe mapping, of driver 12.8 and newer, over the GPU's BAR1.
+/// The path by which the NIC accesses the memory. On a GPU with only PCIe both mappings are the
+/// same. On a GPU with a coherent link to the CPU (GH200, GB200) the standard mapping uses that
+/// link; the PCIe mapping (driver 12.8 and newer) uses the GPU's BAR1.
 enum class DmaBufMapping : std::uint8_t {
-  automatic,  ///< PCIe where the GPU has a coherent link and the driver agrees, else standard
+  automatic,  ///< PCIe if the GPU has a coherent link and the driver supports it, else standard
   standard,
   pcie,
 };
@@ -23,7 +23,7 @@ std::string_view name(DmaBufMapping mapping) noexcept;
 /// Throws Error(usage) that lists the names.
 DmaBufMapping parse_dma_buf_mapping(std::string_view text);
 
-/// Owns the descriptor, which may be closed once memory has been registered with it.
+/// Owns the descriptor. It may be closed after the memory is registered.
 class DmaBuf {
  public:
   DmaBuf() = default;
@@ -35,15 +35,15 @@ class DmaBuf {
   DmaBuf(const DmaBuf&) = delete;
   DmaBuf& operator=(const DmaBuf&) = delete;
 
-  /// -1 for none; 0 is a descriptor.
+  /// -1 for none.
   int descriptor() const noexcept { return descriptor_; }
-  /// Where in the dma-buf the first byte asked for is: `offset` of ibv_reg_dmabuf_mr(3).
+  /// Offset of the first requested byte: `offset` of ibv_reg_dmabuf_mr(3).
   std::uint64_t offset() const noexcept { return offset_; }
-  /// Of the whole dma-buf: host pages.
+  /// Size of the whole dma-buf: whole host pages.
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// standard or pcie.
   DmaBufMapping mapping() const noexcept { return mapping_; }
-  /// Why that mapping: "standard: the GPU is on PCIe alone", "standard: PCIe was refused: ...".
+  /// Why this mapping was chosen: "standard: the GPU has only PCIe".
   const std::string& reason() const noexcept { return reason_; }
 
  private:
@@ -54,14 +54,14 @@ class DmaBuf {
   std::string reason_;
 };
 
-/// The host pages that hold the range; of this one's range they must all be the context's memory.
-/// Throws Error(unavailable) where device, driver or the mapping asked for cannot do it,
-/// Error(failed) where it could not now, Error(usage) for an empty range. Only `automatic` falls
-/// back. Source: CUDA Driver API, cuMemGetHandleForAddressRange.
+/// Exports the host pages that contain the range; all of them must be memory of the context. Throws
+/// Error(unavailable) if the device, the driver or the mapping does not support it, Error(failed)
+/// if the export fails, Error(usage) for an empty range. Only `automatic` tries another mapping.
+/// Source: CUDA Driver API, cuMemGetHandleForAddressRange.
 DmaBuf export_dma_buf(const Context& context, DevicePointer data, std::uint64_t bytes,
                       DmaBufMapping mapping = DmaBufMapping::automatic);
 
-/// The whole allocation.
+/// Exports the whole allocation.
 DmaBuf export_dma_buf(const Allocation& allocation,
                       DmaBufMapping mapping = DmaBufMapping::automatic);
 

@@ -14,7 +14,7 @@
 namespace rdmabench::gpu {
 namespace {
 
-/// Fills a table and remembers what is not there.
+/// Fills a table and collects the missing functions.
 class Loader {
  public:
   explicit Loader(const FindFunction& find) : find_(find) {}
@@ -45,7 +45,7 @@ void load_basics(Loader& loader, Driver& table) {
   loader.required(table.device_get_count, "cuDeviceGetCount");
   loader.required(table.device_get, "cuDeviceGet");
   loader.required(table.device_get_name, "cuDeviceGetName");
-  // The second one tells the parts of a divided GPU (MIG) apart.
+  // Version 2 distinguishes the instances of a partitioned GPU (MIG).
   loader.optional(table.device_get_uuid, "cuDeviceGetUuid_v2");
   if (table.device_get_uuid == nullptr) loader.required(table.device_get_uuid, "cuDeviceGetUuid");
   loader.required(table.device_total_mem, "cuDeviceTotalMem_v2");
@@ -112,7 +112,7 @@ void load_optional(Loader& loader, Driver& table) {
 Driver load_libcuda() {
   const Library library = open_library(
       "libcuda.so.1",
-      "Install the NVIDIA driver; in a container, start it with its GPUs (docker run --gpus all)");
+      "Install the NVIDIA driver; start a container with its GPUs (docker run --gpus all)");
   return load_driver([&library](const char* name) { return dlsym(library.handle, name); },
                      library.path);
 }
@@ -128,10 +128,9 @@ Driver load_driver(const FindFunction& find, std::string_view path) {
   load_work(loader, table);
   load_optional(loader, table);
   if (!loader.missing().empty()) {
-    throw Error(
-        Fault::unavailable,
-        fmt::format("the CUDA driver {} has no {}", path, fmt::join(loader.missing(), ", ")),
-        "CUDA 11.7 or newer is needed: install a newer NVIDIA driver");
+    throw Error(Fault::unavailable,
+                fmt::format("the CUDA driver {} lacks {}", path, fmt::join(loader.missing(), ", ")),
+                "Install an NVIDIA driver of CUDA 11.7 or newer");
   }
   check(table, table.init(0), fmt::format("cuInit() of {}", path));
   check(table, table.driver_get_version(&table.version), "cuDriverGetVersion()");
@@ -139,7 +138,7 @@ Driver load_driver(const FindFunction& find, std::string_view path) {
 }
 
 const Driver& driver() {
-  // An exception leaves it unset, and the next call tries again. Never unloaded: it has threads.
+  // After an exception the next call tries again. Never unloaded, because the driver has threads.
   static const Driver table = load_libcuda();
   return table;
 }

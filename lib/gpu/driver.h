@@ -1,8 +1,5 @@
-// gpu: the CUDA driver and NVML, loaded at run time: devices, memory, streams, kernels, and what a
-// NIC needs to reach a GPU's memory. No toolkit is needed to build it, no driver to run a program
-// that does not use it.
-//
-// It may know base, and never verbs, a transport or NCCL.
+// gpu: the CUDA driver and NVML, loaded at run time: devices, memory, streams, kernels, and access
+// by NICs. The build needs no toolkit, and programs that do not use a GPU need no driver.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +11,8 @@
 
 namespace rdmabench::gpu {
 
-/// The functions of libcuda.so.1, each under the name that its versioned symbol has there. Those
-/// below "optional" are null in a driver that is older than they are. Source: CUDA Driver API.
+/// The functions of libcuda.so.1. Those below "optional" are null if the driver is older. Source:
+/// CUDA Driver API.
 struct Driver {
   cuda::Result (*init)(unsigned flags);
   cuda::Result (*driver_get_version)(int* version);
@@ -96,21 +93,21 @@ struct Driver {
   cuda::Result (*ctx_get_flags)(unsigned* flags);
   cuda::Result (*ctx_set_flags)(unsigned flags);
 
-  int version;       ///< what the driver supports: 12080 is CUDA 12.8
-  std::string path;  ///< the file that was loaded, as the linker found it
+  int version;       ///< the CUDA version of the driver: 12080 is 12.8
+  std::string path;  ///< the loaded file
 };
 
-/// Where a function of a library is, by its exact name; null where it has none.
+/// Finds a function of a library by its exact name; null if there is none.
 using FindFunction = std::function<void*(const char* name)>;
 
-/// Fills the table, of which `path` is told in every error. Throws Error(unavailable) that names
-/// each function that is missing. Initialises the driver; throws as that fails: no device, no
-/// kernel module, a library of another version.
+/// Fills the table and initialises the driver. `path` is named in errors. Throws Error(unavailable)
+/// with the missing functions, or if the driver cannot be initialised: no device, no kernel module,
+/// a library of another version.
 Driver load_driver(const FindFunction& find, std::string_view path);
 
-/// Of this process, loaded with the first call that succeeds and never unloaded. Throws
-/// Error(unavailable): what was looked for and where, and what the linker or the driver said.
-/// Thread rule: any.
+/// The driver of this process, loaded by the first successful call and never unloaded. Throws
+/// Error(unavailable) with the searched folders and the error of the linker or of the driver.
+/// Thread-safe.
 const Driver& driver();
 
 /// "12.8" of 12080.

@@ -62,8 +62,7 @@ std::chrono::duration<double, std::nano> elapsed(const Event& begin, const Event
   float milliseconds = 0;
   check(begin.context_.driver(),
         begin.context_.driver().event_elapsed_time(&milliseconds, begin.event_, end.event_),
-        "cuEventElapsedTime()",
-        "Both events must have been made with timing, recorded, and reached");
+        "cuEventElapsedTime()", "Both events must have timing, and must be recorded and reached");
   return std::chrono::duration<double, std::milli>(milliseconds);
 }
 

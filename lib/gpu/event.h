@@ -1,4 +1,4 @@
-// A point in a stream: whether it was reached, and when.
+// A CUDA event: a point in a stream.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ class Event {
  public:
   enum class Timing : bool { no, yes };
 
-  /// One without timing costs the GPU less. Throws Error(failed).
+  /// An event without timing is cheaper. Throws Error(failed).
   explicit Event(const Context& context, Timing timing = Timing::yes);
   ~Event();
   Event(Event&& other) noexcept;
@@ -23,14 +23,14 @@ class Event {
 
   CUevent_st* get() const noexcept { return event_; }
 
-  /// Is reached once all work that is in the stream now is done. For a loop: needs the context to
-  /// be this thread's current one. False: the driver refused, result() says why.
+  /// Records the event after the present work of the stream. May be called in a loop; the context
+  /// must be current in this thread. False: the driver refused, see result().
   bool record(const Stream& stream) noexcept;
-  /// Does not wait; else as record().
+  /// Does not wait. May be called in a loop, as record().
   Progress poll() noexcept;
   cuda::Result result() const noexcept { return result_; }
 
-  /// Waits until it is reached. Throws as Stream::synchronize().
+  /// Waits until the event is reached. Throws as Stream::synchronize().
   void synchronize(const Deadline& deadline, std::string_view what = "a CUDA event");
 
  private:
@@ -42,8 +42,9 @@ class Event {
   cuda::Result result_ = cuda::kSuccess;
 };
 
-/// By the GPU's clock, in steps of about half a microsecond. Both were made with timing, recorded
-/// and reached; throws Error(failed) otherwise. Source: CUDA Driver API, cuEventElapsedTime.
+/// The time between two events by the GPU's clock, with a resolution of about 0.5 us. Both must
+/// have timing, and be recorded and reached; else it throws Error(failed). Source: CUDA Driver API,
+/// cuEventElapsedTime.
 std::chrono::duration<double, std::nano> elapsed(const Event& begin, const Event& end);
 
 }  // namespace rdmabench::gpu

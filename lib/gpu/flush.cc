@@ -10,18 +10,19 @@ FlushRule flush_rule(const DeviceInfo& device) {
   FlushRule rule;
   const std::string ordering = fmt::format("writes ordering {}", device.writes_ordering);
   if (device.writes_ordering >= cuda::kFlushToOwner) {
-    // With two paths the driver promises it of each, and never between them.
+    // With two paths the driver orders the writes of each path, not between them.
     rule.text = fmt::format(
         "not needed: the driver orders a NIC's writes for the GPU that owns them ({}){}", ordering,
-        device.coherent ? ", of each of its two paths for itself" : "");
+        device.coherent ? ", separately for each of its two paths" : "");
     return rule;
   }
   rule.needed = true;
   rule.by_driver = (device.flush_options & cuda::kFlushOptionHost) != 0;
-  rule.text = rule.by_driver
-                  ? fmt::format("cuFlushGPUDirectRDMAWrites: {}", ordering)
-                  : fmt::format("needed, and only a read by the NIC does it: {}, flush options {}",
-                                ordering, device.flush_options);
+  rule.text =
+      rule.by_driver
+          ? fmt::format("cuFlushGPUDirectRDMAWrites: {}", ordering)
+          : fmt::format("needed, and possible only by a read of the NIC: {}, flush options {}",
+                        ordering, device.flush_options);
   return rule;
 }
 
@@ -30,9 +31,9 @@ void flush_writes(const Context& context) {
   if (driver.flush_gpu_direct_rdma_writes == nullptr ||
       (context.device().flush_options & cuda::kFlushOptionHost) == 0) {
     throw Error(Fault::unavailable,
-                fmt::format("cuFlushGPUDirectRDMAWrites is not to be had of cuda:{} with driver {}",
+                fmt::format("cuFlushGPUDirectRDMAWrites is not available on cuda:{} with driver {}",
                             context.device().ordinal, version_text(driver.version)),
-                "Have the NIC read a byte of the memory instead");
+                "Let the NIC read a byte of the memory instead");
   }
   const CurrentContext current(context);
   check(driver,

@@ -1,4 +1,4 @@
-// Whether what a NIC wrote into a GPU's memory can be read there once its completion is seen.
+// Flushes: makes writes of a NIC visible in GPU memory after their completion.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace rdmabench::gpu {
 
-/// What must come between a completion and a kernel that reads what arrived.
+/// What is needed between a completion and a kernel that reads the received bytes.
 struct FlushRule {
-  bool needed = false;     ///< by a kernel of the GPU that owns the memory
-  bool by_driver = false;  ///< flush_writes() does it; else only a read of the NIC itself
+  bool needed = false;     ///< for a kernel of the GPU that owns the memory
+  bool by_driver = false;  ///< by flush_writes(); else only by a read of the NIC
   std::string text;        ///< "not needed: ...", "cuFlushGPUDirectRDMAWrites: ..."
 };
 
@@ -18,8 +18,8 @@ struct FlushRule {
 /// CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS.
 FlushRule flush_rule(const DeviceInfo& device);
 
-/// cuFlushGPUDirectRDMAWrites() of the context's device, to its owner. Throws Error(unavailable)
-/// where it cannot be called, Error(failed).
+/// Calls cuFlushGPUDirectRDMAWrites() for the context's device. Throws Error(unavailable) if it is
+/// not available, Error(failed).
 void flush_writes(const Context& context);
 
 }  // namespace rdmabench::gpu

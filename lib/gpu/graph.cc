@@ -10,7 +10,7 @@
 namespace rdmabench::gpu {
 namespace {
 
-/// A capture that has begun; ended by end(), or dropped with all that it holds.
+/// A running capture; end() completes it, the destructor discards it.
 class Capture {
  public:
   Capture(const Driver& driver, const Stream& stream)
@@ -34,7 +34,7 @@ class Capture {
     open_ = false;
     CUgraph_st* graph = nullptr;
     check(driver_, driver_.stream_end_capture(stream_.get(), &graph), "cuStreamEndCapture()",
-          "Something was called during the capture that cannot be recorded");
+          "A call during the capture cannot be recorded");
     return graph;
   }
 
@@ -62,8 +62,8 @@ Graph Graph::capture(Stream& stream, const std::function<void(Stream&)>& record)
   if (!has_graphs(driver)) {
     throw Error(
         Fault::unavailable,
-        fmt::format("the CUDA driver, of version {}, has no graphs", version_text(driver.version)),
-        "Install a newer NVIDIA driver, or measure without a graph");
+        fmt::format("the CUDA driver {} does not support graphs", version_text(driver.version)),
+        "Install a newer NVIDIA driver, or run without a graph");
   }
   const CurrentContext current(context);
   Capture open(driver, stream);
@@ -71,7 +71,7 @@ Graph Graph::capture(Stream& stream, const std::function<void(Stream&)>& record)
   CUgraph_st* graph = open.end();
   CUgraphExec_st* executable = nullptr;
   const cuda::Result result = driver.graph_instantiate(&executable, graph, 0);
-  driver.graph_destroy(graph);  // the executable one is whole without it
+  driver.graph_destroy(graph);  // the executable graph does not need it
   check(driver, result, "cuGraphInstantiate()");
   return Graph(context, executable);
 }

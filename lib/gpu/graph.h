@@ -1,4 +1,4 @@
-// Work of a stream, recorded once and launched as a whole many times.
+// A CUDA graph: work of a stream that is recorded once and launched many times.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@ namespace rdmabench::gpu {
 /// thread at a time.
 class Graph {
  public:
-  /// Records what `record` gives to the stream instead of doing it, and instantiates it. What the
-  /// function throws goes through, after the capture has ended. Throws Error(unavailable) where the
-  /// driver has no graphs, Error(failed) where it refuses: the text says at which step.
+  /// Captures the work that `record` enqueues, and instantiates the graph. Exceptions of `record`
+  /// are rethrown after the capture has ended. Throws Error(unavailable) if the driver does not
+  /// support graphs, Error(failed) that names the failed step.
   static Graph capture(Stream& stream, const std::function<void(Stream&)>& record);
 
   ~Graph();
@@ -22,8 +22,8 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// For a loop: needs the context to be this thread's current one. False: the driver refused,
-  /// result() says why.
+  /// May be called in a loop; the context must be current in this thread. False: the driver
+  /// refused, see result().
   bool launch(const Stream& stream) noexcept;
   cuda::Result result() const noexcept { return result_; }
 

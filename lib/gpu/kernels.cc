@@ -34,7 +34,7 @@ struct Grid {
   unsigned threads;  ///< of a block
 };
 
-/// Enough blocks to keep every multiprocessor busy, and no more threads than there is work for.
+/// Enough blocks for all multiprocessors, but no more threads than there is work.
 Grid grid_for(const DeviceInfo& device, std::uint64_t bytes, std::uint64_t messages) {
   const std::uint64_t most =
       static_cast<std::uint64_t>(std::max(device.multiprocessors, 1)) * kBlocksOfMultiprocessor;
@@ -53,8 +53,8 @@ std::uint64_t mix(std::uint64_t z) noexcept {
 void require_apart(const Slots& slots) {
   if (slots.count <= 1 || slots.stride >= slots.size) return;
   throw Error(Fault::usage,
-              fmt::format("messages of {} bytes every {} bytes", slots.size, slots.stride),
-              "They would lie over one another: the stride must be the size at least");
+              fmt::format("invalid stride {} of messages of {} bytes", slots.stride, slots.size),
+              "The stride must be at least the size, so that messages do not overlap");
 }
 
 bool is_empty(const Slots& slots) {
@@ -63,7 +63,7 @@ bool is_empty(const Slots& slots) {
 
 }  // namespace
 
-/// A module of a context, unloaded with it.
+/// Owns a module of a context.
 class Kernels::Module {
  public:
   explicit Module(const Context& context) : context_(context) {
@@ -94,7 +94,7 @@ struct Kernels::State {
   explicit State(const Context& of)
       : context(of), module(of), scratch(of, sizeof(Results)), results(of, sizeof(Results)) {}
 
-  /// `arguments` are the kernel's, in its order.
+  /// `arguments` are in the order of the kernel's parameters.
   template <class... Arguments>
   void launch(Stream& stream, CUfunc_st* function, const char* name, Grid grid,
               Arguments... arguments) const {
@@ -128,7 +128,7 @@ struct Kernels::State {
            slots.data, slots.size, slots.stride, slots.count, slots.first, tag);
   }
 
-  /// slot * size + offset; nothing if all are right.
+  /// slot * size + offset; nothing if all bytes are right.
   std::optional<std::uint64_t> find_in(Stream& stream, const Slots& slots, int tag,
                                        const Deadline& deadline) {
     clear(stream);
@@ -136,7 +136,7 @@ struct Kernels::State {
            grid_for(context.device(), slots.size, slots.count), slots.data, slots.size,
            slots.stride, slots.count, slots.first, tag, scratch.data());
     const std::uint64_t first =
-        read(stream, deadline, "the check of what arrived in the GPU's memory").first;
+        read(stream, deadline, "the check of received messages in GPU memory").first;
     if (first == ~std::uint64_t{0}) return std::nullopt;
     return first;
   }
@@ -187,8 +187,8 @@ Difference Kernels::compare(Stream& stream, DevicePointer a, DevicePointer b,
                             std::uint64_t elements, std::uint32_t element_bytes,
                             const Deadline& deadline) {
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8) {
-    throw Error(Fault::usage, fmt::format("elements of {} bytes", element_bytes),
-                "Elements are of 1, 2, 4 or 8 bytes");
+    throw Error(Fault::usage, fmt::format("invalid element size of {} bytes", element_bytes),
+                "It may be 1, 2, 4 or 8");
   }
   if (elements == 0) return {};
   state_->clear(stream);

@@ -1,4 +1,4 @@
-// What is written into and checked in a GPU's memory by the GPU itself.
+// Kernels that write and check patterns in GPU memory.
 #pragma once
 
 #include <cstddef>
@@ -14,61 +14,61 @@
 
 namespace rdmabench::gpu {
 
-/// Messages that lie one after another. Their tags are those of a workload's messages, from 1 to
-/// 255 and round again, so that memory of zeros is no message: i has 1 + (first + i) % 255.
+/// A sequence of messages. Message i has the tag 1 + (first + i) % 255, as in a workload, so that
+/// zeros are not a valid message.
 struct Slots {
   DevicePointer data = 0;
   std::uint64_t size = 0;    ///< bytes of a message
   std::uint64_t stride = 0;  ///< bytes from one message to the next; at least `size`
   std::uint64_t count = 1;
-  std::uint64_t first = 0;  ///< the number of the first message, which its tag is made of
+  std::uint64_t first = 0;  ///< number of the first message, for its tag
 };
 
 /// The first wrong byte.
 struct Mismatch {
   std::uint64_t slot = 0;
-  std::uint64_t offset = 0;  ///< within the message
+  std::uint64_t offset = 0;  ///< in the message
 
   bool operator==(const Mismatch&) const = default;
 };
 
-/// Of two ranges, by elements.
+/// Result of the comparison of two ranges of elements.
 struct Difference {
-  std::uint64_t count = 0;  ///< elements that differ; 0: the rest means nothing
-  std::uint64_t first = 0;  ///< index of the first of them
-  std::uint64_t last = 0;   ///< and of the last
+  std::uint64_t count = 0;  ///< elements that differ; if 0, the rest is undefined
+  std::uint64_t first = 0;  ///< index of the first different element
+  std::uint64_t last = 0;   ///< index of the last
 
   bool operator==(const Difference&) const = default;
 };
 
-/// The kernels of one context, with the scratch memory for their results. They are PTX in this
-/// library, which the driver compiles for its GPU: compute capability 7.5 and newer, driver 11.7
-/// and newer. Thread rule: one thread, and one of its calls, at a time.
+/// The kernels of one context, with memory for their results. The library contains PTX, which the
+/// driver compiles: for compute capability 7.5 and newer, driver 11.7 and newer. Thread rule: one
+/// call at a time.
 class Kernels {
  public:
-  /// Throws Error(unavailable) where the driver cannot compile them, Error(failed).
+  /// Throws Error(unavailable) if the driver cannot compile them, Error(failed).
   explicit Kernels(const Context& context);
   ~Kernels();
   Kernels(Kernels&&) noexcept;
   Kernels& operator=(Kernels&&) = delete;
 
-  // Given to the stream, not waited for; nothing is allocated. Each throws Error(failed) where the
-  // driver refuses, Error(usage) for slots that lie over one another.
+  // These enqueue work, do not wait and do not allocate. Each throws Error(failed) if the driver
+  // refuses, Error(usage) for overlapping messages.
 
-  /// The pattern of memory::fill_pattern(): of message and tag the very same bytes.
+  /// Writes the same pattern as memory::fill_pattern().
   void fill_pattern(Stream& stream, DevicePointer data, std::uint64_t bytes, std::uint8_t tag);
   void fill_pattern(Stream& stream, const Slots& slots);
 
-  // Wait for the stream, as Stream::synchronize() does.
+  // These wait for the stream, as Stream::synchronize().
 
-  /// What memory::find_mismatch() says of the same bytes.
+  /// The same result as memory::find_mismatch().
   std::optional<std::uint64_t> find_mismatch(Stream& stream, DevicePointer data,
                                              std::uint64_t bytes, std::uint8_t tag,
                                              const Deadline& deadline);
   /// The first wrong byte of the first wrong message.
   std::optional<Mismatch> find_mismatch(Stream& stream, const Slots& slots,
                                         const Deadline& deadline);
-  /// Bit by bit, in elements of 1, 2, 4 or 8 bytes. Throws Error(usage) for any other.
+  /// Compares bit by bit, in elements of 1, 2, 4 or 8 bytes. Throws Error(usage) for another size.
   Difference compare(Stream& stream, DevicePointer a, DevicePointer b, std::uint64_t elements,
                      std::uint32_t element_bytes, const Deadline& deadline);
   /// See gpu::checksum().
@@ -81,9 +81,9 @@ class Kernels {
   std::unique_ptr<State> state_;
 };
 
-/// Of host memory, what Kernels::checksum() gives of the same bytes: the sum over the 8-byte words
-/// (little-endian, the last one filled up with zeros) of a hash of word and position, modulo 2^64;
-/// so it does not depend on the order of work. Not cryptographic.
+/// The checksum of host memory, equal to Kernels::checksum() of the same bytes: the sum, modulo
+/// 2^64, of a hash of each 8-byte word (little-endian, the last one padded with zeros) and its
+/// position. It does not depend on the order of work. Not cryptographic.
 std::uint64_t checksum(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace rdmabench::gpu

@@ -13,8 +13,8 @@ namespace {
 
 std::string searched() {
   const char* folders = std::getenv("LD_LIBRARY_PATH");
-  if (folders == nullptr || *folders == '\0') return "in the linker's folders (ldconfig -p)";
-  return fmt::format("in LD_LIBRARY_PATH ({}) and the linker's folders (ldconfig -p)", folders);
+  if (folders == nullptr || *folders == '\0') return "the linker's folders (ldconfig -p)";
+  return fmt::format("LD_LIBRARY_PATH ({}) and the linker's folders (ldconfig -p)", folders);
 }
 
 std::string file_of(void* handle, const char* name) {
@@ -30,8 +30,8 @@ Library open_library(const char* name, const char* remedy) {
   if (handle == nullptr) {
     const char* said = dlerror();
     throw Error(Fault::unavailable,
-                fmt::format("{} cannot be loaded; it was looked for {}: {}", name, searched(),
-                            said != nullptr ? said : "no reason given"),
+                fmt::format("{} cannot be loaded from {}: {}", name, searched(),
+                            said != nullptr ? said : "unknown reason"),
                 remedy);
   }
   return {handle, file_of(handle, name)};

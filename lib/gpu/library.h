@@ -1,4 +1,4 @@
-// A shared library that is loaded when it is first needed.
+// Loads a shared library at run time.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ struct Library {
   std::string path;  ///< the file
 };
 
-/// It stays loaded. Throws Error(unavailable) that says what was looked for, where, and what the
-/// linker said.
+/// The library stays loaded. Throws Error(unavailable) with its name, the searched folders and the
+/// linker's error.
 Library open_library(const char* name, const char* remedy);
 
 }  // namespace rdmabench::gpu

@@ -15,13 +15,13 @@ namespace {
 
 std::string said(const Nvml& table, nvml_abi::Result result) {
   const char* text = table.error_string(result);
-  return fmt::format("{} (nvmlReturn_t {})", text != nullptr ? text : "no reason given", result);
+  return fmt::format("{} (nvmlReturn_t {})", text != nullptr ? text : "unknown reason", result);
 }
 
 Nvml load_library() {
   const Library library =
       open_library("libnvidia-ml.so.1",
-                   "It comes with the NVIDIA driver; a container needs the capability utility");
+                   "Install the NVIDIA driver; a container needs the driver capability utility");
   return load_nvml([&library](const char* name) { return dlsym(library.handle, name); },
                    library.path);
 }
@@ -59,7 +59,7 @@ Nvml load_nvml(const FindFunction& find, std::string_view path) {
   load(table.get_max_pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
   load(table.get_max_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
   if (!missing.empty()) {
-    throw Error(Fault::unavailable, fmt::format("{} has no {}", path, fmt::join(missing, ", ")),
+    throw Error(Fault::unavailable, fmt::format("{} lacks {}", path, fmt::join(missing, ", ")),
                 "Install a newer NVIDIA driver");
   }
   table.get_c2c_mode =
@@ -67,7 +67,7 @@ Nvml load_nvml(const FindFunction& find, std::string_view path) {
   const nvml_abi::Result result = table.init();
   if (result != nvml_abi::kSuccess) {
     throw Error(Fault::unavailable, fmt::format("nvmlInit() of {}: {}", path, said(table, result)),
-                "Look with nvidia-smi whether the NVIDIA kernel modules are loaded");
+                "Check with nvidia-smi that the NVIDIA kernel modules are loaded");
   }
   return table;
 }
@@ -86,7 +86,7 @@ GpuFacts read_gpu_facts(std::string_view pci_address) {
     throw Error(
         Fault::unavailable,
         fmt::format("nvmlDeviceGetHandleByPciBusId({}): {}", pci_address, said(table, result)),
-        "nvidia-smi -L lists the GPUs that NVML knows");
+        "nvidia-smi -L lists the GPUs");
   }
   GpuFacts facts;
   char text[96] = {};

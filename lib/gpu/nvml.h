@@ -1,4 +1,4 @@
-// What NVML knows of a GPU and the CUDA driver does not.
+// Facts of a GPU that NVML reports and the CUDA driver does not.
 #pragma once
 
 #include <cstdint>
@@ -27,32 +27,33 @@ struct Nvml {
   nvml_abi::Result (*get_c2c_mode)(nvmlDevice_st* device, nvml_abi::C2cMode* mode);
 };
 
-/// Fills the table and initialises NVML. Throws Error(unavailable) that names each function that is
-/// missing, or says what NVML said. `path` is told in the errors.
+/// Fills the table and initialises NVML. `path` is named in errors. Throws Error(unavailable) with
+/// the missing functions or with NVML's error.
 Nvml load_nvml(const FindFunction& find, std::string_view path);
 
-/// Of this process, loaded with the first call that succeeds. Throws as load_nvml() does, and
-/// Error(unavailable) where there is no library. Thread rule: any.
+/// NVML of this process, loaded by the first successful call. Throws as load_nvml(), and
+/// Error(unavailable) if there is no library. Thread-safe.
 const Nvml& nvml();
 
-/// What is not told has no value.
+/// Unknown facts have no value.
 struct GpuFacts {
-  std::string driver;                       ///< "580.65.06"; "" if not told
-  std::optional<std::uint64_t> bar1_bytes;  ///< all that NICs can be given at a time by PCIe
+  std::string driver;  ///< "580.65.06"; "" if unknown
+  std::optional<std::uint64_t>
+      bar1_bytes;  ///< limit of the memory that NICs can access by PCIe at a time
   std::optional<std::uint64_t> bar1_free_bytes;
-  std::optional<unsigned> pcie_generation;      ///< now; a GPU at rest lowers it
+  std::optional<unsigned> pcie_generation;      ///< current; an idle GPU lowers it
   std::optional<unsigned> max_pcie_generation;  ///< of GPU and slot together
   std::optional<unsigned> pcie_width;           ///< lanes
   std::optional<unsigned> max_pcie_width;
   std::optional<bool> c2c;  ///< whether NVLink-C2C to the CPU is up
 };
 
-/// Of the GPU at a PCI address. Throws as nvml() does, Error(unavailable) where NVML knows no such
-/// GPU.
+/// Facts of the GPU at a PCI address. Throws as nvml(), and Error(unavailable) if NVML does not
+/// know the GPU.
 GpuFacts read_gpu_facts(std::string_view pci_address);
 
-/// "driver 580.65.06, PCIe generation 5 of 5, 16 lanes of 16, BAR1 128G"; what is not told is left
-/// out.
+/// "driver 580.65.06, PCIe generation 5 of 5, 16 lanes of 16, BAR1 128G"; without unknown
+/// facts.
 std::string to_text(const GpuFacts& facts);
 
 }  // namespace rdmabench::gpu

@@ -1,5 +1,5 @@
-// The few types and constants of NVML that this room uses, in its own words. Source: the NVML API
-// Reference Guide; a test holds every line against nvml.h where that is found.
+// The types and constants of NVML that this room uses. Source: the NVML API Reference Guide; a test
+// compares all of them with nvml.h if that is installed.
 #pragma once
 
 #include <cstdint>

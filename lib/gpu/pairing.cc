@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How far, and the words for it.
+/// The distance, and its description.
 struct Judged {
   Distance distance;
   std::string text;
@@ -33,9 +33,9 @@ Judged judge_nodes(const PciPath& a, const PciPath& b, const fs::path& root) {
     }
     return {Distance::sys, fmt::format("NUMA nodes {} and {}", a.numa_node, b.numa_node)};
   }
-  // The kernel often gives no node where there is but one.
+  // The kernel often reports no node if there is only one.
   if (has_one_node(root)) return {Distance::node, "different host bridges of the only NUMA node"};
-  return {Distance::unknown, "different host bridges, whose NUMA nodes are not told"};
+  return {Distance::unknown, "different host bridges with unknown NUMA nodes"};
 }
 
 Judged judge(const PciPath& a, const PciPath& b, const fs::path& root) {
@@ -43,17 +43,17 @@ Judged judge(const PciPath& a, const PciPath& b, const fs::path& root) {
       std::mismatch(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end());
   const auto common = static_cast<std::size_t>(left - a.steps.begin());
   if (common == 0) return judge_nodes(a, b, root);
-  if (common == 1) return {Distance::phb, "by the host bridge " + a.steps.front()};
+  if (common == 1) return {Distance::phb, "the host bridge " + a.steps.front()};
   const std::string& meeting = a.steps[common - 1];
-  // Below the port where the ways part, each side of one switch has a port of it and the device.
+  // Below the common port, each side of one switch has one port of the switch and the device.
   const auto bridges = std::max(a.steps.end() - left, b.steps.end() - right) - 1;
   if (bridges <= 1) return {Distance::pix, "both below the PCIe switch " + meeting};
-  return {Distance::pxb, "by several PCIe switches, of which " + meeting + " is above both"};
+  return {Distance::pxb, "several PCIe switches; " + meeting + " is above both"};
 }
 
 Judged judge_known(const Pair& pair, const PciPath& nic, const PciPath& gpu, const fs::path& root) {
   if (!nic.known()) {
-    return {Distance::unknown, fmt::format("{} is no PCI device", pair.rdma_device)};
+    return {Distance::unknown, fmt::format("{} is not a PCI device", pair.rdma_device)};
   }
   if (!gpu.known()) {
     return {Distance::unknown, fmt::format("sysfs has no PCI device {}", pair.gpu_pci)};
@@ -61,7 +61,7 @@ Judged judge_known(const Pair& pair, const PciPath& nic, const PciPath& gpu, con
   return judge(nic, gpu, root);
 }
 
-/// "mlx5_2" before "mlx5_10".
+/// Orders "mlx5_2" before "mlx5_10".
 bool name_less(const std::string& a, const std::string& b) {
   const auto split = [](const std::string& text) {
     std::size_t digits = text.size();
@@ -139,7 +139,7 @@ std::string choice_text(const std::vector<Pair>& ranked) {
   std::string text =
       fmt::format("{} of {} RDMA devices: {}", chosen.rdma_device, ranked.size(), chosen.text);
   if (!equal.empty()) {
-    text += fmt::format("; as near: {}", fmt::join(equal, ", "));
+    text += fmt::format("; equally near: {}", fmt::join(equal, ", "));
   }
   return text;
 }

@@ -24,14 +24,14 @@ int read_node(const fs::path& folder) {
   return error == std::errc() && end == text.data() + text.size() ? node : -1;
 }
 
-/// Each x of the pattern is a hexadecimal digit.
+/// Each x of the pattern stands for a hexadecimal digit.
 bool looks_like(std::string_view text, std::string_view pattern) {
   return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(), [](char c, char p) {
     return p == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == p;
   });
 }
 
-// A domain has more than four digits where there are many (Intel VMD).
+// With many domains (Intel VMD) a domain has more than four digits.
 
 bool is_bridge(std::string_view step) {
   return looks_like(step, "pcixxxx:xx") || looks_like(step, "pcixxxxx:xx");
@@ -41,8 +41,8 @@ bool is_device(std::string_view step) {
   return looks_like(step, "xxxx:xx:xx.x") || looks_like(step, "xxxxx:xx:xx.x");
 }
 
-/// The PCI steps of a folder that links lead to, up to the last PCI device: below it may come a
-/// virtio device, say.
+/// The PCI steps of the real path of a folder, up to the last PCI device. For example a virtio
+/// device may be below it.
 PciPath path_of_folder(const fs::path& link) {
   PciPath path;
   std::error_code error;
@@ -62,7 +62,7 @@ PciPath path_of_folder(const fs::path& link) {
   return path;
 }
 
-/// A name is one step of a path and no way out of the folder.
+/// Whether a name is a single path component.
 bool is_name(std::string_view text) {
   return !text.empty() && text != "." && text != ".." && text.find('/') == text.npos;
 }

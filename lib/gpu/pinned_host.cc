@@ -12,16 +12,17 @@ namespace rdmabench::gpu {
 PinnedHost::PinnedHost(const Context& context, std::uint64_t bytes)
     : context_(context), size_(bytes) {
   if (bytes == 0) {
-    throw Error(Fault::usage, "0 bytes of pinned host memory", "Ask for 1 byte at least");
+    throw Error(Fault::usage, "invalid size of pinned host memory: 0 bytes",
+                "It must be at least 1 byte");
   }
   const CurrentContext current(context_);
   const Driver& driver = context_.driver();
   void* pages = nullptr;
-  // Portable: a NIC's staging buffer may serve several GPUs.
+  // Portable: a staging buffer may be used by several GPUs.
   check(driver,
         driver.mem_host_alloc(&pages, bytes, cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap),
         fmt::format("cuMemHostAlloc({} bytes)", bytes),
-        "Page-locked memory cannot be swapped: ask for less, or look at free -m and ulimit -l");
+        "Page-locked memory cannot be swapped: use less, and check free -m and ulimit -l");
   data_ = static_cast<std::byte*>(pages);
   const cuda::Result result = driver.mem_host_get_device_pointer(&device_data_, pages, 0);
   if (result == cuda::kSuccess) return;

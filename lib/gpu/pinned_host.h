@@ -1,4 +1,4 @@
-// Page-locked host memory that a GPU's copies reach directly.
+// Page-locked host memory for copies of a GPU.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace rdmabench::gpu {
 
-/// Owns the pages. What is in them is not set. Source: CUDA Driver API, cuMemHostAlloc. Thread
-/// rule: a value with no locks; one owner.
+/// Owns the pages. Their content is undefined. Source: CUDA Driver API, cuMemHostAlloc. Thread
+/// rule: a value without locks; one owner.
 class PinnedHost {
  public:
   /// Throws Error(usage) for 0 bytes, Error(failed).
@@ -24,7 +24,7 @@ class PinnedHost {
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
-  /// The same bytes as kernels see them.
+  /// The address of the same bytes for kernels.
   DevicePointer device_data() const noexcept { return device_data_; }
 
  private:

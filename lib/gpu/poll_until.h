@@ -1,4 +1,4 @@
-// Waiting for a GPU with a limit, which the driver's own waits do not have.
+// Waits for a GPU with a limit, which the driver's waits lack.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ inline Progress progress_of(cuda::Result result) noexcept {
   return result == cuda::kNotReady ? Progress::busy : Progress::failed;
 }
 
-/// Calls `poll` with the context current until it no longer says busy; `fail` throws. At first
-/// without a pause, because most work is short, then every 20 us.
+/// Calls `poll` with the context current until it is not busy; `fail` throws. Polls without a pause
+/// at first, because most work is short, then every 20 us.
 template <class Poll, class Fail>
 void poll_until(const Context& context, const Deadline& deadline, std::string_view what, Poll poll,
                 Fail fail) {

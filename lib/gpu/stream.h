@@ -1,4 +1,4 @@
-// A queue of work for a GPU.
+// A CUDA stream: a queue of work for a GPU.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace rdmabench::gpu {
 
 class Event;
 
-/// How work that was handed to a GPU stands.
+/// The state of work on a GPU.
 enum class Progress : std::uint8_t { done, busy, failed };
 
-/// Work in a stream is done in the order in which it was given; it does not wait for that of other
-/// streams. Thread rule: one thread at a time.
+/// The work of a stream runs in order, and independently of other streams. Thread rule: one thread
+/// at a time.
 class Stream {
  public:
   /// Throws Error(failed).
@@ -31,20 +31,20 @@ class Stream {
   CUstream_st* get() const noexcept { return stream_; }
   const Context& context() const noexcept { return context_; }
 
-  /// For a loop: does not wait, and needs the context to be this thread's current one. After
-  /// `failed` the context is lost, and failure() says how.
+  /// Does not wait. May be called in a loop; the context must be current in this thread. After
+  /// `failed` the context is lost; see failure().
   Progress poll() noexcept;
   cuda::Result result() const noexcept { return result_; }
-  /// Of the last poll() that said `failed`; an Error(failed) of it.
+  /// An Error(failed) for the last poll() that returned `failed`.
   Error failure(std::string_view what) const;
 
-  /// Whether all work is done; throws Error(failed) where it failed.
+  /// Whether all work is done. Throws Error(failed) if it failed.
   bool done();
-  /// Waits until all work is done. Throws Error(failed) where it failed or was not done in time;
-  /// `what` names the work in the text.
+  /// Waits until all work is done. Throws Error(failed), with `what` as the name of the work, if it
+  /// failed or was not done before the deadline.
   void synchronize(const Deadline& deadline, std::string_view what = "the work of a CUDA stream");
 
-  /// Work given from here on waits for what `event` has recorded. Throws Error(failed).
+  /// Later work of the stream waits for `event`. Throws Error(failed).
   void wait(const Event& event);
 
  private:

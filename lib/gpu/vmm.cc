@@ -22,7 +22,7 @@ cuda::AllocationProperties properties_of(const Context& context) {
   return properties;
 }
 
-/// Addresses that were reserved; given back unless kept.
+/// Reserved addresses; released by the destructor unless kept.
 class Reservation {
  public:
   Reservation(const Driver& driver, std::uint64_t bytes, std::uint64_t alignment)
@@ -42,7 +42,7 @@ class Reservation {
     check(driver_, driver_.mem_create(&memory, bytes_, &properties, 0),
           fmt::format("cuMemCreate({} bytes on cuda:{})", bytes_, properties.location.id));
     const cuda::Result result = driver_.mem_map(data_, bytes_, 0, memory, 0);
-    driver_.mem_release(memory);  // the mapping holds it from here on
+    driver_.mem_release(memory);  // the mapping keeps it
     check(driver_, result, fmt::format("cuMemMap({} bytes)", bytes_));
     mapped_ = true;
   }
@@ -78,16 +78,16 @@ std::uint64_t vmm_granularity(const Context& context) {
   const Driver& driver = context.driver();
   if (!context.device().vmm || !has_vmm(driver)) {
     throw Error(Fault::unavailable,
-                fmt::format("cuda:{} with driver {} has no virtual memory management",
+                fmt::format("cuda:{} with driver {} does not support virtual memory management",
                             context.device().ordinal, version_text(driver.version)),
-                "Allocate plain memory");
+                "Use plain memory");
   }
   const cuda::AllocationProperties properties = properties_of(context);
   std::size_t bytes = 0;
   check(driver,
         driver.mem_get_allocation_granularity(&bytes, &properties, cuda::kGranularityMinimum),
         "cuMemGetAllocationGranularity()");
-  // Whole GPU pages, whatever the driver says: a NIC pins nothing less.
+  // At least whole GPU pages, because a NIC pins whole pages.
   return bytes < kGpuPageBytes ? kGpuPageBytes : bytes;
 }
 

@@ -1,4 +1,4 @@
-// Memory that is created and mapped, as the virtual memory management of the driver does it.
+// Allocates by the driver's virtual memory management.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace rdmabench::gpu {
 
-/// Bytes that such memory of the context's device comes in whole units of. The context is current.
-/// Throws Error(unavailable) where the device or its driver has none, Error(failed).
+/// The allocation granularity in bytes. The context must be current. Throws Error(unavailable) if
+/// the device or its driver does not support it, Error(failed).
 std::uint64_t vmm_granularity(const Context& context);
 
-/// Memory that a NIC can reach where the device has such, readable and writable by its own device.
-/// The context is current. Throws Error(failed). Source: CUDA Driver API, cuMemCreate,
+/// Memory that its device can read and write, and a NIC too if the device supports it. The context
+/// must be current. Throws Error(failed). Source: CUDA Driver API, cuMemCreate,
 /// cuMemAddressReserve, cuMemMap, cuMemSetAccess.
 DevicePointer map_vmm(const Context& context, std::uint64_t bytes, std::uint64_t granularity);
 

@@ -65,7 +65,7 @@ TEST_F(AllocationTest, VmmThatIsNotThereIsUnavailable) {
   pretend("FAKE_CUDA_VMM", "0");
   const Error error = error_of([] { Allocation(Context(0), 1, Mode::vmm); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("no virtual memory management"));
+  EXPECT_THAT(error.what(), HasSubstr("does not support virtual memory management"));
   EXPECT_THAT(error.remedy(), HasSubstr("plain"));
 }
 
@@ -73,7 +73,7 @@ TEST_F(AllocationTest, SaysWhySyncMemopsIsNotSet) {
   const Driver old = driver_without({"cuCtxSetFlags"});
   const Allocation mapped(Context(old, 0), 1, Mode::vmm);
   EXPECT_FALSE(mapped.sync_memops());
-  EXPECT_THAT(mapped.sync_memops_text(), HasSubstr("plain memory only"));
+  EXPECT_THAT(mapped.sync_memops_text(), HasSubstr("only for plain memory"));
 
   pretend("FAKE_CUDA_DRIVER", "12000");
   const Allocation refused(Context(0), 1, Mode::vmm);

@@ -74,7 +74,7 @@ TEST_F(DeviceTest, WhatIsNotThereIsRefusedWithWhatIs) {
     EXPECT_THAT(error.remedy(), HasSubstr("0 = 0000:1b:00.0 = GPU-f0"));
     EXPECT_THAT(error.remedy(), HasSubstr("1 = 0000:43:00.0"));
   }
-  EXPECT_THAT(error_of([] { find_device("GPU-f"); }).what(), HasSubstr("is 2 GPUs"));
+  EXPECT_THAT(error_of([] { find_device("GPU-f"); }).what(), HasSubstr("it matches 2 GPUs"));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST_F(DmaBufTest, HoldsTheBytesOfEitherKindOfMemory) {
     EXPECT_EQ(exported.offset(), 0U);
     EXPECT_EQ(exported.bytes(), 8192U);
     EXPECT_EQ(exported.mapping(), DmaBufMapping::standard);
-    EXPECT_EQ(exported.reason(), "standard: the GPU is on PCIe alone");
+    EXPECT_EQ(exported.reason(), "standard: the GPU has only PCIe");
     EXPECT_EQ(first_byte(exported), bytes_at(memory.data(), 1).data());
   }
 }
@@ -62,8 +62,8 @@ TEST_F(DmaBufTest, PcieIsWhatWasAskedForOrAnError) {
   const Allocation memory(Context(0), 1);
   const DmaBuf exported = export_dma_buf(memory, DmaBufMapping::pcie);
   EXPECT_EQ(exported.mapping(), DmaBufMapping::pcie);
-  EXPECT_EQ(exported.reason(), "pcie: asked for");
-  EXPECT_EQ(export_dma_buf(memory, DmaBufMapping::standard).reason(), "standard: asked for");
+  EXPECT_EQ(exported.reason(), "pcie: requested");
+  EXPECT_EQ(export_dma_buf(memory, DmaBufMapping::standard).reason(), "standard: requested");
 }
 
 TEST_F(DmaBufTest, PcieThatIsRefusedSaysWhy) {
@@ -72,7 +72,7 @@ TEST_F(DmaBufTest, PcieThatIsRefusedSaysWhy) {
   const Error refused = error_of([&] { export_dma_buf(memory, DmaBufMapping::pcie); });
   EXPECT_EQ(refused.fault(), Fault::unavailable);
   EXPECT_THAT(refused.what(), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"));
-  EXPECT_THAT(refused.remedy(), HasSubstr("standard"));
+  EXPECT_THAT(refused.remedy(), HasSubstr("default"));
 }
 
 TEST_F(DmaBufTest, AnOldDriverIsNotEvenAskedForPcie) {
@@ -80,7 +80,7 @@ TEST_F(DmaBufTest, AnOldDriverIsNotEvenAskedForPcie) {
   const Driver old = driver_without({});
   const Allocation memory(Context(old, 0), 1);
   EXPECT_THAT(error_of([&] { export_dma_buf(memory, DmaBufMapping::pcie); }).what(),
-              HasSubstr("driver 12.4 does not know it, 12.8 does"));
+              HasSubstr("driver 12.4 does not support it: it needs 12.8"));
   EXPECT_EQ(fake_cuda_calls("cuMemGetHandleForAddressRange"), 0);
 }
 
@@ -96,7 +96,7 @@ TEST_F(DmaBufTest, WithACoherentLinkPcieComesFirst) {
   const Allocation memory(Context(0), 1);
   const DmaBuf fallen = export_dma_buf(memory);
   EXPECT_EQ(fallen.mapping(), DmaBufMapping::standard);
-  EXPECT_THAT(fallen.reason(), StartsWith("standard, over the coherent link: PCIe was refused"));
+  EXPECT_THAT(fallen.reason(), StartsWith("standard, over the coherent link; PCIe is not possible"));
   EXPECT_THAT(fallen.reason(), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"));
 }
 

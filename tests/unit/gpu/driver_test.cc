@@ -37,7 +37,7 @@ TEST_F(DriverTest, NamesEveryFunctionThatIsMissing) {
   const Error error = error_of([] { driver_without({"cuMemAlloc_v2", "cuLaunchKernel"}); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("cuMemAlloc_v2, cuLaunchKernel"));
-  EXPECT_THAT(error.what(), HasSubstr("newer NVIDIA driver"));
+  EXPECT_THAT(error.what(), HasSubstr("CUDA 11.7 or newer"));
 }
 
 TEST_F(DriverTest, ToleratesWhatOldDriversLack) {
@@ -104,7 +104,7 @@ TEST_F(DriverTest, AFlushIsNeededOnlyWhereWritesAreNotOrdered) {
   const FlushRule by_read = flush_rule(device_with(0, 2));
   EXPECT_TRUE(by_read.needed);
   EXPECT_FALSE(by_read.by_driver);
-  EXPECT_THAT(by_read.text, HasSubstr("only a read by the NIC"));
+  EXPECT_THAT(by_read.text, HasSubstr("only by a read of the NIC"));
 }
 
 TEST_F(DriverTest, FlushesInTheContextOfTheDevice) {

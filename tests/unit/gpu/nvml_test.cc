@@ -48,7 +48,7 @@ TEST_F(NvmlTest, AGpuThatItDoesNotKnowIsNamed) {
 TEST_F(NvmlTest, NamesWhatIsMissing) {
   const Error error = error_of([] { load_nvml(without("nvmlDeviceGetBAR1MemoryInfo"), "it"); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("it has no nvmlDeviceGetBAR1MemoryInfo"));
+  EXPECT_THAT(error.what(), HasSubstr("it lacks nvmlDeviceGetBAR1MemoryInfo"));
   EXPECT_EQ(load_nvml(without("nvmlDeviceGetC2cModeInfoV"), "it").get_c2c_mode, nullptr);
 }
 

@@ -99,9 +99,9 @@ TEST_F(DgxTest, EachDistanceHasItsReason) {
             "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the PCIe switch 0000:16:00.0");
   EXPECT_EQ(pair("mlx5_0").rdma_pci, "0000:18:00.0");
   EXPECT_EQ(pair("mlx5_2").distance, Distance::pxb);
-  EXPECT_THAT(pair("mlx5_2").text, HasSubstr("of which 0000:16:00.0 is above both"));
+  EXPECT_THAT(pair("mlx5_2").text, HasSubstr("0000:16:00.0 is above both"));
   EXPECT_EQ(pair("mlx5_3").distance, Distance::phb);
-  EXPECT_THAT(pair("mlx5_3").text, EndsWith("PHB, by the host bridge pci0000:15"));
+  EXPECT_THAT(pair("mlx5_3").text, EndsWith("PHB, the host bridge pci0000:15"));
   EXPECT_EQ(pair("mlx5_10").distance, Distance::node);
   EXPECT_THAT(pair("mlx5_10").text, HasSubstr("NODE, different host bridges of NUMA node 0"));
   EXPECT_EQ(pair("mlx5_4").distance, Distance::sys);
@@ -110,7 +110,7 @@ TEST_F(DgxTest, EachDistanceHasItsReason) {
 
 TEST_F(DgxTest, WhatIsNoPciDeviceIsUnknown) {
   EXPECT_EQ(pair("rxe0").distance, Distance::unknown);
-  EXPECT_THAT(pair("rxe0").text, HasSubstr("rxe0 is no PCI device"));
+  EXPECT_THAT(pair("rxe0").text, HasSubstr("rxe0 is not a PCI device"));
   for (const char* nic : {"none", "", "..", "../../class"}) {
     EXPECT_EQ(pair(nic).distance, Distance::unknown) << nic;
   }
@@ -129,7 +129,7 @@ TEST_F(DgxTest, TheNearestComesFirstAndEqualsAreNamed) {
                                           "mlx5_4", "rxe0"));
   EXPECT_EQ(choice_text(ranked),
             "mlx5_0 of 7 RDMA devices: mlx5_0 and GPU 0000:1b:00.0: PIX, both below the PCIe "
-            "switch 0000:16:00.0; as near: mlx5_1");
+            "switch 0000:16:00.0; equally near: mlx5_1");
 }
 
 TEST(PairingTest, NamesAreOrderedByTheirNumbers) {

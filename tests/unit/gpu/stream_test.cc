@@ -182,7 +182,7 @@ TEST_F(StreamTest, AnEventThatCannotBeRecordedOrReachedSaysSo) {
   EXPECT_TRUE(event.record(stream));
   event.synchronize(soon());
   EXPECT_THAT(error_of([&] { elapsed(event, Event(context)); }).what(),
-              HasSubstr("made with timing"));
+              HasSubstr("must have timing"));
 }
 
 TEST_F(StreamTest, OneStreamWaitsForAnother) {
