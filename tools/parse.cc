@@ -7,6 +7,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "rdmabench/run/backends.h"
+
 namespace rdmabench::tools {
 namespace {
 
@@ -65,11 +67,8 @@ void set_rate(run::Config& config, const std::string& text) {
 }
 
 void settle_backend(run::Config& config) {
-  using transport::Service;
-  if (config.service == Service::automatic) return;
-  const bool libfabric = config.service == Service::rdm || config.service == Service::msg;
-  const char* const needed = libfabric ? "ofi" : "verbs";
-  if (config.backend == "loop") return;
+  const std::string_view needed = run::backend_of(config.service);
+  if (needed.empty() || config.backend == "loop") return;
   if (config.backend != "auto" && config.backend != needed) {
     throw Error(Fault::usage,
                 fmt::format("--transport {} with --backend {}", transport::name(config.service),

@@ -1,23 +1,34 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 
 namespace rdmabench::run {
 
 const Backend& find_backend(std::string_view name) {
-  std::string known;
+  std::string built;
   for (const Backend& backend : backends()) {
     if (backend.name == name) return backend;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", backend.name);
+    built += fmt::format("{}{}", built.empty() ? "" : ", ", backend.name);
   }
-  if (name == "verbs" || name == "ofi") {
+  for (const transport::BackendRow& row : known_backends()) {
+    if (row.name != name) continue;
     throw Error(Fault::unavailable, fmt::format("the back end '{}' is not in this build", name),
-                fmt::format("It needs {}; this build has {}.",
-                            name == "verbs" ? "libibverbs" : "libfabric", known));
+                fmt::format("It needs {}; this build has {}.", row.needs, built));
   }
   throw Error(Fault::usage, fmt::format("there is no back end '{}'", name),
-              fmt::format("Choose auto, {}.", known));
+              fmt::format("Choose auto, {}.", built));
+}
+
+std::string_view backend_of(transport::Service service) {
+  for (const transport::BackendRow& row : known_backends()) {
+    if (std::find(row.services.begin(), row.services.end(), service) != row.services.end()) {
+      return row.name;
+    }
+  }
+  return "";
 }
 
 }  // namespace rdmabench::run

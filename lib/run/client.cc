@@ -132,7 +132,7 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
   }
   report.clock = clock_facts(measurement.rate());
   // Both sides of a run within one process have the same counters: one account will do.
-  const bool apart = session.worker().describe().backend != "loop";
+  const bool apart = find_backend(session.worker().describe().backend).reaches_others;
   if (watch) health::attach(report, watch->end(), server && apart ? &*server : nullptr);
 }
 

@@ -13,19 +13,9 @@ using control::MessageType;
 
 namespace {
 
-/// Whether the request has an option of verbs alone, which chooses the back end.
-bool names_verbs(const transport::EndpointRequest& request) {
-  using transport::Service;
-  const bool service = request.service != Service::automatic && request.service != Service::rdm &&
-                       request.service != Service::msg;
-  return service || request.gid_index >= 0 || request.mtu > 0 || request.connection_manager ||
-         request.shared_receives || request.path != transport::PathOptions{};
-}
-
-bool names_libfabric(const transport::EndpointRequest& request) {
-  return !request.provider.empty() || !request.fabric.empty() || !request.local_ip.empty() ||
-         request.delivery || request.shared_memory || request.service == transport::Service::rdm ||
-         request.service == transport::Service::msg;
+/// Whether the request has an option or a service of this back end alone.
+bool names(const transport::EndpointRequest& request, const transport::BackendRow& row) {
+  return row.has_own_option(request) || backend_of(request.service) == row.name;
 }
 
 const Offer* find_offer(const std::vector<Offer>& offers, std::string_view backend) {
@@ -164,10 +154,11 @@ std::vector<const Backend*> candidates(std::string_view name,
   if (name != "auto") return {&find_backend(name)};
   std::vector<const Backend*> found;
   for (const Backend& backend : backends()) {
-    if (backend.name == "loop") continue;
-    if (names_verbs(request) && backend.name != "verbs") continue;
-    if (names_libfabric(request) && backend.name != "ofi") continue;
-    found.push_back(&backend);
+    const std::span<const transport::BackendRow> known = known_backends();
+    const bool other = std::any_of(known.begin(), known.end(), [&](const auto& row) {
+      return row.name != backend.name && names(request, row);
+    });
+    if (backend.reaches_others && !other) found.push_back(&backend);
   }
   return found;
 }

@@ -56,9 +56,8 @@ class EndpointHolder : public Base {
  private:
   T endpoint_;
 };
-/// A row of the table of back ends; the functions are those of transport/<name>/backend.h.
-struct Backend {
-  std::string_view name;
+/// A back end of this build: its row, and the functions of transport/<name>/backend.h.
+struct Backend : transport::BackendRow {
   std::string (*offer)(const transport::EndpointRequest&);
   transport::Choice (*choose)(const transport::EndpointRequest&, std::string_view client_offer,
                               std::string_view server_offer);
@@ -69,8 +68,14 @@ struct Backend {
 /// The back ends of this build, in order of preference: verbs, ofi, loop.
 std::span<const Backend> backends();
 
-/// Throws Error(usage) that lists what there is, or Error(unavailable) for one left out of this
-/// build.
+/// All back ends, those that this build lacks among them, in the same order.
+std::span<const transport::BackendRow> known_backends();
+
+/// Throws Error(usage) that lists what there is, or Error(unavailable) that names what a build
+/// needs for one that this build lacks.
 const Backend& find_backend(std::string_view name);
+
+/// The name of the one back end that has the service; "" where several have it.
+std::string_view backend_of(transport::Service service);
 
 }  // namespace rdmabench::run

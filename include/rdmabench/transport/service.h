@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "rdmabench/transport/operation.h"
@@ -40,5 +41,17 @@ constexpr bool has_operation(Service service, OperationCode code) {
       return true;
   }
 }
+
+struct EndpointRequest;
+
+/// What a back end tells of itself, whether this build has it or not: lib/transport/<name>/row.h.
+struct BackendRow {
+  std::string_view name;              ///< that of its folder: "verbs"
+  std::string_view needs;             ///< the libraries that a build must have; "" = none
+  std::span<const Service> services;  ///< those that no other back end has
+  bool reaches_others;                ///< other processes, and not this one alone
+  /// Whether a request has an option of this back end alone, besides its services.
+  bool (*has_own_option)(const EndpointRequest& request);
+};
 
 }  // namespace rdmabench::transport

@@ -15,6 +15,7 @@
 #include "fabric_error.h"
 #include "fits.h"
 #include "messages.h"
+#include "row.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -182,7 +183,7 @@ std::vector<DeviceInfo> devices() {
     if (known == all.end()) {
       const bool down = found.info->nic != nullptr && found.info->nic->link_attr != nullptr &&
                         found.info->nic->link_attr->state == FI_LINK_DOWN;
-      all.push_back({.backend = std::string(kName),
+      all.push_back({.backend = std::string(kRow.name),
                      .name = fit.domain,
                      .provider = fit.provider,
                      .state = down ? "down" : "active",

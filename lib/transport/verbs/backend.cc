@@ -6,6 +6,7 @@
 #include <span>
 
 #include "rdmabench/base/error.h"
+#include "row.h"
 #include "verbs/absence.h"
 #include "verbs/path.h"
 #include "wire.h"
@@ -104,7 +105,7 @@ std::string place(const Candidate& at, bool global, std::uint32_t mtu, const std
 
 /// One line of `rdmabench devices`.
 transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
-  transport::DeviceInfo info{.backend = std::string(kName),
+  transport::DeviceInfo info{.backend = std::string(kRow.name),
                              .name = fmt::format("{}:{}", device.name, port.number),
                              .provider = device.driver,
                              .state = port.state,
@@ -187,7 +188,7 @@ std::vector<transport::DeviceInfo> devices() {
   for (const DeviceInfo& device : mechanism::list_devices()) {
     for (const PortInfo& port : device.ports) lines.push_back(line(device, port));
     if (device.ports.empty()) {
-      lines.push_back({.backend = std::string(kName),
+      lines.push_back({.backend = std::string(kRow.name),
                        .name = device.name,
                        .provider = device.driver,
                        .state = "unavailable",

@@ -9,6 +9,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
+#include "run/connection.h"
 
 namespace rdmabench::run {
 namespace {
@@ -22,7 +23,8 @@ Deadline in_five_seconds() {
 /// Two channels that are connected to each other.
 struct Channels {
   control::Listener listener{"127.0.0.1", 0};
-  control::Channel client = control::Channel::connect("127.0.0.1", listener.port(), in_five_seconds());
+  control::Channel client =
+      control::Channel::connect("127.0.0.1", listener.port(), in_five_seconds());
   control::Channel server = listener.accept(in_five_seconds()).value();
 };
 
@@ -92,6 +94,21 @@ TEST(Connect, AnUnknownBackEndIsRefusedByName) {
   const Ends ends = connect_both(
       "carrier-pigeon", [](auto& /*endpoint*/) {}, [](auto& /*endpoint*/) {});
   EXPECT_THAT(ends.client, HasSubstr("carrier-pigeon"));
+}
+
+TEST(Backends, AServiceOfOneBackEndNamesIt) {
+  EXPECT_EQ(backend_of(transport::Service::xrc), "verbs");
+  EXPECT_EQ(backend_of(transport::Service::msg), "ofi");
+  EXPECT_EQ(backend_of(transport::Service::automatic), "");
+}
+
+TEST(Backends, AnOptionOfOneBackEndLeavesOutTheOthers) {
+  transport::EndpointRequest request;
+  for (const Backend* backend : candidates("auto", request)) EXPECT_TRUE(backend->reaches_others);
+  request.provider = "tcp";
+  for (const Backend* backend : candidates("auto", request)) EXPECT_EQ(backend->name, "ofi");
+  request.mtu = 1024;
+  EXPECT_TRUE(candidates("auto", request).empty()) << "no back end has both";
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 
 namespace rdmabench::transport::loop {
 
-inline constexpr std::string_view kName = "loop";
-
 /// The identity of this process: two offers match only when both sides are the same process.
 std::string offer(const EndpointRequest& request);
 

@@ -12,8 +12,6 @@
 
 namespace rdmabench::transport::ofi {
 
-inline constexpr std::string_view kName = "ofi";
-
 /// What libfabric has on this machine that fits the request, as text for
 /// choose(). IP providers are bound to `request.local_ip`. Throws
 /// Error(unavailable) when nothing fits: it says which requirement removed

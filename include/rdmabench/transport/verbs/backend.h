@@ -13,8 +13,6 @@
 
 namespace rdmabench::transport::verbs {
 
-inline constexpr std::string_view kName = "verbs";
-
 /// The active ports of this side and their GIDs, those that `request` allows. Throws
 /// Error(unavailable) that says what is missing when none is left.
 std::string offer(const EndpointRequest& request);

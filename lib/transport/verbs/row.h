@@ -1,0 +1,24 @@
+// The verbs back end, as a build knows it that may lack it.
+#pragma once
+
+#include <array>
+
+#include "rdmabench/transport/transport.h"
+
+namespace rdmabench::transport::verbs {
+
+inline constexpr std::array kOwnServices{Service::rc,  Service::uc, Service::ud,
+                                         Service::xrc, Service::dc, Service::srd};
+
+inline bool has_own_option(const EndpointRequest& request) {
+  return request.gid_index >= 0 || request.mtu > 0 || request.connection_manager ||
+         request.shared_receives || request.path != PathOptions{};
+}
+
+inline constexpr BackendRow kRow{.name = "verbs",
+                                 .needs = "libibverbs and librdmacm",
+                                 .services = kOwnServices,
+                                 .reaches_others = true,
+                                 .has_own_option = &has_own_option};
+
+}  // namespace rdmabench::transport::verbs
