@@ -12,6 +12,7 @@
 #include "rdmabench/control/fields.h"
 #include "rdmabench/control/printable.h"
 #include "rdmabench/report/fact.h"
+#include "report/row.h"
 #include "task.h"
 
 namespace rdmabench::netplugin {
@@ -56,10 +57,9 @@ Measurement measurement_of(const Task& task, const TaskResult& result) {
   const auto ns = [&](const char* key) { return control::get_double(json, key, 0, 1e18); };
   one.latency.count = control::get_uint(json, "count", 1, kMaxIterations);
   one.latency.min_ns = ns("min_ns");
-  one.latency.p50_ns = ns("p50_ns");
-  one.latency.p90_ns = ns("p90_ns");
-  one.latency.p99_ns = ns("p99_ns");
-  one.latency.p999_ns = ns("p999_ns");
+  for (const report::Percentile& percentile : report::kPercentiles) {
+    if (json.contains(percentile.key)) one.latency.*percentile.value = ns(percentile.key.data());
+  }
   one.latency.max_ns = ns("max_ns");
   one.latency.mean_ns = ns("mean_ns");
   one.latency.stddev_ns = ns("stddev_ns");

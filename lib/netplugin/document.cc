@@ -14,7 +14,7 @@
 namespace rdmabench::netplugin {
 namespace {
 
-using report::Json;
+using Ordered = report::Json;
 using report::text_or_null;
 
 std::string_view name_of(Metric metric) {
@@ -28,8 +28,8 @@ std::string_view title_of(std::string_view id) {
   return "";
 }
 
-Json to_object(const Properties& p) {
-  Json kinds = Json::array();
+Ordered to_object(const Properties& p) {
+  Ordered kinds = Ordered::array();
   if ((p.pointer_kinds & abi::kHostMemory) != 0) kinds.push_back("host");
   if ((p.pointer_kinds & abi::kDeviceMemory) != 0) kinds.push_back("cuda");
   if ((p.pointer_kinds & abi::kDmaBuf) != 0) kinds.push_back("dma-buf");
@@ -40,7 +40,7 @@ Json to_object(const Properties& p) {
           {"max_receives", p.max_receives}};
 }
 
-Json to_object(const CaseResult& row) {
+Ordered to_object(const CaseResult& row) {
   return {{"id", row.id},
           {"title", title_of(row.id)},
           {"api_version", row.version},
@@ -50,12 +50,12 @@ Json to_object(const CaseResult& row) {
           {"took_ms", row.took_ms}};
 }
 
-Json to_object(const Measurement& one) {
-  Json json = {{"metric", name_of(one.metric)},
-               {"api_version", one.version},
-               {"size_bytes", one.size_bytes},
-               {"iterations", one.iterations},
-               {"error", text_or_null(one.error)}};
+Ordered to_object(const Measurement& one) {
+  Ordered json = {{"metric", name_of(one.metric)},
+                  {"api_version", one.version},
+                  {"size_bytes", one.size_bytes},
+                  {"iterations", one.iterations},
+                  {"error", text_or_null(one.error)}};
   if (!one.error.empty()) return json;
   if (one.metric == Metric::bandwidth) {
     json["kind"] = "stream";
@@ -135,32 +135,33 @@ std::string measurement_tables(const Check& check) {
 
 std::string to_json(const Check& check) {
   const Tally all = tally(check);
-  Json devices = Json::array();
+  Ordered devices = Ordered::array();
   for (const Properties& one : check.plugin.devices) devices.push_back(to_object(one));
-  Json cases = Json::array();
+  Ordered cases = Ordered::array();
   for (const CaseResult& row : check.cases) cases.push_back(to_object(row));
-  Json results = Json::array();
+  Ordered results = Ordered::array();
   for (const Measurement& one : check.measurements) results.push_back(to_object(one));
-  const Json document = {{"schema", "rdmabench-netplugin/1"},
-                         {"plugin",
-                          {{"file", check.file},
-                           {"name", check.plugin.name},
-                           {"api_versions", check.plugin.versions},
-                           {"devices", std::move(devices)},
-                           {"trouble", text_or_null(check.plugin.trouble)}}},
-                         {"ends", check.two_processes ? "two processes" : "one process"},
-                         {"error", text_or_null(check.error)},
-                         {"environment",
-                          {{"client", report::to_list(check.environment.client)},
-                           {"server", report::to_list(check.environment.server)}}},
-                         {"config",
-                          {{"api_versions", check.asked.versions},
-                           {"device", check.asked.device},
-                           {"iterations", check.asked.iterations},
-                           {"timeout_ms", check.asked.timeout.count()}}},
-                         {"summary", {{"pass", all.pass}, {"fail", all.fail}, {"skip", all.skip}}},
-                         {"cases", std::move(cases)},
-                         {"results", std::move(results)}};
+  const Ordered document = {
+      {"schema", "rdmabench-netplugin/1"},
+      {"plugin",
+       {{"file", check.file},
+        {"name", check.plugin.name},
+        {"api_versions", check.plugin.versions},
+        {"devices", std::move(devices)},
+        {"trouble", text_or_null(check.plugin.trouble)}}},
+      {"ends", check.two_processes ? "two processes" : "one process"},
+      {"error", text_or_null(check.error)},
+      {"environment",
+       {{"client", report::to_list(check.environment.client)},
+        {"server", report::to_list(check.environment.server)}}},
+      {"config",
+       {{"api_versions", check.asked.versions},
+        {"device", check.asked.device},
+        {"iterations", check.asked.iterations},
+        {"timeout_ms", check.asked.timeout.count()}}},
+      {"summary", {{"pass", all.pass}, {"fail", all.fail}, {"skip", all.skip}}},
+      {"cases", std::move(cases)},
+      {"results", std::move(results)}};
   return report::document_text(document);
 }
 
@@ -168,12 +169,12 @@ std::string to_csv(const Check& check) {
   report::Csv csv({"kind", "id", "api_version", "status", "side", "reason", "size_bytes",
                    "iterations", "min_ns", "p50_ns", "p99_ns", "max_ns", "bits_per_s"});
   for (const CaseResult& one : check.cases) {
-    Json row = to_object(one);
+    Ordered row = to_object(one);
     row["kind"] = "case";
     csv.add(row);
   }
   for (const Measurement& one : check.measurements) {
-    Json row = to_object(one);
+    Ordered row = to_object(one);
     row["kind"] = name_of(one.metric);
     row["id"] = fmt::format("{} {} B", name_of(one.metric), one.size_bytes);
     row["status"] = one.error.empty() ? "PASS" : "FAIL";

@@ -13,6 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/samples.h"
+#include "report/row.h"
 #include "task.h"
 
 namespace rdmabench::netplugin {
@@ -49,18 +50,10 @@ void initialize(Net& net, int device) {
   }
 }
 
-Json summary_json(const measure::LatencySummary& s) {
-  return {{"count", s.count},
-          {"min_ns", s.min_ns},
-          {"p50_ns", s.p50_ns},
-          {"p90_ns", s.p90_ns},
-          {"p99_ns", s.p99_ns},
-          {"p999_ns", s.p999_ns},
-          {"max_ns", s.max_ns},
-          {"mean_ns", s.mean_ns},
-          {"stddev_ns", s.stddev_ns},
-          {"median_low_ns", s.median_low_ns},
-          {"median_high_ns", s.median_high_ns}};
+Json summary_json(const measure::LatencySummary& summary) {
+  report::Json row{{"count", summary.count}};
+  report::add_latency(row, summary);
+  return row;
 }
 
 void check_loop(const LoopResult& result, std::uint64_t wanted, std::uint64_t bytes) {
