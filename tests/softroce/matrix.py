@@ -3,8 +3,8 @@
     matrix.py refused RDMABENCH HOST PORT   what verbs forbids; no server may run
     matrix.py run RDMABENCH HOST PORT FOLDER   all else, and single options; prints docs/matrix.md
 
-A cell that runs must come back validated, whole and as what was asked for. One that verbs forbids
-must be refused by name with exit code 2 while no server is there to hear of it.
+A cell that runs must be validated, complete, and with the requested options. A cell that verbs
+forbids must end with exit code 2 and an error that names it, while no server runs.
 """
 
 import itertools
@@ -239,9 +239,9 @@ def run_all(run: Runner, folder: Path) -> int:
         print(f"FAILED: xrc: exit code {ended.returncode}: {ended.stderr}", file=sys.stderr)
     print("\n".join(table(failed)))
     print(f"\n{len(due) - len(failed)} cells ran validated, {len(failed)} failed, "
-          f"{len(CELLS) - len(due)} are refused.\n\nBeside them ran:\n")
+          f"{len(CELLS) - len(due)} are refused.\n\nAlso run:\n")
     print("\n".join(passed))
-    print(f"\nXRC: {'this device has none, which is said' if lacking else 'runs'}.")
+    print(f"\nXRC: {'not supported by this device; the error says so' if lacking else 'runs'}.")
     return bad + len(failed)
 
 
