@@ -101,34 +101,34 @@ void add_options(CLI::App& app, RegOptions& options) {
              options.memories.push_back(memory::parse_request(text));
            }
          },
-         "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; a "
-         "GPU's by every way there is [host]")
+         "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; GPU "
+         "memory is registered by every way [host]")
       ->type_name("KIND")
       ->allow_extra_args(false);
   add_parsed(
       app, "--numa", [&](const std::string& text) { options.numa = memory::parse_numa(text); },
-      "auto (near the device), none or a node's number [auto]")
+      "NUMA node: auto (near the device), none (any) or a number [auto]")
       ->type_name("NODE");
   add_parsed(
       app, "--unaligned", [&](const std::string& text) { options.unaligned = parse_size(text); },
-      "begin this many bytes into a page [0]")
+      "offset of the memory in its first page [0]")
       ->type_name("BYTES");
   app.add_flag("--relaxed-ordering", options.registration.relaxed_ordering,
-               "let the device's writes pass each other");
+               "allow the device to reorder its writes");
   app.add_flag("--odp", options.registration.on_demand,
-               "page on demand; an error where the device cannot");
+               "page on demand; an error if the device does not support it");
   app.add_flag("--require-dmabuf", options.registration.require_dma_buf,
-               "an error where the device takes no dma-buf, instead of pinning the pages");
+               "an error if the device does not support dma-buf, instead of pinning");
   app.add_flag_callback(
       "--atomics", [&] { options.registration.access = verbs::Access::atomic_window; },
-      "let the peer do atomics on it too");
+      "also allow remote atomics");
   add_parsed(
       app, "-n,--iterations",
       [&](const std::string& text) {
         options.stop = {.iterations = std::clamp<std::uint64_t>(parse_count(text), 1, 10'000'000),
                         .time = std::chrono::hours(1)};
       },
-      "calls of each kind per size [1000, fewer once a second has passed]")
+      "calls of each kind per size [1000, or fewer in 1 s]")
       ->type_name("N");
   add_cpus(app, options.cpus);
   add_output(app, options.common);
@@ -139,17 +139,16 @@ void add_options(CLI::App& app, RegOptions& options) {
 
 void add_reg(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
-      "reg", "Measure what registering memory with a device costs; needs no server");
+      "reg", "Measure the cost of registering memory with a device; needs no server");
 #if RDMABENCH_HAVE_VERBS
   sub->footer(
-      "The memory is touched before, and each sample is one ibv_reg_mr() or ibv_dereg_mr() call. "
-      "Below\n"
-      "the table stand the route that was taken and why the others were not.\n"
+      "The memory is touched first. Each sample is one ibv_reg_mr() or ibv_dereg_mr() call. Below\n"
+      "the table are the used route and the reasons against the others.\n"
       "\n"
       "Examples:\n"
       "  rdmabench reg -s 4K:1G                        host memory, a sweep\n"
       "  rdmabench reg --memory host --memory huge     side by side\n"
-      "  rdmabench reg --memory cuda:0 --memory cuda:0,vmm   what of a GPU registers, and how\n"
+      "  rdmabench reg --memory cuda:0 --memory cuda:0,vmm   every way for GPU memory\n"
       "  rdmabench reg --memory dmabuf --format json");
   auto options = std::make_shared<RegOptions>();
   options->memories = {memory::Request{}};

@@ -21,15 +21,15 @@ using measure::Ticks;
 
 constexpr std::uint64_t kMostWarmup = 10;
 
-/// The first device that `text` means.
+/// The first device that `text` selects.
 std::string find_device(std::string_view text) {
   const std::vector<verbs::DeviceInfo> devices = verbs::list_devices();
   const std::vector<verbs::PortRef> ports = verbs::select_ports(devices, text);
   if (!ports.empty()) return ports.front().device->name;
-  throw Error(Fault::unavailable, "there is no RDMA device here",
+  throw Error(Fault::unavailable, "this machine has no usable RDMA device",
               devices.empty()
-                  ? "Load its driver, or for a software one: 'rdma link add rxe0 type rxe netdev "
-                    "eth0'."
+                  ? "Load the driver of the device, or add a software device: 'rdma link add rxe0 "
+                    "type rxe netdev eth0'."
                   : fmt::format("{} cannot be opened: {}", devices[0].name, devices[0].fault));
 }
 
@@ -62,11 +62,11 @@ namespace {
 
 void check(const RegistrationStop& stop) {
   if (stop.iterations == 0) {
-    throw Error(Fault::usage, "0 registrations to measure", "Ask for at least 1.");
+    throw Error(Fault::usage, "invalid number of iterations 0", "It must be at least 1.");
   }
 }
 
-/// What is to be said of memory that lies there already.
+/// The facts of allocated memory.
 RegistrationCost describe(const memory::Request& memory, const memory::Buffer& buffer) {
   return {.memory = memory::to_text(memory),
           .size_bytes = buffer.size(),
@@ -135,7 +135,7 @@ GpuWays RegistrationBench::measure_ways(const memory::Request& memory,
   check(stop);
   if (registration.on_demand) {
     throw Error(Fault::usage, "on-demand paging of GPU memory",
-                "The GPU's driver holds its pages: leave out --odp.");
+                "The GPU's driver pins its pages: leave out on-demand paging.");
   }
   memory::Request request = memory;
   request.device = device_;
@@ -165,7 +165,7 @@ GpuWays RegistrationBench::measure_ways(const memory::Request& memory,
     reasons += fmt::format("\n  {}{}{}: {}", name(way.route),
                            way.mapping.empty() ? "" : ", mapping ", way.mapping, way.reason);
   }
-  throw Error(Fault::unavailable, fmt::format("no way to register it:{}", reasons));
+  throw Error(Fault::unavailable, fmt::format("no way to register GPU memory works:{}", reasons));
 }
 
 }  // namespace rdmabench::run

@@ -61,12 +61,12 @@ std::string explanations(const std::vector<RegistrationCost>& results) {
     if (result.nodes.empty()) {
       text += fmt::format("  on {}\n", result.placement);
     } else {
-      text += fmt::format("  placed {}; at {}: {} of {}\n", result.placement,
+      text += fmt::format("  placement {}; at {}: {} of {}\n", result.placement,
                           format_size(result.size_bytes), memory::to_text(result.nodes),
                           format_size(result.page_bytes));
     }
     if (result.route == verbs::Route::staged) {
-      text += "  note: this registers pinned host memory; the wire would never see the GPU's\n";
+      text += "  note: this registers pinned host memory, not GPU memory\n";
     }
     for (const std::string& note : result.notes) text += fmt::format("  note: {}\n", note);
   }

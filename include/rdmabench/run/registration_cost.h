@@ -1,4 +1,4 @@
-// What it costs to make memory known to a device, and to take it back.
+// Measures the cost of registering and deregistering memory.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,7 @@
 
 namespace rdmabench::run {
 
-/// When a measurement ends: after `iterations`, or earlier once `time` is used up and at least
-/// kFewestRegistrations are done.
+/// The end of a measurement: after `iterations`, or after `time` and at least kFewestRegistrations.
 struct RegistrationStop {
   std::uint64_t iterations = 1000;  ///< at least 1
   std::chrono::nanoseconds time = std::chrono::seconds(1);
@@ -27,20 +26,20 @@ struct RegistrationCost {
   std::string memory;  ///< as on the command line: "huge:2M"
   std::uint64_t size_bytes = 0;
   verbs::Route route = verbs::Route::pinned;
-  std::string mapping;  ///< of a GPU's dma-buf: "default", "pcie"; else ""
+  std::string mapping;  ///< of a dma-buf of GPU memory: "default", "pcie"; else ""
   std::vector<verbs::RegistrationAttempt> others;
   std::vector<std::string> notes;
-  std::string placement;                  ///< see memory::Buffer
-  std::vector<memory::NodePages> nodes;   ///< where the pages were
+  std::string placement;                  ///< see memory::Buffer::placement()
+  std::vector<memory::NodePages> nodes;   ///< NUMA nodes of the pages
   std::uint64_t page_bytes = 0;           ///< of the pages in `nodes`
-  measure::LatencySummary registering;    ///< of the one call by which the route registers
+  measure::LatencySummary registering;    ///< of the one registering call
   measure::LatencySummary deregistering;  ///< of ibv_dereg_mr()
 
   /// At the median; 0 if it took no time.
   double bytes_per_s() const noexcept;
 };
 
-/// A way by which a GPU's memory did not register.
+/// A way of registering GPU memory that failed.
 struct RefusedWay {
   std::string memory;  ///< as on the command line: "cuda:0,vmm"
   std::uint64_t size_bytes = 0;
@@ -49,7 +48,7 @@ struct RefusedWay {
   std::string reason;  ///< one line
 };
 
-/// Every way to register a GPU's memory: what it costs, or why it is not one here.
+/// All ways to register GPU memory: their costs, or why they failed.
 struct GpuWays {
   std::vector<RegistrationCost> costs;
   std::vector<RefusedWay> refused;
@@ -71,7 +70,7 @@ std::string to_table(const RegistrationReport& report);
 std::string to_json(const RegistrationReport& report);
 std::string to_csv(const RegistrationReport& report);
 
-/// An opened device to measure with. Thread rule: one thread at a time.
+/// An opened device for measurements. Thread rule: one thread at a time.
 class RegistrationBench {
  public:
   /// `device` is "NAME", "NAME:PORT" or "" for the first that can be opened. Throws
@@ -88,15 +87,15 @@ class RegistrationBench {
                            const verbs::RegistrationRequest& registration, std::uint64_t bytes,
                            const RegistrationStop& stop) const;
 
-  /// The same of a GPU's memory (Kind::cuda) by each way on its own, in new memory every time, so
+  /// Measures GPU memory (Kind::cuda) by each way separately, each with new memory, so
   /// that ways behind the first that works are measured too. Throws what memory::Buffer does, and
-  /// Error(unavailable) with every reason where a dma-buf is demanded and no way takes it.
+  /// Error(unavailable) with all reasons if a dma-buf is required and no way works.
   GpuWays measure_ways(const memory::Request& memory,
                        const verbs::RegistrationRequest& registration, std::uint64_t bytes,
                        const RegistrationStop& stop) const;
 
  private:
-  /// The calls of one route, timed.
+  /// Times the calls of one route.
   void time_calls(RegistrationCost& cost, const verbs::MemoryArea& area,
                   const verbs::RegistrationRequest& registration,
                   const RegistrationStop& stop) const;
