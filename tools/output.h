@@ -16,8 +16,8 @@ int write(std::span<const report::Report> reports, const Options& options);
 /// Throws Error(failed) that names the path.
 void write_file(const std::string& text, const std::string& path);
 
-/// Writes to the file, or to standard output where `path` is empty. A text that cannot be written to
-/// the file goes to standard output, so that no result is lost, and Error(failed) is thrown.
+/// Writes to the file, or to standard output where `path` is empty. A text that cannot be written
+/// to the file goes to standard output, so that no result is lost, and Error(failed) is thrown.
 void write_text(const std::string& text, const std::string& path);
 
 /// Erases the line of progress on a terminal.

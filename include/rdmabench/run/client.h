@@ -28,8 +28,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
 void check_this_side(const Config& config);
 
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
-/// Where config.cpus is empty and there are enough processors, each worker of both sides is bound to
-/// its own processor during the run.
+/// Where config.cpus is empty and there are enough processors, each worker of both sides is bound
+/// to its own processor during the run.
 report::Report run_in_process(const Config& config, const OnProgress& on_progress = {},
                               const OnReport& on_report = {});
 

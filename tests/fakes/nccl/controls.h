@@ -16,12 +16,12 @@ struct Fault {
 };
 
 struct Controls {
-  int version = 22809;        ///< FAKE_NCCL_VERSION
-  Fault corrupt;              ///< FAKE_NCCL_CORRUPT: flips a bit of byte WHAT of its result, or behind it
-  Fault stall;                ///< FAKE_NCCL_STALL: the operation does not begin
-  Fault delay;                ///< FAKE_NCCL_DELAY: the operation begins WHAT microseconds later
-  Fault async_error;          ///< FAKE_NCCL_ASYNC_ERROR: ncclCommGetAsyncError gives WHAT
-  Fault init;                 ///< FAKE_NCCL_INIT_HANG=RANK: ends by ncclCommAbort alone
+  int version = 22809;  ///< FAKE_NCCL_VERSION
+  Fault corrupt;        ///< FAKE_NCCL_CORRUPT: flips a bit of byte WHAT of its result, or behind it
+  Fault stall;          ///< FAKE_NCCL_STALL: the operation does not begin
+  Fault delay;          ///< FAKE_NCCL_DELAY: the operation begins WHAT microseconds later
+  Fault async_error;    ///< FAKE_NCCL_ASYNC_ERROR: ncclCommGetAsyncError gives WHAT
+  Fault init;           ///< FAKE_NCCL_INIT_HANG=RANK: ends by ncclCommAbort alone
   bool slow_enqueue = false;  ///< FAKE_NCCL_SLOW_ENQUEUE=1: calls are in progress for a while
   std::string refuse;         ///< FAKE_NCCL_REFUSE: a call that gives ncclInvalidUsage
   std::string choice;         ///< FAKE_NCCL_CHOICE=ALGORITHM:PROTOCOL:CHANNELS, told to a profiler

@@ -26,7 +26,9 @@ TEST(ChooseClock, TakesTheCounterOnlyIfItIsInvariantAndTheKernelsOwn) {
   };
   const Row table[] = {
       {{"tsc", true, "tsc"}, ClockSource::tsc, "tsc: invariant"},
-      {{"arch_sys_counter", true, "arch_sys_counter"}, ClockSource::tsc, "arch_sys_counter: invariant"},
+      {{"arch_sys_counter", true, "arch_sys_counter"},
+       ClockSource::tsc,
+       "arch_sys_counter: invariant"},
       {{"tsc", false, "tsc"}, ClockSource::raw, "the tsc is not invariant"},
       {{"tsc", true, "hpet"}, ClockSource::raw, "'hpet', not the tsc"},
       {{"tsc", true, "kvm-clock"}, ClockSource::raw, "'kvm-clock'"},

@@ -99,8 +99,9 @@ bool is_answer(const Flag& flag) {
 
 TEST(CommandLine, EveryFlagIsTakenInEverySpelling) {
   for (const Flag* flag : flags_where([](const Flag& f) { return f.take != Take::refused; })) {
-    const Tool& tool = *std::find_if(tools().begin(), tools().end(),
-                                     [&](const Tool& one) { return (flag->tools & set_of(one)) != 0; });
+    const Tool& tool = *std::find_if(tools().begin(), tools().end(), [&](const Tool& one) {
+      return (flag->tools & set_of(one)) != 0;
+    });
     for (std::vector<std::string> words : spellings(*flag, tool)) {
       SCOPED_TRACE(testing::PrintToString(words) + " for " + std::string(tool.name));
       const std::vector<std::string> more = beside(*flag);
@@ -151,8 +152,9 @@ TEST(CommandLine, EveryRefusedFlagSaysWhatToUseInstead) {
 
 TEST(CommandLine, AFlagOfOtherToolsSaysWhose) {
   for (const Tool& tool : tools()) {
-    for (const Flag* flag : flags_where(
-             [&](const Flag& f) { return f.take != Take::refused && (f.tools & set_of(tool)) == 0; })) {
+    for (const Flag* flag : flags_where([&](const Flag& f) {
+           return f.take != Take::refused && (f.tools & set_of(tool)) == 0;
+         })) {
       SCOPED_TRACE(fmt::format("{} {}", tool.name, flag->name));
       EXPECT_THAT(refused(tool.name, spellings(*flag, tool)[0]), HasSubstr("perftest has it for"));
     }
