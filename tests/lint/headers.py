@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Fails when an installed header has no user, or includes a header that is not installed, or when too many are installed.
+
+A header of include/rdmabench/<room>/ has a user when another room, the tools or the examples include it, or when
+an installed header that has a user includes it.
+
+Usage: headers.py PROJECT_ROOT [--list] | headers.py --self-test
+--list prints what would fail, and exits with 0.
+"""
+
+import pathlib
+import re
+import sys
+
+LIMIT = 80
+INSTALLED = re.compile(r'^\s*#\s*include\s*[<"](rdmabench/[^">]*)[">]', re.MULTILINE)
+QUOTED = re.compile(r'^\s*#\s*include\s*"([^"]*)"', re.MULTILINE)
+GENERATED = {"rdmabench/features.h", "rdmabench/endpoints.h"}
+
+
+def room_of(header: str) -> str:
+    parts = header.split("/")
+    return parts[1] if len(parts) > 2 else ""
+
+
+def offences(headers: dict[str, str], sources: list[tuple[str, str]]) -> list[str]:
+    """headers: name as included -> text; sources: (room, "" outside of the library) and text."""
+    found = []
+    for name, text in headers.items():
+        found += [f"{name}: includes {other}, which is not installed" for other in QUOTED.findall(text)
+                  if other not in headers and other not in GENERATED]
+    used = set()
+    for room, text in sources + [(room_of(name), text) for name, text in headers.items()]:
+        used |= {other for other in INSTALLED.findall(text) if not room or room_of(other) != room}
+    reached: set[str] = set()
+    waiting = [name for name in used if name in headers]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += [other for other in INSTALLED.findall(headers[name]) if other in headers]
+    found += [f"{name}: nothing outside its room includes it; move it to lib/" for name in sorted(set(headers) - reached)]
+    if len(headers) > LIMIT:
+        found.append(f"{len(headers)} headers are installed, more than {LIMIT}")
+    return found
+
+
+def check(root: pathlib.Path) -> list[str]:
+    include = root / "include"
+    headers = {str(path.relative_to(include)): path.read_text(encoding="utf-8")
+               for path in sorted(include.rglob("*.h"))}
+    if not headers:
+        raise SystemExit(f"headers.py: no header below {include}")
+    sources = []
+    backends = [path.name for path in (include / "rdmabench" / "transport").iterdir() if path.is_dir()]
+    for folder in ("lib", "tools", "examples"):
+        for path in (root / folder).rglob("*"):
+            if path.suffix in (".h", ".cc", ".in"):
+                room = path.relative_to(root / "lib").parts[0] if folder == "lib" else ""
+                text = path.read_text(encoding="utf-8")
+                for backend in backends:  # CMake writes one file for each
+                    sources.append((room, text.replace("@backend@", backend)))
+                    if "@backend@" not in text:
+                        break
+    return offences(headers, sources)
+
+
+def self_test() -> None:
+    headers = {"rdmabench/run/a.h": '#include "rdmabench/run/b.h"\n', "rdmabench/run/b.h": "",
+               "rdmabench/run/c.h": '#include "run/inner.h"\n'}
+    assert offences(headers, [("", '#include "rdmabench/run/a.h"\n'), ("run", '#include "rdmabench/run/c.h"\n')]) == [
+        "rdmabench/run/c.h: includes run/inner.h, which is not installed",
+        "rdmabench/run/c.h: nothing outside its room includes it; move it to lib/"]
+    assert not offences({"rdmabench/run/a.h": ""}, [("fabric", '#include "rdmabench/run/a.h"\n')])
+    assert offences({f"rdmabench/run/{n}.h": "" for n in range(LIMIT + 1)}, [])[-1].startswith("81 headers")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        sys.exit(0)
+    errors = check(pathlib.Path(sys.argv[1]))
+    print("\n".join(errors))
+    sys.exit(1 if errors and "--list" not in sys.argv else 0)
