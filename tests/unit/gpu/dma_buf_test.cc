@@ -96,7 +96,8 @@ TEST_F(DmaBufTest, WithACoherentLinkPcieComesFirst) {
   const Allocation memory(Context(0), 1);
   const DmaBuf fallen = export_dma_buf(memory);
   EXPECT_EQ(fallen.mapping(), DmaBufMapping::standard);
-  EXPECT_THAT(fallen.reason(), StartsWith("standard, over the coherent link; PCIe is not possible"));
+  EXPECT_THAT(fallen.reason(),
+              StartsWith("standard, over the coherent link; PCIe is not possible"));
   EXPECT_THAT(fallen.reason(), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"));
 }
 
