@@ -6,12 +6,13 @@
 #include <cstdio>
 #include <optional>
 
+#include "flags/fields.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {
 
 int fail(const std::exception& error) {
-  std::fputs(fmt::format("rdmabench: {}\n", error.what()).c_str(), stderr);
+  std::fputs(fmt::format("rdmabench: {}\n", with_flags(error.what())).c_str(), stderr);
   const auto* const known = dynamic_cast<const Error*>(&error);
   return static_cast<int>(known != nullptr ? known->fault() : Fault::failed);
 }

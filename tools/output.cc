@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "flags/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/perftest.h"
@@ -69,7 +70,7 @@ int write(std::span<const report::Report> reports, const Options& options) {
   int code = 0;
   for (const report::Report& one : reports) {
     if (!one.error) continue;
-    std::fputs(fmt::format("rdmabench: {}\n", *one.error).c_str(), stderr);
+    std::fputs(fmt::format("rdmabench: {}\n", with_flags(*one.error)).c_str(), stderr);
     code = static_cast<int>(Fault::failed);
   }
   return code;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "flags/fields.h"
 #include "options.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
@@ -28,7 +29,8 @@ extern "C" void stop_serving(int signal) {
 
 void log_line(const std::string& line) {
   std::fputs(
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), line).c_str(),
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), with_flags(line))
+          .c_str(),
       stderr);
 }
 

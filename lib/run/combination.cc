@@ -29,32 +29,32 @@ bool verbs_only(Service service) {
 
 void check_operation(const SessionSpec& spec) {
   if (!is_built(spec.service)) {
-    throw Error(Fault::unavailable, fmt::format("--transport {}", transport::name(spec.service)),
+    throw Error(Fault::unavailable, fmt::format("`service` {}", transport::name(spec.service)),
                 "It needs libmlx5 or libefa, which this build does not have: take rc, or "
                 "libfabric's rdm on EFA.");
   }
   const std::string_view operation = transport::name(spec.operation);
   const std::string_view service = transport::name(spec.service);
   if (!transport::has_operation(spec.service, spec.operation)) {
-    refuse(fmt::format("--op {} over {}", operation, service),
+    refuse(fmt::format("`operation` {} over {}", operation, service),
            spec.service == Service::ud
-               ? "UD carries sends only: take --op send or send-imm, or --transport rc."
+               ? "UD carries sends only: take `operation` send or send-imm, or `service` rc."
            : spec.service == Service::uc
-               ? "UC brings nothing back: take --op send, send-imm, write or write-imm, or "
-                 "--transport rc."
-               : "SRD has no atomics: take another --op, or --transport rc.");
+               ? "UC brings nothing back: take `operation` send, send-imm, write or write-imm, or "
+                 "`service` rc."
+               : "SRD has no atomics: take another `operation`, or `service` rc.");
   }
   if (spec.operation == OperationCode::compare_swap && spec.post_list > 1) {
-    refuse(fmt::format("--op {} with --post-list {}", operation, spec.post_list),
-           "Each of its messages looks for another word: leave out --post-list.");
+    refuse(fmt::format("`operation` {} with `post_list` {}", operation, spec.post_list),
+           "Each of its messages looks for another word: leave out `post_list`.");
   }
   if (transport::is_atomic(spec.operation)) {
     if (spec.max_size != transport::kAtomicBytes) {
-      refuse(fmt::format("--op {} of {} bytes", operation, spec.max_size),
-             "Atomics act on 8 bytes: leave out --size.");
+      refuse(fmt::format("`operation` {} of {} bytes", operation, spec.max_size),
+             "Atomics act on 8 bytes: leave out `sizes`.");
     }
     if (spec.misalignment % transport::kAtomicBytes != 0) {
-      refuse(fmt::format("--op {} with --misalign {}", operation, spec.misalignment),
+      refuse(fmt::format("`operation` {} with `misalignment` {}", operation, spec.misalignment),
              "Atomics need 8-byte alignment: take a multiple of 8.");
     }
   }
@@ -64,17 +64,17 @@ void check_shape(const SessionSpec& spec) {
   const bool plain_write = spec.operation == OperationCode::write;
   if (spec.shape == Shape::latency) {
     if (spec.events && plain_write) {
-      refuse("latency of --op write with --events",
+      refuse("latency of `operation` write with `events`",
              "A write leaves no completion at its target, so there is no event to wait for: take "
-             "--op write-imm, or leave out --events.");
+             "`operation` write-imm, or leave out `events`.");
     }
     if (spec.relaxed_ordering && plain_write) {
-      refuse("latency of --op write with --relaxed-ordering",
+      refuse("latency of `operation` write with `relaxed_ordering`",
              "Its arrival is seen by polling the last byte, which then may not come last: take "
-             "--op write-imm, or leave out --relaxed-ordering.");
+             "`operation` write-imm, or leave out `relaxed_ordering`.");
     }
     if (spec.post_list > 1) {
-      refuse(fmt::format("--post-list {} in a latency test", spec.post_list),
+      refuse(fmt::format("`post_list` {} in a latency test", spec.post_list),
              "One message is under way at a time: leave it out, or measure bw.");
     }
   }
@@ -83,67 +83,70 @@ void check_shape(const SessionSpec& spec) {
   }
   if (spec.shape == Shape::open_loop && !transport::is_reliable(spec.service)) {
     refuse(fmt::format("load over {}", transport::name(spec.service)),
-           "A lost message has no latency: take --transport rc, rdm or msg.");
+           "A lost message has no latency: take `service` rc, rdm or msg.");
   }
   if (spec.target_idle) {
     if (transport::notifies(spec.operation)) {
-      refuse(fmt::format("--target-idle with --op {}", transport::name(spec.operation)),
-             "That operation is not one-sided: take --op write, read, fetch-add or compare-swap.");
+      refuse(
+          fmt::format("`target_idle` with `operation` {}", transport::name(spec.operation)),
+          "That operation is not one-sided: take `operation` write, read, fetch-add or compare-swap.");
     }
     if (spec.shape != Shape::latency) {
-      refuse("--target-idle in this test", "Take 'lat'.");
+      refuse("`target_idle` in this test", "Take 'lat'.");
     }
   }
 }
 
 void check_queues(const SessionSpec& spec) {
   if (spec.signal_every > spec.depth) {
-    refuse(fmt::format("--signal-every {}", spec.signal_every),
-           fmt::format("It may be --depth ({}) at most, or the queue would fill up for good.",
+    refuse(fmt::format("`signal_every` {}", spec.signal_every),
+           fmt::format("It may be `depth` ({}) at most, or the queue would fill up for good.",
                        spec.depth));
   }
   if (spec.post_list > spec.depth) {
-    refuse(fmt::format("--post-list {}", spec.post_list),
-           fmt::format("It may be --depth ({}) at most.", spec.depth));
+    refuse(fmt::format("`post_list` {}", spec.post_list),
+           fmt::format("It may be `depth` ({}) at most.", spec.depth));
   }
   if (spec.workers * spec.queue_pairs > kMaxAllQueuePairs) {
     refuse(fmt::format("{} queue pairs in each of {} threads", spec.queue_pairs, spec.workers),
            fmt::format("All together may be {}.", kMaxAllQueuePairs));
   }
   if (spec.segments > spec.max_size) {
-    refuse(fmt::format("--sge {} for messages of {} bytes", spec.segments, spec.max_size),
+    refuse(fmt::format("`segments` {} for messages of {} bytes", spec.segments, spec.max_size),
            "Each segment needs a byte.");
   }
   if (spec.client_queue_pairs != 0 && spec.service != Service::ud) {
-    refuse("--peers without --transport ud", "Only a UD queue pair reaches several others.");
+    refuse("`peers` without `service` ud", "Only a UD queue pair reaches several others.");
   }
   if (spec.connection_manager && spec.service != Service::automatic &&
       spec.service != Service::rc) {
-    refuse(fmt::format("rdma_cm with --transport {}", transport::name(spec.service)),
+    refuse(fmt::format("rdma_cm with `service` {}", transport::name(spec.service)),
            "Only RC is connected by rdma_cm here: leave out one of them.");
   }
   if (spec.shared_receives && spec.service == Service::uc) {
-    refuse("--srq with --transport uc",
-           "UC queue pairs take no shared receive queue: use rc or ud, or leave out --srq.");
+    refuse(
+        "`shared_receives` with `service` uc",
+        "UC queue pairs take no shared receive queue: use rc or ud, or leave out `shared_receives`.");
   }
   if (spec.shared_receives && spec.service == Service::srd) {
-    refuse("--srq with --transport srd",
-           "EFA has no shared receive queue: leave out --srq, or take another transport.");
+    refuse(
+        "`shared_receives` with `service` srd",
+        "EFA has no shared receive queue: leave out `shared_receives`, or take another transport.");
   }
 }
 
 void check_memory(const SessionSpec& spec) {
   if (spec.stride != 0 && spec.stride < spec.max_size + spec.misalignment) {
-    refuse(fmt::format("--stride {} for messages of {} bytes", spec.stride, spec.max_size),
+    refuse(fmt::format("`stride` {} for messages of {} bytes", spec.stride, spec.max_size),
            "Messages must not overlap.");
   }
   if (spec.stride % 64 != 0) {
-    refuse(fmt::format("--stride {}", spec.stride),
-           "It is a multiple of 64; --misalign moves messages off their cache line.");
+    refuse(fmt::format("`stride` {}", spec.stride),
+           "It is a multiple of 64; `misalignment` moves messages off their cache line.");
   }
   if (spec.working_set != 0 && spec.working_set < spec.max_size) {
     refuse(
-        fmt::format("--working-set {} for messages of {} bytes", spec.working_set, spec.max_size),
+        fmt::format("`working_set` {} for messages of {} bytes", spec.working_set, spec.max_size),
         "It must hold a message at least.");
   }
 }
@@ -155,7 +158,7 @@ void check_peer_memory(const SessionSpec& spec) {
   const memory::Kind kind = memory::parse_request(asked).kind;
   memory::parse_gpu_mapping(control::printable(spec.gpu_mapping));
   if (kind == memory::Kind::file || kind == memory::Kind::dmabuf) {
-    refuse(fmt::format("--peer-memory {}", asked),
+    refuse(fmt::format("`peer_memory` {}", asked),
            "A client may ask a server for host, huge or cuda:...");
   }
   if (kind == memory::Kind::cuda && !spec.gpu) {
@@ -168,24 +171,25 @@ void check_peer_memory(const SessionSpec& spec) {
 void check_gpu(const SessionSpec& spec) {
   if (!spec.gpu) {
     if (spec.gpu_mapping == name(memory::GpuMapping::automatic)) return;
-    refuse(fmt::format("--gpu-mapping {} without GPU memory", spec.gpu_mapping),
-           "It goes with --memory cuda:N or --peer-memory cuda:N.");
+    refuse(fmt::format("`gpu_mapping` {} without GPU memory", spec.gpu_mapping),
+           "It goes with `memory` cuda:N or `peer_memory` cuda:N.");
   }
   if (spec.shape == Shape::latency && spec.operation == OperationCode::write) {
-    refuse("latency of --op write in GPU memory",
-           "Its arrival is seen by polling the last byte, which is the GPU's: take --op write-imm, "
-           "send or read.");
+    refuse(
+        "latency of `operation` write in GPU memory",
+        "Its arrival is seen by polling the last byte, which is the GPU's: take `operation` write-imm, "
+        "send or read.");
   }
   if (spec.target_idle) {
-    refuse("--target-idle with GPU memory",
+    refuse("`target_idle` with GPU memory",
            "It reads back every message by the processor: leave it out.");
   }
   if (spec.inline_limit > 0) {
-    refuse(fmt::format("--inline {} with GPU memory", spec.inline_limit),
+    refuse(fmt::format("`inline_limit` {} with GPU memory", spec.inline_limit),
            "The processor copies inline bytes, and it cannot read a GPU's: leave it out.");
   }
   if (spec.on_demand) {
-    refuse("--odp with GPU memory", "The GPU's driver holds its pages: leave it out.");
+    refuse("`on_demand` with GPU memory", "The GPU's driver holds its pages: leave it out.");
   }
 }
 
@@ -199,7 +203,7 @@ void check(const SessionSpec& spec) {
   check_peer_memory(spec);
   check_gpu(spec);
   if (verbs_only(spec.service) && !spec.provider.empty()) {
-    refuse(fmt::format("--transport {} with --provider {}", transport::name(spec.service),
+    refuse(fmt::format("`service` {} with `provider` {}", transport::name(spec.service),
                        spec.provider),
            "A provider is libfabric's, whose transports are rdm and msg.");
   }

@@ -113,7 +113,7 @@ void Connection::wait_readable(const Deadline& deadline, std::string_view waitin
   throw Error(Fault::failed,
               fmt::format("{} said nothing for {} ms, waiting for its {}", channel_.peer(),
                           timeout_ / std::chrono::milliseconds(1), waiting_for),
-              "It may have stopped; raise --timeout if it is only slow.");
+              "It may have stopped; raise `timeout` if it is only slow.");
 }
 
 std::string Connection::receive(control::MessageType type, std::string_view waiting_for) {

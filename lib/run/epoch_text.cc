@@ -55,7 +55,7 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
       return fmt::format(
           "nothing completed for {}, {}: {}. The peer may have stopped, or the path between the "
           "devices drops "
-          "packets; raise --timeout if it is only slow",
+          "packets; raise `timeout` if it is only slow",
           std::chrono::duration_cast<std::chrono::milliseconds>(timeout), wait_text(result.wait),
           where);
     case Outcome::interrupted:

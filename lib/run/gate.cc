@@ -23,7 +23,7 @@ void Gate::pass(std::uint32_t clients, const Deadline& deadline) {
   throw Error(
       Fault::failed,
       fmt::format("{} of {} clients of the incast had come when the time was up", there, clients),
-      "Start them at the same time, or raise --timeout.");
+      "Start them at the same time, or raise `timeout`.");
 }
 
 }  // namespace rdmabench::run

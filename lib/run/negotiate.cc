@@ -59,43 +59,45 @@ void check_config(const Config& config) {
     throw Error(Fault::usage, fmt::format("{} counts of messages for {} sizes",
                                           config.counts.size(), config.sizes.size()));
   }
-  if (config.sizes.empty()) throw Error(Fault::usage, "no message size", "Give --size 8, say.");
+  if (config.sizes.empty())
+    throw Error(Fault::usage, "no message size", "Give at least one, such as `sizes` 8.");
   for (const std::uint64_t size : config.sizes) {
     if (size == 0 || size > kMaxSize) {
       throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
                   fmt::format("Sizes go from 1 to {}.", format_size(kMaxSize)));
     }
     if (transport::is_atomic(config.operation) && size != transport::kAtomicBytes) {
-      throw Error(Fault::usage,
-                  fmt::format("--op {} of {} bytes", transport::name(config.operation), size),
-                  "Atomics act on 8 bytes: leave out --size.");
+      throw Error(
+          Fault::usage,
+          fmt::format("`operation` {} of {} bytes", transport::name(config.operation), size),
+          "Atomics act on 8 bytes: leave out `sizes`.");
     }
   }
   if (config.depth > kMaxDepth) {
-    throw Error(Fault::usage, fmt::format("--depth {}", config.depth),
+    throw Error(Fault::usage, fmt::format("`depth` {}", config.depth),
                 fmt::format("Depths go from 1 to {}.", kMaxDepth));
   }
   if (config.queue_pairs == 0 || config.queue_pairs > kMaxQueuePairs) {
-    throw Error(Fault::usage, fmt::format("--qps {}", config.queue_pairs),
+    throw Error(Fault::usage, fmt::format("`queue_pairs` {}", config.queue_pairs),
                 fmt::format("Queue pairs go from 1 to {}.", kMaxQueuePairs));
   }
   if (config.workers == 0 || config.workers > kMaxWorkers) {
-    throw Error(Fault::usage, fmt::format("--threads {}", config.workers),
+    throw Error(Fault::usage, fmt::format("`workers` {}", config.workers),
                 fmt::format("Threads go from 1 to {}.", kMaxWorkers));
   }
   if (config.clients == 0 || config.clients > kMaxClients) {
-    throw Error(Fault::usage, fmt::format("--clients {}", config.clients),
+    throw Error(Fault::usage, fmt::format("`clients` {}", config.clients),
                 fmt::format("An incast has 1 to {} clients.", kMaxClients));
   }
   if (config.workers < config.devices.size()) {
     throw Error(Fault::usage,
-                fmt::format("--threads {} for {} devices", config.workers, config.devices.size()),
+                fmt::format("`workers` {} for {} devices", config.workers, config.devices.size()),
                 "Each device needs a thread at least.");
   }
   if (config.timeout < std::chrono::milliseconds(100) ||
       config.timeout > std::chrono::minutes(10)) {
     throw Error(Fault::usage,
-                fmt::format("--timeout of {} ms", config.timeout / std::chrono::milliseconds(1)),
+                fmt::format("`timeout` of {} ms", config.timeout / std::chrono::milliseconds(1)),
                 "It may be 100ms to 10m.");
   }
 }
@@ -109,7 +111,7 @@ void check_requirements(Session& session, const Config& config) {
     }
   }
   if (reasons.empty()) return;
-  throw Error(Fault::failed, fmt::format("--require is not met: {}", reasons),
+  throw Error(Fault::failed, fmt::format("`requirements` are not met: {}", reasons),
               "Leave the condition out to measure all the same.");
 }
 

@@ -84,7 +84,7 @@ Requirement parse_one(std::string_view word) {
   });
   const bool fabric = requirement.name == kFabric && !requirement.value.empty();
   if (fabric || (rule && equals == std::string_view::npos)) return requirement;
-  throw Error(Fault::usage, fmt::format("--require {}", word),
+  throw Error(Fault::usage, fmt::format("`requirements` {}", word),
               "There are rdma-write, rdma-read, no-shm, in-order-128 and fabric=NAME.");
 }
 

@@ -36,7 +36,7 @@ class MemoryShare {
     throw Error(Fault::failed,
                 fmt::format("{} bytes for this session would pass the server's limit of {} bytes",
                             bytes, limit),
-                "Use a smaller --size or --depth, or try again when other clients are done.");
+                "Lower `sizes` or `depth`, or try again when other clients are done.");
   }
   ~MemoryShare() { total_ -= bytes_; }
   MemoryShare(const MemoryShare&) = delete;
@@ -152,7 +152,7 @@ void check_timeout(const Request& request, const ServerConfig& config) {
   throw Error(Fault::failed,
               fmt::format("a timeout of {} is beyond this server's {}", request.spec.timeout,
                           std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
-              "Lower --timeout, or raise 'rdmabench serve --max-timeout'.");
+              "Lower `timeout`, or raise 'rdmabench serve --max-timeout'.");
 }
 
 /// The server's half of setting up a session.

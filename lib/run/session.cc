@@ -167,7 +167,7 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
       results[first].outcome == Outcome::stalled) {
     throw Error(
         Fault::failed,
-        fmt::format("not one-sided here: --op {} did not complete within {} ms while the "
+        fmt::format("not one-sided here: `operation` {} did not complete within {} ms while the "
                     "target left its endpoint alone",
                     transport::name(spec_.operation), timeout() / std::chrono::milliseconds(1)));
   }

@@ -32,13 +32,13 @@ bool can_step_down(const Session& session, const report::Facts& server) {
 
 std::string remedy_for(const SessionSpec& spec, const std::string& routes) {
   if (spec.clients == 1) {
-    return "Try another --gpu-mapping (default, pcie, data-direct), and --memory host to see "
+    return "Try another `gpu_mapping` (default, pcie, data-direct), and `memory` host to see "
            "whether the path itself works.";
   }
   const bool by_default = routes.find("mapping default") != std::string::npos;
   return fmt::format(
       "The clients of an incast start together, so none takes another way by itself: give all of "
-      "them --gpu-mapping {}, or --memory host to see whether the path itself works.",
+      "them `gpu_mapping` {}, or `memory` host to see whether the path itself works.",
       by_default ? "pcie" : "default");
 }
 

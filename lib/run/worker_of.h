@@ -68,12 +68,13 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
     const workload::Entry<T> found = workload::find_loop<T>(key);
     if (found.loop == nullptr) {
       const bool load = key.shape == workload::Shape::open_loop;
-      throw Error(Fault::usage,
-                  fmt::format("{} of --op {} is not in this back end", load ? "load" : "a test",
-                              transport::name(key.operation)),
-                  load ? "Answers that may come in any order need a number: take --op send-imm or "
-                         "write-imm."
-                       : "Take another --op or --backend.");
+      throw Error(
+          Fault::usage,
+          fmt::format("{} of `operation` {} is not in this back end", load ? "load" : "a test",
+                      transport::name(key.operation)),
+          load ? "Answers that may come in any order need a number: take `operation` send-imm or "
+                 "write-imm."
+               : "Take another `operation` or `backend`.");
     }
     return found;
   }

@@ -14,7 +14,7 @@ void check_plan(const LoopKey& key, const EpochPlan& plan) {
   if (transport::is_atomic(key.operation) && plan.size != transport::kAtomicBytes) {
     throw Error(Fault::usage,
                 fmt::format("{} of {} bytes", transport::name(key.operation), plan.size),
-                "Atomics act on 8 bytes: use --size 8.");
+                "Atomics act on 8 bytes: use `sizes` 8.");
   }
   if (key.shape != Shape::open_loop && !key.paced) return;
   if (plan.gap_q16 == 0) {

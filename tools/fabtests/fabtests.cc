@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "../ending.h"
+#include "../flags/fields.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
@@ -19,8 +20,14 @@
 namespace rdmabench::tools::fabtests {
 namespace {
 
+/// fabtests' options for what the library's errors name.
+constexpr FieldFlag kFields[] = {
+    {"cpus", "--pin-core"}, {"depth", "-W"},        {"devices", "-d"},   {"events", "-c"},
+    {"fabric", "-f"},       {"inline_limit", "-j"}, {"operation", "-o"}, {"port", "-P or -B"},
+    {"provider", "-p"},     {"service", "-e"},      {"sizes", "-S"},     {"validate", "-v"}};
+
 void say(const std::string& text) {
-  std::fputs(fmt::format("{}\n", text).c_str(), stderr);
+  std::fputs(fmt::format("{}\n", with_flags(text, kFields)).c_str(), stderr);
 }
 
 void pin(const std::vector<int>& cores) {

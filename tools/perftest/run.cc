@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "../ending.h"
+#include "../flags/fields.h"
 #include "../output.h"
 #include "command_line.h"
 #include "interval_rows.h"
@@ -26,13 +27,37 @@ constexpr std::string_view kBanner =
     "* Waiting for client to connect... *\n"
     "************************************\n";
 
+/// perftest's flags for what the library's errors name.
+constexpr FieldFlag kFields[] = {{"connection_manager", "-R"},
+                                 {"cpus", "--pin_cores"},
+                                 {"depth", "-t"},
+                                 {"devices", "-d"},
+                                 {"events", "-e"},
+                                 {"gid_index", "-x"},
+                                 {"inline_limit", "-I"},
+                                 {"memory", "memory"},
+                                 {"mtu", "-m"},
+                                 {"numa", "--numa_node"},
+                                 {"outstanding_reads", "-o"},
+                                 {"port", "-p"},
+                                 {"post_list", "-l"},
+                                 {"queue_pairs", "-q"},
+                                 {"receives", "-r"},
+                                 {"relaxed_ordering", "PCIe relaxed ordering"},
+                                 {"service", "-c"},
+                                 {"shared_receives", "--use-srq"},
+                                 {"signal_every", "-Q"},
+                                 {"sizes", "-s"},
+                                 {"validate", "--data_validation"}};
+
 void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
 void tell(std::string_view text) {
-  std::fputs(fmt::format("rdmabench: {}\n", report::printable(text)).c_str(), stderr);
+  std::fputs(fmt::format("rdmabench: {}\n", report::printable(with_flags(text, kFields))).c_str(),
+             stderr);
 }
 
 /// One client, as perftest's server; the numbers are at the client.
@@ -117,7 +142,12 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   std::signal(SIGPIPE, SIG_IGN);
   for (const std::string& note : line.flags.notes) tell(note);
   const bool client = !line.flags.host.empty() || line.flags.backend == "loop";
-  return client ? measure(tool, line.flags) : serve(line.flags);
+  try {
+    return client ? measure(tool, line.flags) : serve(line.flags);
+  } catch (const Error& error) {
+    tell(error.what());
+    return static_cast<int>(error.fault());
+  }
 }
 
 }  // namespace rdmabench::tools::perftest

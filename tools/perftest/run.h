@@ -10,7 +10,7 @@ namespace rdmabench::tools::perftest {
 
 /// Parses the words after the tool's name; with a host it measures against it, without one it
 /// serves one client. Prints, and returns the exit code: 0; 1 when the run failed or missed a
-/// limit. Throws Error, which main() prints: wrong usage, or set-up that failed.
+/// limit. Throws Error(usage) for a wrong command line, which main() prints.
 int run(const Tool& tool, const std::vector<std::string>& words);
 
 }  // namespace rdmabench::tools::perftest

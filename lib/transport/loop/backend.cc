@@ -19,7 +19,7 @@ Choice choose(const EndpointRequest& /*request*/, std::string_view client_offer,
   if (client_offer != server_offer) {
     throw Error(
         Fault::unavailable, "the loop back end cannot reach another process",
-        "Use --backend ofi or verbs, or leave out the host: 'rdmabench lat --backend loop'.");
+        "Use `backend` ofi or verbs, or leave out the host: 'rdmabench lat --backend loop'.");
   }
   return {.client = "", .server = "", .reason = "both ends in this process"};
 }

@@ -50,7 +50,7 @@ Registry& registry() {
 void check(const EndpointRequest& request, bool many_queue_pairs) {
   const auto refuse = [](std::string_view what) {
     throw Error(Fault::usage, fmt::format("the loop back end has no {}", what),
-                "It copies between two threads of one process. Use --backend verbs or ofi.");
+                "It copies between two threads of one process. Use `backend` verbs or ofi.");
   };
   if (request.service != Service::automatic && request.service != Service::rc) {
     refuse(fmt::format("transport '{}'", name(request.service)));

@@ -107,13 +107,13 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
   const bool other =
       r.service != Service::automatic && r.service != Service::rdm && r.service != Service::msg;
   const std::array refusals{
-      Refusal{other, "--transport rc, uc, ud, xrc, dc or srd"},
+      Refusal{other, "`service` rc, uc, ud, xrc, dc or srd"},
       Refusal{r.post_list > 1, "post lists"},
       Refusal{r.segments > 1, "several segments for each message"},
       Refusal{r.shared_receives, "a shared receive queue"},
       Refusal{r.separate_queues, "separate completion queues"},
       Refusal{r.completion_vector >= 0, "a completion vector"},
-      Refusal{r.connection_manager, "rdma_cm; --transport msg connects by the provider's own"},
+      Refusal{r.connection_manager, "rdma_cm; `service` msg connects by the provider's own"},
       Refusal{r.gid_index >= 0, "a GID index"},
       Refusal{r.mtu > 0, "a path MTU"},
       Refusal{r.path != PathOptions{}, "path options"},
@@ -122,12 +122,12 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{r.memory != "host" && !r.memory.starts_with("cuda"),
               "memory but the host's and a GPU's"},
       Refusal{r.memory.starts_with("cuda") && r.gpu_mapping != "auto",
-              "choice of --gpu-mapping: providers have one of their own"},
+              "choice of `gpu_mapping`: providers have one of their own"},
   };
   for (const Refusal& refusal : refusals) {
     if (!refusal.asked) continue;
     throw Error(Fault::unavailable, fmt::format("libfabric's back end has no {}", refusal.what),
-                "Use --backend verbs, or leave it out.");
+                "Use `backend` verbs, or leave it out.");
   }
 }
 
@@ -149,7 +149,7 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
     throw Error(Fault::unavailable,
                 fmt::format("the client uses libfabric's interface {}, the server {}",
                             version_text(client.api), version_text(server.api)),
-                "Use builds for the same libfabric, or --backend verbs.");
+                "Use builds for the same libfabric, or `backend` verbs.");
   }
   const Match match = best_match(client, server, request.provider);
   if (match.client == nullptr) {
@@ -158,7 +158,7 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
                             "has {}",
                             request.provider.empty() ? "" : " named '" + request.provider + "'",
                             names_of(client), names_of(server)),
-                "Name one that both have by --provider, or use --backend verbs.");
+                "Name one that both have by `provider`, or use `backend` verbs.");
   }
   if (match.client->provider == kSharedMemory && client.host != server.host) {
     throw Error(Fault::unavailable,
@@ -166,7 +166,7 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
                             "host: the client is on '{}', "
                             "the server on '{}'",
                             client.host, server.host),
-                "Leave out --provider, or name a network's.");
+                "Leave out `provider`, or name a network's.");
   }
   return {.client = write_fit(*match.client),
           .server = write_fit(*match.server),

@@ -121,7 +121,7 @@ void Objects::post_receives(std::uint32_t queue_pair) {
     throw_fabric_error(
         Fault::failed,
         fmt::format("{}: it took {} of {} receives", call("fi_recv", *info_), i, request_.receives),
-        result, "Lower --depth.");
+        result, "Lower `depth`.");
   }
 }
 

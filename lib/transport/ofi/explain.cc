@@ -102,7 +102,7 @@ Error explain_no_fit(const EndpointRequest& request) {
   const Names fits = usable(request);
   const std::string remedy =
       fits.empty() ? "FI_LOG_LEVEL=info in the environment shows what each provider says."
-                   : fmt::format("These fit: --provider {}.", fmt::join(fits, ", "));
+                   : fmt::format("These fit: `provider` {}.", fmt::join(fits, ", "));
   if (request.provider == kRefusedProvider) {
     return {Fault::unavailable,
             "provider 'sockets' is deprecated, and takes milliseconds for a message", remedy};

@@ -142,10 +142,10 @@ void Objects::open_queues() {
     if (opened != 0) {
       throw_fabric_error(Fault::unavailable,
                          call("fi_cq_open", *info_) + " with a descriptor to wait on (FI_WAIT_FD)",
-                         opened, "Leave out --events: this provider can only be polled.");
+                         opened, "Leave out `events`: this provider can only be polled.");
     }
   }
-  check(opened, "fi_cq_open", *info_, "Lower --depth.");
+  check(opened, "fi_cq_open", *info_, "Lower `depth`.");
   writes_take_receives_ = connected && (info_->mode & FI_RX_CQ_DATA) != 0;
 }
 
@@ -180,7 +180,7 @@ void Objects::open_datagram_queue_pairs() {
         Fault::unavailable,
         fmt::format("{} queue pairs on provider {}, which registers memory for one endpoint",
                     request_.queue_pairs, info_->fabric_attr->prov_name),
-        "Use one queue pair, or another --provider.");
+        "Use one queue pair, or another `provider`.");
   }
   for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
     queue_pairs_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
@@ -208,21 +208,21 @@ void Objects::check_atomics() {
                         : fi_compare_atomicvalid(endpoint, FI_UINT64, FI_CSWAP, &count);
   if (valid == 0 && count >= 1) return;
   throw_fabric_error(Fault::unavailable, call(name(operation_), *info_) + " of 8 bytes",
-                     valid != 0 ? valid : -FI_EOPNOTSUPP, "Name another --provider.");
+                     valid != 0 ? valid : -FI_EOPNOTSUPP, "Name another `provider`.");
 }
 
 void Objects::register_memory() {
   const int mode = info_->domain_attr->mr_mode;
   if ((mode & FI_MR_RAW) != 0) {
     throw Error(Fault::unavailable, call("fi_mr_reg", *info_) + " with raw keys (FI_MR_RAW)",
-                "Name another --provider.");
+                "Name another `provider`.");
   }
   const auto registered = [&](memory::Buffer& memory, std::uint64_t access, std::uint64_t key) {
     Fid<fid_mr> owner;
     const MemoryRoute route = memory.gpu() != nullptr ? route_ : MemoryRoute{};
     check(ofi::register_memory(*domain_, memory, route, access, key, owner),
           fmt::format("fi_mr_regattr of {} bytes", memory.size()), *info_,
-          "Raise 'ulimit -l', or lower --size or --depth.");
+          "Raise 'ulimit -l', or lower `sizes` or `depth`.");
     if ((mode & FI_MR_ENDPOINT) != 0) {
       check(fi_mr_bind(owner.get(), &queue_pairs_[0].ep->fid, 0), "fi_mr_bind", *info_);
       check(fi_mr_enable(owner.get()), "fi_mr_enable", *info_);
@@ -242,7 +242,7 @@ void Objects::register_memory() {
   window_registration_ = registered(window_memory_, FI_REMOTE_READ | FI_REMOTE_WRITE, kWindowKey);
   if (fi_mr_key(window_registration_.get()) == FI_KEY_NOTAVAIL) {
     throw Error(Fault::unavailable, call("fi_mr_key", *info_) + ": no key of 64 bits",
-                "Name another --provider.");
+                "Name another `provider`.");
   }
 }
 

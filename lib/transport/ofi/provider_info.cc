@@ -52,7 +52,7 @@ Info with_queues(Info info, const EndpointRequest& request) {
   throw Error(Fault::usage,
               fmt::format("a depth of {} with {} receives on provider {}", request.depth,
                           request.receives, info->fabric_attr->prov_name),
-              fmt::format("It takes at most {} and {}: lower --depth.", info->tx_attr->size,
+              fmt::format("It takes at most {} and {}: lower `depth`.", info->tx_attr->size,
                           info->rx_attr->size));
 }
 
@@ -86,7 +86,7 @@ void check_message_size(const fi_info& info, std::uint64_t size) {
   if (size <= info.ep_attr->max_msg_size) return;
   throw Error(Fault::usage,
               fmt::format("messages of {} bytes on provider {}", size, info.fabric_attr->prov_name),
-              fmt::format("It takes at most {}: lower --size.", info.ep_attr->max_msg_size));
+              fmt::format("It takes at most {}: lower `sizes`.", info.ep_attr->max_msg_size));
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ std::string offer(const EndpointRequest& request) {
     throw Error(Fault::unavailable, "no RDMA device here",
                 !hidden.empty() ? hidden
                                 : "Load the NIC's RDMA driver, or try Soft-RoCE: 'rdma link add "
-                                  "rxe0 type rxe netdev eth0'; or use --backend ofi.");
+                                  "rxe0 type rxe netdev eth0'; or use `backend` ofi.");
   }
   const std::vector<PortRef> ports = mechanism::select_ports(devices, request.device);
   std::vector<Candidate> candidates;
@@ -162,7 +162,7 @@ std::string offer(const EndpointRequest& request) {
     throw Error(
         Fault::unavailable,
         fmt::format("no usable RDMA port{}: {}", wanted, obstacles(devices, ports, service)),
-        no_xrc ? "Take --transport rc."
+        no_xrc ? "Take `service` rc."
                : "Bring a port up and give its network device an address; 'rdmabench devices' "
                  "lists all.");
   }

@@ -128,8 +128,9 @@ mechanism::Gid Core::manager_address() const {
   if (ethernet_) return gid_;
   const auto address = mechanism::parse_gid(request_.local_ip);
   if (address) return *address;
-  throw Error(Fault::unavailable, "rdma_cm on InfiniBand without an IP address",
-              "It needs one of an IPoIB interface: reach the server by it, or leave -R out.");
+  throw Error(
+      Fault::unavailable, "rdma_cm on InfiniBand without an IP address",
+      "It needs one of an IPoIB interface: reach the server by it, or leave `connection_manager` out.");
 }
 
 /// A server listens from the start, because its address is what the client connects to.
@@ -232,7 +233,7 @@ void Core::post_all_receives() {
     if (const int code = post_receive(receive_slots_[i], i); code != 0) {
       throw Error(Fault::failed,
                   fmt::format("ibv_post_recv({} of {})", i + 1, receive_slots_.size()),
-                  "Lower --depth.", code);
+                  "Lower `depth`.", code);
     }
   }
 }

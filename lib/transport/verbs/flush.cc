@@ -43,7 +43,7 @@ ibv_wc FlushRead::wait() {
     }
     if (deadline.passed()) {
       throw Error(Fault::failed, "the NIC's read of GPU memory, which flushes it, did not complete",
-                  "Take --memory host to see whether the path itself works.");
+                  "Take `memory` host to see whether the path itself works.");
     }
     std::this_thread::yield();
   }

@@ -36,11 +36,11 @@ void check_request(const EndpointRequest& request) {
   if (request.signal_every == 0 || request.signal_every > request.depth) {
     refuse(fmt::format("one completion in {} posts with a depth of {}", request.signal_every,
                        request.depth),
-           "Take --signal-every from 1 to --depth.");
+           "Take `signal_every` from 1 to `depth`.");
   }
   if (request.post_list == 0 || request.post_list > request.depth) {
     refuse(fmt::format("lists of {} posts with a depth of {}", request.post_list, request.depth),
-           "Take --post-list from 1 to --depth.");
+           "Take `post_list` from 1 to `depth`.");
   }
   if (request.segments == 0 || request.segments > request.max_size) {
     refuse(fmt::format("messages of at most {} bytes in {} segments", request.max_size,
@@ -61,7 +61,7 @@ void check_request(const EndpointRequest& request) {
 void check_atomics(const EndpointRequest& request) {
   if (request.max_size != kAtomicBytes) {
     refuse(fmt::format("{} of {} bytes", name(request.operation), request.max_size),
-           "Atomics have 8 bytes: take --size 8.");
+           "Atomics have 8 bytes: take `sizes` 8.");
   }
   if (request.misalignment % kAtomicBytes != 0) {
     refuse(fmt::format("{} on words that are off by {} bytes", name(request.operation),
@@ -109,24 +109,25 @@ void check_scalable(const EndpointRequest& request, const Plan& plan, const Devi
   if (one_sided && !(code == OperationCode::read ? plan.scalable.reads : plan.scalable.writes)) {
     device.lacks(
         fmt::format("{} over SRD", name(code)),
-        fmt::format("The device or its driver has no RDMA {} (efadv_query_device): take --op send.",
-                    code == OperationCode::read ? "read" : "write"));
+        fmt::format(
+            "The device or its driver has no RDMA {} (efadv_query_device): take `operation` send.",
+            code == OperationCode::read ? "read" : "write"));
   }
   if (one_sided) {
     device.check("byte messages", request.max_size, "max_rdma_size", plan.scalable.max_rdma_bytes,
-                 "Lower --size.");
+                 "Lower `sizes`.");
   }
   device.check("scatter/gather entries", plan.segments, one_sided ? "max_sge_rd" : "max_sge",
                one_sided ? device.attributes.max_sge_rd : device.attributes.max_sge, "Take fewer.");
   device.check("queue pairs", plan.local_queue_pairs, "max_qp", device.attributes.max_qp,
-               "Lower --qps.");
+               "Lower `queue_pairs`.");
   check_vector(request, device);
 }
 
 void check_features(const EndpointRequest& request, const Plan& plan, const Device& device) {
   const ibv_device_attr& has = device.attributes;
   if (plan.service == Service::xrc && (has.device_cap_flags & IBV_DEVICE_XRC) == 0) {
-    device.lacks("XRC", "The device does not have it (IBV_DEVICE_XRC): take --transport rc.");
+    device.lacks("XRC", "The device does not have it (IBV_DEVICE_XRC): take `service` rc.");
   }
   if (is_atomic(request.operation) && has.atomic_cap == IBV_ATOMIC_NONE) {
     device.lacks(name(request.operation), "The device has no atomics (atomic_cap is NONE).");
@@ -139,13 +140,13 @@ void check_features(const EndpointRequest& request, const Plan& plan, const Devi
                              has.max_qp_rd_atom, has.max_qp_init_rd_atom));
   }
   device.check("scatter/gather entries", plan.segments, "max_sge", has.max_sge, "Take fewer.");
-  device.check("queue pairs", plan.local_queue_pairs, "max_qp", has.max_qp, "Lower --qps.");
+  device.check("queue pairs", plan.local_queue_pairs, "max_qp", has.max_qp, "Lower `queue_pairs`.");
   if (plan.shared_receives) {
     if (has.max_srq == 0) {
       device.lacks("a shared receive queue", "The device has none (max_srq is 0).");
     }
     device.check("receives in one shared queue", std::uint64_t{plan.queue_pairs} * plan.receives,
-                 "max_srq_wr", has.max_srq_wr, "Lower --depth or --qps.");
+                 "max_srq_wr", has.max_srq_wr, "Lower `depth` or `queue_pairs`.");
   }
   check_vector(request, device);
 }
@@ -157,7 +158,7 @@ void reduce(Plan& plan, std::uint32_t& value, std::string_view what, std::uint64
   if (limit == 0) {
     refuse(fmt::format("{} queue pairs on {}: its {} leaves no {}", plan.queue_pairs, device.name,
                        limit_name, what),
-           "Lower --qps.");
+           "Lower `queue_pairs`.");
   }
   plan.reduced.push_back(
       fmt::format("{} {} reduced to {}: {} of {}", what, value, limit, limit_name, device.name));
@@ -235,11 +236,11 @@ mechanism::PathAttributes path_attributes(const PathOptions& options, const Plac
 /// DC and SRD are of one kind of device each.
 void require_kind(Plan& plan, ibv_context& context, const Device& device) {
   if (plan.service == Service::dc && !mechanism::has_dynamic(*context.device)) {
-    device.lacks("DC", "Only mlx5 devices have it (mlx5dv): take --transport rc.");
+    device.lacks("DC", "Only mlx5 devices have it (mlx5dv): take `service` rc.");
   }
   if (plan.service != Service::srd) return;
   const auto limits = mechanism::query_scalable(context);
-  if (!limits) device.lacks("SRD", "Only EFA devices have it (efadv): take --transport rc.");
+  if (!limits) device.lacks("SRD", "Only EFA devices have it (efadv): take `service` rc.");
   plan.scalable = *limits;
 }
 
@@ -265,28 +266,28 @@ Service service_of(const EndpointRequest& request) {
     case Service::rdm:
     case Service::msg:
       refuse(
-          fmt::format("--transport {} over verbs", name(service)),
-          "Verbs have rc, uc, ud, xrc, dc and srd; rdm and msg are libfabric's: take --backend ofi.");
+          fmt::format("`service` {} over verbs", name(service)),
+          "Verbs have rc, uc, ud, xrc, dc and srd; rdm and msg are libfabric's: take `backend` ofi.");
     case Service::dc:
       if (RDMABENCH_HAVE_MLX5 != 0) break;
-      throw Error(Fault::unavailable, "--transport dc",
+      throw Error(Fault::unavailable, "`service` dc",
                   "This build has no dynamically connected queue pairs (mlx5dv): take rc or xrc.");
     case Service::srd:
       if (RDMABENCH_HAVE_EFA != 0) break;
-      throw Error(Fault::unavailable, "--transport srd",
-                  "This build has no SRD queue pairs (efadv): on EFA take --backend ofi.");
+      throw Error(Fault::unavailable, "`service` srd",
+                  "This build has no SRD queue pairs (efadv): on EFA take `backend` ofi.");
     default:
       break;
   }
   if (!has_operation(service, request.operation)) {
-    refuse(fmt::format("--op {} over {}", name(request.operation), name(service)),
+    refuse(fmt::format("`operation` {} over {}", name(request.operation), name(service)),
            service == Service::ud    ? "UD has send and send-imm."
            : service == Service::srd ? "SRD has no atomics."
                                      : "UC has send, send-imm, write and write-imm.");
   }
   if (service == Service::srd && request.shared_receives) {
-    refuse("a shared receive queue with --transport srd",
-           "EFA has none: leave out --srq, or take another transport.");
+    refuse("a shared receive queue with `service` srd",
+           "EFA has none: leave out `shared_receives`, or take another transport.");
   }
   if (request.local_queue_pairs != 0 &&
       (service != Service::ud || request.local_queue_pairs > request.queue_pairs)) {
@@ -295,8 +296,9 @@ Service service_of(const EndpointRequest& request) {
            "Only UD queue pairs reach several peers, and there are no more of them than peers.");
   }
   if (request.connection_manager && service != Service::rc) {
-    refuse(fmt::format("rdma_cm with --transport {}", name(service)),
-           "-R connects RC queue pairs only: leave it out, or take --transport rc.");
+    refuse(
+        fmt::format("rdma_cm with `service` {}", name(service)),
+        "`connection_manager` connects RC queue pairs only: leave it out, or take `service` rc.");
   }
   return service;
 }
@@ -315,7 +317,8 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   const ibv_port_attr port = mechanism::query_port(context, placement.port);
   // EFA's is that of a send.
   if (plan.service != Service::srd || is_two_sided(request.operation)) {
-    device.check("byte messages", request.max_size, "max_msg_sz", port.max_msg_sz, "Lower --size.");
+    device.check("byte messages", request.max_size, "max_msg_sz", port.max_msg_sz,
+                 "Lower `sizes`.");
   }
 
   plan.queue_pairs = request.queue_pairs;

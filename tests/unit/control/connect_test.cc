@@ -14,7 +14,7 @@ TEST(Connect, SaysHowToStartTheServerThatRefuses) {
       complaint([&] { Channel::connect("127.0.0.1", port, plenty()); }),
       "connect to 127.0.0.1:" + std::to_string(port) +
           ": Connection refused (ECONNREFUSED). Start 'rdmabench serve' on 127.0.0.1, or check "
-          "--port.");
+          "`port`.");
 }
 
 TEST(Connect, NamesTheAddressesThatItTried) {

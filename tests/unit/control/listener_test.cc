@@ -74,7 +74,7 @@ TEST(Listener, NamesThePortThatIsInUse) {
   for (const char* address : {"127.0.0.1", ""}) {
     EXPECT_THAT(complaint([&] { Listener(address, first.port()); }),
                 AllOf(HasSubstr("listen on port " + port), HasSubstr("(EADDRINUSE)"),
-                      HasSubstr("give another --port")));
+                      HasSubstr("give another `port`")));
   }
 }
 

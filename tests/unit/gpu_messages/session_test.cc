@@ -228,7 +228,7 @@ TEST_F(GpuSession, TheClientsOfAnIncastStartTogetherOrNotAtAll) {
   std::vector<report::Report> reports = both();
   EXPECT_THAT(reports[0].error.value_or(""),
               AllOf(HasSubstr("verified before any is timed failed"), HasSubstr("incast"),
-                    HasSubstr("--gpu-mapping pcie")));
+                    HasSubstr("`gpu_mapping` pcie")));
   EXPECT_THAT(reports[1].error.value_or(""), HasSubstr("1 of 2 clients of the incast"));
   on_gpu.gpu_mapping = "pcie";
   reports = both();
@@ -334,7 +334,7 @@ TEST_F(GpuSession, AMappingThatWasAskedForFailsAndIsNotReplaced) {
   const report::Report report = measure(config);
   EXPECT_THAT(report.error.value_or(""),
               AllOf(HasSubstr("verified before any is timed failed"),
-                    HasSubstr("dma-buf, mapping default"), HasSubstr("--gpu-mapping")));
+                    HasSubstr("dma-buf, mapping default"), HasSubstr("`gpu_mapping`")));
   EXPECT_THAT(rows(report), IsEmpty());
 }
 

@@ -22,7 +22,7 @@ TEST(EpochText, SaysWhatAStalledLoopWaitedForAndForWhom) {
   const EpochResult result{.outcome = Outcome::stalled, .wait = Wait::message, .message = 812};
   EXPECT_THAT(text(result), AllOf(HasSubstr("10000ms"), HasSubstr("waiting for the peer's message"),
                                   HasSubstr("message 812 of 1000"), HasSubstr("64 bytes"),
-                                  HasSubstr("node2:18515"), HasSubstr("--timeout")));
+                                  HasSubstr("node2:18515"), HasSubstr("`timeout`")));
 }
 
 TEST(EpochText, GivesTheEndpointsOwnAccountOfAFailure) {

@@ -129,7 +129,7 @@ TEST(InProcess, RefusesWhatCannotBeRun) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(complaint([](Config& c) { c.sizes.clear(); }), HasSubstr("--size"));
+  EXPECT_THAT(complaint([](Config& c) { c.sizes.clear(); }), HasSubstr("`sizes`"));
   EXPECT_THAT(complaint([](Config& c) { c.sizes = {0}; }), HasSubstr("0 bytes"));
   EXPECT_THAT(complaint([](Config& c) { c.sizes = {kMaxSize + 1}; }), HasSubstr("256M"));
   EXPECT_THAT(complaint([](Config& c) { c.depth = kMaxDepth + 1; }), HasSubstr("16385"));

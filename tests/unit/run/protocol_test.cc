@@ -65,7 +65,7 @@ TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
               HasSubstr("max_size_bytes"));
   EXPECT_THAT(complaint("\"depth\":64", "\"depth\":0"), HasSubstr("depth"));
   EXPECT_THAT(complaint("\"depth\":64", "\"depth\":4294967296"), HasSubstr("depth"));
-  EXPECT_THAT(complaint("\"signal_every\":16", "\"signal_every\":65"), HasSubstr("--signal-every"));
+  EXPECT_THAT(complaint("\"signal_every\":16", "\"signal_every\":65"), HasSubstr("`signal_every`"));
   EXPECT_THAT(complaint("\"queue_pairs\":1", "\"queue_pairs\":1025"), HasSubstr("queue_pairs"));
   EXPECT_THAT(complaint("\"incast_clients\":1", "\"incast_clients\":0"), HasSubstr("clients"));
   EXPECT_THAT(complaint("\"threads\":1", "\"threads\":0"), HasSubstr("threads"));
@@ -182,7 +182,7 @@ TEST(Combination, WhatVerbsForbidsIsRefusedByName) {
     EXPECT_THAT(pair(Service::ud, operation), HasSubstr("over ud"));
     EXPECT_EQ(pair(Service::rc, operation), "no error");
   }
-  EXPECT_THAT(pair(Service::ud, OperationCode::write), HasSubstr("--op write over ud"));
+  EXPECT_THAT(pair(Service::ud, OperationCode::write), HasSubstr("`operation` write over ud"));
   EXPECT_EQ(pair(Service::uc, OperationCode::write_imm), "no error");
   EXPECT_EQ(pair(Service::ud, OperationCode::send_imm), "no error");
 }
@@ -213,10 +213,10 @@ TEST(Combination, SrdHasNeitherAtomicsNorASharedReceiveQueue) {
   EXPECT_THAT(refusal(spec), HasSubstr("SRD has no atomics"));
   spec.operation = transport::OperationCode::send;
   spec.shared_receives = true;
-  EXPECT_THAT(refusal(spec), HasSubstr("--srq with --transport srd"));
+  EXPECT_THAT(refusal(spec), HasSubstr("`shared_receives` with `service` srd"));
   spec.shared_receives = false;
   spec.connection_manager = true;
-  EXPECT_THAT(refusal(spec), HasSubstr("rdma_cm with --transport srd"));
+  EXPECT_THAT(refusal(spec), HasSubstr("rdma_cm with `service` srd"));
 }
 
 TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
@@ -232,12 +232,12 @@ TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
                 s.operation = OperationCode::write;
                 s.events = true;
               }),
-              HasSubstr("--events"));
+              HasSubstr("`events`"));
   EXPECT_THAT(with([](SessionSpec& s) {
                 s.shape = workload::Shape::latency;
                 s.post_list = 4;
               }),
-              HasSubstr("--post-list 4"));
+              HasSubstr("`post_list` 4"));
   EXPECT_THAT(with([](SessionSpec& s) { s.operation = OperationCode::fetch_add; }),
               HasSubstr("64 bytes"));
   EXPECT_THAT(with([](SessionSpec& s) {
@@ -245,22 +245,22 @@ TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
                 s.service = Service::uc;
               }),
               HasSubstr("rdma_cm"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.client_queue_pairs = 1; }), HasSubstr("--peers"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.segments = 32, s.max_size = 8; }), HasSubstr("--sge"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.stride = 100; }), HasSubstr("--stride 100"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.working_set = 8; }), HasSubstr("--working-set 8"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.post_list = 200; }), HasSubstr("--post-list 200"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.client_queue_pairs = 1; }), HasSubstr("`peers`"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.segments = 32, s.max_size = 8; }), HasSubstr("`segments`"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.stride = 100; }), HasSubstr("`stride` 100"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.working_set = 8; }), HasSubstr("`working_set` 8"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.post_list = 200; }), HasSubstr("`post_list` 200"));
   EXPECT_THAT(with([](SessionSpec& s) {
                 s.service = Service::ud;
                 s.shape = workload::Shape::open_loop;
               }),
               HasSubstr("load over ud"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.target_idle = true; }), HasSubstr("--target-idle"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.target_idle = true; }), HasSubstr("`target_idle`"));
   EXPECT_THAT(with([](SessionSpec& s) {
                 s.service = Service::rc;
                 s.provider = "tcp";
               }),
-              HasSubstr("--provider tcp"));
+              HasSubstr("`provider` tcp"));
 }
 
 }  // namespace

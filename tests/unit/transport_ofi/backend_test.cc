@@ -79,7 +79,7 @@ TEST(OfiChoose, TakesTheProviderThatIsNamedByItsCoreOrInFull) {
 TEST(OfiChoose, NeverTakesUnnamedWhatIsNoNetworkOrSlow) {
   const std::string odd = offer_of({fit("shm", "shm", ""), fit("udp;ofi_rxd"), fit("psm3")});
   EXPECT_THAT(complaint([&] { choose(request(), odd, odd); }, Fault::unavailable),
-              AllOf(HasSubstr("shm, udp;ofi_rxd, psm3"), HasSubstr("--provider")));
+              AllOf(HasSubstr("shm, udp;ofi_rxd, psm3"), HasSubstr("`provider`")));
 }
 
 TEST(OfiChoose, TakesSharedMemoryByNameOnOneHostOnly) {
@@ -156,7 +156,7 @@ TEST(OfiOffer, IsBoundToTheAddressOfTheControlConnection) {
 TEST(OfiOffer, NamesWhatExistsWhenTheProviderDoesNot) {
   EXPECT_THAT(complaint([] { offer(request("carrier-pigeon")); }, Fault::unavailable),
               AllOf(HasSubstr("'carrier-pigeon'"), HasSubstr("it has"), HasSubstr("tcp"),
-                    HasSubstr("--provider")));
+                    HasSubstr("`provider`")));
 }
 
 TEST(OfiOffer, SaysWhichRequirementsRemovedAProvider) {
@@ -176,7 +176,7 @@ TEST(OfiOffer, SaysWhichDevicesAProviderHas) {
 
 TEST(OfiOffer, RefusesSockets) {
   EXPECT_THAT(complaint([] { offer(request("sockets")); }, Fault::unavailable),
-              AllOf(HasSubstr("deprecated"), HasSubstr("--provider")));
+              AllOf(HasSubstr("deprecated"), HasSubstr("`provider`")));
 }
 
 TEST(OfiDevices, ListsEachProviderAndDomainOnce) {

@@ -246,7 +246,7 @@ TEST_P(OfiEndpoint, NamesTheLimitOfTheProvidersQueues) {
     ADD_FAILURE() << "a depth of a million was taken";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::usage);
-    EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("1000000"), HasSubstr("--depth")));
+    EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("1000000"), HasSubstr("`depth`")));
   }
 }
 

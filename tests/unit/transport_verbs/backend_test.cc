@@ -94,7 +94,7 @@ TEST_F(Backend, OffersNoXrcOfADeviceWithout) {
   const Error error = complaint([&] { offer(request); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(),
-              AllOf(HasSubstr("rxe0:1 has no XRC (IBV_DEVICE_XRC)"), HasSubstr("--transport rc")));
+              AllOf(HasSubstr("rxe0:1 has no XRC (IBV_DEVICE_XRC)"), HasSubstr("`service` rc")));
   request.service = Service::rc;
   EXPECT_EQ(json::parse(offer(request))["candidates"].size(), 2U);
 }

@@ -175,7 +175,7 @@ TEST_F(Manager, RefusesARouteByAnotherDevice) {
   Sides<Endpoint> sides(managed());
   fake_verbs::route_by("rxe9");
   EXPECT_THAT(try_connect(sides.client, sides.server.address()),
-              AllOf(HasSubstr("by rxe9:1"), HasSubstr("of rxe0:1"), HasSubstr("--device")));
+              AllOf(HasSubstr("by rxe9:1"), HasSubstr("of rxe0:1"), HasSubstr("Choose that device")));
 }
 
 TEST_F(Manager, MayFailAtEachStep) {

@@ -1,0 +1,24 @@
+#include "flags/fields.h"
+
+#include <gtest/gtest.h>
+
+namespace rdmabench::tools {
+namespace {
+
+TEST(WithFlags, NamesTheFlagOfEachField) {
+  EXPECT_EQ(with_flags("`queue_pairs` 4097. Lower `queue_pairs` or `depth`."),
+            "--qps 4097. Lower --qps or --depth.");
+}
+
+TEST(WithFlags, PrefersTheFlagsOfTheProgram) {
+  constexpr FieldFlag kOwn[] = {{"depth", "-t"}};
+  EXPECT_EQ(with_flags("`depth` and `stride`", kOwn), "-t and --stride");
+}
+
+TEST(WithFlags, LeavesOtherTextAsItIs) {
+  EXPECT_EQ(with_flags(""), "");
+  EXPECT_EQ(with_flags("`nothing` known, and `depth"), "`nothing` known, and `depth");
+}
+
+}  // namespace
+}  // namespace rdmabench::tools

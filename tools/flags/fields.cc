@@ -1,0 +1,70 @@
+#include "fields.h"
+
+#include <algorithm>
+
+namespace rdmabench::tools {
+namespace {
+
+constexpr FieldFlag kNative[] = {{"backend", "--backend"},
+                                 {"clients", "--clients"},
+                                 {"connection_manager", "--rdma-cm"},
+                                 {"cpus", "--cpu"},
+                                 {"depth", "--depth"},
+                                 {"devices", "--device"},
+                                 {"events", "--events"},
+                                 {"fabric", "--fabric"},
+                                 {"gid_index", "--gid-index"},
+                                 {"gpu_mapping", "--gpu-mapping"},
+                                 {"inline_limit", "--inline"},
+                                 {"memory", "--memory"},
+                                 {"misalignment", "--misalign"},
+                                 {"mtu", "--mtu"},
+                                 {"numa", "--numa"},
+                                 {"on_demand", "--odp"},
+                                 {"operation", "--op"},
+                                 {"outstanding_reads", "--outstanding"},
+                                 {"peer_memory", "--peer-memory"},
+                                 {"peers", "--peers"},
+                                 {"port", "--port"},
+                                 {"post_list", "--post-list"},
+                                 {"provider", "--provider"},
+                                 {"queue_pairs", "--qps"},
+                                 {"receives", "--receives"},
+                                 {"relaxed_ordering", "--relaxed-ordering"},
+                                 {"requirements", "--require"},
+                                 {"segments", "--sge"},
+                                 {"service", "--transport"},
+                                 {"shared_receives", "--srq"},
+                                 {"signal_every", "--signal-every"},
+                                 {"sizes", "--size"},
+                                 {"stride", "--stride"},
+                                 {"target_idle", "--target-idle"},
+                                 {"timeout", "--timeout"},
+                                 {"validate", "--validate"},
+                                 {"workers", "--threads"},
+                                 {"working_set", "--working-set"}};
+
+std::string_view flag_of(std::string_view field, std::span<const FieldFlag> flags) {
+  const auto found = std::find_if(flags.begin(), flags.end(),
+                                  [&](const FieldFlag& flag) { return flag.first == field; });
+  return found == flags.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::string with_flags(std::string_view text, std::span<const FieldFlag> own) {
+  std::string out;
+  for (;;) {
+    const std::size_t begin = text.find('`');
+    const std::size_t end = begin == text.npos ? text.npos : text.find('`', begin + 1);
+    if (end == text.npos) return out.append(text);
+    const std::string_view field = text.substr(begin + 1, end - begin - 1);
+    std::string_view flag = flag_of(field, own);
+    if (flag.empty()) flag = flag_of(field, kNative);
+    out.append(text.substr(0, begin))
+        .append(flag.empty() ? text.substr(begin, end + 1 - begin) : flag);
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace rdmabench::tools

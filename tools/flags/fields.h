@@ -1,0 +1,18 @@
+// The library's errors name fields of its options, as `depth`; a command names its flags.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rdmabench::tools {
+
+/// A field of run::Config and the flag that sets it.
+using FieldFlag = std::pair<std::string_view, std::string_view>;
+
+/// `text` with each name in backquotes replaced: by its flag in `own`, else by its flag of
+/// `rdmabench lat` and `bw`; other names stay as they are.
+std::string with_flags(std::string_view text, std::span<const FieldFlag> own = {});
+
+}  // namespace rdmabench::tools
