@@ -1,7 +1,7 @@
-// The subcommands. Each adds itself to the command line, and runs when it was named.
+// The subcommands. Each adds itself to the command line, and runs if it was named.
 //
-// A file here parses, calls the library, prints and gives the exit code; it measures and decides
-// nothing.
+// A file of tools/ parses, calls the library, prints and returns the exit code. The library
+// measures and decides.
 #pragma once
 
 #include <CLI/CLI.hpp>

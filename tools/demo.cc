@@ -47,9 +47,9 @@ void add_demo(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "demo", "Measure between two processes of this machine over libfabric; needs no hardware");
   sub->footer(
-      "Latency and bandwidth of send and write between this process and a server that it starts,\n"
-      "half a second for each size. The figures are those of this machine's loopback and of\n"
-      "libfabric's software, not of a network.");
+      "Measures latency and bandwidth of send and write between this process and a server that it\n"
+      "starts, half a second per size. The results show this machine's loopback and libfabric's\n"
+      "software, not a network.");
   struct State {
     Options options;
     std::string json;

@@ -34,12 +34,12 @@ void CloseLimit::watch(std::chrono::nanoseconds limit, int code) {
   if (changed_.wait_for(lock, limit, [this] { return closed_; })) return;
   std::fputs(
       fmt::format("rdmabench: the results are written, but the endpoints are not closed "
-                  "after {:g} s: their driver waits for packets that do not leave, as while a "
-                  "link is down. Ending all the same.\n",
+                  "after {:g} s: their driver waits for packets that it cannot send, for example "
+                  "while a link is down. The process ends now.\n",
                   std::chrono::duration<double>(limit).count())
           .c_str(),
       stderr);
-  _exit(code);  // nothing that exit(3) would run can be relied on to return either
+  _exit(code);  // exit(3) would run destructors, which may not return either
 }
 
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
@@ -50,7 +50,7 @@ int run_and_write(const run::Config& config, const std::string& host, std::uint1
     try {
       code = write(report);
     } catch (const std::exception& error) {
-      code = fail(error);  // now: nobody knows when closing will end
+      code = fail(error);  // now: closing may take long
     }
     limit.emplace(config.timeout, code);
   };

@@ -1,4 +1,4 @@
-// How a command that measured ends: its report is out, its session is closed, it has an exit code.
+// The end of a command that measured: it writes the report, closes the session, gives an exit code.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@
 
 namespace rdmabench::tools {
 
-/// Says on standard error what was thrown. Returns the exit code for it.
+/// Prints the error to standard error. Returns its exit code.
 int fail(const std::exception& error);
 
-/// Ends the process with `code` where this object still lives after `limit`, and says on standard
-/// error what had not ended by then.
+/// Ends the process with `code` if this object still exists after `limit`, with a line on standard
+/// error that says what did not end.
 class CloseLimit {
  public:
   CloseLimit(std::chrono::nanoseconds limit, int code);
@@ -35,7 +35,7 @@ class CloseLimit {
   std::thread watcher_;
 };
 
-/// Puts a report out, flushed, and returns the exit code for it.
+/// Writes and flushes a report, and returns the exit code for it.
 using Write = std::function<int(const report::Report&)>;
 
 /// Measures against the server at host:port, or within this process over the loop back end. The

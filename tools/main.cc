@@ -34,7 +34,7 @@ std::vector<std::string_view> other_names() {
   return names;
 }
 
-/// The words that could have stood where a user's word is not known.
+/// The words that are valid where the user's word is unknown.
 std::vector<std::string> known_words(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::App* sub : app.get_subcommands({})) words.push_back(sub->get_name());
@@ -45,8 +45,8 @@ std::vector<std::string> known_words(const CLI::App& app) {
   return words;
 }
 
-/// What a command line that `app` or its subcommand refused may have meant: "'--sise' is not known.
-/// Did you mean --size?"; "" when nothing is near.
+/// A hint for a command line that `app` or its subcommand refused: "'--sise' is not known. Did you
+/// mean --size?"; "" where no known word is near.
 std::string suggestion(const CLI::App& app) {
   for (const CLI::App* sub : app.get_subcommands()) {
     if (const std::string deeper = suggestion(*sub); !deeper.empty()) return deeper;
@@ -63,7 +63,8 @@ std::string suggestion(const CLI::App& app) {
   return "";
 }
 
-/// Another program's command line, by the name that this one was called by or by its first word.
+/// Runs the command line of another program, whose name is argv[0] or the first word; nothing where
+/// neither is one.
 std::optional<int> run_as_another(int argc, char** argv) {
   std::optional<int> code;
   for (int i = 0; i < std::min(argc, 2) && !code; ++i) {
@@ -90,12 +91,11 @@ int parse_and_run(int argc, char** argv) {
   app.footer(
       "Start 'rdmabench serve' on one node and 'rdmabench lat NODE' on another; 'rdmabench COMMAND "
       "--help'\n"
-      "says more. Results go to standard output, everything else to standard error.\n"
-      "'rdmabench ib_write_bw ...' takes the command lines of perftest's eight tools, and\n"
-      "'rdmabench all_reduce_perf ...' those of nccl-tests' programs.\n"
-      "\n"
-      "fi_rma_bw, fi_rdm_pingpong, fi_rma_pingpong, fi_rdm_bw and fi_msg_pingpong, as first word or\n"
-      "as this program's name, take fabtests' options.\n"
+      "has the options. Results go to standard output, everything else to standard error.\n"
+      "'rdmabench ib_write_bw ...' takes the command lines of perftest's eight tools,\n"
+      "'rdmabench all_reduce_perf ...' those of nccl-tests' programs, and fi_rma_bw, fi_rdm_bw,\n"
+      "fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests. A symbolic link of\n"
+      "such a name to this program does the same.\n"
       "\n"
       "Exit codes: 0 done; 1 the measurement failed; 2 wrong usage; 3 not available here.");
   Command command;

@@ -29,31 +29,29 @@ std::shared_ptr<Options> add(CLI::App& subcommand, Command& command, Test test) 
 void add_lat(CLI::App& app, Command& command) {
   CLI::App* lat = app.add_subcommand("lat", "Measure latency between this machine and a server");
   lat->footer(
-      "send, write and write-imm are a ping-pong, closed loop: a figure is half a round trip of "
+      "send, write and write-imm are a closed-loop ping-pong: a result is half a round trip of "
       "software,\n"
-      "device and wire, and says nothing about latency under load. read is the time from the post "
-      "to the\n"
-      "data. All samples count; a percentile that they cannot support is shown as '-'.\n"
+      "device and wire. It is not the latency under load. read is the time from the post to the\n"
+      "arrival of the data. All samples count; '-' is a percentile with too few samples.\n"
       "\n"
       "Examples:\n"
       "  rdmabench lat node2                       8 bytes, send, until the median is stable\n"
       "  rdmabench lat node2 --op write -s 1:64K   a sweep\n"
       "  rdmabench lat node2 -d mlx5_0 -n 10k --format json --output lat.json\n"
-      "  rdmabench lat --backend loop              what rdmabench itself costs");
+      "  rdmabench lat --backend loop              the overhead of rdmabench itself");
   add(*lat, command, Test::latency)->config.shape = workload::Shape::latency;
 }
 
 void add_bw(CLI::App& app, Command& command) {
   CLI::App* bw = app.add_subcommand("bw", "Measure bandwidth and message rate to a server");
   bw->footer(
-      "Messages are kept outstanding up to --depth. The clock stops when the server has confirmed "
-      "that\n"
-      "everything arrived; for read, when the last data is here. Figures count payload, one way.\n"
+      "Up to --depth messages are outstanding. The clock stops when the server has confirmed that\n"
+      "all data arrived; for read, when the last data is here. Results count payload, one way.\n"
       "\n"
       "Examples:\n"
       "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"
       "  rdmabench bw node2 --op send -s 64        message rate\n"
-      "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds a size");
+      "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds per size");
   auto options = add(*bw, command, Test::bandwidth);
   options->config.shape = workload::Shape::stream;
   options->config.sizes = parse_size_list("64K");
@@ -62,14 +60,13 @@ void add_bw(CLI::App& app, Command& command) {
 void add_load(CLI::App& app, Command& command) {
   CLI::App* load = app.add_subcommand("load", "Measure latency under a given load of a server");
   load->footer(
-      "An open loop: messages are posted at a steady rate whether or not earlier ones were "
-      "answered, and each\n"
-      "is timed from when it should have been posted, so that a stall is charged to all that it "
-      "delays. send,\n"
-      "send-imm and write-imm are answered by the server (a whole round trip); the others end with "
-      "their\n"
-      "completion. Without --rate: capacity first, then from 10 to 110 % of it, a second each, and "
-      "the knee.\n"
+      "An open loop: messages are posted at a constant rate, whether or not earlier ones were "
+      "answered.\n"
+      "Each is timed from its scheduled start, so a stall counts for every message that it delays. "
+      "The\n"
+      "server answers send, send-imm and write-imm (a whole round trip); the others end with their\n"
+      "completion. Without --rate it measures the capacity, then loads from 10 to 110 % of it, one\n"
+      "second each, and reports the knee.\n"
       "\n"
       "Examples:\n"
       "  rdmabench load node2                      the latency-versus-load curve of 8 bytes\n"
@@ -78,7 +75,7 @@ void add_load(CLI::App& app, Command& command) {
   run::Config& config = add(*load, command, Test::load)->config;
   config.shape = workload::Shape::open_loop;
   config.operation =
-      transport::OperationCode::send_imm;  // whose answers every transport can tell apart
+      transport::OperationCode::send_imm;  // every transport can match its answers to requests
 }
 
 }  // namespace rdmabench::tools

@@ -93,8 +93,8 @@ void add_output(CLI::App& app, Options& options) {
 
 void add_cpus(CLI::App& app, std::vector<int>& cpus) {
   app.add_option("--cpu", cpus,
-                 "processors to run on: one for each thread, parted by commas [where the kernel "
-                 "puts it]")
+                 "processors to run on: one for each thread, separated by commas [the kernel's "
+                 "choice]")
       ->delimiter(',')
       ->check(CLI::Range(0, 1023))
       ->type_name("N");
@@ -115,21 +115,22 @@ void settle(Options& options) {
   const bool loop = config.backend == "loop";
   if (loop && !options.host.empty()) {
     throw Error(Fault::usage, fmt::format("--backend loop with the host '{}'", options.host),
-                "The loop back end stays in this process: leave out the host.");
+                "The loop back end does not leave this process: leave out the host.");
   }
   if (loop && !config.cpus.empty()) {
     throw Error(
         Fault::usage, fmt::format("--cpu {} with --backend loop", fmt::join(config.cpus, ",")),
-        "Both ends are threads of this process and would share that processor: leave it out.");
+        "Both sides are threads of this process; each is bound to its own processor. Leave out --cpu.");
   }
   if (!loop && options.host.empty()) {
-    throw Error(Fault::usage, "no HOST to measure against",
+    throw Error(Fault::usage, "HOST is missing",
                 "Name the machine where 'rdmabench serve' runs, or add --backend loop.");
   }
   if (options.port_number != 0) {
     if (config.devices.size() != 1 || config.devices[0].find(':') != std::string::npos) {
-      throw Error(Fault::usage, fmt::format("--ib-port {}", options.port_number),
-                  "It goes with one --device NAME; with several write NAME:PORT,NAME:PORT.");
+      throw Error(
+          Fault::usage, fmt::format("--ib-port {}", options.port_number),
+          "It needs exactly one --device NAME; for several devices write NAME:PORT,NAME:PORT.");
     }
     config.devices[0] += fmt::format(":{}", options.port_number);
   }

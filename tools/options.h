@@ -18,16 +18,16 @@ struct Options {
   std::string output;             ///< "" = standard output
   bool verbose = false;           ///< every suspicion with its numbers
   std::uint32_t port_number = 0;  ///< of the device, perftest's -i; 0 = any
-  std::string stop;               ///< which option set the rule, to refuse a second one
+  std::string stop;               ///< the option that set the rule; a second one is refused
 };
 
-/// What a subcommand measures: the options that it has follow from that.
+/// What a subcommand measures. It decides which options the subcommand has.
 enum class Test : std::uint8_t { latency, bandwidth, load };
 
 /// HOST, and everything that says what to measure.
 void add_measuring(CLI::App& app, Options& options, Test test);
 
-/// What says how a link is made, but not what is measured: queues, path, memory and processors.
+/// Options of the connection, but not of what is measured: queues, path, memory and processors.
 void add_link(CLI::App& app, Options& options);
 
 /// --format and --output.
@@ -39,14 +39,14 @@ void add_cpus(CLI::App& app, std::vector<int>& cpus);
 /// --port.
 void add_port(CLI::App& app, std::uint16_t& port);
 
-/// An option whose text a function of the library reads; its Error then names the option.
+/// An option whose text `parse` reads.
 template <class Parse>
 CLI::Option* add_parsed(CLI::App& app, const std::string& name, Parse&& parse,
                         const std::string& help) {
   return app.add_option_function<std::string>(name, std::forward<Parse>(parse), help);
 }
 
-/// What no single option can tell: throws Error(usage).
+/// Checks combinations of options, and completes the configuration. Throws Error(usage).
 void settle(Options& options);
 
 }  // namespace rdmabench::tools

@@ -18,7 +18,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// What k, M, G and T stand for; 0 for any other text.
+/// The factor of k, M, G and T; 0 for any other text.
 double multiple(std::string_view unit) {
   if (unit.empty()) return 1;
   if (unit == "k" || unit == "K") return 1e3;
@@ -34,7 +34,7 @@ transport::OperationCode parse_operation(const std::string& text) {
   const auto& names = transport::kOperationNames;
   const auto* const found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    throw Error(Fault::usage, fmt::format("there is no operation '{}'", text),
+    throw Error(Fault::usage, fmt::format("unknown operation '{}'", text),
                 fmt::format("Choose --op {}.", fmt::join(names, ", ")));
   }
   return static_cast<transport::OperationCode>(found - names.begin());
@@ -44,7 +44,7 @@ transport::Service parse_service(const std::string& text) {
   const auto& names = transport::kServiceNames;
   const auto* const found = std::find(names.begin(), names.end(), lower(text));
   if (found == names.end()) {
-    throw Error(Fault::usage, fmt::format("there is no transport '{}'", text),
+    throw Error(Fault::usage, fmt::format("unknown transport '{}'", text),
                 fmt::format("Choose --transport {}.", fmt::join(names, ", ")));
   }
   return static_cast<transport::Service>(found - names.begin());

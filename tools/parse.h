@@ -1,4 +1,4 @@
-// Words of the command line that the library does not read itself.
+// Values of the command line that the library does not parse.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ transport::Service parse_service(const std::string& text);  ///< in either case:
 /// "200k", "1.5M" messages per second, or "10Gb", "800Mb" (a "/s" may follow) of payload.
 void set_rate(run::Config& config, const std::string& text);
 
-/// A transport that was named settles the back end. Throws Error(usage) where the two disagree.
+/// Sets the back end that --transport needs. Throws Error(usage) where --backend is another one.
 void settle_backend(run::Config& config);
 
 }  // namespace rdmabench::tools

@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kStartLimit = std::chrono::seconds(10);
 
-/// What the child printed up to the end of its first line, or less when it ended or the time is up.
+/// The child's first line; less where it ended or the time limit passed.
 std::string first_line(int pipe) {
   const Deadline deadline = Deadline::after(kStartLimit);
   std::string line;
@@ -67,7 +67,8 @@ ServerProcess::ServerProcess(int cpu) {
       waitpid(pid_, nullptr, 0);
     }
     close(pipe_);
-    throw Error(Fault::failed, fmt::format("start of a server process: '{}'", line), {}, failed);
+    throw Error(Fault::failed,
+                fmt::format("the server process did not start; it printed '{}'", line), {}, failed);
   }
   port_ = static_cast<std::uint16_t>(std::strtoul(line.c_str() + colon + 1, nullptr, 10));
 }

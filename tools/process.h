@@ -8,7 +8,7 @@
 
 namespace rdmabench::tools {
 
-/// This program as `rdmabench serve` on a free port, ended with the object.
+/// `rdmabench serve` on a free port, in a child process that the destructor ends.
 class ServerProcess {
  public:
   /// Throws Error(failed) when it does not listen within 10 seconds.

@@ -21,7 +21,7 @@ namespace {
 
 std::atomic<run::Server*> serving{nullptr};
 
-/// The first signal lets the clients finish what they are at; the second one ends the process.
+/// The first signal stops the server when its clients are done; the second one ends the process.
 extern "C" void stop_serving(int signal) {
   if (run::Server* const server = serving) server->stop();
   std::signal(signal, SIG_DFL);
@@ -43,7 +43,7 @@ int serve(const State& state) {
   const run::ServerConfig& config = state.config;
   if (config.cpus.size() == 1) pin_this_thread(config.cpus[0]);
   if (state.with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
-  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads is no reason to leave the clients
+  std::signal(SIGPIPE, SIG_IGN);  // a closed log must not end the sessions
   run::Server server(config, log_line);
   serving = &server;
   std::signal(SIGINT, stop_serving);
@@ -62,9 +62,9 @@ int serve(const State& state) {
 void add_serve(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("serve", "Answer measurements of any number of clients");
   sub->footer(
-      "Stays up until SIGINT or SIGTERM and takes every parameter from its clients, several at once.\n"
-      "One line for each client goes to standard error. Whoever reaches the port can make this\n"
-      "machine send, and receive into buffers of its own: open it to the cluster, not to the world.");
+      "Runs until SIGINT or SIGTERM and serves several clients at once. The clients set every parameter.\n"
+      "It writes one line per client to standard error. Anyone who can connect to the port can make\n"
+      "this machine send data and allocate receive buffers: open the port inside the cluster only.");
   auto state = std::make_shared<State>();
   run::ServerConfig& config = state->config;
   sub->add_option("--address", config.address, "listen on this address only [all, IPv4 and IPv6]")

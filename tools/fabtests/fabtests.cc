@@ -36,7 +36,7 @@ void pin(const std::vector<int>& cores) {
   CPU_ZERO(&set);
   for (const int core : cores) CPU_SET(core, &set);
   if (sched_setaffinity(0, sizeof set, &set) != 0) {
-    throw Error(Fault::usage, "--pin-core", "Name processors that this process may use.", errno);
+    throw Error(Fault::usage, "--pin-core", "Choose processors that this process may use.", errno);
   }
 }
 

@@ -197,10 +197,10 @@ constexpr Flag kFlags[] = {
     skipped("-D=interface", "Memory of devices is not served over libfabric here."),
     skipped("-H", "FI_HMEM is not requested here."),
     skipped("-K", "No child is forked here: leave it out."),
-    skipped("-M=mode", "Every mode that a provider wants is complied with."),
+    skipped("-M=mode", "rdmabench supports every mode that a provider requires: leave it out."),
     skipped("-Q", "Events belong to the endpoint: leave it out."),
     skipped("-a=name", "Address vectors are not shared: leave it out."),
-    skipped("-F=format", "The address of HOST decides: name one of that kind."),
+    skipped("-F=format", "The address of HOST decides: give an address of that kind."),
     skipped("--debug-assert", "There is nothing to attach to: leave it out."),
 };
 
@@ -210,7 +210,7 @@ std::uint64_t usual_count(Program test, std::uint64_t size) {
   return is_ping_pong(test) ? count : 2 * count;
 }
 
-/// What no single flag can tell.
+/// Checks combinations of flags, and completes the configuration.
 void settle(State& state) {
   Options& options = state.options;
   Config& config = options.config;

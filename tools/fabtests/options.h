@@ -26,7 +26,7 @@ constexpr bool is_ping_pong(Program test) {
   return test != Program::rma_bw && test != Program::rdm_bw;
 }
 
-/// What fabtests would not have run here either: its runner counts it as skipped.
+/// A test that fabtests would not run here either. Its runner counts it as skipped.
 class Skip : public std::runtime_error {
  public:
   static constexpr int kNoSys = 38;   ///< ENOSYS: not implemented

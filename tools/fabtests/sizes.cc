@@ -74,7 +74,7 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text) {
     if (sizes.size() != 1) refuse(text);
   }
   for (const std::uint64_t size : sizes) {
-    if (size == 0) throw Skip(Skip::kNoSys, "-S 0: messages have a byte at least here.");
+    if (size == 0) throw Skip(Skip::kNoSys, "-S 0: here a message has at least one byte.");
   }
   return sizes;
 }

@@ -32,10 +32,10 @@ void refuse_of_nccl(const Flags& flags) {
                            : !nccl.device.empty()                                ? "--gpu"
                                                                                  : nullptr;
   if (name == nullptr) return;
-  throw Error(Fault::usage, fmt::format("{} with --backend mpi", name), "It is of --backend nccl.");
+  throw Error(Fault::usage, fmt::format("{} with --backend mpi", name), "Use --backend nccl.");
 }
 
-/// What no single flag can tell.
+/// Checks combinations of flags.
 void check(const Flags& flags) {
   if (flags.backend == "mpi") refuse_of_nccl(flags);
   if (flags.min_bytes > flags.max_bytes) {

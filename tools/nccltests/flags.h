@@ -12,13 +12,13 @@
 
 namespace rdmabench::tools::nccltests {
 
-/// -a: which of the ranks' times is printed.
+/// -a: the rank whose time is printed.
 enum class Average : std::uint8_t { rank_0, mean, min, max };
 
 /// With nccl-tests' defaults.
 struct Flags {
-  std::uint32_t threads = 1;  ///< of a process, each with ...
-  std::uint32_t gpus = 1;     ///< ... so many GPUs
+  std::uint32_t threads = 1;  ///< of a process
+  std::uint32_t gpus = 1;     ///< of a thread
 
   std::uint64_t min_bytes = std::uint64_t{32} << 20;
   std::uint64_t max_bytes = std::uint64_t{32} << 20;
@@ -41,10 +41,10 @@ struct Flags {
   bool per_iteration = false;
 
   std::string backend = "nccl";    ///< --backend: ours
-  std::vector<std::string> notes;  ///< for standard error: flags that were taken and change nothing
+  std::vector<std::string> notes;  ///< for standard error: flags that have no effect
 };
 
-/// The sizes from -b, -e, -i and -f, so often as -N says. Throws Error(usage) for more than 10,000.
+/// The sizes of -b, -e, -i and -f, repeated -N times. Throws Error(usage) for more than 10,000.
 std::vector<std::uint64_t> sizes(const Flags& flags);
 
 }  // namespace rdmabench::tools::nccltests

@@ -22,8 +22,8 @@ namespace {
 constexpr auto kEndWait = std::chrono::seconds(10);
 constexpr auto kPause = std::chrono::milliseconds(5);
 
-/// A port that was free a moment ago. Rank 0 takes it at once; where another process is quicker,
-/// the run ends with an error that says so.
+/// A port that is free now. If another process takes it before rank 0 does, the run ends with an
+/// error that says so.
 std::uint16_t free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -54,8 +54,8 @@ int LocalRanks::spawn_self(pid_t* child, char* const* arguments) {
   return ::posix_spawn(child, "/proc/self/exe", nullptr, nullptr, arguments, environ);
 }
 
-/// By way of the constructor without arguments: what throws below leaves an object that is made, so
-/// that its destructor ends the ranks that are started already.
+/// Delegates to the default constructor: the object is then complete, so its destructor ends the
+/// ranks that were started if the body throws.
 LocalRanks::LocalRanks(std::uint32_t ranks, const std::vector<std::string>& words,
                        const Spawn& spawn)
     : LocalRanks() {

@@ -10,25 +10,25 @@
 
 namespace rdmabench::tools::nccltests {
 
-/// Ranks 1 and up as children of this process, which becomes rank 0; all of this machine. They are
-/// told by RDMABENCH_RANK, _SIZE and _RENDEZVOUS, and end with the object.
+/// Starts ranks 1 and up as child processes on this machine; this process becomes rank 0. Ranks are
+/// configured by RDMABENCH_RANK, _SIZE and _RENDEZVOUS. The destructor ends the children.
 class LocalRanks {
  public:
-  /// Starts this program anew with these arguments (of execve(2), the first being its name) and the
-  /// environment as it is; returns 0 and the child, or an errno.
+  /// Starts this program again with these arguments (of execve(2), its name first) and the current
+  /// environment. Returns 0 and the child, or an errno.
   using Spawn = std::function<int(pid_t* child, char* const* arguments)>;
   static int spawn_self(pid_t* child, char* const* arguments);
 
-  /// `words` is the command line after the program's name, for every rank the same. Throws
-  /// Error(failed) where a child cannot be started; those that were end before that.
+  /// `words` is the command line of every rank, after the program's name. Throws Error(failed) if a
+  /// child cannot be started, after it has ended those that were started.
   LocalRanks(std::uint32_t ranks, const std::vector<std::string>& words,
              const Spawn& spawn = spawn_self);
-  /// Ends those that are left.
+  /// Ends the children that still run.
   ~LocalRanks();
   LocalRanks(const LocalRanks&) = delete;
   LocalRanks& operator=(const LocalRanks&) = delete;
 
-  /// Waits for all; false where one failed or does not end in 10 s.
+  /// Waits for all children. Returns false if one failed or did not end within 10 s.
   bool wait();
 
  private:
@@ -37,7 +37,7 @@ class LocalRanks {
   std::vector<pid_t> children_;
 };
 
-/// Whether a launcher has said who this process is.
+/// Whether a launcher has set this process's rank.
 bool is_launched();
 
 }  // namespace rdmabench::tools::nccltests

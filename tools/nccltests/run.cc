@@ -24,7 +24,7 @@ void tell(const std::string& text) {
   std::fputs(fmt::format("rdmabench: {}\n", text).c_str(), stderr);
 }
 
-/// What was skipped and what went wrong, for standard error: the table has no place for it.
+/// Prints skipped rows and wrong results to standard error: the table has no column for them.
 void tell_of(const collective::Run& run, const Flags& flags) {
   std::string last;
   for (const collective::Row& row : run.rows) {
@@ -55,16 +55,16 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   const std::uint64_t ranks = std::uint64_t{flags.threads} * flags.gpus;
   std::optional<LocalRanks> local;
   if (ranks > 1 && is_launched()) {
-    // Children inherit what their parent was asked; only the one that asked starts others.
+    // Children have the same command line; only the first process starts others.
     if (std::getenv("RDMABENCH_LOCAL_RANKS") == nullptr) {
-      throw Error(Fault::usage,
-                  fmt::format("-t {} -g {} under a launcher", flags.threads, flags.gpus),
-                  "Here each rank is a process with one GPU: let the launcher start so many more.");
+      throw Error(
+          Fault::usage, fmt::format("-t {} -g {} under a launcher", flags.threads, flags.gpus),
+          "Here each rank is a process with one GPU: let the launcher start one process for each.");
     }
   } else if (ranks > 1 && flags.backend == "mpi") {
     throw Error(Fault::usage,
                 fmt::format("-t {} -g {} with --backend mpi", flags.threads, flags.gpus),
-                "MPI's ranks are its launcher's: mpirun -n N rdmabench ...");
+                "MPI's launcher starts the ranks: mpirun -n N rdmabench ...");
   } else if (ranks > 1) {
     ::setenv("RDMABENCH_LOCAL_RANKS", "1", 1);
     std::vector<std::string> all{std::string(tool.name)};

@@ -12,19 +12,19 @@
 namespace rdmabench::tools::nccltests {
 
 /// The calls of a run among `ranks`, in nccl-tests' order: by type, reduction, root and size, out
-/// of place before in place. Counts of what all ranks have a part of are whole multiples of 16
-/// bytes, as there, but never 0.
+/// of place before in place. For operations where each rank has one part of the data, counts are
+/// whole multiples of 16 bytes, as in nccl-tests, but never 0.
 std::vector<collective::Call> calls(const Tool& tool, const Flags& flags, std::uint32_t ranks);
 
-/// Without `write`, and without a launch of ranks.
+/// The job, without `write`. It starts no ranks.
 CollJob to_job(const Tool& tool, const Flags& flags);
 
-/// -b, -e, -f and -i as these sizes have them; a step of 0 bytes where none leads from one to the
-/// next. Not empty.
+/// Sets -b, -e, -f and -i to match `sizes`, which must not be empty. The step is 0 bytes where the
+/// sizes have no constant step or factor.
 void set_sizes(Flags& flags, const std::vector<std::uint64_t>& sizes);
 
-/// Two calls of one kind and size, in and out of place, become one row. Its iterations are the
-/// operations of the row that had fewest.
+/// The in-place and the out-of-place call of one kind and size become one row. The table's
+/// iterations are those of the row with the fewest.
 report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const collective::Run& run);
 
 }  // namespace rdmabench::tools::nccltests

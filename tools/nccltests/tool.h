@@ -12,7 +12,7 @@ namespace rdmabench::tools::nccltests {
 struct Tool {
   std::string_view name;  ///< "all_reduce_perf"
   collective::Operation operation;
-  std::string_view refused;  ///< why there is none here, and what to use; "" where there is
+  std::string_view refused;  ///< why it is not offered, and what to use; "" if it is
 };
 
 std::span<const Tool> tools();

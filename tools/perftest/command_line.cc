@@ -17,14 +17,14 @@ constexpr Flag kOwn[] = {
     mapped("--timeout=TIME", kAll, "not perftest's: give up when nothing moves for this long [10s]",
            "", set_duration<&Flags::timeout>)};
 
-/// What no single flag can tell.
+/// Checks combinations of flags.
 void check(const Tool& tool, const Flags& flags) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
     throw Error(Fault::usage, fmt::format("{}: {}", tool.name, what), remedy);
   };
   const bool atomic = transport::is_atomic(tool.operation);
   if (atomic && flags.size.value_or(transport::kAtomicBytes) != transport::kAtomicBytes) {
-    refuse(fmt::format("-s {}", *flags.size), "Atomics have 8 bytes: leave it out.");
+    refuse(fmt::format("-s {}", *flags.size), "Atomics have 8 bytes: leave out -s.");
   }
   if (flags.ib_port != 0 && flags.device.empty() && flags.ib_port != 1) {
     refuse(fmt::format("-i {} without -d", flags.ib_port), "Name the device too: -d NAME.");
@@ -54,7 +54,7 @@ void check(const Tool& tool, const Flags& flags) {
   if ((flags.gpu_pcie || flags.gpu_data_direct) && !flags.gpu_dma_buf) {
     refuse(fmt::format("--{} without --use_cuda_dmabuf",
                        flags.gpu_pcie ? "use_cuda_pcie_mapping" : "use_data_direct"),
-           "Give it too: it is a dma-buf's mapping.");
+           "Add it: this is a mapping of a dma-buf.");
   }
   if (flags.margin && !flags.duration) refuse("-f without -D", "Give the duration too.");
   if (flags.margin && *flags.margin * 2 >= *flags.duration) {
@@ -62,11 +62,11 @@ void check(const Tool& tool, const Flags& flags) {
   }
   if (flags.one_number != OneNumber::none &&
       tool.latency != (flags.one_number == OneNumber::latency)) {
-    refuse("--output of the other kind of tool",
+    refuse("this value of --output belongs to the other kind of tool",
            tool.latency ? "Choose --output=latency." : "Choose bandwidth or message_rate.");
   }
   if (flags.rate_limit && flags.both_ways) {
-    refuse("--rate_limit with -b", "Give one of them: a paced stream goes one way.");
+    refuse("--rate_limit with -b", "Choose one: only one-way streams are paced.");
   }
 }
 
@@ -97,8 +97,8 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
   const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
   if (gpu && flags.host.empty() && flags.backend != "loop") {
     flags.notes.push_back(fmt::format(
-        "{} has no effect at the server: the client decides whether it takes a GPU's memory, and "
-        "then it is that of the GPU nearest to the server's NIC",
+        "{} has no effect at the server: the client decides whether GPU memory is used, and the "
+        "server then uses the GPU nearest to its NIC",
         flags.gpu.empty() ? "--use_cuda_bus_id" : "--use_cuda"));
   }
   return line;

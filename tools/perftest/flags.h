@@ -17,7 +17,7 @@ enum class RateUnit : std::uint8_t { gigabits, mebibytes, messages };
 /// --output: print one number and nothing else.
 enum class OneNumber : std::uint8_t { none, bandwidth, message_rate, latency };
 
-/// Members that are left as they are here take perftest's default, by to_config().
+/// to_config() replaces these initial values by perftest's defaults.
 struct Flags {
   // Where.
   std::string host;  ///< "" = this side is the server
@@ -86,7 +86,7 @@ struct Flags {
   std::optional<double> limit_bandwidth;     ///< in the report's unit
   std::optional<double> limit_message_rate;  ///< millions per second
 
-  std::vector<std::string> notes;  ///< for standard error: flags that were taken and change nothing
+  std::vector<std::string> notes;  ///< for standard error: flags that have no effect
 };
 
 }  // namespace rdmabench::tools::perftest

@@ -1,4 +1,4 @@
-// --run_infinitely: a row for what each interval gave.
+// --run_infinitely: a row for each interval.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,13 @@
 
 namespace rdmabench::tools::perftest {
 
-/// Gathers epochs and makes a row of them when the interval is over. It reads no clock: the caller
-/// tells the time between epochs, so that nothing is done while one is measured.
+/// Collects epochs and makes a row of them at the end of the interval. It reads no clock: the
+/// caller passes the time between epochs, so nothing is done during a measurement.
 class IntervalRows {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `directions`: 2 where messages go both ways, of which the row counts both.
+  /// `directions`: 2 if messages go both ways; the row counts both.
   IntervalRows(std::chrono::nanoseconds interval, int directions,
                const report::PerftestStyle& style, Time start);
 

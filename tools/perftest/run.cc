@@ -60,7 +60,7 @@ void tell(std::string_view text) {
              stderr);
 }
 
-/// One client, as perftest's server; the numbers are at the client.
+/// Serves one client, as perftest's server does. The client prints the results.
 int serve(const Flags& flags) {
   if (!flags.file.empty()) {
     throw Error(Fault::usage, "--mmap at the server", "Give it at the client: it decides.");
@@ -93,7 +93,7 @@ std::string text_of(const report::Report& report, const Flags& flags,
   return "";
 }
 
-/// Rows as they come, below a heading: what a run without an end can show.
+/// Prints a heading, then a row for each interval.
 run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle& style) {
   constexpr auto kInterval = std::chrono::seconds(5);  // perftest's default of -D
   print(report::perftest_heading(style));
@@ -108,7 +108,7 @@ run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle&
   };
 }
 
-/// What went wrong, on standard error; the exit code.
+/// Prints what went wrong to standard error. Returns the exit code.
 int judge(const report::Report& report, const Flags& flags, const report::PerftestStyle& style) {
   std::vector<std::string> faults = missed_limits(report, flags, style);
   if (report.error) faults.push_back(*report.error);

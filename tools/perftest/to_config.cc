@@ -36,7 +36,7 @@ std::string memory(const Flags& flags) {
                                 : fmt::format("file:{}@{}", flags.file, flags.file_offset);
 }
 
-/// perftest without --use_cuda_dmabuf knows nvidia_peermem alone; here it is one of the ways.
+/// Without --use_cuda_dmabuf perftest uses nvidia_peermem; rdmabench tries every mapping.
 memory::GpuMapping gpu_mapping(const Flags& flags) {
   if (flags.gpu_data_direct) return memory::GpuMapping::data_direct;
   if (flags.gpu_pcie) return memory::GpuMapping::pcie;
@@ -65,8 +65,8 @@ workload::Shape shape(const Tool& tool, const Flags& flags) {
   return flags.both_ways ? workload::Shape::duplex : workload::Shape::stream;
 }
 
-/// A message's arrival is seen in memory by its last byte, which must then come last. The other
-/// back ends have no such thing, and it is on by default.
+/// The target of a latency test of write polls the last byte, so bytes must arrive in order. Other
+/// back ends than verbs do not have the option, which perftest sets by default.
 bool relaxed_ordering(const Tool& tool, const Flags& flags) {
   return flags.relaxed_ordering && flags.backend == "verbs" &&
          !(tool.latency && tool.operation == OperationCode::write);
@@ -128,7 +128,7 @@ run::Config to_config(const Tool& tool, const Flags& flags) {
   config.mtu = flags.mtu;
   config.path = flags.path;
   config.connection_manager = flags.connection_manager;
-  // The other back ends have services of their own, and RC is perftest's default.
+  // The other back ends have other services, and RC is perftest's default.
   const bool plain = flags.backend != "verbs" && flags.service == transport::Service::rc;
   config.service = plain ? transport::Service::automatic : flags.service;
   config.queue_pairs = flags.queue_pairs;

@@ -1,4 +1,4 @@
-// What is told of a result beside its table: counters, and limits that it misses.
+// What is printed beside the table: counters, and limits that the result misses.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace rdmabench::tools::perftest {
 
-/// A line for each size that is below a limit, in the units of `style`; and one when there is a
-/// limit but nothing was measured. Every size must reach every limit: perftest is content with one.
+/// A line for each size that is below a limit, in the units of `style`; one line if there is a
+/// limit but nothing was measured. Every size must reach every limit; for perftest one size is
+/// enough.
 std::vector<std::string> missed_limits(const report::Report& report, const Flags& flags,
                                        const report::PerftestStyle& style);
 
