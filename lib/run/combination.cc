@@ -167,7 +167,7 @@ void check_peer_memory(const SessionSpec& spec) {
   }
 }
 
-/// What the processor would have to read or write of messages itself.
+/// Refuses what needs the processor to read or write messages, which it cannot do in GPU memory.
 void check_gpu(const SessionSpec& spec) {
   if (!spec.gpu) {
     if (spec.gpu_mapping == name(memory::GpuMapping::automatic)) return;

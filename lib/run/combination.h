@@ -1,12 +1,12 @@
-// Which wishes go together, known before anything is opened.
+// Which options go together; checked before anything is opened.
 #pragma once
 
 #include "run/protocol.h"
 
 namespace rdmabench::run {
 
-/// Throws Error(usage) that names the two wishes which exclude each other and what to change. Both
-/// sides ask: the server does not trust its client to have done so.
+/// Throws Error(usage) that names two options which exclude each other, and what to change. Both
+/// sides check: the server does not trust its client.
 void check(const SessionSpec& spec);
 
 }  // namespace rdmabench::run

@@ -29,8 +29,8 @@ struct Match {
   std::vector<transport::Choice> choices;  ///< of each rail
 };
 
-/// What stands between the two sides' offers of one back end, or nothing; throws Error(usage).
-std::string excuse(const Offer& own, const Offer* peer) {
+/// Why the two sides cannot use one back end; "" if they can.
+std::string obstacle(const Offer& own, const Offer* peer) {
   if (!own.error.empty()) return fmt::format("here: {}", own.error);
   if (peer == nullptr) return "the server has no such back end";
   if (!peer->error.empty()) {
@@ -43,14 +43,14 @@ std::string excuse(const Offer& own, const Offer* peer) {
 Match choose(const std::vector<const Backend*>& backends,
              const std::vector<transport::EndpointRequest>& rails,
              const std::vector<std::vector<Offer>>& ours, const std::vector<Offer>& theirs) {
-  std::string excuses;
+  std::string reasons;
   for (const Backend* backend : backends) {
     Match match{backend, {}};
     std::string why;
     for (std::size_t rail = 0; rail < rails.size() && why.empty(); ++rail) {
       const Offer& own = *find_offer(ours[rail], backend->name);
       const Offer* const peer = find_offer(theirs, backend->name);
-      why = excuse(own, peer);
+      why = obstacle(own, peer);
       if (!why.empty()) break;
       try {
         match.choices.push_back(backend->choose(rails[rail], own.text, peer->text));
@@ -60,12 +60,12 @@ Match choose(const std::vector<const Backend*>& backends,
       }
     }
     if (why.empty()) return match;
-    excuses += fmt::format("\n  {}: {}", backend->name, why);
+    reasons += fmt::format("\n  {}: {}", backend->name, why);
   }
-  throw Error(Fault::unavailable, "no back end reaches the server" + excuses);
+  throw Error(Fault::unavailable, "no back end reaches the server" + reasons);
 }
 
-/// An offer of ours for each back end that the client can use.
+/// This side's offer for each back end that the client can use.
 std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
                                  const std::vector<Offer>& theirs) {
   std::vector<Offer> ours;
@@ -92,9 +92,8 @@ std::vector<std::string> Connection::addresses() const {
 
 void Connection::connect(const std::vector<std::string>& peer_addresses) {
   if (peer_addresses.size() != endpoints_.size()) {
-    throw Error(Fault::failed,
-                fmt::format("{} sent {} addresses where {} were due", channel_.peer(),
-                            peer_addresses.size(), endpoints_.size()));
+    throw Error(Fault::failed, fmt::format("{} sent {} addresses instead of {}", channel_.peer(),
+                                           peer_addresses.size(), endpoints_.size()));
   }
   for (std::size_t i = 0; i < endpoints_.size(); ++i) endpoints_[i]->connect(peer_addresses[i]);
 }
@@ -111,8 +110,8 @@ void Connection::wait_readable(const Deadline& deadline, std::string_view waitin
   }
   if (endpoints_.empty() || channel_.readable(std::chrono::milliseconds(0))) return;
   throw Error(Fault::failed,
-              fmt::format("{} said nothing for {} ms, waiting for its {}", channel_.peer(),
-                          timeout_ / std::chrono::milliseconds(1), waiting_for),
+              fmt::format("{} sent no {} within {} ms", channel_.peer(), waiting_for,
+                          timeout_ / std::chrono::milliseconds(1)),
               "It may have stopped; raise `timeout` if it is only slow.");
 }
 
@@ -180,14 +179,14 @@ std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& b
   std::vector<std::vector<Offer>> ours;
   for (const transport::EndpointRequest& rail : rails) {
     std::vector<Offer>& offers = ours.emplace_back();
-    std::string excuses;
+    std::string reasons;
     bool found = false;
     for (const Backend* backend : backends) {
       const Offer& offer = offers.emplace_back(make_offer(*backend, rail));
       found = found || offer.error.empty();
-      excuses += fmt::format("\n  {}: {}", backend->name, offer.error);
+      reasons += fmt::format("\n  {}: {}", backend->name, offer.error);
     }
-    if (!found) throw Error(Fault::unavailable, "nothing here fits" + excuses);
+    if (!found) throw Error(Fault::unavailable, "no back end of this side can be used" + reasons);
   }
   return ours;
 }

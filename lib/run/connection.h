@@ -42,7 +42,7 @@ class Connection {
   /// The same for whatever message comes next.
   control::Message receive(std::string_view waiting_for);
 
-  /// One more endpoint, which lives until forget_endpoints() or longer than this.
+  /// Adds an endpoint, which must live as long as this or until the session starts over.
   void add(OpenEndpoint& endpoint) { endpoints_.push_back(&endpoint); }
 
   /// Of every endpoint, in order.
@@ -74,12 +74,12 @@ class Connection {
 std::vector<const Backend*> candidates(std::string_view backend,
                                        const transport::EndpointRequest& request);
 
-/// What the back end can reach the peer by, or its excuse. Throws Error(usage) for a name that it
-/// does not know.
+/// What the back end offers to the peer, or why it cannot be used. Throws Error(usage) for the name
+/// of a device that does not exist.
 Offer make_offer(const Backend& backend, const transport::EndpointRequest& request);
 
-/// The offers of the client for each rail, a device of it. Throws Error(unavailable) for a rail
-/// without any: then no peer need be asked.
+/// The offers of the client for each rail, which is one of its devices. Throws Error(unavailable)
+/// for a rail that no back end can use: the peer need not be asked then.
 std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& backends,
                                             const std::vector<transport::EndpointRequest>& rails);
 
@@ -88,7 +88,7 @@ using OpenOne = std::function<void(
     const Backend& backend, const transport::EndpointRequest& request, std::string_view choice)>;
 
 struct ServerAnswer {
-  std::string reason;           ///< why this back end and this path
+  std::string reason;           ///< why this back end and path were chosen
   report::Facts environment{};  ///< in the server's own words
 };
 

@@ -20,10 +20,9 @@ void Gate::pass(std::uint32_t clients, const Deadline& deadline) {
       changed_.wait_for(lock, deadline.left(), [&] { return group.opened != opened; });
   if (complete) return;
   const std::uint32_t there = group.waiting--;
-  throw Error(
-      Fault::failed,
-      fmt::format("{} of {} clients of the incast had come when the time was up", there, clients),
-      "Start them at the same time, or raise `timeout`.");
+  throw Error(Fault::failed,
+              fmt::format("only {} of {} clients of the incast came in time", there, clients),
+              "Start them at the same time, or raise `timeout`.");
 }
 
 }  // namespace rdmabench::run

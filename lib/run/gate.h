@@ -14,8 +14,8 @@ namespace rdmabench::run {
 /// alone. Thread rule: any thread.
 class Gate {
  public:
-  /// Returns when `clients` threads have come, this one among them. Throws Error(failed) that says
-  /// how many there are when the deadline passes; this one is then no longer waiting.
+  /// Returns when `clients` threads have called it, this one among them. Throws Error(failed) with
+  /// the number of threads that called it when the deadline passes.
   void pass(std::uint32_t clients, const Deadline& deadline);
 
  private:

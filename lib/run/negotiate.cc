@@ -20,7 +20,7 @@ constexpr std::uint32_t kStreamInterval =
     32;  // of signalled posts; a completion costs the loop and the device
 constexpr std::uint32_t kLatencyInterval = 8;
 
-/// The endpoint that each device of the client is to carry; one where none was named.
+/// The request for each device of the client; one request where no device was named.
 std::vector<transport::EndpointRequest> rail_requests(const SessionSpec& spec,
                                                       const Config& config) {
   transport::EndpointRequest request = endpoint_request(spec, true);
@@ -39,7 +39,8 @@ bool is_gpu(std::string_view memory) {
   return memory::parse_request(memory).kind == memory::Kind::cuda;
 }
 
-/// The server's, which follows in kind: a user who names a GPU measures from GPU to GPU.
+/// The server's memory: of the client's kind unless it is named, so that a user who names a GPU
+/// measures from GPU to GPU.
 std::string peer_memory(const Config& config) {
   if (!config.peer_memory.empty()) return config.peer_memory;
   const memory::Request own = memory::parse_request(config.memory);
@@ -53,7 +54,7 @@ std::string peer_memory(const Config& config) {
   }
 }
 
-/// Bounds that the spec alone cannot tell.
+/// The bounds of what is not in a SessionSpec.
 void check_config(const Config& config) {
   if (!config.counts.empty() && config.counts.size() != config.sizes.size()) {
     throw Error(Fault::usage, fmt::format("{} counts of messages for {} sizes",
@@ -127,8 +128,8 @@ SessionSpec make_spec(const Config& config) {
   spec.depth = config.depth != 0 ? config.depth : latency ? kLatencyDepth : kStreamDepth;
   spec.depth = std::max(spec.depth, config.depth != 0 ? 1U : spec.post_list);
   const std::uint32_t interval = latency ? kLatencyInterval : kStreamInterval;
-  // By default at most half of the queue is unsignalled, so that there is room again before it is
-  // full.
+  // By default at most half of the send queue is unsignalled, so that it has room again before it
+  // is full.
   spec.signal_every =
       config.signal_every != 0 ? config.signal_every : std::clamp(spec.depth / 2, 1U, interval);
   spec.paced = config.rate > 0 || config.bit_rate > 0;

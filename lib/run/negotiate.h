@@ -10,12 +10,12 @@
 namespace rdmabench::run {
 
 struct Agreement {
-  std::string reason;                ///< why this back end and this path
+  std::string reason;                ///< why this back end and path were chosen
   report::Facts server_environment;  ///< in the server's own words
 };
 
-/// Throws Error(usage) for what cannot be run whoever the peer is, naming the value and the nearest
-/// right one.
+/// Makes every choice that the configuration leaves open. Throws Error(usage) for a configuration
+/// that no peer could run; the error names the value and the nearest right one.
 SessionSpec make_spec(const Config& config);
 
 /// Agrees with the server on a back end and a path, opens the workers and connects them.

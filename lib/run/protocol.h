@@ -1,4 +1,4 @@
-// What client and server say to each other, as structs. The frames that carry it are control/'s.
+// The messages between client and server, as structs. control/ frames them.
 //
 //   client                                server
 //   request  {what, offers of each rail} ->
@@ -31,7 +31,7 @@
 
 namespace rdmabench::run {
 
-/// What both sides must agree on before they open endpoints.
+/// What both sides agree on before they open endpoints.
 struct SessionSpec : SharedOptions {
   SessionSpec() : SessionSpec(SharedOptions{}) {}
   explicit SessionSpec(const SharedOptions& options) : SharedOptions(options) {
@@ -48,7 +48,7 @@ struct SessionSpec : SharedOptions {
   std::chrono::milliseconds timeout{10000};  ///< 100 ms .. 10 min
 };
 
-/// What a side can reach the other by, for each back end: an offer, or why there is none.
+/// What one side offers for a back end, or why it has no offer.
 struct Offer {
   std::string backend;
   std::string text;   ///< for the back end alone; empty when there is an error
@@ -83,7 +83,7 @@ struct EpochReport {
   std::uint64_t succeeded = 0;  ///< atomics that changed a word by one
 };
 
-/// The server's last word: what it saw of the whole session.
+/// The server's last message: what it observed over the whole session.
 struct Farewell {
   report::Facts facts;
 };

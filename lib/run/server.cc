@@ -23,20 +23,21 @@ namespace {
 
 using control::MessageType;
 
-/// A share of the memory that all sessions together may take.
+/// One session's part of the memory that all sessions together may register.
 class MemoryShare {
  public:
   MemoryShare(std::atomic<std::uint64_t>& total, std::uint64_t bytes, std::uint64_t limit)
       : total_(total), bytes_(bytes) {
-    // What alone is too much is never added: sums of such wishes could wrap.
+    // A request beyond the limit is never added: sums of such requests could wrap.
     if (bytes_ <= limit) {
       if (total_.fetch_add(bytes_) + bytes_ <= limit) return;
       total_ -= bytes_;
     }
-    throw Error(Fault::failed,
-                fmt::format("{} bytes for this session would pass the server's limit of {} bytes",
-                            bytes, limit),
-                "Lower `sizes` or `depth`, or try again when other clients are done.");
+    throw Error(
+        Fault::failed,
+        fmt::format("this session needs {} bytes, more than the server's limit of {} bytes leaves",
+                    bytes, limit),
+        "Lower `sizes` or `depth`, or try again when other clients are done.");
   }
   ~MemoryShare() { total_ -= bytes_; }
   MemoryShare(const MemoryShare&) = delete;
@@ -59,7 +60,7 @@ struct ServedEpochs {
   std::string failed;  ///< why the verified transfer failed, which comes before anything is timed
 };
 
-/// What all attempts of a session have in common.
+/// What every attempt of a session uses.
 struct Host {
   const ServerConfig& config;
   const control::Listener& listener;
@@ -68,11 +69,11 @@ struct Host {
   std::optional<MemoryShare>& share;  ///< of this session: it outlives all workers
 };
 
-/// The clients of an incast, when each of them can begin.
+/// Waits until all clients of an incast can begin.
 void wait_for_others(const Session& session, const Host& host) {
   const SessionSpec& spec = session.spec();
   if (spec.clients == 1) return;
-  // A little less than the client waits for, so that it hears who was missing.
+  // A little less than the client waits, so that it receives the error.
   host.gate.pass(spec.clients, Deadline::after(spec.timeout * 9 / 10));
 }
 
@@ -108,7 +109,7 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch, const Host&
       return done;
     }
     if (message.type != MessageType::epoch) {
-      throw Error(Fault::failed, fmt::format("the client sent '{}' where an epoch was due",
+      throw Error(Fault::failed, fmt::format("the client sent '{}' instead of an epoch",
                                              control::name_of(message.type)));
     }
     const EpochOrder order = parse_epoch_order(message.payload, session.spec());
@@ -123,8 +124,8 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch, const Host&
   }
 }
 
-/// What the client asks for after what failed. Throws Error(failed) with `why` where it asks for
-/// nothing, or has done so often enough.
+/// The client's next request after a verified transfer failed. Throws Error(failed) with `why`
+/// where it sends none or was given kMostVerifications attempts.
 Request ask_again(Session& session, const std::string& why, std::vector<memory::FailedWay>& failed,
                   int tried) {
   if (tried == kMostVerifications) throw Error(Fault::failed, why);
@@ -137,7 +138,7 @@ Request ask_again(Session& session, const std::string& why, std::vector<memory::
   }
 }
 
-/// Where the wire moves host memory in place of the GPU's: what the copies would cost besides.
+/// Where messages are staged in host memory: how long the copies take, which are not timed.
 void add_staging_cost(Session& session, report::Facts& facts) {
   memory::GpuMemory* const gpu = session.worker().gpu_memory();
   if (gpu == nullptr || !gpu->staged()) return;
@@ -149,10 +150,11 @@ void add_staging_cost(Session& session, report::Facts& facts) {
 
 void check_timeout(const Request& request, const ServerConfig& config) {
   if (request.spec.timeout <= config.max_timeout) return;
-  throw Error(Fault::failed,
-              fmt::format("a timeout of {} is beyond this server's {}", request.spec.timeout,
-                          std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
-              "Lower `timeout`, or raise 'rdmabench serve --max-timeout'.");
+  throw Error(
+      Fault::failed,
+      fmt::format("a timeout of {} is longer than this server's limit of {}", request.spec.timeout,
+                  std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
+      "Lower `timeout`, or raise 'rdmabench serve --max-timeout'.");
 }
 
 /// The server's half of setting up a session.

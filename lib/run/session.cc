@@ -28,7 +28,7 @@ std::uint64_t gap_of(double messages_per_s, double ns_per_tick) {
   return static_cast<std::uint64_t>(std::clamp(ticks * kQ16, 1.0, 1e18));
 }
 
-/// Whether the peer's next word is there. A broken channel is interrupted(), and no answer.
+/// Whether the peer's next message is there. A broken channel is interrupted() and has no answer.
 bool has_answer(const control::Channel& channel) noexcept {
   try {
     return channel.readable(std::chrono::milliseconds(0)) && !channel.interrupted();
@@ -128,7 +128,7 @@ std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> interval
   std::atomic<bool> broken{false};
   std::latch start(static_cast<std::ptrdiff_t>(workers_.size()));
   const auto drive = [&](std::size_t i) {
-    // An idle target sees nothing but the initiator's word, which may take the whole time itself.
+    // An idle target sees only the initiator's message, which may itself take the whole timeout.
     const bool idle = spec_.target_idle && key_.side == Side::target;
     workload::Watch watch(
         idle ? 2 * timeout() : timeout(), [&] { return broken || channel().interrupted(); },
@@ -184,7 +184,7 @@ std::string Session::reason_of_peer() {
   } catch (const std::exception& error) {
     return error.what();
   }
-  return "it gave no reason";
+  return "the peer gave no reason";
 }
 
 }  // namespace rdmabench::run

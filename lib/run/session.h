@@ -1,4 +1,4 @@
-// One conversation between a client and a server: the control channel, the workers, and an epoch
+// A session between a client and a server: the control channel, the workers, and an epoch
 // over them.
 #pragma once
 
@@ -24,7 +24,7 @@ struct EpochOutcome {
   EpochReport target;         ///< what the target saw
 };
 
-/// An epoch that began and did not end well. Its fault is `failed`.
+/// An epoch that began and failed. Its fault is `failed`.
 class EpochError : public Error {
  public:
   EpochError(workload::Outcome outcome, const std::string& text)
@@ -40,7 +40,7 @@ struct OwnedChannel {
   control::Channel channel;
 };
 
-/// What the two sides have in common. Thread rule: one thread; it starts others for the workers.
+/// One side of a session. Thread rule: one thread; it starts others for the workers.
 class Session : private OwnedChannel, public Connection {
  public:
   Session(control::Channel channel, std::chrono::nanoseconds timeout)

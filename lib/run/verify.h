@@ -11,10 +11,11 @@
 
 namespace rdmabench::run {
 
-/// A way is left when it failed that often: once may have been chance. Both sides count.
+/// A way of registering is given up after so many failures: one failure may be chance. Both sides
+/// count.
 inline constexpr int kTriesOfAWay = 2;
 
-/// Transfers of a session that are tried at most: that often by each of the five ways to register.
+/// The most verified transfers of a session: kTriesOfAWay by each of the five ways to register.
 inline constexpr int kMostVerifications = 5 * kTriesOfAWay;
 
 /// Whether a session of this kind may start over before anything is timed. An incast may not: its

@@ -1,4 +1,4 @@
-// The initiator's side of a run.
+// The client of a run: measures against a server.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace rdmabench::run {
 
-/// Told once of the finished report, while the session is still open. Closing endpoints is up to
-/// the device's driver, which may take its time or for ever: what must not be lost is written here.
-/// What it throws goes on out of the run.
+/// Called once with the finished report while the session is still open. Closing endpoints depends
+/// on the device's driver and may take long or never end, so write here what must not be lost. Its
+/// exceptions leave run().
 using OnReport = std::function<void(const report::Report&)>;
 
 /// Measures against the server at host:port. Returns the report once the session is closed.
 ///
 /// Set-up that fails throws Error. Once measuring has begun, a failure ends the run and becomes the
 /// report's `error`; the sizes that were finished are in it. Bad configuration throws Error(usage)
-/// before anything is opened. Blocks its thread, which it binds to config.cpus during the run; see
-/// config.timeout for the longest single wait.
+/// before anything is opened. Blocks its thread, which it binds to config.cpus during the run. No
+/// single wait is longer than config.timeout.
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const OnProgress& on_progress = {}, const OnReport& on_report = {});
 
-/// Throws what run() would for want of a provider or device on this side, without a server.
+/// Throws what run() throws where this side lacks a provider or device. Needs no server.
 void check_this_side(const Config& config);
 
 /// Measures against a server in a thread of this process: the loop back end needs no other host.

@@ -1,4 +1,4 @@
-// What one run is to measure, and how. The command line fills it in; so may any program.
+// What one run measures, and how. The command line fills it in, and so may any program.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ struct Config : SharedOptions {
   std::chrono::nanoseconds warmup_time{0};  ///< at least so long too
 
   std::string backend = "auto";  ///< "auto", "verbs", "ofi", "loop"
-  /// Of this side; none = choose. The server's are chosen to match. Worker i uses device i modulo
-  /// their number.
+  /// Devices of this side; none = choose. The server's are chosen to match. Worker i uses device i
+  /// modulo their number.
   std::vector<std::string> devices;
   std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
   std::string fabric;           ///< libfabric, of this side: "efa", "efa-direct"; "" = choose
@@ -38,14 +38,15 @@ struct Config : SharedOptions {
   std::string numa = "auto";  ///< of this side's memory: "auto" = near the device, "none", a node
   std::vector<int> cpus;      ///< worker i runs on cpus[i modulo their number]; none = anywhere
 
-  std::vector<Requirement> requirements;  ///< conditions on the open endpoint; or there is no run
+  std::vector<Requirement>
+      requirements;  ///< on the open endpoint; the run fails where one is not met
 
   /// Messages per second of a stream or of the open loop, over all workers; 0 = as fast as it goes.
   double rate = 0;
   double bit_rate = 0;  ///< the same as bits of payload per second, for every size; 0 = none
   std::chrono::nanoseconds interval{0};  ///< report what each such time gave; 0 = only the whole
 
-  /// No wait for the peer, its control messages or a completion may take longer.
+  /// The longest wait for the peer, a control message or a completion.
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
 };
 
@@ -55,7 +56,7 @@ constexpr double rate_of(const Config& config, std::uint64_t size) {
   return config.rate > 0 ? config.rate : config.bit_rate / (kBits * static_cast<double>(size));
 }
 
-/// How far a run is; told between epochs, never while one is timed.
+/// How far a run is; reported between epochs, never while one is timed.
 struct Progress {
   std::size_t size_index = 0;
   std::size_t sizes = 0;

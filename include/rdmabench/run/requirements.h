@@ -1,4 +1,4 @@
-// What a user makes a condition of a run: --require rdma-write,no-shm,fabric=efa-direct.
+// Conditions that a user sets for a run, as in "rdma-write,no-shm,fabric=efa-direct".
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 namespace rdmabench::run {
 
 /// One condition on an open endpoint.
-///   rdma-write, rdma-read   the device does writes, or reads; nobody emulates them
+///   rdma-write, rdma-read   the device does writes, or reads, and not software
 ///   no-shm                  a peer on the same host is not reached through shared memory
 ///   in-order-128            each 128 aligned bytes arrive in order, and once
 ///   fabric=NAME             libfabric's fabric has that name: efa, efa-direct
@@ -22,7 +22,8 @@ struct Requirement {
   bool operator==(const Requirement&) const = default;
 };
 
-/// A comma-separated list. Throws Error(usage) that names the word and lists those there are.
+/// Parses a comma-separated list. Throws Error(usage) that names the unknown word and lists the
+/// known ones.
 std::vector<Requirement> parse_requirements(std::string_view text);
 
 struct Unmet {
@@ -30,8 +31,8 @@ struct Unmet {
   std::string reason;  ///< a whole sentence
 };
 
-/// Those that the endpoint does not meet. What it does not tell counts as not met: a number that
-/// was to be of the device must not be of something else.
+/// The requirements that the endpoint does not meet. A fact that the endpoint does not tell counts
+/// as not met.
 std::vector<Unmet> unmet(std::span<const Requirement> requirements,
                          const transport::Description& endpoint);
 

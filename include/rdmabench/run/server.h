@@ -1,4 +1,4 @@
-// The target's side: stays up, and takes every parameter from its clients.
+// The server of a run: serves clients, which choose every parameter.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace rdmabench::run {
 struct ServerConfig {
   std::string address{};           ///< to listen on; "" = every address of this machine
   std::uint16_t port = 18515;      ///< 0 = a free one
-  std::uint32_t max_clients = 64;  ///< at once; one more is told so
+  std::uint32_t max_clients = 64;  ///< at once; further clients are refused
   std::uint64_t sessions = 0;      ///< stop after so many; 0 = when told to
   std::string device{};            ///< to use, as EndpointRequest::device; "" = to match the client
   std::int32_t gid_index = -1;     ///< RoCE, of this side; -1 = choose
@@ -29,8 +29,7 @@ struct ServerConfig {
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
   /// The threads of a session with several workers run on these in turn; none = anywhere.
   std::vector<int> cpus{};
-  /// The longest that a client may ask for once it is set up: so long may a dead one keep its
-  /// place.
+  /// The longest timeout that a client may ask for: a dead client keeps its place that long.
   std::chrono::nanoseconds max_timeout = std::chrono::minutes(1);
 };
 
@@ -40,8 +39,8 @@ using OnEvent = std::function<void(const std::string& line)>;
 
 class Gate;
 
-/// Serves clients, each in a thread of its own, until stop(). Whatever a client does or sends ends
-/// that client's session alone; its endpoint and memory are gone before its line is reported.
+/// Serves clients, each in its own thread, until stop(). Whatever a client does or sends ends only
+/// that client's session. Its endpoint and memory are freed before its line is reported.
 class Server {
  public:
   /// Throws Error when the port cannot be had.
