@@ -25,15 +25,14 @@ struct Ends {
   Endpoint a{request(), ""};
   Endpoint b{request(), ""};
 
-  explicit Ends(OperationCode code) {
+  Ends() {
     a.connect(b.address());
     b.connect(a.address());
-    a.prepare(code, kSize);
-    b.prepare(code, kSize);
   }
 
   static transport::EndpointRequest request() {
     transport::EndpointRequest r;
+    r.operations = {OperationCode::send, OperationCode::write, OperationCode::read};
     r.max_size = kSize;
     r.depth = kDepth;
     r.receives = 2 * kDepth;
@@ -45,9 +44,9 @@ struct Ends {
 
 /// One write posted and its completion polled.
 void BM_PostAndPollWrite(benchmark::State& state) {
-  Ends ends(OperationCode::write);
+  Ends ends;
   for (auto _ : state) {
-    ends.a.post<transport::Write>(0, 0, Signal::by_interval);
+    ends.a.post<transport::Write>(0, 0, kSize, 0, Signal::by_interval);
     benchmark::DoNotOptimize(ends.a.poll([](const transport::Received&) noexcept {}));
   }
 }
@@ -55,9 +54,9 @@ BENCHMARK(BM_PostAndPollWrite);
 
 /// One send posted, received, its receive posted again.
 void BM_PostAndPollSend(benchmark::State& state) {
-  Ends ends(OperationCode::send);
+  Ends ends;
   for (auto _ : state) {
-    ends.a.post<transport::Send>(0, 0, Signal::by_interval);
+    ends.a.post<transport::Send>(0, 0, kSize, 0, Signal::by_interval);
     ends.a.poll([](const transport::Received&) noexcept {});
     ends.b.poll(
         [&](const transport::Received& received) noexcept { ends.b.post_receive(received.slot); });
@@ -72,7 +71,7 @@ constexpr std::uint64_t kMessages = 1 << 20;
 /// recording costs beyond the stamp.
 template <measure::ClockSource kSource>
 void BM_ReadLatencyLoop(benchmark::State& state) {
-  Ends ends(OperationCode::read);
+  Ends ends;
   LoopKey key{.operation = OperationCode::read, .clock = kSource};
   const EpochPlan plan{.iterations = kMessages, .size = kSize, .depth = 1, .receives = 1};
   std::vector<measure::Ticks> intervals(plan.iterations);
@@ -104,11 +103,11 @@ BENCHMARK_TEMPLATE(BM_ReadLatencyLoop, measure::ClockSource::raw)->UseRealTime()
 /// Post, poll and stamp, and nothing else.
 template <class Clock>
 void BM_ReadsStamped(benchmark::State& state) {
-  Ends ends(OperationCode::read);
+  Ends ends;
   for (auto _ : state) {
     measure::Ticks last = 0;
     for (std::uint64_t i = 0; i < kMessages; ++i) {
-      ends.a.post<transport::Read>(0, 0, Signal::now);
+      ends.a.post<transport::Read>(0, 0, kSize, 0, Signal::now);
       while (ends.a.completed() != ends.a.posted()) {
         ends.a.poll([](const transport::Received&) noexcept {});
       }
@@ -125,7 +124,7 @@ BENCHMARK_TEMPLATE(BM_ReadsStamped, measure::RawClock);
 /// The very loop that `bw --op write` runs. Less BM_WritesPosted, it is what the pump, the watch
 /// and the walk over slots cost a message.
 void BM_StreamLoop(benchmark::State& state) {
-  Ends ends(OperationCode::write);
+  Ends ends;
   LoopKey key{.shape = Shape::stream, .operation = OperationCode::write};
   const EpochPlan plan{.iterations = kMessages,
                        .size = kSize,
@@ -158,14 +157,14 @@ BENCHMARK(BM_StreamLoop)->Arg(1)->Arg(16)->UseRealTime();
 
 /// Post and poll over the same slots, and nothing else.
 void BM_WritesPosted(benchmark::State& state) {
-  Ends ends(OperationCode::write);
+  Ends ends;
   const transport::Region region = ends.a.send_region();
   for (auto _ : state) {
-    ends.a.prepare(OperationCode::write, kSize);
     std::uint64_t offset = 0;
-    while (ends.a.completed() < kMessages) {
-      while (ends.a.posted() < kMessages &&
-             ends.a.post<transport::Write>(offset, 0, Signal::by_interval) ==
+    const std::uint64_t all = ends.a.posted() + kMessages;
+    while (ends.a.completed() < all) {
+      while (ends.a.posted() < all &&
+             ends.a.post<transport::Write>(offset, offset, kSize, 0, Signal::by_interval) ==
                  transport::PostStatus::posted) {
         offset += region.stride;
         if (offset == region.stride * region.slots) offset = 0;

@@ -21,7 +21,7 @@ using transport::OperationCode;
 
 transport::EndpointRequest request_for(OperationCode operation, char** argv) {
   transport::EndpointRequest request;
-  request.operation = operation;
+  request.operations = operation;
   request.latency = false;
   request.max_size = std::strtoull(argv[3], nullptr, 10);
   request.depth = 128;
@@ -43,13 +43,11 @@ bool run(verbs::Endpoint& endpoint, const workload::LoopKey& key, const workload
 }
 
 /// The confirmation that the initiator waits for at its end is on its way before it begins.
-void confirm_early(verbs::Endpoint& target, const workload::EpochPlan& plan, OperationCode code) {
-  target.prepare(code, plan.size);
-  target.post_token(transport::Signal::now);
+void confirm_early(verbs::Endpoint& target) {
+  target.post<transport::Send>(0, 0, 0, 0, transport::Signal::now);
   while (target.completed() != target.posted()) {
     if (target.poll([](const transport::Received&) noexcept {}) < 0) return;
   }
-  target.prepare(code, plan.size);
 }
 
 int stream(OperationCode operation, char** argv) {
@@ -66,8 +64,7 @@ int stream(OperationCode operation, char** argv) {
   plan.depth = request.depth;
   plan.receives = request.receives;
   plan.post_list = request.post_list;
-  confirm_early(target, plan, operation);
-  initiator.prepare(operation, plan.size);
+  confirm_early(target);
 
   workload::LoopKey key{.shape = workload::Shape::stream, .operation = operation};
   if (!run(initiator, key, plan)) return 1;

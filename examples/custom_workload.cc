@@ -29,9 +29,10 @@ class Party {
       : endpoint_(endpoint), inbox_(endpoint, plan, watch_, result_) {}
 
   /// Sends slot 0, with the look-up's number as its first word.
-  bool say(std::uint64_t number) noexcept {
+  bool say(std::uint64_t number, std::uint64_t bytes) noexcept {
     std::memcpy(endpoint_.send_region().data, &number, sizeof number);
-    return inbox_.template post<transport::Send>(0, 0, transport::Signal::now);
+    return inbox_.template post<transport::Send>(
+        {.local = 0, .remote = 0, .bytes = bytes, .word = 0}, transport::Signal::now);
   }
 
   /// Waits until message `count` has come, and until all that was sent has left slot 0.
@@ -70,21 +71,20 @@ int main() try {
   transport::loop::Endpoint client(request, ""), server(request, "");
   client.connect(server.address());  // between machines: by a channel of one's own, see control/
   server.connect(client.address());
-  client.prepare(transport::OperationCode::send, kRequestBytes);
-  server.prepare(transport::OperationCode::send, kAnswerBytes);
 
   const EpochPlan plan{.iterations = kLookUps, .depth = 2, .receives = 2};
   Party asking(client, plan), answering(server, plan);
   std::thread service([&]() noexcept {
     for (std::uint64_t i = 0; i < kLookUps && answering.hear(i + 1, kRequestBytes); ++i) {
-      if (!answering.say(answering.number())) return;
+      if (!answering.say(answering.number(), kAnswerBytes)) return;
     }
   });
   std::vector<measure::Ticks> intervals;
   intervals.reserve(kLookUps);
   for (std::uint64_t i = 0; i < kLookUps; ++i) {
     const measure::Ticks begin = measure::RawClock::stamp();  // its ticks are nanoseconds
-    if (!asking.say(i) || !asking.hear(i + 1, kAnswerBytes) || asking.number() != i) break;
+    if (!asking.say(i, kRequestBytes) || !asking.hear(i + 1, kAnswerBytes) || asking.number() != i)
+      break;
     intervals.push_back(measure::RawClock::stamp() - begin);
   }
   service.join();  // it ends by itself: its Watch has a limit

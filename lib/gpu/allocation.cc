@@ -21,7 +21,7 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
 }  // namespace
 
 std::string_view name(Mode mode) noexcept {
-  return mode == Mode::plain ? "plain" : "vmm";
+  return mode == Mode::plain ? "plain" : mode == Mode::vmm ? "vmm" : "the caller's";
 }
 
 Allocation::Allocation(const Context& context, std::uint64_t bytes, Mode mode)
@@ -36,6 +36,18 @@ Allocation::Allocation(const Context& context, std::uint64_t bytes, Mode mode)
   } else {
     allocate_vmm();
   }
+  set_sync_memops();
+  read_gpudirect();
+}
+
+Allocation::Allocation(const Context& context, DevicePointer existing, std::uint64_t bytes)
+    : context_(context),
+      size_(bytes),
+      mode_(Mode::existing),
+      data_(existing),
+      mapped_(bytes),
+      granularity_(kGpuPageBytes) {
+  const CurrentContext current(context_);
   set_sync_memops();
   read_gpudirect();
 }
@@ -94,9 +106,9 @@ void Allocation::allocate_vmm() {
 
 void Allocation::set_sync_memops() {
   const Driver& driver = context_.driver();
-  if (mode_ == Mode::plain) {
+  if (mode_ != Mode::vmm) {
     const unsigned yes = 1;
-    const cuda::Result result = driver.pointer_set_attribute(&yes, cuda::kPointerSyncMemops, base_);
+    const cuda::Result result = driver.pointer_set_attribute(&yes, cuda::kPointerSyncMemops, data_);
     sync_memops_ = result == cuda::kSuccess;
     sync_memops_text_ = sync_memops_
                             ? "set on the pointer"

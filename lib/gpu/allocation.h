@@ -11,11 +11,12 @@
 namespace rdmabench::gpu {
 
 enum class Mode : std::uint8_t {
-  plain,  ///< cuMemAlloc
-  vmm,    ///< cuMemCreate and cuMemMap, as NCCL and PyTorch do
+  plain,     ///< cuMemAlloc
+  vmm,       ///< cuMemCreate and cuMemMap, as NCCL and PyTorch do
+  existing,  ///< the caller's
 };
 
-/// "plain", "vmm".
+/// "plain", "vmm", "the caller's".
 std::string_view name(Mode mode) noexcept;
 
 /// The page size in which a NIC pins GPU memory, for every way of registration. Source:
@@ -29,6 +30,8 @@ class Allocation {
   /// Throws Error(usage) for 0 bytes, Error(unavailable) if the device or its driver does not
   /// support the mode, Error(failed) if the allocation fails.
   Allocation(const Context& context, std::uint64_t bytes, Mode mode = Mode::plain);
+  /// Memory that the caller allocated and keeps until this is gone: it is described, not owned.
+  Allocation(const Context& context, DevicePointer existing, std::uint64_t bytes);
   ~Allocation();
   Allocation(Allocation&& other) noexcept;
   Allocation& operator=(Allocation&& other) noexcept;
@@ -64,7 +67,7 @@ class Allocation {
   Context context_;
   std::uint64_t size_ = 0;
   Mode mode_ = Mode::plain;
-  DevicePointer base_ = 0;  ///< as returned by the driver
+  DevicePointer base_ = 0;  ///< as returned by the driver; 0 for memory of the caller
   DevicePointer data_ = 0;
   std::uint64_t mapped_ = 0;
   std::uint64_t granularity_ = 0;

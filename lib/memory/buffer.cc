@@ -128,6 +128,15 @@ Buffer::Buffer(const Request& request, std::uint64_t bytes) : size_(bytes) {
     placement_ = gpu_->choice();
     return;
   }
+  if (request.existing != nullptr) {
+    if (request.kind != Kind::host) {
+      throw Error(Fault::usage, fmt::format("memory of the caller as '{}'", name(request.kind)),
+                  "It is 'host' memory, or 'cuda' memory of a GPU.");
+    }
+    data_ = request.existing;
+    placement_ = "the caller's";
+    return;
+  }
   mapping_ = std::make_unique<Mapping>(map(request, request.unaligned + bytes));
   data_ = mapping_->bytes().data() + request.unaligned;
   placement_ = place(*mapping_, request);
@@ -154,7 +163,8 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 std::uint64_t Buffer::page_bytes() const noexcept {
   if (gpu_ != nullptr) return gpu::kGpuPageBytes;
-  return mapping_ != nullptr ? mapping_->page_bytes() : 0;
+  return mapping_ != nullptr ? mapping_->page_bytes()
+                             : static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 int Buffer::dma_buf() const noexcept {

@@ -68,13 +68,16 @@ GpuMemory::GpuMemory(const Request& request, std::uint64_t bytes)
 GpuMemory::GpuMemory(const Request& request, std::uint64_t bytes, Choice choice)
     : choice_(std::move(choice.text)),
       context_(choice.ordinal),
-      allocation_(context_, request.unaligned + bytes,
-                  request.vmm ? gpu::Mode::vmm : gpu::Mode::plain),
-      start_(request.unaligned),
+      allocation_(
+          request.existing != nullptr
+              ? gpu::Allocation(context_, reinterpret_cast<std::uintptr_t>(request.existing), bytes)
+              : gpu::Allocation(context_, request.unaligned + bytes,
+                                request.vmm ? gpu::Mode::vmm : gpu::Mode::plain)),
+      start_(request.existing != nullptr ? 0 : request.unaligned),
       size_(bytes),
       flush_(gpu::flush_rule(context_.device())),
       stream_(context_) {
-  clear(0, bytes);
+  if (request.existing == nullptr) clear(0, bytes);
 }
 
 std::byte* GpuMemory::data() const noexcept {

@@ -27,6 +27,17 @@ std::uint32_t slots_within(std::uint64_t memory, std::uint64_t stride, std::uint
       std::clamp<std::uint64_t>(memory / stride, 1, std::min(at_most, kMaxSlots)));
 }
 
+/// What the loops of a session post.
+transport::OperationSet operations_of(const SessionSpec& spec) {
+  using transport::OperationCode;
+  if (spec.target_idle) return {spec.operation, OperationCode::read};  // reads back what it wrote
+  // Where writes are not ordered, those of a ping-pong carry an immediate.
+  if (spec.operation == OperationCode::write && spec.shape == Shape::latency) {
+    return {OperationCode::write, OperationCode::write_imm};
+  }
+  return spec.operation;
+}
+
 /// Receives of a queue pair, unless the client said how many.
 std::uint32_t usual_receives(const SessionSpec& spec) {
   if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kTokenReceives;
@@ -40,11 +51,8 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   transport::EndpointRequest request;
   request.client = client;
   request.service = spec.service;
-  request.operation = spec.operation;
+  request.operations = operations_of(spec);
   request.latency = spec.shape == Shape::latency;
-  const bool answers = spec.shape == Shape::latency || spec.shape == Shape::open_loop;
-  request.both_ways =
-      spec.shape == Shape::duplex || (answers && !transport::is_from_target(spec.operation));
   request.max_size = spec.max_size;
   request.queue_pairs = spec.queue_pairs;
   request.local_queue_pairs = client ? spec.client_queue_pairs : 0;

@@ -74,7 +74,8 @@ void CompletionQueues::take_events(Trouble& trouble) noexcept {
   if (errno != EAGAIN && errno != EINTR) trouble = {"ibv_get_cq_event", errno};
 }
 
-CompletionQueues::Trouble CompletionQueues::rest(std::chrono::milliseconds at_most) noexcept {
+CompletionQueues::Trouble CompletionQueues::wait_for_event(
+    std::chrono::milliseconds at_most) noexcept {
   Trouble trouble;
   if (channel_ == nullptr || arm(trouble)) return trouble;
   pollfd readable{.fd = channel_->fd, .events = POLLIN, .revents = 0};

@@ -29,4 +29,10 @@ void check_plan(const LoopKey& key, const EpochPlan& plan) {
   }
 }
 
+void check_drained(std::uint64_t under_way) {
+  if (under_way == 0) return;
+  throw Error(Fault::failed, fmt::format("{} posts have not completed", under_way),
+              "Post the last one of each queue pair with Signal::now and poll until it completes.");
+}
+
 }  // namespace rdmabench::workload

@@ -57,6 +57,11 @@ class DeviceTest : public testing::Test {
   /// Opens both sides for messages of up to `max_size` bytes.
   void open(std::uint64_t max_size) {
     request_.max_size = max_size;
+    for (const OperationCode code : {OperationCode::write, OperationCode::write_imm,
+                                     OperationCode::read, OperationCode::send_imm}) {
+      const bool atomics = request_.operations.any(is_atomic);
+      if (!atomics && has_operation(request_.service, code)) request_.operations.add(code);
+    }
     const Choice choice = choose(request_, offer_, offer_);
     client_.emplace(request_, choice.client);
     EndpointRequest server = request_;
@@ -107,8 +112,8 @@ class DeviceTest : public testing::Test {
   /// Posts `count` messages of `size` bytes, each of its own pattern, and waits for them.
   template <class Op>
   void stream(std::uint64_t size, std::uint64_t count) {
-    client_->prepare(Op::kCode, size);
     received_.clear();
+    const std::uint64_t before = client_->completed();
     checks_receives_ = Op::kTwoSided;
     const Region from = Op::kFromTarget ? server_->window() : client_->send_region();
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -122,12 +127,14 @@ class DeviceTest : public testing::Test {
       // would not be.
       const auto queue_pair =
           request_.signal_every == 1 ? static_cast<std::uint32_t>(i) % client_->queue_pairs() : 0;
-      ASSERT_EQ(client_->template post<Op>(i % kSlots * from.stride, i, signal, queue_pair),
+      ASSERT_EQ(client_->template post<Op>(i % kSlots * from.stride, i % kSlots * from.stride, size,
+                                           i, signal, queue_pair),
                 PostStatus::posted)
           << client_->failure();
     }
     const std::uint64_t notified = Op::kNotifies ? count : 0;
-    poll_until([&] { return client_->completed() == count && received_.size() == notified; });
+    poll_until(
+        [&] { return client_->completed() == before + count && received_.size() == notified; });
     const Region to = Op::kFromTarget ? client_->send_region() : server_->window();
     for (std::uint64_t i = count - std::min<std::uint64_t>(count, kSlots); i < count; ++i) {
       if (Op::kTwoSided) break;  // checked as they arrived
@@ -187,27 +194,27 @@ TYPED_TEST(EveryOperation, MovesItsBytesWithoutInlineData) {
 
 TEST_F(VerbsDevice, ATokenArrivesAsNoBytes) {
   open(64);
-  client_->prepare(OperationCode::write, 64);
-  ASSERT_EQ(client_->post_token(Signal::now), PostStatus::posted) << client_->failure();
+  ASSERT_EQ(client_->post<Send>(0, 0, 0, 0, Signal::now), PostStatus::posted) << client_->failure();
   poll_until([&] { return received_.size() == 1 && client_->completed() == 1; });
   EXPECT_EQ(received_[0].bytes, 0U);
 }
 
 TEST_F(VerbsDevice, IsBusyAtItsDepth) {
   open(64);
-  client_->prepare(OperationCode::write, 64);
   for (std::uint32_t i = 0; i < kDepth; ++i) {
-    ASSERT_EQ(client_->post<Write>(0, 0, Signal::now), PostStatus::posted) << client_->failure();
+    ASSERT_EQ(client_->post<Write>(0, 0, 64, 0, Signal::now), PostStatus::posted)
+        << client_->failure();
   }
-  EXPECT_EQ(client_->post<Write>(0, 0, Signal::now), PostStatus::busy);
+  EXPECT_EQ(client_->post<Write>(0, 0, 64, 0, Signal::now), PostStatus::busy);
   poll_until([&] { return client_->completed() == kDepth; });
 }
 
 TEST_F(VerbsDevice, AMessageOutsideItsMemoryIsExplained) {
   request_.inline_limit = 0;  // else it is this process that reads there
   open(64);
-  client_->prepare(OperationCode::write, 64);
-  ASSERT_EQ(client_->post<Write>(std::uint64_t{1} << 30, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(
+      client_->post<Write>(std::uint64_t{1} << 30, std::uint64_t{1} << 30, 64, 0, Signal::now),
+      PostStatus::posted);
   const Deadline deadline = Deadline::after(10s);
   int seen = 0;
   while (seen == 0 && !deadline.passed()) seen = client_->poll([](const Received&) noexcept {});
@@ -218,8 +225,7 @@ TEST_F(VerbsDevice, AMessageOutsideItsMemoryIsExplained) {
 TEST_F(VerbsDevice, APeerThatIsGoneIsExplained) {
   open(64);
   server_.reset();
-  client_->prepare(OperationCode::write, 64);
-  ASSERT_EQ(client_->post<Write>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(client_->post<Write>(0, 0, 64, 0, Signal::now), PostStatus::posted);
   const Deadline deadline = Deadline::after(30s);
   int seen = 0;
   while (seen == 0 && !deadline.passed()) seen = client_->poll([](const Received&) noexcept {});
@@ -282,15 +288,15 @@ using Atomics = testing::Types<FetchAdd, CompareSwap>;
 TYPED_TEST_SUITE(EveryAtomic, Atomics, OperationName);
 
 TYPED_TEST(EveryAtomic, ChangesTheWordAndBringsBackWhatItWas) {
-  this->request_.operation = TypeParam::kCode;
+  this->request_.operations = TypeParam::kCode;
   this->open(kAtomicBytes);
-  this->client_->prepare(TypeParam::kCode, kAtomicBytes);
   auto& target = *reinterpret_cast<std::uint64_t*>(this->server_->window().data);
   const auto& before = *reinterpret_cast<std::uint64_t*>(this->client_->send_region().data);
   target = std::uint64_t{1} << 33;
   for (std::uint64_t i = 0; i < 20; ++i) {
     const std::uint64_t word = (std::uint64_t{1} << 33) + i;
-    ASSERT_EQ(this->client_->template post<TypeParam>(0, word, Signal::now), PostStatus::posted);
+    ASSERT_EQ(this->client_->template post<TypeParam>(0, 0, kAtomicBytes, word, Signal::now),
+              PostStatus::posted);
     this->poll_until([&] { return this->client_->completed() == i + 1; });
     EXPECT_EQ(before, word);
     EXPECT_EQ(target, word + 1);
@@ -300,10 +306,13 @@ TYPED_TEST(EveryAtomic, ChangesTheWordAndBringsBackWhatItWas) {
 TEST_F(VerbsDevice, PostsLists) {
   request_.post_list = 4;
   open(64);
-  client_->prepare(OperationCode::send_imm, 64);
   const Region region = client_->send_region();
   for (std::uint32_t i = 0; i < kSlots; ++i) memory::fill_pattern(slot(region, i, 64), tag(i));
-  const Burst burst{0, region.stride, region.slots * region.stride, 0, 4};
+  std::vector<Message> burst;
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    const std::uint64_t offset = k % region.slots * region.stride;
+    burst.push_back({.local = offset, .remote = offset, .bytes = 64, .word = k});
+  }
   ASSERT_EQ(client_->post_list<SendImm>(burst, Signal::now), PostStatus::posted)
       << client_->failure();
   checks_receives_ = true;
@@ -315,18 +324,17 @@ TEST_F(VerbsDevice, PostsLists) {
 TEST_F(GeneralDevice, EventsWakeWhatRests) {
   request_.events = true;
   open(64);
-  client_->prepare(OperationCode::send, 64);
   for (int round = 0; round < 20; ++round) {
     ASSERT_EQ(server_->poll([](const Received&) noexcept {}), 0);
-    ASSERT_TRUE(server_->rest(10s));
+    ASSERT_TRUE(server_->wait_for_event(10s));
     std::thread peer([&] {
       std::this_thread::sleep_for(5ms);
-      ASSERT_EQ(client_->post<Send>(0, 0, Signal::now), PostStatus::posted);
+      ASSERT_EQ(client_->post<Send>(0, 0, 64, 0, Signal::now), PostStatus::posted);
     });
     const auto start = std::chrono::steady_clock::now();
     int seen = 0;
     while (seen == 0 && std::chrono::steady_clock::now() - start < 10s) {
-      ASSERT_TRUE(server_->rest(10s)) << server_->failure();
+      ASSERT_TRUE(server_->wait_for_event(10s)) << server_->failure();
       seen = server_->poll([this](const Received& one) noexcept { arrived(one); });
     }
     peer.join();

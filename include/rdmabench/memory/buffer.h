@@ -26,9 +26,10 @@ struct NodePages {
 /// "node 0: 16 pages, node 1: 3 pages"; "unknown" for none.
 std::string to_text(const std::vector<NodePages>& pages);
 
-/// Owns memory of the requested kind. All pages are touched, so that a run has no page faults. New
-/// pages are zero; a file keeps its content. If gpu() is not null, the bytes are GPU memory, which
-/// host code must not access. Thread rule: a value without locks; one owner.
+/// Memory of the requested kind, which it owns unless it is Request::existing. All pages are
+/// touched, so that a run has no page faults. New pages are zero; a file keeps its content. If
+/// gpu() is not null, the bytes are GPU memory, which host code must not access. Thread rule: a
+/// value without locks; one owner.
 class Buffer {
  public:
   Buffer() noexcept;

@@ -70,6 +70,9 @@ struct Request {
   std::vector<FailedWay> failed_ways = {};  ///< of `cuda`: not to be used again
   std::uint64_t unaligned = 0;              ///< offset of the first byte in its page, bytes
   Numa numa = {};
+  /// Memory of the caller, `host` or `cuda`: the buffer uses it in place, neither owns nor writes
+  /// it. Null: the buffer allocates.
+  std::byte* existing = nullptr;
   std::string device = {};  ///< the RDMA device for Place::near: "mlx5_0"; "" for none
 
   bool operator==(const Request&) const = default;

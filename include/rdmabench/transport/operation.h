@@ -1,13 +1,14 @@
 // transport: how one endpoint posts work to its peer and polls for completions.
 //
-// A back end is a folder here: loop/, verbs/, ofi/. It sets up with exceptions and then posts and
-// polls without: no allocation, lock, virtual call or test of an option. It never reads a clock,
-// and never prints. This file names the operations.
+// A back end is a folder here: loop/, verbs/, ofi/. It throws only in set-up. Posting and polling
+// neither allocate, lock, throw nor call virtually, and test no option; a back end never reads a
+// clock and never prints. This file names the operations: one struct in one list.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace rdmabench::transport {
@@ -22,86 +23,140 @@ enum class OperationCode : std::uint8_t {
   compare_swap
 };
 
-// One struct per operation: its name on the command line and what it does to the target.
-//   kTwoSided:   the target supplies the buffer, by a posted receive
-//   kImmediate:  carries 32 bits that the target reads from its completion
-//   kNotifies:   the target gets a completion for it
-//   kFromTarget: data travels from the target to the initiator
-//   kAtomic:     acts on 8 bytes of the target's window and brings back what they were
+/// What an operation does, unless its struct says otherwise: a plain write.
+struct OneSided {
+  static constexpr bool kTwoSided = false;    ///< the target supplies the buffer: a posted receive
+  static constexpr bool kImmediate = false;   ///< carries 32 bits for the target's completion
+  static constexpr bool kNotifies = false;    ///< the target gets a completion for it
+  static constexpr bool kFromTarget = false;  ///< the initiator's completion brings data back
+  /// Acts on 8 aligned bytes of the target's window and brings back what they were.
+  static constexpr bool kAtomic = false;
+};
 
-struct Send {
+struct Send : OneSided {
   static constexpr OperationCode kCode = OperationCode::send;
   static constexpr std::string_view kName = "send";
-  static constexpr bool kTwoSided = true, kImmediate = false, kNotifies = true, kFromTarget = false,
-                        kAtomic = false;
+  static constexpr bool kTwoSided = true, kNotifies = true;
 };
-struct Write {
+struct Write : OneSided {
   static constexpr OperationCode kCode = OperationCode::write;
   static constexpr std::string_view kName = "write";
-  static constexpr bool kTwoSided = false, kImmediate = false, kNotifies = false,
-                        kFromTarget = false, kAtomic = false;
 };
-struct WriteImm {
+struct WriteImm : OneSided {
   static constexpr OperationCode kCode = OperationCode::write_imm;
   static constexpr std::string_view kName = "write-imm";
-  static constexpr bool kTwoSided = false, kImmediate = true, kNotifies = true, kFromTarget = false,
-                        kAtomic = false;
+  static constexpr bool kImmediate = true, kNotifies = true;
 };
-struct Read {
+struct Read : OneSided {
   static constexpr OperationCode kCode = OperationCode::read;
   static constexpr std::string_view kName = "read";
-  static constexpr bool kTwoSided = false, kImmediate = false, kNotifies = false,
-                        kFromTarget = true, kAtomic = false;
+  static constexpr bool kFromTarget = true;
 };
-struct SendImm {
+struct SendImm : OneSided {
   static constexpr OperationCode kCode = OperationCode::send_imm;
   static constexpr std::string_view kName = "send-imm";
-  static constexpr bool kTwoSided = true, kImmediate = true, kNotifies = true, kFromTarget = false,
-                        kAtomic = false;
+  static constexpr bool kTwoSided = true, kImmediate = true, kNotifies = true;
 };
 /// Adds 1.
-struct FetchAdd {
+struct FetchAdd : OneSided {
   static constexpr OperationCode kCode = OperationCode::fetch_add;
   static constexpr std::string_view kName = "fetch-add";
-  static constexpr bool kTwoSided = false, kImmediate = false, kNotifies = false,
-                        kFromTarget = true, kAtomic = true;
+  static constexpr bool kFromTarget = true, kAtomic = true;
 };
 /// Replaces the word of the post by that word plus 1: it succeeds where the target held the word.
-struct CompareSwap {
+struct CompareSwap : OneSided {
   static constexpr OperationCode kCode = OperationCode::compare_swap;
   static constexpr std::string_view kName = "compare-swap";
-  static constexpr bool kTwoSided = false, kImmediate = false, kNotifies = false,
-                        kFromTarget = true, kAtomic = true;
+  static constexpr bool kFromTarget = true, kAtomic = true;
 };
 
-inline constexpr std::array kOperationNames{Send::kName,       Write::kName,   WriteImm::kName,
-                                            Read::kName,       SendImm::kName, FetchAdd::kName,
-                                            CompareSwap::kName};
+template <class... Ops>
+struct OperationList {
+  static constexpr std::size_t kCount = sizeof...(Ops);
+};
+
+/// All operations, in the order of their codes. Names, predicates, the table of loops, the command
+/// line and its help are made from this list.
+using Operations = OperationList<Send, Write, WriteImm, Read, SendImm, FetchAdd, CompareSwap>;
+
+/// The traits of an operation as values.
+struct OperationTraits {
+  std::string_view name;
+  bool two_sided;
+  bool immediate;
+  bool notifies;
+  bool from_target;
+  bool atomic;
+};
+
+inline constexpr auto kOperations = []<class... Ops>(OperationList<Ops...>) {
+  std::array<OperationTraits, sizeof...(Ops)> all{};
+  ((all[static_cast<std::size_t>(Ops::kCode)] = {Ops::kName, Ops::kTwoSided, Ops::kImmediate,
+                                                 Ops::kNotifies, Ops::kFromTarget, Ops::kAtomic}),
+   ...);
+  return all;
+}(Operations{});
+
+inline constexpr auto kOperationNames = [] {
+  std::array<std::string_view, Operations::kCount> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kOperations[i].name;
+  return names;
+}();
 
 inline constexpr std::uint64_t kAtomicBytes = 8;
 
+constexpr const OperationTraits& traits(OperationCode code) {
+  return kOperations[static_cast<std::size_t>(code)];
+}
 constexpr std::string_view name(OperationCode code) {
-  return kOperationNames[static_cast<std::size_t>(code)];
+  return traits(code).name;
 }
-
 constexpr bool is_atomic(OperationCode code) {
-  return code == OperationCode::fetch_add || code == OperationCode::compare_swap;
+  return traits(code).atomic;
 }
-
 /// The initiator's own completion says that its data has come: reads and atomics.
 constexpr bool is_from_target(OperationCode code) {
-  return code == OperationCode::read || is_atomic(code);
+  return traits(code).from_target;
 }
-
 /// The target supplies the buffer.
 constexpr bool is_two_sided(OperationCode code) {
-  return code == OperationCode::send || code == OperationCode::send_imm;
+  return traits(code).two_sided;
 }
-
 /// The target gets a completion for each.
 constexpr bool notifies(OperationCode code) {
-  return code == OperationCode::send || code == OperationCode::send_imm ||
-         code == OperationCode::write_imm;
+  return traits(code).notifies;
 }
+
+/// The operations that an endpoint is opened for.
+class OperationSet {
+ public:
+  // One operation is a set, as in `request.operations = OperationCode::send`.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr OperationSet(OperationCode code) : bits_(bit(code)) {}
+  constexpr OperationSet(std::initializer_list<OperationCode> codes) {
+    for (const OperationCode code : codes) bits_ |= bit(code);
+  }
+
+  constexpr void add(OperationCode code) noexcept { bits_ |= bit(code); }
+  constexpr bool has(OperationCode code) const noexcept { return (bits_ & bit(code)) != 0; }
+
+  template <class Predicate>
+  constexpr bool any(Predicate&& predicate) const {
+    for (std::size_t i = 0; i < Operations::kCount; ++i) {
+      const auto code = static_cast<OperationCode>(i);
+      if (has(code) && predicate(code)) return true;
+    }
+    return false;
+  }
+
+  constexpr bool operator==(const OperationSet&) const = default;
+
+ private:
+  static constexpr std::uint32_t bit(OperationCode code) noexcept {
+    return 1U << static_cast<unsigned>(code);
+  }
+
+  std::uint32_t bits_ = 0;
+};
 
 }  // namespace rdmabench::transport

@@ -2,7 +2,9 @@
 // same on either.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
@@ -19,10 +21,25 @@ inline std::uint64_t bytes_of(const EndpointRequest& request, std::uint32_t slot
   return stride_of(request) * slots + request.misalignment;
 }
 
-/// The slots in memory of bytes_of() bytes.
-inline Region region_of(const memory::Buffer& memory, const EndpointRequest& request,
-                        std::uint32_t slots) {
-  return {memory.data() + request.misalignment, stride_of(request), slots};
+/// Memory for slots: the caller's `buffer`, or as much as they need of the kind asked for.
+inline memory::Buffer make_slots(memory::Request where, std::span<std::byte> buffer,
+                                 const EndpointRequest& request, std::uint32_t slots) {
+  where.existing = buffer.data();
+  return {where, buffer.empty() ? bytes_of(request, slots) : buffer.size()};
+}
+
+/// The slots in it. The caller's memory is cut from its first byte on, and all of it.
+inline Region region_of(const memory::Buffer& memory, std::span<std::byte> buffer,
+                        const EndpointRequest& request, std::uint32_t slots) {
+  const std::uint64_t stride = stride_of(request);
+  if (buffer.empty()) return {memory.data() + request.misalignment, stride, slots};
+  return {memory.data(), stride,
+          static_cast<std::uint32_t>(std::max<std::uint64_t>(1, memory.size() / stride))};
+}
+
+/// What the peer may touch of a window: the slots, or all of the caller's memory.
+inline std::uint64_t window_bytes(const Region& window, const EndpointRequest& request) {
+  return request.buffer.empty() ? window.stride * window.slots : request.buffer.size();
 }
 
 }  // namespace rdmabench::transport

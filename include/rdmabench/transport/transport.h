@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,11 +31,14 @@ enum class Signal : bool { by_interval, now };
 /// In place of a receive slot: the message took none.
 inline constexpr std::uint32_t kNoSlot = ~0U;
 
+/// In place of a length: the provider does not tell how much a write with immediate brought.
+inline constexpr std::uint64_t kUnknownLength = ~std::uint64_t{0};
+
 /// A receive that completed: a message, or a write with immediate.
 struct Received {
   std::uint32_t slot;       ///< the receive slot it took; kNoSlot where none (ofi write-imm)
   std::uint32_t immediate;  ///< host byte order; 0 where the message carried none
-  std::uint64_t bytes;      ///< payload length; 0 where the provider does not tell
+  std::uint64_t bytes;      ///< what really arrived; kUnknownLength where that is not told
 };
 
 /// How packets are to be marked and how long a queue pair insists. -1: the back end's default.
@@ -56,16 +61,20 @@ struct PathOptions {
 struct EndpointRequest {
   bool client = true;  ///< this side initiates
   Service service = Service::automatic;
-  OperationCode operation = OperationCode::send;
-  bool latency = true;            ///< ping-pong or read latency; else a stream
-  bool both_ways = false;         ///< this side is an initiator and a target at once
-  std::uint64_t max_size = 8;     ///< bytes; the largest message of the session, >= 1
-  std::uint32_t queue_pairs = 1;  ///< queue pairs, >= 1; `depth` and `receives` are of each
-  std::uint32_t local_queue_pairs =
-      0;  ///< UD only: queue pairs of this side that serve the queue pairs; 0 = all
-  std::uint32_t depth = 1;          ///< posts that may be outstanding, >= 1
-  std::uint32_t receives = 1;       ///< receives kept posted, >= 1
-  std::uint32_t send_slots = 1;     ///< message buffers to send from, and of the window; >= 1
+  OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
+  bool latency = true;         ///< small messages go inline or injected; else a stream
+  std::uint64_t max_size = 8;  ///< bytes; the largest message, >= 1
+  /// Memory of the caller, in place of memory of the endpoint's own. It is registered where it lies
+  /// and never copied; messages leave from it, and it is the window that the peer reads and writes.
+  /// The caller keeps it until the endpoint is gone. `memory` tells its kind: "host", or "cuda:0"
+  /// for a pointer of that GPU. Empty: the endpoint allocates.
+  std::span<std::byte> buffer;
+  std::span<std::byte> receive_buffer;  ///< the same for the receive slots; empty: allocate
+  std::uint32_t queue_pairs = 1;        ///< >= 1; `depth` and `receives` are of each
+  std::uint32_t local_queue_pairs = 0;  ///< UD only: so many serve all peers; 0 = one for each
+  std::uint32_t depth = 1;              ///< posts that may be outstanding, >= 1
+  std::uint32_t receives = 1;           ///< receives kept posted, >= 1
+  std::uint32_t send_slots = 1;         ///< message buffers to send from, and of the window; >= 1
   std::uint32_t receive_slots = 1;  ///< distinct receive buffers; receive r uses r % receive_slots
   std::uint64_t slot_stride = 0;    ///< bytes from one slot to the next; 0 = memory::slot_stride()
   std::uint32_t misalignment = 0;   ///< bytes by which every slot is off its cache line, 0..63
@@ -132,13 +141,12 @@ struct Region {
   std::uint32_t slots = 0;
 };
 
-/// Messages for post_list(): message k lies at `offset` + k * stride, and after `wrap` again at 0.
-struct Burst {
-  std::uint64_t offset;  ///< of the first message
-  std::uint64_t stride;  ///< bytes from one to the next
-  std::uint64_t wrap;    ///< slots * stride: where the offset begins again
-  std::uint64_t word;    ///< of the first message; the next one has the next word
-  std::uint32_t count;   ///< 1..EndpointRequest::post_list
+/// One message of a list, with the parameters of post().
+struct Message {
+  std::uint64_t local;   ///< where its bytes lie: offset into send_region()
+  std::uint64_t remote;  ///< one-sided operations: offset into the peer's window
+  std::uint64_t bytes;   ///< 0..EndpointRequest::max_size
+  std::uint64_t word;
 };
 
 // clang-format off
@@ -147,27 +155,30 @@ struct Burst {
 ///
 ///   Endpoint(const EndpointRequest&, std::string_view choice)   opens and registers; no peer needed
 ///   address()            opaque text that the peer's connect() needs
-///   connect(text)        checks every bound of what the peer sent before using it
-///   prepare(op, size)    builds the work request for messages of `size` bytes (1..max_size; atomics: 8)
-///   post<Op>(offset, word, signal, queue pair = 0)
-///                        initiates one message on a queue pair (a queue pair): local bytes at send_region() +
-///                        offset, and for one-sided operations the peer's window at the same offset.
-///                        `word` is the immediate; compare-swap replaces it by word + 1. Reads and atomics
-///                        bring their data to send_region() + offset
-///   post_list<Op>(burst, signal, queue pair = 0)      where kPostLists: all of a burst by one call, or none of it;
-///                        `now` concerns its last message
-///   post_token(signal)   a zero-byte send on queue pair 0: "I am done"; the peer gets a Received of 0 bytes
-///   post_receive(slot)   gives a receive slot back; all slots of all queue pairs are posted by connect()
+///   connect(text)        checks every bound of what the peer sent before using it. Afterwards both sides post
+///   post<Op>(local, remote, bytes, word, signal, queue_pair = 0)
+///                        initiates one message. Its bytes lie at send_region() + local; reads and atomics bring
+///                        their data there. One-sided operations act on the peer's window at `remote`, others
+///                        ignore it. `word` is the immediate; compare-swap replaces it by word + 1. Any operation
+///                        that the endpoint was opened for may follow any other, with any length up to max_size;
+///                        atomics have 8 bytes. A send of 0 bytes is always permitted. Where an operation or a
+///                        length is not, `failed`. The caller keeps offsets within the regions
+///   post_list<Op>(messages, signal, queue_pair = 0)   where kPostLists: all of 1..post_list messages by one call,
+///                        or none; `now` concerns the last one
+///   post_receive(slot)   gives a receive slot back; connect() posts all slots of all queue pairs
 ///   defer_receive(slot)  optional: the same from within on_receive(), for all of a poll by one call at its end
 ///   poll(on_receive)     progress: takes what has completed, calls on_receive(const Received&) for each
-///                        receive; returns how many completions it saw, or -1 when one failed
-///   rest(at_most)        after an empty poll: returns at once, or where `events` was asked for when
+///                        receive; returns how many completions it saw, or -1 when one failed. A caller whose
+///                        peer may share its CPU yields (sched_yield(2)) between empty polls: a peer that is
+///                        scheduled out completes nothing, and two spinning threads wait for the scheduler's slice
+///   wait_for_event(at_most)   after an empty poll: returns at once, or where `events` was asked for when
 ///                        something may have completed or the time has passed; false when that failed
-///   posted(), completed()  counts of post(), post_list() and post_token() since the last prepare(), over all
-///                        queue pairs; completed() moves with the signalled completions, and reaches posted() once
-///                        the last one of each queue pair is in
-///   queue_pairs()              their number
+///   posted(), completed()  messages since connect(), over all queue pairs; completed() moves with the signalled
+///                        completions, and reaches posted() once the last one of each queue pair is in
+///   queue_pairs()        their number
+///   peer_window_bytes()  after connect(): what this side may read and write of the peer
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes
+///   describe(bytes)      facts for the report; Description::completion is that of a message of so many bytes
 ///   send_memory(), receive_memory(), window_memory()      where messages may lie in other memory than the
 ///                        host's: the memory::Buffer that each region is in, all of the same kind. Where its gpu()
 ///                        is not null the loops leave the bytes alone (workload/at_rest.h)
@@ -179,13 +190,13 @@ struct Burst {
 ///                              in order of posting: memory polling is a sound signal
 ///   kOrdersMessages            receives complete in the order of the sends, and completed() == n says that
 ///                              the first n posts have completed: false where there are several queue pairs
-///   kManyQueuePairs                 queue_pairs() may be more than 1
+///   kManyQueuePairs            queue_pairs() may be more than 1
 ///   kPostLists                 post_list() exists
 ///   kNeedsProgress             whether the peer's reads and writes wait for this side's poll()
 ///   consumes_receive<Op>       whether Op takes a posted receive at the target
 template <class T>
-concept Transport = requires(T& t, const T& c, std::string_view text, OperationCode code,
-                             std::uint64_t offset, std::uint32_t word, Signal signal) {
+concept Transport = requires(T& t, const T& c, std::string_view text, std::uint64_t at,
+                             std::uint32_t number, Signal signal) {
   { T::kReliable } -> std::convertible_to<bool>;
   { T::kManyQueuePairs } -> std::convertible_to<bool>;
   { T::kPostLists } -> std::convertible_to<bool>;
@@ -196,14 +207,13 @@ concept Transport = requires(T& t, const T& c, std::string_view text, OperationC
   { T::template consumes_receive<WriteImm> } -> std::convertible_to<bool>;
   { c.address() } -> std::same_as<std::string>;
   { t.connect(text) };
-  { t.prepare(code, offset) };
-  { c.describe() } -> std::same_as<Description>;
+  { c.describe(at) } -> std::same_as<Description>;
   { c.failure() } -> std::same_as<std::string>;
-  { t.template post<Send>(offset, offset, signal, word) } noexcept -> std::same_as<PostStatus>;
-  { t.post_token(signal) } noexcept -> std::same_as<PostStatus>;
-  { t.post_receive(word) } noexcept -> std::same_as<PostStatus>;
+  { t.template post<Send>(at, at, at, at, signal, number) } noexcept -> std::same_as<PostStatus>;
+  { t.post_receive(number) } noexcept -> std::same_as<PostStatus>;
   { t.poll([](const Received&) noexcept {}) } noexcept -> std::same_as<int>;
-  { t.rest(std::chrono::milliseconds()) } noexcept -> std::same_as<bool>;
+  { t.wait_for_event(std::chrono::milliseconds()) } noexcept -> std::same_as<bool>;
+  { c.peer_window_bytes() } noexcept -> std::same_as<std::uint64_t>;
   { c.queue_pairs() } noexcept -> std::same_as<std::uint32_t>;
   { c.posted() } noexcept -> std::same_as<std::uint64_t>;
   { c.completed() } noexcept -> std::same_as<std::uint64_t>;

@@ -13,7 +13,7 @@ namespace rdmabench::verbs {
 struct CompletionQueueSpec {
   std::uint32_t sends = 1;     ///< entries for sends; also for receives if `receives` is 0
   std::uint32_t receives = 0;  ///< entries of a separate queue for receives
-  bool events = false;         ///< rest() sleeps; else no event is ever made
+  bool events = false;         ///< wait_for_event() sleeps; else no event is ever made
   int vector = 0;              ///< completion vector for the events
 };
 
@@ -31,7 +31,7 @@ class CompletionQueues {
   /// Each queue once.
   std::span<ibv_cq* const> all() const noexcept { return {all_.data(), count_}; }
 
-  /// How a rest() failed; `call` is null where it did not.
+  /// How a wait_for_event() failed; `call` is null where it did not.
   struct Trouble {
     const char* call = nullptr;
     int code = 0;
@@ -40,7 +40,7 @@ class CompletionQueues {
   /// Call it after polls of all queues came back empty. The first call asks for events and returns
   /// at once, because what completed before it makes none: poll again. The next one sleeps until
   /// there is an event or `at_most` has passed. Source: ibv_get_cq_event(3), ibv_req_notify_cq(3).
-  Trouble rest(std::chrono::milliseconds at_most) noexcept;
+  Trouble wait_for_event(std::chrono::milliseconds at_most) noexcept;
 
  private:
   bool arm(Trouble& trouble) noexcept;

@@ -21,7 +21,7 @@ class Arrivals {
   bool all() const noexcept { return count() >= plan_.iterations; }
 
   void add(const transport::Received& received) noexcept {
-    if (received.bytes != plan_.size) complain(Outcome::wrong_size);
+    if (!has_length(received, plan_.size)) complain(Outcome::wrong_size);
     if constexpr (Op::kImmediate) {
       immediates_ += received.immediate;
       if (kInOrder && received.immediate != static_cast<std::uint32_t>(count())) {

@@ -50,7 +50,7 @@ class Echo {
 
   void arrived(const transport::Received& received) noexcept {
     const std::uint64_t k = T::kOrdersMessages ? result_.arrived : received.immediate;
-    if (received.bytes != plan_.size) return complain(Outcome::wrong_size, k);
+    if (!has_length(received, plan_.size)) return complain(Outcome::wrong_size, k);
     if (Op::kImmediate && received.immediate != static_cast<std::uint32_t>(k)) {
       return complain(Outcome::wrong_immediate, k);
     }
@@ -73,8 +73,9 @@ class Echo {
       if constexpr (kValidate) {
         memory::fill_pattern(message_in(region_, k, plan_.size), tag_of(k));
       }
+      const std::uint64_t offset = k % region_.slots * region_.stride;
       const transport::PostStatus status = endpoint_.template post<Op>(
-          k % region_.slots * region_.stride, k,
+          offset, offset, plan_.size, k,
           answered_ + queue_pairs_ >= plan_.iterations ? transport::Signal::now
                                                        : transport::Signal::by_interval,
           queue_pair_);

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <thread>
 #include <type_traits>
@@ -23,9 +22,7 @@ inline constexpr bool kHasIdleTarget =
 /// is followed by a read of the same bytes, which must bring back what was written: the completion
 /// of a write alone may say no more than that it has left. Stalled: the target's processor is
 /// needed.
-///
-/// It times nothing that is compared with anything, so it may switch the endpoint to reads in
-/// between, which is not allowed to a loop otherwise.
+/// The endpoint is opened for reads too.
 template <transport::Transport T, class Op>
 EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
                                   std::span<measure::Ticks> intervals) noexcept {
@@ -43,7 +40,8 @@ EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& wat
       memory::fill_pattern(message, tag_of(i));
     }
     const measure::Ticks begin = measure::stamp_now();
-    if (!inbox.template post<Op>(0, i, transport::Signal::now) || !inbox.drain()) return result;
+    const transport::Message slot{.local = 0, .remote = 0, .bytes = plan.size, .word = i};
+    if (!inbox.template post<Op>(slot, transport::Signal::now) || !inbox.drain()) return result;
     intervals[i] = measure::stamp_now() - begin;
     if constexpr (Op::kAtomic) {
       if (!check_word(message, i, i, inbox, result)) return result;
@@ -51,15 +49,8 @@ EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& wat
       if (!check_message(message, i, tag_of(0), inbox, result)) return result;
     } else {
       clear(message);
-      try {
-        endpoint.prepare(transport::OperationCode::read, plan.size);
-        if (!inbox.template post<transport::Read>(0, i, transport::Signal::now) || !inbox.drain() ||
-            !check_message(message, i, tag_of(i), inbox, result)) {
-          return result;
-        }
-        endpoint.prepare(Op::kCode, plan.size);
-      } catch (const std::exception&) {
-        inbox.end(Outcome::post_failed, Wait::nothing);
+      if (!inbox.template post<transport::Read>(slot, transport::Signal::now) || !inbox.drain() ||
+          !check_message(message, i, tag_of(i), inbox, result)) {
         return result;
       }
     }

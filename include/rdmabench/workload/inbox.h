@@ -92,29 +92,33 @@ class Inbox {
     }
   }
 
-  /// Posts one message, polling for room while there is none. Use where no receive is expected
-  /// meanwhile.
-  template <class Op>
-  bool post(std::uint64_t offset, std::uint64_t word, transport::Signal signal,
-            std::uint32_t queue_pair = 0) noexcept {
+  /// Posts one message, and polls for room while there is none. What arrives meanwhile goes to
+  /// `on_receive`, which may be the one of poll().
+  template <class Op, class OnReceive>
+  bool post(const transport::Message& message, transport::Signal signal, std::uint32_t queue_pair,
+            OnReceive&& on_receive) noexcept {
     for (;;) {
-      const transport::PostStatus status =
-          endpoint_.template post<Op>(offset, word, signal, queue_pair);
+      const transport::PostStatus status = endpoint_.template post<Op>(
+          message.local, message.remote, message.bytes, message.word, signal, queue_pair);
       if (status == transport::PostStatus::posted) [[likely]]
         return true;
       if (status == transport::PostStatus::failed) return end(Outcome::post_failed, Wait::nothing);
-      if (!poll(Wait::room_to_post)) return false;
+      if (!poll(Wait::room_to_post, on_receive)) return false;
     }
   }
 
+  /// The same where nothing but the peer's token can arrive.
+  template <class Op>
+  bool post(const transport::Message& message, transport::Signal signal,
+            std::uint32_t queue_pair = 0) noexcept {
+    bool whole = true;
+    return post<Op>(message, signal, queue_pair, on_token(whole)) && whole;
+  }
+
+  /// A send of 0 bytes on queue pair 0: "I am done".
   template <class OnReceive>
   bool post_token(OnReceive&& on_receive) noexcept {
-    for (;;) {
-      const transport::PostStatus status = endpoint_.post_token(transport::Signal::now);
-      if (status == transport::PostStatus::posted) return true;
-      if (status == transport::PostStatus::failed) return end(Outcome::post_failed, Wait::nothing);
-      if (!poll(Wait::room_to_post, on_receive)) return false;
-    }
+    return post<transport::Send>({}, transport::Signal::now, 0, on_receive);
   }
 
   /// Tells the peer "I am done" and waits until all that was posted has completed.
@@ -152,7 +156,8 @@ class Inbox {
       const auto now = std::chrono::steady_clock::now();
       if (now - sent >= kBetweenTokens) {
         sent = now;
-        if (endpoint_.post_token(transport::Signal::now) == transport::PostStatus::failed) {
+        if (endpoint_.template post<transport::Send>(0, 0, 0, 0, transport::Signal::now) ==
+            transport::PostStatus::failed) {
           return end(Outcome::post_failed, Wait::confirmation);
         }
       }
@@ -194,7 +199,8 @@ class Inbox {
     constexpr auto kLongestRest = std::chrono::milliseconds(10);
     if (watch_.give_up()) return end(watch_.outcome(), wait);
     if (!held_.empty()) return give_back_held();
-    if (may_rest && !endpoint_.rest(kLongestRest)) return end(Outcome::completion_failed, wait);
+    if (may_rest && !endpoint_.wait_for_event(kLongestRest))
+      return end(Outcome::completion_failed, wait);
     return true;
   }
 

@@ -43,6 +43,7 @@ class OpenLoop {
         queue_pairs_(endpoint.queue_pairs()),
         slots_(used_slots<Op>(region_, queue_pairs_)),
         limit_(most_unanswered(plan, queue_pairs_)),
+        completed_before_(endpoint.completed()),
         schedule_(0, plan.gap_q16) {
     if (kValidate) limit_ = std::min<std::uint64_t>(limit_, slots_);
     std::fill_n(intervals_.begin(), plan.iterations, kUnanswered);
@@ -87,8 +88,9 @@ class OpenLoop {
     fill();
     // Where completions are the answers each is asked for, so that none waits for a later one.
     const bool signalled = !Op::kNotifies || next_ + queue_pairs_ >= plan_.iterations;
+    const std::uint64_t offset = slot_ * region_.stride;
     const transport::PostStatus status = endpoint_.template post<Op>(
-        slot_ * region_.stride, Op::kAtomic ? next_ / slots_ : next_,
+        offset, offset, plan_.size, Op::kAtomic ? next_ / slots_ : next_,
         signalled ? transport::Signal::now : transport::Signal::by_interval, queue_pair_);
     if (status == transport::PostStatus::busy) return true;
     if (status == transport::PostStatus::failed) {
@@ -134,11 +136,11 @@ class OpenLoop {
           });
       return going && result_.outcome == Outcome::ok;
     } else {
-      const std::uint64_t before = endpoint_.completed();
       if (!inbox_.glance(Wait::completion)) return false;
-      if (endpoint_.completed() == before) return true;
+      const std::uint64_t completed = endpoint_.completed() - completed_before_;
+      if (answered_ == completed) return true;
       const measure::Ticks now = Clock::stamp();
-      while (answered_ < endpoint_.completed()) {
+      while (answered_ < completed) {
         if (!check_fetched(answered_)) return false;
         answer(answered_, now);
       }
@@ -153,7 +155,7 @@ class OpenLoop {
 
   void echoed(const transport::Received& received, measure::Ticks now) noexcept {
     const std::uint64_t k = T::kOrdersMessages ? answered_ : received.immediate;
-    if (received.bytes != plan_.size) return complain(Outcome::wrong_size, k);
+    if (!has_length(received, plan_.size)) return complain(Outcome::wrong_size, k);
     if (Op::kImmediate && received.immediate != static_cast<std::uint32_t>(k)) {
       return complain(Outcome::wrong_immediate, k);
     }
@@ -193,6 +195,7 @@ class OpenLoop {
   std::uint32_t queue_pairs_;
   std::uint32_t slots_;
   std::uint64_t limit_;
+  std::uint64_t completed_before_;  ///< this epoch
   Schedule schedule_;
   std::uint64_t next_ = 0;
   std::uint64_t answered_ = 0;

@@ -10,6 +10,7 @@
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/slots.h"
 
 namespace rdmabench::workload {
 
@@ -53,7 +54,8 @@ class PingPong {
     if constexpr (T::kManyQueuePairs) {
       if (++queue_pair_ >= queue_pairs_) queue_pair_ = 0;
     }
-    return inbox_.template post<Op>(0, i, signal, queue_pair_);
+    return inbox_.template post<Op>({.local = 0, .remote = 0, .bytes = outgoing_.size(), .word = i},
+                                    signal, queue_pair_);
   }
 
   /// Housekeeping while the message is under way, so that it is in nobody's round trip: the receive
@@ -81,12 +83,12 @@ class PingPong {
               arrived_ = true;
               slot_ = received.slot;
               immediate_ = received.immediate;
-              bytes_ = received.bytes;
+              right_size_ = has_length(received, outgoing_.size());
             })) {
           return false;
         }
       }
-      if (bytes_ != outgoing_.size()) return inbox_.end(Outcome::wrong_size, Wait::nothing);
+      if (!right_size_) return inbox_.end(Outcome::wrong_size, Wait::nothing);
       if constexpr (Op::kImmediate) {
         if (immediate_ != static_cast<std::uint32_t>(i)) {
           return inbox_.end(Outcome::wrong_immediate, Wait::nothing);
@@ -128,7 +130,7 @@ class PingPong {
   std::uint32_t queue_pair_ = T::kManyQueuePairs ? ~0U : 0;  ///< of the message posted last
   std::uint32_t slot_ = 0;
   std::uint32_t immediate_ = 0;
-  std::uint64_t bytes_ = 0;
+  bool right_size_ = false;
   bool arrived_ = false;
 };
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "rdmabench/workload/counters.h"
 #include "rdmabench/workload/pacing.h"
@@ -42,6 +44,7 @@ class Pump {
     list_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.post_list, capacity_));
     rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
     lap_end_ = kLaps ? 0 : iterations_;
+    if constexpr (kLists) messages_.resize(list_);
   }
 
   /// All is posted and has completed. finish() is still to be called.
@@ -112,7 +115,7 @@ class Pump {
       std::uint64_t i = next_;
       for (std::uint64_t offset = slot_ * stride; i < stop && pace_.due(); offset += stride) {
         fill(i);
-        status = endpoint.template post<Op>(offset, Op::kAtomic ? lap_ : i, kSignal,
+        status = endpoint.template post<Op>(offset, offset, size_, Op::kAtomic ? lap_ : i, kSignal,
                                             T::kManyQueuePairs ? queue_pair_ : 0);
         if (status != transport::PostStatus::posted) [[unlikely]]
           break;
@@ -136,16 +139,17 @@ class Pump {
   }
 
   transport::PostStatus post_list(std::uint32_t count) noexcept {
-    for (std::uint32_t k = 0; k < count; ++k) fill(next_ + k);
+    std::uint64_t slot = slot_;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      fill(next_ + k);
+      messages_[k] = to_slot(region_, slot, size_, next_ + k);
+      if (++slot == slots_) slot = 0;
+    }
     // The last list of every queue pair is among so many. And of those that fit into a queue pair's
     // queue one must complete, where the endpoint's own interval is longer.
     const bool last = lap_end_ - next_ <= list_ * queue_pairs_ || round_ + 1 == rounds_;
     const transport::PostStatus status = endpoint_.template post_list<Op>(
-        {.offset = slot_ * region_.stride,
-         .stride = region_.stride,
-         .wrap = slots_ * region_.stride,
-         .word = next_,
-         .count = count},
+        std::span<const transport::Message>(messages_.data(), count),
         last ? transport::Signal::now : transport::Signal::by_interval,
         T::kManyQueuePairs ? queue_pair_ : 0);
     if (status != transport::PostStatus::posted) [[unlikely]]
@@ -203,14 +207,15 @@ class Pump {
   std::uint64_t iterations_;
   std::uint32_t queue_pairs_;
   std::uint32_t slots_;
-  std::uint64_t capacity_;        ///< posts that may be under way
-  std::uint64_t list_;            ///< messages of a list
-  std::uint64_t rounds_;          ///< lists that fit into the queue of one queue pair
-  std::uint64_t next_ = 0;        ///< the message to be posted next, ...
-  std::uint64_t slot_ = 0;        ///< ... from this slot, ...
-  std::uint64_t lap_ = 0;         ///< ... which has been used so often, ...
-  std::uint32_t queue_pair_ = 0;  ///< ... on this queue pair
-  std::uint64_t round_ = 0;       ///< lists posted on every queue pair, modulo rounds_
+  std::uint64_t capacity_;                    ///< posts that may be under way
+  std::uint64_t list_;                        ///< messages of a list
+  std::vector<transport::Message> messages_;  ///< ... and those of the next one
+  std::uint64_t rounds_;                      ///< lists that fit into the queue of one queue pair
+  std::uint64_t next_ = 0;                    ///< the message to be posted next, ...
+  std::uint64_t slot_ = 0;                    ///< ... from this slot, ...
+  std::uint64_t lap_ = 0;                     ///< ... which has been used so often, ...
+  std::uint32_t queue_pair_ = 0;              ///< ... on this queue pair
+  std::uint64_t round_ = 0;                   ///< lists posted on every queue pair, modulo rounds_
   std::uint64_t lap_begin_ = 0;
   std::uint64_t lap_end_ = 0;
 };

@@ -30,8 +30,9 @@ EpochResult read_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& wa
       }
       last = Clock::stamp();
     }
-    if (!inbox.template post<Op>(0, i, transport::Signal::now, queue_pair) || !inbox.drain())
-        [[unlikely]] {
+    if (!inbox.template post<Op>({.local = 0, .remote = 0, .bytes = plan.size, .word = i},
+                                 transport::Signal::now, queue_pair) ||
+        !inbox.drain()) [[unlikely]] {
       result.message = i;
       return result;
     }

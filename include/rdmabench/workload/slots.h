@@ -19,6 +19,18 @@ inline std::span<std::byte> message_in(const transport::Region& region, std::uin
   return {region.data + index % region.slots * region.stride, size};
 }
 
+/// Whether a message had the length that it should have; where no length is told, its bytes tell.
+constexpr bool has_length(const transport::Received& received, std::uint64_t size) noexcept {
+  return received.bytes == size || received.bytes == transport::kUnknownLength;
+}
+
+/// A message of slot `index`: from there, and into the same slot of the peer's window.
+inline transport::Message to_slot(const transport::Region& region, std::uint64_t index,
+                                  std::uint64_t size, std::uint64_t word) noexcept {
+  const std::uint64_t offset = index % region.slots * region.stride;
+  return {.local = offset, .remote = offset, .bytes = size, .word = word};
+}
+
 /// The three kinds of slots that an endpoint has.
 enum class Place : std::uint8_t { sends, receives, window };
 

@@ -12,6 +12,10 @@ namespace rdmabench::workload {
 /// Throws Error(usage) for a plan that the loop of `key` could not keep.
 void check_plan(const LoopKey& key, const EpochPlan& plan);
 
+/// Throws Error(failed) where posts of before are under way: their completions would be taken for
+/// ones of the epoch's.
+void check_drained(std::uint64_t under_way);
+
 /// What came too late for the last epoch must not pass for a message of this one.
 template <transport::Transport T>
 void discard_arrivals(T& endpoint) {
@@ -28,10 +32,8 @@ void discard_arrivals(T& endpoint) {
 template <transport::Transport T, class WantedOp>
 void stage(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   check_plan(key, plan);
+  check_drained(endpoint.posted() - endpoint.completed());
   if constexpr (!T::kReliable) discard_arrivals(endpoint);
-  using PingPongOp = PingPongOperation<T, WantedOp>;
-  const bool ping_pong = key.shape == Shape::latency && !key.target_idle;
-  endpoint.prepare(ping_pong ? PingPongOp::kCode : WantedOp::kCode, plan.size);
   if (key.at_rest || gpu_of(endpoint) != nullptr) {
     return stage_at_rest<T, WantedOp>(endpoint, key, plan);
   }

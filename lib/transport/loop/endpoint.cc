@@ -60,6 +60,11 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (request.segments > 1) refuse("scatter/gather lists");
   if (request.shared_receives) refuse("shared receive queue");
   if (request.connection_manager) refuse("connection manager");
+  if (request.operations.any(is_atomic) && request.misalignment % kAtomicBytes != 0) {
+    throw Error(Fault::usage,
+                fmt::format("atomics on words that are off by {} bytes", request.misalignment),
+                "Atomics act on 8 bytes at a multiple of 8.");
+  }
   if (request.queue_pairs == 0 || (request.queue_pairs > 1 && !many_queue_pairs)) {
     refuse(fmt::format("{} queue pairs in this endpoint", request.queue_pairs));
   }
@@ -72,10 +77,12 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
 }  // namespace
 
 Port::Port(const EndpointRequest& request)
-    : receive_memory(bytes_of(request, request.receive_slots)),
-      window_memory(bytes_of(request, request.send_slots)),
-      receive_region(region_of(receive_memory, request, request.receive_slots)),
-      window(region_of(window_memory, request, request.send_slots)) {
+    : receive_memory(make_slots({}, request.receive_buffer, request, request.receive_slots)),
+      window_memory(make_slots({}, request.buffer, request, request.send_slots)),
+      receive_region(
+          region_of(receive_memory, request.receive_buffer, request, request.receive_slots)),
+      window(region_of(window_memory, request.buffer, request, request.send_slots)),
+      bytes(window_bytes(window, request)) {
   for (std::uint32_t queue_pair = 0; queue_pair < request.queue_pairs; ++queue_pair) {
     queue_pairs.push_back(std::make_unique<QueuePairPort>(request.receives));
   }
@@ -83,13 +90,15 @@ Port::Port(const EndpointRequest& request)
 
 EndpointBase::EndpointBase(const EndpointRequest& request, bool many_queue_pairs)
     : port_((check(request, many_queue_pairs), std::make_shared<Port>(request))),
-      send_memory_(bytes_of(request, request.send_slots)),
-      send_region_(region_of(send_memory_, request, request.send_slots)),
+      send_memory_(make_slots({}, request.buffer, request, request.send_slots)),
+      send_region_(region_of(send_memory_, request.buffer, request, request.send_slots)),
+      operations_(request.operations),
+      brings_memory_(!request.buffer.empty()),
       depth_(request.depth),
       receives_(request.receives),
       max_size_(request.max_size),
       signal_every_(request.signal_every),
-      counts_(request.queue_pairs) {
+      counts_(request.queue_pairs, QueuePairCount{.until_signal = request.signal_every}) {
   id_ = registry().add(port_);
 }
 
@@ -107,8 +116,9 @@ void EndpointBase::connect(std::string_view peer_address) {
     throw Error(Fault::failed, fmt::format("no loop endpoint '{}' in this process", peer_address),
                 "The loop back end joins two threads of one process.");
   }
-  if (peer_->window.stride != port_->window.stride || peer_->window.slots != port_->window.slots ||
-      peer_->queue_pairs.size() != port_->queue_pairs.size()) {
+  const bool alike =
+      peer_->window.stride == port_->window.stride && peer_->window.slots == port_->window.slots;
+  if ((!alike && !brings_memory_) || peer_->queue_pairs.size() != port_->queue_pairs.size()) {
     throw Error(Fault::failed, "the two loop endpoints were opened for different messages");
   }
   for (std::uint32_t queue_pair = 0; queue_pair < port_->queue_pairs.size(); ++queue_pair) {
@@ -118,23 +128,7 @@ void EndpointBase::connect(std::string_view peer_address) {
   }
 }
 
-void EndpointBase::prepare(OperationCode code, std::uint64_t size) {
-  if (size == 0 || size > max_size_) {
-    throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
-                fmt::format("This endpoint was opened for 1 to {} bytes.", max_size_));
-  }
-  if (is_atomic(code)) {
-    const auto start = reinterpret_cast<std::uintptr_t>(send_region_.data);
-    if (size != kAtomicBytes || start % kAtomicBytes != 0) {
-      throw Error(Fault::usage, fmt::format("{} on {} bytes at {:#x}", name(code), size, start),
-                  "Atomics act on 8 bytes at a multiple of 8.");
-    }
-  }
-  size_ = size;
-  for (QueuePairCount& count : counts_) count = {.until_signal = signal_every_};
-}
-
-Description EndpointBase::describe() const {
+Description EndpointBase::describe(std::uint64_t /*bytes*/) const {
   return {.backend = "loop",
           .provider = "loop",
           .device = "memory",

@@ -17,6 +17,7 @@
 #include "provider_info.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/objects.h"
+#include "rdmabench/transport/slots.h"
 
 namespace rdmabench::transport::ofi {
 
@@ -52,17 +53,18 @@ std::array<char, kMaxEndpointName + 1> padded(const std::string& name) {
 
 std::string Objects::address() const {
   const bool virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
-  Address address{.api = api_version(),
-                  .provider = info_->fabric_attr->prov_name,
-                  .protocol = info_->ep_attr->protocol,
-                  .addr_format = info_->addr_format,
-                  .names = {},
-                  .ticket = ticket_,
-                  .window_base = virtual_addresses
-                                     ? reinterpret_cast<std::uintptr_t>(window_region_.data)
-                                     : request_.misalignment,
-                  .window_bytes = window_region_.stride * window_region_.slots,
-                  .window_key = fi_mr_key(window_registration_.get())};
+  Address address{
+      .api = api_version(),
+      .provider = info_->fabric_attr->prov_name,
+      .protocol = info_->ep_attr->protocol,
+      .addr_format = info_->addr_format,
+      .names = {},
+      .ticket = ticket_,
+      .window_base = virtual_addresses
+                         ? reinterpret_cast<std::uintptr_t>(window_region_.data)
+                         : static_cast<std::uint64_t>(window_region_.data - window_memory_.data()),
+      .window_bytes = window_bytes(window_region_, request_),
+      .window_key = fi_mr_key(window_registration_.get())};
   if (listener_ != nullptr) {
     address.names.push_back(name_of(listener_->fid, *info_));
   } else if (av_ != nullptr) {
@@ -83,7 +85,7 @@ void Objects::check_peer(const Address& peer) const {
                             own.provider, version_text(own.api), own.protocol, own.addr_format),
                 "Use the same build and the same libfabric on both sides.");
   }
-  if (peer.window_bytes != own.window_bytes) {
+  if (request_.buffer.empty() && peer.window_bytes != own.window_bytes) {
     throw Error(Fault::failed,
                 fmt::format("the peer's window has {} bytes, this side's {}", peer.window_bytes,
                             own.window_bytes),
@@ -111,6 +113,7 @@ void Objects::connect(std::string_view peer_address) {
   }
   remote_base_ = peer.window_base;
   remote_key_ = peer.window_key;
+  peer_window_bytes_ = peer.window_bytes;
 }
 
 void Objects::post_receives(std::uint32_t queue_pair) {

@@ -85,8 +85,9 @@ std::vector<std::string> obstacles(const std::string& provider, const EndpointRe
           fmt::format("fabric '{}' (it has {})", request.fabric, fmt::join(fabrics, ", ")));
     }
   }
-  if (all.empty() && is_atomic(request.operation)) {
-    all.push_back(fmt::format("{} of 8 bytes (fi_query_atomic)", name(request.operation)));
+  for (const OperationCode code : {OperationCode::fetch_add, OperationCode::compare_swap}) {
+    if (!all.empty() || !request.operations.has(code)) continue;
+    all.push_back(fmt::format("{} of 8 bytes (fi_query_atomic)", name(code)));
   }
   if (all.empty() && !request.local_ip.empty()) {
     all.push_back(fmt::format("the address {} of the control connection", request.local_ip));

@@ -33,15 +33,12 @@ bool datagram(const EndpointRequest& request) {
   return !connected(request);
 }
 
-/// A ping-pong of writes is signalled by remote completion data here, because no order is promised.
 bool needs_remote_data(const EndpointRequest& request) {
-  return request.operation == OperationCode::write_imm ||
-         request.operation == OperationCode::send_imm ||
-         (request.operation == OperationCode::write && request.latency);
+  return request.operations.any([](OperationCode code) { return traits(code).immediate; });
 }
 
 bool needs_atomics(const EndpointRequest& request) {
-  return is_atomic(request.operation);
+  return request.operations.any(is_atomic);
 }
 
 bool needs_delivery(const EndpointRequest& request) {
@@ -131,7 +128,7 @@ bool fails_atomics(std::string_view provider) {
 
 }  // namespace
 
-bool has_atomics(fi_info& info, OperationCode operation) {
+bool has_atomics(fi_info& info, OperationSet operations) {
   if (fails_atomics(text_or_empty(info.fabric_attr->prov_name))) return false;
   fid_fabric* fabric = nullptr;
   if (fi_fabric(info.fabric_attr, &fabric, nullptr) != 0) return false;
@@ -139,11 +136,13 @@ bool has_atomics(fi_info& info, OperationCode operation) {
   fid_domain* domain = nullptr;
   if (fi_domain(fabric, &info, &domain, nullptr) != 0) return false;
   const Fid<fid_domain> domain_owner(domain);
-  fi_atomic_attr attributes{};
-  const bool adds = operation == OperationCode::fetch_add;
-  return fi_query_atomic(domain, FI_UINT64, adds ? FI_SUM : FI_CSWAP, &attributes,
-                         adds ? FI_FETCH_ATOMIC : FI_COMPARE_ATOMIC) == 0 &&
-         attributes.count >= 1;
+  const auto has = [domain](fi_op operation, std::uint64_t flag) {
+    fi_atomic_attr attributes{};
+    return fi_query_atomic(domain, FI_UINT64, operation, &attributes, flag) == 0 &&
+           attributes.count >= 1;
+  };
+  return (!operations.has(OperationCode::fetch_add) || has(FI_SUM, FI_FETCH_ATOMIC)) &&
+         (!operations.has(OperationCode::compare_swap) || has(FI_CSWAP, FI_COMPARE_ATOMIC));
 }
 
 std::uint32_t api_version() {
@@ -207,7 +206,7 @@ std::vector<Found> find_fits(const EndpointRequest& request) {
       if (known || !wanted(fit, request) || !belongs(fit)) continue;
       Info copy(fi_dupinfo(info));
       if (copy == nullptr) throw Error(Fault::failed, "fi_dupinfo", "Free memory.", ENOMEM);
-      if (is_atomic(request.operation) && !has_atomics(*copy, request.operation)) continue;
+      if (request.operations.any(is_atomic) && !has_atomics(*copy, request.operations)) continue;
       found.push_back({std::move(fit), std::move(copy)});
     }
   };

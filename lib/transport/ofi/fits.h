@@ -53,7 +53,7 @@ inline constexpr std::string_view kRefusedProvider = "sockets";
 
 /// Whether a provider that has FI_ATOMIC has this one on 8 bytes too: `net` of 1.17 promises it and
 /// has none. Opens its domain to ask.
-bool has_atomics(fi_info& info, OperationCode operation);
+bool has_atomics(fi_info& info, OperationSet operations);
 
 struct Found {
   Fit fit;

@@ -30,7 +30,7 @@ enum : std::uint64_t { kSendKey = 1, kReceiveKey = 2, kWindowKey = 3, kOperandKe
 
 /// Posts that may be under way on a queue pair.
 std::uint32_t depth_of(const EndpointRequest& request) {
-  const bool limited = request.outstanding_reads > 0 && is_from_target(request.operation);
+  const bool limited = request.outstanding_reads > 0 && request.operations.any(is_from_target);
   return limited ? std::min(request.depth, request.outstanding_reads) : request.depth;
 }
 
@@ -38,17 +38,19 @@ std::uint32_t depth_of(const EndpointRequest& request) {
 
 Objects::Objects(const EndpointRequest& request, std::string_view choice)
     : receives_(std::size_t{request.receives} * request.queue_pairs),
-      send_memory_(make_memory(request, request.send_slots, choice)),
-      receive_memory_(make_memory(request, request.receive_slots, choice)),
-      window_memory_(make_memory(request, request.send_slots, choice)),
+      send_memory_(make_memory(request, request.buffer, request.send_slots, choice)),
+      receive_memory_(make_memory(request, request.receive_buffer, request.receive_slots, choice)),
+      window_memory_(make_memory(request, request.buffer, request.send_slots, choice)),
       info_(chosen_info(request, choice)),
+      operations_(request.operations),
+      max_size_(request.max_size),
       inject_limit_(inject_limit(*info_, request)),
       write_flags_(FI_COMPLETION | (info_->tx_attr->op_flags & FI_DELIVERY_COMPLETE)),
-      request_(request),
-      operation_(request.operation) {
+      request_(request) {
   const std::uint32_t depth = depth_of(request);
   std::uint64_t* operands = nullptr;
-  if (is_atomic(request.operation)) {
+  check_immediates();
+  if (request.operations.any(is_atomic)) {
     operand_memory_ = memory::Buffer(std::uint64_t{request.queue_pairs} * depth *
                                      ContextPool::kOperands * sizeof(std::uint64_t));
     operands = reinterpret_cast<std::uint64_t*>(operand_memory_.data());
@@ -69,8 +71,8 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
   register_memory();
 }
 
-memory::Buffer Objects::make_memory(const EndpointRequest& request, std::uint32_t slots,
-                                    std::string_view choice) {
+memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
+                                    std::uint32_t slots, std::string_view choice) {
   memory::Request where = memory::parse_request(request.memory);
   where.gpu_mapping = memory::parse_gpu_mapping(request.gpu_mapping);
   if (where.kind == memory::Kind::cuda) {
@@ -78,13 +80,18 @@ memory::Buffer Objects::make_memory(const EndpointRequest& request, std::uint32_
     where.device = read_fit(choice).domain;
     if (where.device.ends_with("-rdm")) where.device.resize(where.device.size() - 4);
   }
-  return {where, bytes_of(request, slots)};
+  return make_slots(std::move(where), buffer, request, slots);
 }
 
 void Objects::settle_memory() {
   if (window_memory_.gpu() != nullptr) {
     route_ = find_route(*domain_, *info_, window_memory_, request_.failed_ways);
     for (memory::Buffer* memory : {&send_memory_, &receive_memory_, &window_memory_}) {
+      if (!route_.hmem && !(request_.buffer.empty() && request_.receive_buffer.empty())) {
+        throw Error(Fault::unavailable,
+                    call("memory of the caller on a GPU", *info_) + ": it does not take GPU memory",
+                    "Memory of the caller is not copied: name another provider.");
+      }
       if (!route_.hmem) {
         memory->stage_through_host();
       } else if (route_.dma_buf && memory != &window_memory_) {
@@ -92,9 +99,10 @@ void Objects::settle_memory() {
       }
     }
   }
-  send_region_ = region_of(send_memory_, request_, request_.send_slots);
-  receive_region_ = region_of(receive_memory_, request_, request_.receive_slots);
-  window_region_ = region_of(window_memory_, request_, request_.send_slots);
+  send_region_ = region_of(send_memory_, request_.buffer, request_, request_.send_slots);
+  receive_region_ =
+      region_of(receive_memory_, request_.receive_buffer, request_, request_.receive_slots);
+  window_region_ = region_of(window_memory_, request_.buffer, request_, request_.send_slots);
   for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
     receives_[slot].slot = slot;
     receives_[slot].queue_pair = slot / request_.receives;
@@ -200,15 +208,27 @@ void Objects::open_listener() {
 
 /// FI_ATOMIC promises atomics, and not each of them on each type.
 void Objects::check_atomics() {
-  if (!is_atomic(operation_)) return;
-  std::size_t count = 0;
   fid_ep* endpoint = queue_pairs_[0].ep.get();
-  const int valid = operation_ == OperationCode::fetch_add
-                        ? fi_fetch_atomicvalid(endpoint, FI_UINT64, FI_SUM, &count)
-                        : fi_compare_atomicvalid(endpoint, FI_UINT64, FI_CSWAP, &count);
-  if (valid == 0 && count >= 1) return;
-  throw_fabric_error(Fault::unavailable, call(name(operation_), *info_) + " of 8 bytes",
-                     valid != 0 ? valid : -FI_EOPNOTSUPP, "Name another `provider`.");
+  for (const OperationCode code : {OperationCode::fetch_add, OperationCode::compare_swap}) {
+    if (!operations_.has(code)) continue;
+    std::size_t count = 0;
+    const int valid = code == OperationCode::fetch_add
+                          ? fi_fetch_atomicvalid(endpoint, FI_UINT64, FI_SUM, &count)
+                          : fi_compare_atomicvalid(endpoint, FI_UINT64, FI_CSWAP, &count);
+    if (valid == 0 && count >= 1) continue;
+    throw_fabric_error(Fault::unavailable, call(name(code), *info_) + " of 8 bytes",
+                       valid != 0 ? valid : -FI_EOPNOTSUPP, "Name another `provider`.");
+  }
+}
+
+void Objects::check_immediates() const {
+  const auto carries = [](OperationCode code) { return traits(code).immediate; };
+  if (!operations_.any(carries) || info_->domain_attr->cq_data_size >= sizeof(std::uint32_t))
+    return;
+  throw Error(Fault::unavailable,
+              fmt::format("provider {} carries {} bytes of remote completion data",
+                          info_->fabric_attr->prov_name, info_->domain_attr->cq_data_size),
+              "Immediates need 4: name another `provider`.");
 }
 
 void Objects::register_memory() {
@@ -234,7 +254,7 @@ void Objects::register_memory() {
     receive_registration_ = registered(receive_memory_, FI_RECV, kReceiveKey);
     send_descriptor_ = fi_mr_desc(send_registration_.get());
     receive_descriptor_ = fi_mr_desc(receive_registration_.get());
-    if (is_atomic(operation_)) {
+    if (operations_.any(is_atomic)) {
       operand_registration_ = registered(operand_memory_, FI_READ | FI_WRITE, kOperandKey);
       operand_descriptor_ = fi_mr_desc(operand_registration_.get());
     }
@@ -244,27 +264,6 @@ void Objects::register_memory() {
     throw Error(Fault::unavailable, call("fi_mr_key", *info_) + ": no key of 64 bits",
                 "Name another `provider`.");
   }
-}
-
-void Objects::prepare(OperationCode code, std::uint64_t size) {
-  if (size == 0 || size > request_.max_size) {
-    throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
-                fmt::format("This endpoint was opened for 1 to {} bytes.", request_.max_size));
-  }
-  if (is_atomic(code) && (size != kAtomicBytes || !is_atomic(request_.operation))) {
-    throw Error(Fault::usage, fmt::format("{} of {} bytes", name(code), size),
-                "An atomic has 8 bytes, on an endpoint that was opened for atomics.");
-  }
-  if ((code == OperationCode::write_imm || code == OperationCode::send_imm) &&
-      info_->domain_attr->cq_data_size < sizeof(std::uint32_t)) {
-    throw Error(Fault::unavailable,
-                fmt::format("provider {} carries {} bytes of remote completion data",
-                            info_->fabric_attr->prov_name, info_->domain_attr->cq_data_size),
-                fmt::format("{} needs 4.", name(code)));
-  }
-  operation_ = code;
-  size_ = size;
-  posted_ = 0;
 }
 
 ssize_t Objects::receive_into(std::uint32_t slot) noexcept {
@@ -305,19 +304,21 @@ bool Objects::sleep(std::chrono::milliseconds at_most) noexcept {
 }
 
 std::string Objects::failure() const {
+  if (refused_) return "a post of an operation or a length that the endpoint was not opened for";
   if (failure_code_ == 0) return "nothing failed";
   std::string text =
-      fmt::format("{}: {}", call(name(operation_), *info_), fabric_error_text(failure_code_));
+      fmt::format("{}: {}", call("data path", *info_), fabric_error_text(failure_code_));
   if (failure_detail_[0] != '\0')
     text += fmt::format("; the provider says: {}", failure_detail_.data());
   return text + ". Has the peer ended, or the link gone down?";
 }
 
-Description Objects::describe() const {
+Description Objects::describe(std::uint64_t bytes) const {
   const fi_info& info = *info_;
-  const bool injected = notifies(operation_) && size_ <= inject_limit_;
+  const std::uint64_t size = bytes != 0 ? bytes : max_size_;
+  const bool injected = operations_.any(notifies) && size <= inject_limit_;
   const bool delivered =
-      is_from_target(operation_) || (info.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
+      operations_.any(is_from_target) || (info.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
   Description description{
       .backend = "ofi",
       .provider = info.fabric_attr->prov_name,
@@ -350,7 +351,7 @@ Description Objects::describe() const {
     if (gpu.staged()) details.emplace_back("memory_on_wire", "pinned host memory, not the GPU's");
     if (route_.hmem) details.emplace_back("gpu_peer_to_peer", route_.peer_to_peer);
   }
-  for (auto& fact : offload_facts(offload_, description.provider, operation_)) {
+  for (auto& fact : offload_facts(offload_, description.provider, operations_)) {
     description.details.push_back(std::move(fact));
   }
   return description;

@@ -60,7 +60,7 @@ void refresh_offload(const Options& options, Offload& offload) {
 
 std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& offload,
                                                                std::string_view provider,
-                                                               OperationCode operation) {
+                                                               OperationSet operations) {
   const bool software = is_software(provider);
   const auto one_sided = [&](std::optional<bool> fact) {
     return word(software ? std::optional(false) : fact, "offloaded", "emulated");
@@ -69,11 +69,13 @@ std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& of
   const std::string write = one_sided(offload.writes);
   const std::string read = one_sided(offload.reads);
   const std::string atomics = one_sided(offload.atomics);
-  if (is_atomic(operation)) {
+  const bool writes =
+      operations.has(OperationCode::write) || operations.has(OperationCode::write_imm);
+  if (operations.any(is_atomic)) {
     facts.emplace_back("one_sided", atomics);
-  } else if (operation == OperationCode::read) {
+  } else if (operations.has(OperationCode::read)) {
     facts.emplace_back("one_sided", read);
-  } else if (operation == OperationCode::write || operation == OperationCode::write_imm) {
+  } else if (writes) {
     facts.emplace_back("one_sided", write);
   }
   facts.emplace_back("rdma_write", write);
@@ -83,7 +85,7 @@ std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& of
   const bool efa = core_of(provider) == "efa";
   const std::optional<bool> short_cut = efa ? offload.shared_memory : core_of(provider) == "shm";
   facts.emplace_back("shm_short_cut", word(short_cut, "yes", "no"));
-  const bool sends = operation == OperationCode::send || operation == OperationCode::send_imm;
+  const bool sends = operations.any(is_two_sided);
   facts.emplace_back("in_order_128",
                      word(sends ? offload.in_order_sends : offload.in_order_writes, "yes", "no"));
   return facts;

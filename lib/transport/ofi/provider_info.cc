@@ -60,8 +60,8 @@ Info with_queues(Info info, const EndpointRequest& request) {
 /// the data is in the target's memory. Where the provider has no such level, on hardware, an
 /// acknowledged write is the most there is. Source: fi_cq(3), "completion level".
 Info with_completion_level(Info info, const EndpointRequest& request) {
-  const bool writes =
-      request.operation == OperationCode::write || request.operation == OperationCode::write_imm;
+  const bool writes = request.operations.has(OperationCode::write) ||
+                      request.operations.has(OperationCode::write_imm);
   if (request.latency || !writes) return info;
   Info delivery =
       refined(*info, [](fi_info& hints) { hints.tx_attr->op_flags |= FI_DELIVERY_COMPLETE; });

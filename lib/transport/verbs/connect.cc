@@ -36,9 +36,10 @@ void Core::check_peer(const Address& peer) const {
                        plan_.local_queue_pairs));
   }
   // Both sides open the same slots, so what this side touches of the peer's window is its own
-  // layout.
+  // layout. Who brings memory keeps to peer_window_bytes().
   const Region window = window_.region();
-  if (peer.stride != window.stride || peer.window_bytes < window_.bytes()) {
+  if (request_.buffer.empty() &&
+      (peer.stride != window.stride || peer.window_bytes < window_.bytes())) {
     refuse(
         fmt::format("the peer's window has {} bytes in slots of {}, and this side needs {} in "
                     "slots of {}",
@@ -48,10 +49,11 @@ void Core::check_peer(const Address& peer) const {
     refuse(
         fmt::format("the peer's path MTU is {} and this side's is {}", peer.mtu, placement_.mtu));
   }
-  if (is_atomic(request_.operation) && peer.window % kAtomicBytes != 0) {
+  if (request_.operations.any(is_atomic) && peer.window % kAtomicBytes != 0) {
     refuse("the peer's window is not aligned to the words of atomics");
   }
-  if (plan_.service != Service::srd && is_from_target(request_.operation) && peer.reads_in == 0) {
+  if (plan_.service != Service::srd && request_.operations.any(is_from_target) &&
+      peer.reads_in == 0) {
     refuse("the peer answers no reads and atomics");
   }
   if (manager_ && request_.client && peer.listener == 0) {
@@ -83,7 +85,8 @@ void Core::connect(std::string_view peer_address) {
   if (!peer_.empty()) throw Error(Fault::usage, "a verbs endpoint was connected twice");
   const Address peer = read_address(peer_address);
   check_peer(peer);
-  to_window_ = peer.window - send_address_;
+  window_address_ = peer.window;
+  peer_window_bytes_ = peer.window_bytes;
   window_key_ = peer.window_key;
   reads_out_ = std::min(reads_out_, peer.reads_in);
   if (plan_.service != Service::dc) post_all_receives();
@@ -94,6 +97,7 @@ void Core::connect(std::string_view peer_address) {
   }
   reach_peers(peer);
   remember(peer);
+  for (SendQueue& send_queue : send_queues_) send_queue.limit = depth_;
   const QueueAddress& first = peer.queues.front();
   peer_ = fmt::format("{} LID {} {} {}", to_text(peer.gid), peer.lid,
                       plan_.service == Service::dc ? "DC target" : "queue pair",
@@ -161,39 +165,15 @@ void Core::connect_by_manager(const Address& peer) {
 
 /// What the work requests must say of the peer, where the queue pair does not know it.
 void Core::reach_peers(const Address& peer) {
-  const auto each_request = [this](SendQueue& send_queue, auto&& set) {
-    set(send_queue.request);
-    for (ibv_send_wr& request : send_queue.list) set(request);
-    if (&send_queue == send_queues_.data()) set(token_);
-  };
-  if (plan_.service == Service::xrc) {
-    for (SendQueue& send_queue : send_queues_) {
-      each_request(send_queue, [&](ibv_send_wr& request) {
-        request.qp_type.xrc.remote_srqn = peer.shared_receives;
-      });
-    }
-  }
-  if (plan_.extended()) return add_routes(peer);
-  if (!plan_.datagrams()) return;
-  const mechanism::Connection connection = connection_to(peer);
-  for (std::uint32_t i = 0; i < send_queues_.size(); ++i) {
-    address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
-    each_request(send_queues_[i], [&](ibv_send_wr& request) {
-      request.wr.ud.ah = address_handles_[i].get();
-      request.wr.ud.remote_qpn = peer.queues[i % peer.queues.size()].qpn;
-      request.wr.ud.remote_qkey = peer.q_key;
-    });
-  }
-}
-
-void Core::add_routes(const Address& peer) {
+  if (plan_.service == Service::xrc) remote_shared_receives_ = peer.shared_receives;
+  if (!plan_.extended() && !plan_.datagrams()) return;
   const bool dynamic = plan_.service == Service::dc;
   const mechanism::Connection connection = connection_to(peer);
   for (std::uint32_t i = 0; i < send_queues_.size(); ++i) {
     ibv_qp& pair = *send_queues_[i].queue_pair;
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
     address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
-    routes_.push_back({.queue_pair = ibv_qp_to_qp_ex(&pair),
+    routes_.push_back({.queue_pair = plan_.extended() ? ibv_qp_to_qp_ex(&pair) : nullptr,
                        .dynamic = dynamic ? mechanism::dynamic_requests(pair) : nullptr,
                        .handle = address_handles_.back().get(),
                        .number = dynamic ? other.receiver : other.qpn,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <random>
 
 #include "memory/gpu_memory.h"
@@ -88,11 +89,11 @@ Access Core::window_access() const {
   if (plan_.service == Service::srd && !plan_.scalable.writes) {
     return plan_.scalable.reads ? Access::read_window : Access::local;
   }
-  return is_atomic(request_.operation) ? Access::atomic_window : Access::window;
+  return request_.operations.any(is_atomic) ? Access::atomic_window : Access::window;
 }
 
 void Core::initialize_queue_pairs() {
-  const mechanism::RemoteAccess access{.atomics = is_atomic(request_.operation)};
+  const mechanism::RemoteAccess access{.atomics = request_.operations.any(is_atomic)};
   const std::uint16_t partition = plan_.path.partition_index;
   const auto initialize = [&](ibv_qp& queue_pair) {
     mechanism::initialize(queue_pair, placement_.port, partition, access, q_key_);
@@ -114,7 +115,8 @@ SlotLayout Core::layout(Slots which) const {
   return {.slots = receives ? request_.receive_slots : request_.send_slots,
           .stride = plan_.stride,
           .misalignment = request_.misalignment,
-          .header_room = receives && plan_.datagrams() ? kHeaderRoom : 0};
+          .header_room = receives && plan_.datagrams() ? kHeaderRoom : 0,
+          .buffer = receives ? request_.receive_buffer : request_.buffer};
 }
 
 RegisteredSlots Core::make_slots(Access access, Slots which) const {
@@ -123,6 +125,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
   where.failed_ways = request_.failed_ways;
   where.numa = memory::parse_numa(request_.numa);
   where.device = placement_.device;
+  where.existing = layout(which).buffer.data();
   // In a file, each lies behind those before it.
   for (const Slots before : {Slots::sends, Slots::receives}) {
     if (before < which) where = memory::next(where, bytes_of(layout(before)));
@@ -188,18 +191,22 @@ void Core::build(std::span<SendQueue> queue_pairs) {
     SendQueue& send_queue = queue_pairs[i];
     send_queue.queue_pair = queues_.pairs[i % plan_.local_queue_pairs].get();
     send_queue.tag = std::uint64_t{i} << 32;
+    send_queue.signal_at = interval_ - 1;
     send_queue.list.resize(plan_.post_list);
-    send_queue.pieces.resize(std::size_t{plan_.post_list + 1} * plan_.segments);
+    send_queue.list_bytes.resize(plan_.post_list, kUnknownLength);
+    send_queue.pieces.resize((plan_.post_list + send_queue.prepared.size()) * plan_.segments,
+                             {.addr = 0, .length = 0, .lkey = sends_.local_key()});
     ibv_sge* pieces = send_queue.pieces.data();
     for (ibv_send_wr& request : send_queue.list) {
       request.sg_list = pieces;
       pieces += plan_.segments;
     }
-    send_queue.request.sg_list = plan_.segments == 1 ? &send_queue.piece : pieces;
-    send_queue.piece.lkey = sends_.local_key();
-    for (ibv_sge& piece : send_queue.pieces) piece.lkey = sends_.local_key();
+    for (Prepared& prepared : send_queue.prepared) {
+      prepared.piece.lkey = sends_.local_key();
+      prepared.request.sg_list = plan_.segments == 1 ? &prepared.piece : pieces;
+      pieces += plan_.segments;
+    }
   }
-  token_.opcode = IBV_WR_SEND;  // and no scatter/gather entry: a message of 0 bytes
   build_receives();
   if (plan_.service == Service::dc) open_targets();
 }
@@ -256,17 +263,40 @@ std::string Core::address() const {
   return write_address(address);
 }
 
-void Core::fit(ibv_send_wr& request, OperationCode code, std::uint64_t size) const {
-  request.opcode = work_request_opcode(code);
-  request.send_flags = send_flags_;
-  request.num_sge = static_cast<int>(segments_);
-  for (std::uint32_t k = 0; k < segments_; ++k) {
-    const std::uint64_t rest = size - k * segment_size_;
-    request.sg_list[k].length =
-        static_cast<std::uint32_t>(k + 1 == segments_ ? rest : segment_size_);
+bool Core::permits(OperationCode code, std::uint64_t bytes) noexcept {
+  const bool token = code == OperationCode::send && bytes == 0;
+  const bool length = is_atomic(code) ? bytes == kAtomicBytes : bytes <= request_.max_size;
+  if (token || (length && request_.operations.has(code))) return true;
+  if (!failed_) {
+    failed_ = true;
+    refused_operation_ = name(code);
+    refused_bytes_ = bytes;
   }
-  if (plan_.datagrams()) return;  // its peer is in the same place, and stays
-  if (is_atomic(code)) {
+  return false;
+}
+
+void Core::fill(ibv_send_wr& request, const SendQueue& send_queue, OperationCode code,
+                std::uint64_t bytes) const noexcept {
+  const bool takes_inline =
+      !is_from_target(code) && (plan_.service != Service::srd || is_two_sided(code));
+  request.opcode = work_request_opcode(code);
+  request.send_flags =
+      takes_inline && bytes != 0 && bytes <= queues_.inline_bytes ? IBV_SEND_INLINE : 0;
+  // A message of 0 bytes has no entry: a length of 0 means 2^31 bytes (ibv_post_send(3)).
+  const auto segments = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.segments, bytes));
+  request.num_sge = static_cast<int>(segments);
+  for (std::uint32_t k = 0; k < segments; ++k) {
+    const std::uint64_t each = bytes / segments;
+    request.sg_list[k].length =
+        static_cast<std::uint32_t>(k + 1 == segments ? bytes - k * each : each);
+  }
+  request.qp_type.xrc.remote_srqn = remote_shared_receives_;
+  if (plan_.datagrams()) {
+    const Route& route = routes_[send_queue.tag >> 32];
+    request.wr.ud.ah = route.handle;
+    request.wr.ud.remote_qpn = route.number;
+    request.wr.ud.remote_qkey = route.q_key;
+  } else if (is_atomic(code)) {
     request.wr.atomic.rkey = window_key_;
     request.wr.atomic.compare_add = 1;
   } else {
@@ -274,44 +304,39 @@ void Core::fit(ibv_send_wr& request, OperationCode code, std::uint64_t size) con
   }
 }
 
-void Core::prepare(OperationCode code, std::uint64_t size) {
-  if (size == 0 || size > request_.max_size || (is_atomic(code) && size != kAtomicBytes)) {
-    throw Error(Fault::usage, fmt::format("{} of {} bytes", name(code), size),
-                is_atomic(code) ? "Atomics have 8 bytes."
-                                : fmt::format("This endpoint was opened for 1 to {} bytes.",
-                                              request_.max_size));
+bool Core::prepare(SendQueue& send_queue, OperationCode code, std::uint64_t bytes) noexcept {
+  if (!permits(code, bytes)) return false;
+  Prepared& prepared = send_queue.prepared[static_cast<std::size_t>(code)];
+  fill(prepared.request, send_queue, code, bytes);
+  prepared.signalled = prepared.request;
+  prepared.signalled.send_flags |= IBV_SEND_SIGNALED;
+  if (signal_every_ == 1) prepared.request.send_flags |= IBV_SEND_SIGNALED;
+  prepared.bytes = bytes;
+  return true;
+}
+
+bool Core::prepare_in_list(SendQueue& send_queue, std::uint32_t index,
+                           std::uint64_t bytes) noexcept {
+  if (!permits(send_queue.list_operation, bytes)) return false;
+  fill(send_queue.list[index], send_queue, send_queue.list_operation, bytes);
+  send_queue.list_bytes[index] = bytes;
+  return true;
+}
+
+bool Core::link(SendQueue& send_queue, OperationCode code, std::uint32_t count) noexcept {
+  if (count == 0 || count > send_queue.list.size()) {
+    refuse("post_list() of more messages than the endpoint was opened for", EINVAL);
+    return false;
   }
-  if (!has_operation(plan_.service, code) || (is_atomic(code) && !is_atomic(request_.operation))) {
-    throw Error(Fault::usage,
-                fmt::format("{} on an endpoint that was opened for {} over {}", name(code),
-                            name(request_.operation), name(plan_.service)),
-                "Open one for this operation.");
+  for (std::uint32_t i = 0; i < count; ++i) {
+    send_queue.list[i].next = i + 1 < count ? &send_queue.list[i + 1] : nullptr;
   }
-  // Their completions would be taken for ones of the posts to come.
-  for (const SendQueue& send_queue : send_queues_) {
-    const std::uint64_t completed = send_queue.limit - depth_;
-    if (send_queue.limit == 0 || completed == send_queue.posted) continue;
-    throw Error(
-        Fault::failed, fmt::format("{} posts have not completed", send_queue.posted - completed),
-        "Post the last one of each queue pair with Signal::now and poll until it completes.");
+  send_queue.chained = count;
+  if (send_queue.list_operation != code) {
+    send_queue.list_operation = code;
+    std::fill(send_queue.list_bytes.begin(), send_queue.list_bytes.end(), kUnknownLength);
   }
-  const bool carries_data = !is_from_target(code);
-  const bool takes_inline = plan_.service != Service::srd || is_two_sided(code);
-  send_flags_ = carries_data && takes_inline && size <= queues_.inline_bytes ? IBV_SEND_INLINE : 0;
-  message_bytes_ = size;
-  segments_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan_.segments, size));
-  segment_size_ = size / segments_;
-  posted_ = completed_ = 0;
-  for (SendQueue& send_queue : send_queues_) {
-    send_queue.posted = 0;
-    send_queue.limit = depth_;
-    send_queue.signal_at = interval_ - 1;
-    fit(send_queue.request, code, size);
-    if (signal_every_ == 1) send_queue.request.send_flags |= IBV_SEND_SIGNALED;
-    send_queue.signalled = send_queue.request;
-    send_queue.signalled.send_flags |= IBV_SEND_SIGNALED;
-    for (ibv_send_wr& request : send_queue.list) fit(request, code, size);
-  }
+  return true;
 }
 
 }  // namespace rdmabench::transport::verbs

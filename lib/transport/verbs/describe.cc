@@ -92,7 +92,7 @@ void Core::remember(const Address& peer) {
   if (!targets.empty()) remote_facts_.emplace_back("remote_dctn", listed(targets, false));
 }
 
-Description Core::describe() const {
+Description Core::describe(std::uint64_t /*bytes*/) const {
   Description description{.backend = "verbs",
                           .provider = driver_.empty() ? "verbs" : driver_,
                           .device = fmt::format("{}:{}", placement_.device, placement_.port),

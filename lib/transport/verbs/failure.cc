@@ -15,7 +15,10 @@ std::string Core::failure() const {
   if (!failed_) return "nothing failed";
   std::string text;
   std::uint32_t number = queues_.pairs.front()->qp_num;
-  if (failed_call_ != nullptr) {
+  if (!refused_operation_.empty()) {
+    text = fmt::format("{} of {} bytes on an endpoint that was not opened for it.",
+                       refused_operation_, refused_bytes_);
+  } else if (failed_call_ != nullptr) {
     text = fmt::format("{}: {}.", failed_call_, errno_text(failed_code_));
   } else {
     const std::uint64_t id = failed_completion_.wr_id;
@@ -34,13 +37,6 @@ std::string Core::failure() const {
   return fmt::format("{} On {}:{} {} queue pair {}, to {}, path MTU {}.", text, placement_.device,
                      placement_.port, to_text(gid_), number, peer_.empty() ? "no peer yet" : peer_,
                      placement_.mtu);
-}
-
-void Core::link(SendQueue& send_queue, std::uint32_t count) noexcept {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    send_queue.list[i].next = i + 1 < count ? &send_queue.list[i + 1] : nullptr;
-  }
-  send_queue.chained = count;
 }
 
 PostStatus Core::refuse_send(SendQueue& send_queue, int code) noexcept {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -59,19 +60,29 @@ void check_request(const EndpointRequest& request) {
 }
 
 void check_atomics(const EndpointRequest& request) {
-  if (request.max_size != kAtomicBytes) {
-    refuse(fmt::format("{} of {} bytes", name(request.operation), request.max_size),
+  const bool alone = !request.operations.any([](OperationCode code) { return !is_atomic(code); });
+  if (alone ? request.max_size != kAtomicBytes : request.max_size < kAtomicBytes) {
+    refuse(fmt::format("atomics of {} bytes", request.max_size),
            "Atomics have 8 bytes: take `sizes` 8.");
   }
   if (request.misalignment % kAtomicBytes != 0) {
-    refuse(fmt::format("{} on words that are off by {} bytes", name(request.operation),
-                       request.misalignment),
+    refuse(fmt::format("atomics on words that are off by {} bytes", request.misalignment),
            "Atomics need words aligned to 8 bytes.");
   }
   if (request.segments != 1) {
-    refuse(fmt::format("{} in {} segments", name(request.operation), request.segments),
-           "An atomic has one.");
+    refuse(fmt::format("atomics in {} segments", request.segments), "An atomic has one.");
   }
+}
+
+/// The first operation that is asked for and of which `lacks` is true; null where there is none.
+template <class Lacks>
+std::optional<OperationCode> find_lacking(const EndpointRequest& request, Lacks&& lacks) {
+  std::optional<OperationCode> found;
+  request.operations.any([&](OperationCode code) {
+    if (lacks(code)) found = code;
+    return found.has_value();
+  });
+  return found;
 }
 
 struct Device {
@@ -104,15 +115,19 @@ void check_vector(const EndpointRequest& request, const Device& device) {
 
 /// What EFA devices say by efadv_query_device(3), and not by ibv_query_device(3).
 void check_scalable(const EndpointRequest& request, const Plan& plan, const Device& device) {
-  const OperationCode code = request.operation;
-  const bool one_sided = !is_two_sided(code);
-  if (one_sided && !(code == OperationCode::read ? plan.scalable.reads : plan.scalable.writes)) {
+  const auto lacking = find_lacking(request, [&](OperationCode code) {
+    return !is_two_sided(code) &&
+           !(code == OperationCode::read ? plan.scalable.reads : plan.scalable.writes);
+  });
+  if (lacking) {
     device.lacks(
-        fmt::format("{} over SRD", name(code)),
+        fmt::format("{} over SRD", name(*lacking)),
         fmt::format(
             "The device or its driver has no RDMA {} (efadv_query_device): take `operation` send.",
-            code == OperationCode::read ? "read" : "write"));
+            *lacking == OperationCode::read ? "read" : "write"));
   }
+  const bool one_sided =
+      request.operations.any([](OperationCode code) { return !is_two_sided(code); });
   if (one_sided) {
     device.check("byte messages", request.max_size, "max_rdma_size", plan.scalable.max_rdma_bytes,
                  "Lower `sizes`.");
@@ -129,12 +144,14 @@ void check_features(const EndpointRequest& request, const Plan& plan, const Devi
   if (plan.service == Service::xrc && (has.device_cap_flags & IBV_DEVICE_XRC) == 0) {
     device.lacks("XRC", "The device does not have it (IBV_DEVICE_XRC): take `service` rc.");
   }
-  if (is_atomic(request.operation) && has.atomic_cap == IBV_ATOMIC_NONE) {
-    device.lacks(name(request.operation), "The device has no atomics (atomic_cap is NONE).");
+  if (const auto atomic = find_lacking(request, is_atomic);
+      atomic && has.atomic_cap == IBV_ATOMIC_NONE) {
+    device.lacks(name(*atomic), "The device has no atomics (atomic_cap is NONE).");
   }
   if (plan.service == Service::srd) return check_scalable(request, plan, device);
-  if (is_from_target(request.operation) && (plan.reads_in == 0 || plan.reads_out == 0)) {
-    device.lacks(name(request.operation),
+  if (const auto read = find_lacking(request, is_from_target);
+      read && (plan.reads_in == 0 || plan.reads_out == 0)) {
+    device.lacks(name(*read),
                  fmt::format("The device has no room for reads and atomics (max_qp_rd_atom {}, "
                              "max_qp_init_rd_atom {}).",
                              has.max_qp_rd_atom, has.max_qp_init_rd_atom));
@@ -279,8 +296,10 @@ Service service_of(const EndpointRequest& request) {
     default:
       break;
   }
-  if (!has_operation(service, request.operation)) {
-    refuse(fmt::format("`operation` {} over {}", name(request.operation), name(service)),
+  const auto lacking =
+      find_lacking(request, [&](OperationCode code) { return !has_operation(service, code); });
+  if (lacking) {
+    refuse(fmt::format("`operation` {} over {}", name(*lacking), name(service)),
            service == Service::ud    ? "UD has send and send-imm."
            : service == Service::srd ? "SRD has no atomics."
                                      : "UC has send, send-imm, write and write-imm.");
@@ -307,7 +326,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   check_request(request);
   Plan plan;
   plan.service = service_of(request);
-  if (is_atomic(request.operation)) check_atomics(request);
+  if (request.operations.any(is_atomic)) check_atomics(request);
   if (plan.datagrams() && request.max_size > placement.mtu) {
     refuse(fmt::format("a message of {} bytes over ud", request.max_size),
            fmt::format("A datagram holds at most the path MTU, {} bytes here.", placement.mtu));
@@ -316,7 +335,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   require_kind(plan, context, device);
   const ibv_port_attr port = mechanism::query_port(context, placement.port);
   // EFA's is that of a send.
-  if (plan.service != Service::srd || is_two_sided(request.operation)) {
+  if (plan.service != Service::srd || request.operations.any(is_two_sided)) {
     device.check("byte messages", request.max_size, "max_msg_sz", port.max_msg_sz,
                  "Lower `sizes`.");
   }

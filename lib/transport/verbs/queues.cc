@@ -57,7 +57,7 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
                                 .inline_bytes = plan.inline_bytes};
   const auto create = [&] {
     if (plan.service == Service::dc) {
-      return mechanism::create_initiator(domain, spec, is_atomic(request.operation));
+      return mechanism::create_initiator(domain, spec, request.operations.any(is_atomic));
     }
     if (plan.service == Service::srd) {
       return mechanism::create_scalable(domain, spec, plan.scalable);

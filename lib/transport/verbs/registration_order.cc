@@ -30,7 +30,9 @@ std::string skipped(const GpuWay& way, const memory::Request& where,
     return fmt::format("the mapping {} was requested", name(wanted));
   }
   if (how.require_dma_buf && !by_dma_buf(way)) return "a dma-buf was requested";
-  if (way.route == Route::staged) return "";  // always possible
+  if (way.route == Route::staged) {  // always possible
+    return where.existing == nullptr ? "" : "memory of the caller is not copied";
+  }
   for (const memory::FailedWay& failed : where.failed_ways) {
     // One text names several ways if parts of an endpoint's memory were registered differently.
     if (failed.way.find(to_text(way)) != std::string::npos) {

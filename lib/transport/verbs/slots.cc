@@ -1,5 +1,7 @@
 #include "rdmabench/transport/verbs/slots.h"
 
+#include <algorithm>
+
 #include "memory/gpu_memory.h"
 #include "transport/verbs/registration_order.h"
 
@@ -25,6 +27,7 @@ rdmabench::verbs::RegistrationRequest readable(rdmabench::verbs::RegistrationReq
 }  // namespace
 
 std::uint64_t bytes_of(const SlotLayout& layout) noexcept {
+  if (!layout.buffer.empty()) return layout.buffer.size();
   // Misaligned slots end as far behind the last whole one.
   return stride_of(layout) * layout.slots + (layout.misalignment == 0 ? 0 : 64);
 }
@@ -32,10 +35,13 @@ std::uint64_t bytes_of(const SlotLayout& layout) noexcept {
 RegisteredSlots::RegisteredSlots(ibv_pd& domain, const SlotLayout& layout,
                                  const memory::Request& where,
                                  const rdmabench::verbs::RegistrationRequest& how, Flush flush)
-    : buffer_(where, bytes_of(layout)),
+    : borrowed_(!layout.buffer.empty()),
+      buffer_(where, bytes_of(layout)),
       registration_(register_buffer(domain, buffer_, where, readable(how, buffer_, flush))),
-      region_{.data = buffer_.data() + layout.header_room + layout.misalignment,
+      region_{.data = buffer_.data() + layout.header_room + (borrowed_ ? 0 : layout.misalignment),
               .stride = stride_of(layout),
-              .slots = layout.slots} {}
+              .slots = borrowed_ ? static_cast<std::uint32_t>(std::max<std::uint64_t>(
+                                       1, buffer_.size() / stride_of(layout)))
+                                 : layout.slots} {}
 
 }  // namespace rdmabench::transport::verbs

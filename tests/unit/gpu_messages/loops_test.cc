@@ -53,9 +53,8 @@ EndpointRequest request_of(const Case& one, const std::string& memory, bool clie
   const EpochPlan plan = plan_of(one);
   EndpointRequest request;
   request.client = client;
-  request.operation = one.operation;
+  request.operations = one.operation;
   request.latency = one.shape == Shape::latency;
-  request.both_ways = one.shape == Shape::duplex;
   request.max_size = plan.size;
   request.depth = plan.depth;
   request.receives = plan.receives;

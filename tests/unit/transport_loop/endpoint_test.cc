@@ -16,6 +16,8 @@ constexpr std::uint64_t kSize = 100;
 
 EndpointRequest request() {
   EndpointRequest r;
+  r.operations = {OperationCode::send, OperationCode::write, OperationCode::write_imm,
+                  OperationCode::read, OperationCode::send_imm};
   r.max_size = kSize;
   r.depth = 4;
   r.signal_every = 1;
@@ -29,11 +31,9 @@ struct Pair {
   Endpoint a{request(), ""};
   Endpoint b{request(), ""};
 
-  explicit Pair(OperationCode code) {
+  Pair() {
     a.connect(b.address());
     b.connect(a.address());
-    a.prepare(code, kSize);
-    b.prepare(code, kSize);
   }
 };
 
@@ -48,10 +48,10 @@ std::vector<Received> drain(Endpoint& endpoint) {
 }
 
 TEST(LoopEndpoint, SendFillsTheReceivesInOrder) {
-  Pair pair(OperationCode::send);
+  Pair pair;
   for (std::uint8_t tag = 1; tag <= 2; ++tag) {
     memory::fill_pattern(slot(pair.a.send_region(), 0), tag);
-    ASSERT_EQ(pair.a.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    ASSERT_EQ(pair.a.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   }
   const auto received = drain(pair.b);
   ASSERT_EQ(received.size(), 2U);
@@ -65,28 +65,28 @@ TEST(LoopEndpoint, SendFillsTheReceivesInOrder) {
 }
 
 TEST(LoopEndpoint, SendWithoutAPostedReceiveIsBusy) {
-  Pair pair(OperationCode::send);
-  EXPECT_EQ(pair.a.post<Send>(0, 0, Signal::now), PostStatus::posted);
-  EXPECT_EQ(pair.a.post<Send>(0, 0, Signal::now), PostStatus::posted);
-  EXPECT_EQ(pair.a.post<Send>(0, 0, Signal::now), PostStatus::busy);
-  EXPECT_EQ(pair.a.post_token(Signal::now), PostStatus::busy);
+  Pair pair;
+  EXPECT_EQ(pair.a.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(pair.a.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(pair.a.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::busy);
+  EXPECT_EQ(pair.a.post<Send>(0, 0, 0, 0, Signal::now), PostStatus::busy);
   for (const Received& received : drain(pair.b)) pair.b.post_receive(received.slot);
-  EXPECT_EQ(pair.a.post<Send>(0, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(pair.a.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
 }
 
 TEST(LoopEndpoint, WriteLandsAtTheSameOffsetOfTheWindow) {
-  Pair pair(OperationCode::write);
+  Pair pair;
   const std::uint64_t stride = pair.a.send_region().stride;
   memory::fill_pattern(slot(pair.a.send_region(), 1), 9);
-  ASSERT_EQ(pair.a.post<Write>(stride, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.a.post<Write>(stride, stride, kSize, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(memory::find_mismatch(slot(pair.b.window(), 1), 9), std::nullopt);
   EXPECT_TRUE(drain(pair.b).empty());
 }
 
 TEST(LoopEndpoint, WriteWithImmediateTellsTheTarget) {
-  Pair pair(OperationCode::write_imm);
+  Pair pair;
   memory::fill_pattern(slot(pair.a.send_region(), 0), 5);
-  ASSERT_EQ(pair.a.post<WriteImm>(0, 0xfeedbeef, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.a.post<WriteImm>(0, 0, kSize, 0xfeedbeef, Signal::now), PostStatus::posted);
   const auto received = drain(pair.b);
   ASSERT_EQ(received.size(), 1U);
   EXPECT_EQ(received[0].immediate, 0xfeedbeefU);
@@ -94,21 +94,23 @@ TEST(LoopEndpoint, WriteWithImmediateTellsTheTarget) {
 }
 
 TEST(LoopEndpoint, ReadFetchesThePeersWindow) {
-  Pair pair(OperationCode::read);
+  Pair pair;
   memory::fill_pattern(slot(pair.b.window(), 1), 77);
-  ASSERT_EQ(pair.a.post<Read>(pair.a.send_region().stride, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.a.post<Read>(pair.a.send_region().stride, pair.a.send_region().stride, kSize, 0,
+                              Signal::now),
+            PostStatus::posted);
   EXPECT_EQ(memory::find_mismatch(slot(pair.a.send_region(), 1), 77), std::nullopt);
 }
 
 TEST(LoopEndpoint, RefusesMoreThanItsDepthUntilPolled) {
-  Pair pair(OperationCode::write);
+  Pair pair;
   for (int i = 0; i < 4; ++i) {
-    ASSERT_EQ(pair.a.post<Write>(0, 0, Signal::by_interval), PostStatus::posted);
+    ASSERT_EQ(pair.a.post<Write>(0, 0, kSize, 0, Signal::by_interval), PostStatus::posted);
   }
-  EXPECT_EQ(pair.a.post<Write>(0, 0, Signal::by_interval), PostStatus::busy);
+  EXPECT_EQ(pair.a.post<Write>(0, 0, kSize, 0, Signal::by_interval), PostStatus::busy);
   drain(pair.a);
   EXPECT_EQ(pair.a.completed(), 4U);
-  EXPECT_EQ(pair.a.post<Write>(0, 0, Signal::by_interval), PostStatus::posted);
+  EXPECT_EQ(pair.a.post<Write>(0, 0, kSize, 0, Signal::by_interval), PostStatus::posted);
 }
 
 TEST(LoopEndpoint, CompletesAtItsIntervalAndWhenAsked) {
@@ -117,9 +119,8 @@ TEST(LoopEndpoint, CompletesAtItsIntervalAndWhenAsked) {
   Endpoint a(every_third, "");
   Endpoint b(every_third, "");
   a.connect(b.address());
-  a.prepare(OperationCode::write, kSize);
   const auto completed_after = [&](Signal signal) {
-    EXPECT_EQ(a.post<Write>(0, 0, signal), PostStatus::posted);
+    EXPECT_EQ(a.post<Write>(0, 0, kSize, 0, signal), PostStatus::posted);
     drain(a);
     return a.completed();
   };
@@ -135,47 +136,74 @@ TEST(LoopEndpoint, PeerMayGoFirst) {
   {
     Endpoint other(request(), "");
     survivor.connect(other.address());
-    survivor.prepare(OperationCode::write, kSize);
   }
-  EXPECT_EQ(survivor.post<Write>(0, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(survivor.post<Write>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
 }
 
 TEST(LoopEndpoint, RefusesAnAddressItDoesNotKnow) {
   Endpoint endpoint(request(), "");
   EXPECT_THROW(endpoint.connect("loop-999999"), Error);
-  EXPECT_THROW(endpoint.prepare(OperationCode::send, kSize + 1), Error);
+}
+
+TEST(LoopEndpoint, RefusesWhatItWasNotOpenedFor) {
+  Pair pair;
+  EXPECT_EQ(pair.a.post<Write>(0, 0, kSize + 1, 0, Signal::now), PostStatus::failed);
+  EXPECT_EQ(pair.a.post<FetchAdd>(0, 0, 8, 0, Signal::now), PostStatus::failed);
+  EXPECT_EQ(pair.a.posted(), 0U);
+}
+
+TEST(LoopEndpoint, AnyOperationFollowsAnyOtherInTheCallersMemory) {
+  std::vector<std::byte> mine(300), theirs(1000);
+  EndpointRequest own = request();
+  own.buffer = mine;
+  EndpointRequest other = request();
+  other.buffer = theirs;
+  Endpoint a(own, "");
+  Endpoint b(other, "");
+  a.connect(b.address());
+  b.connect(a.address());
+  EXPECT_EQ(a.peer_window_bytes(), 1000U);
+  memory::fill_pattern({mine.data() + 1, 90}, 4);
+  ASSERT_EQ(a.post<Write>(1, 901, 50, 0, Signal::by_interval), PostStatus::posted);
+  ASSERT_EQ(a.post<WriteImm>(51, 951, 40, 7, Signal::now), PostStatus::posted);
+  EXPECT_EQ(memory::find_mismatch({theirs.data() + 901, 90}, 4), std::nullopt);
+  const auto received = drain(b);
+  ASSERT_EQ(received.size(), 1U);
+  EXPECT_EQ(received[0].bytes, 40U);
+  ASSERT_EQ(a.post<Read>(200, 901, 90, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(memory::find_mismatch({mine.data() + 200, 90}, 4), std::nullopt);
 }
 
 TEST(LoopEndpoint, AtomicsActOnThePeersWindowAndBringBackWhatWasThere) {
   EndpointRequest eight = request();
   eight.max_size = kAtomicBytes;
+  eight.operations = {OperationCode::fetch_add, OperationCode::compare_swap};
   Endpoint a(eight, "");
   Endpoint b(eight, "");
   a.connect(b.address());
-  a.prepare(OperationCode::fetch_add, kAtomicBytes);
   const auto word = [](const std::byte* at) {
     std::uint64_t value = 0;
     std::memcpy(&value, at, sizeof value);
     return value;
   };
   for (std::uint64_t i = 0; i < 3; ++i) {
-    ASSERT_EQ(a.post<FetchAdd>(64, 0, Signal::now), PostStatus::posted);
+    ASSERT_EQ(a.post<FetchAdd>(64, 64, kAtomicBytes, 0, Signal::now), PostStatus::posted);
     EXPECT_EQ(word(a.send_region().data + 64), i);
     EXPECT_EQ(word(b.window().data + 64), i + 1);
     drain(a);
   }
-  ASSERT_EQ(a.post<CompareSwap>(64, 7, Signal::now), PostStatus::posted);
+  ASSERT_EQ(a.post<CompareSwap>(64, 64, kAtomicBytes, 7, Signal::now), PostStatus::posted);
   EXPECT_EQ(word(a.send_region().data + 64), 3U);  // it held 3 and not 7, so nothing was swapped
   EXPECT_EQ(word(b.window().data + 64), 3U);
   drain(a);
-  ASSERT_EQ(a.post<CompareSwap>(64, 3, Signal::now), PostStatus::posted);
+  ASSERT_EQ(a.post<CompareSwap>(64, 64, kAtomicBytes, 3, Signal::now), PostStatus::posted);
   EXPECT_EQ(word(a.send_region().data + 64), 3U);
   EXPECT_EQ(word(b.window().data + 64), 4U);
 }
 
 TEST(LoopEndpoint, SendImmCarriesItsWord) {
-  Pair pair(OperationCode::send_imm);
-  ASSERT_EQ(pair.a.post<SendImm>(0, 0x1234567890, Signal::now), PostStatus::posted);
+  Pair pair;
+  ASSERT_EQ(pair.a.post<SendImm>(0, 0, kSize, 0x1234567890, Signal::now), PostStatus::posted);
   const auto received = drain(pair.b);
   ASSERT_EQ(received.size(), 1U);
   EXPECT_EQ(received[0].immediate, 0x34567890U);
@@ -189,13 +217,15 @@ TEST(LoopEndpoint, PostsAListWholeOrNotAtAll) {
   Endpoint b(wide, "");
   a.connect(b.address());
   b.connect(a.address());
-  a.prepare(OperationCode::send_imm, kSize);
   const std::uint64_t stride = a.send_region().stride;
   for (std::uint32_t i = 0; i < 3; ++i) {
     memory::fill_pattern(slot(a.send_region(), i), static_cast<std::uint8_t>(i + 1));
   }
-  const Burst burst{
-      .offset = 2 * stride, .stride = stride, .wrap = 3 * stride, .word = 10, .count = 3};
+  std::vector<Message> burst;
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    const std::uint64_t offset = (2 + k) % 3 * stride;
+    burst.push_back({.local = offset, .remote = offset, .bytes = kSize, .word = 10 + k});
+  }
   ASSERT_EQ(a.post_list<SendImm>(burst, Signal::now), PostStatus::posted);
   EXPECT_EQ(a.post_list<SendImm>(burst, Signal::now), PostStatus::busy);  // two receives are left
   EXPECT_EQ(a.posted(), 3U);
@@ -218,11 +248,10 @@ TEST(LoopQueuePairs, AreEachInOrderAndHaveReceivesOfTheirOwn) {
   ManyEndpoint b(many, "");
   a.connect(b.address());
   b.connect(a.address());
-  a.prepare(OperationCode::send_imm, kSize);
   for (std::uint32_t i = 0; i < 6; ++i) {
-    ASSERT_EQ(a.post<SendImm>(0, i, Signal::now, i % 3), PostStatus::posted);
+    ASSERT_EQ(a.post<SendImm>(0, 0, kSize, i, Signal::now, i % 3), PostStatus::posted);
   }
-  EXPECT_EQ(a.post<SendImm>(0, 6, Signal::now, 0), PostStatus::busy);
+  EXPECT_EQ(a.post<SendImm>(0, 0, kSize, 6, Signal::now, 0), PostStatus::busy);
   std::vector<Received> all;
   b.poll([&](const Received& received) noexcept { all.push_back(received); });
   ASSERT_EQ(all.size(), 6U);
@@ -237,7 +266,7 @@ TEST(LoopQueuePairs, AreEachInOrderAndHaveReceivesOfTheirOwn) {
   }
   for (int poll = 0; poll < 3; ++poll) a.poll([](const Received&) noexcept {});
   EXPECT_EQ(a.completed(), 6U);
-  EXPECT_EQ(a.post<SendImm>(0, 6, Signal::now, 0), PostStatus::posted);
+  EXPECT_EQ(a.post<SendImm>(0, 0, kSize, 6, Signal::now, 0), PostStatus::posted);
 }
 
 TEST(LoopEndpoint, TakesAStrideAndAnUnalignedStart) {
@@ -247,13 +276,13 @@ TEST(LoopEndpoint, TakesAStrideAndAnUnalignedStart) {
   Endpoint a(odd, "");
   Endpoint b(odd, "");
   a.connect(b.address());
-  a.prepare(OperationCode::write, kSize);
   EXPECT_EQ(a.send_region().stride, 4096U);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.send_region().data) % 64, 3U);
   memory::fill_pattern(slot(a.send_region(), 1), 9);
-  ASSERT_EQ(a.post<Write>(4096, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(a.post<Write>(4096, 4096, kSize, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(memory::find_mismatch(slot(b.window(), 1), 9), std::nullopt);
-  EXPECT_THROW(a.prepare(OperationCode::fetch_add, kAtomicBytes), Error);
+  odd.operations = OperationCode::fetch_add;
+  EXPECT_THROW(Endpoint(odd, ""), Error);
 }
 
 TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {

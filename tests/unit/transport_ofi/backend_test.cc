@@ -161,7 +161,7 @@ TEST(OfiOffer, NamesWhatExistsWhenTheProviderDoesNot) {
 
 TEST(OfiOffer, SaysWhichRequirementsRemovedAProvider) {
   EndpointRequest r = request("udp");  // plain udp is unreliable datagrams, and knows only messages
-  r.operation = OperationCode::write_imm;
+  r.operations = OperationCode::write_imm;
   EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable),
               AllOf(HasSubstr("udp removed by reliable-datagram endpoints"), HasSubstr("FI_RMA"),
                     HasSubstr("remote completion data"), HasSubstr("udp;ofi_rxd")));

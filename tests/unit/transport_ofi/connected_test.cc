@@ -56,9 +56,12 @@ TEST_P(OfiConnected, CarriesEveryOperation) {
   for (const bool latency : {false, true}) {
     for (const std::uint64_t size : {std::uint64_t{8}, kSize}) {
       {
-        Pair pair(connected(GetParam(), OperationCode::send, latency), size);
+        Pair pair(connected(GetParam(), OperationCode::send, latency));
         memory::fill_pattern(slot(pair.a->send_region(), 1, size), 7);
-        pair.must([&] { return pair.a->post<Send>(pair.a->send_region().stride, 0, Signal::now); });
+        pair.must([&] {
+          return pair.a->post<Send>(pair.a->send_region().stride, pair.a->send_region().stride,
+                                    size, 0, Signal::now);
+        });
         pair.poll_until([&] { return !pair.at_b.empty(); });
         EXPECT_EQ(pair.at_b[0].bytes, size);
         EXPECT_EQ(pair.at_b[0].immediate, 0U);
@@ -66,10 +69,11 @@ TEST_P(OfiConnected, CarriesEveryOperation) {
         pair.settle();
       }
       {
-        Pair pair(connected(GetParam(), OperationCode::write_imm, latency), size);
+        Pair pair(connected(GetParam(), OperationCode::write_imm, latency));
         memory::fill_pattern(slot(pair.a->send_region(), 1, size), 5);
         const std::uint64_t offset = pair.a->send_region().stride;
-        pair.must([&] { return pair.a->post<WriteImm>(offset, 0xfeedbeef, Signal::now); });
+        pair.must(
+            [&] { return pair.a->post<WriteImm>(offset, offset, size, 0xfeedbeef, Signal::now); });
         pair.poll_until([&] { return !pair.at_b.empty(); });
         EXPECT_EQ(pair.at_b[0].immediate, 0xfeedbeefU);
         EXPECT_EQ(pair.at_b[0].slot, kNoSlot);
@@ -77,9 +81,12 @@ TEST_P(OfiConnected, CarriesEveryOperation) {
         pair.settle();
       }
       {
-        Pair pair(connected(GetParam(), OperationCode::read, latency), size);
+        Pair pair(connected(GetParam(), OperationCode::read, latency));
         memory::fill_pattern(slot(pair.b->window(), 1, size), 77);
-        pair.must([&] { return pair.a->post<Read>(pair.a->send_region().stride, 0, Signal::now); });
+        pair.must([&] {
+          return pair.a->post<Read>(pair.a->send_region().stride, pair.a->send_region().stride,
+                                    size, 0, Signal::now);
+        });
         pair.settle();
         EXPECT_TRUE(holds(pair.a->send_region(), 1, 77, size));
       }
@@ -135,8 +142,8 @@ TEST_P(OfiConnected, AStrangerWithoutTheTicketIsTurnedAway) {
 }
 
 TEST_P(OfiConnected, APeerThatEndsFailsThePoll) {
-  Pair pair(connected(GetParam(), OperationCode::send), 8);
-  pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now); });
+  Pair pair(connected(GetParam(), OperationCode::send));
+  pair.must([&] { return pair.a->post<Send>(0, 0, 8, 0, Signal::now); });
   pair.poll_until([&] { return !pair.at_b.empty(); });
   pair.a.reset();
   const Deadline deadline = Deadline::after(std::chrono::seconds(10));

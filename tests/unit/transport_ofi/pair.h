@@ -26,7 +26,7 @@ inline EndpointRequest request(std::string_view provider, OperationCode code,
                                bool latency = false) {
   EndpointRequest r;
   r.provider = provider;
-  r.operation = code;
+  r.operations = code;
   r.latency = latency;
   r.local_ip = "127.0.0.1";
   r.max_size = kSize;
@@ -45,20 +45,19 @@ struct PairOf {
   std::vector<Received> at_a;
   std::vector<Received> at_b;
 
-  explicit PairOf(const EndpointRequest& r, std::uint64_t size = kSize) {
+  explicit PairOf(const EndpointRequest& r, std::span<std::byte> at_server = {}) {
     const std::string text = offer(r);
     const Choice choice = choose(r, text, text);
     a.emplace(r, choice.client);
     EndpointRequest server = r;
     server.client = false;
+    server.buffer = at_server;
     b.emplace(server, choice.server);
     // Connected endpoints wait for each other here.
     auto accepted =
         std::async(std::launch::async, [this, address = a->address()] { b->connect(address); });
     a->connect(b->address());
     accepted.get();
-    a->prepare(r.operation, size);
-    b->prepare(r.operation, size);
   }
 
   void poll() {

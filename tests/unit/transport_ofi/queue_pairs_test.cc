@@ -67,12 +67,12 @@ INSTANTIATE_TEST_SUITE_P(Providers, OfiProviders,
 TEST_P(OfiProviders, EveryQueuePairCarriesItsMessages) {
   const EndpointRequest r = queue_pairs(GetParam(), OperationCode::send);
   if (!available(r)) GTEST_SKIP() << "not here";
-  Many pair(r, 64);
+  Many pair(r);
   ASSERT_EQ(pair.a->queue_pairs(), kQueuePairs);
   std::vector<int> seen(kQueuePairs, 0);
   for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
-    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, queue_pair); });
-    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, queue_pair); });
+    pair.must([&] { return pair.a->post<Send>(0, 0, 64, 0, Signal::now, queue_pair); });
+    pair.must([&] { return pair.a->post<Send>(0, 0, 64, 0, Signal::now, queue_pair); });
   }
   pair.poll_until([&] { return pair.at_b.size() == 2 * kQueuePairs; });
   for (const Received& received : pair.at_b) ++seen[received.slot / r.receives];
@@ -87,14 +87,15 @@ TEST_P(OfiProviders, TheDepthIsOfEachQueuePair) {
   Many pair(r);
   for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs;
        ++queue_pair) {  // the provider connects
-    pair.must([&] { return pair.a->post<Read>(0, 0, Signal::now, queue_pair); });
+    pair.must([&] { return pair.a->post<Read>(0, 0, kSize, 0, Signal::now, queue_pair); });
     pair.settle();
   }
-  pair.a->prepare(OperationCode::read, kSize);
-  std::uint32_t posted = 0;
+  std::uint64_t posted = pair.a->posted();
   for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
     std::uint32_t here = 0;
-    while (pair.a->post<Read>(0, 0, Signal::by_interval, queue_pair) == PostStatus::posted) ++here;
+    while (pair.a->post<Read>(0, 0, kSize, 0, Signal::by_interval, queue_pair) ==
+           PostStatus::posted)
+      ++here;
     EXPECT_LE(here, kDepth);
     EXPECT_GE(here, 1U);
     posted += here;
@@ -112,14 +113,16 @@ TEST_P(OfiProviders, AWriteThatHasCompletedIsInTheWindow) {
   Many pair(r);
   for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs;
        ++queue_pair) {  // the provider connects
-    pair.must([&] { return pair.a->post<Write>(0, 0, Signal::now, queue_pair); });
+    pair.must([&] { return pair.a->post<Write>(0, 0, kSize, 0, Signal::now, queue_pair); });
     pair.settle();
   }
   const Region from = pair.a->send_region();
   for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
     const auto tag = static_cast<std::uint8_t>(queue_pair + 1);
     memory::fill_pattern(slot(from, 1), tag);
-    pair.must([&] { return pair.a->post<Write>(from.stride, 0, Signal::now, queue_pair); });
+    pair.must([&] {
+      return pair.a->post<Write>(from.stride, from.stride, kSize, 0, Signal::now, queue_pair);
+    });
     const auto done = [&] { return pair.a->completed() == pair.a->posted(); };
     // The target is busy elsewhere for a while.
     for (const Deadline deadline = Deadline::after(20ms); !done() && !deadline.passed();) {
@@ -133,9 +136,9 @@ TEST_P(OfiProviders, AWriteThatHasCompletedIsInTheWindow) {
 TEST(OfiQueuePairs, ConnectedOnesToo) {
   EndpointRequest r = queue_pairs("tcp", OperationCode::send);
   r.service = Service::msg;
-  Many pair(r, 64);
+  Many pair(r);
   for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
-    pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now, queue_pair); });
+    pair.must([&] { return pair.a->post<Send>(0, 0, 64, 0, Signal::now, queue_pair); });
   }
   pair.poll_until([&] { return pair.at_b.size() == kQueuePairs; });
   pair.settle();
@@ -172,10 +175,10 @@ TEST_P(OfiProviders, SendWithImmediateFillsASlotAndCarriesIt) {
   for (const bool latency : {false, true}) {
     const EndpointRequest r = request(GetParam(), OperationCode::send_imm, latency);
     if (!available(r)) GTEST_SKIP() << "not here";
-    Pair pair(r, 8);
+    Pair pair(r);
     memory::fill_pattern(slot(pair.a->send_region(), 1, 8), 7);
     const std::uint64_t offset = pair.a->send_region().stride;
-    pair.must([&] { return pair.a->post<SendImm>(offset, 0xfeedbeef, Signal::now); });
+    pair.must([&] { return pair.a->post<SendImm>(offset, offset, 8, 0xfeedbeef, Signal::now); });
     pair.poll_until([&] { return !pair.at_b.empty(); });
     EXPECT_EQ(pair.at_b[0].immediate, 0xfeedbeefU);
     EXPECT_EQ(pair.at_b[0].bytes, 8U);
@@ -187,10 +190,13 @@ TEST_P(OfiProviders, SendWithImmediateFillsASlotAndCarriesIt) {
 TEST_P(OfiProviders, FetchAddAddsOneAndBringsWhatWasThere) {
   const EndpointRequest r = atomic(GetParam(), OperationCode::fetch_add);
   if (!available(r)) GTEST_SKIP() << "not here";
-  Pair pair(r, kAtomicBytes);
+  Pair pair(r);
   set_word(pair.b->window(), 1, 41);
   for (int i = 0; i < 3; ++i) {
-    pair.must([&] { return pair.a->post<FetchAdd>(pair.a->send_region().stride, 0, Signal::now); });
+    pair.must([&] {
+      return pair.a->post<FetchAdd>(pair.a->send_region().stride, pair.a->send_region().stride,
+                                    kAtomicBytes, 0, Signal::now);
+    });
     pair.settle();
     EXPECT_EQ(word_at(pair.a->send_region(), 1), 41U + static_cast<unsigned>(i));
   }
@@ -202,10 +208,10 @@ TEST_P(OfiProviders, FetchAddAddsOneAndBringsWhatWasThere) {
 TEST_P(OfiProviders, CompareSwapReplacesOnlyWhatItExpects) {
   const EndpointRequest r = atomic(GetParam(), OperationCode::compare_swap);
   if (!available(r)) GTEST_SKIP() << "not here";
-  Pair pair(r, kAtomicBytes);
+  Pair pair(r);
   set_word(pair.b->window(), 0, 7);
   const auto swap = [&](std::uint64_t expected) {
-    pair.must([&] { return pair.a->post<CompareSwap>(0, expected, Signal::now); });
+    pair.must([&] { return pair.a->post<CompareSwap>(0, 0, kAtomicBytes, expected, Signal::now); });
     pair.settle();
     return word_at(pair.a->send_region(), 0);
   };
@@ -222,10 +228,10 @@ TEST_P(OfiProviders, CompareSwapReplacesOnlyWhatItExpects) {
 TEST_P(OfiProviders, ManyAtomicsUnderWayEachKeepTheirOperands) {
   const EndpointRequest r = atomic(GetParam(), OperationCode::fetch_add);
   if (!available(r)) GTEST_SKIP() << "not here";
-  Pair pair(r, kAtomicBytes);
+  Pair pair(r);
   set_word(pair.b->window(), 0, 0);
   for (int i = 0; i < 200; ++i) {
-    pair.must([&] { return pair.a->post<FetchAdd>(0, 0, Signal::by_interval); });
+    pair.must([&] { return pair.a->post<FetchAdd>(0, 0, kAtomicBytes, 0, Signal::by_interval); });
   }
   pair.settle();
   EXPECT_EQ(word_at(pair.b->window(), 0), 200U);
@@ -244,10 +250,10 @@ TEST(OfiAtomics, AProviderThatOnlyPromisesThemIsNamed) {
 }
 
 TEST(OfiAtomics, HaveEightBytes) {
-  Pair pair(atomic("tcp", OperationCode::fetch_add), kAtomicBytes);
-  EXPECT_THROW(pair.a->prepare(OperationCode::fetch_add, 4), Error);
-  Pair other(request("tcp", OperationCode::send), 8);
-  EXPECT_THROW(other.a->prepare(OperationCode::fetch_add, kAtomicBytes), Error);
+  Pair pair(atomic("tcp", OperationCode::fetch_add));
+  EXPECT_EQ(pair.a->post<FetchAdd>(0, 0, 4, 0, Signal::now), PostStatus::failed);
+  Pair other(request("tcp", OperationCode::send));
+  EXPECT_EQ(other.a->post<FetchAdd>(0, 0, kAtomicBytes, 0, Signal::now), PostStatus::failed);
 }
 
 // -- events
@@ -262,14 +268,14 @@ TEST_P(OfiProviders, AnEndpointWithEventsSleepsUntilAMessageComes) {
   const EndpointRequest r = sleeping(GetParam());
   std::optional<Many> opened;
   try {
-    opened.emplace(r, 64);
+    opened.emplace(r);
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::unavailable) << error.what();
     EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("FI_WAIT_FD"), HasSubstr("`events`")));
     return;
   }
   Many& pair = *opened;
-  pair.must([&] { return pair.a->post<Send>(0, 0, Signal::now); });  // the provider connects
+  pair.must([&] { return pair.a->post<Send>(0, 0, 64, 0, Signal::now); });  // the provider connects
   pair.poll_until([&] { return !pair.at_b.empty(); });
   pair.settle();
   ASSERT_EQ(pair.b->post_receive(pair.at_b[0].slot), PostStatus::posted);
@@ -278,7 +284,7 @@ TEST_P(OfiProviders, AnEndpointWithEventsSleepsUntilAMessageComes) {
   auto sender = std::async(std::launch::async, [&] {
     std::this_thread::sleep_for(50ms);
     const Deadline deadline = Deadline::after(10s);
-    while (pair.a->post<Send>(0, 0, Signal::now) == PostStatus::busy && !deadline.passed()) {
+    while (pair.a->post<Send>(0, 0, 64, 0, Signal::now) == PostStatus::busy && !deadline.passed()) {
       pair.a->poll([](const Received&) noexcept {});
     }
     while (pair.a->completed() != pair.a->posted() && !deadline.passed()) {
@@ -288,7 +294,7 @@ TEST_P(OfiProviders, AnEndpointWithEventsSleepsUntilAMessageComes) {
   int turns = 0;
   const Deadline deadline = Deadline::after(10s);
   while (pair.at_b.empty() && !deadline.passed()) {
-    ASSERT_TRUE(pair.b->rest(1s)) << pair.b->failure();
+    ASSERT_TRUE(pair.b->wait_for_event(1s)) << pair.b->failure();
     ASSERT_GE(pair.b->poll([&](const Received& got) noexcept { pair.at_b.push_back(got); }), 0);
     ++turns;
   }
@@ -302,10 +308,10 @@ TEST_P(OfiProviders, AnEndpointWithEventsSleepsUntilAMessageComes) {
 }
 
 TEST(OfiEvents, ARestEndsWithItsTime) {
-  Many pair(sleeping("tcp"), 64);
+  Many pair(sleeping("tcp"));
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(pair.a->rest(10ms));
+    ASSERT_TRUE(pair.a->wait_for_event(10ms));
     pair.a->poll([](const Received&) noexcept {});
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);

@@ -18,16 +18,16 @@ class DataPath : public OnFakeVerbs {};
 
 void post_all(Endpoint& endpoint, int count, Signal signal = Signal::now) {
   for (int i = 0; i < count; ++i) {
-    ASSERT_EQ(endpoint.post<Send>(0, 0, signal), PostStatus::posted) << i;
+    ASSERT_EQ(endpoint.post<Send>(0, 0, kSize, 0, signal), PostStatus::posted) << i;
   }
 }
 
 TEST_F(DataPath, SendLandsInTheReceiveSlots) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
   for (std::uint32_t i = 0; i < 2; ++i) {
     memory::fill_pattern(slot(pair.client.send_region(), i, kSize), static_cast<std::uint8_t>(i));
-    ASSERT_EQ(pair.client.post<Send>(i * pair.client.send_region().stride, 0, Signal::now),
+    ASSERT_EQ(pair.client.post<Send>(i * pair.client.send_region().stride,
+                                     i * pair.client.send_region().stride, kSize, 0, Signal::now),
               PostStatus::posted);
   }
   const std::vector<Received> received = take(pair.server);
@@ -44,10 +44,9 @@ TEST_F(DataPath, SendLandsInTheReceiveSlots) {
 
 TEST_F(DataPath, MoreReceivesThanSlotsShareThem) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
   for (std::uint32_t i = 0; i < 4; ++i) {
     memory::fill_pattern(slot(pair.client.send_region(), 0, kSize), static_cast<std::uint8_t>(i));
-    ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   }
   const std::vector<Received> received = take(pair.server);
   ASSERT_EQ(received.size(), 4U);
@@ -57,7 +56,6 @@ TEST_F(DataPath, MoreReceivesThanSlotsShareThem) {
 
 TEST_F(DataPath, ReceivesOfOnePollGoBackTogether) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
   for (int round = 0; round < 5; ++round) {  // more messages in all than there are receives
     post_all(pair.client, 4);
     std::vector<std::uint32_t> slots;
@@ -73,7 +71,6 @@ TEST_F(DataPath, ReceivesOfOnePollGoBackTogether) {
 
 TEST_F(DataPath, AReceiveThatCannotGoBackFailsThePoll) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
   post_all(pair.client, 1);
   fake_verbs::fail(fake_verbs::Call::post_recv, 1, ENOMEM);
   EXPECT_EQ(pair.server.poll([&](const Received& received) noexcept {
@@ -85,9 +82,9 @@ TEST_F(DataPath, AReceiveThatCannotGoBackFailsThePoll) {
 
 TEST_F(DataPath, WriteLandsInTheWindowAtTheSameOffsetAndTellsNobody) {
   Pair pair;
-  pair.client.prepare(OperationCode::write, kSize);
   memory::fill_pattern(slot(pair.client.send_region(), 1, kSize), 7);
-  ASSERT_EQ(pair.client.post<Write>(pair.client.send_region().stride, 0, Signal::now),
+  ASSERT_EQ(pair.client.post<Write>(pair.client.send_region().stride,
+                                    pair.client.send_region().stride, kSize, 0, Signal::now),
             PostStatus::posted);
   EXPECT_TRUE(holds(slot(pair.server.window(), 1, kSize), 7));
   EXPECT_TRUE(take(pair.server).empty());
@@ -96,10 +93,11 @@ TEST_F(DataPath, WriteLandsInTheWindowAtTheSameOffsetAndTellsNobody) {
 
 TEST_F(DataPath, WriteWithImmediateLandsInTheWindowAndNotifies) {
   Pair pair;
-  pair.client.prepare(OperationCode::write_imm, kSize);
   memory::fill_pattern(slot(pair.client.send_region(), 1, kSize), 9);
-  ASSERT_EQ(pair.client.post<WriteImm>(pair.client.send_region().stride, 0x01020304, Signal::now),
-            PostStatus::posted);
+  ASSERT_EQ(
+      pair.client.post<WriteImm>(pair.client.send_region().stride, pair.client.send_region().stride,
+                                 kSize, 0x01020304, Signal::now),
+      PostStatus::posted);
   EXPECT_TRUE(holds(slot(pair.server.window(), 1, kSize), 9));
   const std::vector<Received> received = take(pair.server);
   ASSERT_EQ(received.size(), 1U);
@@ -109,9 +107,9 @@ TEST_F(DataPath, WriteWithImmediateLandsInTheWindowAndNotifies) {
 
 TEST_F(DataPath, ReadFetchesFromTheWindow) {
   Pair pair;
-  pair.client.prepare(OperationCode::read, kSize);
   memory::fill_pattern(slot(pair.server.window(), 1, kSize), 5);
-  ASSERT_EQ(pair.client.post<Read>(pair.client.send_region().stride, 0, Signal::now),
+  ASSERT_EQ(pair.client.post<Read>(pair.client.send_region().stride,
+                                   pair.client.send_region().stride, kSize, 0, Signal::now),
             PostStatus::posted);
   EXPECT_TRUE(holds(slot(pair.client.send_region(), 1, kSize), 5));
   EXPECT_TRUE(take(pair.server).empty());
@@ -119,12 +117,11 @@ TEST_F(DataPath, ReadFetchesFromTheWindow) {
 
 TEST_F(DataPath, ATokenIsAMessageOfNoBytesAndLeavesThePreparedOneAlone) {
   Pair pair;
-  pair.client.prepare(OperationCode::write, kSize);
   memory::fill_pattern(slot(pair.client.send_region(), 0, kSize), 1);
-  ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::now), PostStatus::posted);
-  ASSERT_EQ(pair.client.post_token(Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Write>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 0, 0, Signal::now), PostStatus::posted);
   memory::fill_pattern(slot(pair.client.send_region(), 0, kSize), 2);
-  ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Write>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   const std::vector<Received> received = take(pair.server);
   ASSERT_EQ(received.size(), 1U);
   EXPECT_EQ(received[0].bytes, 0U);
@@ -140,7 +137,6 @@ TEST_F(DataPath, CompletionsComeAtTheIntervalAndNow) {
   request.receives = 8;
   request.signal_every = 3;
   Pair pair(request);
-  pair.client.prepare(OperationCode::send, kSize);
   post_all(pair.client, 2, Signal::by_interval);
   EXPECT_EQ(poll_once(pair.client), 0);
   post_all(pair.client, 1, Signal::by_interval);
@@ -159,10 +155,9 @@ TEST_F(DataPath, CompletionsComeAtTheIntervalAndNow) {
 
 TEST_F(DataPath, AFullQueueIsBusyUntilACompletionIsTaken) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
   post_all(pair.client, 4);
-  EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::busy);
-  EXPECT_EQ(pair.client.post_token(Signal::now), PostStatus::busy);
+  EXPECT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::busy);
+  EXPECT_EQ(pair.client.post<Send>(0, 0, 0, 0, Signal::now), PostStatus::busy);
   EXPECT_EQ(pair.client.posted(), 4U);
   EXPECT_EQ(poll_once(pair.client), 4);
   for (const Received& received : take(pair.server)) pair.server.post_receive(received.slot);
@@ -174,10 +169,9 @@ TEST_F(DataPath, AQueueTheDriverCallsFullIsBusyWhileItCanEmpty) {
   EndpointRequest request = small_request();
   request.signal_every = 4;
   Pair pair(request);
-  pair.client.prepare(OperationCode::send, kSize);
   fake_verbs::fail(Call::post_send, 2, ENOMEM);
   post_all(pair.client, 1, Signal::by_interval);
-  EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::by_interval), PostStatus::busy);
+  EXPECT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::by_interval), PostStatus::busy);
   EXPECT_EQ(pair.client.posted(), 1U);
   post_all(pair.client, 1, Signal::by_interval);
   EXPECT_EQ(poll_once(pair.client), 1);  // the post after a refusal asks for a completion
@@ -186,17 +180,15 @@ TEST_F(DataPath, AQueueTheDriverCallsFullIsBusyWhileItCanEmpty) {
 
 TEST_F(DataPath, AQueueFullOfNothingHasFailed) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
   fake_verbs::fail(Call::post_send, 1, ENOMEM);
-  EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::failed);
+  EXPECT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::failed);
   EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("ibv_post_send"), HasSubstr("ENOMEM")));
 }
 
 TEST_F(DataPath, ARefusedPostFails) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
   fake_verbs::fail(Call::post_send, 1, EINVAL);
-  EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::failed);
+  EXPECT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::failed);
   EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("ibv_post_send"), HasSubstr("EINVAL")));
   fake_verbs::fail(Call::post_recv, 1, EINVAL);
   EXPECT_EQ(pair.server.post_receive(0), PostStatus::failed);
@@ -205,7 +197,6 @@ TEST_F(DataPath, ARefusedPostFails) {
 
 TEST_F(DataPath, AFailedMessageIsExplainedAndWhatIsFlushedAfterItIsNot) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
   post_all(pair.client, 1);
   fake_verbs::fail_message(IBV_WC_RETRY_EXC_ERR, 0x81);
   post_all(pair.client, 3, Signal::by_interval);
@@ -229,7 +220,7 @@ TEST_F(DataPath, ReceivesFlushedByALostLinkFail) {
 }
 
 TEST_F(DataPath, APeerThatIsGoneIsAFailedPost) {
-  const EndpointRequest request = small_request();
+  const EndpointRequest request = widened(small_request());
   const Choice choice = choice_for(request);
   Endpoint client(request, choice.client);
   {
@@ -237,8 +228,7 @@ TEST_F(DataPath, APeerThatIsGoneIsAFailedPost) {
     server.connect(client.address());
     client.connect(server.address());
   }
-  client.prepare(OperationCode::write, kSize);
-  EXPECT_EQ(client.post<Write>(0, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(client.post<Write>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(client), -1);
   EXPECT_THAT(client.failure(), HasSubstr("did not acknowledge"));
 }
@@ -255,13 +245,11 @@ TEST_F(DataPath, SmallMessagesAreInlineAndLargerOnesAreNot) {
   request.inline_limit = 64;
   Pair pair(request);
   // The target has no receive left, so the message is carried out after its buffer has changed.
-  pair.client.prepare(OperationCode::send, 8);
   post_all(pair.client, 4);
   EXPECT_EQ(poll_once(pair.client), 4);
   for (const std::uint64_t size : {64, 65}) {
-    pair.client.prepare(OperationCode::send, size);
     memory::fill_pattern(slot(pair.client.send_region(), 0, size), 1);
-    ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    ASSERT_EQ(pair.client.post<Send>(0, 0, size, 0, Signal::now), PostStatus::posted);
     memory::fill_pattern(slot(pair.client.send_region(), 0, size), 2);
     pair.server.post_receive(0);
     EXPECT_EQ(poll_once(pair.client), 1);
@@ -270,36 +258,78 @@ TEST_F(DataPath, SmallMessagesAreInlineAndLargerOnesAreNot) {
   }
 }
 
-TEST_F(DataPath, TheNextSizeBeginsItsCountsAnew) {
+TEST_F(DataPath, AnyOperationFollowsAnyOtherAtAnyOffsetAndLength) {
   Pair pair;
-  pair.client.prepare(OperationCode::send, kSize);
-  post_all(pair.client, 2);
-  EXPECT_EQ(complaint([&] { pair.client.prepare(OperationCode::send, 8); }).fault(), Fault::failed);
-  EXPECT_EQ(poll_once(pair.client), 2);
-  pair.client.prepare(OperationCode::send, 8);
-  EXPECT_EQ(pair.client.posted(), 0U);
-  EXPECT_EQ(pair.client.completed(), 0U);
-  post_all(pair.client, 1);
-  EXPECT_EQ(poll_once(pair.client), 1);
-  EXPECT_EQ(pair.client.completed(), 1U);
+  const Region from = pair.client.send_region();
+  const Region to = pair.server.window();
+  memory::fill_pattern({from.data, 256}, 1);
+  // Written elsewhere than it lies, and in pieces.
+  ASSERT_EQ(pair.client.post<Write>(0, 256, 100, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Write>(100, 356, 56, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<WriteImm>(156, 412, 100, 77, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 3);
+  EXPECT_TRUE(holds({to.data + 256, 256}, 1));
+  std::vector<Received> received = take(pair.server);
+  ASSERT_EQ(received.size(), 1U);
+  EXPECT_EQ(received[0].immediate, 77U);
+  EXPECT_EQ(received[0].bytes, 100U);
+  // A send and a read between writes of other lengths.
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 31, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Read>(256, 256, 256, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 0, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 3);
+  EXPECT_TRUE(holds({from.data + 256, 256}, 1));
+  received = take(pair.server);
+  ASSERT_EQ(received.size(), 2U);
+  EXPECT_EQ(received[0].bytes, 31U);
+  EXPECT_EQ(received[1].bytes, 0U);
 }
 
-TEST_F(DataPath, RefusesSizesItWasNotOpenedFor) {
-  Pair pair;
-  for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{257}}) {
-    const Error error = complaint([&] { pair.client.prepare(OperationCode::send, size); });
-    EXPECT_EQ(error.fault(), Fault::usage);
-    EXPECT_THAT(error.what(), HasSubstr("1 to 256"));
-  }
+TEST_F(DataPath, RefusesWhatItWasNotOpenedFor) {
+  EndpointRequest request = small_request();
+  request.operations = OperationCode::fetch_add;
+  request.max_size = kAtomicBytes;
+  Pair pair(request);
+  EXPECT_EQ(pair.client.post<Write>(0, 0, 8, 0, Signal::now), PostStatus::failed);
+  EXPECT_THAT(pair.client.failure(), HasSubstr("write of 8 bytes"));
+  EXPECT_EQ(pair.client.post<Send>(0, 0, 0, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(pair.client.post<FetchAdd>(0, 0, kAtomicBytes, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 2);
+  Pair wide;
+  EXPECT_EQ(wide.client.post<Write>(0, 0, 257, 0, Signal::now), PostStatus::failed);
+  EXPECT_THAT(wide.client.failure(), HasSubstr("write of 257 bytes"));
+}
+
+TEST_F(DataPath, TheCallersMemoryIsUsedInPlace) {
+  std::vector<std::byte> mine(1000), theirs(5000), arrivals(512);
+  EndpointRequest request = widened(small_request());
+  request.buffer = mine;
+  EndpointRequest other = other_side(request);
+  other.buffer = theirs;
+  other.receive_buffer = arrivals;
+  const Choice choice = choice_for(request);
+  Endpoint client(request, choice.client);
+  Endpoint server(other, choice.server);
+  server.connect(client.address());
+  client.connect(server.address());
+  EXPECT_EQ(client.send_region().data, mine.data());
+  EXPECT_EQ(server.window().data, theirs.data());
+  EXPECT_EQ(client.peer_window_bytes(), 5000U);
+  EXPECT_EQ(server.peer_window_bytes(), 1000U);
+  memory::fill_pattern({mine.data() + 3, 200}, 9);
+  ASSERT_EQ(client.post<Write>(3, 4800, 200, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(client.post<Send>(3, 0, 200, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(client), 2) << client.failure();
+  EXPECT_TRUE(holds({theirs.data() + 4800, 200}, 9));
+  EXPECT_TRUE(holds({arrivals.data(), 200}, 9));
 }
 
 TEST_F(DataPath, TwoThreadsPlayPingPong) {
   Pair pair;
   constexpr std::uint32_t kRounds = 200;
   const auto play = [](Endpoint& endpoint, bool first) {
-    endpoint.prepare(OperationCode::send, kSize);
     if (first) {
-      EXPECT_EQ(endpoint.post<Send>(0, 0, Signal::now), PostStatus::posted);
+      EXPECT_EQ(endpoint.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
     }
     for (std::uint32_t round = 0; round < kRounds;) {
       const int seen = endpoint.poll([&](const Received& received) noexcept {
@@ -309,7 +339,7 @@ TEST_F(DataPath, TwoThreadsPlayPingPong) {
       ASSERT_GE(seen, 0) << endpoint.failure();
       const std::uint64_t due = round + (first ? 1U : 0U);
       if (endpoint.posted() < due && due <= kRounds) {
-        ASSERT_EQ(endpoint.post<Send>(0, 0, Signal::now), PostStatus::posted);
+        ASSERT_EQ(endpoint.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
       }
     }
   };

@@ -48,9 +48,8 @@ EndpointRequest request_of(const Case& one, Service service) {
   const EpochPlan plan = plan_of(one);
   EndpointRequest request;
   request.service = service;
-  request.operation = one.operation;
+  request.operations = one.operation;
   request.latency = one.shape == Shape::latency;
-  request.both_ways = one.shape == Shape::duplex;
   request.max_size = one.size;
   request.queue_pairs = one.queue_pairs;
   request.depth = plan.depth;

@@ -55,15 +55,15 @@ TEST_F(Dc, MovesTheSameWithoutInlineData) {
 }
 
 TEST_F(Dc, HasAtomics) {
-  DynamicPair pair(over(Service::dc, OperationCode::compare_swap));
-  pair.client.prepare(OperationCode::compare_swap, kAtomicBytes);
+  EndpointRequest request = over(Service::dc, OperationCode::compare_swap);
+  request.operations.add(OperationCode::fetch_add);
+  DynamicPair pair(request);
   word(pair.server.window(), 0) = 41;
-  ASSERT_EQ(pair.client.post<CompareSwap>(0, 41, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<CompareSwap>(0, 0, kAtomicBytes, 41, Signal::now), PostStatus::posted);
   EXPECT_EQ(word(pair.client.send_region(), 0), 41U);
   EXPECT_EQ(word(pair.server.window(), 0), 42U);
   EXPECT_EQ(poll_once(pair.client), 1);
-  pair.client.prepare(OperationCode::fetch_add, kAtomicBytes);
-  ASSERT_EQ(pair.client.post<FetchAdd>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<FetchAdd>(0, 0, kAtomicBytes, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(word(pair.server.window(), 0), 43U);
   EXPECT_EQ(poll_once(pair.client), 1);
 }
@@ -83,10 +83,8 @@ TEST_F(Dc, HandsAListOverAtOnce) {
   request.post_list = 3;
   request.signal_every = 1;
   DynamicPair pair(request);
-  pair.client.prepare(OperationCode::send_imm, kSize);
   const Region from = pair.client.send_region();
-  const Burst burst{
-      .offset = 0, .stride = from.stride, .wrap = from.stride * from.slots, .word = 7, .count = 3};
+  const auto burst = messages(from, 0, 3, kSize, 7);
   const int before = fake_verbs::calls(Call::wr_complete);
   ASSERT_EQ(pair.client.post_list<SendImm>(burst, Signal::now), PostStatus::posted);
   EXPECT_EQ(fake_verbs::calls(Call::wr_complete), before + 1);
@@ -101,8 +99,7 @@ TEST_F(Dc, HandsAListOverAtOnce) {
 
 TEST_F(Dc, ATokenIsAMessageOfNoBytes) {
   DynamicPair pair(over(Service::dc));
-  pair.client.prepare(OperationCode::write, kSize);
-  ASSERT_EQ(pair.client.post_token(Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 0, 0, Signal::now), PostStatus::posted);
   const std::vector<Received> received = take(pair.server);
   ASSERT_EQ(received.size(), 1U);
   EXPECT_EQ(received[0].bytes, 0U);
@@ -143,8 +140,7 @@ TEST_F(Dc, AnotherKeyOpensNoTarget) {
   address["dckey"] = address["dckey"].get<std::uint64_t>() ^ 1U;
   client.connect(address.dump());
   server.connect(client.address());
-  client.prepare(OperationCode::send, kSize);
-  ASSERT_EQ(client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(client), -1);
   EXPECT_THAT(client.failure(), HasSubstr("DC target"));
   EXPECT_TRUE(take(server).empty());
@@ -174,13 +170,12 @@ TEST_F(Dc, APeerMustNameItsTargets) {
 
 TEST_F(Dc, SaysWhatCompleteGave) {
   DynamicPair pair(over(Service::dc));
-  pair.client.prepare(OperationCode::send, kSize);
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   fake_verbs::fail(Call::wr_complete, 1, ENOMEM);  // full, but what is under way will make room
-  EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::busy);
+  EXPECT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::busy);
   EXPECT_EQ(poll_once(pair.client), 1);
   fake_verbs::fail(Call::wr_complete, 1, ENOMEM);
-  EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::failed);
+  EXPECT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::failed);
   EXPECT_THAT(pair.client.failure(), HasSubstr("ibv_wr_complete"));
 }
 

@@ -22,15 +22,14 @@ class Events : public OnFakeVerbs {};
 
 TEST_F(Events, WakeWhatRests) {
   GeneralPair pair(with_events());
-  pair.client.prepare(OperationCode::send, 8);
   EXPECT_EQ(poll_once(pair.server), 0);
-  EXPECT_TRUE(pair.server.rest(1h));  // arms only: what came before makes no event
+  EXPECT_TRUE(pair.server.wait_for_event(1h));  // arms only: what came before makes no event
   EXPECT_EQ(poll_once(pair.server), 0);
   std::thread peer([&] {
     std::this_thread::sleep_for(20ms);
-    EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    EXPECT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   });
-  EXPECT_TRUE(pair.server.rest(10s));
+  EXPECT_TRUE(pair.server.wait_for_event(10s));
   EXPECT_EQ(take(pair.server).size(), 1U);
   peer.join();
   EXPECT_EQ(poll_once(pair.client), 1);
@@ -38,15 +37,14 @@ TEST_F(Events, WakeWhatRests) {
 
 TEST_F(Events, AreNotLostBetweenAskingAndSleeping) {
   GeneralPair pair(with_events());
-  pair.client.prepare(OperationCode::send, 8);
   for (int round = 0; round < 200; ++round) {
     ASSERT_EQ(poll_once(pair.server), 0);
-    ASSERT_TRUE(pair.server.rest(1h));
+    ASSERT_TRUE(pair.server.wait_for_event(1h));
     if (round % 2 == 0) {
       ASSERT_EQ(poll_once(pair.server), 0);
     }
-    ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
-    ASSERT_TRUE(pair.server.rest(1h));  // would sleep for an hour if the event were lost
+    ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+    ASSERT_TRUE(pair.server.wait_for_event(1h));  // would sleep for an hour if the event were lost
     const std::vector<Received> received = take(pair.server);
     ASSERT_EQ(received.size(), 1U);
     pair.server.post_receive(received[0].slot);
@@ -59,21 +57,20 @@ TEST_F(Events, ComeFromBothCompletionQueues) {
   EndpointRequest request = with_events();
   request.separate_queues = true;
   GeneralPair pair(request);
-  pair.client.prepare(OperationCode::send, 8);
-  EXPECT_TRUE(pair.client.rest(1h));
-  EXPECT_TRUE(pair.server.rest(1h));
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
-  EXPECT_TRUE(pair.client.rest(1h));
-  EXPECT_TRUE(pair.server.rest(1h));
+  EXPECT_TRUE(pair.client.wait_for_event(1h));
+  EXPECT_TRUE(pair.server.wait_for_event(1h));
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+  EXPECT_TRUE(pair.client.wait_for_event(1h));
+  EXPECT_TRUE(pair.server.wait_for_event(1h));
   EXPECT_EQ(poll_once(pair.client), 1);
   EXPECT_EQ(take(pair.server).size(), 1U);
 }
 
 TEST_F(Events, HaveADeadline) {
   GeneralPair pair(with_events());
-  EXPECT_TRUE(pair.client.rest(1h));
+  EXPECT_TRUE(pair.client.wait_for_event(1h));
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(pair.client.rest(20ms));
+  EXPECT_TRUE(pair.client.wait_for_event(20ms));
   EXPECT_GE(std::chrono::steady_clock::now() - start, 19ms);
 }
 
@@ -81,23 +78,21 @@ TEST_F(Events, WorkForDatagrams) {
   EndpointRequest request = with_events();
   request.service = Service::ud;
   DatagramPair pair(request);
-  pair.client.prepare(OperationCode::send, 8);
-  EXPECT_TRUE(pair.server.rest(1h));
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
-  EXPECT_TRUE(pair.server.rest(1h));
+  EXPECT_TRUE(pair.server.wait_for_event(1h));
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+  EXPECT_TRUE(pair.server.wait_for_event(1h));
   EXPECT_EQ(take(pair.server).size(), 1U);
 }
 
 TEST_F(Events, ThatFailSaySo) {
   GeneralPair pair(with_events());
   fake_verbs::fail(Call::req_notify_cq, 1, EIO);
-  EXPECT_FALSE(pair.client.rest(1h));
+  EXPECT_FALSE(pair.client.wait_for_event(1h));
   EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("ibv_req_notify_cq"), HasSubstr("EIO")));
-  EXPECT_TRUE(pair.server.rest(1h));
-  pair.client.prepare(OperationCode::send, 8);
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+  EXPECT_TRUE(pair.server.wait_for_event(1h));
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   fake_verbs::fail(Call::get_cq_event, 1, EIO);
-  EXPECT_FALSE(pair.server.rest(1h));
+  EXPECT_FALSE(pair.server.wait_for_event(1h));
   EXPECT_THAT(pair.server.failure(), HasSubstr("ibv_get_cq_event"));
 }
 
@@ -117,8 +112,8 @@ TEST_F(Events, AreOfAVectorThatTheDeviceHas) {
 
 TEST_F(Events, CostNothingWhereNoneWereAskedFor) {
   Pair pair;
-  EXPECT_TRUE(pair.client.rest(1h));
-  EXPECT_TRUE(pair.client.rest(1h));
+  EXPECT_TRUE(pair.client.wait_for_event(1h));
+  EXPECT_TRUE(pair.client.wait_for_event(1h));
 }
 
 }  // namespace

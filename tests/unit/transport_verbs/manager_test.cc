@@ -67,8 +67,7 @@ TEST_F(Manager, ConnectsAQueuePair) {
   Sides<Endpoint> sides(request);
   sides.connect();
   ASSERT_EQ(sides.client_error + sides.server_error, "");
-  sides.client.prepare(OperationCode::send, 8);
-  ASSERT_EQ(sides.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(sides.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(sides.client), 1);
   EXPECT_EQ(take(sides.server).size(), 1U);
   EXPECT_THAT(sides.client.describe().details,

@@ -9,12 +9,17 @@ namespace rdmabench::transport::verbs {
 
 inline constexpr std::uint64_t kSize = 100;
 
-inline EndpointRequest over(Service service, OperationCode operation = OperationCode::send) {
+/// Opened for one operation alone.
+inline EndpointRequest only(Service service, OperationCode operation = OperationCode::send) {
   EndpointRequest request = small_request();
   request.service = service;
-  request.operation = operation;
+  request.operations = operation;
   if (is_atomic(operation)) request.max_size = kAtomicBytes;
   return request;
+}
+
+inline EndpointRequest over(Service service, OperationCode operation = OperationCode::send) {
+  return widened(only(service, operation));
 }
 
 inline std::uint64_t& word(const Region& region, std::uint32_t index) {
@@ -25,10 +30,10 @@ inline std::uint64_t& word(const Region& region, std::uint32_t index) {
 template <class Op, class Endpoint>
 void move(PairOf<Endpoint>& pair, std::uint32_t queue_pair = 0) {
   SCOPED_TRACE(Op::kName);
-  pair.client.prepare(Op::kCode, kSize);
   const Region from = Op::kFromTarget ? pair.server.window() : pair.client.send_region();
   memory::fill_pattern(slot(from, 1, kSize), 77);
-  ASSERT_EQ(pair.client.template post<Op>(from.stride, 0x01020304, Signal::now, queue_pair),
+  ASSERT_EQ(pair.client.template post<Op>(from.stride, from.stride, kSize, 0x01020304, Signal::now,
+                                          queue_pair),
             PostStatus::posted);
   ASSERT_EQ(poll_once(pair.client), 1) << pair.client.failure();
   const std::vector<Received> received = take(pair.server);

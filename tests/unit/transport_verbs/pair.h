@@ -27,6 +27,16 @@ inline EndpointRequest small_request() {
   return request;
 }
 
+/// Opened for one operation, a test gets all that its service has besides; atomics stay alone.
+inline EndpointRequest widened(EndpointRequest request) {
+  for (const OperationCode code : {OperationCode::send, OperationCode::write, OperationCode::read,
+                                   OperationCode::write_imm, OperationCode::send_imm}) {
+    if (!request.operations.any(is_atomic) && has_operation(request.service, code))
+      request.operations.add(code);
+  }
+  return request;
+}
+
 inline EndpointRequest other_side(EndpointRequest request) {
   request.client = !request.client;
   std::swap(request.local_ip, request.peer_ip);
@@ -40,7 +50,7 @@ inline Choice choice_for(const EndpointRequest& request) {
 template <class Endpoint>
 struct PairOf {
   explicit PairOf(const EndpointRequest& request = small_request())
-      : PairOf(request, choice_for(request)) {}
+      : PairOf(request.service == Service::srd ? request : widened(request), choice_for(request)) {}
   PairOf(const EndpointRequest& request, const Choice& choice)
       : client(request, choice.client), server(other_side(request), choice.server) {
     server.connect(client.address());
@@ -57,6 +67,17 @@ using DatagramPair = PairOf<DatagramEndpoint>;
 
 inline std::span<std::byte> slot(const Region& region, std::uint64_t index, std::uint64_t size) {
   return {region.data + index % region.slots * region.stride, size};
+}
+
+/// `count` messages of `bytes`, from slot `first` on and again from slot 0; words from `word` on.
+inline std::vector<Message> messages(const Region& region, std::uint32_t first, std::uint32_t count,
+                                     std::uint64_t bytes, std::uint64_t word = 0) {
+  std::vector<Message> all;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const std::uint64_t offset = (first + k) % region.slots * region.stride;
+    all.push_back({.local = offset, .remote = offset, .bytes = bytes, .word = word + k});
+  }
+  return all;
 }
 
 inline bool holds(std::span<const std::byte> bytes, std::uint8_t tag) {

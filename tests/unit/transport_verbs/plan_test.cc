@@ -54,10 +54,10 @@ INSTANTIATE_TEST_SUITE_P(
     Request, Refused,
     testing::Values(
         Refusal{"ReadOverUc",
-                [](auto& r) { r.service = Service::uc, r.operation = OperationCode::read; },
+                [](auto& r) { r.service = Service::uc, r.operations = OperationCode::read; },
                 Fault::usage, "`operation` read over uc", "UC has send"},
         Refusal{"WriteOverUd",
-                [](auto& r) { r.service = Service::ud, r.operation = OperationCode::write; },
+                [](auto& r) { r.service = Service::ud, r.operations = OperationCode::write; },
                 Fault::usage, "`operation` write over ud", "UD has send"},
         Refusal{"LargeDatagram", [](auto& r) { r.service = Service::ud, r.max_size = 1025; },
                 Fault::usage, "1025 bytes over ud", "path MTU, 1024 bytes"},
@@ -72,18 +72,18 @@ INSTANTIATE_TEST_SUITE_P(
                 [](auto& r) { r.queue_pairs = 4, r.local_queue_pairs = 1; }, Fault::usage,
                 "1 queue pairs for 4 peers", "Only UD"},
         Refusal{"AtomicsOfFourBytes",
-                [](auto& r) { r.operation = OperationCode::fetch_add, r.max_size = 4; },
-                Fault::usage, "fetch-add of 4 bytes", "`sizes` 8"},
+                [](auto& r) { r.operations = OperationCode::fetch_add, r.max_size = 4; },
+                Fault::usage, "atomics of 4 bytes", "`sizes` 8"},
         Refusal{"MisalignedAtomics",
                 [](auto& r) {
-                  r.operation = OperationCode::fetch_add, r.max_size = 8, r.misalignment = 4;
+                  r.operations = OperationCode::fetch_add, r.max_size = 8, r.misalignment = 4;
                 },
                 Fault::usage, "off by 4 bytes", "aligned to 8"},
         Refusal{"AtomicsOfADeviceWithout",
-                [](auto& r) { r.operation = OperationCode::compare_swap, r.max_size = 8; },
+                [](auto& r) { r.operations = OperationCode::compare_swap, r.max_size = 8; },
                 Fault::unavailable, "compare-swap on rxe0", "atomic_cap",
                 [](auto& device) { device.atomics = IBV_ATOMIC_NONE; }},
-        Refusal{"ReadsOfADeviceWithout", [](auto& r) { r.operation = OperationCode::read; },
+        Refusal{"ReadsOfADeviceWithout", [](auto& r) { r.operations = OperationCode::read; },
                 Fault::unavailable, "read on rxe0", "max_qp_rd_atom 0",
                 [](auto& device) { device.max_reads = 0; }},
         Refusal{"XrcOfADeviceWithout", [](auto& r) { r.service = Service::xrc; },
@@ -132,7 +132,7 @@ class PlanTest : public OnFakeVerbs {};
 TEST_F(PlanTest, WhatVerbsForbidIsRefusedBeforeAnythingIsOpened) {
   EndpointRequest request = small_request();
   request.service = Service::uc;
-  request.operation = OperationCode::read;
+  request.operations = OperationCode::read;
   EXPECT_EQ(complaint([&] { offer(request); }).fault(), Fault::usage);
   EXPECT_EQ(fake_verbs::calls(fake_verbs::Call::get_device_list), 0);
 }
@@ -175,7 +175,7 @@ TEST_F(PlanTest, ReportsLessInlineDataThanWasAskedFor) {
 
 TEST_F(PlanTest, BoundsOutstandingReadsByBothSides) {
   EndpointRequest request = small_request();
-  request.operation = OperationCode::read;
+  request.operations = OperationCode::read;
   request.outstanding_reads = 5;
   const Pair pair(request);
   using Fact = std::pair<std::string, std::string>;

@@ -25,12 +25,12 @@ class QueuePairs : public OnFakeVerbs {};
 
 TEST_F(QueuePairs, HaveADepthAndReceivesOfTheirOwn) {
   GeneralPair pair(with_queue_pairs(3));
-  pair.client.prepare(OperationCode::send, kSize);
   for (std::uint32_t queue_pair = 0; queue_pair < 3; ++queue_pair) {
     for (std::uint32_t i = 0; i < 4; ++i) {
-      ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::posted);
+      ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, queue_pair),
+                PostStatus::posted);
     }
-    EXPECT_EQ(pair.client.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::busy);
+    EXPECT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, queue_pair), PostStatus::busy);
   }
   EXPECT_EQ(pair.client.posted(), 12U);
   const std::vector<Received> received = take(pair.server);
@@ -39,7 +39,7 @@ TEST_F(QueuePairs, HaveADepthAndReceivesOfTheirOwn) {
   EXPECT_EQ(poll_once(pair.client), 12);
   EXPECT_EQ(pair.client.completed(), 12U);
   for (const Received& one : received) pair.server.post_receive(one.slot);
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 1), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, 1), PostStatus::posted);
   EXPECT_EQ(take(pair.server)[0].slot, 4U);
 }
 
@@ -49,26 +49,23 @@ TEST_F(QueuePairs, CountTogetherWhenEachSignalsAtItsInterval) {
   request.receives = 8;
   request.signal_every = 3;
   GeneralPair pair(request);
-  pair.client.prepare(OperationCode::write, kSize);
   for (int i = 0; i < 8; ++i) {
-    ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::by_interval, i % 2), PostStatus::posted);
+    ASSERT_EQ(pair.client.post<Write>(0, 0, kSize, 0, Signal::by_interval, i % 2),
+              PostStatus::posted);
   }
   EXPECT_EQ(poll_once(pair.client), 2);
   EXPECT_EQ(pair.client.completed(), 6U);
-  ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::now, 0), PostStatus::posted);
-  ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::now, 1), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Write>(0, 0, kSize, 0, Signal::now, 0), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Write>(0, 0, kSize, 0, Signal::now, 1), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 2);
   EXPECT_EQ(pair.client.completed(), 10U);
-  pair.client.prepare(OperationCode::write, kSize);
-  EXPECT_EQ(pair.client.completed(), 0U);
 }
 
 TEST_F(QueuePairs, ThatFailAreNamed) {
   GeneralPair pair(with_queue_pairs(3));
-  pair.client.prepare(OperationCode::send, kSize);
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 2), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, 2), PostStatus::posted);
   fake_verbs::fail_message(IBV_WC_RETRY_EXC_ERR);
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 2), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, 2), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), -1);
   const std::uint32_t number = nlohmann::json::parse(pair.client.address())["queues"][2]["qpn"];
   EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("post 1 of queue pair 2"),
@@ -92,13 +89,12 @@ TEST_F(QueuePairs, ShareReceivesWhereAskedTo) {
   GeneralPair pair(request);
   EXPECT_THAT(pair.server.describe().details,
               Contains(std::pair<std::string, std::string>("receive_queue", "shared")));
-  pair.client.prepare(OperationCode::send, kSize);
   // One queue pair may use more than its share.
   std::uint32_t taken = 0;
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 4; ++i) {
       memory::fill_pattern(slot(pair.client.send_region(), 0, kSize), 9);
-      ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 1), PostStatus::posted);
+      ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, 1), PostStatus::posted);
     }
     EXPECT_EQ(poll_once(pair.client), 4);
     for (const Received& one : take(pair.server)) {
@@ -107,7 +103,7 @@ TEST_F(QueuePairs, ShareReceivesWhereAskedTo) {
     }
   }
   // All eight are taken: the next waits for one.
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 0), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, 0), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 0);
   ASSERT_EQ(pair.server.post_receive(5), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 1);
@@ -119,10 +115,8 @@ TEST_F(QueuePairs, MayCompleteSendsAndReceivesApart) {
   request.separate_queues = true;
   GeneralPair pair(request);
   EXPECT_EQ(fake_verbs::calls(Call::create_cq), 4);
-  pair.client.prepare(OperationCode::send, kSize);
-  pair.server.prepare(OperationCode::send, kSize);
-  ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now, 0), PostStatus::posted);
-  ASSERT_EQ(pair.server.post<Send>(0, 0, Signal::now, 1), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, 0), PostStatus::posted);
+  ASSERT_EQ(pair.server.post<Send>(0, 0, kSize, 0, Signal::now, 1), PostStatus::posted);
   EXPECT_EQ(take(pair.client).size(), 1U);
   EXPECT_EQ(pair.client.completed(), 1U);
   EXPECT_EQ(poll_once(pair.server), 2);
@@ -131,23 +125,18 @@ TEST_F(QueuePairs, MayCompleteSendsAndReceivesApart) {
 template <class Endpoint>
 void post_lists(const EndpointRequest& request) {
   PairOf<Endpoint> pair(request);
-  pair.client.prepare(OperationCode::send_imm, kSize);
   const Region region = pair.client.send_region();
   for (std::uint32_t i = 0; i < region.slots; ++i) {
     memory::fill_pattern(slot(region, i, kSize), static_cast<std::uint8_t>(10 + i));
   }
   const int before = fake_verbs::calls(Call::post_send);
-  Burst burst{.offset = region.stride,
-              .stride = region.stride,
-              .wrap = region.slots * region.stride,
-              .word = 100,
-              .count = 3};
+  const auto burst = messages(region, 1, 3, kSize, 100);
   ASSERT_EQ(pair.client.template post_list<SendImm>(burst, Signal::now), PostStatus::posted);
   EXPECT_EQ(pair.client.posted(), 3U);
   EXPECT_EQ(fake_verbs::calls(Call::post_send), before + 3);  // members of one list
   // A whole list or nothing.
-  burst.count = 2;
-  EXPECT_EQ(pair.client.template post_list<SendImm>(burst, Signal::now), PostStatus::busy);
+  const std::span<const Message> all(burst);
+  EXPECT_EQ(pair.client.template post_list<SendImm>(all.first(2), Signal::now), PostStatus::busy);
   EXPECT_EQ(poll_once(pair.client), 1);  // the last one stands for all
   EXPECT_EQ(pair.client.completed(), 3U);
   const std::vector<Received> received = take(pair.server);
@@ -161,10 +150,8 @@ void post_lists(const EndpointRequest& request) {
     pair.server.post_receive(received[i].slot);
   }
   // A shorter and then a longer list.
-  burst.count = 1;
-  ASSERT_EQ(pair.client.template post_list<SendImm>(burst, Signal::by_interval),
+  ASSERT_EQ(pair.client.template post_list<SendImm>(all.first(1), Signal::by_interval),
             PostStatus::posted);
-  burst.count = 3;
   ASSERT_EQ(pair.client.template post_list<SendImm>(burst, Signal::now), PostStatus::posted);
   EXPECT_GE(poll_once(pair.client), 1);
   EXPECT_EQ(pair.client.completed(), 7U);
@@ -190,16 +177,15 @@ TEST_F(QueuePairs, AListAlwaysFindsRoomInTheEnd) {
   Pair pair(request);
   EXPECT_THAT(pair.client.describe().details,
               Contains(std::pair<std::string, std::string>("signal_every", "7")));
-  pair.client.prepare(OperationCode::write, kSize);
   const Region region = pair.client.send_region();
-  const Burst burst{0, region.stride, region.slots * region.stride, 0, 4};
+  const auto burst = messages(region, 0, 4, kSize);
   for (int i = 0; i < 20; ++i) {
     const PostStatus status = pair.client.post_list<Write>(burst, Signal::by_interval);
     if (status == PostStatus::busy) {
       ASSERT_GT(poll_once(pair.client), 0) << "nothing will ever complete";
     }
   }
-  ASSERT_EQ(pair.client.post<Write>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Write>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   poll_once(pair.client);
   EXPECT_EQ(pair.client.completed(), pair.client.posted());
 }
@@ -208,9 +194,8 @@ TEST_F(QueuePairs, AListThatIsRefusedWholeIsBusyAndInPartHasFailed) {
   EndpointRequest request = small_request();
   request.post_list = 2;
   Pair pair(request);
-  pair.client.prepare(OperationCode::write, kSize);
   const Region region = pair.client.send_region();
-  const Burst burst{0, region.stride, region.slots * region.stride, 0, 2};
+  const auto burst = messages(region, 0, 2, kSize);
   ASSERT_EQ(pair.client.post_list<Write>(burst, Signal::now), PostStatus::posted);
   fake_verbs::fail(Call::post_send, 1, ENOMEM);
   EXPECT_EQ(pair.client.post_list<Write>(burst, Signal::now), PostStatus::busy);
@@ -225,15 +210,13 @@ TEST_F(QueuePairs, SplitMessagesIntoSegments) {
   request.post_list = 2;
   GeneralPair pair(request);
   for (const std::uint64_t size : {256, 100, 3, 2, 1}) {
-    pair.client.prepare(OperationCode::write, size);
     memory::fill_pattern(slot(pair.client.send_region(), 1, size), 5);
     const std::uint64_t stride = pair.client.send_region().stride;
-    ASSERT_EQ(pair.client.post<Write>(stride, 0, Signal::now), PostStatus::posted);
+    ASSERT_EQ(pair.client.post<Write>(stride, stride, size, 0, Signal::now), PostStatus::posted);
     EXPECT_TRUE(holds(slot(pair.server.window(), 1, size), 5)) << size;
     EXPECT_EQ(poll_once(pair.client), 1);
-    pair.client.prepare(OperationCode::read, size);
     memory::fill_pattern(slot(pair.server.window(), 0, size), 6);
-    const Burst burst{0, stride, 2 * stride, 0, 2};
+    const auto burst = messages(pair.client.send_region(), 0, 2, size);
     ASSERT_EQ(pair.client.post_list<Read>(burst, Signal::now), PostStatus::posted);
     EXPECT_TRUE(holds(slot(pair.client.send_region(), 0, size), 6)) << size;
     EXPECT_TRUE(holds(slot(pair.client.send_region(), 1, size), 5)) << size;
@@ -251,9 +234,8 @@ TEST_F(QueuePairs, HonourStrideAndMisalignment) {
     EXPECT_EQ(region.stride, 4096U);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(region.data) % 64, 7U);
   }
-  pair.client.prepare(OperationCode::write, 256);
   memory::fill_pattern(slot(pair.client.send_region(), 1, 256), 3);
-  ASSERT_EQ(pair.client.post<Write>(4096, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Write>(4096, 4096, 256, 0, Signal::now), PostStatus::posted);
   EXPECT_TRUE(holds(slot(pair.server.window(), 1, 256), 3));
   EXPECT_EQ(poll_once(pair.client), 1);
 }

@@ -61,11 +61,10 @@ TEST_F(Srd, CarriesSmallSendsInlineAndNothingElse) {
   request.max_size = 32;
   ScalablePair pair(request);
   for (const OperationCode code : {OperationCode::send, OperationCode::write}) {
-    pair.client.prepare(code, 32);
     memory::fill_pattern(slot(pair.client.send_region(), 0, 32), 5);
     const PostStatus status = code == OperationCode::send
-                                  ? pair.client.post<Send>(0, 0, Signal::now)
-                                  : pair.client.post<Write>(0, 0, Signal::now);
+                                  ? pair.client.post<Send>(0, 0, 32, 0, Signal::now)
+                                  : pair.client.post<Write>(0, 0, 32, 0, Signal::now);
     ASSERT_EQ(status, PostStatus::posted) << pair.client.failure();
     EXPECT_EQ(poll_once(pair.client), 1);
   }
@@ -78,11 +77,10 @@ TEST_F(Srd, CountsCompletionsThatComeInNoOrder) {
   request.signal_every = 4;
   ScalablePair pair(request);
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("signal_every", "1")));
-  pair.client.prepare(OperationCode::send_imm, kSize);
   for (std::uint32_t i = 0; i < 4; ++i) {
-    ASSERT_EQ(pair.client.post<SendImm>(0, i, Signal::by_interval), PostStatus::posted);
+    ASSERT_EQ(pair.client.post<SendImm>(0, 0, kSize, i, Signal::by_interval), PostStatus::posted);
   }
-  EXPECT_EQ(pair.client.post<SendImm>(0, 4, Signal::by_interval), PostStatus::busy);
+  EXPECT_EQ(pair.client.post<SendImm>(0, 0, kSize, 4, Signal::by_interval), PostStatus::busy);
   const std::vector<Received> received = take(pair.server);
   ASSERT_EQ(received.size(), 4U);
   EXPECT_EQ(received[0].immediate, 3U);  // the fake's order, which is none that was asked for
@@ -90,7 +88,7 @@ TEST_F(Srd, CountsCompletionsThatComeInNoOrder) {
   EXPECT_EQ(pair.client.completed(), 4U);
   for (const Received& one : received) pair.server.post_receive(one.slot);
   for (std::uint32_t i = 0; i < 4; ++i) {
-    ASSERT_EQ(pair.client.post<SendImm>(0, i, Signal::now), PostStatus::posted);
+    ASSERT_EQ(pair.client.post<SendImm>(0, 0, kSize, i, Signal::now), PostStatus::posted);
   }
   EXPECT_EQ(poll_once(pair.client), 4);
   EXPECT_EQ(pair.client.completed(), 8U);
@@ -100,11 +98,9 @@ TEST_F(Srd, HandsAListOverAtOnce) {
   EndpointRequest request = over(Service::srd);
   request.post_list = 3;
   ScalablePair pair(request);
-  pair.client.prepare(OperationCode::write, kSize);
   const Region from = pair.client.send_region();
   memory::fill_pattern(slot(from, 0, kSize), 9);
-  const Burst burst{
-      .offset = 0, .stride = from.stride, .wrap = from.stride * from.slots, .word = 0, .count = 3};
+  const auto burst = messages(from, 0, 3, kSize, 0);
   ASSERT_EQ(pair.client.post_list<Write>(burst, Signal::by_interval), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 3);  // each completes
   EXPECT_TRUE(holds(slot(pair.server.window(), 0, kSize), 9));
@@ -122,7 +118,7 @@ TEST_F(Srd, ReachesThePeersQueuePairOfEachQueuePair) {
 }
 
 TEST_F(Srd, LetsThePeerDoWhatTheDeviceHas) {
-  const EndpointRequest request = over(Service::srd);
+  const EndpointRequest request = only(Service::srd);
   {
     const ScalablePair pair(request);
     EXPECT_EQ(window_access(pair.server),
@@ -130,7 +126,7 @@ TEST_F(Srd, LetsThePeerDoWhatTheDeviceHas) {
   }
   reset_to(kReadsOnly);
   {
-    ScalablePair pair(over(Service::srd, OperationCode::read));
+    ScalablePair pair(only(Service::srd, OperationCode::read));
     EXPECT_EQ(window_access(pair.server), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
     move<Read>(pair);
   }
@@ -144,11 +140,11 @@ TEST_F(Srd, LetsThePeerDoWhatTheDeviceHas) {
 
 TEST_F(Srd, RefusesByNameWhatTheDeviceLacks) {
   reset_to(kNoRdma);
-  Error error = refusal(over(Service::srd, OperationCode::read));
+  Error error = refusal(only(Service::srd, OperationCode::read));
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("read over SRD on efa_0"), HasSubstr("RDMA read")));
   reset_to(kReadsOnly);
-  error = refusal(over(Service::srd, OperationCode::write_imm));
+  error = refusal(only(Service::srd, OperationCode::write_imm));
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("write-imm over SRD on efa_0"));
 }
@@ -157,7 +153,7 @@ TEST_F(Srd, HoldsSizesAgainstTheDevicesTwoLimits) {
   EndpointRequest request = over(Service::srd);
   request.max_size = 9000;
   EXPECT_THAT(refusal(request).what(), HasSubstr("max_msg_sz is 8928"));
-  request.operation = OperationCode::write;
+  request.operations = OperationCode::write;
   const Choice choice = choice_for(request);
   { const ScalableEndpoint endpoint(request, choice.client); }
   request.max_size = (1U << 20) + 1;
@@ -165,7 +161,7 @@ TEST_F(Srd, HoldsSizesAgainstTheDevicesTwoLimits) {
   request = over(Service::srd, OperationCode::read);
   request.segments = 2;
   EXPECT_THAT(refusal(request).what(), HasSubstr("max_sge_rd is 1"));
-  request.operation = OperationCode::send;
+  request.operations = OperationCode::send;
   { const ScalableEndpoint endpoint(request, choice.client); }
 }
 
@@ -184,8 +180,7 @@ TEST_F(Srd, AnotherKeyIsNotAnswered) {
   address["qkey"] = address["qkey"].get<std::uint32_t>() ^ 1U;
   client.connect(address.dump());
   server.connect(client.address());
-  client.prepare(OperationCode::send, kSize);
-  ASSERT_EQ(client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(client), -1);
   EXPECT_TRUE(take(server).empty());
 }

@@ -38,7 +38,7 @@ TEST_F(Services, XrcMovesEverything) {
   move<WriteImm>(pair);
   move<Read>(pair);
   EXPECT_EQ(pair.client.describe().transport, "xrc");
-  ASSERT_EQ(pair.client.post_token(Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 0, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(take(pair.server).size(), 1U);
 }
 
@@ -54,11 +54,12 @@ TEST_F(Services, TheGeneralEndpointMovesEverythingOverRc) {
 template <class Endpoint>
 void fetch_and_add(Service service) {
   PairOf<Endpoint> pair(over(service, OperationCode::fetch_add));
-  pair.client.prepare(OperationCode::fetch_add, kAtomicBytes);
   word(pair.server.window(), 1) = 41;
   const std::uint64_t offset = pair.client.send_region().stride;
-  ASSERT_EQ(pair.client.template post<FetchAdd>(offset, 0, Signal::now), PostStatus::posted);
-  ASSERT_EQ(pair.client.template post<FetchAdd>(offset, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.template post<FetchAdd>(offset, offset, kAtomicBytes, 0, Signal::now),
+            PostStatus::posted);
+  ASSERT_EQ(pair.client.template post<FetchAdd>(offset, offset, kAtomicBytes, 0, Signal::now),
+            PostStatus::posted);
   ASSERT_EQ(poll_once(pair.client), 2) << pair.client.failure();
   EXPECT_EQ(word(pair.client.send_region(), 1), 42U);  // what it was before the second
   EXPECT_EQ(word(pair.server.window(), 1), 43U);
@@ -71,13 +72,14 @@ TEST_F(Services, FetchAddAddsOne) {
 
 TEST_F(Services, CompareSwapSucceedsWhereTheWordIsTheOneExpected) {
   Pair pair(over(Service::rc, OperationCode::compare_swap));
-  pair.client.prepare(OperationCode::compare_swap, kAtomicBytes);
   word(pair.server.window(), 0) = std::uint64_t{1} << 40;
   const std::uint64_t before = std::uint64_t{1} << 40;
-  ASSERT_EQ(pair.client.post<CompareSwap>(0, before, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<CompareSwap>(0, 0, kAtomicBytes, before, Signal::now),
+            PostStatus::posted);
   EXPECT_EQ(word(pair.client.send_region(), 0), before);
   EXPECT_EQ(word(pair.server.window(), 0), before + 1);
-  ASSERT_EQ(pair.client.post<CompareSwap>(0, before, Signal::now), PostStatus::posted);
+  ASSERT_EQ(pair.client.post<CompareSwap>(0, 0, kAtomicBytes, before, Signal::now),
+            PostStatus::posted);
   EXPECT_EQ(word(pair.client.send_region(), 0), before + 1);  // it had moved on
   EXPECT_EQ(word(pair.server.window(), 0), before + 1);
   EXPECT_EQ(poll_once(pair.client), 2);
@@ -85,28 +87,26 @@ TEST_F(Services, CompareSwapSucceedsWhereTheWordIsTheOneExpected) {
 
 TEST_F(Services, OnlyAnEndpointForAtomicsTakesThem) {
   Pair pair;
-  const Error error = complaint([&] { pair.client.prepare(OperationCode::fetch_add, 8); });
-  EXPECT_EQ(error.fault(), Fault::usage);
-  EXPECT_THAT(error.what(), HasSubstr("fetch-add"));
+  EXPECT_EQ(pair.client.post<FetchAdd>(0, 0, 8, 0, Signal::now), PostStatus::failed);
+  EXPECT_THAT(pair.client.failure(), HasSubstr("fetch-add"));
   Pair atomics(over(Service::rc, OperationCode::fetch_add));
-  EXPECT_THAT(complaint([&] { atomics.client.prepare(OperationCode::fetch_add, 4); }).what(),
-              HasSubstr("8 bytes"));
+  EXPECT_EQ(atomics.client.post<FetchAdd>(0, 0, 4, 0, Signal::now), PostStatus::failed);
+  EXPECT_THAT(atomics.client.failure(), HasSubstr("4 bytes"));
 }
 
 TEST_F(Services, LostDatagramsCompleteAllTheSame) {
   for (const Service service : {Service::uc, Service::ud}) {
     DatagramPair pair(over(service));
-    pair.client.prepare(OperationCode::send, kSize);
     fake_verbs::lose_message();
-    ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
     EXPECT_EQ(poll_once(pair.client), 1);
     EXPECT_TRUE(take(pair.server).empty());
     // ... as do those that find no receive.
     for (int i = 0; i < 4; ++i) {
-      ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+      ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
     }
     EXPECT_EQ(poll_once(pair.client), 4);
-    ASSERT_EQ(pair.client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+    ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
     EXPECT_EQ(poll_once(pair.client), 1);
     EXPECT_EQ(take(pair.server).size(), 4U);
   }
@@ -121,8 +121,7 @@ TEST_F(Services, ADatagramWithAnotherKeyIsDropped) {
   address["qkey"] = address["qkey"].get<std::uint32_t>() ^ 1U;
   client.connect(address.dump());
   server.connect(client.address());
-  client.prepare(OperationCode::send, kSize);
-  ASSERT_EQ(client.post<Send>(0, 0, Signal::now), PostStatus::posted);
+  ASSERT_EQ(client.post<Send>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(client), 1);
   EXPECT_TRUE(take(server).empty());
 }
@@ -138,13 +137,11 @@ TEST_F(Services, OneDatagramQueuePairReachesManyPeers) {
   server.connect(client.address());
   client.connect(server.address());
   EXPECT_EQ(client.queue_pairs(), 3U);
-  client.prepare(OperationCode::send, kSize);
-  server.prepare(OperationCode::send, kSize);
   for (const std::uint32_t queue_pair : {2, 0, 1}) {
     for (int i = 0; i < 4; ++i) {  // each queue pair has its whole depth
-      ASSERT_EQ(client.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::posted);
+      ASSERT_EQ(client.post<Send>(0, 0, kSize, 0, Signal::now, queue_pair), PostStatus::posted);
     }
-    EXPECT_EQ(client.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::busy);
+    EXPECT_EQ(client.post<Send>(0, 0, kSize, 0, Signal::now, queue_pair), PostStatus::busy);
     const std::vector<Received> received = take(server);
     ASSERT_EQ(received.size(), 4U);
     for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(received[i].slot, queue_pair * 4 + i);
@@ -153,7 +150,7 @@ TEST_F(Services, OneDatagramQueuePairReachesManyPeers) {
   EXPECT_EQ(client.completed(), 12U);
   // And back: all queue pairs end at the one queue pair.
   for (const std::uint32_t queue_pair : {0, 1, 2}) {
-    ASSERT_EQ(server.post<Send>(0, 0, Signal::now, queue_pair), PostStatus::posted);
+    ASSERT_EQ(server.post<Send>(0, 0, kSize, 0, Signal::now, queue_pair), PostStatus::posted);
   }
   EXPECT_EQ(take(client).size(), 3U);
   EXPECT_EQ(poll_once(server), 3);

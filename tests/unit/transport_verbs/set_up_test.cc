@@ -108,8 +108,7 @@ TEST_F(SetUp, OnInfiniBandGoesByLid) {
                                  .lid = 7,
                                  .gids = {{0, "fe80::5", IBV_GID_TYPE_IB}}}}}});
   Pair pair;
-  pair.client.prepare(OperationCode::write, 8);
-  EXPECT_EQ(pair.client.post<Write>(0, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(pair.client.post<Write>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 1);
   using Fact = std::pair<std::string, std::string>;
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("lid", "7")));

@@ -34,7 +34,7 @@ class Faulty : public Base {
   int lost_tokens = 0;                  ///< so many tokens are counted and never delivered
   std::uint64_t stall_at = kNever;      ///< at that poll this side stops for stall_time
   std::chrono::milliseconds stall_time{20};
-  std::chrono::milliseconds nap{0};  ///< rest() sleeps so long
+  std::chrono::milliseconds nap{0};  ///< wait_for_event() sleeps so long
   bool fail_rest = false;
   bool never_completes = false;  ///< as where the peer's processor is needed, and asleep
 
@@ -44,8 +44,15 @@ class Faulty : public Base {
   std::uint64_t rests = 0;
 
   template <class Op>
-  transport::PostStatus post(std::uint64_t offset, std::uint64_t word, transport::Signal signal,
+  transport::PostStatus post(std::uint64_t local, std::uint64_t remote, std::uint64_t bytes,
+                             std::uint64_t word, transport::Signal signal,
                              std::uint32_t queue_pair = 0) noexcept {
+    if (bytes == 0) {
+      if (lost_tokens == 0) return Base::template post<Op>(0, 0, 0, 0, signal);
+      const transport::PostStatus status = lose(0, 0, signal, 0);
+      if (status == transport::PostStatus::posted) --lost_tokens;
+      return status;
+    }
     if (busy_posts > 0) {
       --busy_posts;
       return transport::PostStatus::busy;
@@ -53,24 +60,25 @@ class Faulty : public Base {
     const std::uint64_t i = posts_;
     if (i == fail_post_at) return transport::PostStatus::failed;
     if (i == lose_at || (i + 1) % lose_every == 0) {
-      const transport::PostStatus status = lose(offset, signal, queue_pair);
+      const transport::PostStatus status = lose(local, bytes, signal, queue_pair);
       if (status == transport::PostStatus::posted) ++posts_;
       return status;
     }
     if (i == wrong_immediate_at) ++word;
-    if (i == wrong_byte_at) this->send_region().data[offset] ^= std::byte{1};
-    const auto landed = i == lose_data_at ? std::span<std::byte>(peer_window + offset, peer_bytes)
+    if (i == wrong_byte_at) this->send_region().data[local] ^= std::byte{1};
+    const auto landed = i == lose_data_at ? std::span<std::byte>(peer_window + remote, peer_bytes)
                                           : std::span<std::byte>();
     const std::vector<std::byte> before(landed.begin(), landed.end());
-    const transport::PostStatus status = Base::template post<Op>(offset, word, signal, queue_pair);
+    const transport::PostStatus status =
+        Base::template post<Op>(local, remote, bytes, word, signal, queue_pair);
     std::copy(before.begin(), before.end(), landed.begin());
     if (status == transport::PostStatus::posted) {
       ++posts_;
     } else if (i == wrong_byte_at) {
-      this->send_region().data[offset] ^= std::byte{1};
+      this->send_region().data[local] ^= std::byte{1};
     }
     if (i == double_at && status == transport::PostStatus::posted) {
-      while (Base::template post<Op>(offset, word, signal, queue_pair) ==
+      while (Base::template post<Op>(local, remote, bytes, word, signal, queue_pair) ==
              transport::PostStatus::busy) {
         std::this_thread::yield();
       }
@@ -79,34 +87,28 @@ class Faulty : public Base {
   }
 
   template <class Op>
-  transport::PostStatus post_list(const transport::Burst& burst, transport::Signal signal,
-                                  std::uint32_t queue_pair = 0) noexcept {
+  transport::PostStatus post_list(std::span<const transport::Message> messages,
+                                  transport::Signal signal, std::uint32_t queue_pair = 0) noexcept {
     if (busy_posts > 0) {
       --busy_posts;
       return transport::PostStatus::busy;
     }
-    const auto within = [&](std::uint64_t at) { return at >= posts_ && at - posts_ < burst.count; };
+    const auto within = [&](std::uint64_t at) {
+      return at >= posts_ && at - posts_ < messages.size();
+    };
     if (within(fail_post_at)) return transport::PostStatus::failed;
     std::byte* flipped = nullptr;
     if (within(wrong_byte_at)) {
-      const std::uint64_t offset = burst.offset + (wrong_byte_at - posts_) * burst.stride;
-      flipped = this->send_region().data + offset % burst.wrap;
+      flipped = this->send_region().data + messages[wrong_byte_at - posts_].local;
       *flipped ^= std::byte{1};
     }
-    const transport::PostStatus status = Base::template post_list<Op>(burst, signal, queue_pair);
+    const transport::PostStatus status = Base::template post_list<Op>(messages, signal, queue_pair);
     if (status == transport::PostStatus::posted) {
-      posts_ += burst.count;
+      posts_ += messages.size();
       ++lists_;
     } else if (flipped) {
       *flipped ^= std::byte{1};
     }
-    return status;
-  }
-
-  transport::PostStatus post_token(transport::Signal signal) noexcept {
-    if (lost_tokens == 0) return Base::post_token(signal);
-    const transport::PostStatus status = lose(0, signal, 0);
-    if (status == transport::PostStatus::posted) --lost_tokens;
     return status;
   }
 
@@ -127,7 +129,7 @@ class Faulty : public Base {
     });
   }
 
-  bool rest(std::chrono::milliseconds at_most) noexcept {
+  bool wait_for_event(std::chrono::milliseconds at_most) noexcept {
     ++rests;
     if (nap.count() > 0) std::this_thread::sleep_for(std::min(nap, at_most));
     return !fail_rest;
@@ -139,9 +141,9 @@ class Faulty : public Base {
  private:
   /// A read in its place: it completes as a message would that is lost on the way, and the peer
   /// does not see it.
-  transport::PostStatus lose(std::uint64_t offset, transport::Signal signal,
+  transport::PostStatus lose(std::uint64_t offset, std::uint64_t bytes, transport::Signal signal,
                              std::uint32_t queue_pair) noexcept {
-    return Base::template post<transport::Read>(offset, 0, signal, queue_pair);
+    return Base::template post<transport::Read>(offset, offset, bytes, 0, signal, queue_pair);
   }
 
   std::uint64_t posts_ = 0;

@@ -37,7 +37,7 @@ class Answered : public transport::loop::Endpoint {
     if (!stalled) {
       target->poll([this](const transport::Received& received) noexcept {
         target->post_receive(received.slot);
-        EXPECT_EQ(target->post<transport::Send>(0, 0, transport::Signal::now),
+        EXPECT_EQ(target->post<transport::Send>(0, 0, 8, 0, transport::Signal::now),
                   transport::PostStatus::posted);
       });
     }
@@ -60,8 +60,6 @@ measure::Ticks p99_with_stall(Loop<Answered> loop) {
   client.connect(server.address());
   server.connect(client.address());
   client.target = &server;
-  client.prepare(OperationCode::send, kLong.size);
-  server.prepare(OperationCode::send, kLong.size);
   VirtualClock::now = 0;
   client.stall_begin = 10'000'000;
   std::vector<measure::Ticks> intervals(kLong.iterations);

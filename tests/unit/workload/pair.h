@@ -43,8 +43,8 @@ class PairOf {
          std::uint32_t queue_pairs = 1)
       : key_(key),
         plan_(plan),
-        client(request(plan, slots, queue_pairs), ""),
-        server(request(plan, slots, queue_pairs), "") {
+        client(request(key, plan, slots, queue_pairs), ""),
+        server(request(key, plan, slots, queue_pairs), "") {
     client.connect(server.address());
     server.connect(client.address());
     client.peer_window = server.window().data;
@@ -89,9 +89,12 @@ class PairOf {
   }
 
  private:
-  static transport::EndpointRequest request(const EpochPlan& plan, std::uint32_t slots,
-                                            std::uint32_t queue_pairs) {
+  static transport::EndpointRequest request(const LoopKey& key, const EpochPlan& plan,
+                                            std::uint32_t slots, std::uint32_t queue_pairs) {
     transport::EndpointRequest r;
+    // Ping-pongs of unordered writes carry an immediate; what is lost here is a read in its place.
+    r.operations = {key.operation, transport::OperationCode::write_imm,
+                    transport::OperationCode::read};
     r.max_size = plan.size;
     r.queue_pairs = queue_pairs;
     r.depth = plan.depth;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ struct Port {
   memory::Buffer window_memory;
   Region receive_region;
   Region window;
+  std::uint64_t bytes;  ///< of the window
   std::vector<std::unique_ptr<QueuePairPort>> queue_pairs;
 };
 
@@ -59,10 +61,11 @@ class EndpointBase {
   std::string address() const;
   /// Throws Error(failed) when no endpoint of this process has that address.
   void connect(std::string_view peer_address);
-  /// Throws Error(usage) for a size this endpoint was not opened for; atomics take 8 bytes.
-  void prepare(OperationCode code, std::uint64_t size);
-  Description describe() const;
-  std::string failure() const { return "the loop back end cannot fail"; }
+  Description describe(std::uint64_t bytes = 0) const;
+  std::string failure() const {
+    return "a post of an operation or a length that the endpoint was not opened for";
+  }
+  std::uint64_t peer_window_bytes() const noexcept { return peer_->bytes; }
   Region send_region() const noexcept { return send_region_; }
   Region receive_region() const noexcept { return port_->receive_region; }
   Region window() const noexcept { return port_->window; }
@@ -76,10 +79,11 @@ class EndpointBase {
   std::shared_ptr<Port> peer_;
   memory::Buffer send_memory_;
   Region send_region_;
+  OperationSet operations_;
+  bool brings_memory_;  ///< the caller does
   std::uint32_t depth_;
   std::uint32_t receives_;
   std::uint64_t max_size_;
-  std::uint64_t size_ = 1;
   std::uint32_t signal_every_;
   std::vector<QueuePairCount> counts_;
 };
@@ -107,57 +111,55 @@ class EndpointOf : public EndpointBase {
       : EndpointBase(request, kMany) {}
 
   template <class Op>
-  PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
-                  std::uint32_t queue_pair = 0) noexcept {
+  PostStatus post(std::uint64_t local, std::uint64_t remote, std::uint64_t bytes,
+                  std::uint64_t word, Signal signal, std::uint32_t queue_pair = 0) noexcept {
     QueuePairCount& count = counts_[index(queue_pair)];
     if (count.posted - count.completed >= depth_) return PostStatus::busy;
-    std::byte* local = send_region_.data + offset;
+    if (!permits<Op>(bytes)) [[unlikely]]
+      return PostStatus::failed;
+    std::byte* const here = send_region_.data + local;
+    std::byte* const there = peer_->window.data + remote;
     if constexpr (Op::kAtomic) {
       std::uint64_t before = word;
-      auto& counter = *reinterpret_cast<std::uint64_t*>(peer_->window.data + offset);
+      auto& counter = *reinterpret_cast<std::uint64_t*>(there);
       if constexpr (Op::kCode == OperationCode::fetch_add) {
         before = std::atomic_ref(counter).fetch_add(1);
       } else {
         std::atomic_ref(counter).compare_exchange_strong(before, word + 1);
       }
-      std::memcpy(local, &before, sizeof before);
+      std::memcpy(here, &before, sizeof before);
     } else if constexpr (Op::kNotifies) {
       QueuePairPort& to = *peer_->queue_pairs[index(queue_pair)];
       std::uint32_t slot = 0;
       if (!to.receives.pop(slot)) return PostStatus::busy;
-      copy(Op::kTwoSided ? peer_slot(slot) : peer_->window.data + offset, local);
-      to.arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, size_});
+      copy(Op::kTwoSided ? peer_slot(slot) : there, here, bytes);
+      to.arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, bytes});
     } else if constexpr (Op::kFromTarget) {
-      std::memcpy(local, peer_->window.data + offset, size_);
+      std::memcpy(here, there, bytes);
     } else {
-      copy(peer_->window.data + offset, local);
+      copy(there, here, bytes);
     }
     return counted(count, signal);
   }
 
   template <class Op>
-  PostStatus post_list(const Burst& burst, Signal signal, std::uint32_t queue_pair = 0) noexcept {
+  PostStatus post_list(std::span<const Message> messages, Signal signal,
+                       std::uint32_t queue_pair = 0) noexcept {
     const QueuePairCount& count = counts_[index(queue_pair)];
-    if (count.posted - count.completed + burst.count > depth_) return PostStatus::busy;
+    if (count.posted - count.completed + messages.size() > depth_) return PostStatus::busy;
     if (Op::kNotifies &&
-        peer_->queue_pairs[index(queue_pair)]->receives.available() < burst.count) {
+        peer_->queue_pairs[index(queue_pair)]->receives.available() < messages.size()) {
       return PostStatus::busy;
     }
-    std::uint64_t offset = burst.offset;
-    for (std::uint32_t k = 0; k < burst.count; ++k) {
-      post<Op>(offset, burst.word + k, k + 1 == burst.count ? signal : Signal::by_interval,
-               queue_pair);
-      offset += burst.stride;
-      if (offset == burst.wrap) offset = 0;
+    for (const Message& message : messages) {
+      if (!permits<Op>(message.bytes)) return PostStatus::failed;
+    }
+    for (const Message& message : messages) {
+      const bool last = &message == &messages.back();
+      post<Op>(message.local, message.remote, message.bytes, message.word,
+               last ? signal : Signal::by_interval, queue_pair);
     }
     return PostStatus::posted;
-  }
-
-  PostStatus post_token(Signal signal) noexcept {
-    std::uint32_t slot = 0;
-    if (!peer_->queue_pairs[0]->receives.pop(slot)) return PostStatus::busy;
-    peer_->queue_pairs[0]->arrivals.push({slot, 0, 0});
-    return counted(counts_[0], signal);
   }
 
   PostStatus post_receive(std::uint32_t slot) noexcept {
@@ -185,20 +187,21 @@ class EndpointOf : public EndpointBase {
     return seen;
   }
 
-  bool rest(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
+  bool wait_for_event(std::chrono::milliseconds /*at_most*/) const noexcept { return true; }
   std::uint32_t queue_pairs() const noexcept {
     return kMany ? static_cast<std::uint32_t>(counts_.size()) : 1;
   }
   std::uint64_t posted() const noexcept { return posted_; }
   std::uint64_t completed() const noexcept { return completed_; }
 
-  void prepare(OperationCode code, std::uint64_t size) {
-    EndpointBase::prepare(code, size);
-    posted_ = completed_ = 0;
-  }
-
  private:
   static std::uint32_t index(std::uint32_t queue_pair) noexcept { return kMany ? queue_pair : 0; }
+
+  template <class Op>
+  bool permits(std::uint64_t bytes) const noexcept {
+    if (Op::kCode == OperationCode::send && bytes == 0) return true;
+    return operations_.has(Op::kCode) && (Op::kAtomic ? bytes == kAtomicBytes : bytes <= max_size_);
+  }
 
   /// A completion stands for all posts of its queue pair before it, as on a queue pair with
   /// selective signalling.
@@ -218,9 +221,10 @@ class EndpointOf : public EndpointBase {
   }
 
   /// The last byte goes last and releases the others, because a peer may be polling it.
-  void copy(std::byte* to, const std::byte* from) const noexcept {
-    std::memcpy(to, from, size_ - 1);
-    std::atomic_ref(to[size_ - 1]).store(from[size_ - 1], std::memory_order_release);
+  static void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
+    if (bytes == 0) return;
+    std::memcpy(to, from, bytes - 1);
+    std::atomic_ref(to[bytes - 1]).store(from[bytes - 1], std::memory_order_release);
   }
 
   std::uint64_t posted_ = 0;

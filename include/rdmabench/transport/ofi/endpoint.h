@@ -60,34 +60,21 @@ class EndpointOf : private Objects {
   using Objects::connect;
   using Objects::describe;
   using Objects::failure;
-  using Objects::prepare;
+  using Objects::peer_window_bytes;
 
   template <class Op>
-  PostStatus post(std::uint64_t offset, std::uint64_t word, Signal /*signal*/,
-                  std::uint32_t queue_pair = 0) noexcept {
+  PostStatus post(std::uint64_t local, std::uint64_t remote, std::uint64_t bytes,
+                  std::uint64_t word, Signal /*signal*/, std::uint32_t queue_pair = 0) noexcept {
     const std::uint32_t index = kMany ? queue_pair : 0;
-    const std::byte* local = send_region_.data + offset;
+    if (!permits<Op>(bytes)) [[unlikely]]
+      return refused_ = true, PostStatus::failed;
     if constexpr (Op::kNotifies) {
-      if (size_ <= inject_limit_) return injected(inject<Op>(index, local, offset, word));
+      // An injected message gives no completion. One of 0 bytes is a token: its completion says
+      // that the peer's endpoint has it.
+      if (bytes - 1 < inject_limit_) return injected(inject<Op>(index, local, remote, bytes, word));
     }
     if (contexts_[index].empty()) return PostStatus::busy;
-    return started(index, initiate<Op>(index, local, offset, word));
-  }
-
-  /// Its completion says that the peer's endpoint has it, so that this side may close: it is
-  /// neither injected nor at the level of the writes, which shm of 1.17 never completes for an
-  /// empty message.
-  PostStatus post_token(Signal /*signal*/) noexcept {
-    if (contexts_[0].empty()) return PostStatus::busy;
-    const iovec nothing{send_region_.data, 0};
-    fi_msg token{};
-    token.msg_iov = &nothing;
-    token.desc = &send_descriptor_;
-    token.iov_count = 1;  // none at all is read as one by udp;ofi_rxd
-    token.addr = queue_pairs_[0].peer;
-    token.context = contexts_[0].top();
-    return started(
-        0, fi_sendmsg(queue_pairs_[0].ep.get(), &token, FI_COMPLETION | FI_TRANSMIT_COMPLETE));
+    return started(index, initiate<Op>(index, local, remote, bytes, word));
   }
 
   /// After `busy` the slot still belongs to the caller: poll, then give it back again.
@@ -102,7 +89,7 @@ class EndpointOf : private Objects {
     return reposts_failed_ ? -1 : static_cast<int>(count);
   }
 
-  bool rest(std::chrono::milliseconds at_most) noexcept {
+  bool wait_for_event(std::chrono::milliseconds at_most) noexcept {
     if constexpr (kMany) {
       return wait_fd_ < 0 || sleep(at_most);
     } else {
@@ -134,47 +121,69 @@ class EndpointOf : private Objects {
   static constexpr std::size_t kBatch = 16;
 
   template <class Op>
-  ssize_t inject(std::uint32_t index, const std::byte* local, std::uint64_t offset,
-                 std::uint64_t word) noexcept {
+  bool permits(std::uint64_t bytes) const noexcept {
+    if (Op::kCode == OperationCode::send && bytes == 0) return true;
+    return operations_.has(Op::kCode) && (Op::kAtomic ? bytes == kAtomicBytes : bytes <= max_size_);
+  }
+
+  template <class Op>
+  ssize_t inject(std::uint32_t index, std::uint64_t local, std::uint64_t remote,
+                 std::uint64_t bytes, std::uint64_t word) noexcept {
     const QueuePair& queue_pair = queue_pairs_[index];
+    const std::byte* const data = send_region_.data + local;
     const auto immediate = static_cast<std::uint32_t>(word);
     if constexpr (Op::kTwoSided && Op::kImmediate) {
-      return fi_injectdata(queue_pair.ep.get(), local, size_, immediate, queue_pair.peer);
+      return fi_injectdata(queue_pair.ep.get(), data, bytes, immediate, queue_pair.peer);
     } else if constexpr (Op::kImmediate) {
-      return fi_inject_writedata(queue_pair.ep.get(), local, size_, immediate, queue_pair.peer,
-                                 remote_base_ + offset, remote_key_);
+      return fi_inject_writedata(queue_pair.ep.get(), data, bytes, immediate, queue_pair.peer,
+                                 remote_base_ + remote, remote_key_);
     } else {
-      return fi_inject(queue_pair.ep.get(), local, size_, queue_pair.peer);
+      return fi_inject(queue_pair.ep.get(), data, bytes, queue_pair.peer);
     }
   }
 
   template <class Op>
-  ssize_t initiate(std::uint32_t index, const std::byte* local, std::uint64_t offset,
-                   std::uint64_t word) noexcept {
+  ssize_t initiate(std::uint32_t index, std::uint64_t local, std::uint64_t remote,
+                   std::uint64_t bytes, std::uint64_t word) noexcept {
     const QueuePair& queue_pair = queue_pairs_[index];
+    std::byte* const data = send_region_.data + local;
     Context* context = contexts_[index].top();
     if constexpr (Op::kAtomic) {
-      return initiate_atomic<Op>(queue_pair, context, offset, word);
+      return initiate_atomic<Op>(queue_pair, context, data, remote, word);
     } else if constexpr (Op::kTwoSided && Op::kImmediate) {
-      return fi_senddata(queue_pair.ep.get(), local, size_, send_descriptor_,
+      return fi_senddata(queue_pair.ep.get(), data, bytes, send_descriptor_,
                          static_cast<std::uint32_t>(word), queue_pair.peer, context);
     } else if constexpr (Op::kTwoSided) {
-      return fi_send(queue_pair.ep.get(), local, size_, send_descriptor_, queue_pair.peer, context);
+      if (bytes == 0) return send_token(queue_pair, context);
+      return fi_send(queue_pair.ep.get(), data, bytes, send_descriptor_, queue_pair.peer, context);
     } else if constexpr (Op::kFromTarget) {
-      return fi_read(queue_pair.ep.get(), send_region_.data + offset, size_, send_descriptor_,
-                     queue_pair.peer, remote_base_ + offset, remote_key_, context);
+      return fi_read(queue_pair.ep.get(), data, bytes, send_descriptor_, queue_pair.peer,
+                     remote_base_ + remote, remote_key_, context);
     } else {
-      return write<Op>(queue_pair, context, offset, word);
+      return write<Op>(queue_pair, context, data, remote, bytes, word);
     }
+  }
+
+  /// Its completion says that the peer's endpoint has it, so that this side may close: it is not at
+  /// the level of the writes, which shm of 1.17 never completes for an empty message.
+  ssize_t send_token(const QueuePair& queue_pair, Context* context) noexcept {
+    const iovec nothing{send_region_.data, 0};
+    fi_msg token{};
+    token.msg_iov = &nothing;
+    token.desc = &send_descriptor_;
+    token.iov_count = 1;  // none at all is read as one by udp;ofi_rxd
+    token.addr = queue_pair.peer;
+    token.context = context;
+    return fi_sendmsg(queue_pair.ep.get(), &token, FI_COMPLETION | FI_TRANSMIT_COMPLETE);
   }
 
   /// With the completion level in the call: tcp and net of 1.17 do not look at the endpoint's, and
   /// what had only left could then be overtaken by a token on another queue pair.
   template <class Op>
-  ssize_t write(const QueuePair& queue_pair, Context* context, std::uint64_t offset,
-                std::uint64_t word) noexcept {
-    const iovec piece{send_region_.data + offset, size_};
-    const fi_rma_iov target{remote_base_ + offset, size_, remote_key_};
+  ssize_t write(const QueuePair& queue_pair, Context* context, std::byte* data,
+                std::uint64_t remote, std::uint64_t bytes, std::uint64_t word) noexcept {
+    const iovec piece{data, bytes};
+    const fi_rma_iov target{remote_base_ + remote, bytes, remote_key_};
     fi_msg_rma message{};
     message.msg_iov = &piece;
     message.desc = &send_descriptor_;
@@ -190,21 +199,20 @@ class EndpointOf : private Objects {
 
   /// The operands stay the provider's until the completion, so each context has its own.
   template <class Op>
-  ssize_t initiate_atomic(const QueuePair& queue_pair, Context* context, std::uint64_t offset,
-                          std::uint64_t word) noexcept {
-    std::byte* result = send_region_.data + offset;
+  ssize_t initiate_atomic(const QueuePair& queue_pair, Context* context, std::byte* result,
+                          std::uint64_t remote, std::uint64_t word) noexcept {
     std::uint64_t* operands = context->operands;
     if constexpr (Op::kCode == OperationCode::fetch_add) {
       operands[0] = 1;
       return fi_fetch_atomic(queue_pair.ep.get(), operands, 1, operand_descriptor_, result,
-                             send_descriptor_, queue_pair.peer, remote_base_ + offset, remote_key_,
+                             send_descriptor_, queue_pair.peer, remote_base_ + remote, remote_key_,
                              FI_UINT64, FI_SUM, context);
     } else {
       operands[0] = word;
       operands[1] = word + 1;
       return fi_compare_atomic(queue_pair.ep.get(), operands + 1, 1, operand_descriptor_, operands,
                                operand_descriptor_, result, send_descriptor_, queue_pair.peer,
-                               remote_base_ + offset, remote_key_, FI_UINT64, FI_CSWAP, context);
+                               remote_base_ + remote, remote_key_, FI_UINT64, FI_CSWAP, context);
     }
   }
 
@@ -254,9 +262,9 @@ class EndpointOf : private Objects {
       }
     } else {
       if (writes_take_receives_) repost(entry.op_context);
-      // Before 2.0 the manual page promised a length for messages only; 0 would look like a token.
+      // The manual page of 1.17 promises a length for messages only; 0 would look like a token.
       on_receive(Received{kNoSlot, static_cast<std::uint32_t>(entry.data),
-                          entry.len != 0 ? entry.len : size_});
+                          entry.len != 0 ? entry.len : kUnknownLength});
     }
   }
 };

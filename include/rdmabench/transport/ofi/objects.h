@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,8 @@ class Objects {
 
   std::string address() const;
   void connect(std::string_view peer_address);
-  void prepare(OperationCode code, std::uint64_t size);
-  Description describe() const;
+  Description describe(std::uint64_t bytes = 0) const;
+  std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
   std::string failure() const;
 
   /// fi_recv(3) into a receive slot.
@@ -82,7 +83,9 @@ class Objects {
   void* receive_descriptor_ = nullptr;
   std::uint64_t remote_base_ = 0;
   std::uint64_t remote_key_ = 0;
-  std::uint64_t size_ = 1;
+  std::uint64_t peer_window_bytes_ = 0;
+  OperationSet operations_;
+  std::uint64_t max_size_;
   std::uint64_t inject_limit_ = 0;
   std::uint64_t write_flags_ = 0;  ///< of each write: its completion level
   std::uint64_t posted_ = 0;
@@ -91,6 +94,7 @@ class Objects {
   int wait_fd_ = -1;  ///< the completion queue's, where events were asked for; it closes it
   bool writes_take_receives_ = false;
   bool reposts_failed_ = false;
+  bool refused_ = false;  ///< a post was not permitted
   int failure_code_ = 0;
 
  private:
@@ -100,8 +104,9 @@ class Objects {
   void open_datagram_queue_pairs();
   void open_listener();
   void check_atomics();
-  static memory::Buffer make_memory(const EndpointRequest& request, std::uint32_t slots,
-                                    std::string_view choice);
+  void check_immediates() const;
+  static memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
+                                    std::uint32_t slots, std::string_view choice);
   /// Once the domain is open: whether the provider takes a GPU's memory, and where slots then lie.
   void settle_memory();
   void register_memory();
@@ -117,7 +122,6 @@ class Objects {
   std::uint32_t next_event(Event& event, const Deadline& deadline, std::string_view waiting_for);
 
   EndpointRequest request_;
-  OperationCode operation_;
   MemoryRoute route_;
   std::uint64_t ticket_ = 0;    ///< what a connection must bring to be the peer's
   std::vector<Info> requests_;  ///< of the peer for connections that are still to be accepted

@@ -54,6 +54,6 @@ void refresh_offload(const Options& options, Offload& offload);
 /// not efa has no short cut.
 std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& offload,
                                                                std::string_view provider,
-                                                               OperationCode operation);
+                                                               OperationSet operations);
 
 }  // namespace rdmabench::transport::ofi

@@ -53,10 +53,7 @@ class Core {
   /// Once only. Posts all receives before a queue pair can take a message. Throws Error(failed),
   /// also for an address that is malformed or does not cover what this side will touch.
   void connect(std::string_view peer_address);
-  /// Throws Error(usage) for a size this endpoint was not opened for, Error(failed) while posts are
-  /// outstanding.
-  void prepare(OperationCode code, std::uint64_t size);
-  Description describe() const;
+  Description describe(std::uint64_t bytes = 0) const;
   std::string failure() const;
 
   std::uint32_t queue_pairs() const noexcept { return plan_.queue_pairs; }
@@ -64,6 +61,7 @@ class Core {
   std::uint32_t depth() const noexcept { return plan_.depth; }
   /// Receives of a queue pair; slots are numbered through, queue pair after queue pair.
   std::uint32_t receives() const noexcept { return plan_.receives; }
+  std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
   Region send_region() const noexcept { return sends_.region(); }
   Region receive_region() const noexcept { return receives_.region(); }
   Region window() const noexcept { return window_.region(); }
@@ -91,19 +89,22 @@ class Core {
   int fail(const ibv_wc& completion) noexcept;
   int fail(int poll_result) noexcept;
   bool fail(rdmabench::verbs::CompletionQueues::Trouble trouble) noexcept;
-  /// Links `count` requests of the list, and no more.
-  static void link(SendQueue& send_queue, std::uint32_t count) noexcept;
+
+  // Where a post is not like the one before it. False for what the endpoint was not opened for.
+  /// Builds the requests of an operation for messages of `bytes`.
+  bool prepare(SendQueue& send_queue, OperationCode code, std::uint64_t bytes) noexcept;
+  /// The same for member `index` of the list.
+  bool prepare_in_list(SendQueue& send_queue, std::uint32_t index, std::uint64_t bytes) noexcept;
+  /// Makes the list one of `count` requests of an operation.
+  bool link(SendQueue& send_queue, OperationCode code, std::uint32_t count) noexcept;
 
   // The data path. What posts read comes first, together.
   std::uint64_t send_address_ = 0;
-  std::uint64_t to_window_ = 0;  ///< from there to the peer's window, modulo 2^64
+  std::uint64_t window_address_ = 0;  ///< the peer's
   std::uint64_t signal_every_ = 1;
   std::uint64_t interval_ = 1;  ///< the same, or endless where every request asks by itself
   std::uint64_t depth_ = 1;
-  unsigned send_flags_ = 0;         ///< of the prepared request, but for the signal
-  std::uint32_t segments_ = 1;      ///< scatter/gather entries of the prepared request
-  std::uint64_t segment_size_ = 0;  ///< bytes from one to the next
-  std::uint64_t posted_ = 0;        ///< over all queue pairs, where there may be several
+  std::uint64_t posted_ = 0;  ///< over all queue pairs, where there may be several
   std::uint64_t completed_ = 0;
   ibv_cq* completion_queue_ = nullptr;  ///< the first, and where there is one all
   std::span<ibv_cq* const> completion_queues_;
@@ -113,9 +114,7 @@ class Core {
   std::array<ibv_sge, kBatch> returned_pieces_{};  ///< of receives that go back together, linked
   std::array<ibv_recv_wr, kBatch> returned_requests_{};
   std::vector<ReceiveSlot> receive_slots_;
-  ibv_send_wr token_{};
-  std::vector<Route> routes_;        ///< DC and SRD: of each queue pair
-  std::uint64_t message_bytes_ = 0;  ///< of the prepared request
+  std::vector<Route> routes_;  ///< UD, DC and SRD: of each queue pair
 
  private:
   /// In the order in which a file holds them.
@@ -135,11 +134,12 @@ class Core {
   void connect_by_manager(const Address& peer);
   rdmabench::verbs::Gid manager_address() const;
   void reach_peers(const Address& peer);
-  void add_routes(const Address& peer);
   void post_all_receives();
   int post_receive(const ReceiveSlot& slot, std::uint32_t index) noexcept;
   void build_receives();
-  void fit(ibv_send_wr& request, OperationCode code, std::uint64_t size) const;
+  bool permits(OperationCode code, std::uint64_t bytes) noexcept;
+  void fill(ibv_send_wr& request, const SendQueue& send_queue, OperationCode code,
+            std::uint64_t bytes) const noexcept;
   rdmabench::verbs::Connection connection_to(const Address& peer) const;
 
   // Parents before children: each is destroyed after all that is declared below it.
@@ -173,11 +173,15 @@ class Core {
   std::vector<std::uint32_t> first_packets_;  ///< packet sequence numbers, by queue pair
   std::uint32_t q_key_ = 0;
   std::uint8_t reads_out_ = 0;
+  std::uint64_t peer_window_bytes_ = 0;
   std::uint32_t window_key_ = 0;                                   ///< the peer's
+  std::uint32_t remote_shared_receives_ = 0;                       ///< the peer's, XRC
   std::vector<std::pair<std::string, std::string>> remote_facts_;  ///< of the peer, for the report
   std::string peer_;  ///< "10.0.0.2 queue pair 17"; "" until connected
 
   bool failed_ = false;
+  std::string_view refused_operation_;  ///< that was posted without being permitted
+  std::uint64_t refused_bytes_ = 0;
   ibv_wc failed_completion_{};
   const char* failed_call_ = nullptr;  ///< the call that gave failed_code_, if one did
   int failed_code_ = 0;

@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -61,7 +62,7 @@ struct Scalable {
 
 /// See transport.h for the contract. One thread drives an endpoint; endpoints share nothing.
 ///
-/// A send's wr_id is its number among the posts of its queue pair since prepare(). A queue pair
+/// A send's wr_id is its number among the posts of its queue pair. A queue pair
 /// completes them in order, so a completion stands for all posts of the queue pair before it; but
 /// over SRD for its own alone.
 template <class Policy>
@@ -85,65 +86,70 @@ class BasicEndpoint : public Core {
   BasicEndpoint(const EndpointRequest& request, std::string_view choice);
 
   template <class Op>
-  [[gnu::always_inline]] PostStatus post(std::uint64_t offset, std::uint64_t word, Signal signal,
+  [[gnu::always_inline]] PostStatus post(std::uint64_t local, std::uint64_t remote,
+                                         std::uint64_t bytes, std::uint64_t word, Signal signal,
                                          std::uint32_t queue_pair = 0) noexcept {
     SendQueue& send_queue = this->send_queue(queue_pair);
     const std::uint64_t number = send_queue.posted;
     if (number == send_queue.limit) return PostStatus::busy;
-    ibv_send_wr& request =
-        asks(send_queue, number, signal) ? send_queue.signalled : send_queue.request;
-    aim<Op>(request, send_queue.piece, offset, word);
-    return submit<Op>(send_queue, queue_pair, request, number);
-  }
-
-  template <class Op>
-  [[gnu::always_inline]] PostStatus post_list(const Burst& burst, Signal signal,
-                                              std::uint32_t queue_pair = 0) noexcept {
-    SendQueue& send_queue = this->send_queue(queue_pair);
-    const std::uint64_t first = send_queue.posted;
-    if (send_queue.limit - first < burst.count) return PostStatus::busy;
-    if (send_queue.chained != burst.count) [[unlikely]]
-      link(send_queue, burst.count);
-    std::uint64_t offset = burst.offset;
-    ibv_send_wr* request = send_queue.list.data();
-    for (std::uint32_t i = 0; i < burst.count; ++i) {
-      aim<Op>(request[i], *request[i].sg_list, offset, burst.word + i);
-      request[i].wr_id = id_of(send_queue, first + i);
-      offset += burst.stride;
-      if (offset == burst.wrap) offset = 0;
-    }
-    // One completion for a burst in which the interval ends: it stands for all before it.
-    ibv_send_wr& last = request[burst.count - 1];
-    const std::uint64_t end = first + burst.count;
-    const bool ends =
-        send_queue.signal_at < end || signal_every_ <= burst.count || signal == Signal::now;
-    if (ends) {
-      last.send_flags = send_flags_ | IBV_SEND_SIGNALED;
-      send_queue.signal_at = end + interval_ - 1;
-    }
+    Prepared& prepared = send_queue.prepared[static_cast<std::size_t>(Op::kCode)];
+    if (prepared.bytes != bytes && !prepare(send_queue, Op::kCode, bytes)) [[unlikely]]
+      return PostStatus::failed;
+    ibv_send_wr& request = asks(send_queue, number, signal) ? prepared.signalled : prepared.request;
+    aim<Op>(request, prepared.piece, local, remote, word);
+    request.wr_id = id_of(send_queue, number);
+    int code = 0;
     if constexpr (kExtended) {
-      const int code = hand_over<Op>(queue_pair, request, burst.count);
-      if (ends) last.send_flags = send_flags_;
-      if (code != 0) [[unlikely]]
-        return refuse_send(send_queue, code);
+      code = hand_over<Op>(queue_pair, &request, 1);
     } else {
-      ibv_send_wr* refused;  // set where the call fails
-      const int code = ibv_post_send(send_queue.queue_pair, request, &refused);
-      if (ends) last.send_flags = send_flags_;
-      if (code != 0) [[unlikely]]
-        return refuse_list(send_queue, code, refused);
+      ibv_send_wr* refused;  // of no interest: there is one
+      code = ibv_post_send(send_queue.queue_pair, &request, &refused);
     }
-    count(send_queue, end, burst.count);
+    if (code != 0) [[unlikely]]
+      return refuse_send(send_queue, code);
+    count(send_queue, number + 1, 1);
     return PostStatus::posted;
   }
 
-  [[gnu::always_inline]] PostStatus post_token(Signal signal) noexcept {
-    SendQueue& send_queue = this->send_queue(0);
-    const std::uint64_t number = send_queue.posted;
-    if (number == send_queue.limit) return PostStatus::busy;
-    const bool ends = asks(send_queue, number, signal) || signal_every_ == 1;
-    token_.send_flags = ends ? unsigned{IBV_SEND_SIGNALED} : 0U;
-    return submit<Send>(send_queue, 0, token_, number);
+  template <class Op>
+  [[gnu::always_inline]] PostStatus post_list(std::span<const Message> messages, Signal signal,
+                                              std::uint32_t queue_pair = 0) noexcept {
+    SendQueue& send_queue = this->send_queue(queue_pair);
+    const std::uint64_t first = send_queue.posted;
+    const auto size = static_cast<std::uint32_t>(messages.size());
+    if (send_queue.limit - first < size) return PostStatus::busy;
+    if ((send_queue.chained != size || send_queue.list_operation != Op::kCode) &&
+        !link(send_queue, Op::kCode, size)) [[unlikely]]
+      return PostStatus::failed;
+    ibv_send_wr* request = send_queue.list.data();
+    for (std::uint32_t i = 0; i < size; ++i) {
+      const Message& message = messages[i];
+      if (send_queue.list_bytes[i] != message.bytes &&
+          !prepare_in_list(send_queue, i, message.bytes)) [[unlikely]]
+        return PostStatus::failed;
+      aim<Op>(request[i], *request[i].sg_list, message.local, message.remote, message.word);
+      request[i].wr_id = id_of(send_queue, first + i);
+    }
+    // One completion for a list in which the interval ends: it stands for all before it.
+    ibv_send_wr& last = request[size - 1];
+    const unsigned flags = last.send_flags;
+    const std::uint64_t end = first + size;
+    if (send_queue.signal_at < end || signal_every_ <= size || signal == Signal::now) {
+      last.send_flags = flags | IBV_SEND_SIGNALED;
+      send_queue.signal_at = end + interval_ - 1;
+    }
+    int code = 0;
+    ibv_send_wr* refused = request;  // set where ibv_post_send(3) fails
+    if constexpr (kExtended) {
+      code = hand_over<Op>(queue_pair, request, size);
+    } else {
+      code = ibv_post_send(send_queue.queue_pair, request, &refused);
+    }
+    last.send_flags = flags;
+    if (code != 0) [[unlikely]]
+      return refuse_list(send_queue, code, refused);
+    count(send_queue, end, size);
+    return PostStatus::posted;
   }
 
   /// `slot` is one that a Received named.
@@ -187,9 +193,9 @@ class BasicEndpoint : public Core {
     }
   }
 
-  bool rest(std::chrono::milliseconds at_most) noexcept {
+  bool wait_for_event(std::chrono::milliseconds at_most) noexcept {
     if constexpr (kManyQueuePairs) {
-      return fail(queues_.completions.rest(at_most));
+      return fail(queues_.completions.wait_for_event(at_most));
     } else {
       return true;
     }
@@ -223,19 +229,18 @@ class BasicEndpoint : public Core {
 
   /// Points a request at its message.
   template <class Op>
-  [[gnu::always_inline]] void aim(ibv_send_wr& request, ibv_sge& piece, std::uint64_t offset,
-                                  std::uint64_t word) noexcept {
-    std::uint64_t address = send_address_ + offset;
+  [[gnu::always_inline]] void aim(ibv_send_wr& request, ibv_sge& piece, std::uint64_t local,
+                                  std::uint64_t remote, std::uint64_t word) noexcept {
+    std::uint64_t address = send_address_ + local;
     if constexpr (kManyQueuePairs) {
-      for (std::uint32_t k = 0; k < segments_; ++k, address += segment_size_) {
+      for (int k = 0; k < request.num_sge; ++k) {
         request.sg_list[k].addr = address;
+        address += request.sg_list[k].length;
       }
     } else {
       piece.addr = address;
     }
-    if constexpr (!Op::kTwoSided) {
-      request.wr.rdma.remote_addr = send_address_ + offset + to_window_;
-    }
+    if constexpr (!Op::kTwoSided) request.wr.rdma.remote_addr = window_address_ + remote;
     if constexpr (Op::kImmediate) request.imm_data = htonl(static_cast<std::uint32_t>(word));
     if constexpr (Op::kCode == OperationCode::compare_swap) {
       request.wr.atomic.compare_add = word;
@@ -253,24 +258,6 @@ class BasicEndpoint : public Core {
     return true;
   }
 
-  template <class Op>
-  [[gnu::always_inline]] PostStatus submit(SendQueue& send_queue,
-                                           [[maybe_unused]] std::uint32_t queue_pair,
-                                           ibv_send_wr& request, std::uint64_t number) noexcept {
-    request.wr_id = id_of(send_queue, number);
-    int code = 0;
-    if constexpr (kExtended) {
-      code = hand_over<Op>(queue_pair, &request, 1);
-    } else {
-      ibv_send_wr* refused;  // of no interest: there is one
-      code = ibv_post_send(send_queue.queue_pair, &request, &refused);
-    }
-    if (code != 0) [[unlikely]]
-      return refuse_send(send_queue, code);
-    count(send_queue, number + 1, 1);
-    return PostStatus::posted;
-  }
-
   /// All of `requests` or, with an errno, none. EFA takes none that does not ask for a completion.
   template <class Op>
   [[gnu::always_inline]] int hand_over(std::uint32_t queue_pair, const ibv_send_wr* requests,
@@ -279,7 +266,7 @@ class BasicEndpoint : public Core {
     ibv_wr_start(route.queue_pair);
     for (std::uint32_t i = 0; i < count; ++i) {
       add_request<Op, Policy::kPosting == Posting::dynamic>(
-          route, requests[i], kCompletesEach ? unsigned{IBV_SEND_SIGNALED} : 0U, message_bytes_);
+          route, requests[i], kCompletesEach ? unsigned{IBV_SEND_SIGNALED} : 0U);
     }
     return ibv_wr_complete(route.queue_pair);
   }

@@ -19,13 +19,13 @@ struct mlx5dv_qp_ex;
 
 namespace rdmabench::transport::verbs {
 
-/// Where the requests of a queue pair go.
+/// The peer of a queue pair, where its requests name one: UD, DC and SRD.
 struct Route {
-  ibv_qp_ex* queue_pair = nullptr;
+  ibv_qp_ex* queue_pair = nullptr;  ///< DC and SRD: what is posted to
   mlx5dv_qp_ex* dynamic = nullptr;  ///< DC: the same queue pair
   ibv_ah* handle = nullptr;
   std::uint32_t number = 0;  ///< of the peer's queue pair, or of its DC target
-  std::uint32_t q_key = 0;   ///< SRD
+  std::uint32_t q_key = 0;   ///< UD and SRD
   std::uint64_t dc_key = 0;  ///< DC
 };
 
@@ -56,9 +56,10 @@ template <class Op>
 
 /// Gives the request its data. Inline data are copied here and now, from the pieces of the message,
 /// which lie one behind the other.
-[[gnu::always_inline]] inline void add_data(ibv_qp_ex* queue, const ibv_send_wr& request,
-                                            std::uint64_t bytes) noexcept {
+[[gnu::always_inline]] inline void add_data(ibv_qp_ex* queue, const ibv_send_wr& request) noexcept {
   if ((request.send_flags & IBV_SEND_INLINE) != 0) {
+    std::size_t bytes = 0;
+    for (int k = 0; k < request.num_sge; ++k) bytes += request.sg_list[k].length;
     ibv_wr_set_inline_data(queue, reinterpret_cast<void*>(request.sg_list->addr), bytes);
   } else {
     ibv_wr_set_sge_list(queue, static_cast<std::size_t>(request.num_sge), request.sg_list);
@@ -69,12 +70,12 @@ template <class Op>
 /// behind: the setter says it.
 template <class Op, bool kDynamic>
 [[gnu::always_inline]] inline void add_request(const Route& route, const ibv_send_wr& request,
-                                               unsigned more_flags, std::uint64_t bytes) noexcept {
+                                               unsigned more_flags) noexcept {
   ibv_qp_ex* const queue = route.queue_pair;
   queue->wr_id = request.wr_id;
   queue->wr_flags = (request.send_flags & ~unsigned{IBV_SEND_INLINE}) | more_flags;
   begin_request<Op>(queue, request);
-  add_data(queue, request, bytes);
+  add_data(queue, request);
   if constexpr (kDynamic) {
 #if RDMABENCH_HAVE_MLX5
     mlx5dv_wr_set_dc_addr(route.dynamic, route.handle, route.number, route.dc_key);

@@ -1,13 +1,24 @@
-// A queue pair: the work requests and the counts of one queue pair, or of one peer of a UD queue
-// pair.
+// The send queue of a queue pair, or of one peer of a UD queue pair: its work requests and counts.
 #pragma once
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "rdmabench/transport/operation.h"
+
 namespace rdmabench::transport::verbs {
+
+/// The work requests of post<Op>(), built for messages of one length. A post changes addresses, id
+/// and word; the first post of another length builds them anew.
+struct Prepared {
+  std::uint64_t bytes = ~std::uint64_t{0};  ///< no message's: nothing is built yet
+  ibv_send_wr request{};
+  ibv_send_wr signalled{};  ///< the same, but that it always asks for a completion
+  ibv_sge piece{};          ///< of both, where messages have one
+};
 
 /// What the data path edits, in place. It points into itself once it is built, so it stays put.
 struct SendQueue {
@@ -16,13 +27,13 @@ struct SendQueue {
   std::uint64_t limit = 0;      ///< posted may grow up to here: what has completed, and the depth
   std::uint64_t signal_at = 0;  ///< the number of the next post that asks for a completion
   std::uint64_t tag = 0;        ///< of the wr_ids of its sends: its index in the upper half
-  ibv_send_wr request{};        ///< of post()
-  ibv_send_wr signalled{};      ///< the same, but that it always asks for a completion
-  ibv_sge piece{};              ///< of both, where messages have one
+  std::array<Prepared, Operations::kCount> prepared;  ///< by operation
 
-  std::vector<ibv_send_wr> list;  ///< of post_list(): a chain, as long as the longest burst
-  std::vector<ibv_sge> pieces;    ///< of `list`, and of both where messages have several
-  std::uint32_t chained = 0;      ///< members of the list that are linked now
+  std::vector<ibv_send_wr> list;          ///< of post_list(): a chain of at most post_list requests
+  std::vector<std::uint64_t> list_bytes;  ///< what each was built for
+  OperationCode list_operation = OperationCode::send;  ///< ... and all of them
+  std::uint32_t chained = 0;                           ///< members of the list that are linked now
+  std::vector<ibv_sge> pieces;  ///< of `list`, and of `prepared` where messages have several
 };
 
 /// A receive that can be posted.

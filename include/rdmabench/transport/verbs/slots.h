@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
@@ -19,6 +20,7 @@ struct SlotLayout {
   std::uint64_t stride = 64;       ///< bytes from one slot to the next, a multiple of 64
   std::uint32_t misalignment = 0;  ///< bytes by which every slot is off its cache line
   std::uint32_t header_room = 0;   ///< bytes before each slot
+  std::span<std::byte> buffer;     ///< the caller's memory, cut into as many slots as it holds
 };
 
 /// Bytes of memory that they take.
@@ -41,14 +43,17 @@ class RegisteredSlots {
 
   Region region() const noexcept { return region_; }
   std::uint64_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(region_.data); }
-  /// From the first slot to the end of the last.
-  std::uint64_t bytes() const noexcept { return region_.stride * region_.slots; }
+  /// From the first slot to the end of the last, or of the caller's memory.
+  std::uint64_t bytes() const noexcept {
+    return borrowed_ ? buffer_.size() : region_.stride * region_.slots;
+  }
   std::uint32_t local_key() const noexcept { return registration_.region->lkey; }
   std::uint32_t remote_key() const noexcept { return registration_.region->rkey; }
   const memory::Buffer& buffer() const noexcept { return buffer_; }
   const rdmabench::verbs::Registration& registration() const noexcept { return registration_; }
 
  private:
+  bool borrowed_;  ///< the memory is the caller's
   memory::Buffer buffer_;
   rdmabench::verbs::Registration registration_;  ///< after the memory it covers: it goes first
   Region region_;                                ///< and where that is comes of registering it
