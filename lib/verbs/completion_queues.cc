@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "rdmabench/base/error.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {
@@ -21,8 +22,9 @@ CompletionChannel open_channel(ibv_context& context) {
   CompletionChannel channel(ibv_create_comp_channel(&context));
   const auto fail = [&context](const char* call) {
     const int code = errno;
-    throw Error(Fault::failed, fmt::format("{}({})", call, ibv_get_device_name(context.device)),
-                "Check the limit on open files ('ulimit -n').", code);
+    throw setup_error(SetupCall::create_comp_channel,
+                      fmt::format("{}({})", call, ibv_get_device_name(context.device)), code,
+                      {.context = &context});
   };
   if (channel == nullptr) fail("ibv_create_comp_channel");
   const int flags = fcntl(channel->fd, F_GETFL);

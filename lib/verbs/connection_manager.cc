@@ -13,6 +13,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {
@@ -23,12 +24,8 @@ struct [[gnu::packed]] Ticket {
   std::uint32_t number;
 };
 
-[[noreturn]] void fail(const std::string& call, std::string_view remedy, int code) {
-  throw Error(Fault::failed, call, remedy, code);
-}
-
-void must(int result, const std::string& call, std::string_view remedy = "") {
-  if (result != 0) fail(call, remedy, errno);
+void must(SetupCall call, int result, const std::string& what) {
+  if (result != 0) throw setup_error(call, what, errno);
 }
 
 struct SocketAddress {
@@ -95,7 +92,8 @@ void bring_up(rdma_cm_id& id, ibv_qp& queue_pair, const ManagedConnection& with)
     ibv_qp_attr attributes{};
     attributes.qp_state = state;
     int mask = 0;
-    must(rdma_init_qp_attr(&id, &attributes, &mask), fmt::format("rdma_init_qp_attr({})", name));
+    must(SetupCall::any, rdma_init_qp_attr(&id, &attributes, &mask),
+         fmt::format("rdma_init_qp_attr({})", name));
     const PathAttributes usual;
     ibv_global_route& route = attributes.ah_attr.grh;
     if (with.path.service_level != usual.service_level) {
@@ -114,8 +112,9 @@ void bring_up(rdma_cm_id& id, ibv_qp& queue_pair, const ManagedConnection& with)
     attributes.retry_cnt = with.path.retries;
     attributes.rnr_retry = with.path.rnr_retries;
     if (const int code = ibv_modify_qp(&queue_pair, &attributes, mask); code != 0) {
-      fail(fmt::format("ibv_modify_qp(to {}, by rdma_cm)", name),
-           "Check that the peer answers a ping from this port's network device.", code);
+      throw setup_error(state == IBV_QPS_RTR ? SetupCall::modify_qp_rtr : SetupCall::modify_qp_rts,
+                        fmt::format("ibv_modify_qp(to {}, by rdma_cm)", name), code,
+                        {.context = id.verbs});
     }
   }
 }
@@ -134,14 +133,12 @@ rdma_conn_param parameters(const ibv_qp& queue_pair, const ManagedConnection& wi
 
 ConnectionManager::ConnectionManager() : channel_(rdma_create_event_channel()) {
   if (channel_ == nullptr) {
-    throw Error(
-        Fault::unavailable, "rdma_create_event_channel()",
-        "Load the module rdma_ucm and let this user read and write /dev/infiniband/rdma_cm; "
-        "or connect without the connection manager.",
-        errno);
+    throw setup_error(SetupCall::create_event_channel, "rdma_create_event_channel()", errno, {},
+                      Fault::unavailable);
   }
   const int flags = fcntl(channel_->fd, F_GETFL);
-  must(flags < 0 ? -1 : fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK), "fcntl(rdma_cm)");
+  must(SetupCall::create_event_channel,
+       flags < 0 ? -1 : fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK), "fcntl(rdma_cm)");
 }
 
 ConnectionManager::~ConnectionManager() {
@@ -150,7 +147,8 @@ ConnectionManager::~ConnectionManager() {
 
 ConnectionManager::Id ConnectionManager::make_id() {
   rdma_cm_id* id = nullptr;
-  must(rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id()");
+  must(SetupCall::create_id, rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP),
+       "rdma_create_id()");
   return Id(id);
 }
 
@@ -158,7 +156,8 @@ ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
                                                  std::string_view step, Deadline deadline) {
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(channel_.get(), &event) != 0) {
-    if (errno != EAGAIN && errno != EINTR) fail("rdma_get_cm_event()", "", errno);
+    if (errno != EAGAIN && errno != EINTR)
+      throw setup_error(SetupCall::any, "rdma_get_cm_event()", errno);
     if (deadline.passed()) {
       throw Error(Fault::failed,
                   fmt::format("{}: no event within {} ms", step, with.timeout.count()),
@@ -182,21 +181,20 @@ ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
 }
 
 void ConnectionManager::expect(rdma_cm_event_type type, const ManagedConnection& with,
-                               const std::string& step) {
+                               SetupCall call, const std::string& step) {
   const Event event = next(with, step, Deadline::after(with.timeout));
   if (event.type == type) return;
+  const int code = event.type == RDMA_CM_EVENT_REJECTED ? ECONNREFUSED : std::max(-event.status, 0);
   throw Error(Fault::failed, fmt::format("{}: {}", step, describe(event.type, event.status)),
-              "Check the peer's address and that it answers a ping from this port's network "
-              "device; or connect without the connection manager.");
+              setup_remedy(call, code));
 }
 
 std::uint16_t ConnectionManager::listen(const Gid& at, std::uint32_t backlog) {
   SocketAddress address(at, 0);
   listener_ = make_id();
-  must(rdma_bind_addr(listener_.get(), &address.any()),
-       fmt::format("rdma_bind_addr({})", to_text(at)),
-       "rdma_cm needs an IP address of an RDMA device's network device.");
-  must(rdma_listen(listener_.get(), static_cast<int>(backlog)),
+  must(SetupCall::bind_addr, rdma_bind_addr(listener_.get(), &address.any()),
+       fmt::format("rdma_bind_addr({})", to_text(at)));
+  must(SetupCall::listen, rdma_listen(listener_.get(), static_cast<int>(backlog)),
        fmt::format("rdma_listen({})", to_text(at)));
   return ntohs(rdma_get_src_port(listener_.get()));
 }
@@ -214,7 +212,7 @@ bool ConnectionManager::accept_one(Id id, const Event& request,
   bring_up(*id, queue_pair, with);
   rdma_conn_param answer = parameters(queue_pair, with);
   ids_.push_back(std::move(id));
-  must(rdma_accept(ids_.back().get(), &answer),
+  must(SetupCall::accept, rdma_accept(ids_.back().get(), &answer),
        fmt::format("rdma_accept(queue pair {})", request.number));
   return true;
 }
@@ -257,9 +255,10 @@ void ConnectionManager::connect_one(const sockaddr& from, const sockaddr& to,
   const auto milliseconds = static_cast<int>(std::min<std::int64_t>(with.timeout.count(), 60000));
   std::string step = fmt::format("rdma_resolve_addr({})", where);
   must(
+      SetupCall::resolve_addr,
       rdma_resolve_addr(id, const_cast<sockaddr*>(&from), const_cast<sockaddr*>(&to), milliseconds),
       step);
-  expect(RDMA_CM_EVENT_ADDR_RESOLVED, with, step);
+  expect(RDMA_CM_EVENT_ADDR_RESOLVED, with, SetupCall::resolve_addr, step);
   const std::string_view device =
       id->verbs == nullptr ? "" : ibv_get_device_name(id->verbs->device);
   if (device != with.device || id->port_num != with.port) {
@@ -269,19 +268,19 @@ void ConnectionManager::connect_one(const sockaddr& from, const sockaddr& to,
                 "Choose that device, or connect without the connection manager.");
   }
   step = fmt::format("rdma_resolve_route({})", where);
-  must(rdma_resolve_route(id, milliseconds), step);
-  expect(RDMA_CM_EVENT_ROUTE_RESOLVED, with, step);
+  must(SetupCall::resolve_route, rdma_resolve_route(id, milliseconds), step);
+  expect(RDMA_CM_EVENT_ROUTE_RESOLVED, with, SetupCall::resolve_route, step);
 
   step = fmt::format("rdma_connect({}, queue pair {})", where, number);
   const Ticket ticket{.session = htobe64(with.session), .number = htobe32(number)};
   rdma_conn_param request = parameters(queue_pair, with);
   request.private_data = &ticket;
   request.private_data_len = sizeof ticket;
-  must(rdma_connect(id, &request), step);
+  must(SetupCall::connect, rdma_connect(id, &request), step);
   // The manager does not own the queue pair, so the caller must confirm the connection.
-  expect(RDMA_CM_EVENT_CONNECT_RESPONSE, with, step);
+  expect(RDMA_CM_EVENT_CONNECT_RESPONSE, with, SetupCall::connect, step);
   bring_up(*id, queue_pair, with);
-  must(rdma_establish(id), fmt::format("rdma_establish({})", where));
+  must(SetupCall::accept, rdma_establish(id), fmt::format("rdma_establish({})", where));
 }
 
 }  // namespace rdmabench::verbs

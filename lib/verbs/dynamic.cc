@@ -102,7 +102,7 @@ void initialize_initiator(ibv_qp& initiator, std::uint8_t port, std::uint16_t pa
   attributes.port_num = port;
   attributes.pkey_index = partition_index;
   modify(initiator, attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT,
-         "DC initiator to INIT", "Check that the port is active.");
+         "DC initiator to INIT");
 }
 
 void open_target(ibv_qp& target, const Connection& here) {
@@ -121,7 +121,7 @@ void connect_initiator(ibv_qp& initiator, const Connection& connection) {
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
   receive.path_mtu = encode_mtu(connection.mtu);
-  modify(initiator, receive, IBV_QP_STATE | IBV_QP_PATH_MTU, "DC initiator to RTR", "");
+  modify(initiator, receive, IBV_QP_STATE | IBV_QP_PATH_MTU, "DC initiator to RTR");
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
   send.sq_psn = connection.local_psn;

@@ -11,10 +11,6 @@
 namespace rdmabench::verbs {
 namespace {
 
-constexpr const char* kLimits =
-    "Lower the depth or the number of queue pairs, or raise the limit on locked memory ('ulimit "
-    "-l'); 'rdma resource show' lists which processes use the device's objects.";
-
 const char* device_name(const ibv_context& context) {
   return ibv_get_device_name(context.device);
 }
@@ -72,9 +68,8 @@ XrcDomain open_xrc_domain(ibv_context& context) {
   XrcDomain domain(ibv_open_xrcd(&context, &attributes));
   if (domain == nullptr) {
     const int code = errno;
-    throw Error(Fault::unavailable, fmt::format("ibv_open_xrcd({})", device_name(context)),
-                "The device or its provider library does not support XRC: use the transport rc.",
-                code);
+    throw setup_error(SetupCall::open_xrcd, fmt::format("ibv_open_xrcd({})", device_name(context)),
+                      code, {.context = &context}, Fault::unavailable);
   }
   return domain;
 }
@@ -93,10 +88,10 @@ SharedReceiveQueue create_xrc_receive_queue(ibv_pd& domain, ibv_xrcd& xrc_domain
   SharedReceiveQueue queue(ibv_create_srq_ex(domain.context, &attributes));
   if (queue == nullptr) {
     const int code = errno;
-    throw Error(Fault::failed,
-                fmt::format("ibv_create_srq_ex({}, XRC, {} receives)", device_name(*domain.context),
-                            receives),
-                kLimits, code);
+    throw setup_error(SetupCall::create_srq,
+                      fmt::format("ibv_create_srq_ex({}, XRC, {} receives)",
+                                  device_name(*domain.context), receives),
+                      code, {.context = domain.context});
   }
   return queue;
 }

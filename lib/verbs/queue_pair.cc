@@ -10,13 +10,10 @@
 #include "queue_pair_steps.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
+#include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {
-
-constexpr std::string_view kResolves =
-    "On RoCE this step resolves the peer's address: check that it answers a ping from this "
-    "port's network device.";
 
 std::string peer_text(const Connection& connection) {
   return fmt::format("peer {} LID {} queue pair {}, MTU {}", to_text(connection.remote_gid),
@@ -35,7 +32,7 @@ void to_rtr(ibv_qp& queue_pair, const Connection& connection) {
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
   if (queue_pair.qp_type == IBV_QPT_UD) {
-    modify(queue_pair, receive, IBV_QP_STATE, "UD to RTR", "");
+    modify(queue_pair, receive, IBV_QP_STATE, "UD to RTR");
     return;
   }
   int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
@@ -48,7 +45,7 @@ void to_rtr(ibv_qp& queue_pair, const Connection& connection) {
     receive.max_dest_rd_atomic = connection.reads_in;
     receive.min_rnr_timer = connection.path.rnr_timer;
   }
-  modify(queue_pair, receive, mask, fmt::format("to RTR: {}", peer_text(connection)), kResolves);
+  modify(queue_pair, receive, mask, fmt::format("to RTR: {}", peer_text(connection)));
 }
 
 void to_rts(ibv_qp& queue_pair, const Connection& connection) {
@@ -66,7 +63,7 @@ void to_rts(ibv_qp& queue_pair, const Connection& connection) {
     mask |= IBV_QP_TIMEOUT;
     send.timeout = connection.path.timeout;
   }
-  modify(queue_pair, send, mask, "to RTS", "");
+  modify(queue_pair, send, mask, "to RTS");
 }
 
 ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec) {
@@ -112,14 +109,11 @@ SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
     if (queue_pair != nullptr) return {std::move(queue_pair), attributes.cap.max_inline_data};
     const int code = errno;
     if (inline_bytes == 0) {
-      throw Error(
-          Fault::failed,
-          fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
-                      ibv_get_device_name(domain.context->device), type, attributes.cap.max_send_wr,
-                      attributes.cap.max_recv_wr),
-          "Lower the depth, or raise the limit on locked memory ('ulimit -l'); 'rdma resource "
-          "show' lists which processes use the device's objects.",
-          code);
+      throw setup_error(SetupCall::create_qp,
+                        fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
+                                    ibv_get_device_name(domain.context->device), type,
+                                    attributes.cap.max_send_wr, attributes.cap.max_recv_wr),
+                        code, {.context = domain.context});
     }
   }
 }
@@ -127,9 +121,14 @@ SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
 void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_view step,
             std::string_view remedy) {
   // ibv_modify_qp() returns the errno.
-  if (const int code = ibv_modify_qp(&queue_pair, &attributes, mask); code != 0) {
-    throw Error(Fault::failed, fmt::format("ibv_modify_qp({})", step), remedy, code);
-  }
+  const int code = ibv_modify_qp(&queue_pair, &attributes, mask);
+  if (code == 0) return;
+  const std::string what = fmt::format("ibv_modify_qp({})", step);
+  if (!remedy.empty()) throw Error(Fault::failed, what, remedy, code);
+  const SetupCall call = attributes.qp_state == IBV_QPS_INIT  ? SetupCall::modify_qp_init
+                         : attributes.qp_state == IBV_QPS_RTR ? SetupCall::modify_qp_rtr
+                                                              : SetupCall::modify_qp_rts;
+  throw setup_error(call, what, code, {.context = queue_pair.context});
 }
 
 ibv_ah_attr address_vector(const Connection& connection) {
@@ -200,8 +199,7 @@ void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_i
     if (access.atomics) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
   }
   modify(queue_pair, attributes, mask,
-         fmt::format("to INIT on port {}, partition key {}", port, partition_index),
-         "Check that the port is active.");
+         fmt::format("to INIT on port {}, partition key {}", port, partition_index));
 }
 
 void connect(ibv_qp& queue_pair, const Connection& connection) {
@@ -214,8 +212,8 @@ AddressHandle create_address_handle(ibv_pd& domain, const Connection& connection
   AddressHandle handle(ibv_create_ah(&domain, &vector));
   if (handle == nullptr) {
     const int code = errno;
-    throw Error(Fault::failed, fmt::format("ibv_create_ah({})", peer_text(connection)), kResolves,
-                code);
+    throw setup_error(SetupCall::create_ah, fmt::format("ibv_create_ah({})", peer_text(connection)),
+                      code, {.context = domain.context});
   }
   return handle;
 }

@@ -19,9 +19,10 @@ using CreateQueuePair = std::function<ibv_qp*(ibv_qp_init_attr_ex&)>;
 SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
                             const ibv_qp_init_attr_ex& wanted, const CreateQueuePair& create);
 
-/// ibv_modify_qp(3). Throws Error(failed) that names `step`.
+/// ibv_modify_qp(3). Throws Error(failed) that names `step`, with `remedy` or the one of
+/// setup_error.h.
 void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_view step,
-            std::string_view remedy);
+            std::string_view remedy = {});
 
 /// How packets get there.
 ibv_ah_attr address_vector(const Connection& connection);

@@ -80,21 +80,21 @@ void initialize_scalable(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t pa
   attributes.pkey_index = partition_index;
   attributes.qkey = q_key;
   modify(queue_pair, attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
-         "SRD to INIT", "Check that the port is active.");
+         "SRD to INIT");
 }
 
 void connect_scalable(ibv_qp& queue_pair, const Connection& connection,
                       const ScalableLimits& limits) {
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
-  modify(queue_pair, receive, IBV_QP_STATE, "SRD to RTR", "");
+  modify(queue_pair, receive, IBV_QP_STATE, "SRD to RTR");
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
   send.sq_psn = connection.local_psn;
   send.rnr_retry = connection.path.rnr_retries;
   modify(queue_pair, send,
          IBV_QP_STATE | IBV_QP_SQ_PSN | (limits.rnr_retries ? int{IBV_QP_RNR_RETRY} : 0),
-         "SRD to RTS", "");
+         "SRD to RTS");
 }
 
 }  // namespace rdmabench::verbs

@@ -17,6 +17,8 @@
 
 namespace rdmabench::verbs {
 
+enum class SetupCall : std::uint8_t;  // lib/verbs/setup_error.h
+
 /// Settings of all connections of an endpoint.
 struct ManagedConnection {
   std::string device;         ///< of the queue pairs; a route by another device is refused
@@ -67,7 +69,8 @@ class ConnectionManager {
 
   Id make_id();
   Event next(const ManagedConnection& with, std::string_view step, Deadline deadline);
-  void expect(rdma_cm_event_type type, const ManagedConnection& with, const std::string& step);
+  void expect(rdma_cm_event_type type, const ManagedConnection& with, SetupCall call,
+              const std::string& step);
   void connect_one(const sockaddr& from, const sockaddr& to, const std::string& where,
                    std::uint32_t number, ibv_qp& queue_pair, const ManagedConnection& with);
   bool accept_one(Id id, const Event& request, std::span<const QueuePair> queue_pairs,

@@ -98,7 +98,7 @@ TEST_F(Manager, AServerTakesOnlyItsOwnClient) {
   address["session"] = address["session"].get<std::uint64_t>() ^ 1U;
   sides.connect(address.dump());
   EXPECT_THAT(sides.client_error, HasSubstr("the server waits for another client"));
-  EXPECT_THAT(sides.server_error, HasSubstr("nothing came within 50 ms"));
+  EXPECT_THAT(sides.server_error, HasSubstr("no event within 50 ms"));
 }
 
 TEST_F(Manager, SaysThatNobodyListens) {
@@ -106,7 +106,7 @@ TEST_F(Manager, SaysThatNobodyListens) {
   json address = json::parse(sides.server.address());
   address["listener"] = 9;
   EXPECT_THAT(try_connect(sides.client, address.dump()),
-              AllOf(HasSubstr("rdma_connect(10.0.0.1 port 9"), HasSubstr("nobody listens there")));
+              AllOf(HasSubstr("rdma_connect(10.0.0.1 port 9"), HasSubstr("nothing listens there")));
 }
 
 TEST_F(Manager, RefusesAPeerThatDoesNotListen) {
@@ -155,9 +155,9 @@ INSTANTIATE_TEST_SUITE_P(
         Answer{"RouteError", RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT,
                "no route was found: Connection timed out"},
         Answer{"Unreachable", RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT,
-               "the peer does not answer"},
+               "the peer did not answer"},
         Answer{"ConnectError", RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_CONNECT_ERROR, -EIO,
-               "could not be made"},
+               "could not be established"},
         Answer{"DeviceRemoval", RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_DEVICE_REMOVAL, 0,
                "device was removed"},
         Answer{"Rejected", RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_REJECTED, 5,
@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
         Answer{"SilentAddress", RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_RESOLVED,
                fake_verbs::kSilence, "rdma_resolve_addr(10.0.0.1"},
         Answer{"SilentPeer", RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_CONNECT_RESPONSE,
-               fake_verbs::kSilence, "nothing came within 50 ms"},
+               fake_verbs::kSilence, "no event within 50 ms"},
         Answer{"ServerSeesAStranger", RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_CONNECT_ERROR, 0,
                "waiting for the client's rdma_cm connections: the connection"}),
     [](const auto& answer) { return answer.param.name; });
@@ -173,8 +173,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(Manager, RefusesARouteByAnotherDevice) {
   Sides<Endpoint> sides(managed());
   fake_verbs::route_by("rxe9");
-  EXPECT_THAT(try_connect(sides.client, sides.server.address()),
-              AllOf(HasSubstr("by rxe9:1"), HasSubstr("of rxe0:1"), HasSubstr("Choose that device")));
+  EXPECT_THAT(
+      try_connect(sides.client, sides.server.address()),
+      AllOf(HasSubstr("by rxe9:1"), HasSubstr("to rxe0:1"), HasSubstr("Choose that device")));
 }
 
 TEST_F(Manager, MayFailAtEachStep) {
