@@ -31,8 +31,8 @@ void check(const Request& request, std::uint64_t bytes) {
         fmt::format("It may be 0 to {}.", page - 1));
   }
   if (bytes > std::numeric_limits<std::uint64_t>::max() / 2) {  // so that no sum below overflows
-    throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes),
-                "Lower the message size or the depth.", ENOMEM);
+    throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes), "Lower `sizes` or `depth`.",
+                ENOMEM);
   }
 }
 
@@ -96,8 +96,8 @@ void populate(const Mapping& mapping, Kind kind) {
   if (code != EINVAL) {
     throw Error(Fault::failed, fmt::format("madvise({} bytes, MADV_POPULATE_WRITE)", bytes.size()),
                 kind == Kind::huge ? "The huge pages of the node or of the control group are "
-                                     "exhausted: reserve more, or use any NUMA node."
-                                   : "Lower the message size or the depth, or free memory.",
+                                     "exhausted: reserve more, or set `numa` to none."
+                                   : "Lower `sizes` or `depth`, or free memory.",
                 code);
   }
   if (kind == Kind::host) touch(bytes, mapping.page_bytes());
@@ -109,7 +109,7 @@ void check_node(const std::vector<NodePages>& places, int node) {
     if (place.node < 0 || place.node == node) continue;
     throw Error(Fault::failed,
                 fmt::format("pages are not all on NUMA node {}: {}", node, to_text(places)),
-                "Free memory on that node, or use any NUMA node.");
+                "Free memory on that node, or set `numa` to none.");
   }
 }
 

@@ -24,7 +24,7 @@ constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
 std::string open_remedy(int code) {
   if (code == ENOENT || code == ENXIO || code == ENODEV) {
     return "The kernel needs CONFIG_UDMABUF (Debian: from 6.12 on): load it with 'modprobe udmabuf', "
-           "or use host memory.";
+           "or set `memory` to host.";
   }
   return "Run as root or as a member of the group that owns it.";
 }
@@ -33,9 +33,8 @@ std::string create_remedy(int code, std::uint64_t bytes) {
   std::uint64_t limit = 0;
   std::ifstream(kSizeLimit) >> limit;
   if (code == EINVAL && limit != 0 && bytes > limit * kMebi) {
-    return fmt::format(
-        "A dma-buf may have at most {} MiB: raise {}, or lower the message size or the depth.",
-        limit, kSizeLimit);
+    return fmt::format("A dma-buf may have at most {} MiB: raise {}, or lower `sizes` or `depth`.",
+                       limit, kSizeLimit);
   }
   return "";
 }
@@ -49,14 +48,14 @@ Mapping map_dma_buf(std::uint64_t bytes) {
   if (file.get() < 0) fail("memfd_create()");
   if (ftruncate(file.get(), static_cast<off_t>(length)) != 0) {
     fail(fmt::format("ftruncate(memfd, {} bytes)", length),
-         "Lower the message size or the depth, or free memory.");
+         "Lower `sizes` or `depth`, or free memory.");
   }
   // The driver requires this seal, because pages of a device must not be removed.
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) fail("fcntl(memfd, F_SEAL_SHRINK)");
   Mapping mapping(length, page, MAP_SHARED, file.get());
   if (!mapping) {
     fail(fmt::format("mmap({} bytes of a memfd)", length),
-         "Lower the message size or the depth, or free memory.");
+         "Lower `sizes` or `depth`, or free memory.");
   }
   mapping.memory_file = std::move(file);
   return mapping;

@@ -56,7 +56,7 @@ void ensure_size(int file, const std::string& path, std::uint64_t end) {
   }
   if (const int code = posix_fallocate(file, 0, static_cast<off_t>(end)); code != 0) {
     throw Error(Fault::failed, fmt::format("posix_fallocate('{}', {} bytes)", path, end),
-                "Free space on that file system, or lower the message size or the depth.", code);
+                "Free space on that file system, or lower `sizes` or `depth`.", code);
   }
 }
 

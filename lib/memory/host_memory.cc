@@ -14,7 +14,7 @@ Mapping map_host(std::uint64_t bytes) {
   Mapping mapping(bytes, page, MAP_PRIVATE | MAP_ANONYMOUS);
   if (!mapping) {
     throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes),
-                "Lower the message size or the depth, or free memory.", errno);
+                "Lower `sizes` or `depth`, or free memory.", errno);
   }
   return mapping;
 }

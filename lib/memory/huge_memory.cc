@@ -28,7 +28,7 @@ void check_size(std::uint64_t page) {
   throw Error(Fault::unavailable,
               fmt::format("the kernel has no huge pages{}",
                           page == 0 ? "" : fmt::format(" of {}", format_size(page))),
-              sizes.empty() ? "It was built without hugetlbfs: use host memory."
+              sizes.empty() ? "It was built without hugetlbfs: set `memory` to host."
                             : fmt::format("Available: {}. 1G pages may need hugepagesz=1G on the "
                                           "kernel's command line.",
                                           fmt::join(sizes, ", ")));

@@ -106,17 +106,17 @@ void prefer_node([[maybe_unused]] std::span<std::byte> pages, int node) {
                                                        topology.get(), static_cast<unsigned>(node));
   if (object == nullptr) {
     throw Error(Fault::failed, fmt::format("hwloc does not know NUMA node {}", node),
-                "A cpuset may exclude it: use any NUMA node.");
+                "A cpuset may exclude it: set `numa` to none.");
   }
   if (hwloc_set_area_membind(topology.get(), pages.data(), pages.size(), object->nodeset,
                              HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET) != 0) {
     throw Error(Fault::failed, fmt::format("hwloc_set_area_membind(NUMA node {})", node),
-                "A container may forbid mbind(2): use any NUMA node.", errno);
+                "A container may forbid mbind(2): set `numa` to none.", errno);
   }
 #else
   throw Error(Fault::unavailable,
               fmt::format("memory on NUMA node {}: this build has no hwloc", node),
-              "Build with -DRDMABENCH_HWLOC=ON, or use any NUMA node under 'numactl --membind'.");
+              "Build with -DRDMABENCH_HWLOC=ON, or set `numa` to none under 'numactl --membind'.");
 #endif
 }
 

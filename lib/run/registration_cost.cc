@@ -135,7 +135,7 @@ GpuWays RegistrationBench::measure_ways(const memory::Request& memory,
   check(stop);
   if (registration.on_demand) {
     throw Error(Fault::usage, "on-demand paging of GPU memory",
-                "The GPU's driver pins its pages: leave out on-demand paging.");
+                "The GPU's driver pins its pages: leave out `on_demand`.");
   }
   memory::Request request = memory;
   request.device = device_;

@@ -26,20 +26,20 @@ constexpr std::array<Entry, kStatuses> kTexts{{
       "The two sides use different message sizes; or, over UD, the message is longer than the path "
       "MTU, or the receive buffer lacks the 40 bytes of the global header; or the message exceeds the "
       "port's maximum message size.",
-      "Run the same release on both sides; over UD, use a size of at most the MTU."}},
+      "Run the same release on both sides; over UD, use `sizes` of at most the MTU."}},
     {IBV_WC_LOC_QP_OP_ERR,
      {"IBV_WC_LOC_QP_OP_ERR", "the local queue pair could not execute the request",
       "The device does not support the request: too much inline data, too many scatter/gather "
       "entries, or an operation that this device or queue pair type lacks. On Soft-RoCE also: the "
       "port's network device is down or has no route to the peer.",
-      "Check 'rdma link'; try an inline size of 0, or another operation."}},
+      "Check 'rdma link'; try an `inline_limit` of 0, or another operation."}},
     {IBV_WC_LOC_EEC_OP_ERR,
      {"IBV_WC_LOC_EEC_OP_ERR", "a local EE context operation failed", kNotUsed, ""}},
     {IBV_WC_LOC_PROT_ERR,
      {"IBV_WC_LOC_PROT_ERR", "a local buffer is outside its memory region",
       "The memory was unmapped during the run (a truncated file, freed GPU memory); or the key, "
       "address, length or protection domain is wrong, which is a bug of rdmabench.",
-      "Try host memory; if the error remains, report this text as a bug of rdmabench."}},
+      "Try `memory` host; if the error remains, report this text as a bug of rdmabench."}},
     {IBV_WC_WR_FLUSH_ERR,
      {"IBV_WC_WR_FLUSH_ERR",
       "the request was flushed because the queue pair was already in the error state",
@@ -72,15 +72,15 @@ constexpr std::array<Entry, kStatuses> kTexts{{
     {IBV_WC_RETRY_EXC_ERR,
      {"IBV_WC_RETRY_EXC_ERR", "the peer did not acknowledge; all retries timed out",
       "The peer process, its queue pair or its link is down; the two GIDs cannot reach each other "
-      "(wrong GID index, VLAN or subnet, or a firewall blocks UDP port 4791); the network's MTU is "
+      "(wrong `gid_index`, VLAN or subnet, or a firewall blocks UDP port 4791); the network's MTU is "
       "below the path MTU plus headers; the partition keys differ; or the fabric drops packets (no "
       "flow control for this traffic class).",
       "Check that the peer still runs; ping it from this GID's network device with packets of the "
-      "MTU ('ping -I IFACE -M do -s SIZE PEER'); try another GID index or a smaller MTU."}},
+      "MTU ('ping -I IFACE -M do -s SIZE PEER'); try another `gid_index` or a smaller `mtu`."}},
     {IBV_WC_RNR_RETRY_EXC_ERR,
      {"IBV_WC_RNR_RETRY_EXC_ERR", "the peer had no receive posted; all RNR retries failed",
       "The receiver is slower than the sender, or its process is stopped (swapping, SIGSTOP, a debugger).",
-      "Check that the peer still runs; lower the depth, or raise the peer's number of receives and "
+      "Check that the peer still runs; lower `depth`, or raise the peer's number of receives and "
       "the RNR retry count."}},
     {IBV_WC_LOC_RDD_VIOL_ERR,
      {"IBV_WC_LOC_RDD_VIOL_ERR", "the RD domain does not match", kNotUsed, ""}},

@@ -161,7 +161,7 @@ ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
     if (deadline.passed()) {
       throw Error(Fault::failed,
                   fmt::format("{}: no event within {} ms", step, with.timeout.count()),
-                  "Check that the peer still runs and that packets reach it; raise the timeout.");
+                  "Check that the peer still runs and that packets reach it; raise `timeout`.");
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
     pollfd readable{.fd = channel_->fd, .events = POLLIN, .revents = 0};
@@ -265,7 +265,7 @@ void ConnectionManager::connect_one(const sockaddr& from, const sockaddr& to,
     throw Error(Fault::unavailable,
                 fmt::format("rdma_cm reaches {} by {}:{}, but the queue pairs belong to {}:{}",
                             where, device, id->port_num, with.device, with.port),
-                "Choose that device, or connect without the connection manager.");
+                "Choose it in `devices`, or leave out `connection_manager`.");
   }
   step = fmt::format("rdma_resolve_route({})", where);
   must(SetupCall::resolve_route, rdma_resolve_route(id, milliseconds), step);

@@ -192,8 +192,8 @@ Path choose_path(std::span<const Candidate> client, std::span<const Candidate> s
         fmt::format("no common path. The client has: {}. The server has: {}", list(client),
                     list(server)),
         "Both sides need InfiniBand ports of one subnet, or GIDs of the same RoCE version and "
-        "address family: give both ports an address of one network, or choose another device or "
-        "GID index.");
+        "address family: give both ports an address of one network, or choose other `devices` or "
+        "another `gid_index`.");
   }
   const bool global = !best.infiniband || best_client->needs_grh || best_server->needs_grh;
   return {best_client, best_server, global, describe(*best_client, *best_server, best, global)};

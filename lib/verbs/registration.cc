@@ -74,13 +74,12 @@ void check(const MemoryArea& area, const RegistrationRequest& request, ibv_pd& d
                 "The driver of a dma-buf manages its pages: leave out one of them.");
   }
   if (request.require_dma_buf && area.dma_buf < 0) {
-    throw Error(Fault::usage, "the memory has no dma-buf to register",
-                "Use memory of the kind dmabuf.");
+    throw Error(Fault::usage, "the memory has no dma-buf to register", "Set `memory` to dmabuf.");
   }
   if (request.on_demand && on_demand_text(*domain.context).empty()) {
     throw Error(Fault::unavailable,
                 fmt::format("the device {} does not support on-demand paging", device_name(domain)),
-                "Leave out on-demand paging. (ibv_query_device_ex() reports no IBV_ODP_SUPPORT.)");
+                "Leave out `on_demand`. (ibv_query_device_ex() reports no IBV_ODP_SUPPORT.)");
   }
 }
 

@@ -14,7 +14,7 @@ std::string locked_memory_remedy(std::uint64_t bytes) {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
   if (limit.rlim_cur == RLIM_INFINITY) {
-    return "The limit on locked memory is unlimited ('ulimit -l'): lower the message size or the depth, "
+    return "The limit on locked memory is unlimited ('ulimit -l'): lower `sizes` or `depth`, "
            "or free memory of the machine or of the device's address translation.";
   }
   return fmt::format(
@@ -28,9 +28,8 @@ std::string invalid_remedy(ibv_context& context, std::uint64_t bytes, int access
   ibv_device_attr device{};
   if (ibv_query_device(&context, &device) == 0 && device.max_mr_size != 0 &&
       bytes > device.max_mr_size) {
-    return fmt::format(
-        "The device registers at most {} bytes: lower the message size or the depth.",
-        device.max_mr_size);
+    return fmt::format("The device registers at most {} bytes: lower `sizes` or `depth`.",
+                       device.max_mr_size);
   }
   std::string flags;
   if ((access & IBV_ACCESS_REMOTE_ATOMIC) != 0) flags = "remote atomics";

@@ -23,11 +23,10 @@ constexpr std::string_view kPermit =
     "in a container, allow the device with '--device=/dev/infiniband'.";
 constexpr std::string_view kPing =
     "Check that the peer answers a ping from this port's network device ('ping -I IFACE PEER'), "
-    "and that both GIDs are in one subnet or routed; otherwise choose another GID index.";
-constexpr std::string_view kLowerDepth =
-    "Lower the depth, the number of queue pairs or the inline size.";
+    "and that both GIDs are in one subnet or routed; otherwise choose another `gid_index`.";
+constexpr std::string_view kLowerDepth = "Lower `depth`, `queue_pairs` or `inline_limit`.";
 constexpr std::string_view kNotHere =
-    "Choose another operation, another transport or the back end ofi.";
+    "Choose another operation, another transport or the `backend` ofi.";
 constexpr std::string_view kOwnFault = "Report this text as a bug of rdmabench.";
 constexpr std::string_view kGone = "Check 'dmesg' and 'rdma link', then start again.";
 
@@ -52,17 +51,17 @@ constexpr std::array kTexts{
     SetupText{open_device, EIO, "the device is in reset or was removed", kGone},
     SetupText{query_device, EIO, "the device is in reset or was removed", kGone},
     SetupText{query_port, EINVAL, "the device has no port with this number",
-              "'rdmabench devices' lists the ports; give the device as NAME:PORT."},
+              "'rdmabench devices' lists the ports; give `devices` as NAME:PORT."},
     SetupText{query_gid, EINVAL, "the port has no GID at this index",
-              "'rdmabench devices' lists the GIDs; choose another GID index."},
+              "'rdmabench devices' lists the GIDs; choose another `gid_index`."},
     SetupText{query_gid, ENODATA, "the GID at this index is empty",
-              "Give the port's network device an address, or choose another GID index."},
+              "Give the port's network device an address, or choose another `gid_index`."},
     // Domains and memory
     SetupText{alloc_pd, ENOMEM, "all protection domains of the device are in use",
               "'rdma resource show' lists which processes use the device's objects.", kMaxPd},
-    SetupText{open_xrcd, EOPNOTSUPP, "the device does not support XRC", "Use the transport rc."},
+    SetupText{open_xrcd, EOPNOTSUPP, "the device does not support XRC", "Set `service` to rc."},
     SetupText{open_xrcd, ENOSYS, "the device or its provider library does not support XRC",
-              "Use the transport rc."},
+              "Set `service` to rc."},
     SetupText{reg_mr, ENOMEM,
               "the limit on locked memory, the machine's memory or the device's memory regions are "
               "exhausted",
@@ -73,7 +72,7 @@ constexpr std::array kTexts{
         reg_mr, EINVAL,
         "a length of 0, a length above the device's max_mr_size, or access flags that the device "
         "does not support (on-demand paging, relaxed ordering)",
-        "Lower the message size, or leave out the memory options."},
+        "Lower `sizes`, or leave out the memory options."},
     SetupText{
         reg_mr, EFAULT,
         "the memory cannot be pinned: not mapped, GPU memory without nvidia-peermem, or a "
@@ -94,10 +93,9 @@ constexpr std::array kTexts{
         reg_dmabuf_mr, EINVAL,
         "offset and length are outside the dma-buf, or the dma-buf does not allow the access flags",
         kOwnFault},
-    SetupText{
-        reg_dmabuf_mr, ENOMEM, "the device's memory or its memory regions are exhausted",
-        "Lower the message size. 'rdma resource show' lists which processes use the device's objects.",
-        kMaxMr},
+    SetupText{reg_dmabuf_mr, ENOMEM, "the device's memory or its memory regions are exhausted",
+              "Lower `sizes`. 'rdma resource show' lists which processes use the device's objects.",
+              kMaxMr},
     // Queues
     SetupText{create_comp_channel, EMFILE, "too many files are open", "Raise 'ulimit -n'.",
               kOpenFiles},
@@ -110,7 +108,7 @@ constexpr std::array kTexts{
     SetupText{
         create_srq, EINVAL,
         "more receives or scatter/gather entries than the device's shared receive queues support",
-        "Lower the depth.", kMaxSrqWr},
+        "Lower `depth`.", kMaxSrqWr},
     SetupText{create_srq, ENOMEM,
               "the limit on locked memory or the device's shared receive queues are exhausted",
               kUnlock, kMemlock | kMaxSrq},
@@ -146,7 +144,7 @@ constexpr std::array kTexts{
         modify_qp_rtr, EINVAL,
         "the path MTU is above the port's active MTU; the GID at this index is empty or has another "
         "type than the peer's; or the peer's outstanding reads exceed the device's limit",
-        "Compare 'rdmabench devices' of both sides; set MTU and GID index.", kMaxReads},
+        "Compare 'rdmabench devices' of both sides; set `mtu` and `gid_index`.", kMaxReads},
     SetupText{
         modify_qp_rtr, ETIMEDOUT,
         "the peer's address could not be resolved: no ARP or neighbour reply on the network of the "
@@ -168,9 +166,9 @@ constexpr std::array kTexts{
         "retry count above 7",
         "Lower the outstanding reads, the acknowledgement timeout or the retry count.", kMaxReads},
     SetupText{create_ah, EINVAL, "the GID at this index is empty, or the port or LID is invalid",
-              "'rdmabench devices' lists the GIDs; choose another GID index."},
+              "'rdmabench devices' lists the GIDs; choose another `gid_index`."},
     SetupText{create_ah, ENOMEM, "the device's address handles are exhausted",
-              "Lower the number of queue pairs.", kMaxAh},
+              "Lower `queue_pairs`.", kMaxAh},
     SetupText{create_ah, ETIMEDOUT, "the peer's address could not be resolved", kPing},
     SetupText{create_ah, EHOSTUNREACH, "the peer's address cannot be reached on this network",
               kPing},
@@ -178,11 +176,11 @@ constexpr std::array kTexts{
               "there is no route from the chosen GID's network to the peer's", kPing},
     SetupText{attach_mcast, EINVAL,
               "the address is not a multicast address, or the queue pair is not UD",
-              "Use a multicast address and the transport ud."},
+              "Use a multicast address and the `service` ud."},
     // Posting
     SetupText{
         post_send, ENOMEM, "the send queue is full",
-        "Lower the depth, or request a completion more often; if the error remains, report this text "
+        "Lower `depth`, or request a completion more often; if the error remains, report this text "
         "as a bug of rdmabench.",
         kMaxQpWr},
     SetupText{
@@ -193,7 +191,7 @@ constexpr std::array kTexts{
     SetupText{post_send, EFAULT, "the device cannot read the work request", kOwnFault},
     SetupText{post_send, EOPNOTSUPP, "the device does not support the operation", kNotHere},
     SetupText{post_recv, ENOMEM, "the receive queue is full",
-              "Lower the depth; if the error remains, report this text as a bug of rdmabench.",
+              "Lower `depth`; if the error remains, report this text as a bug of rdmabench.",
               kMaxQpWr},
     SetupText{
         post_recv, EINVAL,
@@ -201,7 +199,7 @@ constexpr std::array kTexts{
         "initialized",
         kOwnFault},
     SetupText{post_srq_recv, ENOMEM, "the shared receive queue is full",
-              "Lower the depth; if the error remains, report this text as a bug of rdmabench.",
+              "Lower `depth`; if the error remains, report this text as a bug of rdmabench.",
               kMaxSrqWr},
     // The connection manager
     SetupText{create_event_channel, ENODEV, "the connection manager's file is missing",
@@ -238,8 +236,9 @@ constexpr std::array kTexts{
               "'ip route get PEER' shows the route; add one."},
     SetupText{resolve_addr, ENODEV, "the route to the peer uses a network device without RDMA",
               "'ip route get PEER' shows it; use the peer's address on the RDMA network."},
-    SetupText{resolve_addr, EADDRNOTAVAIL, "this machine does not have the source address",
-              "'ip address' lists the addresses; choose another device or GID index."},
+    SetupText{
+        resolve_addr, EADDRNOTAVAIL, "this machine does not have the source address",
+        "'ip address' lists the addresses; choose another one of `devices` or another `gid_index`."},
     SetupText{resolve_route, ETIMEDOUT, "the subnet manager did not answer",
               "'sminfo' queries it; start opensm, or check the cable."},
     SetupText{resolve_route, EINVAL, "the subnet manager knows no path to the peer",
@@ -273,10 +272,9 @@ constexpr std::array kTexts{
               kDeviceFile},
     SetupText{any, EMFILE, "too many files are open", "Raise 'ulimit -n'.", kOpenFiles},
     SetupText{any, ENFILE, "too many files are open on the machine", "Raise fs.file-max."},
-    SetupText{
-        any, EINVAL, "an argument exceeds a limit of the device",
-        "Lower the depth, the number of queue pairs or the message size; 'ibv_devinfo -v' lists the "
-        "device's limits."},
+    SetupText{any, EINVAL, "an argument exceeds a limit of the device",
+              "Lower `depth`, `queue_pairs` or `sizes`; 'ibv_devinfo -v' lists the "
+              "device's limits."},
     SetupText{any, EOPNOTSUPP, "the device does not support this", kNotHere},
     SetupText{any, ENOSYS, "the provider library or the kernel does not support this", kNotHere},
     SetupText{any, EIO, "the device is in reset or was removed", kGone},

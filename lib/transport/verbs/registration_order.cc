@@ -47,7 +47,7 @@ mechanism::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory
                                           const mechanism::RegistrationRequest& how) {
   if (how.on_demand) {
     throw Error(Fault::usage, "on-demand paging of GPU memory",
-                "The GPU's driver pins its pages: leave out on-demand paging.");
+                "The GPU's driver pins its pages: leave out `on_demand`.");
   }
   mechanism::Registration result;
   std::string reasons;
@@ -74,7 +74,7 @@ mechanism::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory
   throw Error(Fault::unavailable,
               fmt::format("GPU memory cannot be registered with {} as requested:{}",
                           ibv_get_device_name(domain.context->device), reasons),
-              "Set the GPU mapping to 'auto' to use a way that works.");
+              "Set `gpu_mapping` to auto to use a way that works.");
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ TEST_F(DataPath, AFailedMessageIsExplainedAndWhatIsFlushedAfterItIsNot) {
   EXPECT_THAT(
       pair.client.failure(),
       AllOf(HasSubstr("post 1: "), HasSubstr("IBV_WC_RETRY_EXC_ERR"), HasSubstr("0x81"),
-            HasSubstr("GID index"), HasSubstr("rxe0:1 10.0.0.1"), HasSubstr("path MTU 1024")));
+            HasSubstr("`gid_index`"), HasSubstr("rxe0:1 10.0.0.1"), HasSubstr("path MTU 1024")));
 }
 
 TEST_F(DataPath, ReceivesFlushedByALostLinkFail) {

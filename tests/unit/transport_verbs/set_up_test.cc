@@ -128,8 +128,9 @@ TEST_F(SetUp, NamesTheLimitThatTheRequestIsBeyond) {
     EXPECT_EQ(error.fault(), Fault::usage);
     return std::string(error.what());
   };
-  EXPECT_THAT(refusal([](auto& request) { request.max_size = (1U << 23) + 1; }),
-              AllOf(HasSubstr("8388609"), HasSubstr("max_msg_sz is 8388608"), HasSubstr("`sizes`")));
+  EXPECT_THAT(
+      refusal([](auto& request) { request.max_size = (1U << 23) + 1; }),
+      AllOf(HasSubstr("8388609"), HasSubstr("max_msg_sz is 8388608"), HasSubstr("`sizes`")));
   EXPECT_THAT(refusal([](auto& request) { request.signal_every = 5; }),
               HasSubstr("`signal_every`"));
   EXPECT_THAT(refusal([](auto& request) { request.signal_every = 0; }),

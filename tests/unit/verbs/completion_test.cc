@@ -35,7 +35,7 @@ TEST(CompletionText, NamesStatusVendorErrorAndWhatToLookAt) {
   failed.status = IBV_WC_RETRY_EXC_ERR;
   failed.vendor_err = 0x81;
   EXPECT_THAT(to_text(failed), AllOf(HasSubstr("IBV_WC_RETRY_EXC_ERR = 12"), HasSubstr("0x81"),
-                                     HasSubstr("GID index"), HasSubstr("MTU")));
+                                     HasSubstr("`gid_index`"), HasSubstr("MTU")));
 }
 
 TEST(CompletionText, OfAFullFabricNamesWhatAnEngineerWouldCheckFirst) {
@@ -46,9 +46,9 @@ TEST(CompletionText, OfAFullFabricNamesWhatAnEngineerWouldCheckFirst) {
   };
   EXPECT_THAT(text(IBV_WC_RETRY_EXC_ERR),
               AllOf(HasSubstr("4791"), HasSubstr("partition keys"), HasSubstr("ping -I")));
-  EXPECT_THAT(text(IBV_WC_RNR_RETRY_EXC_ERR), AllOf(HasSubstr("SIGSTOP"), HasSubstr("depth")));
+  EXPECT_THAT(text(IBV_WC_RNR_RETRY_EXC_ERR), AllOf(HasSubstr("SIGSTOP"), HasSubstr("`depth`")));
   EXPECT_THAT(text(IBV_WC_REM_ACCESS_ERR), AllOf(HasSubstr("remote key"), HasSubstr("atomic")));
-  EXPECT_THAT(text(IBV_WC_LOC_QP_OP_ERR), HasSubstr("inline size of 0"));
+  EXPECT_THAT(text(IBV_WC_LOC_QP_OP_ERR), HasSubstr("`inline_limit` of 0"));
   EXPECT_THAT(text(IBV_WC_LOC_LEN_ERR), AllOf(HasSubstr("UD"), HasSubstr("MTU")));
   EXPECT_THAT(text(IBV_WC_WR_FLUSH_ERR), HasSubstr("first failure"));
 }

@@ -131,7 +131,7 @@ TEST_F(OnADevice, ACompletionQueueNamesTheDevicesLimit) {
   const Error error = complaint([&] { create_completion_queue(*context_, 70000); });
   EXPECT_THAT(error.what(),
               AllOf(HasSubstr("ibv_create_cq(rxe0, 70000 entries): Invalid argument"),
-                    HasSubstr("(the device's max_cqe is 4096)"), HasSubstr("Lower the depth")));
+                    HasSubstr("(the device's max_cqe is 4096)"), HasSubstr("Lower `depth`")));
 }
 
 TEST_F(OnADevice, AQueuePairNamesTheDevicesLimit) {
@@ -166,7 +166,7 @@ TEST_F(OnADevice, ThatCannotBeOpenedItsFileIsLookedAt) {
 TEST_F(OnADevice, AnEmptyGidIsExplained) {
   fake_verbs::fail(fake_verbs::Call::query_gid, 1, ENODATA);
   EXPECT_THAT(complaint([&] { query_gid(*context_, 1, 9); }).what(),
-              AllOf(HasSubstr("index 9"), HasSubstr("another GID index")));
+              AllOf(HasSubstr("index 9"), HasSubstr("another `gid_index`")));
 }
 
 }  // namespace
