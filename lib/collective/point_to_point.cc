@@ -77,13 +77,6 @@ std::string memory_routes(const report::Report& report) {
   return "";
 }
 
-bool is_staged(const report::Facts& facts) {
-  return std::any_of(facts.begin(), facts.end(), [](const report::Fact& fact) {
-    const auto* const route = std::get_if<std::string>(&fact.value);
-    return fact.name == "memory_route" && route != nullptr && *route == "staged";
-  });
-}
-
 std::string route_of(const report::Report& report, const std::string& memory,
                      const std::string& peer_memory) {
   const report::Resolved& used = report.resolved;
@@ -119,7 +112,7 @@ PointToPointResult measure_pair(const PointToPointOptions& options, std::uint32_
     const report::Report report =
         run::run(config_of(options, memory, peer_memory), place.host, place.port);
     pair.route = route_of(report, memory, peer_memory);
-    pair.staged = is_staged(report.resolved.details) || is_staged(report.environment.server);
+    pair.staged = report.resolved.staged;
     pair.error = report.error.value_or("");
     const auto* const results = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
     if (results != nullptr && !results->empty()) pair.bits_per_s = results->front().bits_per_s;

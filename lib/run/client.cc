@@ -177,6 +177,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   measure_all(session, config, on_progress, obstacle, report);
   report.resolved =
       resolved(session, agreement.reason);  // with what the workers have counted by now
+  report.resolved.staged =
+      session.memory_path() == MemoryPath::staged || agreement.server_memory == MemoryPath::staged;
   try {
     if (spec.gpu) add_gpu_notes(session, report.environment.server, report);
   } catch (const Error& error) {

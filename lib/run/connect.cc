@@ -35,7 +35,7 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
     } else {
       const std::vector<Offer> theirs =
           parse_offers(connection.receive(MessageType::request, "request"));
-      connect_server(connection, request, {theirs}, 1, open_one, [] { return report::Facts(); });
+      connect_server(connection, request, {theirs}, 1, open_one, [] { return Introduction(); });
       connection.send(MessageType::ready);
     }
   } catch (const std::exception& error) {

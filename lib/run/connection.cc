@@ -209,12 +209,14 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   connection.send(MessageType::address, to_text(Introduction{connection.addresses(), {}}));
   connection.connect(server.addresses);
   connection.receive(MessageType::ready, "readiness");
-  return {.reason = match.choices[0].reason, .environment = std::move(server.environment)};
+  return {.reason = match.choices[0].reason,
+          .environment = std::move(server.environment),
+          .memory = server.memory};
 }
 
 void connect_server(Connection& connection, const transport::EndpointRequest& request,
                     const std::vector<std::vector<Offer>>& theirs, std::size_t count,
-                    const OpenOne& open, const std::function<report::Facts()>& environment) {
+                    const OpenOne& open, const std::function<Introduction()>& introduce) {
   connection.send(MessageType::offer, to_text(answer_offers(request, theirs.front())));
   const Selection selection = parse_selection(connection.receive(MessageType::choice, "choice"));
   if (selection.choices.size() != theirs.size()) {
@@ -225,8 +227,9 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
   for (std::size_t i = 0; i < count; ++i) {
     open(backend, request, selection.choices[i % selection.choices.size()]);
   }
-  connection.send(MessageType::address,
-                  to_text(Introduction{connection.addresses(), environment()}));
+  Introduction own = introduce();
+  own.addresses = connection.addresses();
+  connection.send(MessageType::address, to_text(own));
   const Introduction client =
       parse_introduction(connection.receive(MessageType::address, "address"));
   connection.connect(client.addresses);

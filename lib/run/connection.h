@@ -90,6 +90,7 @@ using OpenOne = std::function<void(
 struct ServerAnswer {
   std::string reason;           ///< why this back end and path were chosen
   report::Facts environment{};  ///< in the server's own words
+  MemoryPath memory = MemoryPath::host;
 };
 
 /// The client's half, after its offers were sent: chooses the first of `backends` by which both
@@ -101,9 +102,10 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
                             const OpenOne& open);
 
 /// The server's half: answers the client's offers, opens what it chose, and connects. It is the
-/// caller who then says `ready`. `environment` is called when the endpoints are open.
+/// caller who then says `ready`. `introduce` is called when the endpoints are open; its addresses
+/// are filled in.
 void connect_server(Connection& connection, const transport::EndpointRequest& request,
                     const std::vector<std::vector<Offer>>& theirs, std::size_t count,
-                    const OpenOne& open, const std::function<report::Facts()>& environment);
+                    const OpenOne& open, const std::function<Introduction()>& introduce);
 
 }  // namespace rdmabench::run

@@ -162,7 +162,9 @@ Agreement negotiate(Session& session, const Config& config,
   ServerAnswer answer =
       connect_client(session, wanted, rails, ours, session.spec().workers, session.opener());
   check_requirements(session, config);
-  return {.reason = std::move(answer.reason), .server_environment = std::move(answer.environment)};
+  return {.reason = std::move(answer.reason),
+          .server_environment = std::move(answer.environment),
+          .server_memory = answer.memory};
 }
 
 }  // namespace rdmabench::run

@@ -12,6 +12,7 @@ namespace rdmabench::run {
 struct Agreement {
   std::string reason;                ///< why this back end and path were chosen
   report::Facts server_environment;  ///< in the server's own words
+  MemoryPath server_memory = MemoryPath::host;
 };
 
 /// Makes every choice that the configuration leaves open. Throws Error(usage) for a configuration

@@ -112,15 +112,20 @@ Selection parse_selection(std::string_view text) {
           .choices = texts_from(json, "choices")};
 }
 
+constexpr std::array<std::string_view, 3> kMemoryPaths{"host", "direct", "staged"};
+
 std::string to_text(const Introduction& introduction) {
   return dump({{"addresses", texts_json(introduction.addresses)},
-               {"environment", report::to_list(introduction.environment)}});
+               {"environment", report::to_list(introduction.environment)},
+               {"memory", kMemoryPaths[static_cast<std::size_t>(introduction.memory)]}});
 }
 
 Introduction parse_introduction(std::string_view text) {
   const nlohmann::json json = control::parse_object(text, "address");
-  return {.addresses = texts_from(json, "addresses"),
-          .environment = facts_from(json, "environment")};
+  Introduction introduction{.addresses = texts_from(json, "addresses"),
+                            .environment = facts_from(json, "environment")};
+  FieldReader(json).name("memory", kMemoryPaths, introduction.memory);
+  return introduction;
 }
 
 std::string to_text(const EpochOrder& order) {

@@ -65,9 +65,17 @@ struct Selection {
   std::vector<std::string> choices;  ///< for each rail, the server's part of transport::Choice
 };
 
+/// How the memory of a side's messages reaches the wire.
+enum class MemoryPath : std::uint8_t {
+  host,    ///< host memory
+  direct,  ///< a GPU's memory, registered in place
+  staged,  ///< a GPU's memory, copied through pinned host memory
+};
+
 struct Introduction {
   std::vector<std::string> addresses;  ///< of each worker
   report::Facts environment;
+  MemoryPath memory = MemoryPath::host;
 };
 
 struct EpochOrder {

@@ -161,10 +161,12 @@ void check_timeout(const Request& request, const ServerConfig& config) {
 void open_workers(Session& session, const Request& request,
                   const transport::EndpointRequest& wanted) {
   connect_server(session, wanted, request.rails, request.spec.workers, session.opener(), [&] {
-    report::Facts environment = report::collect_environment();
-    for (report::Fact& fact : session.memory_facts()) environment.push_back(std::move(fact));
-    add_staging_cost(session, environment);
-    return environment;
+    Introduction own{.addresses = {},
+                     .environment = report::collect_environment(),
+                     .memory = session.memory_path()};
+    for (report::Fact& fact : session.memory_facts()) own.environment.push_back(std::move(fact));
+    add_staging_cost(session, own.environment);
+    return own;
   });
 }
 

@@ -7,6 +7,7 @@
 #include <latch>
 #include <thread>
 
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -81,10 +82,22 @@ std::vector<std::string> Session::devices() const {
   return devices;
 }
 
-std::vector<std::string> Session::memory_routes() const {
+MemoryPath Session::memory_path() const {
+  MemoryPath path = MemoryPath::host;
+  for (const std::unique_ptr<Worker>& worker : workers_) {
+    const memory::GpuMemory* const gpu = worker->gpu_memory();
+    if (gpu == nullptr) continue;
+    if (!gpu->staged()) return MemoryPath::direct;
+    path = MemoryPath::staged;
+  }
+  return path;
+}
+
+std::vector<std::string> Session::direct_routes() const {
   std::vector<std::string> routes;
   for (const std::unique_ptr<Worker>& worker : workers_) {
-    if (worker->gpu_memory() == nullptr) continue;
+    const memory::GpuMemory* const gpu = worker->gpu_memory();
+    if (gpu == nullptr || gpu->staged()) continue;
     for (auto& [name, value] : worker->describe().details) {
       if (name != "memory_route") continue;
       if (std::find(routes.begin(), routes.end(), value) == routes.end()) routes.push_back(value);

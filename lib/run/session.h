@@ -69,8 +69,12 @@ class Session : private OwnedChannel, public Connection {
 
   /// The devices that the workers use, each once.
   std::vector<std::string> devices() const;
-  /// How the workers' GPU memory is known to their devices, each way once: the facts memory_route.
-  std::vector<std::string> memory_routes() const;
+  /// How the workers' GPU memory is registered in place, each way once, as text. Staged memory has
+  /// no such way.
+  std::vector<std::string> direct_routes() const;
+
+  /// `direct` where the memory of any worker is registered in place.
+  MemoryPath memory_path() const;
 
   /// How this side's GPU memory is registered, one fact for each; none where it has none: "memory",
   /// "memory_route", "memory_routes_refused", "gpu", "gpu_flush".

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "gpu_session.h"
 #include "measurement.h"
 #include "rdmabench/base/deadline.h"
@@ -14,21 +12,6 @@ namespace rdmabench::run {
 namespace {
 
 constexpr int kPatience = 3;  // timeouts of the session, after which no other way is begun
-constexpr std::string_view kStaged = "staged";
-
-bool is_left(std::string_view route) {
-  return route != kStaged;
-}
-
-/// Whether either side has a way that it took and may leave for another one.
-bool can_step_down(const Session& session, const report::Facts& server) {
-  const std::vector<std::string> own = session.memory_routes();
-  if (std::any_of(own.begin(), own.end(), is_left)) return true;
-  return std::any_of(server.begin(), server.end(), [](const report::Fact& fact) {
-    const auto* const route = std::get_if<std::string>(&fact.value);
-    return fact.name == "memory_route" && route != nullptr && is_left(*route);
-  });
-}
 
 std::string remedy_for(const SessionSpec& spec, const std::string& routes) {
   if (spec.clients == 1) {
@@ -65,8 +48,8 @@ bool may_be_the_memory(const Session& session, const Error& error) {
 
 void add_failed(const Session& session, std::string_view why,
                 std::vector<memory::FailedWay>& failed) {
-  for (std::string& route : session.memory_routes()) {
-    if (is_left(route)) failed.push_back({std::move(route), control::printable(why)});
+  for (std::string& route : session.direct_routes()) {
+    failed.push_back({std::move(route), control::printable(why)});
   }
 }
 
@@ -91,7 +74,8 @@ std::string verify_gpu_memory(Session& session, const Config& config, Agreement&
         "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
     if (!curable) return what;
     if (!may_start_over(session.spec()) || tried == kMostVerifications || last.passed() ||
-        !can_step_down(session, agreement.server_environment)) {
+        (session.memory_path() != MemoryPath::direct &&
+         agreement.server_memory != MemoryPath::direct)) {
       return Error(Fault::failed, what, remedy_for(session.spec(), routes)).what();
     }
     const bool again = tried % kTriesOfAWay != 0;

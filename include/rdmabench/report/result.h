@@ -90,6 +90,7 @@ struct Resolved {
   std::string transport;  ///< "rc", "rdm"
   std::string reason;     ///< one line: why this one
   Facts details;          ///< mtu, gid, inline, ...
+  bool staged = false;    ///< the GPU memory of either side was copied through host memory
 };
 
 /// How far the times can be trusted.

@@ -89,9 +89,11 @@ TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
                             .environment = {{"hostname", std::string("n\xff")},
                                             {"cpus", std::uint64_t{2}},
                                             {"ghz", 2.5},
-                                            {"smt", true}}};
+                                            {"smt", true}},
+                            .memory = MemoryPath::staged};
   const Introduction got = parse_introduction(to_text(introduction));
   ASSERT_EQ(got.environment.size(), 4U);
+  EXPECT_EQ(got.memory, MemoryPath::staged);
   EXPECT_EQ(std::get<std::uint64_t>(got.environment[1].value), 2U);
   EXPECT_EQ(std::get<double>(got.environment[2].value), 2.5);
   EXPECT_EQ(std::get<bool>(got.environment[3].value), true);
