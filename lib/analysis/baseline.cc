@@ -150,7 +150,7 @@ class BaselineStore::Database {
     try {
       application = pragma("PRAGMA application_id");
     } catch (const Error&) {
-      if (sqlite3_errcode(connection()) == SQLITE_NOTADB) refuse("is no SQLite database");
+      if (sqlite3_errcode(connection()) == SQLITE_NOTADB) refuse("is not a SQLite database");
       throw;
     }
     if (application == 0) {

@@ -75,7 +75,7 @@ void add_row_facts(std::map<std::string, std::string>& facts, const Row& row) {
   for (const auto& [key, value] : row.facts) facts[fmt::format("{} at {}", key, at)] = value;
 }
 
-/// Sizes that one side alone has are no confound: there is nothing to compare there.
+/// Sizes that only one side has are not a confound: nothing is compared there.
 bool is_of_row(const std::string& fact) {
   return fact.find(" at ") != std::string::npos;
 }

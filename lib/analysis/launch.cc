@@ -47,12 +47,12 @@ class Reader {
   }
   const ResultJson& list(const char* key) const {
     const ResultJson& value = at(key);
-    if (!value.is_array()) refuse(where_, fmt::format("'{}' is no list", key));
+    if (!value.is_array()) refuse(where_, fmt::format("'{}' is not a list", key));
     return value;
   }
   std::string text(const char* key) const {
     const ResultJson& value = at(key);
-    if (!value.is_string()) refuse(where_, fmt::format("'{}' is no text", key));
+    if (!value.is_string()) refuse(where_, fmt::format("'{}' is not a text", key));
     return value.get<std::string>();
   }
   std::uint64_t count(const char* key) const {
@@ -85,13 +85,13 @@ std::string fact_text(const ResultJson& value) {
 }
 
 void add_facts(Launch& launch, const std::string& prefix, const ResultJson& facts) {
-  if (!facts.is_object()) refuse(launch.source, fmt::format("'{}' is no object", prefix));
+  if (!facts.is_object()) refuse(launch.source, fmt::format("'{}' is not an object", prefix));
   for (const auto& [key, value] : facts.items()) {
     launch.facts[prefix + "." + key] = fact_text(value);
   }
 }
 
-/// Of "2026-11-21T17:02:05Z"; none if it is no such text.
+/// Of "2026-11-21T17:02:05Z"; none if it has another form.
 std::optional<double> seconds(const std::string& utc) {
   tm parts{};
   const char* const end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);

@@ -74,7 +74,7 @@ void refuse_copies(const std::vector<Launch>& a, const std::vector<Launch>& b) {
       throw Error(
           Fault::usage,
           fmt::format("{} and {} are the same launch", other->second->source, launch.source),
-          "A copy is no evidence: give every launch once.");
+          "A copy adds no evidence: give every launch once.");
     }
   }
 }

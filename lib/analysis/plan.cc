@@ -90,7 +90,7 @@ Plan plan_from(const std::vector<Launch>& pilot, double difference,
   }
   if (plan.quantities.empty()) {
     throw Error(Fault::usage, "no quantity has two launches in the pilot",
-                "Run the same measurement five times, each in a process of its own.");
+                "Run the same measurement five times, each in a new process.");
   }
   if (refused > 0) {
     plan.notes.push_back(

@@ -110,7 +110,7 @@ std::shared_ptr<const FileStore> read_archive(const std::string& path) {
   archive_read_support_filter_xz(handle);
   archive_read_support_filter_zstd(handle);
   if (archive_read_open_filename(handle, path.c_str(), kBlock) != ARCHIVE_OK) {
-    refuse(path, "it is no tar file");
+    refuse(path, "it is not a tar file");
   }
   auto files = std::make_shared<MemoryStore>();
   std::size_t total = 0;
@@ -118,7 +118,7 @@ std::shared_ptr<const FileStore> read_archive(const std::string& path) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(handle, &entry);
     if (status == ARCHIVE_EOF) break;
-    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) refuse(path, "it is no whole tar file");
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) refuse(path, "the tar file is cut off or damaged");
     if (entries == kMostEntries) refuse(path, "it has more than 200,000 entries");
     total += kHeader;
     add_entry(*files, handle, entry, path, total);

@@ -8,7 +8,7 @@
 namespace rdmabench::health {
 namespace {
 
-/// The options of the kernel that checks ask for; the others are nobody's business.
+/// The kernel options that checks read; the others are private and left out.
 constexpr std::array<std::string_view, 6> kOptions{
     "iommu=", "iommu.", "intel_iommu=", "amd_iommu=", "pcie_aspm=", "pci="};
 

@@ -118,7 +118,7 @@ report::Counter counter_from(const Fact& fact) {
   report::Counter counter{parts[1], parts[2], parts[3], parts[4], std::nullopt, false};
   if (parts[0] == kUnknown) return counter;
   counter.at_least = parts[0] == kAtLeast;
-  if (!counter.at_least && parts[0] != kChange) refuse(fact, "It is no known kind of counter.");
+  if (!counter.at_least && parts[0] != kChange) refuse(fact, "The kind of counter is unknown.");
   counter.change = get_uint(fact);
   return counter;
 }

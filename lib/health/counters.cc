@@ -35,7 +35,7 @@ class Reader {
         break;
       case Device::Kind::none:
         snapshot_.notes.push_back(fmt::format(
-            "No counters were read for '{}': it is no RDMA and no network device.", text));
+            "No counters were read for '{}': it is neither an RDMA nor a network device.", text));
         break;
     }
   }

@@ -28,9 +28,9 @@ struct Snapshot {
 /// Reads the counters of each device: "mlx5_0", "mlx5_0:1" (that port alone), "eth0", or a
 /// libfabric domain such as "rdmap0s6-rdm". With an RDMA device comes the network device of its
 /// ports, and with a network device the machine's TCP and UDP counters. What cannot be read is
-/// noted: this never fails. `root` holds sys and proc; a test gives a directory of its own.
+/// noted: this never fails. `root` holds sys and proc; a test gives another directory.
 ///
-/// The kernel answers from a cache for lifespan() after somebody last asked, so wait for it before.
+/// The kernel answers from a cache for lifespan() after the last reading: wait that long before.
 /// Takes about 20 us a file. Thread-safe. Source:
 /// Documentation/ABI/stable/sysfs-class-infiniband, .../testing/sysfs-class-net-statistics.
 Snapshot read_counters(const std::vector<std::string>& devices, const std::string& root = "/");

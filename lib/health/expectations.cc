@@ -56,11 +56,11 @@ void Expectations::add(std::string_view key, std::string value, Source source) {
   const auto* const known = std::find_if(
       kKeys.begin(), kKeys.end(), [&](const ExpectationKey& row) { return row.name == key; });
   if (known == kKeys.end()) {
-    throw Error(Fault::usage, fmt::format("'{}' is nothing that can be expected", key),
+    throw Error(Fault::usage, fmt::format("unknown expectation '{}'", key),
                 fmt::format("Known are {}.", known_keys()));
   }
   if (value.empty() || (known->number && !to_number(value))) {
-    throw Error(Fault::usage, fmt::format("'{}' is no value for {}", value, key),
+    throw Error(Fault::usage, fmt::format("invalid value '{}' of {}", value, key),
                 known->number ? "Give a whole number." : "Give a text.");
   }
   const auto found = values_.find(key);
@@ -72,7 +72,7 @@ void Expectations::add(std::string_view key, std::string value, Source source) {
 void Expectations::add_user(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
-    throw Error(Fault::usage, fmt::format("'{}' is no KEY=VALUE", text),
+    throw Error(Fault::usage, fmt::format("invalid expectation '{}': it is not KEY=VALUE", text),
                 "Say rate_gbps=400, for one.");
   }
   add(text.substr(0, equals), std::string(text.substr(equals + 1)), Source::user);
@@ -81,7 +81,7 @@ void Expectations::add_user(std::string_view text) {
 void Expectations::add_profile(std::string_view json, std::string_view origin) {
   const nlohmann::json document = nlohmann::json::parse(json, nullptr, false);
   if (!document.is_object()) {
-    throw Error(Fault::usage, fmt::format("{} is no JSON object", origin),
+    throw Error(Fault::usage, fmt::format("{} is not a JSON object", origin),
                 "A profile is {\"rate_gbps\": 400, ...}.");
   }
   for (const auto& [key, value] : document.items()) {

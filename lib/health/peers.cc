@@ -34,7 +34,7 @@ struct Majority {
 
 using Key = std::pair<std::string, std::string>;  // check and subject
 
-/// Of the hosts but `own`: a node is no witness of itself, nor a host twice.
+/// Of the hosts but `own`: the node's own document does not count, and each host counts once.
 std::map<Key, Majority> majorities(std::span<const Peer> peers, const std::string& own) {
   std::map<Key, std::map<std::string, std::size_t>> counts;
   std::set<std::string> hosts;
@@ -88,7 +88,7 @@ void compare(Finding& finding, const Majority& most) {
 Peer read_peer(std::string_view text, std::string_view origin) {
   const json document = json::parse(text, nullptr, false);
   if (!document.is_object() || text_of(document, "schema") != "rdmabench-doctor/1") {
-    throw Error(Fault::usage, fmt::format("{} is no document of rdmabench-doctor/1", origin),
+    throw Error(Fault::usage, fmt::format("{} is not a document of rdmabench-doctor/1", origin),
                 "Peers are what 'rdmabench doctor --format json' writes.");
   }
   Peer peer;

@@ -31,7 +31,7 @@ std::string list_of(const cpu_set_t& set) {
   return text;
 }
 
-/// The CPUs of such a list. What is no number ends it.
+/// The CPUs of such a list. What is not a number ends it.
 std::vector<std::uint64_t> cpus_in(std::string_view list) {
   constexpr std::uint64_t kMost = 4096;
   std::vector<std::uint64_t> cpus;

@@ -31,7 +31,7 @@ struct Placement {
 };
 
 /// Watches the thread that calls it. begin() and end() read a few files each: call them outside of
-/// every epoch, on the same thread. `root` holds sys and proc; a test gives a directory of its own.
+/// every epoch, on the same thread. `root` holds sys and proc; a test gives another directory.
 /// Sources: sched_getaffinity(2), getrusage(2) RUSAGE_THREAD, /proc/thread-self/sched, proc(5)
 /// stat, Documentation/ABI/testing/sysfs-devices-system-cpu.
 class ThreadWatch {

@@ -16,7 +16,7 @@ namespace {
 
 using report::Suspicion;
 
-constexpr double kSwitchesPerSecond = 20;  // a CPU of its own sees one or two
+constexpr double kSwitchesPerSecond = 20;  // a dedicated CPU sees one or two
 constexpr double kBusySibling = 0.1;
 constexpr double kStolen = 0.01;
 constexpr double kNoisy = 0.01;  // what lies beyond p99

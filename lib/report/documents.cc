@@ -72,7 +72,7 @@ Json parse_value(std::string_view text, const std::string& source, std::size_t f
   const auto shallow = [&](int depth, Json::parse_event_t, const Json&) {
     if (depth > limits.depth) {
       refuse(source, first_line,
-             fmt::format("lists and objects in one another deeper than {}", limits.depth));
+             fmt::format("lists and objects nested deeper than {}", limits.depth));
     }
     return true;
   };
@@ -99,11 +99,11 @@ class Parser {
       return;
     }
     if (!value.is_object() || !value.contains("schema") || !value["schema"].is_string()) {
-      refuse(source_, line, "no document of rdmabench: it has no \"schema\"");
+      refuse(source_, line, "not a document of rdmabench: it has no \"schema\"");
     }
     if (value.contains("documents")) {
       if (!is_list_of_objects(value["documents"])) {
-        refuse(source_, line, "\"documents\" is no list of objects");
+        refuse(source_, line, "\"documents\" is not a list of objects");
       }
       for (Json& item : value["documents"]) add(std::move(item), line);
       return;
@@ -130,7 +130,7 @@ class Parser {
   }
 
   std::vector<Document> take() && {
-    if (documents_.empty()) refuse(source_, 1, "there is no document in it");
+    if (documents_.empty()) refuse(source_, 1, "the file holds no document");
     for (std::size_t i = 0; i < documents_.size(); ++i) {
       documents_[i].source =
           documents_.size() == 1 ? source_ : fmt::format("{}#{}", source_, i + 1);
@@ -146,7 +146,7 @@ class Parser {
       std::string known;
       for (const Shape& one : kShapes) known += fmt::format("{}, ", one.schema);
       refuse(source_, line,
-             fmt::format("schema \"{}\" is none of {}{}", schema, known, kFabricSchema));
+             fmt::format("schema \"{}\" is not one of {}{}", schema, known, kFabricSchema));
     }
     if (schema == kCompareSchema && value.contains("plan"))
       return;  // of launches, not a comparison
@@ -242,7 +242,7 @@ std::vector<Document> read_documents(const std::string& path, const ReadLimits& 
     if (text.size() > limits.file_bytes) {
       throw Error(Fault::usage,
                   fmt::format("'{}' is larger than {} MiB", path, limits.file_bytes >> 20U),
-                  "Give fewer rounds at a time.");
+                  "Give a file with fewer rounds.");
     }
   }
   if (std::ferror(file.get()) != 0) unreadable();

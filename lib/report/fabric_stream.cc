@@ -169,7 +169,7 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
     document->body["lost"].push_back(std::move(record));
   } else if (kind == "verdict") {
     if (record.contains("findings") && !is_list_of_objects(record["findings"])) {
-      refuse("the verdict's \"findings\" is no list of objects");
+      refuse("the verdict's \"findings\" is not a list of objects");
     }
     check_verdict(record, nodes, refuse);
     document->body["verdict"] = std::move(record);

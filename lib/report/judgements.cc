@@ -111,7 +111,7 @@ Judgements of_run(const Document& document) {
                     subject,
                     "the run",
                     Outcome::error,
-                    "There is no result, and nothing says why.",
+                    "The document has no result and no error that says why.",
                     "Measure again.",
                     {}});
   }
@@ -305,7 +305,7 @@ Judgements of_projection(const Document& document) {
   return list;
 }
 
-/// A row is right or wrong; a run that ended early is an error of its own.
+/// A row is right or wrong; a run that ended early is a separate error.
 Judgements of_coll(const Document& document) {
   Judgements list;
   const std::string backend = text_of(document.body, "backend");

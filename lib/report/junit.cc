@@ -11,7 +11,7 @@
 namespace rdmabench::report {
 namespace {
 
-/// pugixml escapes markup, and writes what XML 1.0 cannot have as it is: it is taken out before.
+/// pugixml escapes markup, but not what XML 1.0 forbids: that is taken out before.
 std::string clean(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -34,7 +34,7 @@ std::string_view operation_of(std::string_view program, const std::string& sourc
                                          [&](const Name& name) { return name.first == program; });
   if (found != kOperations.end()) return found->second;
   throw Error(Fault::usage, fmt::format("{}: results of {} are not taken", source, program),
-              "It is no collective of NCCL's: take those of all_gather_perf.");
+              "NCCL has no such collective: give results of all_gather_perf.");
 }
 
 std::string type_of(const std::string& type) {

@@ -166,7 +166,7 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
   }
   read_config(object_of(body, "config"), table);
   for (const Json& result : list_of(body, "results")) {
-    if (!result.is_object()) refuse("a result is no object");
+    if (!result.is_object()) refuse("a result is not an object");
     table.rows.push_back(row(result));
     if (!table.rows.back().out_of_place && !table.rows.back().in_place) {
       table.rows.pop_back();

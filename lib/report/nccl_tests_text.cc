@@ -215,7 +215,7 @@ class Reader {
     NcclTestsRow out;
     out.size_bytes = *size;
     const auto count = number<std::uint64_t>(words[1]);
-    if (!count) refuse(source_, line_, fmt::format("'{}' is no count of elements", words[1]));
+    if (!count) refuse(source_, line_, fmt::format("invalid count of elements '{}'", words[1]));
     out.count = *count;
     out.type = words[2];
     for (std::size_t i = 3; i < left; ++i) {

@@ -3,7 +3,7 @@
 #include "rdmabench/features.h"
 
 #if RDMABENCH_HAVE_WEB
-// The assembler takes the file as it is: 600 KB in no time, where a compiler would read an array of
+// The assembler includes the file at once, where a compiler would read 600 KB as an array of
 // numbers for seconds. C++ has no #embed yet.
 __asm__(
     ".section .rodata\n"

@@ -58,7 +58,7 @@ std::string preamble(const PerftestInfo& info) {
   return text + rule();
 }
 
-/// The numbers of a list parted by commas; what is no number is 0.
+/// The numbers of a list parted by commas; what is not a number is 0.
 std::vector<std::uint64_t> numbers(std::string_view text) {
   std::vector<std::uint64_t> out;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -75,7 +75,7 @@ std::vector<std::uint64_t> numbers(std::string_view text) {
 }
 
 /// perftest writes a GID as 16 decimal bytes. One that maps an IPv4 address may be named by that
-/// address. "" for what is no GID.
+/// address. "" for what is not a GID.
 std::string gid_line(const std::string& gid) {
   std::array<unsigned char, 16> bytes{};
   if (inet_pton(AF_INET6, gid.c_str(), bytes.data()) != 1 &&

@@ -13,7 +13,7 @@ namespace rdmabench::analysis {
 /// A SQLite database of launches by the name of a baseline. One thread at a time; several processes
 /// may use one file, and wait up to 5 seconds for each other.
 ///
-/// Errors: Error(unavailable) in a build without SQLite, Error(usage) for a file that is no such
+/// Errors: Error(unavailable) in a build without SQLite, Error(usage) for a file that is not such a
 /// database or is of a newer version, Error(failed) for what SQLite reports.
 class BaselineStore {
  public:

@@ -36,7 +36,7 @@ class Expectations {
   /// "schema" or "comment" is passed over. Throws Error(usage), which names `origin`.
   void add_profile(std::string_view json, std::string_view origin);
 
-  /// Null where nobody said anything.
+  /// Null where nothing was expected.
   const Expectation* find(std::string_view key) const;
 
  private:

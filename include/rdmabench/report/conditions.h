@@ -15,7 +15,7 @@ struct Counter {
   std::string name;    ///< the same for every vendor: "ack_timeouts"; see docs/counters.md
   std::string kind;    ///< "retransmission", "receiver_not_ready", "congestion", "discard", ...
   std::string source;  ///< the kernel's file: "hw_counters/local_ack_timeout_err"
-  std::optional<std::uint64_t> change;  ///< none: it went backwards, so nothing can be said
+  std::optional<std::uint64_t> change;  ///< none: it went backwards, so the change is unknown
   bool at_least = false;                ///< it stands at its upper end, and may have missed more
 };
 

@@ -24,7 +24,7 @@ struct Environment {
   Facts server;  ///< empty where both sides are one process, or the server did not tell
 };
 
-/// Reads procfs, sysfs and etc/os-release under `root` (a test gives a directory of its own).
+/// Reads procfs, sysfs and etc/os-release under `root` (a test gives another directory).
 ///
 /// hostname, os, kernel, cpu_model, cpus_online, numa_nodes, smt_active, cpu_governor,
 /// turbo_enabled, hypervisor, clocksource, transparent_huge_pages, memlock_limit_bytes ("unlimited"

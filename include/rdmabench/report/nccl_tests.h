@@ -1,4 +1,4 @@
-// The table of nccl-tests: printed for whoever reads its columns, and read back from texts and JSON
+// The table of nccl-tests: printed for programs that read its columns, and read back from texts and JSON
 // of many of its releases.
 #pragma once
 

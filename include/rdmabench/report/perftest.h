@@ -1,4 +1,4 @@
-// A report as perftest prints it, for whoever reads its tables by column.
+// A report as perftest prints it, for programs that read its tables by column.
 #pragma once
 
 #include <cstdint>

@@ -175,8 +175,8 @@ void arp(Probe& probe) {
   if (!probe.text("proc/net/route")) return;
   const std::set<std::string> shared = sharing(probe);
   if (shared.empty()) {
-    probe.observe("every RoCE network device is on a network of its own");
-    probe.expect("a network of its own, or arp_ignore 1 and arp_announce 2", Source::derived);
+    probe.observe("each RoCE network device is on another network");
+    probe.expect("another network for each device, or arp_ignore 1 and arp_announce 2", Source::derived);
     return probe.pass();
   }
   std::string loose;
@@ -206,7 +206,7 @@ void routes(Probe& probe) {
     if (!routed) missing += (missing.empty() ? "" : ", ") + interface;
   }
   probe.observe(missing.empty() ? "each has its network" : "no network on " + missing);
-  probe.expect("a route of its own for each RoCE network device", Source::derived);
+  probe.expect("a separate route for each RoCE network device", Source::derived);
   if (!missing.empty()) return probe.warn();
   if (!sharing(probe).empty()) {
     return probe.skip("some share a network, and routing rules are in no file: see ip rule");
@@ -263,7 +263,7 @@ constexpr std::array kAddressChecks = std::to_array<Check>({
       "sysfs-class-infiniband"},
      gid_interface},
     {{"address.gid_address", "GIDs are of this node's addresses", "P/gids/*, proc/net/fib_trie",
-      "RoCE: FAIL if an IPv4 GID is no address of the node",
+      "RoCE: FAIL if an IPv4 GID is not an address of the node",
       "The GID table is stale, or of another network namespace: take the link down and up again.",
       "sysfs-class-infiniband; Linux fib_trie"},
      gid_address},

@@ -30,11 +30,11 @@ class Probe {
 
   const Inventory& node() const { return node_; }
 
-  /// A file's text, or why it cannot be had: then the finding is SKIP for now, and naming the
+  /// A file's text, or why it cannot be read: then the finding is SKIP for now, and naming the
   /// privilege where that is missing.
   std::optional<std::string> text(const std::string& path);
   std::optional<std::string> line(const std::string& path);  ///< its first line
-  /// A first line that is no whole number makes the finding an ERROR.
+  /// A first line that is not a whole number makes the finding an ERROR.
   std::optional<std::uint64_t> number(const std::string& path);
 
   /// The same without a verdict, for what need not be there: "" and none.

@@ -111,7 +111,7 @@ bool is_class(const CounterFile& row, CounterClass kind) {
   return neutral != nullptr && neutral->kind == kind;
 }
 
-/// How many packets the port has sent; 0 where nobody counts.
+/// How many packets the port has sent; 0 where there is no such counter.
 std::uint64_t packets_sent(Probe& probe, const RdmaPort& port) {
   if (const auto sent = probe.try_number(port.folder + "/counters/port_xmit_packets")) return *sent;
   return largest(probe, port, [](const CounterFile& row) { return row.neutral == "sent_packets"; })

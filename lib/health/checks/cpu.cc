@@ -121,7 +121,7 @@ void online(Probe& probe) {
   if (!there) return;
   probe.observe(*now);
   probe.expect(*there, Source::derived);
-  if (list_count(*now) == 0) return probe.error(fmt::format("'{}' is no list of CPUs", *now));
+  if (list_count(*now) == 0) return probe.error(fmt::format("invalid list of CPUs '{}'", *now));
   const std::string smt = probe.try_line(fmt::format("{}/smt/control", kCpus));
   if (smt == "off") return probe.skip("the second threads of the cores were turned off");
   probe.judge_by(list_count(*now) == list_count(*there), Status::warn);

@@ -39,11 +39,11 @@ std::string uverbs_of(Probe& probe, const RdmaDevice& device) {
   return "";
 }
 
-/// "opens", or the errno's name; "" where it is not there, none where nobody tried.
+/// "opens", or the errno's name; "" where it is missing, none where it was not tried.
 std::optional<std::string> opening(Probe& probe, const std::string& node) {
   const auto facts = probe.text("rdmabench/dev_nodes");
   if (!facts) {
-    probe.skip("nobody tried to open the device nodes: this is a saved tree without facts");
+    probe.skip("the device nodes were not opened: this is a saved tree without facts");
     return std::nullopt;
   }
   return value_after(*facts, "infiniband/" + node);
@@ -114,7 +114,7 @@ void names(Probe& probe, const RdmaDevice& device) {
     probe.observe(observed);
     if (function.address != device.pci.address) return probe.fail();
   }
-  if (observed.empty()) return probe.skip("no network device of its own belongs to it");
+  if (observed.empty()) return probe.skip("no network device belongs to it alone");
   probe.pass();
 }
 

@@ -9,14 +9,14 @@
 namespace rdmabench::health {
 namespace {
 
-/// False, and SKIP, where nobody looked.
+/// False, and SKIP, where the environment was not read.
 bool looked(Probe& probe) {
   const bool facts = probe.text("rdmabench/environment").has_value();
-  if (!facts) probe.skip("nobody looked at the environment: this is a saved tree without facts");
+  if (!facts) probe.skip("the environment was not read: this is a saved tree without facts");
   return facts;
 }
 
-/// The value; none, and a verdict, where it is not set or nobody looked.
+/// The value; none, and a verdict, where it is not set or was not read.
 std::optional<std::string> value(Probe& probe, std::string_view name, std::string expected) {
   if (!looked(probe)) return std::nullopt;
   probe.expect(std::move(expected), Source::standard);

@@ -162,7 +162,7 @@ void numa_node(Probe& probe, const Gpu& gpu) {
   const auto text = probe.line(gpu.pci.folder + "/numa_node");
   if (!text) return;
   const auto node = signed_number(*text);
-  if (!node) return probe.error(fmt::format("'{}' is no NUMA node", *text));
+  if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
   probe.observe(*text);
   probe.expect("a NUMA node", Source::derived);
   const bool several = list_count(probe.try_line("sys/devices/system/node/online")) > 1;

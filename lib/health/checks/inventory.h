@@ -67,10 +67,10 @@ struct Inventory {
 /// empty where the folder is not below a PCI root.
 PciFunction pci_function(std::string_view folder);
 
-/// "0-3,8" has that number. False for a text that is no list.
+/// "0-3,8" has that number. False for a text that is not a list.
 bool list_has(std::string_view list, std::uint64_t number);
 
-/// How many numbers are in "0-3,8"; 0 for a text that is no list.
+/// How many numbers are in "0-3,8"; 0 for a text that is not a list.
 std::uint64_t list_count(std::string_view list);
 
 /// Whether two lists share a number.

@@ -14,7 +14,7 @@ struct Limit {
   std::uint64_t hard = 0;
 };
 
-/// A line of /proc/self/limits; none, and a verdict, where it cannot be had.
+/// A line of /proc/self/limits; none, and a verdict, where it cannot be read.
 std::optional<Limit> limit_of(Probe& probe, std::string_view name) {
   const auto text = probe.text("proc/self/limits");
   if (!text) return std::nullopt;
@@ -86,7 +86,7 @@ void open_files(Probe& probe) {
 
 void shared_memory(Probe& probe) {
   const auto facts = probe.text("rdmabench/statvfs");
-  if (!facts) return probe.skip("nobody looked: this is a saved tree without facts");
+  if (!facts) return probe.skip("/dev/shm was not read: this is a saved tree without facts");
   const std::vector<std::string> words = words_of(value_after(*facts, "/dev/shm"));
   const auto size = to_number(words.empty() ? std::string_view() : words[0]);
   probe.expect("at least " + size_text(8 * kGiB), Source::standard);
@@ -101,7 +101,7 @@ void ports(Probe& probe) {
   const std::vector<std::string> words = words_of(*text);
   const auto low = to_number(words.size() == 2 ? words[0] : std::string_view());
   const auto high = to_number(words.size() == 2 ? words[1] : std::string_view());
-  if (!low || !high || *high < *low) return probe.error(fmt::format("'{}' is no range", *text));
+  if (!low || !high || *high < *low) return probe.error(fmt::format("invalid range '{}'", *text));
   constexpr std::uint64_t kWanted = 20000;
   probe.observe(fmt::format("{} ports, {} to {}", *high - *low + 1, *low, *high));
   probe.expect(fmt::format("at least {}", kWanted), Source::standard);

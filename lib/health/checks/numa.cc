@@ -15,7 +15,7 @@ void device_node(Probe& probe, const RdmaDevice& device) {
   const auto text = probe.line(device.pci.folder + "/numa_node");
   if (!text) return;
   const auto node = signed_number(*text);
-  if (!node) return probe.error(fmt::format("'{}' is no NUMA node", *text));
+  if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
   probe.observe(*text);
   probe.expect("a NUMA node", Source::derived);
   const bool several = list_count(probe.try_line(fmt::format("{}/online", kNodes))) > 1;
@@ -40,7 +40,7 @@ void hwloc_locality(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip("a device without a PCI function");
   const auto facts = probe.text("rdmabench/hwloc");
   if (!facts)
-    return probe.skip("nobody asked hwloc: a build without it, or a saved tree without facts");
+    return probe.skip("hwloc was not asked: this build lacks it, or this is a saved tree without facts");
   const std::string found = value_after(*facts, device.pci.address);
   if (!found.starts_with("cpus=")) return probe.skip("hwloc does not see the device");
   const auto near = probe.line(device.pci.folder + "/local_cpulist");
@@ -85,7 +85,7 @@ void per_socket(Probe& probe) {
   const auto online = probe.line(fmt::format("{}/has_cpu", kNodes));
   if (!online) return;
   const std::uint64_t nodes = list_count(*online);
-  if (nodes == 0) return probe.error(fmt::format("'{}' is no list of NUMA nodes", *online));
+  if (nodes == 0) return probe.error(fmt::format("invalid list of NUMA nodes '{}'", *online));
   if (probe.expectation("numa_nodes") != nullptr) {
     return probe.compare("numa_nodes", std::to_string(nodes));
   }
@@ -108,7 +108,7 @@ void memory(Probe& probe) {
       const std::vector<std::string> words = words_of(line);
       if (words.size() < 4 || words[2] != "MemTotal:") continue;
       const auto kib = to_number(words[3]);
-      if (!kib) return probe.error(fmt::format("{} is no size", words[3]));
+      if (!kib) return probe.error(fmt::format("invalid size {}", words[3]));
       least = observed.empty() ? *kib : std::min(least, *kib);
       most = std::max(most, *kib);
       observed += fmt::format("{}{} {:.0f} GiB", observed.empty() ? "" : ", ", name,

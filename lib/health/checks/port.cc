@@ -57,7 +57,7 @@ void rate(Probe& probe, const RdmaPort& port) {
   const double gbps = rate_gbps(*text);
   probe.observe(*text);
   if (gbps == 0) return probe.error("the rate is not in Gb/sec");
-  if (port.device->driver == "rxe") return probe.skip("a software device has no rate of its own");
+  if (port.device->driver == "rxe") return probe.skip("a software device has no rate");
   if (const Expectation* const wanted = probe.expectation("rate_gbps")) {
     probe.expect(wanted->value + " Gb/s", wanted->source);
     return probe.judge_by(gbps >= leading_number(wanted->value).value_or(0), Status::fail);
@@ -108,7 +108,7 @@ struct Mtu {
   std::uint64_t interface = 0;  ///< 0 for InfiniBand
 };
 
-/// What verbs told where somebody asked, else what follows from the network device.
+/// What verbs told, else what follows from the network device.
 Mtu mtu_of(Probe& probe, const RdmaPort& port) {
   Mtu mtu;
   if (port.roce() && !port.interface.empty()) {
@@ -123,7 +123,7 @@ Mtu mtu_of(Probe& probe, const RdmaPort& port) {
 }
 
 void active_mtu(Probe& probe, const RdmaPort& port) {
-  if (port.device->driver == "efa") return probe.skip("EFA has an MTU of its own");
+  if (port.device->driver == "efa") return probe.skip("the MTU of EFA does not follow from the network device");
   const Mtu mtu = mtu_of(probe, port);
   if (mtu.active == 0) return probe.skip("only libibverbs tells the MTU of such a port");
   probe.observe(mtu.interface == 0
@@ -174,7 +174,7 @@ void subnet_manager(Probe& probe, const RdmaPort& port) {
   const auto lid = hex_number(*text);
   probe.observe(*text);
   probe.expect("not 0x0", Source::standard);
-  if (!lid) return probe.error(fmt::format("'{}' is no LID", *text));
+  if (!lid) return probe.error(fmt::format("invalid LID '{}'", *text));
   probe.judge_by(*lid != 0, Status::fail);
 }
 
@@ -185,7 +185,7 @@ void lid(Probe& probe, const RdmaPort& port) {
   const auto value = hex_number(*text);
   probe.observe(*text);
   probe.expect("0x1 to 0xbfff", Source::standard);
-  if (!value) return probe.error(fmt::format("'{}' is no LID", *text));
+  if (!value) return probe.error(fmt::format("invalid LID '{}'", *text));
   probe.judge_by(*value >= 1 && *value <= 0xbfff, Status::fail);
 }
 
