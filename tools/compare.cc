@@ -96,7 +96,7 @@ int hold_against_baseline(const CompareOptions& options) {
 
 int plan(const CompareOptions& options) {
   const analysis::Settings& settings = options.comparison.settings;
-  analysis::Plan plan;
+  analysis::LaunchPlan plan;
   if (options.variation > 0) {
     if (!options.paths.empty()) {
       throw Error(Fault::usage, fmt::format("--cv with the pilot '{}'", options.paths[0]),

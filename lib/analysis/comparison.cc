@@ -20,9 +20,9 @@ constexpr std::size_t kFewestPairs = 8;
 
 using Launches = std::vector<const Launch*>;
 
-Side summarize(const std::vector<Launch>& launches, Launches& kept, bool skip_failed,
-               const char* side_name) {
-  Side side;
+ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool skip_failed,
+                       const char* side_name) {
+  ComparedSide side;
   std::set<std::string> pairs;
   for (const Launch& launch : launches) {
     if (launch.error) {

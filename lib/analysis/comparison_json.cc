@@ -16,7 +16,7 @@ std::string word(Verdict verdict) {
   return verdict == Verdict::immaterial ? "DIFFERENT_BUT_IMMATERIAL" : std::string(name(verdict));
 }
 
-Json to_object(const Side& side) {
+Json to_object(const ComparedSide& side) {
   return {{"launches", side.launches},
           {"pairs", side.pairs},
           {"failed", side.failed},

@@ -31,7 +31,7 @@ std::string more_text(const std::optional<std::uint32_t>& more) {
   return more ? fmt::format(", {} launches more of each side", *more) : "";
 }
 
-std::string side_text(const char* label, const Side& side) {
+std::string side_text(const char* label, const ComparedSide& side) {
   std::string text =
       fmt::format("{}: {} launch{} between {} pair{} of nodes", label, side.launches,
                   side.launches == 1 ? "" : "es", side.pairs, side.pairs == 1 ? "" : "s");

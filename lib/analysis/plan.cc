@@ -33,7 +33,7 @@ void check(double difference, const Settings& settings) {
               "It lies between 0 and 1000 %.");
 }
 
-void conclude(Plan& plan) {
+void conclude(LaunchPlan& plan) {
   std::uint32_t most = 0;
   for (const PlannedQuantity& one : plan.quantities) {
     if (!one.launches) return;
@@ -48,13 +48,13 @@ std::string count_text(const std::optional<std::uint32_t>& launches) {
 
 }  // namespace
 
-Plan plan_for(double variation, double difference, const Settings& settings) {
+LaunchPlan plan_for(double variation, double difference, const Settings& settings) {
   check(difference, settings);
   if (!(variation > 0 && variation < 10)) {
     throw Error(Fault::usage, fmt::format("a variation of {:g}", variation),
                 "It lies between 0 and 1000 %, as in --cv 2%.");
   }
-  Plan plan;
+  LaunchPlan plan;
   plan.settings = settings;
   plan.difference = difference;
   const double deviation = log_deviation(variation);
@@ -63,10 +63,10 @@ Plan plan_for(double variation, double difference, const Settings& settings) {
   return plan;
 }
 
-Plan plan_from(const std::vector<Launch>& pilot, double difference,
-               const ComparisonOptions& options) {
+LaunchPlan plan_from(const std::vector<Launch>& pilot, double difference,
+                     const ComparisonOptions& options) {
   check(difference, options.settings);
-  Plan plan;
+  LaunchPlan plan;
   plan.settings = options.settings;
   plan.difference = difference;
   std::vector<const Launch*> launches;
@@ -104,7 +104,7 @@ Plan plan_from(const std::vector<Launch>& pilot, double difference,
   return plan;
 }
 
-std::string to_table(const Plan& plan) {
+std::string to_table(const LaunchPlan& plan) {
   using report::TextTable;
   TextTable table({{"quantity", TextTable::Align::left}, {"variation"}, {"launches"}});
   for (const PlannedQuantity& one : plan.quantities) {
@@ -121,7 +121,7 @@ std::string to_table(const Plan& plan) {
   return text;
 }
 
-std::string to_json(const Plan& plan) {
+std::string to_json(const LaunchPlan& plan) {
   report::Json json;
   json["schema"] = "rdmabench-compare/1";
   json["plan"] = {{"margin", plan.settings.margin},

@@ -1,4 +1,4 @@
-// Judges a run by what was found: is its number what it seems to be?
+// Judges what may have disturbed a run.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace rdmabench::health {
 
-/// Every doubt, those about the network first. `server` is null where the server told nothing, or
-/// where both sides are one process. Pure: reads the results and the clock of `report` alone.
+/// Every suspicion, those about the network first. `server` is null where the server told nothing,
+/// or where both sides are one process. Pure: reads the results and the clock of `report` alone.
 ///
 /// retransmissions, receiver_not_ready, congestion, discards, errors: such a counter grew.
 /// counter_reset: one of these went backwards. clock: the kernel changed its clock source.

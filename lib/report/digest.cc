@@ -185,9 +185,9 @@ const Json* node_of(const Document& fabric, std::uint64_t rank) {
 
 }  // namespace
 
-std::string_view name(Outcome outcome) noexcept {
+std::string_view name(Status status) noexcept {
   constexpr std::array<std::string_view, 5> kNames{"pass", "warn", "fail", "skip", "error"};
-  return kNames[static_cast<std::size_t>(outcome)];
+  return kNames[static_cast<std::size_t>(status)];
 }
 
 void for_each_measured(const Document& document,

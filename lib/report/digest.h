@@ -12,17 +12,17 @@
 
 namespace rdmabench::report {
 
-enum class Outcome : std::uint8_t { pass, warn, fail, skip, error };
+enum class Status : std::uint8_t { pass, warn, fail, skip, error };
 
 /// "pass", "warn", ...
-std::string_view name(Outcome outcome) noexcept;
+std::string_view name(Status status) noexcept;
 
 /// One thing that was judged.
 struct Judgement {
   std::string group;    ///< "doctor.port", "fabric.node", "compare"
   std::string subject;  ///< of whom: a host, "host, mlx5_0:1", a pair
   std::string id;       ///< "port.state", "bandwidth 1M"
-  Outcome outcome = Outcome::pass;
+  Status outcome = Status::pass;
   std::string text;                                          ///< why; may be empty where it passed
   std::string remedy;                                        ///< what to do; may be empty
   std::vector<std::pair<std::string, std::string>> details;  ///< observed, expected, evidence, ...

@@ -20,19 +20,19 @@ void add_detail(Judgement& judgement, const Json& object, const char* key) {
 }
 
 /// A status that is not known is an error of the check, never a pass.
-Outcome outcome_of(std::string_view status) {
+Status status_of(std::string_view status) {
   struct Word {
     std::string_view word;
-    Outcome outcome;
+    Status outcome;
   };
-  constexpr std::array<Word, 4> kWords{{{"PASS", Outcome::pass},
-                                        {"WARN", Outcome::warn},
-                                        {"FAIL", Outcome::fail},
-                                        {"SKIP", Outcome::skip}}};
+  constexpr std::array<Word, 4> kWords{{{"PASS", Status::pass},
+                                        {"WARN", Status::warn},
+                                        {"FAIL", Status::fail},
+                                        {"SKIP", Status::skip}}};
   for (const Word& one : kWords) {
     if (one.word == status) return one.outcome;
   }
-  return Outcome::error;
+  return Status::error;
 }
 
 Judgements of_doctor(const Document& document) {
@@ -45,9 +45,9 @@ Judgements of_doctor(const Document& document) {
     const bool whole_node = subject.empty() || subject == host || subject == "node";
     one.subject = whole_node ? host : fmt::format("{}, {}", host, subject);
     one.id = text_of(finding, "id");
-    one.outcome = outcome_of(text_of(finding, "status"));
+    one.outcome = status_of(text_of(finding, "status"));
     one.text = text_of(finding, "reason");
-    if (one.text.empty() && one.outcome != Outcome::pass) {
+    if (one.text.empty() && one.outcome != Status::pass) {
       one.text = fmt::format("{}: {}; expected {}", text_of(finding, "title"),
                              any_text_of(finding, "observed"), any_text_of(finding, "expected"));
     }
@@ -84,7 +84,7 @@ Judgements of_run(const Document& document) {
     for (const Value& value : measured.values) {
       one.details.emplace_back(value.first, fmt::format("{}", value.second));
       if (value.first == "stable" && value.second == 0) {
-        one.outcome = Outcome::warn;
+        one.outcome = Status::warn;
         one.text = "The epochs still differed when the run ended.";
       }
     }
@@ -94,13 +94,13 @@ Judgements of_run(const Document& document) {
     list.push_back({"run." + test,
                     subject,
                     "suspect: " + text_of(suspicion, "code"),
-                    Outcome::warn,
+                    Status::warn,
                     text_of(suspicion, "text"),
                     "",
                     {}});
   }
   const auto failed = [&](const std::string& why) {
-    list.push_back({"run." + test, subject, "the run", Outcome::fail, why, "", {}});
+    list.push_back({"run." + test, subject, "the run", Status::fail, why, "", {}});
   };
   const std::string error = text_of(body, "error");
   const Json& errors = list_of(body, "errors");
@@ -110,7 +110,7 @@ Judgements of_run(const Document& document) {
     list.push_back({"run." + test,
                     subject,
                     "the run",
-                    Outcome::error,
+                    Status::error,
                     "The document has no result and no error that says why.",
                     "Measure again.",
                     {}});
@@ -143,7 +143,7 @@ void add_unfinished(Judgements& list) {
   list.push_back({"fabric",
                   "the verdict",
                   "the run",
-                  Outcome::error,
+                  Status::error,
                   "The run did not come to its end: there is no verdict.",
                   "Continue it with --resume, or measure again.",
                   {}});
@@ -170,8 +170,7 @@ void add_coverage(Judgements& list, const Document& document) {
   for (const auto& [slice, is_judged] : judged) {
     all = all && is_judged;
     if (is_judged) continue;
-    list.push_back(
-        {"fabric", "the verdict", slice, Outcome::skip, "not judged: " + doubts, "", {}});
+    list.push_back({"fabric", "the verdict", slice, Status::skip, "not judged: " + doubts, "", {}});
   }
   const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
                                   [](const PairMeasurement& pair) { return !pair.error.empty(); });
@@ -179,7 +178,7 @@ void add_coverage(Judgements& list, const Document& document) {
     list.push_back({"fabric",
                     "the verdict",
                     "who stands out",
-                    Outcome::pass,
+                    Status::pass,
                     "No node, direction, rail or route stands out.",
                     "",
                     {}});
@@ -195,7 +194,7 @@ Judgements of_fabric(const Document& document) {
     list.push_back({"fabric.node",
                     host,
                     "lost in round " + any_text_of(lost, "round"),
-                    Outcome::fail,
+                    Status::fail,
                     text_of(lost, "reason"),
                     "See whether the node is up and its process runs, and measure again.",
                     {}});
@@ -212,7 +211,7 @@ Judgements of_fabric(const Document& document) {
     one.id = fmt::format("{} {}", text_of(finding, "metric"),
                          size_text(number_of(finding, "size_bytes")));
     const bool confirmed = flag_of(finding, "confirmed");
-    one.outcome = confirmed ? Outcome::fail : Outcome::warn;
+    one.outcome = confirmed ? Status::fail : Status::warn;
     one.text = text_of(finding, "text");
     for (const char* key : {"ratio", "score", "confirmed", "evidence"}) {
       add_detail(one, finding, key);
@@ -220,7 +219,7 @@ Judgements of_fabric(const Document& document) {
     list.push_back(std::move(one));
   }
   for (const Json& doubt : list_of(object_of(document.body, "verdict"), "doubts")) {
-    list.push_back({"fabric", "the verdict", "a doubt", Outcome::warn, any_text(doubt), "", {}});
+    list.push_back({"fabric", "the verdict", "a doubt", Status::warn, any_text(doubt), "", {}});
   }
   for (const PairMeasurement& pair : document.pairs) {
     if (pair.error.empty()) continue;
@@ -230,7 +229,7 @@ Judgements of_fabric(const Document& document) {
                      host_of(document, pair.receiver), rail_of(document, pair.sender, pair.rail)),
          fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
                      size_text(double(pair.size_bytes)), pair.round),
-         Outcome::fail,
+         Status::fail,
          pair.error,
          "",
          {}});
@@ -238,11 +237,11 @@ Judgements of_fabric(const Document& document) {
   return list;
 }
 
-Outcome outcome_of_verdict(std::string_view verdict) {
-  if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Outcome::pass;
-  if (verdict == "INCONCLUSIVE" || verdict == "DRIFTING") return Outcome::warn;
-  if (verdict == "REFUSED") return Outcome::skip;
-  return verdict == "DIFFERENT" ? Outcome::fail : Outcome::error;
+Status status_of_verdict(std::string_view verdict) {
+  if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Status::pass;
+  if (verdict == "INCONCLUSIVE" || verdict == "DRIFTING") return Status::warn;
+  if (verdict == "REFUSED") return Status::skip;
+  return verdict == "DIFFERENT" ? Status::fail : Status::error;
 }
 
 Judgements of_comparison(const Document& document) {
@@ -251,7 +250,7 @@ Judgements of_comparison(const Document& document) {
     list.push_back({"compare",
                     "B against A",
                     "confounds",
-                    Outcome::warn,
+                    Status::warn,
                     "Something besides what is compared differs between the two sides.",
                     "Make the two sides alike, or declare what differs.",
                     {}});
@@ -267,7 +266,7 @@ Judgements of_comparison(const Document& document) {
         one.id += " load " + load;
       }
       const std::string verdict = text_of(cell, "verdict");
-      one.outcome = outcome_of_verdict(verdict);
+      one.outcome = status_of_verdict(verdict);
       const Json& estimate = object_of(cell, "estimate");
       one.text = fmt::format("{}, B/A {} ({} to {}). {}", verdict, any_text_of(estimate, "ratio"),
                              any_text_of(estimate, "ratio_low"),
@@ -292,7 +291,7 @@ Judgements of_projection(const Document& document) {
     one.subject = difference.empty() ? "A" : "B against A";
     const std::string refusal = text_of(row, "refusal");
     if (!refusal.empty()) {
-      one.outcome = Outcome::skip;
+      one.outcome = Status::skip;
       one.text = refusal;
     } else if (!difference.empty()) {
       // A difference is what was asked for here, and no failure.
@@ -310,7 +309,7 @@ Judgements of_coll(const Document& document) {
   Judgements list;
   const std::string backend = text_of(document.body, "backend");
   if (const std::string error = text_of(document.body, "error"); !error.empty()) {
-    list.push_back({"coll", backend, "run", Outcome::error, error, "", {}});
+    list.push_back({"coll", backend, "run", Status::error, error, "", {}});
   }
   for (const Json& row : list_of(document.body, "results")) {
     Judgement one;
@@ -322,10 +321,10 @@ Judgements of_coll(const Document& document) {
     const Json& wrong = object_of(row, "wrong");
     const Json& first = object_of(wrong, "first");
     if (const std::string why = text_of(row, "skipped"); !why.empty()) {
-      one.outcome = Outcome::skip;
+      one.outcome = Status::skip;
       one.text = why;
     } else if (!first.empty()) {
-      one.outcome = Outcome::fail;
+      one.outcome = Status::fail;
       one.text = fmt::format("{} wrong elements; rank {}, iteration {}, byte {} for {} bytes: {}",
                              any_text_of(wrong, "wrong_elements"), any_text_of(first, "rank"),
                              any_text_of(first, "iteration"), any_text_of(first, "offset_bytes"),
@@ -351,7 +350,7 @@ Judgements of_netplugin(const Document& document) {
     one.group = "netplugin.v" + any_text_of(row, "api_version");
     one.subject = plugin;
     one.id = text_of(row, "id");
-    one.outcome = outcome_of(text_of(row, "status"));
+    one.outcome = status_of(text_of(row, "status"));
     one.text = text_of(row, "reason");
     for (const char* key : {"title", "side", "took_ms"}) add_detail(one, row, key);
     list.push_back(std::move(one));
@@ -362,13 +361,13 @@ Judgements of_netplugin(const Document& document) {
     list.push_back({"netplugin.v" + any_text_of(row, "api_version"),
                     plugin,
                     fmt::format("{} {} B", text_of(row, "metric"), any_text_of(row, "size_bytes")),
-                    Outcome::fail,
+                    Status::fail,
                     error,
                     "",
                     {}});
   }
   if (const std::string error = text_of(document.body, "error"); !error.empty()) {
-    list.push_back({"netplugin", plugin, "the run", Outcome::fail, error, "", {}});
+    list.push_back({"netplugin", plugin, "the run", Status::fail, error, "", {}});
   }
   return list;
 }

@@ -48,11 +48,11 @@ struct Counts {
   std::size_t errors = 0;
   std::size_t skipped = 0;
 
-  void add(Outcome outcome) {
+  void add(Status outcome) {
     ++tests;
-    if (outcome == Outcome::fail) ++failures;
-    if (outcome == Outcome::error) ++errors;
-    if (outcome == Outcome::skip) ++skipped;
+    if (outcome == Status::fail) ++failures;
+    if (outcome == Status::error) ++errors;
+    if (outcome == Status::skip) ++skipped;
   }
   void add(const Counts& other) {
     tests += other.tests;
@@ -80,22 +80,22 @@ class Suite {
     set(test, "name", one.subject.empty() ? one.id : fmt::format("{} [{}]", one.id, one.subject));
     test.append_attribute("time") = "0";
     switch (one.outcome) {
-      case Outcome::fail:
-      case Outcome::error: {
-        const bool fail = one.outcome == Outcome::fail;
+      case Status::fail:
+      case Status::error: {
+        const bool fail = one.outcome == Status::fail;
         pugi::xml_node node = test.append_child(fail ? "failure" : "error");
         set(node, "message", one.text);
         set(node, "type", fail ? "FAIL" : "ERROR");
         node.append_child(pugi::node_pcdata).set_value(clean(body_of(one)).c_str());
         break;
       }
-      case Outcome::skip:
+      case Status::skip:
         set(test.append_child("skipped"), "message", one.text);
         break;
-      case Outcome::warn:
+      case Status::warn:
         add_text(test, "system-out", "WARN: " + body_of(one));
         break;
-      case Outcome::pass:
+      case Status::pass:
         if (const std::string body = body_of(one); !body.empty()) {
           add_text(test, "system-out", body);
         }

@@ -64,11 +64,11 @@ std::string cell(double value, std::string (*text)(double)) {
 }
 
 std::string summary(const std::vector<Judgement>& list) {
-  std::map<Outcome, std::size_t> counts;
+  std::map<Status, std::size_t> counts;
   for (const Judgement& one : list) ++counts[one.outcome];
   std::string text;
-  for (const Outcome outcome :
-       {Outcome::fail, Outcome::error, Outcome::warn, Outcome::skip, Outcome::pass}) {
+  for (const Status outcome :
+       {Status::fail, Status::error, Status::warn, Status::skip, Status::pass}) {
     if (counts[outcome] == 0) continue;
     text += fmt::format("{}**{} {}**", text.empty() ? "" : ", ", counts[outcome], name(outcome));
   }
@@ -77,7 +77,7 @@ std::string summary(const std::vector<Judgement>& list) {
 
 std::string findings(const std::vector<Judgement>& list) {
   Table table({"status", "what", "where", "why", "remedy"});
-  for (const Outcome outcome : {Outcome::fail, Outcome::error, Outcome::warn}) {
+  for (const Status outcome : {Status::fail, Status::error, Status::warn}) {
     for (const Judgement& one : list) {
       if (one.outcome != outcome) continue;
       table.add({std::string(name(outcome)), plain(one.id), plain(one.subject), plain(one.text),

@@ -179,9 +179,9 @@ void add_fabric(Exposition& out, const Document& document) {
 
 /// Of fabrics the findings, of doctor the checks, and of every document how many of each status.
 void add_judgements(Exposition& out, const Document& document) {
-  std::map<Outcome, std::size_t> counts;
-  for (const Outcome outcome :
-       {Outcome::pass, Outcome::warn, Outcome::fail, Outcome::skip, Outcome::error}) {
+  std::map<Status, std::size_t> counts;
+  for (const Status outcome :
+       {Status::pass, Status::warn, Status::fail, Status::skip, Status::error}) {
     counts[outcome] = 0;
   }
   for (const Judgement& one : judgements(document)) {

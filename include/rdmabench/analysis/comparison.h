@@ -65,14 +65,14 @@ struct Drift {
 Drift find_drift(std::span<const Timed> a, std::span<const Timed> b);
 
 /// In which order the launches of two sides ran.
-struct Order {
+struct LaunchOrder {
   bool known = false;        ///< every launch has a time, and there are some of both sides
   bool separate = false;     ///< all of one side ran before all of the other
   std::uint32_t blocks = 0;  ///< "AABBA" is three
   std::string pattern;       ///< "ABBA"; of launches in the same second A stands first
 };
 
-Order find_order(std::span<const double> a_times_s, std::span<const double> b_times_s);
+LaunchOrder find_order(std::span<const double> a_times_s, std::span<const double> b_times_s);
 
 /// One quantity at one size, on both sides.
 struct Cell {
@@ -105,7 +105,7 @@ struct Family {
 };
 
 /// One side's launches, and what was wrong with them.
-struct Side {
+struct ComparedSide {
   std::uint32_t launches = 0;
   std::uint32_t pairs = 0;                            ///< of nodes
   std::vector<std::string> failed;                    ///< "FILE: why it ended early"; left out
@@ -123,9 +123,9 @@ struct ComparisonOptions {
 
 struct Comparison {
   ComparisonOptions options;
-  Side a;
-  Side b;
-  Order order;
+  ComparedSide a;
+  ComparedSide b;
+  LaunchOrder order;
   std::vector<Family> families;
   std::vector<Confound> confounds;  ///< declared ones too
   std::vector<std::string> notes;
@@ -170,7 +170,7 @@ struct PlannedQuantity {
       launches;  ///< of each side, at least kFewestLaunches; none: too many
 };
 
-struct Plan {
+struct LaunchPlan {
   Settings settings;
   double difference = 0;  ///< the assumed true one, a ratio: 0.01 is 1 %
   std::uint32_t pilot_launches = 0;
@@ -181,15 +181,15 @@ struct Plan {
 
 /// From a coefficient of variation between launches, > 0. Throws Error(usage) for a value out of
 /// range.
-Plan plan_for(double variation, double difference, const Settings& settings);
+LaunchPlan plan_for(double variation, double difference, const Settings& settings);
 
 /// From the launches of one side; at least 2 for each quantity. Throws Error(usage).
-Plan plan_from(const std::vector<Launch>& pilot, double difference,
-               const ComparisonOptions& options);
+LaunchPlan plan_from(const std::vector<Launch>& pilot, double difference,
+                     const ComparisonOptions& options);
 
-std::string to_table(const Plan& plan);
+std::string to_table(const LaunchPlan& plan);
 
 /// A document with the schema "rdmabench-compare/1" and "plan" instead of families.
-std::string to_json(const Plan& plan);
+std::string to_json(const LaunchPlan& plan);
 
 }  // namespace rdmabench::analysis

@@ -1,4 +1,4 @@
-// What a measured fabric, or the difference between two, is worth to a training job.
+// The time of a training step over one measured fabric, or over two.
 #pragma once
 
 #include <cstddef>
@@ -66,8 +66,8 @@ struct LinkSamples {
   std::vector<std::string> suspicions;  ///< of the launches that were taken
 };
 
-/// The launches' rows of `operation`; empty: the one operation that all of them have. Latency of
-/// kind half_round_trip alone, bandwidth one way alone. Sizes that not every launch of a test has
+/// The launches' rows of `operation`; empty: the only operation that all of them have. Only latency
+/// of kind half_round_trip and only bandwidth of one way. Sizes that not every launch of a test has
 /// are left out. Throws Error(usage) if there is nothing of the operation, no size in common, a
 /// launch that ended early, or a value that is missing or 0.
 LinkSamples collect_link(const std::vector<Launch>& launches, std::string operation);
@@ -78,7 +78,7 @@ enum class Parallel : std::uint8_t {
 };
 enum class Algorithm : std::uint8_t { ring, tree };
 
-/// How often everybody waits for the slowest link.
+/// How often all links wait for the slowest one.
 enum class Stragglers : std::uint8_t {
   none,        ///< never: every link takes its median time
   collective,  ///< once in a collective

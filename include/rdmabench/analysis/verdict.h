@@ -1,9 +1,8 @@
-// analysis: what finished results say together: whether two fabrics differ, and what that is worth
-// to a job.
+// analysis: judges finished results: whether two fabrics differ, and by how much a job gains.
 //
-// It measures nothing and opens no device. The unit of replication is the launch: a process of its
-// own with fresh connections. Samples within one launch depend on each other, so however many there
-// are, they count as one.
+// It measures nothing and opens no device. The unit of replication is the launch: a new process
+// with new connections. Samples within one launch depend on each other, so a launch counts as one
+// value.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@
 
 namespace rdmabench::analysis {
 
-/// What can be said of B against A, given a margin below which a difference does not matter.
+/// The result of comparing B with A, given the largest difference that does not matter.
 enum class Verdict : std::uint8_t {
   equivalent,    ///< proved: B lies within the margin of A
   immaterial,    ///< proved: it lies within the margin, and is not the same
   different,     ///< proved: it lies beyond the margin
-  inconclusive,  ///< neither was proved; more launches may
-  drifting,      ///< the values moved with time by more than half the margin: nothing is said
-  refused,       ///< the data cannot carry this metric
+  inconclusive,  ///< neither was proved; more launches may prove one
+  drifting,  ///< the values moved with time by more than half the margin, so there is no verdict
+  refused,   ///< the samples do not support this metric
 };
 
 /// "EQUIVALENT", "DIFFERENT BUT IMMATERIAL", ...
@@ -40,16 +39,16 @@ struct Settings {
   void check() const;
 };
 
-/// Below so many launches of either side there is no verdict, whatever the interval says: a
-/// standard deviation of fewer is mostly luck.
+/// With fewer launches of either side there is no verdict, because their standard deviation is too
+/// uncertain.
 inline constexpr std::uint32_t kFewestLaunches = 5;
 
 /// Above so many units of both sides the interval is a bootstrap's, up to it Student's t: with few
 /// units a percentile bootstrap claims EQUIVALENT too often.
 inline constexpr std::uint32_t kMostForT = 20;
 
-/// That two values differ at all is claimed at this level only, so that two runs of one fabric come
-/// out EQUIVALENT and not as DIFFERENT BUT IMMATERIAL.
+/// The level at which two values differ at all. It is low, so that two runs of one fabric are
+/// EQUIVALENT and not DIFFERENT BUT IMMATERIAL.
 inline constexpr double kZeroAlpha = 0.01;
 
 /// Of log(B) - log(A): exp() of the numbers is a ratio.
@@ -62,7 +61,7 @@ struct Estimate {
   std::string method;  ///< "welch_t" or "bootstrap_t"
 };
 
-/// A verdict with what it rests on.
+/// A verdict with its evidence.
 struct Judgement {
   Verdict verdict = Verdict::inconclusive;
   std::uint32_t a_units = 0;
@@ -82,18 +81,18 @@ struct Judgement {
 /// An Introduction to the Bootstrap, 12.5.
 Judgement judge(std::span<const double> a, std::span<const double> b, const Settings& settings);
 
-/// As judge(), of an estimate that was made elsewhere: a difference of logs with its standard error
+/// As judge(), for a given estimate: a difference of logs with its standard error
 /// and degrees of freedom > 0. `fewest` is the smaller number of launches that it rests on.
 Judgement judge_estimate(double difference, double standard_error, double degrees,
                          std::uint32_t fewest, const Settings& settings);
 
-/// Where there is no verdict: how many launches more would give one with the power asked for, were
-/// the deviation and the difference what they seem to be, or the difference none where it may be
-/// noise (p >= 0.05). Where that is over kMostLaunches, `text` says so. It takes milliseconds.
+/// Where there is no verdict: how many more launches would give one with the requested power, if
+/// the deviation and the difference are as estimated. A difference that may be noise (p >= 0.05) is
+/// taken as none. Where that is over kMostLaunches, `text` says so. It takes milliseconds.
 void plan_further(Judgement& judgement, const Settings& settings);
 
-/// Holm's step-down: the p-values as adjusted for having been looked at together, in the given
-/// order. Source: Holm 1979.
+/// Holm's step-down: the p-values adjusted for being tested together, in the given order. Source:
+/// Holm 1979.
 std::vector<double> holm(std::span<const double> p_values);
 
 }  // namespace rdmabench::analysis

@@ -22,10 +22,10 @@ struct CheckInfo {
   std::string_view title;
   std::string_view reads;  ///< P is a port's folder, D a PCI function's, N a network device's
   std::string_view rule;
-  std::string_view remedy;  ///< one that fits more exactly may stand in the finding
+  std::string_view remedy;  ///< the finding may have a more exact one
   std::string_view source;
-  bool compares = false;  ///< what is observed should be alike on all peers
-  bool root = false;      ///< some of what it reads is for root alone
+  bool compares = false;  ///< all peers should observe the same
+  bool root = false;      ///< only root can read some of its files
 
   std::string_view group() const { return id.substr(0, id.find('.')); }
 };
@@ -33,7 +33,7 @@ struct CheckInfo {
 /// Every check, by group. Lives as long as the program.
 std::span<const CheckInfo> checks();
 
-/// Null where there is none of that id.
+/// Null where no check has that id.
 const CheckInfo* find_check(std::string_view id) noexcept;
 
 struct DoctorOptions {
@@ -42,7 +42,7 @@ struct DoctorOptions {
 };
 
 /// Runs the checks, each on every subject that it is for. Throws Error(usage) for a name in
-/// `only` that is neither a check nor a group; nothing that a file holds makes it throw.
+/// `only` that is neither a check nor a group; it never throws because of a file.
 Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& options);
 
 /// What another node's doctor wrote.
@@ -58,27 +58,28 @@ struct Peer {
 /// `origin`; trusts nothing in it.
 Peer read_peer(std::string_view json, std::string_view origin);
 
-/// Holds every finding whose check compares() against what most peers observed: of at least two
-/// other hosts that tell, more than half must agree. This node's own document and one that names no
-/// host have no voice; two of one host throw Error(usage). What differs becomes WARN, what had
-/// nothing to be compared with and agrees PASS; a WARN or FAIL stays.
+/// Compares every finding of a check with CheckInfo::compares with what most peers observed: more
+/// than half of at least two other hosts must agree. This node's own document and one without a
+/// host do not count; two documents of one host throw Error(usage). A difference becomes WARN. A
+/// finding without an expectation that agrees becomes PASS. A WARN or FAIL stays.
 void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
 
 /// One document of docs/schema/rdmabench-doctor-1.schema.json, ended by a newline.
 std::string to_json(const Diagnosis& diagnosis);
 
-/// RFC 4180, a line for each finding, with the names of the JSON; evidence parted by "; ".
+/// RFC 4180, a line for each finding, with the names of the JSON; items of evidence are separated
+/// by "; ".
 std::string to_csv(const Diagnosis& diagnosis);
 
-/// For people: what FAILs first, with its remedy; what was skipped, by reason; with `all` what is
-/// well too.
+/// For people: first FAIL, ERROR and WARN with their remedies, then SKIP by reason; with `all` also
+/// PASS.
 std::string to_text(const Diagnosis& diagnosis, bool all);
 
-/// The variables whose values are looked at: of NCCL, UCX, libfabric and libibverbs. No other
+/// The environment variables that are read: of NCCL, UCX, libfabric and libibverbs. No other
 /// variable is ever read.
 std::span<const std::string_view> environment_names();
 
-/// What this process can tell and no file does, as files "rdmabench/NAME": which of the device
+/// Facts that are in no file, as files "rdmabench/NAME": which of the device
 /// nodes open, the size of /dev/shm, the listed environment variables, and where hwloc sees the PCI
 /// devices. It opens /dev/infiniband/uverbs* and rdma_cm, and closes them again. Never throws.
 void collect_live_facts(MemoryStore& facts);
@@ -91,7 +92,7 @@ std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> f
 /// than 64 MiB or 200,000 entries, and Error(unavailable) where this build cannot read archives.
 std::shared_ptr<const FileStore> open_store(const std::string& path);
 
-/// Exactly what every check, run once, reads from `store`: files, links, the folders they list, and
+/// Exactly what the checks read from `store`: files, links, the folders they list, and
 /// which files could not be read. Of the kernel's command line only the options that checks ask
 /// for.
 MemoryStore collect(std::shared_ptr<const FileStore> store);

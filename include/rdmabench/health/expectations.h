@@ -25,15 +25,15 @@ struct Expectation {
   Source source = Source::user;
 };
 
-/// By key. What the user says goes before what the profile says.
+/// By key. A value of the user replaces one of the profile.
 class Expectations {
  public:
   /// "KEY=VALUE". Throws Error(usage) for an unknown key, which lists the known ones, or a value
-  /// that should be a number and is none.
+  /// that is not a number where one is required.
   void add_user(std::string_view text);
 
   /// A JSON object of keys and values: {"rate_gbps": 400, "firmware": "28.43.1014"}. A key
-  /// "schema" or "comment" is passed over. Throws Error(usage), which names `origin`.
+  /// "schema" or "comment" is ignored. Throws Error(usage), which names `origin`.
   void add_profile(std::string_view json, std::string_view origin);
 
   /// Null where nothing was expected.

@@ -1,4 +1,4 @@
-// The files of a node: this machine's own, a folder's, or those of a saved archive.
+// The files of a node: of this machine, of a folder or of a saved archive.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class EntryKind : std::uint8_t { none, file, folder, link };
 
 struct Entry {
   EntryKind kind = EntryKind::none;
-  std::string target;  ///< of a link, as it is written there
+  std::string target;  ///< of a link, unresolved
 };
 
 /// Where files come from. Paths are relative to the root, without "." and "..", and no component
@@ -50,11 +50,11 @@ class FolderStore : public FileStore {
   std::string root_;  ///< ends in '/'
 };
 
-/// Files held in memory: an archive, or what a test makes up.
+/// Files in memory: of an archive or of a test.
 class MemoryStore : public FileStore {
  public:
   void add_file(const std::string& path, std::string bytes);
-  /// A file that is there, and whose reading fails with that errno.
+  /// An existing file whose reading fails with that errno.
   void add_unreadable(const std::string& path, int error);
   void add_link(const std::string& path, std::string target);
   void add_folder(const std::string& path);
@@ -78,8 +78,8 @@ class MemoryStore : public FileStore {
 /// Reads files below a root and cannot leave it: it follows symbolic links itself, takes an
 /// absolute target from the root on, and stops ".." there. Never throws for what a path holds.
 ///
-/// Facts are what is not a file: files "rdmabench/NAME" that collect_live_facts() writes, which an
-/// archive holds like any other. Thread rule: one thread at a time, for it remembers folders.
+/// The facts of collect_live_facts() are files "rdmabench/NAME", in an archive too. Thread rule:
+/// one thread at a time, because it caches folders.
 class FileTree {
  public:
   explicit FileTree(std::shared_ptr<const FileStore> store) : store_(std::move(store)) {}
@@ -91,7 +91,7 @@ class FileTree {
   /// Where the path leads when every link is followed; "" where there is nothing.
   std::string resolve(std::string_view path) const;
 
-  /// The last part of what the link points to; "" where it is no link.
+  /// The last part of what the link points to; "" where it is not a link.
   std::string link_name(std::string_view path) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a check of the node came to.
+// The result of a check of the node.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace rdmabench::health {
 
 enum class Status : std::uint8_t {
-  pass,   ///< read, compared, and as it should be
+  pass,   ///< read, compared, and agrees with the expectation
   warn,   ///< works, but not as well as it could, or not like its peers
-  fail,   ///< will not work, or is worth a large part of the performance
+  fail,   ///< will not work, or loses a large part of the performance
   skip,   ///< could not be judged; `reason` says why. Never a pass
-  error,  ///< the file is not what its documentation says
+  error,  ///< the file has another form than its documentation says
 };
 
 /// "PASS", "WARN", "FAIL", "SKIP", "ERROR".
@@ -51,7 +51,7 @@ struct Tally {
 
 /// All that `doctor` found on one node.
 struct Diagnosis {
-  std::string host;  ///< the node's own name for itself; "" if it does not tell
+  std::string host;  ///< the node's name; "" if it is unknown
   std::string root;  ///< what was read: "/", a folder, a tar file
   std::vector<Finding> findings;
 

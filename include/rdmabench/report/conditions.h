@@ -1,4 +1,4 @@
-// What may be wrong with a run: what the hardware counted meanwhile, and the doubts that follow.
+// What may have disturbed a run: the hardware's counters, and the suspicions that follow.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace rdmabench::report {
 
-/// By how much one hardware counter grew during a run. It counts all that its device did, for
-/// whomever. Its words may come from a peer: every writer makes them harmless.
+/// By how much one hardware counter grew during a run. It counts what its device did for every
+/// program. Its texts may come from a peer: every writer escapes them.
 struct Counter {
   std::string device;  ///< "mlx5_0:1", "eth0", or "machine" for what the kernel keeps of all of it
   std::string name;    ///< the same for every vendor: "ack_timeouts"; see docs/counters.md

@@ -28,9 +28,8 @@ struct PairMeasurement {
 
 /// One document: a run, a node's checks, a fabric, collectives, a comparison or a projection.
 ///
-/// Its words are whatever the file holds, markup and control characters included: every writer
-/// makes them harmless. `body` has been held against the shape that its schema demands (lists are
-/// lists and their items objects), and nothing else in it has.
+/// Its texts are those of the file, with markup and control characters: every writer escapes them.
+/// Of `body` only the shape was checked: that lists are lists and their items objects.
 struct Document {
   std::string source;  ///< the file's name, and "#2" after it for the second document of one
   std::string schema;  ///< "rdmabench-doctor/1"
@@ -38,10 +37,10 @@ struct Document {
   /// {...}|null}.
   nlohmann::ordered_json body;
   std::vector<PairMeasurement> pairs;  ///< of a fabric, in the file's order
-  std::vector<std::string> notes;      ///< what was left out in reading; whole sentences
+  std::vector<std::string> notes;      ///< what reading left out; whole sentences
 };
 
-/// What is refused rather than read.
+/// Limits; anything larger is refused.
 struct ReadLimits {
   std::size_t file_bytes = std::size_t{512} << 20;
   std::size_t document_bytes = std::size_t{64} << 20;  ///< and of one line of JSON Lines
@@ -58,9 +57,8 @@ inline constexpr std::string_view kCollSchema = "rdmabench-coll/1";
 inline constexpr std::string_view kNetPluginSchema = "rdmabench-netplugin/1";
 
 /// Reads JSON or JSON Lines of any of the schemas above, or what nccl-tests printed; {"documents":
-/// [...]} and a list are taken apart. A last line that was not written to its end, as of a run that
-/// was killed, is left out and noted. Any other thing that does not fit throws Error(usage) with
-/// `source` and the line.
+/// [...]} and a list are taken apart. An incomplete last line, as of a run that was killed, is left
+/// out with a note. Anything else that is not valid throws Error(usage) with `source` and the line.
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
                                       const ReadLimits& limits = {});
 
@@ -68,16 +66,16 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
 /// cannot be read.
 std::vector<Document> read_documents(const std::string& path, const ReadLimits& limits = {});
 
-/// A line of names, then a line for each thing that was measured (kind latency, bandwidth, load,
-/// registration or pair) or judged (kind judgement), whatever its document; each ends in CR LF. A
-/// column has the unit at the end of its name, and an empty field where there is no value. A text
-/// that a spreadsheet would take for a formula gets an apostrophe before it. Source: RFC 4180.
+/// CSV: a line of names, then a line for each measurement (kind latency, bandwidth, load,
+/// registration, pair, ...) and for each judgement (kind judgement) of all documents. The columns
+/// are source, schema, kind and every key that a document has. A text that a spreadsheet would take
+/// for a formula gets an apostrophe before it. Source: RFC 4180.
 std::string to_csv(std::span<const Document> documents);
 
 /// One file that needs nothing else: it works from a disk, and its policy forbids the browser to
-/// ask anything of a network. The documents lie in it as JSON, which no word of theirs can leave.
-/// `generated` says when, as a reader should see it: "2026-03-01 12:00 UTC".
-/// Throws Error(unavailable) in a build without the page (RDMABENCH_WEB).
+/// load anything. The documents are in it as escaped JSON. `generated` is the time as the page
+/// shows it: "2026-03-01 12:00 UTC". Throws Error(unavailable) in a build without the page
+/// (RDMABENCH_WEB).
 std::string to_html(std::span<const Document> documents, std::string_view generated);
 
 /// A testsuite for each document; a testcase for each finding, each measured row and each cell of a

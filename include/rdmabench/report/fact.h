@@ -9,7 +9,7 @@
 namespace rdmabench::report {
 
 /// One fact. Where the value has a unit the name ends in it: "memlock_limit_bytes", "duration_s".
-/// Names are snake_case. A peer's facts may hold any bytes: every writer makes them harmless.
+/// Names are snake_case. A peer's facts may hold any bytes: every writer escapes them.
 struct Fact {
   std::string name;
   std::variant<std::string, double, std::uint64_t, bool> value;

@@ -397,12 +397,12 @@ TEST(Regression, OfALatencyIsItsRise) {
   EXPECT_FALSE(find_regression(compare(sides.b, sides.a, {}), "n").regressed);
 }
 
-TEST(Plan, FromAVariationAndFromAPilot) {
-  const Plan given = plan_for(0.02, 0, {});
+TEST(LaunchPlan, FromAVariationAndFromAPilot) {
+  const LaunchPlan given = plan_for(0.02, 0, {});
   EXPECT_EQ(given.launches, 5U);
   EXPECT_THAT(to_table(given), HasSubstr("5 launches of each side"));
   const auto pilot = bandwidth_launches(8, 1e11, 0.05, 3);
-  const Plan measured = plan_from(pilot, 0, {});
+  const LaunchPlan measured = plan_from(pilot, 0, {});
   ASSERT_TRUE(measured.launches);
   EXPECT_GT(*measured.launches, 8U);
   EXPECT_THROW(plan_for(0, 0, {}), Error);
