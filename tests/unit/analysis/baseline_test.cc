@@ -80,8 +80,8 @@ TEST_F(Baseline, ThatIsUnknownListsWhatThereIs) {
 TEST_F(Baseline, FileMustBeThereAndOurs) {
   EXPECT_THAT(refusal(), HasSubstr("--store"));
   std::ofstream(path_) << std::string(5000, 'x');
-  EXPECT_THAT(refusal(), HasSubstr("no SQLite database"));
-  EXPECT_THAT(refusal(Open::create), HasSubstr("no SQLite database"));
+  EXPECT_THAT(refusal(), HasSubstr("not a SQLite database"));
+  EXPECT_THAT(refusal(Open::create), HasSubstr("not a SQLite database"));
 }
 
 TEST_F(Baseline, OfANewerReleaseIsRefused) {

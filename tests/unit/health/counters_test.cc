@@ -245,7 +245,7 @@ TEST_F(Counters, OfAPlainInterfaceAndTheMachinesTcp) {
 
 TEST_F(Counters, AreNotedWhereThereAreNone) {
   EXPECT_THAT(read({"memory"}).notes, ElementsAre(HasSubstr("'memory'")));
-  EXPECT_THAT(read({"../../etc"}).notes, ElementsAre(HasSubstr("no RDMA")));
+  EXPECT_THAT(read({"../../etc"}).notes, ElementsAre(HasSubstr("neither an RDMA")));
   EXPECT_THAT(read({""}).notes, SizeIs(1));
   tree.rdma_device("siw0", "siw");
   EXPECT_THAT(read({"siw0"}).notes, ElementsAre(HasSubstr("no counters of siw0")));

@@ -128,7 +128,7 @@ TEST(Documents, NamesTheLineOfANumberThatIsTooLarge) {
 TEST(Documents, NamesASchemaThatIsNotOurs) {
   EXPECT_THAT(refusal(R"({"schema":"other/1"})"), HasSubstr("\"other/1\""));
   EXPECT_THAT(refusal(R"({"schema":1})"), HasSubstr("no \"schema\""));
-  EXPECT_THAT(refusal("[1]"), HasSubstr("no document of rdmabench"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("not a document of rdmabench"));
 }
 
 TEST(Documents, HoldsABodyAgainstItsSchema) {

@@ -162,7 +162,7 @@ TEST(NcclTestsRead, ARowThatMakesNoSenseNamesItsLine) {
   EXPECT_THAT(refusal([&] {
                 parse_nccl_tests_text(head + " 8 x float sum -1 1 1 1 0 1 1 1 0\n", "f.txt");
               }),
-              HasSubstr("'x' is no count"));
+              HasSubstr("invalid count of elements 'x'"));
   EXPECT_THAT(refusal([&] {
                 parse_nccl_tests_text(head + " 8 2 float sum -1 a 1 1 0 b 1 1 0\n", "f.txt");
               }),
@@ -211,7 +211,7 @@ TEST(NcclTestsRead, JsonThatIsNone) {
   EXPECT_THAT(refusal([] { parse_nccl_tests_json("{\"args\": [", "f"); }), HasSubstr("no JSON"));
   EXPECT_THAT(refusal([] { parse_nccl_tests_json("{}", "f"); }), HasSubstr("no results"));
   EXPECT_THAT(refusal([] { parse_nccl_tests_json(R"({"results": [1]})", "f"); }),
-              HasSubstr("no object"));
+              HasSubstr("not an object"));
   EXPECT_THAT(refusal([] { parse_nccl_tests_json(R"({"results": [{"size": "x"}]})", "f"); }),
               HasSubstr("no results"));
 }
