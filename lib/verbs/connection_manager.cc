@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/connection_manager.h"
+#include "verbs/connection_manager.h"
 
 #include <endian.h>
 #include <fcntl.h>

@@ -7,6 +7,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/verbs/queue_pair.h"
+#include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
 #include "wire.h"
 
@@ -139,7 +140,7 @@ mechanism::Gid Core::manager_address() const {
 
 /// A server listens from the start, because its address is what the client connects to.
 void Core::open_manager() {
-  manager_.emplace();
+  manager_ = std::make_unique<mechanism::ConnectionManager>();
   if (request_.client) return;
   std::random_device random;
   session_ = std::uint64_t{random()} << 32 | random();

@@ -10,6 +10,8 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/queue_pair.h"
+#include "transport/verbs/flush.h"
+#include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
 #include "wire.h"
 
@@ -144,14 +146,14 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
 std::string Core::make_flush() {
   if (plan_.service == Service::srd) return "EFA has no queue pair that reaches itself";
   try {
-    flush_.emplace(*context_, *domain_,
-                   mechanism::Connection{.port = placement_.port,
-                                         .gid_index = placement_.gid_index,
-                                         .global = placement_.global,
-                                         .mtu = placement_.mtu,
-                                         .remote_lid = lid_,
-                                         .remote_gid = gid_,
-                                         .path = plan_.path});
+    flush_ = std::make_unique<FlushRead>(*context_, *domain_,
+                                         mechanism::Connection{.port = placement_.port,
+                                                               .gid_index = placement_.gid_index,
+                                                               .global = placement_.global,
+                                                               .mtu = placement_.mtu,
+                                                               .remote_lid = lid_,
+                                                               .remote_gid = gid_,
+                                                               .path = plan_.path});
   } catch (const Error& error) {  // iWARP has none, for one
     return fmt::format("a queue pair to itself, for {} to read by: {}", placement_.device,
                        error.what());

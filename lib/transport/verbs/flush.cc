@@ -1,4 +1,4 @@
-#include "rdmabench/transport/verbs/flush.h"
+#include "transport/verbs/flush.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,16 +15,20 @@
 
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/transport/verbs/extended.h"
-#include "rdmabench/transport/verbs/flush.h"
 #include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/transport/verbs/send_queue.h"
 #include "rdmabench/transport/verbs/slots.h"
 #include "rdmabench/verbs/completion_queues.h"
-#include "rdmabench/verbs/connection_manager.h"
 #include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/handles.h"
 
+namespace rdmabench::verbs {
+class ConnectionManager;  // lib/verbs/connection_manager.h
+}
+
 namespace rdmabench::transport::verbs {
+
+class FlushRead;  // lib/transport/verbs/flush.h
 
 struct Address;
 
@@ -158,10 +162,10 @@ class Core {
 
  private:
   std::vector<rdmabench::verbs::AddressHandle>
-      address_handles_;             ///< UD, DC, SRD: of each queue pair
-  std::optional<FlushRead> flush_;  ///< where only a read makes visible what the NIC wrote
-  std::optional<rdmabench::verbs::ConnectionManager> manager_;  ///< where rdma_cm connects
-  std::uint16_t listener_ = 0;                                  ///< a server's rdma_cm port
+      address_handles_;               ///< UD, DC, SRD: of each queue pair
+  std::unique_ptr<FlushRead> flush_;  ///< where only a read makes visible what the NIC wrote
+  std::unique_ptr<rdmabench::verbs::ConnectionManager> manager_;  ///< where rdma_cm connects
+  std::uint16_t listener_ = 0;                                    ///< a server's rdma_cm port
   std::uint64_t session_ = 0;
   std::span<SendQueue> send_queues_;
 
