@@ -18,6 +18,7 @@
 #include "rdmabench/report/fact.h"
 #include "rdmabench/run/server.h"
 #include "run/epoch_text.h"
+#include "run/pattern_table.h"
 #include "spec_fields.h"
 #include "verify.h"
 
@@ -33,7 +34,7 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   for (const std::uint64_t size : config.sizes) {
     sizes += (sizes.empty() ? "" : ",") + format_size(size);
   }
-  report::Facts facts{{"operation", std::string(transport::name(config.operation))},
+  report::Facts facts{{"operation", operation_text(config.pattern, config.operation)},
                       {"sizes", sizes},
                       {"service", std::string(transport::name(spec.service))},
                       {"threads", std::uint64_t{spec.workers}},

@@ -151,7 +151,25 @@ void check_memory(const SessionSpec& spec) {
   }
 }
 
-/// The server opens what the client names: so no file of its.
+/// A pattern brings its own loops for host memory.
+void check_pattern(const SessionSpec& spec) {
+  if (spec.pattern.empty()) return;
+  const std::string name = control::printable(spec.pattern, 100);
+  if (spec.shape != Shape::latency) {
+    refuse(fmt::format("the pattern '{}' in a test other than latency", name),
+           "Leave `shape` at latency: every message of a pattern is timed.");
+  }
+  if (spec.target_idle) {
+    refuse(fmt::format("the pattern '{}' with `target_idle`", name),
+           "The pattern's own target runs: leave out one of them.");
+  }
+  if (spec.gpu) {
+    refuse(fmt::format("the pattern '{}' in GPU memory", name),
+           "Patterns run in host memory only.");
+  }
+}
+
+/// Clients may not name server files: the server would open them.
 void check_peer_memory(const SessionSpec& spec) {
   // Errors quote what a peer wrote; what is no printable text is none of the known words either.
   const std::string asked = control::printable(spec.peer_memory);
@@ -202,6 +220,7 @@ void check(const SessionSpec& spec) {
   check_memory(spec);
   check_peer_memory(spec);
   check_gpu(spec);
+  check_pattern(spec);
   if (verbs_only(spec.service) && !spec.provider.empty()) {
     refuse(fmt::format("`service` {} with `provider` {}", transport::name(spec.service),
                        spec.provider),

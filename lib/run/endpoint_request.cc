@@ -3,6 +3,7 @@
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/slots.h"
+#include "run/pattern_table.h"
 #include "run/protocol.h"
 
 namespace rdmabench::run {
@@ -30,6 +31,7 @@ std::uint32_t slots_within(std::uint64_t memory, std::uint64_t stride, std::uint
 /// What the loops of a session post.
 transport::OperationSet operations_of(const SessionSpec& spec) {
   using transport::OperationCode;
+  if (!spec.pattern.empty()) return pattern_operations(spec.pattern);
   if (spec.target_idle) return {spec.operation, OperationCode::read};  // reads back what it wrote
   // Where writes are not ordered, those of a ping-pong carry an immediate.
   if (spec.operation == OperationCode::write && spec.shape == Shape::latency) {
@@ -40,6 +42,7 @@ transport::OperationSet operations_of(const SessionSpec& spec) {
 
 /// Receives of a queue pair, unless the client said how many.
 std::uint32_t usual_receives(const SessionSpec& spec) {
+  if (!spec.pattern.empty()) return std::max(2 * spec.depth, kTokenReceives);
   if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kTokenReceives;
   // Many queue pairs share the burst: no one fills up all of them at once.
   return std::max({kStreamReceives / spec.queue_pairs, 2 * spec.depth, kTokenReceives});
@@ -90,7 +93,10 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   const bool keeps_each = spec.validate && spec.shape != Shape::latency;
   const std::uint64_t outstanding = std::uint64_t{spec.depth} * spec.queue_pairs;
   const std::uint64_t all_receives = std::uint64_t{request.receives} * spec.queue_pairs;
-  const std::uint64_t memory = keeps_each ? kValidatedMemory : kHotMemory;
+  // Only the pattern knows which of its messages may share a slot.
+  const std::uint64_t memory = !spec.pattern.empty() ? kMaxSize * kMaxSlots
+                               : keeps_each          ? kValidatedMemory
+                                                     : kHotMemory;
   request.send_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)
                                              : slots_within(memory, stride, outstanding);
   request.receive_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)

@@ -101,7 +101,8 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
   latency.kind = completes ? "completion" : "round_trip";
   latency.signal =
       completes ? "completion" : std::string(session_.worker().signal(config_.operation));
-  latency.completion = completes ? session_.worker().describe().completion : "receiver_confirmed";
+  latency.completion =
+      completes ? session_.worker().describe(size).completion : "receiver_confirmed";
   latency.latency = recorder.summary(rate().ns_per_tick);
   latency.validated = config_.validate;
   return row;

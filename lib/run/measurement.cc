@@ -10,6 +10,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
 #include "rdmabench/measure/statistics.h"
+#include "run/pattern_table.h"
 
 namespace rdmabench::run {
 namespace {
@@ -40,7 +41,7 @@ void describe(Result& row, const Config& config, std::uint64_t size,
   row.size_bytes = size;
   row.iterations = stopper.iterations();
   row.warmup_iterations = warmup;
-  row.operation = transport::name(config.operation);
+  row.operation = operation_text(config.pattern, config.operation);
   row.validated = config.validate;
   // Counting iterations promises no stability, so only the rule that does can break it.
   row.stable = !config.counts.empty() || config.stop.kind != measure::StopRule::Kind::stable ||
@@ -66,7 +67,8 @@ class LatencySink {
   using Result = report::LatencyResult;
 
   LatencySink(const Session& session, const Config& /*config*/)
-      : completes_(is_from_target(session) || session.spec().target_idle),
+      : completes_(is_from_target(session) || session.spec().target_idle ||
+                   !session.spec().pattern.empty()),
         factor_(completes_ ? 1.0 : 0.5) {}
 
   Seen add(const EpochOutcome& epoch, std::span<const measure::Ticks> intervals,
@@ -79,9 +81,11 @@ class LatencySink {
   }
 
   void fill(Result& row, Session& session, double ns_per_tick) const {
-    row.kind = completes_ ? "completion" : "half_round_trip";
-    row.signal = session.worker().signal(session.spec().operation);
-    row.completion = completes_ ? session.worker().describe().completion : "receiver_confirmed";
+    const bool pattern = !session.spec().pattern.empty();
+    row.kind = pattern ? session.spec().pattern : completes_ ? "completion" : "half_round_trip";
+    row.signal = pattern ? "pattern" : session.worker().signal(session.spec().operation);
+    row.completion =
+        completes_ ? session.worker().describe(row.size_bytes).completion : "receiver_confirmed";
     row.latency = recorder_.summary(ns_per_tick * factor_);
     row.succeeded = successes(session, succeeded_);
     if (session.spec().target_idle) {
@@ -134,7 +138,7 @@ class BandwidthSink {
     const double bits = 8.0 * static_cast<double>(row.size_bytes);
     row.depth = depth_;
     row.direction = directions_ == 2 ? "both_ways" : "one_way";
-    row.completion = completion(session);
+    row.completion = completion(session, row.size_bytes);
     row.offered_messages_per_s = rate_of(config_, row.size_bytes);
     row.succeeded = successes(session, succeeded_);
     std::uint64_t counted = sent_;
@@ -185,8 +189,8 @@ class BandwidthSink {
 
   /// The target confirms what it counted. Writes it cannot count: there its word is worth as much
   /// as the completions that came before it.
-  static std::string completion(Session& session) {
-    const std::string local = session.worker().describe().completion;
+  static std::string completion(Session& session, std::uint64_t size) {
+    const std::string local = session.worker().describe(size).completion;
     const bool uncounted = session.spec().operation == OperationCode::write;
     return is_from_target(session) || (uncounted && local != "delivery") ? local
                                                                          : "receiver_confirmed";

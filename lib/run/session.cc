@@ -133,7 +133,13 @@ void Session::stage(Side side, const EpochOrder& order) {
            .gap_q16 =
                gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick),
            .events = spec_.events};
-  for (const std::unique_ptr<Worker>& worker : workers_) worker->stage(key_, plan_);
+  for (const std::unique_ptr<Worker>& worker : workers_) {
+    if (spec_.pattern.empty()) {
+      worker->stage(key_, plan_);
+    } else {
+      worker->stage_pattern(spec_.pattern, key_, plan_);
+    }
+  }
 }
 
 std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> intervals) {

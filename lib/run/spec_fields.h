@@ -129,6 +129,7 @@ void walk_given(Fields& fields, Options&... options) {
   fields.flag("delivery", options.delivery...);
   fields.flag("shared_memory", options.shared_memory...);
   fields.text("provider", options.provider...);
+  fields.text("pattern", options.pattern...);
 }
 
 /// All fields of a request but its offers and the timeout; `Spec` is SessionSpec, const for the

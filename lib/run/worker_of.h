@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "rdmabench/base/error.h"
+#include "run/pattern_table.h"
 #include "run/worker.h"
 
 namespace rdmabench::run {
@@ -40,9 +41,21 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
     staged_.stage(endpoint(), key_, plan_);
   }
 
+  void stage_pattern(std::string_view pattern, const workload::LoopKey& key,
+                     const workload::EpochPlan& plan) override {
+    const detail::AnyLoop loop = find_pattern(pattern, typeid(T), key.side, key.validate);
+    staged_ = {reinterpret_cast<workload::Loop<T>>(loop), nullptr, nullptr};
+    key_ = key;
+    plan_ = bounded(plan);
+    workload::check_drained(endpoint().posted() - endpoint().completed());
+    if constexpr (!T::kReliable) workload::discard_arrivals(endpoint());
+    const transport::Region window = endpoint().window();
+    std::fill_n(window.data, window.slots * window.stride, std::byte{0});
+  }
+
   workload::EpochResult run(workload::Watch& watch, std::span<measure::Ticks> intervals) override {
     workload::EpochResult result = staged_.loop(endpoint(), plan_, watch, intervals);
-    if (result.outcome != workload::Outcome::ok) return result;
+    if (result.outcome != workload::Outcome::ok || staged_.check == nullptr) return result;
     if (key_.at_rest || workload::gpu_of(endpoint()) != nullptr) {
       try {
         staged_.check(endpoint(), key_, plan_, result);

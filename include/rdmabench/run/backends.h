@@ -24,7 +24,7 @@ class OpenEndpoint {
   // As transport/transport.h tells.
   virtual std::string address() const = 0;
   virtual void connect(std::string_view peer_address) = 0;
-  virtual transport::Description describe() const = 0;
+  virtual transport::Description describe(std::uint64_t bytes = 0) const = 0;
   virtual std::string failure() const = 0;
 
   /// One poll while the caller waits for something else: providers with manual progress may still
@@ -41,7 +41,9 @@ class EndpointHolder : public Base {
 
   std::string address() const override { return endpoint_.address(); }
   void connect(std::string_view peer_address) override { endpoint_.connect(peer_address); }
-  transport::Description describe() const override { return endpoint_.describe(); }
+  transport::Description describe(std::uint64_t bytes = 0) const override {
+    return endpoint_.describe(bytes);
+  }
   std::string failure() const override { return endpoint_.failure(); }
 
   void progress() noexcept override {

@@ -44,6 +44,9 @@ struct SharedOptions {
   bool connection_manager = false;  ///< verbs: connect by rdma_cm
   bool relaxed_ordering = false;    ///< PCIe relaxed ordering for what is registered
   bool on_demand = false;           ///< on-demand paging
+  /// A traffic pattern that both programs registered, in place of the loops of the shape, which is
+  /// then latency: see run/patterns.h. "" = none.
+  std::string pattern;
   bool validate = false;
   bool target_idle = false;   ///< latency: the target does not poll at all; is one-sided one-sided?
   bool watch = true;          ///< counters, placement and noise of both sides, about 50 ms

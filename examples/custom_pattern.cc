@@ -1,0 +1,103 @@
+// A traffic pattern of one's own in rdmabench's client and server: 64 bytes ask, the answer is
+// written into the asking side's memory, and a sample is the time from one to the other. Sessions,
+// deadlines, statistics and the report are those of the built-in tests.
+//
+//   custom_pattern BACKEND PROVIDER              serves one client; prints the TCP port
+//   custom_pattern BACKEND PROVIDER HOST PORT    measures; for verbs PROVIDER is ""
+#include <cstdio>
+#include <string>
+
+#include <rdmabench/memory/pattern.h>
+#include <rdmabench/run/client.h>
+#include <rdmabench/run/patterns.h>
+#include <rdmabench/run/server.h>
+#include <rdmabench/workload/inbox.h>
+
+using namespace rdmabench;
+using transport::Received, transport::Send, transport::Signal, transport::WriteImm;
+using workload::EpochPlan, workload::EpochResult, workload::Outcome, workload::Wait;
+
+/// Both sides register this; the session names it.
+struct Get {
+  static constexpr std::string_view kName = "example.com/get";
+  static constexpr transport::OperationSet kOperations{Send::kCode, WriteImm::kCode};
+
+  template <transport::Transport T, bool kValidate>
+  static EpochResult initiator(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
+                               std::span<measure::Ticks> intervals) noexcept {
+    EpochResult result;
+    workload::Inbox<T> inbox(endpoint, plan, watch, result);
+    const std::span<std::byte> answer(endpoint.window().data, plan.size);
+    std::uint64_t& i = result.message;
+    for (i = 0; i < plan.iterations; ++i) {
+      const measure::Ticks begin = measure::stamp_now();
+      const std::uint64_t bytes = std::min<std::uint64_t>(plan.size, 64);
+      if (!inbox.template post<Send>({0, 0, bytes, 0}, Signal::now)) return result;
+      if (!receive(inbox)) return result;
+      intervals[i] = measure::stamp_now() - begin;
+      if (kValidate && memory::find_mismatch(answer, workload::tag_of(i))) {
+        inbox.end(Outcome::wrong_data, Wait::nothing);
+        return result;
+      }
+    }
+    inbox.drain();
+    return result;
+  }
+
+  template <transport::Transport T, bool kValidate>
+  static EpochResult target(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
+                            std::span<measure::Ticks> /*intervals*/) noexcept {
+    EpochResult result;
+    workload::Inbox<T> inbox(endpoint, plan, watch, result);
+    const std::span<std::byte> answer(endpoint.send_region().data, plan.size);
+    std::uint64_t& i = result.message;
+    for (i = 0; i < plan.iterations; ++i) {
+      if (!receive(inbox)) return result;
+      if (kValidate) memory::fill_pattern(answer, workload::tag_of(i));
+      if (!inbox.template post<WriteImm>({0, 0, plan.size, i}, Signal::now)) return result;
+      if (!inbox.drain()) return result;  // before the answer is written anew
+    }
+    return result;
+  }
+
+ private:
+  template <class Inbox>
+  static bool receive(Inbox& inbox) noexcept {
+    bool arrived = false;
+    while (!arrived) {
+      const bool good = inbox.poll(Wait::message, [&](const Received& received) noexcept {
+        inbox.give_back(received.slot);
+        arrived = true;
+      });
+      if (!good) return false;
+    }
+    return true;
+  }
+};
+
+int main(int argc, char** argv) try {
+  run::add_pattern<Get>();
+  if (argc < 5) {
+    run::Server server({.port = 0, .sessions = 1}, {});
+    std::printf("listening on %d\n", server.port()), std::fflush(stdout);
+    server.run();
+    return server.failed_sessions() == 0 ? 0 : 1;
+  }
+  run::Config config;
+  config.pattern = Get::kName;
+  config.backend = argv[1];
+  config.provider = argv[2];
+  config.sizes = {64, 4096};
+  config.validate = true;
+  config.stop = measure::StopRule::iterations(500);
+  const report::Report report = run::run(config, argv[3], std::uint16_t(std::stoi(argv[4])));
+  for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
+    std::printf("%s of %llu bytes: p50 %.0f ns of %llu gets\n", row.kind.c_str(),
+                static_cast<unsigned long long>(row.size_bytes), row.latency.p50_ns,
+                static_cast<unsigned long long>(row.iterations));
+  }
+  if (report.error) std::fprintf(stderr, "ended early: %s\n", report.error->c_str());
+  return report.error ? 1 : 0;
+} catch (const std::exception& error) {
+  return std::fprintf(stderr, "%s\n", error.what()), 1;
+}

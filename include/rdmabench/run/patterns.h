@@ -1,0 +1,87 @@
+// Traffic patterns of a user: run by run::run() and served by run::Server like the built-in ones.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <typeindex>
+#include <vector>
+
+#include "rdmabench/endpoints.h"
+#include "rdmabench/measure/clock.h"
+#include "rdmabench/transport/transport.h"
+#include "rdmabench/workload/epoch.h"
+#include "rdmabench/workload/watch.h"
+
+namespace rdmabench::run {
+
+/// One side of a pattern over endpoints of type T: runs plan.iterations messages, each of plan.size
+/// bytes. The initiator writes how long message i took into intervals[i], in the ticks of
+/// measure::stamp_now(). It waits by workload::Inbox or asks `watch` after each empty poll, so that
+/// no wait is without a deadline. Neither side may throw.
+template <transport::Transport T>
+using PatternLoop = workload::EpochResult (*)(T& endpoint, const workload::EpochPlan& plan,
+                                              workload::Watch& watch,
+                                              std::span<measure::Ticks> intervals) noexcept;
+
+namespace detail {
+
+using AnyLoop = void (*)();  // a PatternLoop<T> whose T is told beside it
+
+/// The loops of a pattern over one endpoint type; the second of each compares every byte.
+struct PatternLoops {
+  std::type_index endpoint;
+  AnyLoop initiator[2];
+  AnyLoop target[2];
+};
+
+void add_pattern(std::string_view name, transport::OperationSet operations,
+                 std::vector<PatternLoops> loops);
+
+template <class Pattern, class T, class... Ops>
+constexpr bool runs_over(transport::OperationList<Ops...> /*all*/) {
+  return ((!Pattern::kOperations.has(Ops::kCode) || T::template supports<Ops>)&&...);
+}
+
+}  // namespace detail
+
+/// Registers a pattern with this process, for every endpoint type of this build that has its
+/// operations. The client and the server of a session must both have registered it. A Pattern is
+///
+///   struct Scatter {
+///     static constexpr std::string_view kName = "example.com/scatter";  // vendor/name
+///     static constexpr transport::OperationSet kOperations{...};        // what it posts
+///     template <transport::Transport T, bool kValidate>
+///     static workload::EpochResult initiator(...) noexcept;             // a PatternLoop<T>
+///     template <transport::Transport T, bool kValidate>
+///     static workload::EpochResult target(...) noexcept;
+///   };
+///
+/// A session of it: Config::pattern = Scatter::kName. Depth, receives, sizes and everything else is
+/// that of Config; `working_set` is how many bytes of slots each side has. Before each epoch the
+/// windows are filled with zeros. Config::validate chooses kValidate: what is compared, and with
+/// what, is up to the pattern. A result that is not ok ends the run with its error.
+///
+/// Throws Error(usage) for a name that is not vendor/name in small letters or is registered. Thread
+/// rule: any thread; but before the sessions that use it.
+template <class Pattern>
+void add_pattern() {
+  std::vector<detail::PatternLoops> loops;
+  transport::for_each_endpoint_type([&](auto type) {
+    using T = typename decltype(type)::type;
+    if constexpr (detail::runs_over<Pattern, T>(transport::Operations{})) {
+      const auto erased = [](PatternLoop<T> loop) {
+        return reinterpret_cast<detail::AnyLoop>(loop);
+      };
+      loops.push_back({typeid(T),
+                       {erased(&Pattern::template initiator<T, false>),
+                        erased(&Pattern::template initiator<T, true>)},
+                       {erased(&Pattern::template target<T, false>),
+                        erased(&Pattern::template target<T, true>)}});
+    }
+  });
+  detail::add_pattern(Pattern::kName, Pattern::kOperations, std::move(loops));
+}
+
+}  // namespace rdmabench::run

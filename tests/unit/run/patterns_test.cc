@@ -1,0 +1,139 @@
+#include "rdmabench/run/patterns.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/run/client.h"
+#include "rdmabench/workload/inbox.h"
+
+namespace rdmabench::run {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Optional;
+using transport::Signal;
+using workload::EpochPlan;
+using workload::EpochResult;
+using workload::Outcome;
+using workload::Wait;
+
+/// One send there and one back. The target ends the epoch as told when it is to validate.
+template <Outcome kEnd>
+struct PingPong {
+  static constexpr transport::OperationSet kOperations{transport::OperationCode::send};
+
+  template <transport::Transport T, bool kValidate>
+  static EpochResult initiator(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
+                               std::span<measure::Ticks> intervals) noexcept {
+    return side<T, false>(endpoint, plan, watch, intervals);
+  }
+
+  template <transport::Transport T, bool kValidate>
+  static EpochResult target(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
+                            std::span<measure::Ticks> intervals) noexcept {
+    EpochResult result = side<T, true>(endpoint, plan, watch, intervals);
+    if (kValidate) result.outcome = kEnd;
+    return result;
+  }
+
+ private:
+  template <transport::Transport T, bool kTarget>
+  static EpochResult side(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
+                          std::span<measure::Ticks> intervals) noexcept {
+    EpochResult result;
+    workload::Inbox<T> inbox(endpoint, plan, watch, result);
+    bool arrived = false;
+    const auto on_receive = [&](const transport::Received& received) noexcept {
+      inbox.give_back(received.slot);
+      arrived = true;
+    };
+    const auto hear = [&] {
+      for (arrived = false; !arrived;) {
+        if (!inbox.poll(Wait::message, on_receive)) return false;
+      }
+      return true;
+    };
+    for (std::uint64_t i = 0; i < plan.iterations; ++i) {
+      if (kTarget && !hear()) return result;
+      if (!inbox.template post<transport::Send>({0, 0, plan.size, 0}, Signal::now)) return result;
+      if (!kTarget && !hear()) return result;
+      if (!kTarget) intervals[i] = 1000 + i;
+    }
+    inbox.drain();
+    return result;
+  }
+};
+
+struct Good : PingPong<Outcome::ok> {
+  static constexpr std::string_view kName = "example.com/ping-pong";
+};
+struct Bad : PingPong<Outcome::wrong_data> {
+  static constexpr std::string_view kName = "example.com/broken";
+};
+struct Nameless : PingPong<Outcome::ok> {
+  static constexpr std::string_view kName = "ping-pong";
+};
+
+Config config_of(std::string_view pattern) {
+  static const bool registered = [] {
+    add_pattern<Good>();
+    add_pattern<Bad>();
+    return true;
+  }();
+  EXPECT_TRUE(registered);
+  Config config;
+  config.backend = "loop";
+  config.pattern = pattern;
+  config.sizes = {64};
+  config.stop = measure::StopRule::iterations(50);
+  config.watch = false;
+  return config;
+}
+
+std::string complaint(const Config& config) {
+  try {
+    run_in_process(config);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Patterns, ARegisteredPatternIsServedAndReported) {
+  const report::Report report = run_in_process(config_of(Good::kName));
+  EXPECT_EQ(report.error, std::nullopt);
+  const auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].kind, "example.com/ping-pong");
+  EXPECT_EQ(rows[0].operation, "send");
+  EXPECT_EQ(rows[0].signal, "pattern");
+  EXPECT_EQ(rows[0].latency.count, 50U);
+}
+
+TEST(Patterns, WhatThePatternFindsWrongEndsTheRun) {
+  Config config = config_of(Bad::kName);
+  config.validate = true;
+  const report::Report report = run_in_process(config);
+  EXPECT_THAT(report.error, Optional(HasSubstr("wrong data")));
+}
+
+TEST(Patterns, AnUnknownPatternIsRefusedByName) {
+  EXPECT_THAT(complaint(config_of("example.com/none")),
+              AllOf(HasSubstr("'example.com/none'"), HasSubstr("example.com/ping-pong")));
+}
+
+TEST(Patterns, ANameHasADomainAndIsRegisteredOnce) {
+  config_of(Good::kName);
+  EXPECT_THROW(add_pattern<Good>(), Error);
+  EXPECT_THROW(add_pattern<Nameless>(), Error);
+}
+
+TEST(Patterns, AStreamOfAPatternIsRefused) {
+  Config config = config_of(Good::kName);
+  config.shape = workload::Shape::stream;
+  EXPECT_THAT(complaint(config), HasSubstr("other than latency"));
+}
+
+}  // namespace
+}  // namespace rdmabench::run
