@@ -52,11 +52,11 @@ struct Get {
     const std::span<std::byte> answer(endpoint.send_region().data, plan.size);
     std::uint64_t& i = result.message;
     for (i = 0; i < plan.iterations; ++i) {
-      if (!receive(inbox)) return result;
+      if (!receive(inbox) || !inbox.drain()) return result;  // the last answer has left
       if (kValidate) memory::fill_pattern(answer, workload::tag_of(i));
       if (!inbox.template post<WriteImm>({0, 0, plan.size, i}, Signal::now)) return result;
-      if (!inbox.drain()) return result;  // before the answer is written anew
     }
+    inbox.drain();
     return result;
   }
 
