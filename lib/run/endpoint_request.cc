@@ -52,38 +52,17 @@ std::uint32_t usual_receives(const SessionSpec& spec) {
 
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client) {
   transport::EndpointRequest request;
+  static_cast<transport::EndpointOptions&>(request) = spec;
   request.client = client;
-  request.service = spec.service;
   request.operations = operations_of(spec);
   request.latency = spec.shape == Shape::latency;
   request.max_size = spec.max_size;
-  request.queue_pairs = spec.queue_pairs;
   request.local_queue_pairs = client ? spec.client_queue_pairs : 0;
-  request.depth = spec.depth;
-  request.signal_every = spec.signal_every;
-  request.post_list = spec.post_list;
-  request.segments = spec.segments;
-  request.outstanding_reads = spec.outstanding_reads;
-  request.shared_receives = spec.shared_receives;
-  request.separate_queues = spec.separate_queues;
-  request.events = spec.events;
-  request.completion_vector = spec.completion_vector;
-  request.inline_limit = spec.inline_limit;
-  request.mtu = spec.mtu;
-  request.path = spec.path;
-  request.connection_manager = spec.connection_manager;
-  request.relaxed_ordering = spec.relaxed_ordering;
-  request.on_demand = spec.on_demand;
   request.memory = spec.peer_memory;
-  request.gpu_mapping = spec.gpu_mapping;
-  request.provider = spec.provider;
-  request.delivery = spec.delivery;
-  request.shared_memory = spec.shared_memory;
   request.timeout_ms = static_cast<std::uint32_t>(spec.timeout.count());
   request.receives = spec.receives != 0 ? spec.receives : usual_receives(spec);
 
   // A message that is off its cache line needs room for the rest of it in its slot.
-  request.misalignment = spec.misalignment;
   request.slot_stride = spec.stride;
   if (spec.stride == 0 && spec.misalignment != 0) {
     request.slot_stride = memory::slot_stride(spec.max_size + spec.misalignment);

@@ -56,11 +56,37 @@ struct PathOptions {
   bool operator==(const PathOptions&) const = default;
 };
 
+/// How an endpoint is made, alike on both sides.
+struct EndpointOptions {
+  Service service = Service::automatic;
+  std::uint32_t queue_pairs = 1;        ///< >= 1; `depth` and `receives` are of each
+  std::uint32_t depth = 1;              ///< posts that may be outstanding, >= 1
+  std::uint32_t receives = 1;           ///< receives kept posted, >= 1
+  std::uint32_t signal_every = 1;       ///< ask for one completion in so many posts, 1..depth
+  std::uint32_t post_list = 1;          ///< messages handed over by one post_list(), 1..depth
+  std::uint32_t segments = 1;           ///< scatter/gather entries of a message, 1..max_size
+  std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way at a time; 0 = the most
+  std::uint32_t misalignment = 0;       ///< bytes by which every slot is off its cache line, 0..63
+  bool shared_receives = false;         ///< verbs: one shared receive queue for all queue pairs
+  bool separate_queues = false;         ///< one completion queue for sends and one for receives
+  bool events = false;  ///< an idle endpoint sleeps until a completion, and does not spin
+  std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = 0
+  std::int32_t inline_limit = -1;    ///< bytes sent inline or injected: -1 = by back end, 0 = off
+  std::string gpu_mapping = "auto";  ///< of a GPU's: "auto", "default", "pcie", "data-direct"
+  bool relaxed_ordering = false;     ///< PCIe relaxed ordering, where the device takes it
+  bool on_demand = false;            ///< on-demand paging instead of pinned pages
+  std::string provider;              ///< ofi only; "" = choose
+  bool delivery = false;            ///< ofi only: a local completion means that the peer has it all
+  bool shared_memory = false;       ///< ofi only: efa may reach a peer of this host by memory
+  bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange
+  std::int32_t mtu = 0;  ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
+  PathOptions path{};    ///< verbs only
+};
+
 /// What one side of a run needs from an endpoint. Both sides give the same values, except `client`
 /// and what names this side's device and memory.
-struct EndpointRequest {
-  bool client = true;  ///< this side initiates
-  Service service = Service::automatic;
+struct EndpointRequest : EndpointOptions {
+  bool client = true;                             ///< this side initiates
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
   bool latency = true;         ///< small messages go inline or injected; else a stream
   std::uint64_t max_size = 8;  ///< bytes; the largest message, >= 1
@@ -70,38 +96,16 @@ struct EndpointRequest {
   /// for a pointer of that GPU. Empty: the endpoint allocates.
   std::span<std::byte> buffer;
   std::span<std::byte> receive_buffer;  ///< the same for the receive slots; empty: allocate
-  std::uint32_t queue_pairs = 1;        ///< >= 1; `depth` and `receives` are of each
   std::uint32_t local_queue_pairs = 0;  ///< UD only: so many serve all peers; 0 = one for each
-  std::uint32_t depth = 1;              ///< posts that may be outstanding, >= 1
-  std::uint32_t receives = 1;           ///< receives kept posted, >= 1
   std::uint32_t send_slots = 1;         ///< message buffers to send from, and of the window; >= 1
   std::uint32_t receive_slots = 1;  ///< distinct receive buffers; receive r uses r % receive_slots
   std::uint64_t slot_stride = 0;    ///< bytes from one slot to the next; 0 = memory::slot_stride()
-  std::uint32_t misalignment = 0;   ///< bytes by which every slot is off its cache line, 0..63
-  std::uint32_t signal_every = 1;   ///< ask for one completion in so many posts, 1..depth
-  std::uint32_t post_list = 1;      ///< messages handed over by one post_list(), 1..depth
-  std::uint32_t segments = 1;       ///< scatter/gather entries of a message, 1..max_size
-  std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way at a time; 0 = the most
-  bool shared_receives = false;         ///< verbs: one shared receive queue for all queue pairs
-  bool separate_queues = false;         ///< one completion queue for sends and one for receives
-  bool events = false;  ///< an idle endpoint sleeps until a completion, and does not spin
-  std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = 0
-  std::int32_t inline_limit = -1;    ///< bytes sent inline or injected: -1 = by back end, 0 = off
-  std::string memory = "host";       ///< where messages lie, see memory/
-  std::string gpu_mapping = "auto";  ///< of a GPU's: "auto", "default", "pcie", "data-direct"
+  std::string memory = "host";      ///< where messages lie, see memory/
   std::vector<memory::FailedWay> failed_ways;  ///< to register it, not to be taken again
-  std::string numa = "auto";        ///< "auto" = near the device, "none", or a node's number
-  bool relaxed_ordering = false;    ///< PCIe relaxed ordering, where the device takes it
-  bool on_demand = false;           ///< on-demand paging instead of pinned pages
-  std::string device;               ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
-  std::string provider;             ///< ofi only; "" = choose
-  std::string fabric;               ///< ofi only, its name: "efa", "efa-direct"; "" = choose
-  bool delivery = false;            ///< ofi only: a local completion means that the peer has it all
-  bool shared_memory = false;       ///< ofi only: efa may reach a peer of this host by memory
-  bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange
-  std::int32_t gid_index = -1;      ///< verbs on RoCE only; -1 = choose
-  std::int32_t mtu = 0;  ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
-  PathOptions path{};    ///< verbs only
+  std::string numa = "auto";         ///< "auto" = near the device, "none", or a node's number
+  std::string device;                ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
+  std::string fabric;                ///< ofi only, its name: "efa", "efa-direct"; "" = choose
+  std::int32_t gid_index = -1;       ///< verbs on RoCE only; -1 = choose
   std::uint32_t timeout_ms = 10000;  ///< of each step of connect() that waits for the peer
   std::string local_ip;              ///< this side's address of the control connection; "" if none
   std::string peer_ip;               ///< the other side's address of it; "" if none
