@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <exception>
 
-#include <rdmabench/base/error.h>
-#include <rdmabench/run/client.h>
+#include <rdmabench/rdmabench.h>
 
 namespace run = rdmabench::run;
 namespace report = rdmabench::report;
