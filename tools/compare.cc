@@ -51,7 +51,7 @@ int compare_sides(CompareOptions options) {
     options.b = {options.paths[1]};
   } else if (!options.paths.empty()) {
     throw Error(Fault::usage, fmt::format("'{}' beside --a and --b", options.paths[0]),
-                "Say of every file which side it is of.");
+                "Give every file with --a or with --b.");
   }
   const analysis::Comparison comparison = analysis::compare(
       analysis::load_launches(options.a), analysis::load_launches(options.b), options.comparison);
@@ -76,7 +76,7 @@ int hold_against_baseline(const CompareOptions& options) {
                                      [](const analysis::Launch& one) { return one.error; });
     if (failed != launches.end()) {
       throw Error(Fault::usage, fmt::format("{} ended early: {}", failed->source, *failed->error),
-                  "A baseline is made of whole launches.");
+                  "Store only launches that ran to the end.");
     }
     BaselineStore store(options.baseline, BaselineStore::Open::create);
     const std::size_t added = store.add(options.name, launches);
@@ -170,8 +170,9 @@ void add_settings(CLI::App& sub, CompareOptions& options) {
         sub, name, [&value](const std::string& text) { value = parse_percent(text); }, help)
         ->type_name("PERCENT");
   };
-  percent("--margin", settings.margin,
-          "what does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]");
+  percent(
+      "--margin", settings.margin,
+      "difference that does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]");
   percent("--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
   percent("--power", settings.power, "chance of a verdict that launches are planned for [90%]");
   sub.add_option("--seed", settings.seed, "of the bootstrap; it is in the result [1]")
@@ -194,7 +195,7 @@ void add_compare(CLI::App& app, Command& command) {
   sub->add_option("--b", options->b, "files and directories of B")->type_name("FILES");
   add_parsed(
       *sub, "--factor", [options](const std::string& text) { options->factors = split(text); },
-      "what is compared: backend, provider, device, kernel, mtu, ... or all, parted by commas")
+      "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas")
       ->type_name("NAMES");
   add_parsed(
       *sub, "--metric",
@@ -203,12 +204,12 @@ void add_compare(CLI::App& app, Command& command) {
           options->comparison.metrics.push_back(analysis::parse_metric(word));
         }
       },
-      "p50, p99, p99.9 and bandwidth, parted by commas [all that the samples carry]")
+      "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]")
       ->type_name("NAMES");
   add_settings(*sub, *options);
   sub->add_flag("--skip-failed", options->comparison.skip_failed,
                 "leave launches that ended early out, and say so");
-  sub->add_flag("--strict", options->strict, "exit with 1 where there is no clean verdict, too");
+  sub->add_flag("--strict", options->strict, "exit with 1 also where there is no clear verdict");
   sub->add_flag("--plan", options->plan,
                 "say how many launches a verdict takes, from --cv or a pilot's files");
   sub->add_option("--baseline", options->baseline, "SQLite database of named baselines")

@@ -141,9 +141,9 @@ int doctor(const DoctorCommand& command) {
 
 std::string footer() {
   std::string text =
-      "A check is PASS, WARN (works, not as well as it could), FAIL, SKIP (could not be judged, and\n"
-      "why: never a pass) or ERROR. What FAILs and WARNs comes with what was observed, what was expected\n"
-      "and by whom, what to do, and the files that were read. No privilege is needed; some checks of\n"
+      "A check is PASS, WARN (works, not as well as it could), FAIL, SKIP (could not be judged; the\n"
+      "reason is given) or ERROR. FAIL and WARN come with what was observed, what was expected and by\n"
+      "whom, what to do, and the files that were read. No privilege is needed; some checks of\n"
       "PCI configuration space are SKIP without it. 'rdmabench doctor --list' names every check.\n"
       "\n"
       "Where expectations come from: standard (a specification or a documentation), derived (from\n"
@@ -188,11 +188,10 @@ void add_doctor(CLI::App& app, Command& command) {
       ->type_name("FILE.tar");
   sub->add_option("--profile", options->profile, "what the site expects, as JSON")
       ->type_name("FILE.json");
-  sub->add_option("--expect", options->expect, "what you expect; may be repeated")
+  sub->add_option("--expect", options->expect, "an expectation; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  sub->add_option("--peers", options->peers, "JSON that other nodes' doctors wrote")
-      ->type_name("FILES");
+  sub->add_option("--peers", options->peers, "JSON of doctor on other nodes")->type_name("FILES");
   sub->add_option("--only", options->only, "a group or a check; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
@@ -200,8 +199,8 @@ void add_doctor(CLI::App& app, Command& command) {
       ->check(CLI::IsMember({"table", "json", "csv"}))
       ->type_name("FORMAT");
   sub->add_option("--output", options->output, "write there [standard output]")->type_name("FILE");
-  sub->add_flag("--verbose", options->verbose, "show what PASSes too");
-  sub->add_flag("--list", options->list, "name every check, and run none");
+  sub->add_flag("--verbose", options->verbose, "show PASS too");
+  sub->add_flag("--list", options->list, "list every check and run none");
   sub->footer(footer());
   sub->callback([options, &command] { command = [options] { return doctor(*options); }; });
 }
