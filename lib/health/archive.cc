@@ -118,7 +118,8 @@ std::shared_ptr<const FileStore> read_archive(const std::string& path) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(handle, &entry);
     if (status == ARCHIVE_EOF) break;
-    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) refuse(path, "the tar file is cut off or damaged");
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
+      refuse(path, "the tar file is cut off or damaged");
     if (entries == kMostEntries) refuse(path, "it has more than 200,000 entries");
     total += kHeader;
     add_entry(*files, handle, entry, path, total);

@@ -1,5 +1,5 @@
-// The table of nccl-tests: printed for programs that read its columns, and read back from texts and JSON
-// of many of its releases.
+// The table of nccl-tests: printed for programs that read its columns, and read back from texts and
+// JSON of many of its releases.
 #pragma once
 
 #include <cstddef>

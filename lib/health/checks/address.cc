@@ -176,7 +176,8 @@ void arp(Probe& probe) {
   const std::set<std::string> shared = sharing(probe);
   if (shared.empty()) {
     probe.observe("each RoCE network device is on another network");
-    probe.expect("another network for each device, or arp_ignore 1 and arp_announce 2", Source::derived);
+    probe.expect("another network for each device, or arp_ignore 1 and arp_announce 2",
+                 Source::derived);
     return probe.pass();
   }
   std::string loose;

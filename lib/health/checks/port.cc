@@ -123,7 +123,8 @@ Mtu mtu_of(Probe& probe, const RdmaPort& port) {
 }
 
 void active_mtu(Probe& probe, const RdmaPort& port) {
-  if (port.device->driver == "efa") return probe.skip("the MTU of EFA does not follow from the network device");
+  if (port.device->driver == "efa")
+    return probe.skip("the MTU of EFA does not follow from the network device");
   const Mtu mtu = mtu_of(probe, port);
   if (mtu.active == 0) return probe.skip("only libibverbs tells the MTU of such a port");
   probe.observe(mtu.interface == 0

@@ -248,7 +248,8 @@ TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
               }),
               HasSubstr("rdma_cm"));
   EXPECT_THAT(with([](SessionSpec& s) { s.client_queue_pairs = 1; }), HasSubstr("`peers`"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.segments = 32, s.max_size = 8; }), HasSubstr("`segments`"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.segments = 32, s.max_size = 8; }),
+              HasSubstr("`segments`"));
   EXPECT_THAT(with([](SessionSpec& s) { s.stride = 100; }), HasSubstr("`stride` 100"));
   EXPECT_THAT(with([](SessionSpec& s) { s.working_set = 8; }), HasSubstr("`working_set` 8"));
   EXPECT_THAT(with([](SessionSpec& s) { s.post_list = 200; }), HasSubstr("`post_list` 200"));
