@@ -316,9 +316,10 @@ std::string doubts_text(std::span<const Report> reports, bool verbose) {
       });
       if (known == doubts.end()) known = doubts.insert(known, {&one, {}});
       ++known->count;
-      const auto& sides = known->sides;
-      if (std::find(sides.begin(), sides.end(), one.side) == sides.end()) {
-        known->sides.push_back(one.side);
+      std::vector<std::string>& sides = known->sides;
+      for (const char* const side : {"client", "server"}) {
+        const bool is_new = std::find(sides.begin(), sides.end(), side) == sides.end();
+        if (is_new && one.side.find(side) != std::string::npos) sides.emplace_back(side);
       }
     }
   }

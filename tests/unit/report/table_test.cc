@@ -111,7 +111,7 @@ TEST(Table, WritesASuspicionOfBothSidesOnce) {
   Report report = latency_sample();
   report.suspicions = {
       {"noise", "client: 1 %.", "client", "the machine is noisy", "stop other work"},
-      {"noise", "server: 2 %.", "server", "the machine is noisy", "stop other work"},
+      {"noise", "server: 2 %.", "client, server", "the machine is noisy", "stop other work"},
       {"migration", "It moved.", "client", "a thread was moved", "pin it"}};
   const std::vector<Report> both{report, report};
   EXPECT_THAT(to_table(report),
