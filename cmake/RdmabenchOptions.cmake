@@ -14,6 +14,9 @@ option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${P
 option(RDMABENCH_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 set(RDMABENCH_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")
 
+# __FILE__ is relative to the root: tests of a clone in another folder are the same to a compiler cache.
+add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+
 add_library(rdmabench_flags INTERFACE)
 target_compile_options(rdmabench_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                        -Wno-sign-conversion -Wnon-virtual-dtor $<$<BOOL:${RDMABENCH_WERROR}>:-Werror>)
@@ -27,7 +30,10 @@ if(RDMABENCH_SANITIZE)
   add_link_options(-fsanitize=${RDMABENCH_SANITIZE})
 endif()
 
+# With these two settings a clone in another folder finds what this one compiled. Debug information then names the
+# folder of the clone that compiled first.
 find_program(RDMABENCH_CCACHE ccache)
 if(RDMABENCH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${RDMABENCH_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      "${RDMABENCH_CCACHE}")
 endif()
