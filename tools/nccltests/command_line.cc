@@ -73,7 +73,7 @@ std::vector<std::uint64_t> sizes(const Flags& flags) {
 
 CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
   if (!tool.refused.empty()) {
-    throw Error(Fault::usage, fmt::format("there is no {} here", tool.name), tool.refused);
+    throw Error(Fault::usage, fmt::format("{} is not offered here", tool.name), tool.refused);
   }
   const Personality<Flags> nccl_tests{
       .about =
