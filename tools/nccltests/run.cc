@@ -15,11 +15,6 @@
 namespace rdmabench::tools::nccltests {
 namespace {
 
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 void tell(const std::string& text) {
   std::fputs(fmt::format("rdmabench: {}\n", text).c_str(), stderr);
 }
@@ -49,7 +44,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   const CommandLine<Flags> line = parse(tool, words);
   const Flags& flags = line.flags;
   if (!line.answer.empty()) {
-    print(line.answer);
+    write_text(line.answer, "");
     return 0;
   }
   const std::uint64_t ranks = std::uint64_t{flags.threads} * flags.gpus;
@@ -74,7 +69,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   CollJob job = to_job(tool, flags);
   if (!local && !is_launched()) job.rendezvous.size = 1;
   job.write = [&](const collective::Run& run, const std::vector<collective::PointToPointResult>&) {
-    print(report::to_nccl_tests(to_table(tool, flags, run)));
+    write_text(report::to_nccl_tests(to_table(tool, flags, run)), "");
     tell_of(run, flags);
     if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);
   };

@@ -22,7 +22,7 @@
 namespace rdmabench::tools::perftest {
 namespace {
 
-constexpr std::string_view kBanner =
+constexpr const char* kBanner =
     "\n************************************\n"
     "* Waiting for client to connect... *\n"
     "************************************\n";
@@ -50,11 +50,6 @@ constexpr FieldFlag kFields[] = {{"connection_manager", "-R"},
                                  {"sizes", "-s"},
                                  {"validate", "--data_validation"}};
 
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 void tell(std::string_view text) {
   std::fputs(fmt::format("rdmabench: {}\n", report::printable(with_flags(text, kFields))).c_str(),
              stderr);
@@ -73,7 +68,7 @@ int serve(const Flags& flags) {
   config.device = device(flags);
   config.gid_index = flags.gid_index;
   run::Server server(config, [](const std::string& line) { tell(line); });
-  if (flags.one_number == OneNumber::none) print(kBanner);
+  if (flags.one_number == OneNumber::none) write_text(kBanner, "");
   server.run();
   return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
 }
@@ -96,7 +91,7 @@ std::string text_of(const report::Report& report, const Flags& flags,
 /// Prints a heading, then a row for each interval.
 run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle& style) {
   constexpr auto kInterval = std::chrono::seconds(5);  // perftest's default of -D
-  print(report::perftest_heading(style));
+  write_text(report::perftest_heading(style), "");
   auto rows =
       std::make_shared<IntervalRows>(flags.duration.value_or(kInterval), flags.both_ways ? 2 : 1,
                                      style, IntervalRows::Time::clock::now());
@@ -104,7 +99,7 @@ run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle&
     const std::optional<std::string> row =
         rows->add(progress.size_bytes, progress.iterations, progress.messages_per_s,
                   IntervalRows::Time::clock::now());
-    if (row) print(*row);
+    if (row) write_text(*row, "");
   };
 }
 
@@ -124,7 +119,7 @@ int measure(const Tool& tool, const Flags& flags) {
       .gigabits = flags.gigabits, .peak = flags.peak, .cycles = flags.cycles};
   const run::OnProgress progress = flags.endless ? print_intervals(flags, style) : progress_line();
   return run_and_write(config, flags.host, flags.port, progress, [&](const report::Report& report) {
-    print(text_of(report, flags, style) + counter_lines(report, flags));
+    write_text(text_of(report, flags, style) + counter_lines(report, flags), "");
     const int code = judge(report, flags, style);
     if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
     return code;
@@ -136,7 +131,7 @@ int measure(const Tool& tool, const Flags& flags) {
 int run(const Tool& tool, const std::vector<std::string>& words) {
   const CommandLine<Flags> line = parse(tool, words);
   if (!line.answer.empty()) {
-    print(line.answer);
+    write_text(line.answer, "");
     return 0;
   }
   std::signal(SIGPIPE, SIG_IGN);
