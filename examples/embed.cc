@@ -36,28 +36,6 @@ double copy_bits_per_s(std::size_t bytes) {
   return 8.0 * kCopies * static_cast<double>(bytes) / elapsed.count();
 }
 
-/// A server of this process, on a port that the kernel chose. One server takes any number of
-/// clients; on another node it would be `rdmabench serve`, or this same object.
-class ServerThread {
- public:
-  ServerThread()
-      : server_({.address = "127.0.0.1", .port = 0},
-                [](const std::string& line) { std::printf("server: %s\n", line.c_str()); }),
-        thread_([this] { server_.run(); }) {}
-  ~ServerThread() {
-    server_.stop();
-    thread_.join();
-  }
-  ServerThread(const ServerThread&) = delete;
-  ServerThread& operator=(const ServerThread&) = delete;
-
-  std::uint16_t port() const { return server_.port(); }
-
- private:
-  run::Server server_;
-  std::thread thread_;
-};
-
 report::Report measure(std::size_t bytes, const std::string& backend, std::uint16_t port) {
   run::Config config;
   config.shape = rdmabench::workload::Shape::stream;
@@ -76,7 +54,11 @@ int main(int argc, char** argv) try {
   const std::string backend = argc > 2 ? argv[2] : RDMABENCH_HAVE_OFI ? "ofi" : "loop";
   std::printf("memcpy: %.2f Gb/s\n", copy_bits_per_s(bytes) / 1e9);
 
-  const ServerThread server;
+  // A server of this process, on a port that the kernel chose. One server takes any number of
+  // clients; on another node it would be `rdmabench serve`, or this same object.
+  const run::ServerThread server({.address = "127.0.0.1", .port = 0}, [](const std::string& line) {
+    std::printf("server: %s\n", line.c_str());
+  });
   const report::Report report = measure(bytes, backend, server.port());
   for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
     std::printf("%s of %s: %.2f Gb/s, %s\n", row.operation.c_str(),

@@ -16,9 +16,10 @@
 #include "options.h"
 #include "output.h"
 #include "parse.h"
+#include "rank_options.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/collective/text.h"
+#include "rdmabench/collective/run.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -135,7 +136,7 @@ int run_coll(const CollOptions& options) {
   if (options.format == "nccl-tests" &&
       (options.operations.size() != 1 || options.operations[0] == "all")) {
     throw Error(Fault::usage, "--format nccl-tests with several operations",
-                "Its tables are of one: name one operation.");
+                "Its table has one operation: name one.");
   }
   CollJob job;
   job.calls = [&options](std::uint32_t ranks) { return calls(options, ranks); };
@@ -164,8 +165,8 @@ void add_measured(CLI::App& app, CollOptions& options) {
   add_parsed(
       app, "-s,--size",
       [&options](const std::string& text) { options.sizes = parse_size_list(text); },
-      "as nccl-tests counts it: of all-gather, reduce-scatter, all-to-all, gather and scatter the "
-      "bytes of all ranks' parts; 8,64K or 8:64M (doubling) [8:4M]")
+      "sizes as nccl-tests counts them: of all-gather, reduce-scatter, all-to-all, gather and "
+      "scatter the bytes of all ranks' parts; 8,64K or 8:64M (doubling) [8:4M]")
       ->type_name("SIZES")
       ->group(group);
   app.add_option(
@@ -190,7 +191,7 @@ void add_measured(CLI::App& app, CollOptions& options) {
       [&options](const std::string& text) {
         options.root = parse_bounded<std::uint32_t>("--root", text, 0, control::kMaxRanks - 1);
       },
-      "rank of broadcast, reduce, gather and scatter [0]")
+      "root rank of broadcast, reduce, gather and scatter [0]")
       ->type_name("RANK")
       ->group(group);
 }
@@ -211,7 +212,7 @@ void add_amount(CLI::App& app, CollOptions& options) {
       [&plan](const std::string& text) {
         plan.warmup = parse_bounded<std::uint64_t>("--warmup", text, 0, 1'000'000);
       },
-      "samples before them [5]")
+      "warm-up samples before them [5]")
       ->type_name("N")
       ->group(group);
   add_parsed(
@@ -219,11 +220,11 @@ void add_amount(CLI::App& app, CollOptions& options) {
       [&plan](const std::string& text) {
         plan.batch = parse_bounded<std::uint32_t>("--batch", text, 1, 1024);
       },
-      "operations of one sample, started together and awaited together [1]")
+      "operations of one sample, started and awaited together [1]")
       ->type_name("N")
       ->group(group);
   app.add_option("--precision", plan.precision,
-                 "a row ends when its median is known to within this share of it, at 95 % [0.02]")
+                 "a row ends when its median is known to this relative precision, at 95 % [0.02]")
       ->type_name("RATIO")
       ->group(group);
   add_parsed(
@@ -231,15 +232,15 @@ void add_amount(CLI::App& app, CollOptions& options) {
       "... or after this time [2s]")
       ->type_name("TIME")
       ->group(group);
-  app.add_flag("!--no-check", plan.check, "do not look at the results");
+  app.add_flag("!--no-check", plan.check, "do not check the results");
   add_parsed(
       app, "--buffers", [&plan](const std::string& text) { plan.buffer_bytes = parse_size(text); },
-      "memory of each side, so that results of several operations can be checked at once [64M]")
+      "memory of inputs and of results each, for the operations of one epoch [64M]")
       ->type_name("SIZE")
       ->group(group);
   add_parsed(
       app, "--timeout", [&plan](const std::string& text) { plan.timeout = parse_duration(text); },
-      "of every wait: then the rank that hangs is named and the run ends [30s]")
+      "limit of every wait: then the rank that hangs is named and the run ends [30s]")
       ->type_name("TIME")
       ->group(group);
 }
@@ -258,43 +259,24 @@ void add_launch(CLI::App& app, CollOptions& options) {
            options.mpi.kind =
                name == "mpich" ? collective::MpiKind::mpich : collective::MpiKind::open_mpi;
          },
-         "openmpi or mpich [that of the launcher]")
+         "openmpi or mpich [as the launcher]")
       ->type_name("NAME")
       ->check(CLI::IsMember({"openmpi", "mpich"}))
       ->group(group);
-  add_parsed(
-      app, "--rank",
-      [&rendezvous](const std::string& text) {
-        rendezvous.rank = parse_bounded<std::uint32_t>("--rank", text, 0, control::kMaxRanks - 1);
-      },
-      "of this process; 0 leads [by the launcher]")
-      ->type_name("N")
-      ->group(group);
-  add_parsed(
-      app, "--ranks",
-      [&rendezvous](const std::string& text) {
-        rendezvous.size = parse_bounded<std::uint32_t>("--ranks", text, 1, control::kMaxRanks);
-      },
-      "how many there are; 1 is this process alone [by the launcher]")
-      ->type_name("N")
-      ->group(group);
-  add_parsed(
-      app, "--rendezvous", [&rendezvous](const std::string& text) { rendezvous.address = text; },
-      "where rank 0 is to be found, HOST:PORT [by the launcher]")
-      ->type_name("ADDRESS")
-      ->group(group);
+  add_rank_options(app, rendezvous, {.least = 1, .most = control::kMaxRanks}, group);
   add_parsed(
       app, "--wait",
       [&rendezvous](const std::string& text) {
         rendezvous.timeout =
             std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(text));
       },
-      "for all ranks to come [30s]")
+      "wait so long for all ranks [30s]")
       ->type_name("TIME")
       ->group(group);
-  app.add_option("--device", options.devices,
-                 "whose counters are read before and after the whole run: mlx5_0:1, eth0, several "
-                 "with commas [every RDMA device]")
+  app.add_option(
+         "--device", options.devices,
+         "devices whose counters are read before and after the run: mlx5_0:1, eth0, several "
+         "with commas [every RDMA device]")
       ->delimiter(',')
       ->type_name("NAMES")
       ->group(group);
@@ -303,9 +285,8 @@ void add_launch(CLI::App& app, CollOptions& options) {
 void add_nccl(CLI::App& app, CollOptions& options) {
   const std::string group = "NCCL";
   collective::NcclOptions& nccl = options.nccl;
-  app.add_option(
-         "--gpu", nccl.device,
-         "of this rank: 0, 0000:1b:00.0 or GPU-... [its number among the ranks of its host]")
+  app.add_option("--gpu", nccl.device,
+                 "GPU of this rank: 0, 0000:1b:00.0 or GPU-... [the rank's number on its host]")
       ->type_name("NAME")
       ->group(group);
   app.add_option_function<std::string>(
@@ -313,10 +294,10 @@ void add_nccl(CLI::App& app, CollOptions& options) {
          [&nccl](const std::string& text) {
            nccl.registration = collective::parse_registration(text);
          },
-         "tell NCCL of the buffers: none, local (2.19) or symmetric (2.27) [none]")
+         "register buffers with NCCL: none, local (2.19) or symmetric (2.27) [none]")
       ->type_name("HOW")
       ->group(group);
-  app.add_flag("--graph", nccl.graph, "every operation is a launch of a captured CUDA graph")
+  app.add_flag("--graph", nccl.graph, "launch every operation as a captured CUDA graph")
       ->group(group);
   add_parsed(
       app, "--cta-policy",
@@ -332,7 +313,7 @@ void add_nccl(CLI::App& app, CollOptions& options) {
       [&nccl](const std::string& text) {
         nccl.misalign = parse_bounded<std::uint32_t>("--misalign", text, 0, 1U << 16U);
       },
-      "input and result begin so many elements off a boundary [0]")
+      "elements by which input and result are off a boundary [0]")
       ->type_name("N")
       ->group(group);
   app.add_option("--network", nccl.network, "NCCL's network: Socket, IB, a plugin's name [its own]")
@@ -340,7 +321,7 @@ void add_nccl(CLI::App& app, CollOptions& options) {
       ->group(group);
 }
 
-/// What the other back end has no use for is not passed over in silence.
+/// An option of the other back end is an error.
 void check_backend(const CLI::App& app, const CollOptions& options) {
   const bool is_mpi = options.backend == "mpi";
   const std::vector<std::string> foreign =
@@ -350,19 +331,19 @@ void check_backend(const CLI::App& app, const CollOptions& options) {
   for (const std::string& name : foreign) {
     if (app.get_option(name)->count() == 0) continue;
     throw Error(Fault::usage, fmt::format("{} with --backend {}", name, options.backend),
-                is_mpi ? "It is of --backend nccl." : "It is of --backend mpi.");
+                is_mpi ? "It needs --backend nccl." : "It needs --backend mpi.");
   }
 }
 
 void add_wire(CLI::App& app, CollOptions& options) {
-  const std::string group = "The wire";
+  const std::string group = "Point to point";
   const auto wire = [&options]() -> collective::PointToPointOptions& {
     if (!options.wire) options.wire.emplace(collective::PointToPointOptions{.memory = ""});
     return *options.wire;
   };
   app.add_flag_callback(
          "--wire", [wire] { wire(); },
-         "afterwards, measure neighbours point to point and print what share of that it was")
+         "then measure neighbours point to point, and print the bus bandwidth as a share of that")
       ->group(group);
   const auto text = [&](const char* name, std::string collective::PointToPointOptions::*member,
                         const char* help) {
@@ -374,19 +355,19 @@ void add_wire(CLI::App& app, CollOptions& options) {
   text("--wire-backend", &collective::PointToPointOptions::backend, "verbs or ofi [auto]");
   text("--wire-provider", &collective::PointToPointOptions::provider,
        "libfabric's provider [by route]");
-  text("--wire-device", &collective::PointToPointOptions::device, "of this rank [by route]");
+  text("--wire-device", &collective::PointToPointOptions::device, "device of this rank [by route]");
   text("--wire-memory", &collective::PointToPointOptions::memory,
-       "of this rank: host, huge, cuda:0 [that of the back end, else host]");
+       "memory of this rank: host, huge, cuda:0 [as the back end, else host]");
   add_parsed(
       app, "--wire-size",
       [wire](const std::string& given) { wire().size_bytes = parse_size(given); },
-      "of a message [1M]")
+      "size of a message [1M]")
       ->type_name("SIZE")
       ->group(group);
   add_parsed(
       app, "--wire-duration",
       [wire](const std::string& given) { wire().duration = parse_duration(given); },
-      "of each pair [500ms]")
+      "duration of each pair [500ms]")
       ->type_name("TIME")
       ->group(group);
 }
@@ -398,19 +379,19 @@ void add_coll(CLI::App& app, Command& command) {
       "coll", "Measure collectives among all ranks, check every result and name the late rank");
   sub->footer(
       "Start it by mpirun, srun or the like, all ranks with the same options. Rank 0 leads and\n"
-      "prints. Every operation that is timed has an input of its own, and its result is checked bit\n"
-      "for bit: a wrong one is reported with its rank, place, length and pattern. The time of a row\n"
+      "prints. Every timed operation has its own input, and its result is checked bit for bit: a\n"
+      "wrong one is reported with its rank, place, length and pattern. The time of a row\n"
       "is the median of its samples; a sample is the longest that any rank took. algbw is the size\n"
-      "over that time, busbw that times nccl-tests' factor; GB/s are of 1e9 bytes. A rank is called\n"
-      "late by when it came, on clocks that were compared, never by how long it took.\n"
+      "over that time, busbw that times nccl-tests' factor; GB/s are of 1e9 bytes. A rank is\n"
+      "called late by when it arrived, on compared clocks, never by how long it took.\n"
       "\n"
       "Examples:\n"
       "  mpirun -n 4 rdmabench coll all-reduce --size 8:64M\n"
       "  srun --mpi=pmix -n 16 rdmabench coll all --type all --reduction all --size 64K -n 20\n"
       "  mpirun -n 8 rdmabench coll all-gather,reduce-scatter --place both --format json\n"
       "\n"
-      "Exit codes: 0 done; 1 a result was wrong, a rank hung or died, a pair of the wire failed;\n"
-      "2 wrong usage; 3 not available here, as where every row was skipped.");
+      "Exit codes: 0 done; 1 a result was wrong, a rank hung or died, a point-to-point pair failed;\n"
+      "2 wrong usage; 3 not available here, for example if every row was skipped.");
   auto options = std::make_shared<CollOptions>();
   options->sizes = parse_size_list("8:4M");
   add_measured(*sub, *options);

@@ -10,15 +10,15 @@
 
 #include "output.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/collective/assemble.h"
 #include "rdmabench/collective/engine.h"
-#include "rdmabench/collective/nccl_engine.h"
+#include "rdmabench/collective/engines.h"
+#include "rdmabench/collective/rank_group.h"
 #include "rdmabench/collective/tester.h"
 
 namespace rdmabench::tools {
 namespace {
 
-/// A library's own threads and its files are in no state to be ended in good order.
+/// Without destructors: threads of a collective library may still run.
 [[noreturn]] void leave(int code) {
   std::fflush(stdout);
   std::fflush(stderr);
@@ -42,7 +42,7 @@ void write_run(const CollJob& job, const collective::Run& run,
   if (!run.error.empty()) tell(run.error);
 }
 
-/// What there is, from the thread that ends the process: nothing may keep it from that.
+/// Writes the rows so far, from the thread that ends the process: no error may stop that.
 void write_stuck(const CollJob& job, const collective::Run& run, bool leads) {
   if (!leads) return tell(run.error);
   try {
@@ -53,7 +53,7 @@ void write_stuck(const CollJob& job, const collective::Run& run, bool leads) {
   }
 }
 
-/// What was asked for, once it is known where the back end has its buffers.
+/// The options, with the memory where the back end has its buffers unless another was given.
 collective::PointToPointOptions wire_options(const CollJob& job, const collective::Engine& engine) {
   collective::PointToPointOptions options = *job.wire;
   if (!options.memory.empty()) return options;
@@ -62,7 +62,7 @@ collective::PointToPointOptions wire_options(const CollJob& job, const collectiv
   return options;
 }
 
-/// A rank that is gone by now costs the wire, and not the table that is finished.
+/// If a rank is gone by now, the finished table is still written.
 std::vector<collective::PointToPointResult> measure_point_to_point(const CollJob& job,
                                                                    collective::RankGroup& group,
                                                                    const collective::Engine& engine,
@@ -73,7 +73,7 @@ std::vector<collective::PointToPointResult> measure_point_to_point(const CollJob
     collective::join(run, wire);
     return wire;
   } catch (const std::exception& error) {
-    run.error = fmt::format("the wire was not measured: {}", error.what());
+    run.error = fmt::format("the pairs were not measured point to point: {}", error.what());
     return {};
   }
 }
@@ -86,7 +86,7 @@ int exit_code(const collective::Run& run, const std::vector<collective::PointToP
   const bool pair_failed =
       std::any_of(wire.begin(), wire.end(),
                   [](const collective::PointToPointResult& pair) { return !pair.error.empty(); });
-  if (pair_failed) tell("a pair of the wire failed");
+  if (pair_failed) tell("a point-to-point pair failed");
   return pair_failed || collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
 }
 
@@ -132,7 +132,7 @@ int run_job(CollJob& job) {
   if (job.wire) job.wire->timeout = job.plan.timeout;
   collective::Run run;
   bool leads = false;
-  // From a thread beside the one that is stuck in the library: it cannot be told to end.
+  // Called from another thread: the one that hangs in the library cannot be stopped.
   const collective::HeartbeatOptions heartbeat{
       .interval = std::clamp<std::chrono::nanoseconds>(
           job.plan.timeout / 8, std::chrono::milliseconds(50), std::chrono::milliseconds(500)),
@@ -151,13 +151,10 @@ int run_job(CollJob& job) {
   const collective::MemberOptions member{.timeout = job.plan.timeout,
                                          .devices = job.devices,
                                          .facts = {{"rank_source", assembled.place.source}}};
-  if (job.backend == "nccl") {
-    const std::shared_ptr<collective::Engine> engine = collective::make_nccl_engine(job.nccl);
-    return take_part(job, group, *engine, member, run);
-  }
-  collective::MpiBackend backend(job.mpi);
-  collective::EngineOf<collective::MpiBackend> engine(backend);
-  return take_part(job, group, engine, member, run);
+  const std::shared_ptr<collective::Engine> engine = job.backend == "nccl"
+                                                         ? collective::make_nccl_engine(job.nccl)
+                                                         : collective::make_mpi_engine(job.mpi);
+  return take_part(job, group, *engine, member, run);
 }
 
 }  // namespace rdmabench::tools

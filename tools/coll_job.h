@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/collective/mpi_backend.h"
-#include "rdmabench/collective/nccl_options.h"
-#include "rdmabench/collective/point_to_point.h"
+#include "rdmabench/collective/engines.h"
 #include "rdmabench/collective/run.h"
+#include "rdmabench/collective/tester.h"
 #include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::tools {

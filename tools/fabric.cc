@@ -5,36 +5,26 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
 
 #include "commands.h"
 #include "options.h"
 #include "output.h"
 #include "parse.h"
+#include "rank_options.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/bootstrap_address.h"
-#include "rdmabench/control/listener.h"
 #include "rdmabench/control/rendezvous.h"
-#include "rdmabench/fabric/agent.h"
-#include "rdmabench/fabric/lead.h"
-#include "rdmabench/fabric/plan.h"
-#include "rdmabench/fabric/schedule.h"
-#include "rdmabench/fabric/stream.h"
-#include "rdmabench/fabric/table.h"
+#include "rdmabench/fabric/run.h"
+#include "rdmabench/fabric/text.h"
 
 namespace rdmabench::tools {
 namespace {
 
-constexpr const char* kInvitation = "rdmabench.fabric";  // the key that rank 0 puts
-
-struct FabricOptions {
+struct FabricCommand {
   Options link;  ///< what each node does for itself, and --format
-  fabric::LeadOptions lead;
+  fabric::FabricOptions run;
   control::RendezvousOptions rendezvous;
-  std::uint16_t port = 0;
   std::string metric = "both";
   bool strict = false;
 };
@@ -43,14 +33,14 @@ double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// The plan, of what the common options say too.
-fabric::FabricPlan settled_plan(FabricOptions& options) {
+/// The plan, from this command's options and the common ones.
+fabric::FabricPlan settled_plan(FabricCommand& options) {
   run::Config& config = options.link.config;
   settle_backend(config);
   if (config.backend == "loop") {
-    throw Error(Fault::usage, "--backend loop for a fabric", "It reaches no other process.");
+    throw Error(Fault::usage, "--backend loop for a fabric", "It does not connect processes.");
   }
-  fabric::FabricPlan& plan = options.lead.plan;
+  fabric::FabricPlan& plan = options.run.plan;
   plan.operation = transport::name(config.operation);
   plan.transport = transport::name(config.service);
   plan.backend = config.backend;
@@ -66,22 +56,13 @@ fabric::FabricPlan settled_plan(FabricOptions& options) {
     if (!plan.latency_sizes.empty()) plan.latency_sizes = {transport::kAtomicBytes};
   }
   fabric::check(plan);
-  // Who is patient with a measurement is so with a node, too.
-  options.lead.coordinator.answer_limit =
+  // A longer --timeout of measurements also gives a node longer to answer.
+  options.run.coordinator.answer_limit =
       std::max<std::chrono::nanoseconds>(std::chrono::seconds(1), config.timeout / 2);
   return plan;
 }
 
-fabric::AgentOptions agent_options(const FabricOptions& options, const control::Place& place,
-                                   const control::BootstrapAddress& bootstrap_address) {
-  return {.rank = place.rank,
-          .size = place.size,
-          .host = place.host,
-          .token = bootstrap_address.token,
-          .base = options.link.config};
-}
-
-void show_progress(const fabric::LeadProgress& progress) {
+void show_progress(const fabric::FabricProgress& progress) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (!terminal) return;
   std::fputs(fmt::format("\r\033[K{} {} of {}: {} nodes",
@@ -112,84 +93,40 @@ int verdict(const fabric::FabricResult& outcome, bool strict) {
   return failed || at_fault || open ? static_cast<int>(Fault::failed) : 0;
 }
 
-/// Rank 0: the coordinator, and the node's own agent beside it.
-int lead(FabricOptions& options, control::Rendezvous& rendezvous) {
-  const control::Place& place = rendezvous.place();
-  std::optional<control::Listener> listener(std::in_place, "", options.port);
-  const control::BootstrapAddress bootstrap_address =
-      control::make_bootstrap_address(listener->port());
-  rendezvous.put(kInvitation, control::to_text(bootstrap_address));
-  options.lead.size = place.size;
-  options.lead.token = bootstrap_address.token;
-  std::thread own([&] {
-    try {
-      fabric::run_agent(agent_options(options, place, bootstrap_address),
-                        bootstrap_address.addresses, bootstrap_address.port, options.lead.wait);
-    } catch (const std::exception&) {
-      // The coordinator has its reason, and names this node as lost.
-    }
-  });
-  const auto end = [&] {
-    listener.reset();
-    own.join();
-  };
-  fabric::FabricResult outcome;
-  try {
-    outcome = fabric::lead(options.lead, *listener, show_progress);
-  } catch (...) {
-    end();
-    throw;
-  }
-  end();
+int print(const FabricCommand& options, const fabric::FabricResult& result) {
   erase_progress();
-  const std::string text = to_text(outcome, options.link.format);
-  if (options.link.format == "csv") {  // which has no place for lost nodes and the verdict
-    std::fputs(to_text(outcome, "table").c_str(), stderr);
+  const std::string text = to_text(result, options.link.format);
+  if (options.link.format == "csv") {  // it has no place for lost nodes and the verdict
+    std::fputs(to_text(result, "table").c_str(), stderr);
   }
   write_text(text, "");
-  return verdict(outcome, options.strict);
+  return verdict(result, options.strict);
 }
 
-/// A node that was let go leaves the verdict to rank 0: it is no failure of its process, for which
-/// mpirun would end all the others.
-int follow(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous) {
-  const control::Place place = rendezvous->place();
-  const control::BootstrapAddress bootstrap_address = control::parse_bootstrap_address(
-      rendezvous->get(0, kInvitation, Deadline::after(options.lead.wait)));
-  rendezvous.reset();  // Slurm ends the whole step when a rank dies that is still PMIx's client
-  const std::string reason =
-      fabric::run_agent(agent_options(options, place, bootstrap_address),
-                        bootstrap_address.addresses, bootstrap_address.port, options.lead.wait);
-  if (!reason.empty()) {
-    std::fputs(fmt::format("rdmabench: rank {}: {}\n", place.rank, reason).c_str(), stderr);
+/// A node that left early leaves the verdict to rank 0: a failure of its process would make mpirun
+/// end all the others.
+int run_fabric(FabricCommand& options) {
+  options.run.plan = settled_plan(options);
+  options.run.base = options.link.config;
+  options.rendezvous.timeout =
+      std::chrono::duration_cast<std::chrono::milliseconds>(options.run.wait);
+  const fabric::RankOutcome outcome =
+      fabric::run(options.run, control::make_rendezvous(options.rendezvous), show_progress);
+  if (outcome.result) return print(options, *outcome.result);
+  if (!outcome.left_early.empty()) {
+    std::fputs(fmt::format("rdmabench: rank {}: {}\n", outcome.rank, outcome.left_early).c_str(),
+               stderr);
   }
   return 0;
 }
 
-int run_fabric(FabricOptions& options) {
-  options.lead.plan = settled_plan(options);
-  options.rendezvous.timeout =
-      std::chrono::duration_cast<std::chrono::milliseconds>(options.lead.wait);
-  std::unique_ptr<control::Rendezvous> rendezvous = control::make_rendezvous(options.rendezvous);
-  const control::Place place = rendezvous->place();
-  if (place.size < 2 || place.size > fabric::kMaxNodes) {
-    throw Error(Fault::usage, fmt::format("a fabric of {} ranks, by {}", place.size, place.source),
-                fmt::format("Start 2 to {} processes, one on each node.", fabric::kMaxNodes));
-  }
-  return place.rank == 0 ? lead(options, *rendezvous) : follow(options, std::move(rendezvous));
-}
-
-void add_measured(CLI::App& app, FabricOptions& options) {
-  fabric::FabricPlan& plan = options.lead.plan;
+void add_measured(CLI::App& app, FabricCommand& options) {
+  fabric::FabricPlan& plan = options.run.plan;
   const std::string group = "What is measured";
   app.add_option("--pattern", plan.pattern,
                  "full (every pair), random (--rounds of it), one-to-many, many-to-one, bisection "
                  "[full]")
       ->type_name("NAME")
-      ->check([](const std::string& text) {
-        fabric::parse_pattern(text);
-        return std::string();
-      })
       ->group(group);
   add_parsed(
       app, "--rounds",
@@ -204,7 +141,7 @@ void add_measured(CLI::App& app, FabricOptions& options) {
       [&plan](const std::string& text) {
         plan.seed = parse_bounded<std::uint64_t>("--seed", text, 0, ~0ULL);
       },
-      "of the order of the rounds and who meets whom in them [1]")
+      "seed of the order of rounds and of the pairs in them [1]")
       ->type_name("N")
       ->group(group);
   app.add_option("--metric", options.metric, "bandwidth, latency or both [both]")
@@ -240,82 +177,61 @@ void add_measured(CLI::App& app, FabricOptions& options) {
   add_parsed(
       app, "-n,--iterations",
       [&plan](const std::string& text) { plan.iterations = parse_count(text); },
-      "messages for each, in place of a time; must be done within --timeout")
+      "messages of each, instead of a time; has to end within --timeout")
       ->type_name("N")
       ->group(group);
   app.add_option("--rails", options.link.config.devices,
-                 "devices, the same on every node, all measured at once; another word for --device")
+                 "devices, the same on every node, all measured at once; same as --device")
       ->delimiter(',')
       ->type_name("NAMES")
       ->group(group);
 }
 
-void add_launch(CLI::App& app, FabricOptions& options) {
+void add_launch(CLI::App& app, FabricCommand& options) {
   const std::string group = "Who takes part";
-  control::RendezvousOptions& rendezvous = options.rendezvous;
-  add_parsed(
-      app, "--rank",
-      [&rendezvous](const std::string& text) {
-        rendezvous.rank = parse_bounded<std::uint32_t>("--rank", text, 0, fabric::kMaxNodes - 1);
-      },
-      "of this process; 0 leads [by the launcher]")
-      ->type_name("N")
-      ->group(group);
-  add_parsed(
-      app, "--ranks",
-      [&rendezvous](const std::string& text) {
-        rendezvous.size = parse_bounded<std::uint32_t>("--ranks", text, 2, fabric::kMaxNodes);
-      },
-      "how many there are [by the launcher]")
-      ->type_name("N")
-      ->group(group);
-  add_parsed(
-      app, "--rendezvous", [&rendezvous](const std::string& text) { rendezvous.address = text; },
-      "where rank 0 is to be found, HOST:PORT [by the launcher]")
-      ->type_name("ADDRESS")
-      ->group(group);
+  add_rank_options(app, options.rendezvous, {.least = 2, .most = fabric::kMaxNodes}, group);
   add_parsed(
       app, "--wait",
       [&options](const std::string& text) {
-        options.lead.wait = parse_duration(text);
-        if (options.lead.wait < std::chrono::seconds(1)) {
+        options.run.wait = parse_duration(text);
+        if (options.run.wait < std::chrono::seconds(1)) {
           throw Error(Fault::usage, fmt::format("--wait {}", text), "Take 1s or more.");
         }
       },
-      "for all ranks to come; those that do not are lost [60s]")
+      "wait so long for all ranks; a rank that does not come is lost [60s]")
       ->type_name("TIME")
       ->group(group);
   add_parsed(
       app, "-p,--port",
       [&options](const std::string& text) {
-        options.port = parse_bounded<std::uint16_t>("--port", text, 0, 65535);
+        options.run.port = parse_bounded<std::uint16_t>("--port", text, 0, 65535);
       },
       "TCP port of the coordinator [a free one]")
       ->type_name("N")
       ->group(group);
 }
 
-void add_results(CLI::App& app, FabricOptions& options) {
+void add_results(CLI::App& app, FabricCommand& options) {
   const std::string group = "Results";
-  app.add_option("--format", options.link.format, "table, json (a record a line) or csv [table]")
+  app.add_option("--format", options.link.format,
+                 "table, json (one record per line) or csv [table]")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json", "csv"}))
       ->group(group);
   CLI::Option* const output =
-      app.add_option("--output", options.lead.output,
-                     "write every round to FILE as it is done, a JSON record a line")
+      app.add_option("--output", options.run.output,
+                     "write every finished round to FILE, one JSON record per line")
           ->type_name("FILE")
           ->group(group);
-  app.add_option("--resume", options.lead.resume,
-                 "go on with the run that FILE holds, and write to it")
+  app.add_option("--resume", options.run.resume, "continue the run in FILE, and append to it")
       ->type_name("FILE")
       ->excludes(output)
       ->group(group);
-  app.add_flag("!--no-confirm", options.lead.confirm,
-               "judge by the rounds alone; measure nothing again to bear out what stands out")
+  app.add_flag("!--no-confirm", options.run.confirm,
+               "judge by the rounds alone: do not measure again what stands out")
       ->group(group);
   app.add_flag("--strict", options.strict,
-               "end with 1 too where the nodes could not be judged: too few, half against half")
+               "also end with 1 if the nodes could not be judged: too few, or half against half")
       ->group(group);
 }
 
@@ -326,21 +242,21 @@ void add_fabric(CLI::App& app, Command& command) {
       "fabric", "Measure all pairs of many nodes, and name the node, rail or route at fault");
   sub->footer(
       "Start one process on each node by mpirun, srun, torchrun or Kubernetes, all with the same\n"
-      "options. Rank 0 leads: in each round every node has one partner, first one sends, then the\n"
-      "other. A node that dies, hangs or never comes costs one deadline, is named, and the rest goes\n"
-      "on. Rank 0 prints the result; its --output is complete to the last finished round, and\n"
-      "--resume goes on from there. TCP has to get through between all nodes.\n"
+      "options. Rank 0 leads: in each round every node has one partner, and each of the two sends\n"
+      "once. A node that dies, hangs or never comes costs one deadline and is named; the rest\n"
+      "continues. Rank 0 prints the result; its --output holds every finished round, and --resume\n"
+      "continues from there. TCP has to work between all nodes.\n"
       "\n"
       "Examples:\n"
       "  mpirun -n 16 --map-by node rdmabench fabric --rails mlx5_0,mlx5_1\n"
       "  srun -N 128 --ntasks-per-node=1 --mpi=pmix rdmabench fabric --pattern random --rounds 8\n"
       "  kubectl apply -f deploy/kubernetes/...     an MPIJob, see docs/deploy.md\n"
       "  RANK=0 WORLD_SIZE=2 MASTER_ADDR=node1 MASTER_PORT=18516 rdmabench fabric    ... and RANK=1\n"
-      "  rdmabench fabric --resume run.jsonl        (as it was begun) what a crash left undone\n"
+      "  rdmabench fabric --resume run.jsonl        (same options) what a crash left undone\n"
       "\n"
-      "Exit codes: 0 nothing is at fault, or nothing could be judged, which it says; 1 a node was lost,\n"
-      "a measurement failed or something is at fault; 2 wrong usage; 3 not available here.");
-  auto options = std::make_shared<FabricOptions>();
+      "Exit codes: 0 nothing is at fault, or the table says that nothing could be judged; 1 a node was\n"
+      "lost, a measurement failed or something is at fault; 2 wrong usage; 3 not available here.");
+  auto options = std::make_shared<FabricCommand>();
   options->link.config.operation = transport::OperationCode::write;
   options->link.config.timeout = std::chrono::seconds(5);
   add_measured(*sub, *options);

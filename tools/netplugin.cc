@@ -17,7 +17,6 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
-#include "rdmabench/control/printable.h"
 #include "rdmabench/netplugin/check.h"
 
 namespace rdmabench::tools {

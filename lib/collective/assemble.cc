@@ -1,4 +1,4 @@
-#include "rdmabench/collective/assemble.h"
+#include "rdmabench/collective/rank_group.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,7 @@
 #include <cstdlib>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/bootstrap_address.h"
-#include "rdmabench/control/listener.h"
+#include "rdmabench/control/bootstrap.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -37,23 +36,15 @@ AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptio
   const Deadline deadline = Deadline::after(options.timeout);
   AssembledGroup assembled;
   assembled.rendezvous = control::make_rendezvous(options);
-  const std::unique_ptr<control::Rendezvous>& rendezvous = assembled.rendezvous;
+  const auto& rendezvous = assembled.rendezvous;
   assembled.place = rendezvous->place();
-  const auto& [rank, size, host, source] = assembled.place;
+  const auto [rank, size, host, source] = assembled.place;
   check_not_alone(assembled.place, environment);
-  if (rank == 0) {
-    control::Listener listener("", 0);
-    const control::BootstrapAddress bootstrap_address =
-        control::make_bootstrap_address(listener.port());
-    rendezvous->put(kKey, control::to_text(bootstrap_address));
-    assembled.group =
-        RankGroup::lead(listener, bootstrap_address, size, this_rank(0), heartbeat, deadline);
-  } else {
-    const control::BootstrapAddress bootstrap_address =
-        control::parse_bootstrap_address(rendezvous->get(0, kKey, deadline));
-    assembled.group = RankGroup::join(bootstrap_address, {.rank = rank, .size = size},
-                                      this_rank(rank), heartbeat, deadline);
-  }
+  control::Bootstrap found = control::bootstrap(*rendezvous, kKey, 0, deadline);
+  assembled.group = rank == 0 ? RankGroup::lead(*found.listener, found.address, size, this_rank(0),
+                                                heartbeat, deadline)
+                              : RankGroup::join(found.address, {.rank = rank, .size = size},
+                                                this_rank(rank), heartbeat, deadline);
   rendezvous->barrier(deadline);  // rank 0 serves the others until they have read
   return assembled;
 }

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/check.h"
+#include "collective/check.h"
 
 #include <fmt/format.h>
 

@@ -5,10 +5,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "control/fields.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -86,6 +86,25 @@ RankCommand parse_rank_command(std::string_view text) {
   order.first_iteration = get_uint(json, "first_iteration", 0, kMost);
   order.rounds = get_uint<std::uint32_t>(json, "rounds", 0, 1000);
   return order;
+}
+
+std::string to_text(const RankState& where) {
+  const Json json = {{"phase", static_cast<unsigned>(where.phase)},
+                     {"operation", static_cast<unsigned>(where.operation)},
+                     {"row", where.row},
+                     {"size", where.size_bytes},
+                     {"iteration", where.iteration}};
+  return json.dump();
+}
+
+RankState parse_rank_state(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "status of life");
+  return {
+      .phase = static_cast<Phase>(control::get_uint(json, "phase", 0, kPhases - 1)),
+      .operation = static_cast<Operation>(control::get_uint(json, "operation", 0, kOperations - 1)),
+      .row = control::get_uint<std::uint32_t>(json, "row"),
+      .size_bytes = control::get_uint<std::uint64_t>(json, "size"),
+      .iteration = control::get_uint<std::uint64_t>(json, "iteration")};
 }
 
 std::string to_text(const Epoch& epoch) {

@@ -1,12 +1,14 @@
-// What rank 0 tells the others to do, and what they answer.
+// What rank 0 tells the other ranks to do, and what they answer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "rdmabench/collective/run.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::collective {
 
@@ -14,6 +16,21 @@ inline constexpr std::uint32_t kMaxSlots = 256;
 inline constexpr std::uint32_t kMaxBatch = 1024;
 inline constexpr std::uint64_t kMaxSamplesAtOnce = 16384;
 inline constexpr std::uint64_t kMaxSamples = 1'000'000;  ///< of a row
+
+/// What ranks and rank 0 send each other once they are admitted (control/admission.h): on the first
+/// connection answers, words and clock questions, on the second one heartbeats.
+enum class GroupMessage : std::uint16_t {
+  abort = control::kAbortCode,
+  answer = control::first_code(control::Protocol::group),  ///< to rank 0: a part of a gather
+  word,                                                    ///< of rank 0: a broadcast
+  clock,                                                   ///< a question for the time, its answer
+  heartbeat,                                               ///< a RankState
+};
+constexpr std::string_view name_of(GroupMessage type) noexcept {
+  return control::message_name(
+      static_cast<std::uint16_t>(type), control::first_code(control::Protocol::group),
+      std::array<std::string_view, 4>{"answer", "word", "clock", "heartbeat"});
+}
 
 struct RankCommand {
   enum class What : std::uint8_t { row, epoch, clocks, end };
@@ -34,6 +51,11 @@ struct RankCommand {
 std::string to_text(const RankCommand& order);
 /// Throws Error(failed) that names the field.
 RankCommand parse_rank_command(std::string_view text);
+
+/// A heartbeat.
+std::string to_text(const RankState& state);
+/// Throws Error(failed) that names the field.
+RankState parse_rank_state(std::string_view text);
 
 /// Of one epoch.
 struct Epoch {

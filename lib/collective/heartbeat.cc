@@ -1,23 +1,21 @@
-#include "rdmabench/collective/heartbeat.h"
+#include "collective/heartbeat.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
+#include "commands.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::collective {
 namespace {
 
-using control::MessageType;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
@@ -25,25 +23,6 @@ constexpr std::array<std::string_view, kPhases> kPhaseNames = {
     "joining", "opening the library", "waiting", "preparing", "filling", "running", "checking",
     "closing"};
 constexpr auto kSendLimit = std::chrono::seconds(1);
-
-std::string to_text(const RankState& where) {
-  const nlohmann::ordered_json json = {{"phase", static_cast<unsigned>(where.phase)},
-                                       {"operation", static_cast<unsigned>(where.operation)},
-                                       {"row", where.row},
-                                       {"size", where.size_bytes},
-                                       {"iteration", where.iteration}};
-  return json.dump();
-}
-
-RankState parse_rank_state(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "status of life");
-  return {
-      .phase = static_cast<Phase>(control::get_uint(json, "phase", 0, kPhases - 1)),
-      .operation = static_cast<Operation>(control::get_uint(json, "operation", 0, kOperations - 1)),
-      .row = control::get_uint<std::uint32_t>(json, "row"),
-      .size_bytes = control::get_uint<std::uint64_t>(json, "size"),
-      .iteration = control::get_uint<std::uint64_t>(json, "iteration")};
-}
 
 std::string describe(const RankState& where) {
   if (where.phase == Phase::joining || where.phase == Phase::opening ||
@@ -179,7 +158,8 @@ void Heartbeat::run() {
 
 void Heartbeat::tell() {
   if (over_ || expected_ || !channels_.front()) return;
-  channels_.front()->send(MessageType::ready, to_text(state_.read()), Deadline::after(kSendLimit));
+  channels_.front()->send(GroupMessage::heartbeat, to_text(state_.read()),
+                          Deadline::after(kSendLimit));
 }
 
 /// A channel that has ended stays readable: it is let go, so that it is not asked again.
@@ -187,10 +167,10 @@ void Heartbeat::hear(std::size_t index) {
   if (!channels_[index]) return;
   const std::string gone = [&]() -> std::string {
     try {
-      while (const auto message = channels_[index]->receive_ready("status of life")) {
-        if (message->type == MessageType::abort) return control::printable(message->payload);
-        if (message->type == MessageType::bye) return "it has left";
-        const RankState where = parse_rank_state(message->payload);
+      while (auto message = channels_[index]->receive_ready("heartbeat")) {
+        if (message->type == GroupMessage::abort) return control::printable(message->payload);
+        const RankState where = parse_rank_state(
+            channels_[index]->expect(std::move(*message), GroupMessage::heartbeat));
         const std::lock_guard lock(mutex_);
         heard_[index].where = where;
         heard_[index].when = steady_clock::now();

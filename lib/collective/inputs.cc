@@ -1,10 +1,10 @@
-#include "rdmabench/collective/inputs.h"
+#include "collective/inputs.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "rdmabench/collective/small_float.h"
+#include "collective/small_float.h"
 
 namespace rdmabench::collective {
 namespace {

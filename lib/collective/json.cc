@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "rdmabench/collective/text.h"
+#include "rdmabench/collective/run.h"
 #include "report/csv.h"
 #include "report/row.h"
 

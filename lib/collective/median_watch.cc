@@ -1,4 +1,4 @@
-#include "rdmabench/collective/median_watch.h"
+#include "collective/median_watch.h"
 
 #include <cmath>
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "collective/heartbeat.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"

@@ -1,4 +1,4 @@
-// What every rank does for an order, rank 0 included.
+// What every rank does for a command, rank 0 included.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/check.h"
 #include "commands.h"
 #include "health/run_watch.h"
 #include "rdmabench/collective/tester.h"
@@ -17,11 +18,12 @@ class Member {
  public:
   Member(RankGroup& group, Engine& engine, const MemberOptions& options);
 
-  /// Joins the library's ranks, and finds out who shares a machine. Throws Error.
+  /// Opens the library together with the other ranks, and counts the ranks of each machine. Throws
+  /// Error.
   void open();
 
-  /// Does it and returns the answer. Throws Error; then the rank has to give up. `starts_ns` is, on
-  /// rank 0, the moment when each rank is to begin an epoch, by the rank's own clock.
+  /// Carries the command out and returns the answer. Throws Error; then the rank has to give up.
+  /// `starts` gives, on rank 0, when each rank begins an epoch, by that rank's clock.
   using Starts = std::function<std::vector<std::uint64_t>()>;
   std::string execute(const RankCommand& order, const Starts& starts);
 

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/mpi_backend.h"
+#include "collective/mpi_backend.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -209,6 +209,10 @@ report::Facts MpiBackend::call_facts() const {
     facts.push_back({"mulsum", std::string("inputs scaled within the time, then MPI's sum")});
   }
   return facts;
+}
+
+std::shared_ptr<Engine> make_mpi_engine(MpiOptions options) {
+  return make_engine<MpiBackend>(std::move(options));
 }
 
 }  // namespace rdmabench::collective

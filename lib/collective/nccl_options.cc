@@ -1,4 +1,4 @@
-#include "rdmabench/collective/nccl_options.h"
+#include "rdmabench/collective/engines.h"
 
 #include <fmt/format.h>
 

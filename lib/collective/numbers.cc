@@ -1,4 +1,4 @@
-#include "rdmabench/collective/numbers.h"
+#include "collective/numbers.h"
 
 #include <fmt/format.h>
 

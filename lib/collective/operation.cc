@@ -1,4 +1,4 @@
-#include "rdmabench/collective/operation.h"
+#include "rdmabench/collective/call.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,16 +1,15 @@
-#include "rdmabench/collective/point_to_point.h"
+#include "rdmabench/collective/tester.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
+#include "control/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 
@@ -22,33 +21,14 @@ constexpr double kGiga = 1e9;
 constexpr const char* kStaged =
     ", staged: the wire moved pinned host memory and not the GPU's; the copies are not in it";
 
-/// A server for the neighbour, for as long as it lives.
-class Served {
- public:
-  explicit Served(const PointToPointOptions& options)
-      : server_(config(options), [](const std::string& /*line*/) {}),
-        thread_([this] { server_.run(); }) {}
-  ~Served() {
-    server_.stop();
-    thread_.join();
-  }
-  Served(const Served&) = delete;
-  Served& operator=(const Served&) = delete;
-
-  std::uint16_t port() const { return server_.port(); }
-
- private:
-  static run::ServerConfig config(const PointToPointOptions& options) {
-    run::ServerConfig config;
-    config.port = 0;
-    config.device = options.device;
-    config.timeout = options.timeout;
-    return config;
-  }
-
-  run::Server server_;
-  std::thread thread_;
-};
+/// Of the server for the neighbour.
+run::ServerConfig server_config(const PointToPointOptions& options) {
+  run::ServerConfig config;
+  config.port = 0;
+  config.device = options.device;
+  config.timeout = options.timeout;
+  return config;
+}
 
 run::Config config_of(const PointToPointOptions& options, const std::string& memory,
                       const std::string& peer_memory) {
@@ -91,7 +71,7 @@ std::string route_of(const report::Report& report, const std::string& memory,
 }
 
 /// What a rank tells its neighbour.
-struct Place {
+struct PeerServer {
   std::string host;
   std::uint16_t port = 0;
   std::string memory;
@@ -105,12 +85,12 @@ std::string memory_for_others(const std::string& memory) {
 
 /// This rank as the initiator of one pair.
 PointToPointResult measure_pair(const PointToPointOptions& options, std::uint32_t from,
-                                std::uint32_t to, const Place& place, const std::string& memory,
-                                const std::string& peer_memory) {
+                                std::uint32_t to, const PeerServer& server,
+                                const std::string& memory, const std::string& peer_memory) {
   PointToPointResult pair{.from = from, .to = to};
   try {
     const report::Report report =
-        run::run(config_of(options, memory, peer_memory), place.host, place.port);
+        run::run(config_of(options, memory, peer_memory), server.host, server.port);
     pair.route = route_of(report, memory, peer_memory);
     pair.staged = report.resolved.staged;
     pair.error = report.error.value_or("");
@@ -144,7 +124,7 @@ PointToPointResult parse_pair(const std::string& text, std::uint32_t from, std::
           .staged = control::get_bool(body, "staged")};
 }
 
-Place parse_place(const std::string& text) {
+PeerServer parse_peer_server(const std::string& text) {
   constexpr std::size_t kMostHost = 256;
   const nlohmann::json body = control::parse_object(text, "a rank's address");
   return {control::get_string(body, "host", kMostHost),
@@ -225,24 +205,24 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
   if (team.size < 2) return pairs;
   // Any rank may try twice.
   const auto patience = [&] { return Deadline::after(2 * options.duration + 8 * options.timeout); };
-  const Served served(options);
+  const run::ServerThread served(server_config(options));
   const nlohmann::json mine{{"host", this_rank(team.rank).host},
                             {"port", served.port()},
                             {"memory", memory_for_others(options.memory)}};
-  std::vector<Place> places;
+  std::vector<PeerServer> servers;
   for (const std::string& text : group.all_gather(mine.dump(), patience())) {
-    places.push_back(parse_place(text));
+    servers.push_back(parse_peer_server(text));
   }
   std::string result;
   for (const auto& round : point_to_point_rounds(team.size)) {
     group.barrier(patience());
     for (const auto& [from, to] : round) {
       if (from != team.rank) continue;
-      const Place& place = places[to];
+      const PeerServer& server = servers[to];
       result = to_text(measure_in(
-          options.memory, place.memory, options.host_instead,
+          options.memory, server.memory, options.host_instead,
           [&, from = from, to = to](const std::string& memory, const std::string& peer_memory) {
-            return measure_pair(options, from, to, place, memory, peer_memory);
+            return measure_pair(options, from, to, server, memory, peer_memory);
           }));
     }
   }

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/collective/text.h"
+#include "rdmabench/collective/run.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::collective {

@@ -1,17 +1,19 @@
 #include "rdmabench/collective/tester.h"
+#include "collective/heartbeat.h"
+#include "collective/numbers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "collective/clock_hold.h"
+#include "collective/median_watch.h"
 #include "commands.h"
 #include "member.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/collective/clock_hold.h"
-#include "rdmabench/collective/median_watch.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/report/fact.h"
 
 namespace rdmabench::collective {

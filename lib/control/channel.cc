@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "connection.h"
-#include "rdmabench/control/printable.h"
+#include "frame.h"
 #include "wait.h"
 
 namespace rdmabench::control {
@@ -28,6 +28,11 @@ bool is_transient(int code) noexcept {
   return code == EAGAIN || code == EWOULDBLOCK || code == EINTR;
 }
 
+enum class CommonMessage : std::uint16_t { abort = kAbortCode };
+constexpr std::string_view name_of(CommonMessage /*type*/) noexcept {
+  return "abort";
+}
+
 /// What recv(2) would find next.
 enum class Next : std::uint8_t { nothing, message, abort, end };
 
@@ -42,8 +47,7 @@ Next peek(int handle) noexcept {
     pollfd entry{handle, POLLRDHUP, 0};
     return poll(&entry, 1, 0) > 0 ? Next::end : Next::nothing;
   }
-  const bool abort =
-      decoded.fault == HeaderFault::none && decoded.header.type == MessageType::abort;
+  const bool abort = decoded.fault == HeaderFault::none && decoded.header.type.code() == kAbortCode;
   return abort ? Next::abort : Next::message;
 }
 
@@ -152,7 +156,7 @@ const std::string& Channel::peer() const noexcept {
 void Channel::send(MessageType type, std::string_view payload, Deadline deadline) {
   if (payload.size() > kMaxPayload) {
     throw Error(Fault::usage,
-                fmt::format("a '{}' message of {} bytes", name_of(type), payload.size()),
+                fmt::format("a '{}' message of {} bytes", type.name(), payload.size()),
                 fmt::format("The limit is {} bytes.", kMaxPayload));
   }
   const auto given = deadline.left();
@@ -180,10 +184,10 @@ void Channel::send(MessageType type, std::string_view payload, Deadline deadline
   if (peek(socket) == Next::abort) throw_gave_up(peer(), receive(deadline, "reason").payload);
   if (late) {
     throw Error(Fault::failed, fmt::format("the peer {} did not take the '{}' message within {}",
-                                           peer(), name_of(type), duration_text(given)));
+                                           peer(), type.name(), duration_text(given)));
   }
   throw Error(Fault::failed,
-              fmt::format("lost the peer {} while sending '{}'", peer(), name_of(type)), kSeePeer,
+              fmt::format("lost the peer {} while sending '{}'", peer(), type.name()), kSeePeer,
               code);
 }
 
@@ -205,11 +209,11 @@ std::string Channel::receive(MessageType expected, Deadline deadline,
 }
 
 std::string Channel::expect(Message message, MessageType expected) const {
-  if (message.type == MessageType::abort) throw_gave_up(peer(), message.payload);
+  if (message.type.code() == kAbortCode) throw_gave_up(peer(), message.payload);
   if (message.type != expected) {
     throw Error(Fault::failed,
                 fmt::format("the peer {} sent '{}' where '{}' was due", peer(),
-                            name_of(message.type), name_of(expected)),
+                            expected.name_of_code(message.type.code()), expected.name()),
                 "Install the same rdmabench on both sides.");
   }
   return std::move(message.payload);
@@ -217,7 +221,7 @@ std::string Channel::expect(Message message, MessageType expected) const {
 
 void Channel::abort(std::string_view reason) noexcept {
   try {
-    send(MessageType::abort, reason.substr(0, kMaxReason), Deadline::after(kAbortLimit));
+    send(CommonMessage::abort, reason.substr(0, kMaxReason), Deadline::after(kAbortLimit));
   } catch (const std::exception&) {
     // The peer may be gone already, which is fine.
   }

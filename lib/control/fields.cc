@@ -1,11 +1,11 @@
-#include "rdmabench/control/fields.h"
+#include "control/fields.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::control {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/control/frame.h"
+#include "frame.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,12 @@ constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kTypeAt = 6;
 constexpr std::size_t kLengthAt = 8;
 
-constexpr std::array<std::string_view, 11> kNames{"unknown", "hello",   "request", "offer",
-                                                  "choice",  "address", "ready",   "epoch",
-                                                  "result",  "abort",   "bye"};
+/// Whether a protocol may have this code; which of its messages it is, the protocol knows.
+bool is_known(std::uint32_t code) noexcept {
+  const auto protocol = static_cast<Protocol>(code >> 8U);
+  if (protocol == Protocol::common) return code == kAbortCode;
+  return protocol <= Protocol::netplugin || protocol == Protocol::user;
+}
 
 /// The big-endian number in `count` bytes; the caller has checked that they are there.
 std::uint32_t read_number(std::string_view bytes, std::size_t at, std::size_t count) noexcept {
@@ -31,32 +34,27 @@ void write_number(char* to, std::uint32_t number, std::size_t count) noexcept {
 
 }  // namespace
 
-std::string_view name_of(MessageType type) noexcept {
-  const auto index = static_cast<std::size_t>(type);
-  return kNames[index < kNames.size() ? index : 0];
-}
-
 std::array<char, kHeaderBytes> encode_header(Header header) noexcept {
   std::array<char, kHeaderBytes> bytes{};
   std::copy(kMagic.begin(), kMagic.end(), bytes.begin());
   write_number(&bytes[kVersionAt], kProtocolVersion, 2);
-  write_number(&bytes[kTypeAt], static_cast<std::uint32_t>(header.type), 2);
+  write_number(&bytes[kTypeAt], header.type.code(), 2);
   write_number(&bytes[kLengthAt], header.length, 4);
   return bytes;
 }
 
 DecodedHeader decode_header(std::string_view bytes) noexcept {
-  if (bytes.size() < kMagic.size()) return {HeaderFault::incomplete, 0, {}};
-  if (!bytes.starts_with(kMagic)) return {HeaderFault::foreign, read_number(bytes, 0, 4), {}};
-  if (bytes.size() < kHeaderBytes) return {HeaderFault::incomplete, 0, {}};
+  if (bytes.size() < kMagic.size()) return {HeaderFault::incomplete, 0};
+  if (!bytes.starts_with(kMagic)) return {HeaderFault::foreign, read_number(bytes, 0, 4)};
+  if (bytes.size() < kHeaderBytes) return {HeaderFault::incomplete, 0};
 
   const std::uint32_t version = read_number(bytes, kVersionAt, 2);
-  if (version != kProtocolVersion) return {HeaderFault::other_version, version, {}};
+  if (version != kProtocolVersion) return {HeaderFault::other_version, version};
   const std::uint32_t type = read_number(bytes, kTypeAt, 2);
-  if (type == 0 || type >= kNames.size()) return {HeaderFault::unknown_type, type, {}};
+  if (!is_known(type)) return {HeaderFault::unknown_type, type};
   const std::uint32_t length = read_number(bytes, kLengthAt, 4);
-  if (length > kMaxPayload) return {HeaderFault::too_long, length, {}};
-  return {HeaderFault::none, 0, {static_cast<MessageType>(type), length}};
+  if (length > kMaxPayload) return {HeaderFault::too_long, length};
+  return {HeaderFault::none, 0, {MessageType(static_cast<std::uint16_t>(type)), length}};
 }
 
 Error header_error(const DecodedHeader& decoded, std::string_view peer) {

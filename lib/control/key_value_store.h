@@ -1,5 +1,5 @@
-// What rank 0 knows of the ranks: who came, what they put, who waits for what. No socket and no
-// clock of its own, so that every order of events can be tried.
+// The key-value store of rank 0: who came, what they put, who waits for what. It has neither a
+// socket nor a thread, so that a test can try every order of events.
 #pragma once
 
 #include <cstddef>
@@ -29,23 +29,22 @@ class KeyValueStore {
 
   explicit KeyValueStore(std::uint32_t size) : ranks_(size) {}
 
-  /// Takes a rank in. Throws Error(failed), to be told to it: of another size, or here already.
-  /// `from` is its address.
-  void join(const RankHello& hello, std::string_view from);
+  /// A rank was admitted, for the first time. `who` is its host and address, for error texts.
+  void join(std::uint32_t rank, std::string who);
 
-  /// Its connection is gone. Whoever waits for it is answered.
+  /// The rank's connection is gone. Ranks that wait for it are answered.
   void leave(std::uint32_t rank);
 
-  /// Throws Error(failed) when no honest rank would ask that: its connection is to be closed.
+  /// Throws Error(failed) for a call that no correct rank makes: close its connection.
   void call(std::uint32_t rank, Call call);
 
-  /// Answers those who waited long enough.
+  /// Answers the ranks whose wait is over.
   void expire();
 
-  /// What is left until expire() has something to do; nothing when nobody waits.
+  /// The time until expire() has something to do; nothing when nobody waits.
   std::optional<std::chrono::nanoseconds> next_expiry() const;
 
-  /// What is to be sent now. A rank that is waiting gets exactly one reply.
+  /// What to send now. A rank that waits gets exactly one reply.
   std::vector<Reply> take_replies();
 
  private:

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::control {
 namespace {

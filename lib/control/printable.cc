@@ -1,4 +1,4 @@
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "rdmabench/control/readiness.h"
+#include "control/readiness.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

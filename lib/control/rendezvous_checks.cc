@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "rendezvous_messages.h"
 
 namespace rdmabench::control {

@@ -5,17 +5,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "control/fields.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::control {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kMaxHost = 256;    // bytes; gethostname(2) gives at most 64
 constexpr std::size_t kMaxError = 2000;  // bytes
 
 std::chrono::milliseconds get_wait(const Json& json) {
@@ -60,28 +58,12 @@ bool is_value(std::string_view text) {
   }
 }
 
-std::string to_text(const RankHello& hello) {
-  return Json{{"rendezvous", kVersion},
-              {"rank", hello.rank},
-              {"size", hello.size},
-              {"host", printable(hello.host, kMaxHost - 3)}}
-      .dump();
-}
-
 std::string to_text(const Call& call) {
   return std::visit([](const auto& one) { return to_json(one).dump(); }, call);
 }
 
 std::string to_text(const Answer& answer) {
   return Json{{"error", printable(answer.error, kMaxError - 3)}, {"value", answer.value}}.dump();
-}
-
-RankHello parse_hello(std::string_view text) {
-  const Json json = parse_object(text, "hello");
-  static_cast<void>(get_uint<std::uint32_t>(json, "rendezvous", kVersion, kVersion));
-  return {get_uint<std::uint32_t>(json, "rank", 0, kMaxRanks - 1),
-          get_uint<std::uint32_t>(json, "size", 1, kMaxRanks),
-          printable(get_string(json, "host", kMaxHost))};
 }
 
 Call parse_call(std::string_view text) {

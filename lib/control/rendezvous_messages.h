@@ -1,21 +1,27 @@
-// What ranks and rank 0 say to one another over TCP: `hello`, `request` and `result` messages.
+// What ranks and rank 0 send each other over TCP once admitted: a `call`, then its `answer`.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "rdmabench/control/channel.h"
 #include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::control {
 
-/// The first message of every rank.
-struct RankHello {
-  std::uint32_t rank = 0;
-  std::uint32_t size = 1;
-  std::string host;
+enum class RendezvousMessage : std::uint16_t {
+  abort = kAbortCode,
+  call = first_code(Protocol::rendezvous),
+  answer,
 };
+constexpr std::string_view name_of(RendezvousMessage type) noexcept {
+  return message_name(static_cast<std::uint16_t>(type), first_code(Protocol::rendezvous),
+                      std::array<std::string_view, 2>{"call", "answer"});
+}
 
 struct PutCall {
   std::string key;
@@ -31,24 +37,22 @@ struct BarrierCall {
 };
 using Call = std::variant<PutCall, GetCall, BarrierCall>;
 
-/// To a hello and to every call.
+/// To every call.
 struct Answer {
-  std::string error;  ///< why not; "" when all is well
+  std::string error;  ///< why it failed; "" when it did not
   std::string value;  ///< of a get
 };
 
-/// No wait is longer: a day.
+/// The longest wait of a call: a day.
 inline constexpr std::chrono::milliseconds kMaxWait{86'400'000};
 
 bool is_key(std::string_view text) noexcept;
 bool is_value(std::string_view text);  ///< UTF-8 without a NUL, and not too long
 
-std::string to_text(const RankHello& hello);
 std::string to_text(const Call& call);
 std::string to_text(const Answer& answer);
 
 // Every one throws Error(failed) that names the field which is missing or out of bounds.
-RankHello parse_hello(std::string_view text);
 Call parse_call(std::string_view text);
 Answer parse_answer(std::string_view text);
 

@@ -10,7 +10,7 @@
 #include "key_value_store.h"
 #include "launch.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "wait.h"
 
 namespace rdmabench::control {

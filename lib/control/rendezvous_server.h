@@ -1,22 +1,24 @@
-// Rank 0's service to all ranks, itself included: a thread that holds the board.
+// Rank 0's service to all ranks, itself included: a thread that has the key-value store.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <list>
-#include <optional>
+#include <map>
 #include <thread>
+#include <vector>
 
+#include "admission.h"
 #include "key_value_store.h"
-#include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
+#include "readiness.h"
 
 namespace rdmabench::control {
 
-/// Thread rule: made and destroyed by one thread; the rest is its own thread's.
+/// Thread rule: made and destroyed by one thread; the rest belongs to its own thread.
 class RendezvousServer {
  public:
-  /// Serves until it is destroyed. Throws std::system_error when there is no thread to be had.
+  /// Serves until it is destroyed. Throws std::system_error when no thread can be started.
   RendezvousServer(Listener listener, std::uint32_t size);
   ~RendezvousServer();
   RendezvousServer(const RendezvousServer&) = delete;
@@ -24,25 +26,23 @@ class RendezvousServer {
 
  private:
   struct Client {
+    std::uint32_t rank;
     Channel channel;
-    Deadline hello_by;
-    std::optional<std::uint32_t> rank;  // once it said hello
   };
-  using Clients = std::list<Client>;
 
   void run() noexcept;
-  void turn();
-  void accept();
-  void read(Clients::iterator client);
+  void serve(std::uint64_t key);
   void answer_all();
-  void drop(Clients::iterator client);
+  void drop(std::uint64_t key);
   std::chrono::nanoseconds patience() const;
 
   Listener listener_;
+  Readiness readiness_;
+  Admission admission_;
   KeyValueStore store_;
-  Clients clients_;
-  std::vector<Clients::iterator> of_rank_;  // clients_.end() while it is not here
-  std::size_t strangers_ = 0;               // clients without a rank
+  std::map<std::uint64_t, Client> clients_;  // by the key of the connection
+  std::vector<std::uint64_t> key_of_rank_;   // 0 while it is not here
+  std::atomic<bool> stop_{false};
   std::thread thread_;
 };
 

@@ -5,25 +5,21 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "admission.h"
 #include "rdmabench/base/error.h"
-#include "tcp.h"
-#include "wait.h"
+#include "rdmabench/control/bootstrap.h"
 
 namespace rdmabench::control {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds kRetryPause{50};
-constexpr std::chrono::seconds kAttempt{
-    5};                                    // for one connection: a lost SYN is sent again after 1 s
 constexpr std::chrono::seconds kGrace{2};  // for rank 0 to say who is late
 constexpr rlim_t kOtherFiles = 256;        // besides a connection for each rank
 
-/// A failure to raise it is let be: the connection that finds no room tells it.
+/// Where the limit cannot be raised, the connection for which there is no room fails and says so.
 void allow_files(std::uint32_t ranks) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= ranks + kOtherFiles) return;
@@ -31,19 +27,9 @@ void allow_files(std::uint32_t ranks) {
   static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-/// A name of this host alone, so that nobody else needs to reach it.
+/// Whether the name means this host alone, so that no other host needs to reach it.
 bool is_loopback(const std::string& host) {
   return host == "localhost" || host.starts_with("127.") || host == "::1";
-}
-
-/// What `error` says without its remedy, which may be for somebody else.
-std::string reason_of(const Error& error) {
-  std::string text = error.what();
-  if (!error.remedy().empty() && text.ends_with(error.remedy())) {
-    text.resize(text.size() - error.remedy().size());
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
-  return text;
 }
 
 std::chrono::milliseconds wait_of(Deadline deadline) {
@@ -78,36 +64,18 @@ void TcpRendezvous::serve() {
 /// A name that does not resolve yet, or a host without a route, may be one that is starting.
 void TcpRendezvous::join() {
   const bool own = place().rank == 0 && !is_loopback(address_.host);
-  const std::string host = own ? "127.0.0.1" : address_.host;
-  const Deadline deadline = Deadline::after(timeout_);
-  while (!channel_) {
-    const Deadline attempt =
-        Deadline::after(std::min<std::chrono::nanoseconds>(kAttempt, deadline.left()));
-    try {
-      channel_ = Channel::connect(host, address_.port, attempt);
-    } catch (const Error& error) {
-      if (deadline.left() <= kRetryPause) {
-        throw Error(Fault::failed,
-                    fmt::format("rank {} did not reach rank 0 at {} within {} ({})", place().rank,
-                                host_and_port(address_.host, address_.port),
-                                duration_text(timeout_), reason_of(error)),
-                    "Is rank 0 started, is this its address, and does its firewall let the port "
-                    "in?");
-      }
-      std::this_thread::sleep_for(kRetryPause);
-    }
-  }
-  static_cast<void>(ask(MessageType::hello,
-                        to_text(RankHello{place().rank, place().size, place().host}), deadline));
+  channel_ = join_rank_0({.port = address_.port, .addresses = {own ? "127.0.0.1" : address_.host}},
+                         {.rank = place().rank, .size = place().size, .host = place().host},
+                         Deadline::after(timeout_), true);
 }
 
-/// Throws Error(failed) with what rank 0 says against it.
-std::string TcpRendezvous::ask(MessageType type, const std::string& text, Deadline deadline) {
+/// Throws Error(failed) with rank 0's reason.
+std::string TcpRendezvous::ask(const Call& call, Deadline deadline) {
   const Deadline limit = Deadline::after(deadline.left() + kGrace);
   std::string payload;
   try {
-    channel_->send(type, text, limit);
-    payload = channel_->receive(MessageType::result, limit, "answer");
+    channel_->send(RendezvousMessage::call, to_text(call), limit);
+    payload = channel_->receive(RendezvousMessage::answer, limit, "answer");
   } catch (const Error& error) {
     throw Error(Fault::failed, fmt::format("rank 0: {}", reason_of(error)),
                 "Look at what rank 0 printed.");
@@ -119,20 +87,16 @@ std::string TcpRendezvous::ask(MessageType type, const std::string& text, Deadli
 
 void TcpRendezvous::put(std::string_view key, std::string_view value) {
   checks_.put(key, value);
-  static_cast<void>(ask(MessageType::request,
-                        to_text(Call{PutCall{std::string(key), std::string(value)}}),
-                        Deadline::after(timeout_)));
+  static_cast<void>(ask(PutCall{std::string(key), std::string(value)}, Deadline::after(timeout_)));
 }
 
 std::string TcpRendezvous::get(std::uint32_t rank, std::string_view key, Deadline deadline) {
   checks_.get(rank, key);
-  const Call call = GetCall{rank, std::string(key), wait_of(deadline)};
-  return ask(MessageType::request, to_text(call), deadline);
+  return ask(GetCall{rank, std::string(key), wait_of(deadline)}, deadline);
 }
 
 void TcpRendezvous::barrier(Deadline deadline) {
-  static_cast<void>(
-      ask(MessageType::request, to_text(Call{BarrierCall{wait_of(deadline)}}), deadline));
+  static_cast<void>(ask(BarrierCall{wait_of(deadline)}, deadline));
 }
 
 }  // namespace rdmabench::control

@@ -26,7 +26,7 @@ class TcpRendezvous : public Rendezvous {
  private:
   void serve();
   void join();
-  std::string ask(MessageType type, const std::string& text, Deadline deadline);
+  std::string ask(const Call& call, Deadline deadline);
 
   Address address_;
   RendezvousChecks checks_;

@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/agent.h"
+#include "fabric/agent.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,14 @@
 #include <thread>
 #include <utility>
 
+#include "control/admission.h"
+#include "control/readiness.h"
+#include "fabric/plan.h"
+#include "fabric/schedule.h"
 #include "messages.h"
 #include "order_run.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
-#include "rdmabench/control/readiness.h"
-#include "rdmabench/fabric/plan.h"
-#include "rdmabench/fabric/schedule.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/report/fact.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
@@ -22,29 +23,9 @@
 namespace rdmabench::fabric {
 namespace {
 
-using control::MessageType;
 using std::chrono::nanoseconds;
 
 constexpr auto kSendLimit = std::chrono::seconds(5);
-
-/// A server for one rail, in a thread, until the end.
-class RailServer {
- public:
-  explicit RailServer(const run::ServerConfig& config)
-      : server_(config, nullptr), thread_([this] { server_.run(); }) {}
-  ~RailServer() {
-    server_.stop();
-    thread_.join();
-  }
-  RailServer(const RailServer&) = delete;
-  RailServer& operator=(const RailServer&) = delete;
-
-  std::uint16_t port() const { return server_.port(); }
-
- private:
-  run::Server server_;
-  std::thread thread_;
-};
 
 class Agent {
  public:
@@ -60,8 +41,8 @@ class Agent {
   std::string serve_until_goodbye();
 
  private:
-  void warm_up();
-  void obey();
+  void open();
+  void follow_orders();
   bool handle(const control::Message& message);
   void begin(MeasureOrder order);
   void work(const MeasureOrder& order);
@@ -71,34 +52,34 @@ class Agent {
   const AgentOptions& options_;
   control::Channel channel_;
   FabricPlan plan_;
-  std::vector<std::unique_ptr<RailServer>> servers_;
+  std::vector<std::unique_ptr<run::ServerThread>> servers_;  // by rail
   control::Readiness readiness_;
   std::thread worker_;
   std::mutex mutex_;
   std::vector<Results> finished_;  // by the worker, to be sent by the thread that has the channel
   std::string failure_;            // of the worker
-  std::string let_go_;             // why the coordinator did so
+  std::string dropped_because_;    // why the coordinator did so
   bool busy_ = false;              // of that thread alone: an order has not been answered yet
 };
 
 std::string Agent::serve_until_goodbye() {
   try {
-    warm_up();
+    open();
   } catch (const std::exception& error) {
     channel_.abort(error.what());  // the coordinator names this node as lost, and says why
     return error.what();
   }
   try {
-    obey();
+    follow_orders();
   } catch (const std::exception& error) {
     channel_.abort(error.what());
     throw;
   }
-  return let_go_;
+  return dropped_because_;
 }
 
 /// Opens what is needed, so that the first round finds it open, and says so.
-void Agent::warm_up() {
+void Agent::open() {
   Ready ready;
   for (std::uint32_t rail = 0; rail < rails_of(plan_); ++rail) {
     for (const Metric metric : {Metric::latency, Metric::bandwidth}) {
@@ -114,15 +95,15 @@ void Agent::warm_up() {
     config.timeout = config_of(plan_, options_.base, Metric::latency, rail).timeout;
     config.max_timeout = std::max(config.max_timeout, config.timeout);
     config.max_memory = std::uint64_t{64} << 30;
-    servers_.push_back(std::make_unique<RailServer>(config));
+    servers_.push_back(std::make_unique<run::ServerThread>(config));
     ready.rails.push_back(device.empty() ? "auto" : device);
     ready.ports.push_back(servers_.back()->port());
   }
   ready.environment = report::collect_environment();
-  channel_.send(MessageType::ready, to_text(ready), Deadline::after(kSendLimit));
+  channel_.send(FabricMessage::ready, to_text(ready), Deadline::after(kSendLimit));
 }
 
-void Agent::obey() {
+void Agent::follow_orders() {
   readiness_.watch(channel_, 0);
   Deadline patience = Deadline::after(options_.patience);
   for (;;) {
@@ -141,28 +122,28 @@ void Agent::obey() {
 }
 
 bool Agent::handle(const control::Message& message) {
-  switch (message.type) {
-    case MessageType::ready:
-      channel_.send(MessageType::ready, {}, Deadline::after(kSendLimit));
+  switch (message.type.as<FabricMessage>()) {
+    case FabricMessage::ready:
+      channel_.send(FabricMessage::ready, {}, Deadline::after(kSendLimit));
       return true;
-    case MessageType::request:
+    case FabricMessage::order:
       begin(parse_measure_order(message.payload));
       return true;
-    case MessageType::bye:
+    case FabricMessage::bye:
       return false;
-    case MessageType::abort:
-      let_go_ = fmt::format("the coordinator {} lets this node go: {}", channel_.peer(),
-                            control::printable(message.payload));
+    case FabricMessage::abort:
+      dropped_because_ = fmt::format("the coordinator {} dropped this node: {}", channel_.peer(),
+                                     control::printable(message.payload));
       return false;
     default:
       throw Error(Fault::failed, fmt::format("the coordinator sent '{}' where an order was due",
-                                             control::name_of(message.type)));
+                                             name_of(message.type.as<FabricMessage>())));
   }
 }
 
 void Agent::check(const MeasureOrder& order) const {
   if (order.targets.empty() || order.rails.empty()) {
-    throw Error(Fault::failed, "an order to measure nothing");
+    throw Error(Fault::failed, "an order without targets or rails");
   }
   for (const std::uint32_t rail : order.rails) {
     if (rail >= rails_of(plan_)) {
@@ -220,41 +201,22 @@ void Agent::send_finished() {
   }
   for (const Results& results : finished) {
     if (results.last) busy_ = false;  // before it is told, for the next order may follow at once
-    channel_.send(MessageType::result, to_text(results), Deadline::after(kSendLimit));
+    channel_.send(FabricMessage::results, to_text(results), Deadline::after(kSendLimit));
   }
-}
-
-/// The coordinator's channel and plan, from the first address where there is one of this run. It
-/// listens before it tells where, so one that refuses is not it, or is gone.
-std::pair<control::Channel, FabricPlan> join(const AgentOptions& options,
-                                             const std::vector<std::string>& addresses,
-                                             std::uint16_t port, Deadline deadline) {
-  constexpr auto kEach = std::chrono::seconds(10);
-  std::string excuses;
-  for (const std::string& address : addresses) {
-    const Deadline each = Deadline::after(std::min<nanoseconds>(kEach, deadline.left()));
-    try {
-      control::Channel channel = control::Channel::connect(address, port, each);
-      const AgentHello hello{
-          .token = options.token, .rank = options.rank, .size = options.size, .host = options.host};
-      channel.send(MessageType::hello, to_text(hello), each);
-      FabricPlan plan = parse_plan(channel.receive(MessageType::hello, each, "plan"));
-      return {std::move(channel), std::move(plan)};
-    } catch (const Error& error) {
-      excuses += fmt::format("\n  {}: {}", address, error.what());
-    }
-  }
-  throw Error(Fault::failed,
-              fmt::format("no coordinator of this run at port {} of rank 0:{}", port,
-                          excuses.empty() ? " it has no address" : excuses),
-              "Do firewalls let TCP through between the nodes?");
 }
 
 }  // namespace
 
-std::string run_agent(const AgentOptions& options, const std::vector<std::string>& addresses,
-                      std::uint16_t port, nanoseconds timeout) {
-  auto [channel, plan] = join(options, addresses, port, Deadline::after(timeout));
+std::string run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
+                      nanoseconds timeout) {
+  const Deadline deadline = Deadline::after(timeout);
+  control::Channel channel = control::join_rank_0(coordinator,
+                                                  {.token = coordinator.token,
+                                                   .rank = options.rank,
+                                                   .size = options.size,
+                                                   .host = options.host},
+                                                  deadline);
+  FabricPlan plan = parse_plan(channel.receive(FabricMessage::plan, deadline, "plan"));
   Agent agent(options, std::move(channel), std::move(plan));
   return agent.serve_until_goodbye();
 }

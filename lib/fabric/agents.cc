@@ -1,24 +1,19 @@
-#include "rdmabench/fabric/agents.h"
+#include "fabric/agents.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <thread>
 
+#include "fabric/plan.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
-#include "rdmabench/fabric/plan.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::fabric {
 namespace {
 
-using control::MessageType;
-
-constexpr std::uint64_t kListener = 1;       // the key of the listener; connections come after it
-constexpr std::size_t kMaxStrangers = 1024;  // connections beyond the ranks
-constexpr int kMaxAtOnce = 16;               // messages of one agent before it is another's turn
-constexpr auto kHelloLimit = std::chrono::seconds(5);
+constexpr int kMaxAtOnce = 16;  // messages of one agent before it is another's turn
 constexpr auto kAgentSendLimit = std::chrono::milliseconds(500);
 constexpr auto kSweep = std::chrono::seconds(1);
 constexpr auto kBeat = std::chrono::seconds(10);  // agents that wait for the others hear from us
@@ -26,83 +21,43 @@ constexpr auto kBeat = std::chrono::seconds(10);  // agents that wait for the ot
 }  // namespace
 
 struct ControlAgents::Peer {
+  std::uint32_t rank;
   control::Channel channel;
-  Deadline hello_by = Deadline::after(kHelloLimit);
-  std::optional<std::uint32_t> rank{};
-  bool warm = false;
   Member member{};
+  bool ready = false;
 };
 
 ControlAgents::ControlAgents(control::Listener& listener, std::string token, std::uint32_t size)
-    : listener_(listener),
-      token_(std::move(token)),
-      next_key_(kListener + 1),
-      seats_(size, 0),
-      refusals_(size) {
-  readiness_.watch(listener_, kListener);
-}
+    : size_(size),
+      admission_(listener, readiness_, {.token = std::move(token), .size = size}),
+      key_of_rank_(size, 0),
+      refusals_(size) {}
 
 ControlAgents::~ControlAgents() = default;
 
 ControlAgents::Peer* ControlAgents::peer_of(std::uint32_t rank) {
-  const auto found = peers_.find(seats_[rank]);
+  const auto found = peers_.find(key_of_rank_[rank]);
   return found == peers_.end() ? nullptr : &found->second;
 }
 
-/// A connection that the machine has no room for now is tried again with the next wait.
-std::optional<control::Channel> ControlAgents::next_connection() {
-  constexpr auto kBreather = std::chrono::milliseconds(50);
-  try {
-    return listener_.accept(Deadline::after({}));
-  } catch (const Error&) {
-    std::this_thread::sleep_for(kBreather);
-    return std::nullopt;
-  }
-}
-
-void ControlAgents::accept() {
-  std::optional<control::Channel> channel = next_connection();
-  if (!channel) return;
-  if (peers_.size() >= seats_.size() + kMaxStrangers) {
-    channel->abort("too many connections at once");
-    return;
-  }
-  readiness_.watch(*channel, next_key_);
-  peers_.emplace(next_key_++, Peer{.channel = std::move(*channel)});
-}
-
-void ControlAgents::take_seat(std::uint64_t key, Peer& peer, std::string_view text,
-                              const FabricPlan& plan) {
-  const AgentHello hello = parse_hello(text);
-  if (hello.token != token_) throw Error(Fault::failed, "this is the coordinator of another run");
-  if (hello.size != seats_.size() || hello.rank >= seats_.size()) {
-    throw Error(Fault::failed, fmt::format("rank {} of {}, where the coordinator has {} ranks",
-                                           hello.rank, hello.size, seats_.size()));
-  }
-  if (seats_[hello.rank] != 0) {
-    throw Error(Fault::failed, fmt::format("there is a rank {} already", hello.rank));
-  }
-  seats_[hello.rank] = key;
-  peer.rank = hello.rank;
-  peer.member.node.rank = hello.rank;
-  peer.member.node.host = control::printable(hello.host);
+void ControlAgents::join(control::Admission::Joined joined, const FabricPlan& plan) {
+  const std::uint32_t rank = joined.hello.rank;
+  key_of_rank_[rank] = joined.key;
+  Peer peer{.rank = rank, .channel = std::move(joined.channel)};
+  peer.member.node.rank = rank;
+  peer.member.node.host = std::move(joined.hello.host);
   peer.member.address = peer.channel.peer_ip();
-  peer.channel.send(MessageType::hello, plan_text(plan), Deadline::after(kAgentSendLimit));
+  peers_.emplace(joined.key, std::move(peer));
+  send(rank, FabricMessage::plan, plan_text(plan));
 }
 
-void ControlAgents::handle(std::uint64_t key, Peer& peer, const control::Message& message,
-                           const FabricPlan& plan) {
-  if (message.type == MessageType::abort) {
+void ControlAgents::take_ready(Peer& peer, control::Message message, const FabricPlan& plan) {
+  if (message.type == FabricMessage::abort) {
     throw Error(Fault::failed, control::printable(message.payload));
   }
-  const bool known = peer.rank.has_value();
-  if (message.type != (known ? MessageType::ready : MessageType::hello)) {
-    throw Error(Fault::failed, fmt::format("it sent '{}' where '{}' was due", name_of(message.type),
-                                           known ? "ready" : "hello"));
-  }
-  if (!known) return take_seat(key, peer, message.payload, plan);
-  if (peer.warm) return;  // the answer to a beat
-  Ready ready = parse_ready(message.payload);
+  const std::string payload = peer.channel.expect(std::move(message), FabricMessage::ready);
+  if (peer.ready) return;  // the answer to a beat
+  Ready ready = parse_ready(payload);
   if (ready.ports.size() != rails_of(plan)) {
     throw Error(Fault::failed, fmt::format("it serves {} rails where the plan has {}",
                                            ready.ports.size(), rails_of(plan)));
@@ -110,7 +65,7 @@ void ControlAgents::handle(std::uint64_t key, Peer& peer, const control::Message
   peer.member.node.rails = std::move(ready.rails);
   peer.member.node.environment = std::move(ready.environment);
   peer.member.ports = std::move(ready.ports);
-  peer.warm = true;
+  peer.ready = true;
 }
 
 void ControlAgents::serve(std::uint64_t key, const FabricPlan& plan) {
@@ -119,73 +74,70 @@ void ControlAgents::serve(std::uint64_t key, const FabricPlan& plan) {
   Peer& peer = found->second;
   try {
     for (int i = 0; i < kMaxAtOnce; ++i) {
-      const std::optional<control::Message> message = peer.channel.receive_ready("next message");
+      std::optional<control::Message> message = peer.channel.receive_ready("next message");
       if (!message) return;
-      handle(key, peer, *message, plan);
+      take_ready(peer, std::move(*message), plan);
     }
   } catch (const std::exception& error) {
-    const std::string reason = control::printable(error.what());
-    if (peer.rank) refusals_[*peer.rank] = reason;
-    peer.channel.abort(reason);
+    refusals_[peer.rank] = control::printable(error.what());
+    peer.channel.abort(refusals_[peer.rank]);
     peers_.erase(found);
   }
 }
 
 bool ControlAgents::complete() const {
-  for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
-    const auto found = peers_.find(seats_[rank]);
-    const bool in = found != peers_.end() && found->second.warm;
-    if (!in && refusals_[rank].empty()) return false;
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    const auto found = peers_.find(key_of_rank_[rank]);
+    const bool ready = found != peers_.end() && found->second.ready;
+    if (!ready && refusals_[rank].empty()) return false;
   }
   return true;
 }
 
-Admission ControlAgents::admit(const FabricPlan& plan, Deadline deadline) {
+AdmittedAgents ControlAgents::admit(const FabricPlan& plan, Deadline deadline) {
   const double given_s = std::chrono::duration<double>(deadline.left()).count();
   Deadline beat = Deadline::after(kBeat);
   while (!complete() && !deadline.passed()) {
     const Deadline sweep =
         Deadline::after(std::min<std::chrono::nanoseconds>(deadline.left(), kSweep));
     for (const std::uint64_t key : readiness_.wait(sweep)) {
-      if (key == kListener) {
-        accept();
-      } else {
+      if (!admission_.owns(key)) {
         serve(key, plan);
+      } else if (auto joined = admission_.handle(key)) {
+        join(std::move(*joined), plan);
       }
     }
-    std::erase_if(peers_, [](const auto& item) {
-      return !item.second.rank && item.second.hello_by.passed();
-    });
+    admission_.expire();
     if (!beat.passed()) continue;
     beat = Deadline::after(kBeat);
-    for (std::uint32_t rank = 0; rank < seats_.size(); ++rank) {
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
       const Peer* const peer = peer_of(rank);
-      if (peer != nullptr && peer->warm) send(rank, MessageType::ready, {});
+      if (peer != nullptr && peer->ready) send(rank, FabricMessage::ready, {});
     }
   }
-  Admission admission = result(fmt::format("within {:.3g} s", given_s));
-  for (const LostNode& lost : admission.lost) drop(lost.rank, lost.reason);
-  std::erase_if(peers_, [](const auto& item) { return !item.second.rank; });
-  return admission;
+  AdmittedAgents admitted = result(fmt::format("within {:.3g} s", given_s));
+  for (const LostNode& lost : admitted.lost) drop(lost.rank, lost.reason);
+  admission_.close("this run began without you, or is another run");
+  return admitted;
 }
 
-/// An agent of this machine is seen under whichever of our addresses it dialled, which others may
-/// not reach (that of a bridge, say). Where an agent of another machine has come, what it dialled
-/// is good.
+/// The address at which an agent of another machine reached this one; "" where there is none. An
+/// agent of this machine is seen under the address that it dialled, which other machines may not
+/// reach (that of a bridge, for example).
 std::string ControlAgents::reachable() const {
   for (const auto& [key, peer] : peers_) {
-    if (peer.warm && peer.channel.peer_ip() != peer.channel.local_ip()) {
+    if (peer.ready && peer.channel.peer_ip() != peer.channel.local_ip()) {
       return peer.channel.local_ip();
     }
   }
   return "";
 }
 
-Admission ControlAgents::result(const std::string& given) const {
-  Admission admission;
+AdmittedAgents ControlAgents::result(const std::string& given) const {
+  AdmittedAgents admitted;
   const std::string here = reachable();
-  for (std::uint32_t rank = 0; rank < seats_.size(); ++rank) {
-    const auto found = peers_.find(seats_[rank]);
+  for (std::uint32_t rank = 0; rank < size_; ++rank) {
+    const auto found = peers_.find(key_of_rank_[rank]);
     const bool there = found != peers_.end();
     Member member;
     member.node.rank = rank;
@@ -194,41 +146,41 @@ Admission ControlAgents::result(const std::string& given) const {
       const control::Channel& channel = found->second.channel;
       if (channel.peer_ip() == channel.local_ip() && !here.empty()) member.address = here;
     }
-    if (!there || !found->second.warm) {
+    if (!there || !found->second.ready) {
       member.ports.clear();
-      admission.lost.push_back({.rank = rank,
-                                .round = 0,
-                                .reason = !refusals_[rank].empty() ? refusals_[rank]
-                                          : there ? "it came, but was not ready " + given
-                                                  : "it never came " + given});
+      admitted.lost.push_back({.rank = rank,
+                               .round = 0,
+                               .reason = !refusals_[rank].empty() ? refusals_[rank]
+                                         : there ? "it came, but was not ready " + given
+                                                 : "it never came " + given});
     }
-    admission.members.push_back(std::move(member));
+    admitted.members.push_back(std::move(member));
   }
-  return admission;
+  return admitted;
 }
 
-void ControlAgents::send(std::uint32_t rank, MessageType type, std::string_view payload) {
+void ControlAgents::send(std::uint32_t rank, FabricMessage type, std::string_view payload) {
   Peer* const peer = peer_of(rank);
   if (peer == nullptr) return;
   try {
     peer->channel.send(type, payload, Deadline::after(kAgentSendLimit));
   } catch (const std::exception& error) {
     undelivered_.push_back({.rank = rank, .ended = true, .text = error.what()});
-    peers_.erase(seats_[rank]);
+    peers_.erase(key_of_rank_[rank]);
   }
 }
 
 void ControlAgents::collect(std::uint64_t key, std::vector<Event>& events) {
   const auto found = peers_.find(key);
-  if (found == peers_.end() || !found->second.rank) return;
-  const std::uint32_t rank = *found->second.rank;
+  if (found == peers_.end()) return;
+  const std::uint32_t rank = found->second.rank;
   try {
     for (int i = 0; i < kMaxAtOnce; ++i) {
       std::optional<control::Message> message = found->second.channel.receive_ready("next message");
       if (!message) return;
       events.push_back({.rank = rank,
                         .ended = false,
-                        .type = message->type,
+                        .type = message->type.as<FabricMessage>(),
                         .text = std::move(message->payload)});
     }
   } catch (const std::exception& error) {
@@ -244,10 +196,10 @@ void ControlAgents::wait(Deadline deadline, std::vector<Event>& events) {
     return;
   }
   for (const std::uint64_t key : readiness_.wait(deadline)) {
-    if (key != kListener) {
+    if (admission_.owns(key)) {
+      static_cast<void>(admission_.handle(key));  // refused: the run has begun
+    } else {
       collect(key, events);
-    } else if (std::optional<control::Channel> late = next_connection()) {
-      late->abort("this run has begun without you, or is not yours");
     }
   }
 }
@@ -255,7 +207,7 @@ void ControlAgents::wait(Deadline deadline, std::vector<Event>& events) {
 void ControlAgents::drop(std::uint32_t rank, std::string_view reason) {
   if (Peer* const peer = peer_of(rank)) {
     peer->channel.abort(reason);
-    peers_.erase(seats_[rank]);
+    peers_.erase(key_of_rank_[rank]);
   }
 }
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
+#include "fabric/coordinator.h"
+#include "fabric/schedule.h"
 #include "rdmabench/fabric/attribution.h"
-#include "rdmabench/fabric/coordinator.h"
-#include "rdmabench/fabric/schedule.h"
 
 namespace rdmabench::fabric {
 

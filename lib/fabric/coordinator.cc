@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/coordinator.h"
+#include "fabric/coordinator.h"
 
 #include <fmt/format.h>
 
@@ -7,16 +7,15 @@
 #include <map>
 #include <numeric>
 
+#include "fabric/plan.h"
 #include "json_fields.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
-#include "rdmabench/fabric/plan.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::fabric {
 namespace {
 
-using control::MessageType;
 using std::chrono::nanoseconds;
 
 constexpr double kNsPerMs = 1e6;
@@ -55,12 +54,12 @@ struct Coordinator::Work {
   bool done = false;
 };
 
-Coordinator::Coordinator(Agents& agents, const FabricPlan& plan, Admission admission,
+Coordinator::Coordinator(Agents& agents, const FabricPlan& plan, AdmittedAgents admitted,
                          Recorder& recorder, const CoordinatorOptions& options)
     : agents_(agents),
       recorder_(recorder),
       options_(options),
-      members_(std::move(admission.members)),
+      members_(std::move(admitted.members)),
       here_(members_.size(), true),
       asked_(members_.size(), false),
       alive_(static_cast<std::uint32_t>(members_.size())),
@@ -68,7 +67,7 @@ Coordinator::Coordinator(Agents& agents, const FabricPlan& plan, Admission admis
   if (options_.step_limit == nanoseconds(0)) options_.step_limit = step_limit(plan);
   matrix_.plan = plan;
   for (const Member& member : members_) matrix_.nodes.push_back(member.node);
-  for (const LostNode& lost : admission.lost) lose(lost.rank, lost.reason);
+  for (const LostNode& lost : admitted.lost) lose(lost.rank, lost.reason);
 }
 
 Coordinator::~Coordinator() = default;
@@ -199,7 +198,7 @@ void Coordinator::send_order(const Work& work, std::uint32_t senders,
     const Member& member = members_[target];
     order.targets.push_back({.rank = target, .address = member.address, .ports = member.ports});
   }
-  agents_.send(work.sender, MessageType::request, to_text(order));
+  agents_.send(work.sender, FabricMessage::order, to_text(order));
 }
 
 void Coordinator::await_results() {
@@ -219,7 +218,7 @@ void Coordinator::await_results() {
 
 void Coordinator::ask(std::uint32_t rank) {
   asked_[rank] = true;
-  agents_.send(rank, MessageType::ready, {});
+  agents_.send(rank, FabricMessage::ready, {});
 }
 
 /// Whoever was asked at the last beat and has said nothing since is lost; everybody else is asked.
@@ -285,18 +284,18 @@ void Coordinator::take(const Agents::Event& event) {
   if (event.ended) return lose(event.rank, control::printable(event.text));
   try {
     switch (event.type) {
-      case MessageType::ready:
+      case FabricMessage::ready:
         return;
-      case MessageType::result:
+      case FabricMessage::results:
         return take_results(event.rank, event.text);
-      case MessageType::abort:
+      case FabricMessage::abort:
         return lose(event.rank, "it gave up: " + control::printable(event.text));
       default:
-        return lose(event.rank, fmt::format("it sent '{}' where a result was due",
-                                            control::name_of(event.type)));
+        return lose(event.rank,
+                    fmt::format("it sent '{}' where a result was due", name_of(event.type)));
     }
   } catch (const std::exception& error) {
-    lose(event.rank, fmt::format("its answer makes no sense: {}", error.what()));
+    lose(event.rank, fmt::format("invalid answer: {}", error.what()));
   }
 }
 
@@ -356,7 +355,7 @@ void Coordinator::lose(std::uint32_t rank, const std::string& reason) {
 
 void Coordinator::finish() {
   for (std::uint32_t rank = 0; rank < here_.size(); ++rank) {
-    if (here_[rank]) agents_.send(rank, MessageType::bye, {});
+    if (here_[rank]) agents_.send(rank, FabricMessage::bye, {});
   }
 }
 

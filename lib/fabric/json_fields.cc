@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "control/fields.h"
+#include "fabric/plan.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
-#include "rdmabench/fabric/plan.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/run/shared_options.h"
 #include "run/facts_fields.h"
 

@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/lead.h"
+#include "lead.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -9,11 +9,11 @@
 #include <optional>
 
 #include "confirm.h"
+#include "fabric/agents.h"
+#include "fabric/plan.h"
+#include "fabric/schedule.h"
+#include "fabric/stream.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/fabric/agents.h"
-#include "rdmabench/fabric/plan.h"
-#include "rdmabench/fabric/schedule.h"
-#include "rdmabench/fabric/stream.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -26,7 +26,7 @@ void allow_many_files() {
   static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-/// For a run that nobody keeps.
+/// For a run without a file.
 class NoRecorder final : public Recorder {
  public:
   void add(const Measurement& /*measurement*/) override {}
@@ -41,29 +41,29 @@ void check_writable(const std::string& path) {
               "Name a file in a folder that is there and that you may write to.", errno);
 }
 
-std::vector<Node> nodes_of(const Admission& admission) {
+std::vector<Node> nodes_of(const AdmittedAgents& admitted) {
   std::vector<Node> nodes;
-  for (const Member& member : admission.members) nodes.push_back(member.node);
+  for (const Member& member : admitted.members) nodes.push_back(member.node);
   return nodes;
 }
 
 }  // namespace
 
-FabricResult lead(const LeadOptions& options, control::Listener& listener,
-                  const std::function<void(const LeadProgress&)>& on_progress) {
+FabricResult lead(const FabricOptions& options, std::uint32_t size, const std::string& token,
+                  control::Listener& listener, const OnFabricProgress& on_progress) {
   const FabricPlan& plan = options.plan;
   check(plan);
   const std::vector<Round> rounds =
-      schedule(parse_pattern(plan.pattern), options.size, plan.rounds, plan.seed);
+      schedule(parse_pattern(plan.pattern), size, plan.rounds, plan.seed);
   std::optional<Matrix> earlier;
   if (!options.resume.empty()) earlier = read_stream(options.resume);
   allow_many_files();
 
   check_writable(options.resume.empty() ? options.output : options.resume);
 
-  ControlAgents agents(listener, options.token, options.size);
-  Admission admission = agents.admit(plan, Deadline::after(options.wait));
-  const std::vector<Node> nodes = nodes_of(admission);
+  ControlAgents agents(listener, token, size);
+  AdmittedAgents admitted = agents.admit(plan, Deadline::after(options.wait));
+  const std::vector<Node> nodes = nodes_of(admitted);
   if (earlier) check_resumable(*earlier, plan, nodes);
 
   std::optional<StreamFile> file;
@@ -75,7 +75,7 @@ FabricResult lead(const LeadOptions& options, control::Listener& listener,
   NoRecorder none;
   Recorder& recorder = file ? static_cast<Recorder&>(*file) : none;
 
-  Coordinator coordinator(agents, plan, std::move(admission), recorder, options.coordinator);
+  Coordinator coordinator(agents, plan, std::move(admitted), recorder, options.coordinator);
   const auto total = static_cast<std::uint32_t>(rounds.size());
   std::uint32_t next = total;  // confirming rounds of an earlier attempt keep their numbers
   if (earlier) {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "control/fields.h"
+#include "fabric/schedule.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/fabric/schedule.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -23,19 +23,6 @@ std::vector<std::uint16_t> ports_from(const nlohmann::json& object) {
 }
 
 }  // namespace
-
-std::string to_text(const AgentHello& hello) {
-  return dump(
-      {{"token", hello.token}, {"rank", hello.rank}, {"size", hello.size}, {"host", hello.host}});
-}
-
-AgentHello parse_hello(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "hello");
-  return {.token = control::get_string(json, "token", kMaxToken),
-          .rank = control::get_uint<std::uint32_t>(json, "rank", 0, kMaxNodes - 1),
-          .size = control::get_uint<std::uint32_t>(json, "size", 2, kMaxNodes),
-          .host = control::get_string(json, "host", kMaxWord)};
-}
 
 std::string plan_text(const FabricPlan& plan) {
   return dump({{"plan", to_json(plan)}});

@@ -1,35 +1,42 @@
-// What the coordinator and an agent say to each other, over control/'s frames.
+// What the coordinator and an agent send each other once the agent is admitted
+// (control/admission.h).
 //
 //   agent                                 coordinator
-//   hello    {token, rank, size, host} ->
-//                                      <- hello    {plan}
-//   ready    {rails, ports, facts}     ->                     it is warm, and serves its ports
-//                                      <- request  {order}    } as often as
-//   result   {cells}, several times    ->                     } the plan says
-//                                      <- ready    {}         } at any time:
-//   ready    {}                        ->                     } are you there?
+//                                      <- plan    {plan}
+//   ready    {rails, ports, facts}     ->                    it serves its ports
+//                                      <- order   {order}    } as often as
+//   results  {cells}, several times    ->                    } the plan says
+//                                      <- ready   {}         } at any time:
+//   ready    {}                        ->                    } are you there?
 //                                      <- bye
 //
 // Either side may send abort {reason} instead of anything.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/control/channel.h"
 #include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::fabric {
 
-inline constexpr std::size_t kMaxToken = 64;  ///< bytes
-
-struct AgentHello {
-  std::string token{};  ///< of the run: another run's agent may knock at the same port
-  std::uint32_t rank = 0;
-  std::uint32_t size = 0;
-  std::string host{};
+enum class FabricMessage : std::uint16_t {
+  abort = control::kAbortCode,
+  plan = control::first_code(control::Protocol::fabric),
+  ready,
+  order,
+  results,
+  bye,
 };
+constexpr std::string_view name_of(FabricMessage type) noexcept {
+  return control::message_name(
+      static_cast<std::uint16_t>(type), control::first_code(control::Protocol::fabric),
+      std::array<std::string_view, 5>{"plan", "ready", "order", "results", "bye"});
+}
 
 struct Ready {
   std::vector<std::string> rails{};
@@ -58,14 +65,12 @@ struct Results {
   std::vector<Measurement> cells{};  ///< without round, pattern and sender
 };
 
-std::string to_text(const AgentHello& hello);
 std::string plan_text(const FabricPlan& plan);
 std::string to_text(const Ready& ready);
 std::string to_text(const MeasureOrder& order);
 std::string to_text(const Results& results);
 
 // Each throws Error that names the field, its value and its bounds.
-AgentHello parse_hello(std::string_view text);
 FabricPlan parse_plan(std::string_view text);
 Ready parse_ready(std::string_view text);
 MeasureOrder parse_measure_order(std::string_view text);

@@ -6,10 +6,10 @@
 #include <system_error>
 #include <thread>
 
+#include "fabric/plan.h"
 #include "json_fields.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/control/printable.h"
-#include "rdmabench/fabric/plan.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/run/client.h"
 
 namespace rdmabench::fabric {

@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/plan.h"
+#include "fabric/plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "fabric/schedule.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/fabric/schedule.h"
 
 namespace rdmabench::fabric {
 namespace {

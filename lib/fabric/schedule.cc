@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/schedule.h"
+#include "fabric/schedule.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

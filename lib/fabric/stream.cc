@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/stream.h"
+#include "fabric/stream.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "control/fields.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
 
 namespace rdmabench::fabric {
 namespace {

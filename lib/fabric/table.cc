@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/table.h"
+#include "fabric/table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "fabric/plan.h"
 #include "json_fields.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/fabric/plan.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/text_table.h"
 #include "report/csv.h"

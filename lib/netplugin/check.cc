@@ -6,11 +6,11 @@
 #include <array>
 
 #include "case_runner.h"
+#include "control/fields.h"
 #include "netplugin/net.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/report/fact.h"
 #include "report/row.h"
 #include "task.h"

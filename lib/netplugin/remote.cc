@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "case_runner.h"
+#include "control/fields.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/report/fact.h"
 #include "run/facts_fields.h"
 #include "task.h"
@@ -16,7 +16,6 @@
 namespace rdmabench::netplugin {
 namespace {
 
-using control::MessageType;
 using Json = nlohmann::json;
 
 constexpr auto kStep = std::chrono::seconds(20);  // timeout of each message of the set-up
@@ -84,22 +83,22 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
   check.asked = options;
   check.environment.client = report::collect_environment();
   check.plugin = look(options.file, 0, options.timeout);
-  server.send(MessageType::hello, hello(check.plugin), Deadline::after(kStep));
+  server.send(CheckMessage::hello, hello(check.plugin), Deadline::after(kStep));
   const PluginHello peer =
-      parse_hello(server.receive(MessageType::hello, Deadline::after(kStep), "greeting"));
+      parse_hello(server.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"));
   check.environment.server = peer.environment;
   check.asked.versions = versions_of(options, common(check.plugin, peer));
   try {
     run_all(check, on_progress, [&](const Task& task) {
-      server.send(MessageType::request, to_text(task), Deadline::after(kStep));
-      server.receive(MessageType::ready, Deadline::after(kStep), "readiness");
+      server.send(CheckMessage::task, to_text(task), Deadline::after(kStep));
+      server.receive(CheckMessage::ready, Deadline::after(kStep), "readiness");
       const TaskResults both = run_with(options.file, task, Role::sender, server);
       TaskResult result = worse(both.own, both.peer);
       result.values = both.own.values;
       if (result.status == Status::pass) result.side = "both";
       return result;
     });
-    server.send(MessageType::bye, "", Deadline::after(kStep));
+    server.send(CheckMessage::bye, "", Deadline::after(kStep));
   } catch (const Error& error) {
     check.error = error.what();
   }
@@ -109,23 +108,23 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
 void serve(const std::string& file, control::Channel& client,
            const std::function<void(const std::string&)>& log) {
   const PluginHello peer =
-      parse_hello(client.receive(MessageType::hello, Deadline::after(kStep), "greeting"));
+      parse_hello(client.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"));
   const PluginFacts plugin =
       look(file, 0, std::chrono::duration_cast<std::chrono::milliseconds>(kStep));
-  client.send(MessageType::hello, hello(plugin), Deadline::after(kStep));
+  client.send(CheckMessage::hello, hello(plugin), Deadline::after(kStep));
   log(fmt::format("{}: the plugin '{}'", client.peer(), peer.name));
   int tasks = 0;
   int failed = 0;
   for (;;) {
     const control::Message message = client.receive(Deadline::after(kIdle), "task");
-    if (message.type == MessageType::bye) break;
-    if (message.type != MessageType::request) {
+    if (message.type == CheckMessage::bye) break;
+    if (message.type != CheckMessage::task) {
       throw Error(Fault::failed,
                   fmt::format("{} sent an unexpected message instead of a task", client.peer()),
                   "CaseFunction the same release of rdmabench on both sides.");
     }
     const Task task = parse_task(message.payload);
-    client.send(MessageType::ready, "", Deadline::after(kStep));
+    client.send(CheckMessage::ready, "", Deadline::after(kStep));
     const TaskResults both = run_with(file, task, Role::receiver, client);
     ++tasks;
     const TaskResult& result = worse(both.own, both.peer);

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "case_runner.h"
+#include "control/fields.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::netplugin {
 namespace {
@@ -103,7 +103,6 @@ TaskResult run_here(const std::string& file, const Task& task) {
 
 TaskResults run_with(const std::string& file, const Task& task, Role role,
                      control::Channel& channel) {
-  using control::MessageType;
   Child child([&](Pipe& parent, Steps& steps) { return perform(file, task, role, parent, steps); });
   const Deadline deadline = Deadline::after(task.timeout + kGrace);
   const Deadline peer_deadline = Deadline::after(task.timeout + 3 * kGrace);
@@ -111,7 +110,7 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
   std::optional<TaskResult> peer;
   const auto settle = [&](TaskResult result) {
     result.side = name_of(role);
-    channel.send(MessageType::result, to_text(result), peer_deadline);
+    channel.send(CheckMessage::result, to_text(result), peer_deadline);
     own = std::move(result);
   };
   bool closed = false;
@@ -119,7 +118,7 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
     if (!own) {
       const auto frame = child.pipe().receive(std::chrono::milliseconds(1), closed);
       if (frame && frame->kind == FrameKind::message && frame->text.size() <= kMaxFrame) {
-        channel.send(MessageType::epoch, frame->text, peer_deadline);
+        channel.send(CheckMessage::word, frame->text, peer_deadline);
       } else if (frame && frame->kind == FrameKind::result) {
         settle(parse_task_result(frame->text));
       } else if (closed) {
@@ -142,20 +141,21 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
     if (own && peer) break;
     const auto message = channel.receive_ready("message of the other end");
     if (!message) continue;
-    if (message->type == MessageType::epoch && message->payload.size() <= kMaxFrame) {
+    if (message->type == CheckMessage::word && message->payload.size() <= kMaxFrame) {
       child.pipe().send(FrameKind::message, message->payload);
-    } else if (message->type == MessageType::result) {
+    } else if (message->type == CheckMessage::result) {
       peer = parse_task_result(message->payload);
       const bool over = peer->status != Status::pass || peer->peer_ended;
       if (over) child.pipe().send(FrameKind::ended, "");
-    } else if (message->type == MessageType::abort) {
+    } else if (message->type == CheckMessage::abort) {
       throw Error(Fault::failed, fmt::format("{} ended the run: {}", channel.peer(),
                                              control::printable(message->payload)));
     } else {
-      throw Error(Fault::failed,
-                  fmt::format("{} sent an unexpected '{}' of {} bytes during {}", channel.peer(),
-                              control::name_of(message->type), message->payload.size(), task.id),
-                  "CaseFunction the same release of rdmabench on both sides.");
+      throw Error(
+          Fault::failed,
+          fmt::format("{} sent an unexpected '{}' of {} bytes during {}", channel.peer(),
+                      name_of(message->type.as<CheckMessage>()), message->payload.size(), task.id),
+          "CaseFunction the same release of rdmabench on both sides.");
     }
   }
   return {std::move(*own), std::move(*peer)};

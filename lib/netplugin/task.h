@@ -1,6 +1,7 @@
 // A task for a child process: run a case, measure one size, or look at the plugin.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,22 @@ inline constexpr std::string_view kLook = "look";  // read name, versions and de
 inline constexpr std::string_view kLatency = "latency";
 inline constexpr std::string_view kBandwidth = "bandwidth";
 inline constexpr std::uint64_t kEpochs = 10;  // of a bandwidth measurement
+
+/// What two hosts that check a plugin together send each other.
+enum class CheckMessage : std::uint16_t {
+  abort = control::kAbortCode,
+  hello = control::first_code(control::Protocol::netplugin),
+  task,
+  ready,
+  word,  ///< of one side's child to the other's
+  result,
+  bye,
+};
+constexpr std::string_view name_of(CheckMessage type) noexcept {
+  return control::message_name(
+      static_cast<std::uint16_t>(type), control::first_code(control::Protocol::netplugin),
+      std::array<std::string_view, 6>{"hello", "task", "ready", "word", "result", "bye"});
+}
 
 struct Task {
   std::string id{};  ///< of a case, or one of the constants above

@@ -123,9 +123,8 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
   try {
     if (!obstacle.empty()) throw Error(Fault::failed, obstacle);
     for (std::size_t i = 0; i < config.sizes.size(); ++i) measurement.run(i, report);
-    session.send(control::MessageType::bye);
-    const Farewell farewell =
-        parse_farewell(session.receive(control::MessageType::bye, "farewell"));
+    session.send(SessionMessage::bye);
+    const Farewell farewell = parse_farewell(session.receive(SessionMessage::bye, "farewell"));
     if (config.watch) server = health::conditions_from_facts(farewell.facts);
   } catch (const std::exception& error) {
     set_failure(report, error);
@@ -202,20 +201,8 @@ report::Report run_in_process(const Config& config, const OnProgress& on_progres
     pinned.cpus.assign(cpus.begin(), cpus.begin() + config.workers);
     server_config.cpus.assign(cpus.begin() + config.workers, cpus.begin() + 2 * config.workers);
   }
-  Server server(server_config, nullptr);
-  std::thread serving([&server] { server.run(); });
-  const auto finish = [&] {
-    server.stop();
-    serving.join();
-  };
-  try {
-    report::Report report = run(pinned, "127.0.0.1", server.port(), on_progress, on_report);
-    finish();
-    return report;
-  } catch (...) {
-    finish();
-    throw;
-  }
+  const ServerThread server(server_config);
+  return run(pinned, "127.0.0.1", server.port(), on_progress, on_report);
 }
 
 }  // namespace rdmabench::run

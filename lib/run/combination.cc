@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/features.h"
 #include "rdmabench/memory/request.h"
 

@@ -6,7 +6,6 @@
 
 namespace rdmabench::run {
 
-using control::MessageType;
 
 struct ConnectedPair::State {
   State(control::Channel& channel, std::chrono::nanoseconds timeout)
@@ -30,13 +29,13 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
   try {
     if (request.client) {
       const std::vector<std::vector<Offer>> ours = make_offers(allowed, {request});
-      connection.send(MessageType::request, to_text(ours.front()));
+      connection.send(SessionMessage::request, to_text(ours.front()));
       connect_client(connection, allowed, {request}, ours, 1, open_one);
     } else {
       const std::vector<Offer> theirs =
-          parse_offers(connection.receive(MessageType::request, "request"));
+          parse_offers(connection.receive(SessionMessage::request, "request"));
       connect_server(connection, request, {theirs}, 1, open_one, [] { return Introduction(); });
-      connection.send(MessageType::ready);
+      connection.send(SessionMessage::ready);
     }
   } catch (const std::exception& error) {
     channel.abort(error.what());
@@ -49,8 +48,8 @@ ConnectedPair::~ConnectedPair() {
 }
 
 void ConnectedPair::finish() {
-  state_->connection.send(MessageType::bye);
-  state_->connection.receive(MessageType::bye, "end of its visit");
+  state_->connection.send(SessionMessage::bye);
+  state_->connection.receive(SessionMessage::bye, "end of its visit");
   state_->finished = true;
 }
 

@@ -5,11 +5,10 @@
 #include <algorithm>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::run {
 
-using control::MessageType;
 
 namespace {
 
@@ -124,7 +123,7 @@ std::string Connection::receive(control::MessageType type, std::string_view wait
 std::string Connection::take(control::MessageType type, const Deadline& deadline,
                              std::string_view waiting_for) {
   control::Message message = channel_.receive(deadline, waiting_for);
-  peer_gave_up_ = peer_gave_up_ || message.type == control::MessageType::abort;
+  peer_gave_up_ = peer_gave_up_ || message.type == SessionMessage::abort;
   return channel_.expect(std::move(message), type);
 }
 
@@ -132,17 +131,17 @@ control::Message Connection::receive(std::string_view waiting_for) {
   const Deadline deadline = Deadline::after(timeout_);
   wait_readable(deadline, waiting_for);
   control::Message message = channel_.receive(deadline, waiting_for);
-  peer_gave_up_ = peer_gave_up_ || message.type == control::MessageType::abort;
+  peer_gave_up_ = peer_gave_up_ || message.type == SessionMessage::abort;
   return message;
 }
 
 void Connection::leave_together(std::string_view reason) {
   constexpr std::size_t kMostReason = 1000;
-  send(MessageType::abort, reason.substr(0, kMostReason));
+  send(SessionMessage::abort, reason.substr(0, kMostReason));
   const Deadline deadline = Deadline::after(timeout_);
   while (!peer_gave_up_) {  // messages that the peer sent before it knew are dropped
     peer_gave_up_ =
-        channel_.receive(deadline, "word that it starts over too").type == MessageType::abort;
+        channel_.receive(deadline, "word that it starts over too").type == SessionMessage::abort;
   }
   peer_gave_up_ = false;
   endpoints_.clear();
@@ -195,20 +194,20 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
                             const std::vector<transport::EndpointRequest>& rails,
                             const std::vector<std::vector<Offer>>& ours, std::size_t count,
                             const OpenOne& open) {
-  const std::vector<Offer> theirs = parse_offers(connection.receive(MessageType::offer, "offer"));
+  const std::vector<Offer> theirs = parse_offers(connection.receive(SessionMessage::offer, "offer"));
   const Match match = choose(backends, rails, ours, theirs);
   Selection selection{std::string(match.backend->name), {}};
   for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);
-  connection.send(MessageType::choice, to_text(selection));
+  connection.send(SessionMessage::choice, to_text(selection));
 
-  Introduction server = parse_introduction(connection.receive(MessageType::address, "address"));
+  Introduction server = parse_introduction(connection.receive(SessionMessage::address, "address"));
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t rail = i % rails.size();
     open(*match.backend, rails[rail], match.choices[rail].client);
   }
-  connection.send(MessageType::address, to_text(Introduction{connection.addresses(), {}}));
+  connection.send(SessionMessage::address, to_text(Introduction{connection.addresses(), {}}));
   connection.connect(server.addresses);
-  connection.receive(MessageType::ready, "readiness");
+  connection.receive(SessionMessage::ready, "readiness");
   return {.reason = match.choices[0].reason,
           .environment = std::move(server.environment),
           .memory = server.memory};
@@ -217,8 +216,8 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
 void connect_server(Connection& connection, const transport::EndpointRequest& request,
                     const std::vector<std::vector<Offer>>& theirs, std::size_t count,
                     const OpenOne& open, const std::function<Introduction()>& introduce) {
-  connection.send(MessageType::offer, to_text(answer_offers(request, theirs.front())));
-  const Selection selection = parse_selection(connection.receive(MessageType::choice, "choice"));
+  connection.send(SessionMessage::offer, to_text(answer_offers(request, theirs.front())));
+  const Selection selection = parse_selection(connection.receive(SessionMessage::choice, "choice"));
   if (selection.choices.size() != theirs.size()) {
     throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
                                            selection.choices.size(), theirs.size()));
@@ -229,9 +228,9 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
   }
   Introduction own = introduce();
   own.addresses = connection.addresses();
-  connection.send(MessageType::address, to_text(own));
+  connection.send(SessionMessage::address, to_text(own));
   const Introduction client =
-      parse_introduction(connection.receive(MessageType::address, "address"));
+      parse_introduction(connection.receive(SessionMessage::address, "address"));
   connection.connect(client.addresses);
 }
 

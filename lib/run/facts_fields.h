@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "rdmabench/control/fields.h"
+#include "control/fields.h"
 #include "rdmabench/report/fact.h"
 #include "report/row.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::run {
 namespace {

@@ -15,7 +15,6 @@
 namespace rdmabench::run {
 namespace {
 
-using control::MessageType;
 using transport::OperationCode;
 using workload::Side;
 
@@ -250,12 +249,12 @@ EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, do
                          .rate = rate / static_cast<double>(session_.workers()),
                          .verify = verify};
   session_.stage(Side::initiator, order);
-  session_.send(MessageType::epoch, to_text(order));
-  session_.receive(MessageType::ready, "readiness");
+  session_.send(SessionMessage::epoch, to_text(order));
+  session_.receive(SessionMessage::ready, "readiness");
   EpochOutcome outcome = session_.run(intervals_);
   // An idle target waits for this word, and not for anything that its endpoint would tell.
-  if (session_.spec().target_idle) session_.send(MessageType::result, to_text(EpochReport{}));
-  outcome.target = parse_epoch_report(session_.receive(MessageType::result, "result"));
+  if (session_.spec().target_idle) session_.send(SessionMessage::result, to_text(EpochReport{}));
+  outcome.target = parse_epoch_report(session_.receive(SessionMessage::result, "result"));
   return outcome;
 }
 

@@ -12,8 +12,6 @@
 namespace rdmabench::run {
 namespace {
 
-using control::MessageType;
-
 constexpr std::uint32_t kStreamDepth = 128;  // perftest's default for bandwidth
 constexpr std::uint32_t kLatencyDepth = 16;
 constexpr std::uint32_t kStreamInterval =
@@ -158,7 +156,7 @@ Agreement negotiate(Session& session, const Config& config,
     rail.peer_ip = session.channel().peer_ip();
   }
   const std::vector<std::vector<Offer>> ours = make_offers(wanted, rails);
-  session.send(MessageType::request, to_text(Request{session.spec(), ours}));
+  session.send(SessionMessage::request, to_text(Request{session.spec(), ours}));
   ServerAnswer answer =
       connect_client(session, wanted, rails, ours, session.spec().workers, session.opener());
   check_requirements(session, config);

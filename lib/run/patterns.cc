@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "run/pattern_table.h"
 
 namespace rdmabench::run {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "combination.h"
+#include "control/fields.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "run/facts_fields.h"
 #include "spec_fields.h"
 

@@ -19,17 +19,38 @@
 // the other's, the workers are closed, and the client's next message is a request, or the end.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/control/channel.h"
 #include "rdmabench/report/fact.h"
 #include "rdmabench/run/config.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::run {
+
+/// What client and server of a session send each other.
+enum class SessionMessage : std::uint16_t {
+  abort = control::kAbortCode,
+  request = control::first_code(control::Protocol::session),
+  offer,
+  choice,
+  address,
+  ready,
+  epoch,
+  result,
+  bye,
+};
+constexpr std::string_view name_of(SessionMessage type) noexcept {
+  return control::message_name(
+      static_cast<std::uint16_t>(type), control::first_code(control::Protocol::session),
+      std::array<std::string_view, 8>{"request", "offer", "choice", "address", "ready", "epoch",
+                                      "result", "bye"});
+}
 
 /// What both sides agree on before they open endpoints.
 struct SessionSpec : SharedOptions {

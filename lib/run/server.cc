@@ -13,7 +13,7 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/report/fact.h"
 #include "run/session.h"
 #include "verify.h"
@@ -21,7 +21,6 @@
 namespace rdmabench::run {
 namespace {
 
-using control::MessageType;
 
 /// One session's part of the memory that all sessions together may register.
 class MemoryShare {
@@ -80,11 +79,11 @@ void wait_for_others(const Session& session, const Host& host) {
 /// One epoch. Returns its messages.
 std::uint64_t serve_epoch(Session& session, const EpochOrder& order, const Host& host) {
   session.stage(workload::Side::target, order);
-  session.send(MessageType::ready);
+  session.send(SessionMessage::ready);
   const EpochOutcome outcome = session.run({});
-  if (session.spec().target_idle) session.receive(MessageType::result, "end of the operations");
+  if (session.spec().target_idle) session.receive(SessionMessage::result, "end of the operations");
   if (order.verify) wait_for_others(session, host);
-  session.send(MessageType::result, to_text(outcome.target));
+  session.send(SessionMessage::result, to_text(outcome.target));
   return order.iterations * session.workers();
 }
 
@@ -95,22 +94,22 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch, const Host&
   for (;;) {
     if (host.listener.stopped()) throw Error(Fault::failed, "the server is shutting down");
     const control::Message message = session.receive("order of the client");
-    if (message.type == MessageType::bye) {
+    if (message.type == SessionMessage::bye) {
       Farewell farewell;
       if (watch != nullptr) farewell.facts = health::to_facts(watch->end());
-      session.send(MessageType::bye, to_text(farewell));
+      session.send(SessionMessage::bye, to_text(farewell));
       return done;
     }
-    if (message.type == MessageType::abort) {
+    if (message.type == SessionMessage::abort) {
       const std::string text =
           fmt::format("the client gave up: {}", control::printable(message.payload));
       if (timed) throw Error(Fault::failed, text);
       done.failed = text;
       return done;
     }
-    if (message.type != MessageType::epoch) {
+    if (message.type != SessionMessage::epoch) {
       throw Error(Fault::failed, fmt::format("the client sent '{}' instead of an epoch",
-                                             control::name_of(message.type)));
+                                             name_of(message.type.as<SessionMessage>())));
     }
     const EpochOrder order = parse_epoch_order(message.payload, session.spec());
     timed = timed || !order.verify;
@@ -132,7 +131,7 @@ Request ask_again(Session& session, const std::string& why, std::vector<memory::
   try {
     if (tried % kTriesOfAWay == 0) add_failed(session, why, failed);
     session.start_over(why);
-    return parse_request(session.receive(MessageType::request, "request"));
+    return parse_request(session.receive(SessionMessage::request, "request"));
   } catch (const std::exception& error) {
     throw Error(Fault::failed, fmt::format("{}; and it did not start over: {}", why, error.what()));
   }
@@ -191,14 +190,14 @@ ServedEpochs serve_request(Session& session, const Request& request, const Host&
     watch->begin();
   }
   if (!request.spec.gpu) wait_for_others(session, host);  // else with the transfer to be verified
-  session.send(MessageType::ready);
+  session.send(SessionMessage::ready);
   session.set_timeout(request.spec.timeout);
   return serve_epochs(session, watch ? &*watch : nullptr, host);
 }
 
 /// A whole session. Returns its line for the log.
 std::string converse(Session& session, const Host& host) {
-  Request request = parse_request(session.receive(MessageType::request, "request"));
+  Request request = parse_request(session.receive(SessionMessage::request, "request"));
   std::vector<memory::FailedWay> failed;
   for (int tried = 1;; ++tried) {
     const ServedEpochs done = serve_request(session, request, host, failed);

@@ -199,7 +199,7 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
 std::string Session::reason_of_peer() {
   try {
     static_cast<void>(
-        take(control::MessageType::result, Deadline::after(timeout()), "the reason why it left"));
+        take(SessionMessage::result, Deadline::after(timeout()), "the reason why it left"));
   } catch (const std::exception& error) {
     return error.what();
   }

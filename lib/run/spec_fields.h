@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/control/fields.h"
-#include "rdmabench/control/printable.h"
+#include "control/fields.h"
+#include "rdmabench/control/channel.h"
 #include "run/protocol.h"
 
 namespace rdmabench::run {

@@ -6,7 +6,7 @@
 #include "measurement.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::run {
 namespace {

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/admission.h"
 #include "control/rendezvous_messages.h"
 #include "good_text.h"
 #include "rdmabench/base/error.h"
@@ -103,7 +104,7 @@ Verdict judge_farewell(std::string_view text) {
 const auto kWriteControl = [](const auto& value) { return control::to_text(value); };
 
 Verdict judge_hello(std::string_view text) {
-  return judge(text, control::parse_hello, kWriteControl, nothing_more<control::RankHello>);
+  return judge(text, control::parse_rank_hello, kWriteControl, nothing_more<control::RankHello>);
 }
 Verdict judge_call(std::string_view text) {
   return judge(text, control::parse_call, kWriteControl, [](const control::Call& call) {

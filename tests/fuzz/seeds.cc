@@ -2,8 +2,9 @@
 
 #include <string_view>
 
+#include "control/admission.h"
+#include "control/frame.h"
 #include "control/rendezvous_messages.h"
-#include "rdmabench/control/frame.h"
 #include "rdmabench/features.h"
 #include "run/protocol.h"
 #if RDMABENCH_HAVE_VERBS
@@ -22,12 +23,12 @@ void add_frames(std::vector<Seed>& list) {
     return std::string(header.data(), header.size()).append(payload);
   };
   const std::string fields = R"({"u":8,"i":-1,"d":0.5,"b":true,"s":"rxe0","l":[1,2,3],"o":{}})";
-  using control::MessageType;
-  const std::string request = frame(MessageType::request, fields);
+  using run::SessionMessage;
+  const std::string request = frame(SessionMessage::request, fields);
   list.push_back({"frame", "seed-request", request});
-  const std::string conversation = frame(MessageType::hello, "") + request +
-                                   frame(MessageType::ready, "") +
-                                   frame(MessageType::abort, "out of memory");
+  const std::string conversation = frame(control::AdmissionMessage::hello, "") + request +
+                                   frame(SessionMessage::ready, "") +
+                                   frame(SessionMessage::abort, "out of memory");
   list.push_back({"frame", "seed-channel-whole", "c\xff" + conversation});
   list.push_back({"frame", "seed-channel-in-pieces", "c\x07" + conversation});
   list.push_back({"frame", "seed-channel-cut-off", "c\x40" + request.substr(0, 40)});
@@ -41,7 +42,8 @@ void add_rendezvous(std::vector<Seed>& list) {
   call("put", PutCall{"address", R"({"port":7})"});
   call("get", GetCall{1, "address", std::chrono::milliseconds(500)});
   call("barrier", BarrierCall{std::chrono::milliseconds(500)});
-  list.push_back({"payload", "seed-hello", "h" + to_text(RankHello{1, 8, "n1"})});
+  list.push_back(
+      {"payload", "seed-hello", "h" + to_text(RankHello{.rank = 1, .size = 8, .host = "n1"})});
   list.push_back({"payload", "seed-answer", "a" + to_text(Answer{"", "10.0.0.1:7"})});
   list.push_back({"payload", "seed-answer-error", "a" + to_text(Answer{"rank 1 left", ""})});
 }

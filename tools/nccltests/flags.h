@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/collective/nccl_options.h"
-#include "rdmabench/collective/operation.h"
+#include "rdmabench/collective/call.h"
+#include "rdmabench/collective/engines.h"
 
 namespace rdmabench::tools::nccltests {
 

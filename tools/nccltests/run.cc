@@ -9,7 +9,7 @@
 #include "command_line.h"
 #include "local_ranks.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/collective/text.h"
+#include "rdmabench/collective/run.h"
 #include "to_job.h"
 
 namespace rdmabench::tools::nccltests {

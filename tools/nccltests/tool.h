@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "../flags/flag.h"
-#include "rdmabench/collective/operation.h"
+#include "rdmabench/collective/call.h"
 
 namespace rdmabench::tools::nccltests {
 

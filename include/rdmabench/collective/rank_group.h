@@ -1,69 +1,99 @@
-// The ranks' control plane: rank 0 in the middle, a channel to each other rank.
+// The ranks' control plane: rank 0 has a connection to each other rank.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/collective/backend.h"
-#include "rdmabench/collective/heartbeat.h"
-#include "rdmabench/control/bootstrap_address.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/collective/engine.h"
+#include "rdmabench/control/bootstrap.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
+#include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::collective {
 
+class Heartbeat;
+
+/// The process of one rank.
+struct RankIdentity {
+  std::uint32_t rank = 0;
+  std::string host{};
+  std::uint64_t process = 0;  ///< its number there
+};
+/// "rank 3 (n7, process 1234)"
+std::string to_text(const RankIdentity& identity);
+
+/// Which ranks hold the others up, as a sentence without a full stop: those that are gone; else
+/// those that have been silent too long; else those that are behind the others; else none, because
+/// all are at the same place and the library or the network hangs.
+struct Blame {
+  std::vector<std::uint32_t> ranks{};  ///< empty if none can be named
+  std::string text{};
+};
+struct HeartbeatOptions {
+  std::chrono::nanoseconds interval = std::chrono::milliseconds(250);
+  /// Called on the heartbeat's thread when a guarded call has passed its deadline, or when the run
+  /// ended during one; once at most. It should end the process: the thread that measures is inside
+  /// the library. Until it returns, only this thread may use the results so far.
+  std::function<void(const std::string& reason)> on_stuck{};
+  /// How long a thread that returns from its call after all waits for on_stuck ...
+  std::chrono::nanoseconds ending_limit = std::chrono::seconds(30);
+  /// ... and what it calls then, to end the process without using the results.
+  std::function<void()> on_ending_stuck{};
+};
+
 /// By how much a rank's clock is ahead of rank 0's, at one moment of rank 0's.
 struct ClockOffset {
-  std::int64_t offset_ns = 0;  ///< whole: machines may have been up for years, and apart by as much
+  std::int64_t offset_ns = 0;  ///< an integer: uptimes of machines may differ by years
   double error_ns = 0;         ///< bound: half of the shortest round trip that was seen
   std::uint64_t at_ns = 0;
 };
 
-/// Where the ranks meet between two measurements. Collective: all ranks make the same calls in the
-/// same order; each waits until its deadline at most and ends at once when a rank is gone. What a
-/// rank fails at, it says in the place of its next word; on rank 0 that is then the error.
+/// How the ranks communicate between two measurements. Collective: all ranks make the same calls in
+/// the same order; each waits until its deadline at most and ends at once when a rank is gone. A
+/// rank that fails sends its error in place of its next answer; rank 0 then throws that error.
 ///
-/// Every error is an Error(failed) that names the rank. Rank 0 trusts no rank: a payload is cut at
-/// 1 MiB and read by bounds.
+/// Every error is an Error(failed) that names the rank. Rank 0 trusts no rank: payloads have at
+/// most 1 MiB and every field has bounds.
 ///
 /// Thread rule: one thread.
 class RankGroup final : public Exchange {
  public:
-  /// Rank 0: lets the others in by the invitation that was made for this listener. Throws
+  /// Rank 0: admits the others at this listener, of which `address` tells them. Throws
   /// Error(failed) naming the ranks that have not come by the deadline.
   static std::unique_ptr<RankGroup> lead(control::Listener& listener,
-                                         const control::BootstrapAddress& bootstrap_address,
+                                         const control::BootstrapAddress& address,
                                          std::uint32_t size, RankIdentity self,
                                          const HeartbeatOptions& options, Deadline deadline);
   /// The others. Throws Error(failed): no rank 0 at any of the addresses.
-  static std::unique_ptr<RankGroup> join(const control::BootstrapAddress& bootstrap_address,
-                                         Team team, RankIdentity self,
-                                         const HeartbeatOptions& options, Deadline deadline);
+  static std::unique_ptr<RankGroup> join(const control::BootstrapAddress& address, Team team,
+                                         RankIdentity self, const HeartbeatOptions& options,
+                                         Deadline deadline);
   ~RankGroup() override;
 
   Team team() const noexcept { return team_; }
   bool leads() const noexcept { return team_.rank == 0; }
-  /// On rank 0 all, by rank; elsewhere this one alone.
+  /// On rank 0 all, by rank; on other ranks only their own.
   const std::vector<RankIdentity>& identities() const noexcept { return identities_; }
   LiveRankState& state() noexcept { return *state_; }
   Heartbeat& heartbeat() noexcept { return *heartbeat_; }
 
-  /// Rank 0 gets each rank's, by rank, its own included; the others nothing.
+  /// Rank 0 gets the texts of all ranks, its own included; the others get nothing.
   std::vector<std::string> gather(std::string_view mine, Deadline deadline);
   std::string broadcast(std::string_view of_rank_0, Deadline deadline) override;
   std::vector<std::string> all_gather(std::string_view mine, Deadline deadline) override;
   void barrier(Deadline deadline);
 
   /// Compares every rank's CLOCK_MONOTONIC_RAW with rank 0's by `rounds` questions each, one rank
-  /// after the other. Rank 0 gets them by rank; the others nothing. Source: Cristian, Probabilistic
-  /// clock synchronization (1989): the answer was given within the round trip.
+  /// after the other. Rank 0 gets the offsets by rank, the others nothing. Source: Cristian,
+  /// Probabilistic clock synchronization (1989): the answer was given within the round trip.
   std::vector<ClockOffset> compare_clocks(std::uint32_t rounds, Deadline deadline);
 
   /// Ends the run for all: rank 0 tells the others why; another rank tells rank 0 why, and returns
@@ -92,7 +122,28 @@ class RankGroup final : public Exchange {
   std::unique_ptr<Heartbeat> heartbeat_;
 };
 
-/// This process: its host's name and its number.
+/// Host name and process number of this process.
 RankIdentity this_rank(std::uint32_t rank);
+
+struct AssembledGroup {
+  /// Its last call is made. Where this is PMIx, a library that is a client of PMIx too (MPI) can
+  /// only join while it lives: a process cannot be a client twice in turn. Others destroy it.
+  std::unique_ptr<control::Rendezvous> rendezvous;
+  std::unique_ptr<RankGroup> group;
+  control::Place place{};
+};
+
+/// Collective: finds this process's rank and connects the group. With a size of 1 in the options no
+/// rank is needed.
+///
+/// Throws Error as make_rendezvous() and RankGroup do, and Error(usage) where the launcher's
+/// variables say more than one rank and the rendezvous says one: every process would measure alone.
+/// `environment` is getenv(3).
+AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptions& heartbeat,
+                        const std::function<const char*(const char*)>& environment);
+
+/// The check for one rank in assemble().
+void check_not_alone(const control::Place& place,
+                     const std::function<const char*(const char*)>& environment);
 
 }  // namespace rdmabench::collective

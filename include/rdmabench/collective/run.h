@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/collective/check.h"
-#include "rdmabench/collective/numbers.h"
+#include "rdmabench/collective/call.h"
+#include "rdmabench/collective/rank_group.h"
+#include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/report/fact.h"
 
@@ -23,31 +24,92 @@ struct Amount {
   std::uint64_t warmup = 0;
 };
 
-/// The same on every rank, but only rank 0's counts.
+/// The same on every rank; rank 0's counts.
 struct CollectivePlan {
   std::vector<Call> calls{};     ///< a row each, in this order
   std::uint32_t batch = 1;       ///< operations of one sample: started together, awaited together
   std::uint64_t iterations = 0;  ///< samples of a row; 0: until the median is known
   std::uint64_t warmup = 5;      ///< samples before them, checked but not counted
-  /// Of a row, where it is to depend on the call; in the bounds that check() has for the three
-  /// above.
+  /// The three values above, where they depend on the call; within the same bounds.
   std::function<Amount(const Call& call, std::uint32_t ranks)> amount{};
   /// Without `iterations` a row ends when the interval around its median is this narrow, to either
-  /// side and relative to it, by a look at `min_iterations` or at twice as many as the look before
-  /// (see MedianWatch) ...
+  /// side and relative to the median. Looked at after `min_iterations` samples and whenever they
+  /// have doubled ...
   double precision = 0.02;
   std::uint64_t min_iterations = 20;
   /// ... or after this time.
   std::chrono::nanoseconds budget = std::chrono::seconds(2);
   bool check = true;                                     ///< every result
   std::uint64_t buffer_bytes = std::uint64_t{64} << 20;  ///< of all slots of one side, about
-  /// Of every wait: of one sample, of an answer, of the library's set-up and end.
+  /// Limit of every wait: of one sample, of an answer, of opening and closing the library.
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
 };
 
-/// Throws Error(usage) for what cannot be: nothing to measure, a root that is no rank, numbers out
-/// of bounds.
+/// Throws Error(usage) for an invalid plan: nothing to measure, a root that is not a rank, numbers
+/// out of bounds.
 void check(const CollectivePlan& plan, std::uint32_t ranks);
+
+/// The first stretch of wrong elements of a result.
+struct Wrong {
+  std::uint64_t iteration = 0;
+  std::uint64_t offset_bytes = 0;  ///< from the beginning of the rank's result
+  /// To the last wrong element before 8 or more right ones: among small numbers some are right by
+  /// luck.
+  std::uint64_t run_bytes = 0;
+  /// "zero", "stale" (the result that this buffer held before, of an earlier row too), "input of
+  /// rank 3" (data that was not combined, or went to the wrong place), "bit flip" (one bit of one
+  /// element), "past the end" (the result may be right; offset_bytes is its size or more), "other"
+  std::string pattern{};
+  /// Of the first wrong element, hexadecimal as it reads in the type; past the end of one byte.
+  std::string expected{};
+  std::string actual{};
+};
+
+/// What one rank found.
+struct Checked {
+  std::uint64_t operations = 0;
+  std::uint64_t wrong_operations = 0;
+  std::uint64_t wrong_elements = 0;
+  std::optional<Wrong> first{};
+};
+
+/// A rank that keeps the others waiting.
+struct Late {
+  std::uint32_t rank = 0;
+  double share = 0;           ///< of the samples, in which it came last by more than the bound
+  double by_ns = 0;           ///< median of those: how long after the median rank
+  double error_bound_ns = 0;  ///< of a difference between two ranks' clocks
+};
+
+/// How the ranks arrived.
+struct Arrivals {
+  double skew_p50_ns = 0;  ///< from the first rank's arrival to the last one's
+  double skew_max_ns = 0;
+  double error_bound_ns = 0;
+  /// From the last arrival to the last exit, median: the duration once all ranks had arrived.
+  double p50_after_last_ns = 0;
+  std::optional<Late> late{};  ///< one rank that came last in half of the samples or more
+  std::string reason{};        ///< why there is no `late`
+};
+
+/// One rank's own times.
+struct RankTimes {
+  double min_ns = 0;
+  double p50_ns = 0;
+  double max_ns = 0;
+  std::uint64_t came_last = 0;  ///< samples, by more than the bound
+};
+
+struct Numbers {
+  /// Of one operation: each sample is the longest that any rank took, divided by the batch. A rank
+  /// that returns early, as the root of a broadcast, does not make it shorter.
+  measure::LatencySummary time{};
+  /// Confidence of the interval in `time` around the median: 0.95 of measure::median_interval(), or
+  /// MedianWatch::kLevel, of the look that ended the row.
+  double median_level = 0.95;
+  std::vector<RankTimes> ranks{};  ///< of one operation
+  Arrivals arrivals{};
+};
 
 /// The first wrong stretch that any rank found.
 struct WrongAt {
@@ -63,10 +125,10 @@ struct Row {
   std::uint64_t warmup = 0;
   std::uint32_t batch = 1;
   Numbers numbers{};
-  bool converged = true;  ///< false: the budget ended before the median was known
+  bool converged = true;  ///< false: the budget ended before the precision was reached
   double algorithm_bytes_per_s = 0;
   std::optional<double> bus_bytes_per_s{};
-  std::string bus_reason{};  ///< why there is none
+  std::string bus_reason{};  ///< why there is no bus bandwidth
   bool checked = false;
   Checked results{};  ///< of all ranks
   std::optional<WrongAt> first_wrong{};
@@ -92,13 +154,23 @@ struct Run {
   std::vector<std::string> notes{};
   std::string error{};          ///< why it ended early; finished rows stay
   Fault fault = Fault::failed;  ///< of the error
-  Blame blame{};                ///< whom that is put down to
+  Blame blame{};                ///< which ranks caused it
 };
 
-/// Whether it ended early or any result was wrong.
+/// Whether the run ended early or any result was wrong.
 bool failed(const Run& run);
 
 /// The reason where every row was skipped, else "".
 std::string nothing_measured(const Run& run);
+
+/// Times in microseconds, bandwidths in GB/s of 1e9 bytes. Wrong results and late ranks are below
+/// the table.
+std::string to_table(const Run& run);
+
+/// docs/schema/rdmabench-coll-1.schema.json, ended by a newline. Nothing in it is scaled.
+std::string to_json(const Run& run);
+
+/// RFC 4180: a line of names and one for each row, with the keys of the document's results.
+std::string to_csv(const Run& run);
 
 }  // namespace rdmabench::collective

@@ -1,8 +1,11 @@
-// A whole run: what rank 0 decides, and what every rank does.
+// A whole run: what rank 0 decides, and what every rank does. Then the same ranks point to point.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rdmabench/collective/engine.h"
@@ -11,7 +14,7 @@
 
 namespace rdmabench::collective {
 
-/// What is this rank's own affair.
+/// Options of this rank alone.
 struct MemberOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);  ///< as CollectivePlan::timeout
   /// RDMA or network devices whose counters are read, before and after all rows together; "all"
@@ -23,10 +26,10 @@ struct MemberOptions {
 
 using OnRow = std::function<void(const Run&)>;
 
-/// Rank 0: opens the library with the others, measures the plan's calls and fills in `run` as it
-/// goes, calling `on_row` after each row. What goes wrong, on whatever rank, ends in run.error,
-/// with the rank that is to blame; the library is then given up. The others wait to hear of it:
-/// write the results, then dismiss().
+/// Rank 0: opens the library with the others, measures the plan's calls and fills `run`, calling
+/// `on_row` after each row. A failure on any rank ends the run: run.error names it and the rank
+/// that caused it, and the library is aborted. The other ranks wait for the verdict: write the
+/// results, then dismiss().
 ///
 /// Throws Error(usage) for a plan that cannot be, before anything is opened, and, as long as no row
 /// is done, Error(usage) or Error(unavailable) of any rank's library.
@@ -36,8 +39,66 @@ void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
 /// Rank 0: ends a run that failed, on all ranks.
 void dismiss(RankGroup& group, const Run& run) noexcept;
 
-/// The other ranks: obey rank 0 until it has done. Throws Error(failed) with rank 0's verdict where
-/// the run fails, here or elsewhere.
+/// The other ranks: carry out rank 0's commands until the run ends. Throws Error(failed) with rank
+/// 0's verdict if the run fails, here or elsewhere.
 void follow(RankGroup& group, Engine& engine, const MemberOptions& options);
+
+/// What the ranks of a collective reach point to point over the same NICs. All but `device`,
+/// `memory` and `host_instead` are the same on every rank.
+struct PointToPointOptions {
+  std::string backend = "auto";  ///< of run::Config: "auto", "verbs", "ofi"
+  std::string provider{};        ///< of libfabric; "" = choose
+  std::string device{};          ///< of this rank; "" = choose
+  std::string memory = "host";   ///< of this rank's side: "host", "huge", "cuda:0", ...
+  /// If a pair cannot be measured with the memory of its ranks, or GPU memory would be staged,
+  /// measure it with host memory on both sides; its route says why.
+  bool host_instead = false;
+  std::uint64_t size_bytes = std::uint64_t{1} << 20;                   ///< of a message
+  std::chrono::nanoseconds duration = std::chrono::milliseconds(500);  ///< of each pair
+  std::chrono::nanoseconds timeout = std::chrono::seconds(10);         ///< of every wait
+};
+
+/// One direction between two ranks.
+struct PointToPointResult {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  double bits_per_s = 0;  ///< payload, confirmed by the receiver; 0 where there is an error
+  /// "verbs mlx5_0:1 rc, memory cuda:0 (the client's cuda:0 by dma-buf; ...)"
+  std::string route{};
+  std::string error{};
+  /// The wire moved pinned host memory in place of a GPU's, at one side at least.
+  bool staged = false;
+};
+
+/// The pairs `{from, to}` of each round: neighbours of the ring of ranks, no rank as initiator or
+/// target twice in a round. None for one rank.
+std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> point_to_point_rounds(
+    std::uint32_t ranks);
+
+/// The pair that `measure` gives for the memory of its two sides, or with host_instead, where that
+/// has an error or was staged, for host memory; then its route says why. What was staged and stays
+/// so is labelled in its route.
+PointToPointResult measure_in(
+    const std::string& memory, const std::string& peer_memory, bool host_instead,
+    const std::function<PointToPointResult(const std::string& memory,
+                                           const std::string& peer_memory)>& measure);
+
+/// Where a back end has its buffers, in PointToPointOptions's words: its fact "memory"; "host"
+/// without one.
+std::string memory_of(const report::Facts& facts);
+
+/// Collective, once the collective's library is closed. Every rank writes into its neighbour's
+/// memory, by the loop of `rdmabench bw`. Rank 0 gets all pairs, the others nothing; what a pair
+/// fails at is in it. Throws Error(failed) where a rank is gone.
+std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
+                                                       const PointToPointOptions& options);
+
+/// Enters what the wire gave into the run: into the rows' facts wire_bits_per_s, of the slowest
+/// pair, and wire_share, the bus bandwidth over that, and where a pair was staged wire_memory,
+/// which says so; into the notes a line for each pair.
+void join(Run& run, const std::vector<PointToPointResult>& pairs);
+
+/// A table of pairs and one of rows with their share.
+std::string point_to_point_text(const Run& run, const std::vector<PointToPointResult>& pairs);
 
 }  // namespace rdmabench::collective

@@ -1,19 +1,107 @@
-// One TCP connection that carries messages, where every wait has a deadline.
+// control: how processes talk before, between and after measurements, over TCP.
+//
+// A channel is one TCP connection that carries messages. Every wait has a deadline. The room does
+// not know what messages mean: each protocol lists its message types beside its messages.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/control/frame.h"
 
 namespace rdmabench::control {
 
 struct Connection;  // the socket; of this room alone
+
+/// Raise it whenever a field of any message is added, removed or changed, in whatever protocol: two
+/// programs of different versions refuse each other. tests/unit/protocol holds it.
+inline constexpr std::uint16_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kMaxPayload = 1U << 20;  ///< bytes of one message
+
+/// The protocols that use this room's messages. The number is the high byte of a message's code, so
+/// that no two protocols share a code. User programs number their messages from first_code(user).
+enum class Protocol : std::uint8_t {
+  common = 0,  ///< abort alone
+  admission,   ///< a rank asks rank 0 to be admitted
+  rendezvous,  ///< the key-value store of a job's ranks
+  session,     ///< client and server of a measurement (run/)
+  group,       ///< ranks of a collective
+  fabric,      ///< coordinator and agents
+  netplugin,   ///< two sides of a check of a network plugin
+  user = 0x7f,
+};
+
+constexpr std::uint16_t first_code(Protocol protocol) noexcept {
+  return static_cast<std::uint16_t>(static_cast<unsigned>(protocol) << 8U);
+}
+
+/// The code of `abort` in every protocol: the sender gives up; the payload is its reason, as text.
+inline constexpr std::uint16_t kAbortCode = 1;
+
+/// The name of a message in a protocol whose list starts at `first`: "abort", one of `names`, or
+/// "unknown".
+template <std::size_t N>
+constexpr std::string_view message_name(std::uint16_t code, std::uint16_t first,
+                                        const std::array<std::string_view, N>& names) noexcept {
+  if (code == kAbortCode) return "abort";
+  const auto index = static_cast<std::size_t>(code - first);
+  return code >= first && index < N ? names[index] : "unknown";
+}
+
+/// A protocol's list of message types: an enumeration over std::uint16_t with a function
+/// name_of() beside it.
+template <class E>
+concept MessageList = std::is_enum_v<E> && std::same_as<std::underlying_type_t<E>, std::uint16_t> &&
+    requires(E type) {
+  { name_of(type) } -> std::same_as<std::string_view>;
+};
+
+/// The type of a message of any protocol. Two are equal when their codes are.
+class MessageType {
+ public:
+  template <MessageList E>
+  constexpr MessageType(E type) noexcept  // NOLINT(google-explicit-constructor): a protocol's word
+      : code_(static_cast<std::uint16_t>(type)),
+        name_([](std::uint16_t code) { return name_of(static_cast<E>(code)); }) {}
+
+  /// One that arrived: which protocol it belongs to is only known by its code.
+  explicit constexpr MessageType(std::uint16_t code) noexcept : code_(code) {}
+
+  constexpr std::uint16_t code() const noexcept { return code_; }
+
+  /// As a member of a protocol's list, for a switch with a default.
+  template <MessageList E>
+  constexpr E as() const noexcept {
+    return static_cast<E>(code_);
+  }
+
+  /// Its name; of one that arrived, "unknown".
+  std::string_view name() const noexcept { return name_of_code(code_); }
+  /// What `other` is called in this message's protocol.
+  std::string_view name_of_code(std::uint16_t other) const noexcept {
+    return name_ != nullptr ? name_(other) : "unknown";
+  }
+
+  friend constexpr bool operator==(const MessageType& a, const MessageType& b) noexcept {
+    return a.code_ == b.code_;
+  }
+
+ private:
+  std::uint16_t code_;
+  std::string_view (*name_)(std::uint16_t code) = nullptr;
+};
+
+/// `text` with everything but printable ASCII replaced by '?', so that a peer can neither break a
+/// log line nor control a terminal; cut after `limit` characters, which "..." then shows.
+std::string printable(std::string_view text, std::size_t limit = 1000);
 
 struct Message {
   MessageType type;
@@ -26,11 +114,11 @@ struct Message {
 /// Thread rule: one thread at a time, but interrupted() may run beside any other call.
 class Channel {
  public:
-  /// Tries every IPv4 and IPv6 address of `host` in turn, giving each its share of the time left. A
-  /// host that refuses is asked again until `retry` has passed: its server may still be starting.
+  /// Tries every IPv4 and IPv6 address of `host` in turn, each for its share of the time left. A
+  /// host that refuses is tried again until `retry` has passed: its server may still be starting.
   ///
-  /// Looking up a name is not cut short by the deadline: getaddrinfo(3) cannot be, and keeps the
-  /// limits of resolv.conf(5). A numeric address needs no look-up.
+  /// The deadline does not limit the look-up of a name: getaddrinfo(3) cannot be interrupted and
+  /// keeps the limits of resolv.conf(5). A numeric address needs no look-up.
   ///
   /// Throws Error: no such host, refused, timed out; Error(usage) for an empty host.
   static Channel connect(const std::string& host, std::uint16_t port, Deadline deadline,
@@ -42,33 +130,33 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  /// Returns when the kernel has taken all of it, which is not when the peer has read it. After a
+  /// Returns when the kernel has taken all of it; the peer may not have read it yet. After a
   /// failure nothing more can be sent. When the peer said why it left, that reason is the error.
   /// Throws Error(usage) for a payload over kMaxPayload, and then nothing was sent.
   void send(MessageType type, std::string_view payload, Deadline deadline);
 
   /// The next message, an `abort` included. `waiting_for` is a noun for the error texts: "answer".
-  /// Passing the deadline loses nothing: a later call goes on in the middle of the frame.
-  /// Throws Error when the peer closes, says nothing in time or sends what is no frame.
+  /// Nothing is lost when the deadline passes: a later call continues in the middle of the message.
+  /// Throws Error when the peer closes, sends nothing in time or does not speak this protocol.
   Message receive(Deadline deadline, std::string_view waiting_for);
 
   /// The payload of the next message, which must be of this type. An `abort` becomes an Error with
   /// the peer's reason.
   std::string receive(MessageType expected, Deadline deadline, std::string_view waiting_for);
 
-  /// The payload of a message that receive() gave: throws as the call above does for another type.
+  /// The payload of a message that receive() returned. Throws as the call above for another type.
   std::string expect(Message message, MessageType expected) const;
 
-  /// The next message if all of it is here, and nothing if not: for a server of many channels that
+  /// The next message if all of it has arrived, else nothing: for a server of many channels that
   /// waits in poll(2). Throws as receive() does.
   std::optional<Message> receive_ready(std::string_view waiting_for);
 
-  /// Tells the peer to give up, and why. Takes 200 ms at most and reports nothing: it is the last
-  /// word.
+  /// Tells the peer to give up, and why. It is the last message: it takes at most 200 ms and
+  /// reports no failure.
   void abort(std::string_view reason) noexcept;
 
-  /// Whether receive() has something to look at, be it bytes or the end, now or within `wait`. For
-  /// a caller that has something else to do meanwhile. Throws Error(failed) when ppoll(2) fails.
+  /// Whether bytes or the end of the connection can be read now or within `wait`, for a caller that
+  /// has other work to do meanwhile. Throws Error(failed) when ppoll(2) fails.
   bool readable(std::chrono::milliseconds wait) const;
 
   /// Whether the peer has closed or reset the connection, or its next message is an `abort`: then

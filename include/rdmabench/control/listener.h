@@ -32,9 +32,9 @@ class Listener {
 
   /// The next connection, or nothing when the deadline passes or stop() was called.
   ///
-  /// Throws Error(failed) when this process or machine has no room for it (EMFILE, ENFILE, ENOBUFS,
-  /// ENOMEM). The listener stays good and the connection stays queued, so another call made at once
-  /// fails at once too: report it, then pause.
+  /// Throws Error(failed) when this process or machine has no resources for it (EMFILE, ENFILE,
+  /// ENOBUFS, ENOMEM). The connection stays queued, so an immediate second call fails too: report
+  /// it, then pause.
   std::optional<Channel> accept(Deadline deadline);
 
   /// Makes the accept() in progress and every later one return nothing. It only writes to an

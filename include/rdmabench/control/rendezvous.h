@@ -1,5 +1,5 @@
-// Who am I among the processes that a launcher started, and how do we find one another: rank, size,
-// and a small store of keys and values with a barrier.
+// Rank and size of this process among those that a launcher started, and a small key-value store
+// with a barrier by which they find one another.
 #pragma once
 
 #include <chrono>
@@ -25,15 +25,16 @@ inline constexpr std::uint16_t kRendezvousPort = 18516;
 struct Place {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  std::string host;    ///< of this process: gethostname(2)
-  std::string source;  ///< what said so, for the report: "PMIx", "RANK and WORLD_SIZE (torchrun)"
+  std::string host;  ///< of this process: gethostname(2)
+  std::string
+      source;  ///< of rank and size, for the report: "PMIx", "RANK and WORLD_SIZE (torchrun)"
 };
 
-/// What is not given is looked for in the environment: docs/deploy.md has the order.
+/// What is not given comes from the environment: docs/deploy.md has the order.
 struct RendezvousOptions {
   std::optional<std::uint32_t> rank = {};
   std::optional<std::uint32_t> size = {};
-  /// HOST:PORT or [IPV6]:PORT where rank 0 is to be found
+  /// HOST:PORT or [IPV6]:PORT of rank 0
   std::optional<std::string> address = {};
   std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
 };
@@ -78,13 +79,13 @@ class Rendezvous {
   Place place_;
 };
 
-/// Finds out the place of this process and meets the others. `options` go before the environment.
+/// Finds rank and size of this process and connects to rank 0. `options` precede the environment.
 ///
 /// Over TCP rank 0 listens, serves from a thread of its own, which sleeps while nobody asks, and
 /// raises its soft limit of open files when the ranks need it. It returns at once; the others
 /// return when they have reached it. Nobody waits here for all: put, then get or barrier.
 ///
-/// Throws Error(usage): no launcher found, half of what it should say missing, rank >= size, no
+/// Throws Error(usage): no launcher found, rank without size or the reverse, rank >= size, no
 /// address. Throws Error(failed): rank 0 was not reached in time, two processes with one rank, the
 /// port is in use. Throws Error(unavailable): a PMIx launcher alone, and no libpmix here.
 std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options);

@@ -20,10 +20,10 @@
 
 namespace rdmabench::fabric {
 
-/// What a finding blames. A node is its sending and its receiving together.
+/// The part at fault. A node is its sending and its receiving together.
 enum class Part : std::uint8_t { node, sender, receiver, rail, route };
 
-/// What is said of a node, by metric and size.
+/// The judgement of a node, by metric and size.
 enum class Verdict : std::uint8_t {
   good,
   suspect,              ///< slow in the screening rounds; no confirming test has decided yet
@@ -39,11 +39,11 @@ std::string_view name(Part part) noexcept;
 std::string_view name(Verdict verdict) noexcept;
 
 struct AttributionOptions {
-  double min_effect = 0.03;   ///< nodes and rails: what is nearer than this to typical is typical
-  double route_effect = 0.1;  ///< the same of a route, which is often judged by a single cell
-  double score = 5;           ///< robust standard deviations beyond which it is a finding
-  double lead_score = 3;      ///< and beyond which a confirming test is worth its time
-  double confirm_score = 3;   ///< what the confirming measurements must reach by themselves
+  double min_effect = 0.03;        ///< of nodes and rails: smaller deviations are typical
+  double route_effect = 0.1;       ///< the same of a route, which is often judged by a single cell
+  double score = 5;                ///< robust standard deviations beyond which it is a finding
+  double lead_score = 3;           ///< and beyond which it is measured again
+  double confirm_score = 3;        ///< what the confirming measurements must reach by themselves
   std::uint32_t min_partners = 3;  ///< distinct ones in a direction, fewer judge nothing
   double half = 0.4;               ///< share of nodes from which two groups are ambiguous
   double max_route_share = 0.15;   ///< of cells; more slow ones than this are not bad routes
@@ -66,7 +66,7 @@ struct Finding {
   std::string text;  ///< the finding and the next step, in sentences
 };
 
-/// What most cells say: the measure of all ratios.
+/// The typical value, to which all ratios refer.
 struct Typical {
   Metric metric = Metric::bandwidth;
   std::uint64_t size_bytes = 0;
@@ -99,7 +99,7 @@ struct Attribution {
   std::vector<NodeSummary> nodes;   ///< by metric, size and rank
   std::vector<Finding> findings;    ///< worst first; to be reported
   std::vector<Finding> leads;       ///< weaker, unconfirmed: worth a test, nothing to report
-  std::vector<Finding> withdrawn;   ///< what confirming measurements did not bear out
+  std::vector<Finding> withdrawn;   ///< not confirmed by the confirming measurements
   std::vector<std::string> doubts;  ///< what cannot be judged, and why: whole sentences
 };
 

@@ -1,9 +1,8 @@
-// fabric: measures every pair of many nodes against one another, and says which node, direction,
-// rail or route is at fault.
+// fabric: measures every pair of many nodes, and finds which node, direction, rail or route is at
+// fault.
 //
-// The measuring itself is run/'s. Here is who measures whom and when (schedule.h), who does it
-// (agent.h), who says so (coordinator.h), what came of it (this file, and stream.h on disk) and
-// what that means (attribution.h). Values and files alone: nothing here prints.
+// run.h runs it on every node; this file has the plan and the results; attribution.h judges them;
+// text.h writes and reads them. Nothing here prints.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +28,7 @@ struct Node {
   std::uint32_t rank = 0;
   std::string host{};
   std::vector<std::string> rails{};  ///< devices, by the index that Measurement::rail has
-  report::Facts environment{};       ///< in its own words
+  report::Facts environment{};       ///< as the node reports it
 };
 
 /// One ordered pair on one rail, once.
@@ -43,23 +42,24 @@ struct Measurement {
   Metric metric = Metric::bandwidth;
   std::uint64_t size_bytes = 0;
   double value = 0;   ///< bits per second, or nanoseconds (p50); 0 where `error` says why
-  double p99_ns = 0;  ///< of latency; 0 = there is none that the samples support
+  double p99_ns = 0;  ///< of latency; 0 = too few samples for one
   std::string error{};
   bool confirming = false;
   std::vector<std::string> notes{};
 };
 
-/// A node that is out of the run: dead, hung or never there.
+/// A node that is out of the run: it died, hung or never came.
 struct LostNode {
   std::uint32_t rank = 0;
-  std::uint32_t round = 0;  ///< in which it was missed; rounds before it stand
+  std::uint32_t round = 0;  ///< in which it was lost; results of earlier rounds stand
   std::string reason{};     ///< a clause: "no answer within 20 s"
 };
 
-/// What is measured, by whatever node.
+/// What is measured, the same on every node.
 struct FabricPlan {
-  std::string pattern = "full";  ///< as on the command line, see schedule.h
-  std::uint32_t rounds = 0;      ///< 0 = all that the pattern has
+  /// "full", "random", "one-to-many", "many-to-one" or "bisection"; docs/fabric.md describes them
+  std::string pattern = "full";
+  std::uint32_t rounds = 0;  ///< 0 = all that the pattern has
   std::uint64_t seed = 1;
   std::vector<std::uint64_t> bandwidth_sizes{std::uint64_t{1} << 20};  ///< bytes; may be empty
   std::vector<std::uint64_t> latency_sizes{8};                         ///< bytes; may be empty
@@ -67,11 +67,15 @@ struct FabricPlan {
   std::string backend = "auto";
   std::string transport = "auto";
   std::string provider{};
-  std::vector<std::string> rails{};  ///< devices, the same on every node; none = one, each chooses
-  double duration_s = 0.1;           ///< timed, of each cell; 0 = `iterations` say
+  std::vector<std::string>
+      rails{};              ///< devices, the same on every node; none = one, chosen by each node
+  double duration_s = 0.1;  ///< timed, of each cell; 0 = `iterations` say
   std::uint64_t iterations = 0;
   double timeout_s = 10;  ///< of every wait of a measurement
 };
+
+/// Throws Error(usage) that names the value and its bounds: pattern, sizes, rails, times, names.
+void check(const FabricPlan& plan);
 
 /// Everything that a run over many nodes found.
 struct Matrix {

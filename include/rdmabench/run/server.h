@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rdmabench/control/listener.h"
@@ -77,6 +78,26 @@ class Server {
   std::atomic<std::uint64_t> served_{0};
   std::atomic<std::uint64_t> failed_{0};
   std::mutex event_mutex_;
+};
+
+/// A server that runs in a thread of its own for as long as this object lives.
+class ServerThread {
+ public:
+  /// Throws Error as Server's constructor does.
+  explicit ServerThread(const ServerConfig& config, OnEvent on_event = nullptr)
+      : server_(config, std::move(on_event)), thread_([this] { server_.run(); }) {}
+  ~ServerThread() {
+    server_.stop();
+    thread_.join();
+  }
+  ServerThread(const ServerThread&) = delete;
+  ServerThread& operator=(const ServerThread&) = delete;
+
+  std::uint16_t port() const { return server_.port(); }
+
+ private:
+  Server server_;
+  std::thread thread_;
 };
 
 }  // namespace rdmabench::run

@@ -15,9 +15,9 @@
 #include <limits>
 #include <vector>
 
-#include "rdmabench/collective/mpi_module.h"
-#include "rdmabench/collective/operation.h"
-#include "rdmabench/collective/small_float.h"
+#include "collective/mpi_module.h"
+#include "collective/small_float.h"
+#include "rdmabench/collective/call.h"
 
 namespace rdmabench::collective {
 namespace {

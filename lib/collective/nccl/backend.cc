@@ -9,7 +9,7 @@
 #include "device_choice.h"
 #include "gpu/copy.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/printable.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::collective::nccl {
 namespace {

@@ -15,8 +15,8 @@
 #include "launch.h"
 #include "log.h"
 #include "profiler.h"
-#include "rdmabench/collective/backend.h"
-#include "rdmabench/collective/nccl_options.h"
+#include "rdmabench/collective/engine.h"
+#include "rdmabench/collective/engines.h"
 
 namespace rdmabench::collective::nccl {
 

@@ -8,7 +8,7 @@
 #include "communicator.h"
 #include "gpu/allocation.h"
 #include "gpu/stream.h"
-#include "rdmabench/collective/nccl_options.h"
+#include "rdmabench/collective/engines.h"
 
 namespace rdmabench::collective::nccl {
 

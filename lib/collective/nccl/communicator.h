@@ -9,7 +9,7 @@
 
 #include "library.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/collective/backend.h"
+#include "rdmabench/collective/engine.h"
 
 namespace rdmabench::collective::nccl {
 

@@ -1,21 +1,10 @@
-#include "rdmabench/collective/nccl_engine.h"
-
 #include "backend.h"
+#include "rdmabench/collective/engines.h"
 
 namespace rdmabench::collective {
-namespace {
-
-struct Owned {
-  explicit Owned(NcclOptions options) : backend(std::move(options)), engine(backend) {}
-  nccl::NcclBackend backend;
-  EngineOf<nccl::NcclBackend> engine;
-};
-
-}  // namespace
 
 std::shared_ptr<Engine> make_nccl_engine(NcclOptions options) {
-  const auto owned = std::make_shared<Owned>(std::move(options));
-  return {owned, &owned->engine};
+  return make_engine<nccl::NcclBackend>(std::move(options));
 }
 
 }  // namespace rdmabench::collective

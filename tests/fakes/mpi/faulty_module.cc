@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "rdmabench/collective/mpi_module.h"
-#include "rdmabench/collective/operation.h"
+#include "collective/mpi_module.h"
+#include "rdmabench/collective/call.h"
 
 namespace rdmabench::collective {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/clock_hold.h"
+#include "collective/clock_hold.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/heartbeat.h"
+#include "collective/heartbeat.h"
 
 #include <gmock/gmock.h>
 

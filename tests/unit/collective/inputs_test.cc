@@ -1,12 +1,12 @@
-#include "rdmabench/collective/inputs.h"
+#include "collective/inputs.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "rdmabench/collective/check.h"
-#include "rdmabench/collective/small_float.h"
+#include "collective/check.h"
+#include "collective/small_float.h"
 
 namespace rdmabench::collective {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/numbers.h"
+#include "collective/numbers.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "rdmabench/collective/median_watch.h"
+#include "collective/median_watch.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::collective {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "rdmabench/collective/point_to_point.h"
+#include "rdmabench/collective/tester.h"
 
 namespace rdmabench::collective {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/text.h"
+#include "rdmabench/collective/run.h"
 
 #include <gmock/gmock.h>
 

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "rdmabench/collective/backend.h"
-#include "rdmabench/collective/inputs.h"
-#include "rdmabench/collective/small_float.h"
+#include "collective/inputs.h"
+#include "collective/small_float.h"
+#include "rdmabench/collective/engine.h"
 
 namespace rdmabench::collective {
 

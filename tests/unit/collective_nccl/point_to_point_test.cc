@@ -1,4 +1,4 @@
-#include "rdmabench/collective/point_to_point.h"
+#include "rdmabench/collective/tester.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

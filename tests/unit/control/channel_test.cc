@@ -21,13 +21,13 @@ bool have_ipv6() {
 
 TEST(Channel, CarriesMessagesBothWays) {
   Pair pair;
-  pair.client.send(MessageType::hello, "one", plenty());
-  pair.client.send(MessageType::ready, "", plenty());
-  EXPECT_EQ(pair.server.receive(MessageType::hello, plenty(), "greeting"), "one");
-  EXPECT_EQ(pair.server.receive(MessageType::ready, plenty(), "start"), "");
-  pair.server.send(MessageType::result, std::string("a\0b", 3), plenty());
+  pair.client.send(TestMessage::hello, "one", plenty());
+  pair.client.send(TestMessage::ready, "", plenty());
+  EXPECT_EQ(pair.server.receive(TestMessage::hello, plenty(), "greeting"), "one");
+  EXPECT_EQ(pair.server.receive(TestMessage::ready, plenty(), "start"), "");
+  pair.server.send(TestMessage::result, std::string("a\0b", 3), plenty());
   const Message message = pair.client.receive(plenty(), "result");
-  EXPECT_EQ(message.type, MessageType::result);
+  EXPECT_EQ(message.type, TestMessage::result);
   EXPECT_EQ(message.payload, std::string("a\0b", 3));
 }
 
@@ -43,8 +43,8 @@ TEST(Channel, NamesItsTwoEnds) {
 TEST(Channel, CarriesMessagesOverIpv6) {
   if (!have_ipv6()) GTEST_SKIP() << "no ::1 on this machine";
   Pair pair("::1");
-  pair.client.send(MessageType::hello, "six", plenty());
-  EXPECT_EQ(pair.server.receive(MessageType::hello, plenty(), "greeting"), "six");
+  pair.client.send(TestMessage::hello, "six", plenty());
+  EXPECT_EQ(pair.server.receive(TestMessage::hello, plenty(), "greeting"), "six");
   EXPECT_EQ(pair.client.peer(), "[::1]:" + std::to_string(pair.listener.port()));
   EXPECT_EQ(pair.server.peer_ip(), "::1");
 }
@@ -53,8 +53,8 @@ TEST(Channel, CarriesTheLargestPayloadWhole) {
   Pair pair;
   std::string payload(kMaxPayload, '\0');
   for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<char>(i * 7 / 5);
-  std::thread sender([&] { pair.client.send(MessageType::offer, payload, plenty()); });
-  const std::string received = pair.server.receive(MessageType::offer, plenty(), "offer");
+  std::thread sender([&] { pair.client.send(TestMessage::offer, payload, plenty()); });
+  const std::string received = pair.server.receive(TestMessage::offer, plenty(), "offer");
   sender.join();
   EXPECT_TRUE(received == payload);
 }
@@ -62,49 +62,49 @@ TEST(Channel, CarriesTheLargestPayloadWhole) {
 TEST(Channel, RefusesToSendMoreThanTheLimit) {
   Pair pair;
   EXPECT_THAT(complaint([&] {
-                pair.client.send(MessageType::offer, std::string(kMaxPayload + 1, 'x'), plenty());
+                pair.client.send(TestMessage::offer, std::string(kMaxPayload + 1, 'x'), plenty());
               }),
               AllOf(HasSubstr("'offer' message of 1048577 bytes"), HasSubstr("1048576")));
-  pair.client.send(MessageType::hello, "still whole", plenty());
-  EXPECT_EQ(pair.server.receive(MessageType::hello, plenty(), "greeting"), "still whole");
+  pair.client.send(TestMessage::hello, "still whole", plenty());
+  EXPECT_EQ(pair.server.receive(TestMessage::hello, plenty(), "greeting"), "still whole");
 }
 
 TEST(Channel, MovesWithItsConnection) {
   Pair pair;
   Channel moved = std::move(pair.client);
-  moved.send(MessageType::hello, "moved", plenty());
-  EXPECT_EQ(pair.server.receive(MessageType::hello, plenty(), "greeting"), "moved");
+  moved.send(TestMessage::hello, "moved", plenty());
+  EXPECT_EQ(pair.server.receive(TestMessage::hello, plenty(), "greeting"), "moved");
   Pair other;
   other.client = std::move(moved);  // ends the connection it had
   EXPECT_TRUE(eventually([&] { return other.server.interrupted(); }));
-  other.client.send(MessageType::bye, "", plenty());
-  EXPECT_EQ(pair.server.receive(MessageType::bye, plenty(), "end"), "");
+  other.client.send(TestMessage::bye, "", plenty());
+  EXPECT_EQ(pair.server.receive(TestMessage::bye, plenty(), "end"), "");
 }
 
 TEST(Channel, SaysWhatDidNotComeInTime) {
   Pair pair;
-  EXPECT_THAT(complaint([&] { pair.server.receive(MessageType::hello, brief(), "greeting"); }),
+  EXPECT_THAT(complaint([&] { pair.server.receive(TestMessage::hello, brief(), "greeting"); }),
               MatchesRegex("no greeting from the peer 127\\.0\\.0\\.1:[0-9]+ within [0-9.]+ ms"));
 }
 
 TEST(Channel, ReceivesAfterADeadlineThatPassed) {
   Pair pair;
   EXPECT_THROW(pair.server.receive(brief(), "greeting"), Error);
-  pair.client.send(MessageType::hello, "late", plenty());
-  EXPECT_EQ(pair.server.receive(MessageType::hello, plenty(), "greeting"), "late");
+  pair.client.send(TestMessage::hello, "late", plenty());
+  EXPECT_EQ(pair.server.receive(TestMessage::hello, plenty(), "greeting"), "late");
 }
 
 TEST(Channel, TakesWhatIsThereEvenWithoutTimeLeft) {
   RawPair pair;
-  pair.client.write(frame(MessageType::hello, "here"));
-  EXPECT_EQ(pair.server->receive(MessageType::hello, Deadline::after(0s), "greeting"), "here");
+  pair.client.write(frame(TestMessage::hello, "here"));
+  EXPECT_EQ(pair.server->receive(TestMessage::hello, Deadline::after(0s), "greeting"), "here");
 }
 
 TEST(Channel, IsReadableForBytesAndForTheEnd) {
   RawPair pair;
   EXPECT_FALSE(pair.server->readable(0ms));
   EXPECT_FALSE(pair.server->readable(5ms));
-  pair.client.write(frame(MessageType::hello).substr(0, 1));
+  pair.client.write(frame(TestMessage::hello).substr(0, 1));
   EXPECT_TRUE(pair.server->readable(0ms));
   EXPECT_THROW(pair.server->receive(Deadline::after(0s), "greeting"), Error);  // takes the byte
   EXPECT_FALSE(pair.server->readable(0ms));
@@ -116,14 +116,14 @@ TEST(Channel, SaysWhichMessageThePeerDoesNotTake) {
   Pair pair;
   const std::string payload(kMaxPayload, 'x');
   const std::string text = complaint([&] {
-    for (int i = 0; i < 1000; ++i) pair.client.send(MessageType::offer, payload, brief());
+    for (int i = 0; i < 1000; ++i) pair.client.send(TestMessage::offer, payload, brief());
   });
   EXPECT_THAT(text, HasSubstr("did not take the 'offer' message within"));
   // Half a frame is out, so nothing may follow it: the peer reads the end of the stream.
-  EXPECT_THAT(complaint([&] { pair.client.send(MessageType::bye, "", plenty()); }),
+  EXPECT_THAT(complaint([&] { pair.client.send(TestMessage::bye, "", plenty()); }),
               HasSubstr("lost the peer"));
   EXPECT_THAT(complaint([&] {
-                for (;;) pair.server.receive(MessageType::offer, plenty(), "offer");
+                for (;;) pair.server.receive(TestMessage::offer, plenty(), "offer");
               }),
               HasSubstr("closed the connection while waiting for offer ("));
 }
@@ -131,7 +131,7 @@ TEST(Channel, SaysWhichMessageThePeerDoesNotTake) {
 TEST(Channel, SaysThatThePeerClosed) {
   Pair pair;
   { const Channel gone = std::move(pair.client); }
-  EXPECT_THAT(complaint([&] { pair.server.receive(MessageType::ready, plenty(), "start"); }),
+  EXPECT_THAT(complaint([&] { pair.server.receive(TestMessage::ready, plenty(), "start"); }),
               AllOf(StartsWith("the peer 127.0.0.1:"),
                     HasSubstr("closed the connection while waiting for start")));
 }
@@ -140,15 +140,15 @@ TEST(Channel, SendingToAPeerThatLeftIsAnErrorAndNoSignal) {
   RawPair pair;
   pair.client.reset();
   EXPECT_THAT(complaint([&] {
-                for (;;) pair.server->send(MessageType::epoch, "", plenty());
+                for (;;) pair.server->send(TestMessage::epoch, "", plenty());
               }),
               HasSubstr("while sending 'epoch'"));
 }
 
 TEST(Channel, NamesTheMessageThatWasNotDue) {
   Pair pair;
-  pair.client.send(MessageType::epoch, "", plenty());
-  EXPECT_THAT(complaint([&] { pair.server.receive(MessageType::offer, plenty(), "offer"); }),
+  pair.client.send(TestMessage::epoch, "", plenty());
+  EXPECT_THAT(complaint([&] { pair.server.receive(TestMessage::offer, plenty(), "offer"); }),
               HasSubstr("sent 'epoch' where 'offer' was due"));
 }
 
@@ -156,7 +156,7 @@ TEST(Channel, GivesTheReasonOfAnAbortDuringTheWait) {
   Pair pair;
   std::thread quitter([&] { pair.client.abort("no such device"); });
   const std::string text =
-      complaint([&] { pair.server.receive(MessageType::offer, plenty(), "offer"); });
+      complaint([&] { pair.server.receive(TestMessage::offer, plenty(), "offer"); });
   quitter.join();
   EXPECT_EQ(text, "the peer " + pair.server.peer() + " gave up: no such device");
 }
@@ -165,16 +165,16 @@ TEST(Channel, HandsAnAbortToWhoTakesAnyMessage) {
   Pair pair;
   pair.client.abort("enough");
   const Message message = pair.server.receive(plenty(), "message");
-  EXPECT_EQ(message.type, MessageType::abort);
+  EXPECT_EQ(message.type, TestMessage::abort);
   EXPECT_EQ(message.payload, "enough");
 }
 
 TEST(Channel, GivesTheReasonOfAPeerThatLeftWhileWeSend) {
   RawPair pair;
-  pair.client.write(frame(MessageType::abort, "out of memory"));
+  pair.client.write(frame(TestMessage::abort, "out of memory"));
   pair.client.reset();
   EXPECT_THAT(complaint([&] {
-                for (;;) pair.server->send(MessageType::epoch, "", plenty());
+                for (;;) pair.server->send(TestMessage::epoch, "", plenty());
               }),
               HasSubstr("gave up: out of memory"));
 }
@@ -183,7 +183,7 @@ TEST(Channel, ShowsAnAbortOnOneShortLine) {
   Pair pair;
   pair.client.abort("two\nlines and \x1b[31mred" + std::string(5000, 'x'));
   const std::string text =
-      complaint([&] { pair.server.receive(MessageType::offer, plenty(), "offer"); });
+      complaint([&] { pair.server.receive(TestMessage::offer, plenty(), "offer"); });
   EXPECT_THAT(text, HasSubstr("two?lines and ?[31mred"));
   EXPECT_LT(text.size(), 1200U);
 }
@@ -191,7 +191,7 @@ TEST(Channel, ShowsAnAbortOnOneShortLine) {
 TEST(Channel, AbortsQuietlyWhenNothingMoreCanBeSent) {
   Pair pair;
   const std::string payload(kMaxPayload, 'x');
-  EXPECT_THROW(for (;;) pair.client.send(MessageType::offer, payload, brief()), Error);
+  EXPECT_THROW(for (;;) pair.client.send(TestMessage::offer, payload, brief()), Error);
   const auto start = Deadline::Clock::now();
   pair.client.abort("no room");
   EXPECT_LT(Deadline::Clock::now() - start, 2s);

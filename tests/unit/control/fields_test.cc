@@ -1,4 +1,4 @@
-#include "rdmabench/control/fields.h"
+#include "control/fields.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,13 @@
-#include "rdmabench/control/frame.h"
+#include "control/frame.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "control/admission.h"
+#include "control/rendezvous_messages.h"
+#include "peers.h"
 
 namespace rdmabench::control {
 namespace {
@@ -17,26 +21,30 @@ std::string text(const std::array<char, kHeaderBytes>& header) {
 }
 
 TEST(Header, IsTwelveBytesInNetworkOrder) {
-  EXPECT_EQ(text(encode_header({MessageType::abort, 0x010203})), "RDMB\0\1\0\x9\0\1\2\3"s);
+  EXPECT_EQ(text(encode_header({TestMessage::abort, 0x010203})), "RDMB\0\2\0\1\0\1\2\3"s);
 }
 
 TEST(Header, OfEveryTypeIsReadBack) {
-  for (std::uint16_t type = 1; type <= 10; ++type) {
-    const Header header{static_cast<MessageType>(type), kMaxPayload - type};
+  for (const MessageType type :
+       {MessageType(TestMessage::abort), MessageType(TestMessage::bye),
+        MessageType(AdmissionMessage::welcome), MessageType(RendezvousMessage::answer)}) {
+    const Header header{type, kMaxPayload - type.code() % 16};
     const DecodedHeader decoded = decode_header(text(encode_header(header)) + "payload");
     EXPECT_EQ(decoded.fault, HeaderFault::none);
     EXPECT_EQ(decoded.header.type, header.type);
     EXPECT_EQ(decoded.header.length, header.length);
-    EXPECT_NE(name_of(header.type), "unknown");
+    EXPECT_NE(type.name(), "unknown");
+    EXPECT_EQ(type.name_of_code(decoded.header.type.code()), type.name());
   }
-  EXPECT_EQ(name_of(MessageType::hello), "hello");
-  EXPECT_EQ(name_of(MessageType::bye), "bye");
-  EXPECT_EQ(name_of(static_cast<MessageType>(0)), "unknown");
-  EXPECT_EQ(name_of(static_cast<MessageType>(11)), "unknown");
+  EXPECT_EQ(name_of(TestMessage::hello), "hello");
+  EXPECT_EQ(name_of(TestMessage::bye), "bye");
+  EXPECT_EQ(name_of(static_cast<TestMessage>(0)), "unknown");
+  EXPECT_EQ(name_of(static_cast<TestMessage>(first_code(Protocol::user) + 6)), "unknown");
+  EXPECT_NE(MessageType(AdmissionMessage::hello), MessageType(TestMessage::hello));
 }
 
 TEST(Header, IsIncompleteUntilItsTwelfthByte) {
-  const std::string whole = text(encode_header({MessageType::hello, 0}));
+  const std::string whole = text(encode_header({TestMessage::hello, 0}));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_EQ(decode_header(whole.substr(0, size)).fault, HeaderFault::incomplete) << size;
   }
@@ -54,16 +62,17 @@ TEST(Header, OfAnotherProtocolIsToldFromItsFourthByte) {
 
 TEST(Header, OfAnotherVersionNamesBothVersions) {
   // Type and length make no sense, which is another version's right.
-  const DecodedHeader decoded = decode_header("RDMB\0\2\xff\xff\xff\xff\xff\xff"s);
+  const DecodedHeader decoded = decode_header("RDMB\0\3\xff\xff\xff\xff\xff\xff"s);
   EXPECT_EQ(decoded.fault, HeaderFault::other_version);
   EXPECT_STREQ(
       header_error(decoded, kPeer).what(),
-      "the peer at 127.0.0.1:1234 speaks protocol version 2, this is version 1. Install the "
+      "the peer at 127.0.0.1:1234 speaks protocol version 3, this is version 2. Install the "
       "same rdmabench on both sides.");
 }
 
 TEST(Header, OfAnUnknownTypeNamesIt) {
-  for (const std::string& bytes : {"RDMB\0\1\0\0\0\0\0\0"s, "RDMB\0\1\0\xb\0\0\0\0"s}) {
+  for (const std::string& bytes :
+       {"RDMB\0\2\0\0\0\0\0\0"s, "RDMB\0\2\0\2\0\0\0\0"s, "RDMB\0\2\x70\1\0\0\0\0"s}) {
     const DecodedHeader decoded = decode_header(bytes);
     EXPECT_EQ(decoded.fault, HeaderFault::unknown_type);
     EXPECT_THAT(header_error(decoded, kPeer).what(),
@@ -72,9 +81,9 @@ TEST(Header, OfAnUnknownTypeNamesIt) {
 }
 
 TEST(Header, OfTooLongAPayloadNamesTheLimit) {
-  EXPECT_EQ(decode_header("RDMB\0\1\0\1\0\x10\0\0"s).fault, HeaderFault::none);
-  EXPECT_EQ(decode_header("RDMB\0\1\0\1\0\x10\0\1"s).fault, HeaderFault::too_long);
-  const DecodedHeader decoded = decode_header("RDMB\0\1\0\1\xff\xff\xff\xff"s);
+  EXPECT_EQ(decode_header("RDMB\0\2\0\1\0\x10\0\0"s).fault, HeaderFault::none);
+  EXPECT_EQ(decode_header("RDMB\0\2\0\1\0\x10\0\1"s).fault, HeaderFault::too_long);
+  const DecodedHeader decoded = decode_header("RDMB\0\2\0\1\xff\xff\xff\xff"s);
   EXPECT_EQ(decoded.fault, HeaderFault::too_long);
   EXPECT_THAT(
       header_error(decoded, kPeer).what(),

@@ -14,7 +14,7 @@ using namespace std::string_literals;
 std::string answer_to(std::string_view bytes) {
   RawPair pair;
   pair.client.write(bytes);
-  return complaint([&] { pair.server->receive(MessageType::hello, brief(), "greeting"); });
+  return complaint([&] { pair.server->receive(TestMessage::hello, brief(), "greeting"); });
 }
 
 /// The same when the peer leaves after its bytes.
@@ -22,7 +22,7 @@ std::string answer_to_last(std::string_view bytes) {
   RawPair pair;
   pair.client.write(bytes);
   pair.client.close();
-  return complaint([&] { pair.server->receive(MessageType::hello, plenty(), "greeting"); });
+  return complaint([&] { pair.server->receive(TestMessage::hello, plenty(), "greeting"); });
 }
 
 TEST(HostilePeer, ThatSpeaksHttpIsRecognised) {
@@ -33,16 +33,16 @@ TEST(HostilePeer, ThatSpeaksHttpIsRecognised) {
 }
 
 TEST(HostilePeer, ThatSpeaksAnotherVersionIsNamedWithIt) {
-  EXPECT_THAT(answer_to("RDMB\0\2\0\1\0\0\0\0"s),
-              HasSubstr("speaks protocol version 2, this is version 1"));
+  EXPECT_THAT(answer_to("RDMB\0\3\0\1\0\0\0\0"s),
+              HasSubstr("speaks protocol version 3, this is version 2"));
 }
 
 TEST(HostilePeer, ThatAnnouncesFourGigabytesIsRefused) {
-  EXPECT_THAT(answer_to("RDMB\0\1\0\1\xff\xff\xff\xff"s), HasSubstr("4294967295 bytes"));
+  EXPECT_THAT(answer_to("RDMB\0\2\0\1\xff\xff\xff\xff"s), HasSubstr("4294967295 bytes"));
 }
 
 TEST(HostilePeer, ThatAnnouncesOneByteTooManyIsRefused) {
-  EXPECT_THAT(answer_to("RDMB\0\1\0\1\0\x10\0\1"s), HasSubstr("1048577 bytes"));
+  EXPECT_THAT(answer_to("RDMB\0\2\0\1\0\x10\0\1"s), HasSubstr("1048577 bytes"));
 }
 
 TEST(HostilePeer, ThatSendsRandomBytesIsRefusedEveryTime) {
@@ -68,7 +68,7 @@ TEST(HostilePeer, ThatSaysNothingIsGivenUp) {
 }
 
 TEST(HostilePeer, ThatStopsInTheHeaderIsGivenUp) {
-  EXPECT_THAT(answer_to("RDMB\0\1"s),
+  EXPECT_THAT(answer_to("RDMB\0\2"s),
               MatchesRegex("no greeting from .* within .* \\(6 of 12 bytes came\\)"));
 }
 
@@ -78,7 +78,7 @@ TEST(HostilePeer, ThatLeavesInTheHeaderIsReported) {
 }
 
 TEST(HostilePeer, ThatLeavesInThePayloadIsReported) {
-  EXPECT_THAT(answer_to_last(frame(MessageType::hello, "payload").substr(0, 15)),
+  EXPECT_THAT(answer_to_last(frame(TestMessage::hello, "payload").substr(0, 15)),
               HasSubstr("closed the connection while waiting for greeting (15 of 19 bytes came)"));
 }
 
@@ -91,12 +91,12 @@ TEST(HostilePeer, ThatResetsIsReportedWithTheErrno) {
 
 TEST(HostilePeer, ThatIsOnlySlowIsReadToTheEnd) {
   RawPair pair;
-  const std::string bytes = frame(MessageType::hello, "slow");
+  const std::string bytes = frame(TestMessage::hello, "slow");
   for (const char& byte : bytes) {
     EXPECT_THROW(pair.server->receive(Deadline::after({}), "greeting"), Error);
     pair.client.write({&byte, 1});
   }
-  EXPECT_EQ(pair.server->receive(MessageType::hello, plenty(), "greeting"), "slow");
+  EXPECT_EQ(pair.server->receive(TestMessage::hello, plenty(), "greeting"), "slow");
 }
 
 }  // namespace

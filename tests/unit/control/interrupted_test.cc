@@ -13,24 +13,24 @@ TEST(Interrupted, IsFalseWhileNothingComes) {
 
 TEST(Interrupted, IsFalseWhileAMessageWaits) {
   RawPair pair;
-  pair.client.write(frame(MessageType::epoch, "payload"));
+  pair.client.write(frame(TestMessage::epoch, "payload"));
   EXPECT_FALSE(pair.server->interrupted());
-  EXPECT_EQ(pair.server->receive(MessageType::epoch, plenty(), "epoch"), "payload");
+  EXPECT_EQ(pair.server->receive(TestMessage::epoch, plenty(), "epoch"), "payload");
   EXPECT_FALSE(pair.server->interrupted());
 }
 
 TEST(Interrupted, IsFalseForAMessageThatHidesTheEnd) {
   RawPair pair;
-  pair.client.write(frame(MessageType::result));
+  pair.client.write(frame(TestMessage::result));
   pair.client.close();
   EXPECT_FALSE(pair.server->interrupted());
-  pair.server->receive(MessageType::result, plenty(), "result");
+  pair.server->receive(TestMessage::result, plenty(), "result");
   EXPECT_TRUE(eventually([&] { return pair.server->interrupted(); }));
 }
 
 TEST(Interrupted, IsTrueForAnAbortAndLeavesItToBeRead) {
   RawPair pair;
-  pair.client.write(frame(MessageType::abort, "reason"));
+  pair.client.write(frame(TestMessage::abort, "reason"));
   EXPECT_TRUE(pair.server->interrupted());
   EXPECT_TRUE(pair.server->interrupted());
   EXPECT_EQ(pair.server->receive(plenty(), "reason").payload, "reason");
@@ -39,7 +39,7 @@ TEST(Interrupted, IsTrueForAnAbortAndLeavesItToBeRead) {
 
 TEST(Interrupted, IsFalseForHalfAHeaderUntilThePeerLeaves) {
   RawPair pair;
-  pair.client.write(frame(MessageType::abort).substr(0, 6));
+  pair.client.write(frame(TestMessage::abort).substr(0, 6));
   EXPECT_FALSE(pair.server->interrupted());
   pair.client.close();
   EXPECT_TRUE(eventually([&] { return pair.server->interrupted(); }));
@@ -63,10 +63,10 @@ TEST(Interrupted, MayBeAskedWhileAnotherThreadReceives) {
   Pair pair;
   std::atomic<bool> done{false};
   std::thread receiver([&] {
-    for (int i = 0; i < 200; ++i) pair.server.receive(MessageType::epoch, plenty(), "epoch");
+    for (int i = 0; i < 200; ++i) pair.server.receive(TestMessage::epoch, plenty(), "epoch");
     done = true;
   });
-  for (int i = 0; i < 200; ++i) pair.client.send(MessageType::epoch, "payload", plenty());
+  for (int i = 0; i < 200; ++i) pair.client.send(TestMessage::epoch, "payload", plenty());
   while (!done) EXPECT_FALSE(pair.server.interrupted());
   receiver.join();
 }

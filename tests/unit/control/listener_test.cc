@@ -41,8 +41,8 @@ TEST(Listener, TakesManyClientsInARow) {
   }
   for (Channel& client : clients) {
     Channel server = listener.accept(plenty()).value();
-    server.send(MessageType::hello, "", plenty());
-    EXPECT_EQ(client.receive(MessageType::hello, plenty(), "greeting"), "");
+    server.send(TestMessage::hello, "", plenty());
+    EXPECT_EQ(client.receive(TestMessage::hello, plenty(), "greeting"), "");
   }
 }
 

@@ -17,11 +17,28 @@
 #include <thread>
 #include <utility>
 
+#include "control/frame.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 
 namespace rdmabench::control {
+
+/// Messages of a protocol of the tests' own.
+enum class TestMessage : std::uint16_t {
+  abort = kAbortCode,
+  hello = first_code(Protocol::user),
+  offer,
+  ready,
+  epoch,
+  result,
+  bye,
+};
+constexpr std::string_view name_of(TestMessage type) noexcept {
+  return message_name(
+      static_cast<std::uint16_t>(type), first_code(Protocol::user),
+      std::array<std::string_view, 6>{"hello", "offer", "ready", "epoch", "result", "bye"});
+}
 
 /// Long enough never to pass in a test that works.
 inline Deadline plenty() {

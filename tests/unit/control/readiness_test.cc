@@ -1,4 +1,4 @@
-#include "rdmabench/control/readiness.h"
+#include "control/readiness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,23 +20,23 @@ using ::testing::UnorderedElementsAre;
 TEST(Take, GivesWholeMessagesAndNeverWaits) {
   Pair pair;
   EXPECT_FALSE(pair.server.receive_ready("next message"));
-  pair.client.send(MessageType::hello, "one", plenty());
-  pair.client.send(MessageType::ready, "", plenty());
+  pair.client.send(TestMessage::hello, "one", plenty());
+  pair.client.send(TestMessage::ready, "", plenty());
   ASSERT_TRUE(pair.server.readable(std::chrono::seconds(20)));
   const std::optional<Message> first = pair.server.receive_ready("next message");
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->type, MessageType::hello);
+  EXPECT_EQ(first->type, TestMessage::hello);
   EXPECT_EQ(first->payload, "one");
   std::optional<Message> second;
   ASSERT_TRUE(
       eventually([&] { return (second = pair.server.receive_ready("next message")).has_value(); }));
-  EXPECT_EQ(second->type, MessageType::ready);
+  EXPECT_EQ(second->type, TestMessage::ready);
   EXPECT_FALSE(pair.server.receive_ready("next message"));
 }
 
 TEST(Take, KeepsAPartOfAMessageForLater) {
   RawPair pair;
-  const std::string bytes = frame(MessageType::hello, "hi");
+  const std::string bytes = frame(TestMessage::hello, "hi");
   for (std::size_t i = 0; i + 1 < bytes.size(); ++i) {
     pair.client.write(bytes.substr(i, 1));
     EXPECT_FALSE(pair.server->receive_ready("next message"));
@@ -69,8 +69,8 @@ TEST(ReadinessTest, NamesThoseThatHaveSomething) {
   readiness.watch(two.server, 22);
   readiness.watch(three.server, 33);
   EXPECT_THAT(readiness.wait(brief()), IsEmpty());
-  one.client.send(MessageType::hello, "", plenty());
-  three.client.send(MessageType::hello, "", plenty());
+  one.client.send(TestMessage::hello, "", plenty());
+  three.client.send(TestMessage::hello, "", plenty());
   ASSERT_TRUE(one.server.readable(std::chrono::seconds(20)));
   ASSERT_TRUE(three.server.readable(std::chrono::seconds(20)));
   EXPECT_THAT(readiness.wait(plenty()), UnorderedElementsAre(11, 33));

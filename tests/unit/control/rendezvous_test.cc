@@ -4,6 +4,7 @@
 #include <barrier>
 #include <vector>
 
+#include "control/admission.h"
 #include "control/rendezvous_messages.h"
 #include "peers.h"
 
@@ -170,6 +171,13 @@ TEST(Rendezvous, RefusesTheSecondOfARank) {
   EXPECT_EQ(one->get(0, "k", plenty()), "v");  // the first one stays
 }
 
+TEST(Rendezvous, ARankThatLeftDoesNotComeAgain) {
+  const Job job(2);
+  const auto zero = job.start(0);
+  static_cast<void>(job.start(1));
+  EXPECT_THAT(complaint([&] { job.start(1); }), HasSubstr("rank 1 is here already"));
+}
+
 TEST(Rendezvous, RefusesARankOfAnotherSize) {
   const Job job(2);
   const auto zero = job.start(0);
@@ -237,22 +245,27 @@ void expect_shrugged_off(const std::string& bytes) {
 TEST(Rendezvous, ShrugsOffStrangers) {
   expect_shrugged_off("");
   expect_shrugged_off("GET / HTTP/1.1\r\n\r\n");
-  expect_shrugged_off(frame(MessageType::hello, "{}").substr(0, 9));
-  expect_shrugged_off(frame(MessageType::hello, "[1]"));
-  expect_shrugged_off(frame(MessageType::hello, to_text(RankHello{7, 2, "x"})));
-  expect_shrugged_off(frame(MessageType::hello, to_text(RankHello{0, 2, "x"})));
-  expect_shrugged_off(frame(MessageType::request, to_text(Call{BarrierCall{1ms}})));
-  expect_shrugged_off(frame(MessageType::bye));
+  expect_shrugged_off(frame(AdmissionMessage::hello, "{}").substr(0, 9));
+  expect_shrugged_off(frame(AdmissionMessage::hello, "[1]"));
+  expect_shrugged_off(
+      frame(AdmissionMessage::hello, to_text(RankHello{.rank = 7, .size = 2, .host = "x"})));
+  expect_shrugged_off(
+      frame(AdmissionMessage::hello, to_text(RankHello{.rank = 0, .size = 2, .host = "x"})));
+  expect_shrugged_off(frame(RendezvousMessage::call, to_text(Call{BarrierCall{1ms}})));
+  expect_shrugged_off(frame(TestMessage::bye));
 }
 
 TEST(Rendezvous, ARankThatBreaksTheRulesIsTheOneThatLeft) {
-  const std::string hello = frame(MessageType::hello, to_text(RankHello{1, 2, "evil"}));
-  const auto request = [](const Call& call) { return frame(MessageType::request, to_text(call)); };
+  const std::string hello =
+      frame(AdmissionMessage::hello, to_text(RankHello{.rank = 1, .size = 2, .host = "evil"}));
+  const auto request = [](const Call& call) {
+    return frame(RendezvousMessage::call, to_text(call));
+  };
   for (const std::string& breach :
-       {frame(MessageType::request, "{}"), frame(MessageType::hello, "{}"),
+       {frame(RendezvousMessage::call, "{}"), frame(AdmissionMessage::hello, "{}"),
         request(GetCall{2, "k", 1ms}), request(GetCall{0, "k", 10s}) + request(BarrierCall{10s}),
-        frame(MessageType::request, R"({"call":"put","key":"a b","value":""})"),
-        frame(MessageType::request, R"({"call":"put","key":"a","value":"\u0000"})")}) {
+        frame(RendezvousMessage::call, R"({"call":"put","key":"a b","value":""})"),
+        frame(RendezvousMessage::call, R"({"call":"put","key":"a","value":"\u0000"})")}) {
     const Job job(2);
     const auto zero = job.start(0);
     RawSocket hostile;

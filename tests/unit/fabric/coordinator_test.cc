@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/coordinator.h"
+#include "fabric/coordinator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -146,7 +146,7 @@ TEST_F(CoordinatorTest, WhoLiesIsLostAndNothingOfItIsKept) {
     run(agents, 4);
     ASSERT_THAT(matrix_.lost, SizeIs(1));
     EXPECT_EQ(matrix_.lost[0].rank, 1U);
-    EXPECT_THAT(matrix_.lost[0].reason, HasSubstr("makes no sense"));
+    EXPECT_THAT(matrix_.lost[0].reason, HasSubstr("invalid answer"));
     std::size_t of_others = 0;
     for (const Measurement& one : matrix_.measurements) {
       EXPECT_TRUE(one.sender != 1 || !one.error.empty());
@@ -168,7 +168,7 @@ TEST_F(CoordinatorTest, WhatASenderDoesNotSayIsAnError) {
 
 TEST_F(CoordinatorTest, NodesThatNeverCameAreLostFromTheStart) {
   FakeAgents agents(plan_);
-  Admission admission = everybody(5);
+  AdmittedAgents admission = everybody(5);
   admission.lost.push_back({.rank = 4, .round = 0, .reason = "it never came"});
   Coordinator coordinator(agents, plan_, admission, kept_, {.answer_limit = kAnswer});
   coordinator.measure(schedule(Pattern::full, 5, 1, 1)[0], 0);

@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include "fabric/agents.h"
+#include "fabric/coordinator.h"
+#include "fabric/plan.h"
 #include "messages.h"
-#include "rdmabench/fabric/agents.h"
-#include "rdmabench/fabric/coordinator.h"
-#include "rdmabench/fabric/plan.h"
 
 namespace rdmabench::fabric {
 
@@ -64,19 +64,19 @@ class FakeAgents final : public Agents {
   std::set<std::uint32_t> sent_home;
   int asked = 0;
 
-  void send(std::uint32_t rank, control::MessageType type, std::string_view payload) override {
-    if (type == control::MessageType::bye) sent_home.insert(rank);
-    if (type == control::MessageType::request) last_order_ = parse_measure_order(payload).number;
+  void send(std::uint32_t rank, FabricMessage type, std::string_view payload) override {
+    if (type == FabricMessage::bye) sent_home.insert(rank);
+    if (type == FabricMessage::order) last_order_ = parse_measure_order(payload).number;
     if (is_gone(rank)) return;
     if (const auto death = dies_.find(rank); death != dies_.end() && last_order_ >= death->second) {
       gone_.insert(rank);
       return post({.rank = rank, .ended = true, .text = "closed the connection"});
     }
-    if (type == control::MessageType::ready) {
+    if (type == FabricMessage::ready) {
       ++asked;
-      if (!is_hung(rank)) post({.rank = rank, .type = control::MessageType::ready});
+      if (!is_hung(rank)) post({.rank = rank, .type = FabricMessage::ready});
     }
-    if (type == control::MessageType::request) take_order(rank, parse_measure_order(payload));
+    if (type == FabricMessage::order) take_order(rank, parse_measure_order(payload));
   }
 
   void wait(Deadline deadline, std::vector<Event>& events) override {
@@ -115,8 +115,7 @@ class FakeAgents final : public Agents {
     orders.emplace_back(rank, order);
     if (is_hung(rank) || stuck_.contains(rank)) return;
     if (const auto liar = lies_.find(rank); liar != lies_.end()) {
-      return post(
-          {.rank = rank, .type = control::MessageType::result, .text = liar->second(order)});
+      return post({.rank = rank, .type = FabricMessage::results, .text = liar->second(order)});
     }
     Results results{.number = order.number, .last = true, .cells = answers(order, plan_, rank)};
     bool waits = false;
@@ -127,7 +126,7 @@ class FakeAgents final : public Agents {
       cell.value = cell.p99_ns = 0;
       cell.error = silent ? "the peer said nothing" : "connection refused";
     }
-    post({.rank = rank, .type = control::MessageType::result, .text = to_text(results)},
+    post({.rank = rank, .type = FabricMessage::results, .text = to_text(results)},
          waits ? patience_ : std::chrono::milliseconds(0));
   }
 
@@ -141,16 +140,16 @@ class FakeAgents final : public Agents {
   std::uint64_t last_order_ = 0;
 };
 
-inline Admission everybody(std::uint32_t size, std::size_t rails = 1) {
-  Admission admission;
+inline AdmittedAgents everybody(std::uint32_t size, std::size_t rails = 1) {
+  AdmittedAgents admitted;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     Member member;
     member.node = {.rank = rank, .host = "host" + std::to_string(rank), .rails = {"auto"}};
     member.address = "192.0.2.1";
     member.ports.assign(rails, 1000);
-    admission.members.push_back(member);
+    admitted.members.push_back(member);
   }
-  return admission;
+  return admitted;
 }
 
 struct Kept final : Recorder {

@@ -1,5 +1,5 @@
 // Real agents in threads of this process, measuring one another over the loop back end.
-#include "rdmabench/fabric/lead.h"
+#include "lead.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,18 +8,19 @@
 #include <mutex>
 #include <thread>
 
+#include "control/admission.h"
+#include "fabric/agent.h"
+#include "fabric/schedule.h"
+#include "fabric/stream.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/bootstrap_address.h"
-#include "rdmabench/fabric/agent.h"
-#include "rdmabench/fabric/schedule.h"
-#include "rdmabench/fabric/stream.h"
+#include "rdmabench/control/bootstrap.h"
 
 namespace rdmabench::fabric {
 namespace {
 
+using control::AdmissionMessage;
 using control::Channel;
-using control::MessageType;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -37,10 +38,8 @@ class LeadTest : public ::testing::Test {
     options_.plan.iterations = 20;
     options_.plan.bandwidth_sizes = {4096};
     options_.plan.timeout_s = 20;
-    options_.token = "abc";
     options_.wait = std::chrono::seconds(60);
     options_.coordinator.answer_limit = std::chrono::seconds(20);
-    options_.size = 3;
     options_.confirm = false;
   }
   ~LeadTest() override {
@@ -49,14 +48,13 @@ class LeadTest : public ::testing::Test {
 
   void start(std::uint32_t rank, std::string token = "abc") {
     threads_.emplace_back([this, rank, token = std::move(token)] {
-      const AgentOptions options{.rank = rank,
-                                 .size = options_.size,
-                                 .host = "host" + std::to_string(rank),
-                                 .token = token,
-                                 .base = {}};
+      const AgentOptions options{
+          .rank = rank, .size = size_, .host = "host" + std::to_string(rank), .base = {}};
       std::string reason;
       try {
-        reason = run_agent(options, {"127.0.0.1"}, listener_.port(), std::chrono::seconds(60));
+        reason = run_agent(options,
+                           {.token = token, .port = listener_.port(), .addresses = {"127.0.0.1"}},
+                           std::chrono::seconds(60));
       } catch (const std::exception& error) {
         reason = error.what();
       }
@@ -72,7 +70,9 @@ class LeadTest : public ::testing::Test {
   }
 
   control::Listener listener_;
-  LeadOptions options_;
+  FabricOptions options_;
+  std::uint32_t size_ = 3;
+  std::string token_ = "abc";
 
  private:
   std::vector<std::thread> threads_;
@@ -82,7 +82,7 @@ class LeadTest : public ::testing::Test {
 
 TEST_F(LeadTest, MeasuresAllPairsForReal) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const FabricResult outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, size_, token_, listener_);
   EXPECT_THAT(errors(), IsEmpty());
   EXPECT_THAT(outcome.matrix.lost, IsEmpty());
   ASSERT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
@@ -99,7 +99,7 @@ TEST_F(LeadTest, FansToo) {
     SCOPED_TRACE(pattern);
     options_.plan.pattern = pattern;
     for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-    const FabricResult outcome = lead(options_, listener_);
+    const FabricResult outcome = lead(options_, size_, token_, listener_);
     EXPECT_THAT(errors(), IsEmpty());
     ASSERT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
     for (const Measurement& one : outcome.matrix.measurements) EXPECT_EQ(one.error, "");
@@ -111,7 +111,7 @@ TEST_F(LeadTest, WhoDoesNotComeIsNamedAndAStrangerIsSentAway) {
   start(0);
   start(1);
   start(2, "of another run");
-  const FabricResult outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, size_, token_, listener_);
   ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
   EXPECT_EQ(outcome.matrix.lost[0].rank, 2U);
   EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("never came"));
@@ -122,25 +122,27 @@ TEST_F(LeadTest, ANodeWithoutTheDeviceSaysSo) {
   options_.plan.backend = "ofi";
   options_.plan.provider = "pigeon";
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const FabricResult outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, size_, token_, listener_);
   EXPECT_THAT(errors(), SizeIs(3));
   ASSERT_THAT(outcome.matrix.lost, SizeIs(3));
 }
 
-TEST_F(LeadTest, KnockersThatMakeNoSenseDoNotDisturb) {
+TEST_F(LeadTest, ConnectionsThatMakeNoSenseDoNotDisturb) {
   start(0);
   start(1);
   Channel wrong_rank = Channel::connect("127.0.0.1", listener_.port(), plenty());
-  wrong_rank.send(MessageType::hello,
-                  to_text(AgentHello{.token = "abc", .rank = 7, .size = 3, .host = "x"}), plenty());
+  wrong_rank.send(AdmissionMessage::hello,
+                  to_text(control::RankHello{.token = "abc", .rank = 7, .size = 3, .host = "x"}),
+                  plenty());
   Channel nonsense = Channel::connect("127.0.0.1", listener_.port(), plenty());
-  nonsense.send(MessageType::hello, "{", plenty());
+  nonsense.send(AdmissionMessage::hello, "{", plenty());
   Channel liar = Channel::connect("127.0.0.1", listener_.port(), plenty());
-  liar.send(MessageType::hello,
-            to_text(AgentHello{.token = "abc", .rank = 2, .size = 3, .host = "liar"}), plenty());
-  liar.send(MessageType::ready, to_text(Ready{.rails = {}, .ports = {1, 2, 3}, .environment = {}}),
+  liar.send(AdmissionMessage::hello,
+            to_text(control::RankHello{.token = "abc", .rank = 2, .size = 3, .host = "liar"}),
             plenty());
-  const FabricResult outcome = lead(options_, listener_);
+  liar.send(FabricMessage::ready,
+            to_text(Ready{.rails = {}, .ports = {1, 2, 3}, .environment = {}}), plenty());
+  const FabricResult outcome = lead(options_, size_, token_, listener_);
   EXPECT_THAT(errors(), IsEmpty());
   ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
   EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("3 rails"));
@@ -151,19 +153,19 @@ TEST_F(LeadTest, AFileOfAnotherRunIsNotGoneOnWith) {
   const std::string path = ::testing::TempDir() + "/fabric_lead_test.jsonl";
   options_.output = path;
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  static_cast<void>(lead(options_, listener_));
+  static_cast<void>(lead(options_, size_, token_, listener_));
   EXPECT_THAT(errors(), IsEmpty());
   options_.output.clear();
   options_.resume = path;
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const FabricResult outcome = lead(options_, listener_);
+  const FabricResult outcome = lead(options_, size_, token_, listener_);
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
   EXPECT_THAT(errors(), IsEmpty());
   options_.plan.seed = 99;
   start(0);
   start(1);
   start(2);
-  EXPECT_THROW(lead(options_, listener_), Error);
+  EXPECT_THROW(lead(options_, size_, token_, listener_), Error);
   EXPECT_THAT(errors(), SizeIs(3));
   std::remove(path.c_str());
 }
@@ -174,10 +176,12 @@ class AgentTest : public LeadTest {
   Channel let_in() {
     start(1);
     Channel channel = listener_.accept(plenty()).value();
-    const AgentHello hello = parse_hello(channel.receive(MessageType::hello, plenty(), "hello"));
+    const control::RankHello hello =
+        control::parse_rank_hello(channel.receive(AdmissionMessage::hello, plenty(), "hello"));
     EXPECT_EQ(hello.rank, 1U);
-    channel.send(MessageType::hello, plan_text(options_.plan), plenty());
-    ready_ = parse_ready(channel.receive(MessageType::ready, plenty(), "readiness"));
+    channel.send(AdmissionMessage::welcome, {}, plenty());
+    channel.send(FabricMessage::plan, plan_text(options_.plan), plenty());
+    ready_ = parse_ready(channel.receive(FabricMessage::ready, plenty(), "readiness"));
     return channel;
   }
 
@@ -192,14 +196,15 @@ TEST_F(AgentTest, AnswersWhetherItIsThereAlsoWhileItMeasures) {
                      .senders = 2,  // it waits for a second sender, who never comes
                      .rails = {0},
                      .targets = {{.rank = 0, .address = "127.0.0.1", .ports = ready_.ports}}};
-  channel.send(MessageType::request, to_text(order), plenty());
-  channel.send(MessageType::ready, {}, plenty());
-  EXPECT_EQ(channel.receive(plenty(), "word").type, MessageType::ready);
-  const Results results = parse_results(channel.receive(MessageType::result, plenty(), "results"));
+  channel.send(FabricMessage::order, to_text(order), plenty());
+  channel.send(FabricMessage::ready, {}, plenty());
+  EXPECT_EQ(channel.receive(plenty(), "word").type, FabricMessage::ready);
+  const Results results =
+      parse_results(channel.receive(FabricMessage::results, plenty(), "results"));
   EXPECT_TRUE(results.last);
   ASSERT_THAT(results.cells, SizeIs(2));
   for (const Measurement& cell : results.cells) EXPECT_THAT(cell.error, HasSubstr("1 of 2"));
-  channel.send(MessageType::bye, {}, plenty());
+  channel.send(FabricMessage::bye, {}, plenty());
   EXPECT_THAT(errors(), IsEmpty());
 }
 
@@ -220,8 +225,8 @@ TEST_F(AgentTest, RefusesOrdersThatMakeNoSense) {
   for (const std::string& order : orders) {
     SCOPED_TRACE(order);
     Channel channel = let_in();
-    channel.send(MessageType::request, order, plenty());
-    EXPECT_EQ(channel.receive(plenty(), "word").type, MessageType::abort);
+    channel.send(FabricMessage::order, order, plenty());
+    EXPECT_EQ(channel.receive(plenty(), "word").type, FabricMessage::abort);
   }
   EXPECT_THAT(errors(), SizeIs(orders.size()));
 }

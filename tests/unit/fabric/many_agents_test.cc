@@ -8,17 +8,16 @@
 #include <cstdio>
 #include <thread>
 
+#include "control/readiness.h"
+#include "fabric/stream.h"
 #include "fake_agents.h"
+#include "lead.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/readiness.h"
-#include "rdmabench/fabric/lead.h"
-#include "rdmabench/fabric/stream.h"
 
 namespace rdmabench::fabric {
 namespace {
 
 using control::Channel;
-using control::MessageType;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -39,8 +38,8 @@ class Crowd {
       channels_.push_back(Channel::connect("127.0.0.1", port_, plenty()));
       readiness_.watch(channels_.back(), rank);
       channels_.back().send(
-          MessageType::hello,
-          to_text(AgentHello{
+          control::AdmissionMessage::hello,
+          to_text(control::RankHello{
               .token = token_, .rank = rank, .size = size_, .host = "host" + std::to_string(rank)}),
           plenty());
     }
@@ -62,24 +61,25 @@ class Crowd {
  private:
   bool answer(std::uint32_t rank, const control::Message& message) {
     Channel& channel = channels_[rank];
-    switch (message.type) {
-      case MessageType::hello:
+    if (message.type == control::AdmissionMessage::welcome) return true;
+    switch (message.type.as<FabricMessage>()) {
+      case FabricMessage::plan:
         plan_ = parse_plan(message.payload);
-        channel.send(MessageType::ready,
+        channel.send(FabricMessage::ready,
                      to_text(Ready{.rails = {"simulated"}, .ports = {1}, .environment = {}}),
                      plenty());
         return true;
-      case MessageType::request: {
+      case FabricMessage::order: {
         const MeasureOrder order = parse_measure_order(message.payload);
         channel.send(
-            MessageType::result,
+            FabricMessage::results,
             to_text(Results{
                 .number = order.number, .last = true, .cells = answers(order, plan_, rank)}),
             plenty());
         return true;
       }
-      case MessageType::ready:
-        channel.send(MessageType::ready, {}, plenty());
+      case FabricMessage::ready:
+        channel.send(FabricMessage::ready, {}, plenty());
         return true;
       default:
         return false;
@@ -105,17 +105,16 @@ TEST(ManyAgents, A1024OfThemThroughEightRounds) {
   constexpr std::uint32_t kAgents = 1024;
   if (!allow_files(2 * kAgents + 200)) GTEST_SKIP() << "too few file descriptors";
   control::Listener listener("127.0.0.1", 0);
-  LeadOptions options;
+  FabricOptions options;
   options.plan.pattern = "random";
   options.plan.rounds = 8;
-  options.size = kAgents;
-  options.token = "of this run";
+  const std::string token = "of this run";
   options.wait = std::chrono::seconds(100);
   options.confirm = false;
   options.output = ::testing::TempDir() + "/fabric_many_agents_test.jsonl";
-  Crowd crowd(kAgents, listener.port(), options.token);
+  Crowd crowd(kAgents, listener.port(), token);
   std::thread agents([&] { crowd.run(); });
-  const FabricResult outcome = lead(options, listener);
+  const FabricResult outcome = lead(options, kAgents, token, listener);
   agents.join();
   EXPECT_THAT(outcome.matrix.lost, IsEmpty());
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(8 * kAgents * 2));

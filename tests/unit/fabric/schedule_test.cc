@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/schedule.h"
+#include "fabric/schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/stream.h"
+#include "fabric/stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "fabric/table.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/fabric/table.h"
 
 namespace rdmabench::fabric {
 namespace {

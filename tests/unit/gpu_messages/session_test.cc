@@ -14,7 +14,6 @@
 namespace rdmabench::run {
 namespace {
 
-using control::MessageType;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -278,22 +277,23 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
     request.memory = "cuda:0";
     const Backend& verbs = find_backend("verbs");
     const Offer own = make_offer(verbs, request);
-    session.send(MessageType::request, to_text(Request{spec, {{own}}}));
-    const std::vector<Offer> offers = parse_offers(session.receive(MessageType::offer, "offer"));
+    session.send(SessionMessage::request, to_text(Request{spec, {{own}}}));
+    const std::vector<Offer> offers = parse_offers(session.receive(SessionMessage::offer, "offer"));
     const transport::Choice choice = verbs.choose(request, own.text, offers.at(0).text);
-    session.send(MessageType::choice, to_text(Selection{"verbs", {choice.server}}));
-    const Introduction peer = parse_introduction(session.receive(MessageType::address, "address"));
+    session.send(SessionMessage::choice, to_text(Selection{"verbs", {choice.server}}));
+    const Introduction peer =
+        parse_introduction(session.receive(SessionMessage::address, "address"));
     session.open(verbs, request, choice.client);
-    session.send(MessageType::address, to_text(Introduction{session.addresses(), {}}));
+    session.send(SessionMessage::address, to_text(Introduction{session.addresses(), {}}));
     session.connect(peer.addresses);
-    session.receive(MessageType::ready, "readiness");
+    session.receive(SessionMessage::ready, "readiness");
     const EpochOrder order{.size = spec.max_size, .iterations = 8, .verify = true};
     std::vector<measure::Ticks> intervals(order.iterations);
     session.stage(workload::Side::initiator, order);
-    session.send(MessageType::epoch, to_text(order));
-    session.receive(MessageType::ready, "readiness");
+    session.send(SessionMessage::epoch, to_text(order));
+    session.receive(SessionMessage::ready, "readiness");
     session.run(intervals);
-    EXPECT_THAT(complaint([&] { session.receive(MessageType::result, "result"); }).what(),
+    EXPECT_THAT(complaint([&] { session.receive(SessionMessage::result, "result"); }).what(),
                 HasSubstr("wrong messages"));
     EXPECT_TRUE(session.peer_gave_up());
     EXPECT_THAT(server.measure(config_of()).error.value_or(""), HasSubstr("the server's limit of"));

@@ -19,7 +19,6 @@ namespace rdmabench::run {
 namespace {
 
 using control::Channel;
-using control::MessageType;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Optional;
@@ -39,17 +38,19 @@ Config quick() {
 /// Serves a client up to its first epoch, then gives up and hears out what it says to that.
 Channel quit_at_the_first_epoch(control::Listener& listener) {
   Channel channel = listener.accept(soon()).value();
-  const Request request = parse_request(channel.receive(MessageType::request, soon(), "request"));
+  const Request request =
+      parse_request(channel.receive(SessionMessage::request, soon(), "request"));
   const auto wanted = endpoint_request(request.spec, false);
-  channel.send(MessageType::offer, to_text(std::vector{make_offer(find_backend("loop"), wanted)}),
-               soon());
-  channel.receive(MessageType::choice, soon(), "choice");
+  channel.send(SessionMessage::offer,
+               to_text(std::vector{make_offer(find_backend("loop"), wanted)}), soon());
+  channel.receive(SessionMessage::choice, soon(), "choice");
   const auto worker = find_backend("loop").open(wanted, "");
-  channel.send(MessageType::address, to_text(Introduction{{worker->address()}, {}}), soon());
-  const auto client = parse_introduction(channel.receive(MessageType::address, soon(), "address"));
+  channel.send(SessionMessage::address, to_text(Introduction{{worker->address()}, {}}), soon());
+  const auto client =
+      parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
   worker->connect(client.addresses.at(0));
-  channel.send(MessageType::ready, {}, soon());
-  channel.receive(MessageType::epoch, soon(), "epoch");
+  channel.send(SessionMessage::ready, {}, soon());
+  channel.receive(SessionMessage::epoch, soon(), "epoch");
   channel.abort("out of order");
   static_cast<void>(channel.receive(soon(), "the client's own abort"));
   return channel;
@@ -97,9 +98,9 @@ TEST(Client, AnEndpointThatDoesNotOpenNamesTheSide) {
 }
 
 /// What arrives at a server until its client has gone.
-std::vector<MessageType> hear_out(control::Listener& listener) {
+std::vector<control::MessageType> hear_out(control::Listener& listener) {
   Channel channel = listener.accept(soon()).value();
-  std::vector<MessageType> heard;
+  std::vector<control::MessageType> heard;
   try {
     for (;;) heard.push_back(channel.receive(soon(), "anything").type);
   } catch (const Error&) {
@@ -109,7 +110,7 @@ std::vector<MessageType> hear_out(control::Listener& listener) {
 
 TEST(Client, AsksNoPeerForWhatThisSideDoesNotHave) {
   control::Listener listener("127.0.0.1", 0);
-  std::vector<MessageType> heard;
+  std::vector<control::MessageType> heard;
   std::thread serving([&] { heard = hear_out(listener); });
   Config config = quick();
   config.backend = "auto";
@@ -117,7 +118,7 @@ TEST(Client, AsksNoPeerForWhatThisSideDoesNotHave) {
   config.devices = {"no-such-device0"};
   EXPECT_THROW(run(config, "127.0.0.1", listener.port()), Error);
   serving.join();
-  EXPECT_THAT(heard, ElementsAre(MessageType::abort));
+  EXPECT_THAT(heard, ElementsAre(SessionMessage::abort));
 }
 
 }  // namespace

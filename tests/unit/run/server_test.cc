@@ -18,7 +18,6 @@ namespace rdmabench::run {
 namespace {
 
 using control::Channel;
-using control::MessageType;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -97,7 +96,7 @@ TEST_F(ServerTest, AClientThatLeavesCostsOneLine) {
 TEST_F(ServerTest, AClientThatSaysNothingIsLetGoAfterTheTimeout) {
   start({.timeout = std::chrono::milliseconds(50)});
   Channel silent = dial();
-  EXPECT_THROW(silent.receive(MessageType::offer, soon(), "offer"), Error);
+  EXPECT_THROW(silent.receive(SessionMessage::offer, soon(), "offer"), Error);
   expect_service();
   EXPECT_THAT(stop(), ::testing::Contains(HasSubstr("no request")));
 }
@@ -108,9 +107,9 @@ TEST_F(ServerTest, ARequestOutOfBoundsIsRefusedByName) {
   std::string request = to_text(Request{{}, {{}}});
   const std::string good = R"("max_size_bytes":8)";
   request.replace(request.find(good), good.size(), R"("max_size_bytes":0)");
-  channel.send(MessageType::request, request, soon());
+  channel.send(SessionMessage::request, request, soon());
   try {
-    channel.receive(MessageType::offer, soon(), "offer");
+    channel.receive(SessionMessage::offer, soon(), "offer");
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("max_size_bytes"));
@@ -137,7 +136,7 @@ TEST_F(ServerTest, OneClientTooManyIsToldSo) {
   Channel first = dial();
   Channel second = dial();
   try {
-    second.receive(MessageType::offer, soon(), "offer");
+    second.receive(SessionMessage::offer, soon(), "offer");
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("busy with 1 client"));
@@ -149,10 +148,10 @@ TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {
   Channel channel = dial();
   Request request;
   request.rails = {{{"loop", "x", ""}}};
-  channel.send(MessageType::request, to_text(request), soon());
-  channel.receive(MessageType::offer, soon(), "offer");
-  channel.send(MessageType::choice, to_text(Selection{"no-such-back-end", {""}}), soon());
-  EXPECT_THROW(channel.receive(MessageType::address, soon(), "address"), Error);
+  channel.send(SessionMessage::request, to_text(request), soon());
+  channel.receive(SessionMessage::offer, soon(), "offer");
+  channel.send(SessionMessage::choice, to_text(Selection{"no-such-back-end", {""}}), soon());
+  EXPECT_THROW(channel.receive(SessionMessage::address, soon(), "address"), Error);
   expect_service();
 }
 
@@ -162,19 +161,19 @@ TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   Request request;
   request.spec.timeout = std::chrono::milliseconds(100);
   request.rails = {{{"loop", "x", ""}}};
-  channel.send(MessageType::request, to_text(request), soon());
-  channel.receive(MessageType::offer, soon(), "offer");
-  channel.send(MessageType::choice, to_text(Selection{"loop", {""}}), soon());
+  channel.send(SessionMessage::request, to_text(request), soon());
+  channel.receive(SessionMessage::offer, soon(), "offer");
+  channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
   const Introduction server =
-      parse_introduction(channel.receive(MessageType::address, soon(), "address"));
+      parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
   const auto worker = find_backend("loop").open(endpoint_request(request.spec, true), "");
-  channel.send(MessageType::address, to_text(Introduction{{worker->address()}, {}}), soon());
+  channel.send(SessionMessage::address, to_text(Introduction{{worker->address()}, {}}), soon());
   worker->connect(server.addresses.at(0));
-  channel.receive(MessageType::ready, soon(), "readiness");
-  channel.send(MessageType::epoch, to_text(EpochOrder{8, 1000}), soon());
-  channel.receive(MessageType::ready, soon(), "readiness");
+  channel.receive(SessionMessage::ready, soon(), "readiness");
+  channel.send(SessionMessage::epoch, to_text(EpochOrder{8, 1000}), soon());
+  channel.receive(SessionMessage::ready, soon(), "readiness");
   try {
-    channel.receive(MessageType::result, soon(), "result");
+    channel.receive(SessionMessage::result, soon(), "result");
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("nothing completed for 100ms"));

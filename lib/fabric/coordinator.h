@@ -7,9 +7,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "rdmabench/fabric/agents.h"
+#include "fabric/agents.h"
+#include "fabric/schedule.h"
 #include "rdmabench/fabric/matrix.h"
-#include "rdmabench/fabric/schedule.h"
+#include "rdmabench/fabric/run.h"
 
 namespace rdmabench::fabric {
 
@@ -22,20 +23,6 @@ class Recorder {
   virtual void end_round() = 0;  ///< what was added may be wanted if this process dies now
 };
 
-struct CoordinatorOptions {
-  /// An agent that says nothing for so long when it was asked is lost.
-  std::chrono::nanoseconds answer_limit = std::chrono::milliseconds(2500);
-  /// Of one step, see step_limit(); 0 = by the plan.
-  std::chrono::nanoseconds step_limit{0};
-};
-
-/// What a round cost.
-struct RoundCost {
-  std::uint32_t round = 0;
-  double own_ms = 0;   ///< processor time of the coordinator's thread
-  double wall_ms = 0;  ///< from the first order to the last result
-};
-
 /// One that is dead (its connection ended), hung (it does not answer) or makes no sense is lost: it
 /// is named with the reason, its pairs are left out of what follows, and the rest goes on. One that
 /// answers the coordinator and says that its partner is silent is not lost for that. After a step
@@ -45,8 +32,9 @@ struct RoundCost {
 /// Thread rule: one thread.
 class Coordinator {
  public:
-  /// `agents` and `recorder` have to outlive it. The admission's losses are recorded first.
-  Coordinator(Agents& agents, const FabricPlan& plan, Admission admission, Recorder& recorder,
+  /// `agents` and `recorder` have to outlive it. The agents that are lost already are recorded
+  /// first.
+  Coordinator(Agents& agents, const FabricPlan& plan, AdmittedAgents admitted, Recorder& recorder,
               const CoordinatorOptions& options = {});
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;

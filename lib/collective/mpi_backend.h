@@ -1,35 +1,19 @@
-// Collectives of host memory by MPI, whichever the launcher is of.
+// Collectives of host memory by MPI, whichever the launcher uses.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "rdmabench/collective/backend.h"
-#include "rdmabench/collective/mpi_module.h"
+#include "collective/mpi_module.h"
+#include "rdmabench/collective/engines.h"
 #include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::collective {
-
-enum class MpiKind : std::uint8_t { open_mpi, mpich };
-
-/// Which MPI's launcher started this process, by its variables: Open MPI's OMPI_COMM_WORLD_SIZE;
-/// else MPICH's PMI_SIZE or MPI_LOCALNRANKS. None where neither is there. `environment` is
-/// getenv(3).
-std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>& environment);
-
-struct MpiOptions {
-  /// A module to load; "" for librdmabench-mpi-openmpi.so or -mpich.so by the launcher, looked for
-  /// beside the program, in ../lib/rdmabench and where it was installed. The environment's
-  /// RDMABENCH_MPI_MODULE names a file likewise.
-  std::string module{};
-  std::optional<MpiKind> kind{};  ///< instead of the launcher's
-};
 
 /// One at a time in a process: MPI can be initialised once. It cannot be waited for with a deadline
 /// where MPI itself blocks (MPI_Init, MPI_Finalize): see Heartbeat::Guard.

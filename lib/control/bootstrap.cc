@@ -1,4 +1,4 @@
-#include "rdmabench/control/bootstrap_address.h"
+#include "rdmabench/control/bootstrap.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -13,14 +13,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "fields.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/fields.h"
 
 namespace rdmabench::control {
 namespace {
 
 constexpr std::size_t kMaxAddresses = 256;
-constexpr std::size_t kMaxToken = 64;     // bytes
 constexpr std::size_t kMaxAddress = 256;  // bytes
 
 /// As text; "" for one that another machine cannot use.
@@ -73,24 +72,39 @@ BootstrapAddress make_bootstrap_address(std::uint16_t port) {
   return {.token = random_token(), .port = port, .addresses = own_addresses()};
 }
 
-std::string to_text(const BootstrapAddress& bootstrap_address) {
-  const nlohmann::ordered_json json = {{"token", bootstrap_address.token},
-                                       {"port", bootstrap_address.port},
-                                       {"addresses", bootstrap_address.addresses}};
+std::string to_text(const BootstrapAddress& address) {
+  const nlohmann::ordered_json json = {
+      {"token", address.token}, {"port", address.port}, {"addresses", address.addresses}};
   return json.dump();
 }
 
 BootstrapAddress parse_bootstrap_address(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "invitation");
-  BootstrapAddress bootstrap_address{.token = get_string(json, "token", kMaxToken),
-                                     .port = get_uint<std::uint16_t>(json, "port", 1)};
-  for (const nlohmann::json& address : get_list(json, "addresses", kMaxAddresses)) {
-    if (!address.is_string() || address.get_ref<const std::string&>().size() > kMaxAddress) {
-      throw Error(Fault::failed, "an invitation with an address that is no text");
+  const nlohmann::json json = parse_object(text, "address of rank 0");
+  BootstrapAddress address{.token = get_string(json, "token", kMaxToken),
+                           .port = get_uint<std::uint16_t>(json, "port", 1)};
+  for (const nlohmann::json& one : get_list(json, "addresses", kMaxAddresses)) {
+    if (!one.is_string() || one.get_ref<const std::string&>().size() > kMaxAddress) {
+      throw Error(Fault::failed,
+                  fmt::format("an address of rank 0 that is not a text of at most {} "
+                              "bytes",
+                              kMaxAddress));
     }
-    bootstrap_address.addresses.push_back(address);
+    address.addresses.push_back(one);
   }
-  return bootstrap_address;
+  return address;
+}
+
+Bootstrap bootstrap(Rendezvous& rendezvous, std::string_view key, std::uint16_t port,
+                    Deadline deadline) {
+  Bootstrap result{.place = rendezvous.place()};
+  if (result.place.rank == 0) {
+    result.listener.emplace("", port);
+    result.address = make_bootstrap_address(result.listener->port());
+    rendezvous.put(key, to_text(result.address));
+  } else {
+    result.address = parse_bootstrap_address(rendezvous.get(0, key, deadline));
+  }
+  return result;
 }
 
 }  // namespace rdmabench::control

@@ -1,12 +1,12 @@
-// A matrix for people and for spreadsheets.
+// What a table says of each metric and size.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
+#include "rdmabench/fabric/text.h"
 
 namespace rdmabench::fabric {
 
@@ -28,13 +28,5 @@ std::vector<Summary> summarize(const Matrix& matrix, std::size_t most = 5);
 
 /// "node 3 (host-c)"; the rank alone where its host is not known.
 std::string node_name(const Matrix& matrix, std::uint32_t rank);
-
-/// What was measured, a line for each metric and size, the worst pairs, what failed and who was
-/// lost; then each finding with its evidence, and what cannot be judged. Bandwidth in Gb/s (10^9
-/// bits), latency in microseconds. ASCII.
-std::string to_table(const Matrix& matrix, const Attribution& verdict);
-
-/// RFC 4180, one line for each measurement, with the names of the JSON.
-std::string to_csv(const Matrix& matrix);
 
 }  // namespace rdmabench::fabric

@@ -6,8 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/fabric/coordinator.h"
+#include "fabric/coordinator.h"
 #include "rdmabench/fabric/matrix.h"
+#include "rdmabench/fabric/text.h"
 
 namespace rdmabench::fabric {
 
@@ -15,20 +16,6 @@ namespace rdmabench::fabric {
 std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes);
 std::string record(const Measurement& measurement);
 std::string record(const LostNode& lost);
-/// `verdict` is a JSON object on one line, whose members the record takes over.
-std::string verdict_record(std::string_view verdict);
-
-/// The whole run as such lines, without a verdict.
-std::string to_json_lines(const Matrix& matrix);
-
-/// Reads what was written. A second plan record begins another attempt: what it measured again
-/// replaces what was there, and only its own losses count. A last line that is cut short (the
-/// writer died) is left out; a record of another kind is too. Throws Error(usage) that names the
-/// line for what is no such stream, or plans that differ.
-Matrix matrix_from_json_lines(std::string_view text);
-
-/// The same from a file. Throws Error(usage) that names the file, too.
-Matrix read_stream(const std::string& path);
 
 /// Throws Error(usage) that says what differs when `earlier` is not an attempt at this very run:
 /// the plan, the number of nodes, or the host of a rank.

@@ -1,4 +1,4 @@
-// A plan held against what can be, and turned into what run/ takes.
+// What follows from a plan: its cells and limits, and the configurations that run/ takes.
 #pragma once
 
 #include <chrono>
@@ -9,9 +9,6 @@
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::fabric {
-
-/// Throws Error(usage) that names the value and its bounds: sizes, rails, times, names.
-void check(const FabricPlan& plan);
 
 /// Rails of every node: at least one, for without a name each node chooses.
 std::uint32_t rails_of(const FabricPlan& plan) noexcept;

@@ -1,4 +1,4 @@
-// A rank's result held against what it must be, and what a wrong one looks like.
+// Compares a rank's result with what it must be, and classifies a wrong one.
 #pragma once
 
 #include <cstddef>
@@ -6,35 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
-#include "rdmabench/collective/inputs.h"
+#include "collective/inputs.h"
+#include "rdmabench/collective/run.h"
 
 namespace rdmabench::collective {
-
-/// The first stretch of wrong elements of a result.
-struct Wrong {
-  std::uint64_t iteration = 0;
-  std::uint64_t offset_bytes = 0;  ///< from the beginning of the rank's result
-  /// To the last wrong element before 8 or more right ones: among small numbers some are right by
-  /// luck.
-  std::uint64_t run_bytes = 0;
-  /// "zero", "stale" (the result that this buffer held before, of an earlier row too), "input of
-  /// rank 3" (data that was not combined, or went to the wrong place), "bit flip" (one bit of one
-  /// element), "past the end" (the result may be right; offset_bytes is its size or more), "other"
-  std::string pattern{};
-  /// Of the first wrong element, hexadecimal as it reads in the type; past the end of one byte.
-  std::string expected{};
-  std::string actual{};
-};
-
-/// What one rank found.
-struct Checked {
-  std::uint64_t operations = 0;
-  std::uint64_t wrong_operations = 0;
-  std::uint64_t wrong_elements = 0;
-  std::optional<Wrong> first{};
-};
 
 /// The result that a buffer held before this one.
 struct Held {

@@ -1,0 +1,60 @@
+// The back ends of this library: MPI for host memory, NCCL for GPU memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/collective/engine.h"
+
+namespace rdmabench::collective {
+
+enum class MpiKind : std::uint8_t { open_mpi, mpich };
+
+/// Which MPI's launcher started this process, by its variables: Open MPI's OMPI_COMM_WORLD_SIZE;
+/// else MPICH's PMI_SIZE or MPI_LOCALNRANKS. None where neither is there. `environment` is
+/// getenv(3).
+std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>& environment);
+
+struct MpiOptions {
+  /// A module to load; "" for librdmabench-mpi-openmpi.so or -mpich.so by the launcher, looked for
+  /// beside the program, in ../lib/rdmabench and where it was installed. The environment's
+  /// RDMABENCH_MPI_MODULE names a file likewise.
+  std::string module{};
+  std::optional<MpiKind> kind{};  ///< instead of the launcher's
+};
+
+/// Loads nothing yet: Engine::open() throws Error(unavailable) if there is no module or no MPI, and
+/// says where it looked. One at a time in a process: MPI can be initialised once.
+std::shared_ptr<Engine> make_mpi_engine(MpiOptions options);
+
+/// Whether NCCL is told of the buffers beforehand, so that it can work in them directly.
+enum class Registration : std::uint8_t {
+  none,
+  local,      ///< ncclCommRegister, since 2.19
+  symmetric,  ///< ncclCommWindowRegister on every rank together, since 2.27
+};
+/// "none", "local", "symmetric".
+std::string_view name(Registration registration) noexcept;
+/// Throws Error(usage) that lists them.
+Registration parse_registration(std::string_view text);
+
+struct NcclOptions {
+  /// "0", "0000:1b:00.0", "GPU-..."; "" = the GPU whose number is this rank's among those of its
+  /// host.
+  std::string device;
+  Registration registration = Registration::none;
+  bool graph = false;  ///< every operation is a launch of a CUDA graph that was captured once
+  std::int32_t cta_policy = -1;  ///< 0..2, NCCL_CTA_POLICY_*, since 2.27; -1 = NCCL's own
+  std::uint32_t misalign = 0;    ///< elements by which input and result lie off a boundary
+  std::string network;           ///< NCCL's name of a network: "Socket", "IB"; "" = NCCL's own
+};
+
+/// Loads nothing yet: Engine::open() throws Error(unavailable) if there is no NCCL or no CUDA
+/// driver, and says where it looked.
+std::shared_ptr<Engine> make_nccl_engine(NcclOptions options);
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,75 @@
+// A whole run over many nodes: what the process of every rank calls.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
+#include "rdmabench/run/config.h"
+
+namespace rdmabench::fabric {
+
+struct CoordinatorOptions {
+  /// An agent that was asked and says nothing for so long is lost.
+  std::chrono::nanoseconds answer_limit = std::chrono::milliseconds(2500);
+  std::chrono::nanoseconds step_limit{0};  ///< of one step of a round; 0 = derived from the plan
+};
+
+/// What a run is told. Rank 0's plan counts; the other ranks get it from there.
+struct FabricOptions {
+  FabricPlan plan{};
+  std::string output{};  ///< file of the stream of records; "" = none
+  std::string resume{};  ///< continue the run in this file; "" = begin
+  std::chrono::nanoseconds wait = std::chrono::seconds(60);  ///< for all ranks to come
+  bool confirm = true;  ///< measure again what stands out, and judge by that
+  CoordinatorOptions coordinator{};
+  std::uint16_t port = 0;  ///< TCP port of the coordinator; 0 = a free one
+  run::Config base{};      ///< options of this node alone: queues, path, memory, CPUs
+};
+
+/// After each round; `of` counts the rounds that are known by then.
+struct FabricProgress {
+  std::uint32_t round = 0;
+  std::uint32_t of = 0;
+  std::uint32_t alive = 0;  ///< nodes
+  bool confirming = false;
+};
+using OnFabricProgress = std::function<void(const FabricProgress&)>;
+
+/// What a round cost.
+struct RoundCost {
+  std::uint32_t round = 0;
+  double own_ms = 0;   ///< processor time of the coordinator's thread
+  double wall_ms = 0;  ///< from the first order to the last result
+};
+
+struct FabricResult {
+  Matrix matrix{};
+  std::vector<RoundCost> costs{};
+  Attribution verdict{};
+};
+
+/// What this rank knows at the end.
+struct RankOutcome {
+  std::uint32_t rank = 0;
+  std::optional<FabricResult> result{};  ///< on rank 0
+  std::string left_early{};              ///< why this node left before the end; "" = it did not
+};
+
+/// Every rank: finds rank 0 by `rendezvous`, which it gives up as soon as it can, and takes part.
+/// Rank 0 coordinates and has an agent of its own beside that. Lost nodes and failed measurements
+/// are results, not errors. The stream holds every finished round, whatever happens in a later one.
+///
+/// Throws Error(usage) for a plan that check() refuses, fewer than 2 or more than kMaxNodes ranks,
+/// or a file that is not of this run; Error(failed) when the stream cannot be written, and on other
+/// ranks when the coordinator is not there or is gone. Thread rule: one thread.
+RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous,
+                const OnFabricProgress& on_progress = {});
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,203 @@
+#include "admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "fields.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/channel.h"
+#include "tcp.h"
+#include "wait.h"
+
+namespace rdmabench::control {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kMaxHost = 256;        // bytes; gethostname(2) gives at most 64
+constexpr std::uint32_t kMaxChannels = 16;   // of a rank
+constexpr std::size_t kMaxStrangers = 1024;  // connections beyond those of the ranks
+constexpr std::chrono::seconds kHelloLimit{10};
+constexpr std::chrono::milliseconds kSendLimit{500};
+constexpr std::chrono::milliseconds kNoRoomPause{50};
+constexpr std::chrono::seconds kAttempt{10};        // to connect to one address and be admitted
+constexpr std::chrono::seconds kConnectAttempt{5};  // a lost SYN is sent again after 1 s
+constexpr std::chrono::milliseconds kJoinRetryPause{50};
+
+}  // namespace
+
+std::string to_text(const RankHello& hello) {
+  const nlohmann::ordered_json json = {
+      {"token", hello.token},     {"rank", hello.rank},
+      {"size", hello.size},       {"host", printable(hello.host, kMaxHost - 3)},
+      {"process", hello.process}, {"channel", hello.channel}};
+  return json.dump();
+}
+
+RankHello parse_rank_hello(std::string_view text) {
+  const nlohmann::json json = parse_object(text, "hello");
+  return {.token = get_string(json, "token", kMaxToken),
+          .rank = get_uint<std::uint32_t>(json, "rank", 0, kMaxRanks - 1),
+          .size = get_uint<std::uint32_t>(json, "size", 1, kMaxRanks),
+          .host = printable(get_string(json, "host", kMaxHost)),
+          .process = get_uint<std::uint64_t>(json, "process"),
+          .channel = get_uint<std::uint32_t>(json, "channel", 0, kMaxChannels - 1)};
+}
+
+std::string reason_of(const Error& error) {
+  std::string text = error.what();
+  if (!error.remedy().empty() && text.ends_with(error.remedy())) {
+    text.resize(text.size() - error.remedy().size());
+  }
+  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
+  return text;
+}
+
+Admission::Admission(Listener& listener, Readiness& readiness, AdmissionRules rules)
+    : listener_(listener),
+      readiness_(readiness),
+      rules_(std::move(rules)),
+      seats_(std::size_t{rules_.size - rules_.first_rank} * rules_.channels) {
+  readiness_.watch(listener_, kListenerKey);
+}
+
+/// A connection for which the process has no room now stays queued: the next wait returns it again.
+void Admission::accept() {
+  try {
+    std::optional<Channel> channel = listener_.accept(Deadline::after({}));
+    if (!channel) return;
+    if (!closed_.empty()) return channel->abort(closed_);
+    if (pending_.size() >= seats_.size() + kMaxStrangers) {
+      pending_.begin()->second.channel.abort("too many connections at once");
+      pending_.erase(pending_.begin());
+    }
+    readiness_.watch(*channel, next_key_);
+    pending_.emplace(next_key_++, Pending{std::move(*channel), Deadline::after(kHelloLimit)});
+  } catch (const Error&) {
+    std::this_thread::sleep_for(kNoRoomPause);
+  }
+}
+
+/// Throws Error(failed) when it is not to be admitted.
+RankHello Admission::read_hello(const Message& message, const Channel& channel) {
+  if (message.type != AdmissionMessage::hello) {
+    throw Error(Fault::failed, "a message before the hello",
+                "Install the same rdmabench everywhere. Is this the port of 'rdmabench serve'?");
+  }
+  RankHello hello = parse_rank_hello(message.payload);
+  if (hello.token != rules_.token) throw Error(Fault::failed, "this is rank 0 of another run");
+  if (hello.size != rules_.size) {
+    throw Error(Fault::failed,
+                fmt::format("rank {} was told of {} ranks, rank 0 of {}", hello.rank, hello.size,
+                            rules_.size),
+                "Does another job use this address?");
+  }
+  if (hello.rank < rules_.first_rank || hello.rank >= rules_.size ||
+      hello.channel >= rules_.channels) {
+    throw Error(Fault::failed, fmt::format("rank {} of {}, connection {} of {}", hello.rank,
+                                           rules_.size, hello.channel, rules_.channels));
+  }
+  std::string& seat = seats_[(hello.rank - rules_.first_rank) * rules_.channels + hello.channel];
+  if (!seat.empty()) {
+    throw Error(Fault::failed, fmt::format("rank {} is here already, from {}", hello.rank, seat),
+                "Two processes have one rank, or another job uses this address.");
+  }
+  seat = fmt::format("{} ({})", hello.host, channel.peer_ip());
+  ++admitted_;
+  return hello;
+}
+
+std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
+  if (key == kListenerKey) {
+    accept();
+    return std::nullopt;
+  }
+  const auto found = pending_.find(key);
+  if (found == pending_.end()) return std::nullopt;
+  Channel& channel = found->second.channel;
+  std::optional<Joined> joined;
+  try {
+    const std::optional<Message> message = channel.receive_ready("hello");
+    if (!message) return std::nullopt;
+    RankHello hello = read_hello(*message, channel);
+    channel.send(AdmissionMessage::welcome, {}, Deadline::after(kSendLimit));
+    joined.emplace(Joined{key, std::move(hello), std::move(channel)});
+  } catch (const Error& error) {
+    const std::string reason = printable(error.what());
+    if (first_refusal_.empty()) first_refusal_ = reason;
+    channel.abort(reason);
+  }
+  pending_.erase(found);
+  return joined;
+}
+
+void Admission::close(std::string reason) {
+  closed_ = std::move(reason);
+  for (auto& [key, pending] : pending_) pending.channel.abort(closed_);
+  pending_.clear();
+}
+
+void Admission::expire() {
+  for (auto& [key, pending] : pending_) {
+    if (pending.hello_by.passed()) pending.channel.abort("no hello in time");
+  }
+  std::erase_if(pending_, [](const auto& item) { return item.second.hello_by.passed(); });
+}
+
+std::optional<nanoseconds> Admission::next_expiry() const {
+  if (pending_.empty()) return std::nullopt;
+  return pending_.begin()->second.hello_by.left();  // all have the same limit
+}
+
+std::vector<std::uint32_t> Admission::missing() const {
+  std::vector<std::uint32_t> ranks;
+  for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
+    const std::uint32_t rank =
+        rules_.first_rank + static_cast<std::uint32_t>(seat / rules_.channels);
+    if (seats_[seat].empty() && (ranks.empty() || ranks.back() != rank)) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline,
+                    bool may_be_starting) {
+  const nanoseconds given = deadline.left();
+  for (;;) {
+    std::string tried;
+    bool refused = false;
+    for (const std::string& host : address.addresses) {
+      const Deadline attempt = Deadline::after(std::min<nanoseconds>(kAttempt, deadline.left()));
+      std::optional<Channel> channel;
+      try {
+        channel = Channel::connect(
+            host, address.port,
+            Deadline::after(std::min<nanoseconds>(kConnectAttempt, attempt.left())));
+        channel->send(AdmissionMessage::hello, to_text(hello), attempt);
+        channel->receive(AdmissionMessage::welcome, attempt, "welcome");
+        return std::move(*channel);
+      } catch (const Error& error) {
+        refused = refused || channel.has_value();
+        tried +=
+            fmt::format("{}{} ({})", tried.empty() ? "" : "; ", host_and_port(host, address.port),
+                        channel ? error.what() : reason_of(error));
+      }
+    }
+    if (may_be_starting && !refused && deadline.left() > kJoinRetryPause) {
+      std::this_thread::sleep_for(kJoinRetryPause);
+      continue;
+    }
+    throw Error(Fault::failed,
+                refused ? fmt::format("rank {} was not admitted by rank 0 at {}", hello.rank, tried)
+                        : fmt::format("rank {} did not reach rank 0 at {} within {}", hello.rank,
+                                      tried.empty() ? "any address: it published none" : tried,
+                                      duration_text(given)),
+                "Is rank 0 started, is this its address, and does its firewall let the port in?");
+  }
+}
+
+}  // namespace rdmabench::control

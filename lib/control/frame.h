@@ -1,0 +1,49 @@
+// How a message travels: a header of 12 bytes, big-endian, and then the payload.
+//
+//   0  "RDMB"    4  u16 protocol version    6  u16 message code    8  u32 payload length in bytes
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
+
+namespace rdmabench::control {
+
+inline constexpr std::size_t kHeaderBytes = 12;
+
+struct Header {
+  MessageType type;
+  std::uint32_t length;  ///< payload bytes, 0..kMaxPayload
+};
+
+std::array<char, kHeaderBytes> encode_header(Header header) noexcept;
+
+enum class HeaderFault : std::uint8_t {
+  none,
+  incomplete,     ///< good so far; more bytes are needed
+  foreign,        ///< the first bytes are not "RDMB"
+  other_version,  ///< not kProtocolVersion; the rest of the header was not read
+  unknown_type,   ///< neither abort nor a code of a Protocol
+  too_long,       ///< more than kMaxPayload
+};
+
+struct DecodedHeader {
+  HeaderFault fault;
+  std::uint32_t value;  ///< at fault: the first four bytes, the version, the code or the length
+  Header header{MessageType(0), 0};  ///< meaningful when `fault` is none
+};
+
+/// Reads the header at the start of `bytes`. Foreign bytes are detected from the fourth on, so that
+/// a peer of another kind need not send twelve.
+DecodedHeader decode_header(std::string_view bytes) noexcept;
+
+/// What to tell the user about a header with a fault (not `none`, not `incomplete`) that came from
+/// `peer`, "HOST:PORT".
+Error header_error(const DecodedHeader& decoded, std::string_view peer);
+
+}  // namespace rdmabench::control

@@ -1,0 +1,35 @@
+// The agent of a node: it serves its peers and measures against them when told to.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/fabric/matrix.h"
+#include "rdmabench/run/config.h"
+
+namespace rdmabench::fabric {
+
+struct AgentOptions {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 2;
+  std::string host{};  ///< the name of this node in reports
+  /// Options of this node alone: queues, path, memory, CPUs. The plan has the rest.
+  run::Config base{};
+  /// The coordinator asks every few seconds; after so long without a message it is taken for dead.
+  std::chrono::nanoseconds patience = std::chrono::minutes(2);
+};
+
+/// Connects to the coordinator and carries out its orders until it says goodbye. Each rail of the
+/// plan is served on a free port by a run::Server in a thread of its own for the whole run.
+/// Measurements run beside the thread that answers the coordinator, one for each rail and target.
+///
+/// It opens and connects only what the plan and the orders say; they are checked first. Returns ""
+/// when the coordinator said goodbye, and otherwise why it left before the end: the coordinator
+/// dropped it, or this node could not take part and has told the coordinator so. Throws Error: no
+/// coordinator at any address, it is gone or was silent for `patience`.
+std::string run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
+                      std::chrono::nanoseconds timeout);
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,64 @@
+#include "rdmabench/fabric/run.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "agent.h"
+#include "lead.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr const char* kKey = "rdmabench.fabric";  // that rank 0 puts
+
+AgentOptions agent_options(const FabricOptions& options, const control::Place& place) {
+  return {.rank = place.rank, .size = place.size, .host = place.host, .base = options.base};
+}
+
+/// Rank 0's own agent, in a thread of its own. The coordinator learns why it failed, and names it.
+class OwnAgent {
+ public:
+  OwnAgent(const FabricOptions& options, const control::Bootstrap& found)
+      : thread_([&options, &found] {
+          try {
+            run_agent(agent_options(options, found.place), found.address, options.wait);
+          } catch (const std::exception&) {
+          }
+        }) {}
+  ~OwnAgent() { thread_.join(); }
+  OwnAgent(const OwnAgent&) = delete;
+  OwnAgent& operator=(const OwnAgent&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace
+
+RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous,
+                const OnFabricProgress& on_progress) {
+  const control::Place place = rendezvous->place();
+  if (place.size < 2 || place.size > kMaxNodes) {
+    throw Error(Fault::usage, fmt::format("a fabric of {} ranks, by {}", place.size, place.source),
+                fmt::format("Start 2 to {} processes, one on each node.", kMaxNodes));
+  }
+  control::Bootstrap found =
+      control::bootstrap(*rendezvous, kKey, options.port, Deadline::after(options.wait));
+  RankOutcome outcome{.rank = place.rank};
+  if (place.rank != 0) {
+    rendezvous.reset();  // Slurm ends the whole step when a client of PMIx dies
+    outcome.left_early = run_agent(agent_options(options, place), found.address, options.wait);
+    return outcome;
+  }
+  const OwnAgent own(options, found);
+  // An error closes the listener, so that the agent's thread ends: it is joined after that.
+  control::Listener listener = std::move(*found.listener);
+  outcome.result = lead(options, place.size, found.address.token, listener, on_progress);
+  return outcome;
+}
+
+}  // namespace rdmabench::fabric
