@@ -79,13 +79,13 @@ TEST(NcclTestsCommandLine, SizesAreReadAsThere) {
 TEST(NcclTestsCommandLine, WrongValuesAreErrors) {
   EXPECT_THAT(refusal({"-d", "flaot"}), HasSubstr("-d 'flaot'. It may be int8"));
   EXPECT_THAT(refusal({"-o", "add"}), HasSubstr("-o 'add'"));
-  EXPECT_THAT(refusal({"-n", "abc"}), HasSubstr("-n: 'abc' is not a count"));
+  EXPECT_THAT(refusal({"-n", "abc"}), HasSubstr("-n: invalid count 'abc'"));
   EXPECT_THAT(refusal({"-n", "0"}), HasSubstr("-n 0"));
-  EXPECT_THAT(refusal({"-f", "1.5"}), HasSubstr("-f: the count '1.5'"));
+  EXPECT_THAT(refusal({"-f", "1.5"}), HasSubstr("-f: invalid count '1.5'"));
   EXPECT_THAT(refusal({"-J", "out.csv"}), HasSubstr("ends in .json"));
   EXPECT_THAT(refusal({"-J", ".json"}), HasSubstr("ends in .json"));
   EXPECT_THAT(refusal({"-z", "4"}), HasSubstr("It may be 0 to 3"));
-  EXPECT_THAT(refusal({"-r", "x"}), HasSubstr("-r: 'x'"));
+  EXPECT_THAT(refusal({"-r", "x"}), HasSubstr("-r: invalid count 'x'"));
   EXPECT_THAT(refusal({"-b", "2M", "-e", "1M"}), HasSubstr("-b 2M is more than -e 1M"));
   EXPECT_THAT(refusal({"-b", "1", "-e", "2", "-i", "0"}), HasSubstr("never reaches"));
   EXPECT_THAT(refusal({"-b", "1", "-e", "1G", "-i", "1"}), HasSubstr("more than 10000 sizes"));

@@ -327,7 +327,7 @@ TEST(CommandLine, AGpuOfTheServersOwnIsNotTakenAndThatIsSaid) {
   for (const char* flag : {"--use_cuda=3", "--use_cuda_bus_id=0000:1b:00.0"}) {
     EXPECT_THAT(parsed("ib_write_bw", {flag}).notes,
                 ElementsAre(AllOf(HasSubstr("--use_cuda"), HasSubstr("the client decides"),
-                                  HasSubstr("nearest to the server's NIC"))));
+                                  HasSubstr("the GPU nearest to its NIC"))));
   }
 }
 

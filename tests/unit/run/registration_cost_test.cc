@@ -93,7 +93,7 @@ TEST_F(Cost, WithoutADeviceThereIsNothingToMeasure) {
   fake_verbs::reset({});
   const Error error = complaint([] { RegistrationBench(""); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("no RDMA device"));
+  EXPECT_THAT(error.what(), HasSubstr("no usable RDMA device"));
 }
 
 TEST(RegistrationRate, IsThatOfTheMedian) {

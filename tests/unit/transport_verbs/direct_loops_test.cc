@@ -49,6 +49,8 @@ EndpointRequest request_of(const Case& one, Service service) {
   EndpointRequest request;
   request.service = service;
   request.operations = one.operation;
+  // A ping-pong of writes that are not ordered carries an immediate.
+  if (one.operation == OperationCode::write) request.operations.add(OperationCode::write_imm);
   request.latency = one.shape == Shape::latency;
   request.max_size = one.size;
   request.queue_pairs = one.queue_pairs;
