@@ -142,7 +142,7 @@ TEST_F(MemoryDevice, OnDemandPagingIsTakenOrRefusedByName) {
   }
   const Error error = refused(buffer, {.on_demand = true});
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr(device_name() + " has no on-demand paging"));
+  EXPECT_THAT(error.what(), HasSubstr(device_name() + " does not support on-demand paging"));
 }
 
 TEST_F(MemoryDevice, RelaxedOrderingIsAcceptedAndItsLimitsSaid) {

@@ -14,6 +14,12 @@ if [[ -x $device_test ]]; then
 fi
 
 host=${RDMABENCH_ADDRESS:-$(own_address)}
+example=$build_dir/examples/scattered_reply
+if [[ -x $example ]]; then
+  RDMABENCH_ADDRESS=$host timeout 60 "$(dirname "$0")/../../examples/two_processes.sh" "$example" verbs "" ||
+    fail "scattered_reply over verbs: exit status $?"
+  assert_no_resources scattered_reply
+fi
 start_server
 for op in send write write-imm read; do
   for kind in lat bw; do

@@ -377,7 +377,7 @@ TEST_F(VerbsDevice, TheConnectionManagerSaysThatNobodyListens) {
     client.connect(address);
     FAIL() << "connected to nobody";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("nobody listens there"));
+    EXPECT_THAT(error.what(), HasSubstr("nothing listens there"));
   }
 }
 
