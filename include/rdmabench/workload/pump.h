@@ -109,13 +109,14 @@ class Pump {
   [[gnu::always_inline]] transport::PostStatus post_until(std::uint64_t end) noexcept {
     T& endpoint = endpoint_;
     const std::uint64_t stride = region_.stride;
+    const std::uint64_t size = size_;
     transport::PostStatus status = transport::PostStatus::posted;
     while (next_ < end) {
       const std::uint64_t stop = next_ + std::min<std::uint64_t>(end - next_, slots_ - slot_);
       std::uint64_t i = next_;
       for (std::uint64_t offset = slot_ * stride; i < stop && pace_.due(); offset += stride) {
         fill(i);
-        status = endpoint.template post<Op>(offset, offset, size_, Op::kAtomic ? lap_ : i, kSignal,
+        status = endpoint.template post<Op>(offset, offset, size, Op::kAtomic ? lap_ : i, kSignal,
                                             T::kManyQueuePairs ? queue_pair_ : 0);
         if (status != transport::PostStatus::posted) [[unlikely]]
           break;
