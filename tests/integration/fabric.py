@@ -91,7 +91,7 @@ def pairs(found: dict, good: bool = True) -> set:
             if not m["confirming"] and (m["error"] is None) == good}
 
 
-def wait_for_rounds(path: pathlib.Path, rounds: int, timeout: float = 40) -> None:
+def wait_for_rounds(path: pathlib.Path, rounds: int, timeout: float = 90) -> None:
     """Until so many rounds are in the file."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:

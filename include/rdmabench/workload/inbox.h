@@ -127,6 +127,8 @@ class Inbox {
     return post_token(on_token(whole)) && whole && drain();
   }
 
+  /// Waits until all that was posted has completed. Nothing but a token may arrive meanwhile: any
+  /// other message ends the epoch with wrong_size.
   bool drain() noexcept {
     while (endpoint_.completed() != endpoint_.posted()) {
       if (!poll(Wait::completion)) return false;

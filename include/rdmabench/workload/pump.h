@@ -13,7 +13,7 @@
 
 namespace rdmabench::workload {
 
-/// Whether Op can be handed over by lists: the next word of a burst is not that of the next swap.
+/// Whether a stream of Op goes by lists: swaps of one list on one word would not know each other.
 template <class T, class Op>
 inline constexpr bool kTakesLists =
     T::kPostLists&& Op::kCode != transport::OperationCode::compare_swap;

@@ -28,7 +28,7 @@ void discard_arrivals(T& endpoint) {
 
 /// Makes the endpoint and its memory ready for an epoch. Both sides do so before either starts: a
 /// message may arrive before the target's loop has begun. Throws Error(usage) for a plan that
-/// cannot be, and what Endpoint::prepare() throws.
+/// cannot be, and what check_drained() throws.
 template <transport::Transport T, class WantedOp>
 void stage(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   check_plan(key, plan);
