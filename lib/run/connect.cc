@@ -6,7 +6,6 @@
 
 namespace rdmabench::run {
 
-
 struct ConnectedPair::State {
   State(control::Channel& channel, std::chrono::nanoseconds timeout)
       : connection(channel, timeout) {}

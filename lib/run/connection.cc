@@ -9,7 +9,6 @@
 
 namespace rdmabench::run {
 
-
 namespace {
 
 /// Whether the request has an option or a service of this back end alone.
@@ -194,7 +193,8 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
                             const std::vector<transport::EndpointRequest>& rails,
                             const std::vector<std::vector<Offer>>& ours, std::size_t count,
                             const OpenOne& open) {
-  const std::vector<Offer> theirs = parse_offers(connection.receive(SessionMessage::offer, "offer"));
+  const std::vector<Offer> theirs =
+      parse_offers(connection.receive(SessionMessage::offer, "offer"));
   const Match match = choose(backends, rails, ours, theirs);
   Selection selection{std::string(match.backend->name), {}};
   for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);

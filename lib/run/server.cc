@@ -21,7 +21,6 @@
 namespace rdmabench::run {
 namespace {
 
-
 /// One session's part of the memory that all sessions together may register.
 class MemoryShare {
  public:
