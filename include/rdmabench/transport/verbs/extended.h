@@ -60,6 +60,7 @@ template <class Op>
   if ((request.send_flags & IBV_SEND_INLINE) != 0) {
     std::size_t bytes = 0;
     for (int k = 0; k < request.num_sge; ++k) bytes += request.sg_list[k].length;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): verbs carries addresses as integers
     ibv_wr_set_inline_data(queue, reinterpret_cast<void*>(request.sg_list->addr), bytes);
   } else {
     ibv_wr_set_sge_list(queue, static_cast<std::size_t>(request.num_sge), request.sg_list);
