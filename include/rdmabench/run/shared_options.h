@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kMaxQueuePairs = 1024;                ///< queue 
 inline constexpr std::uint32_t kMaxAllQueuePairs = 4096;             ///< ... of all workers
 inline constexpr std::uint32_t kMaxClients = 1024;                   ///< of one incast
 inline constexpr std::uint32_t kMaxSegments = 32;
-inline constexpr std::uint32_t kMaxPostList = 1024;
+using transport::kMaxPostList;
 inline constexpr std::uint64_t kMaxWorkingSet = std::uint64_t{1} << 40;  ///< bytes
 
 /// The options of the endpoints, and what else both sides of a session do alike. In a Config, a

@@ -159,4 +159,12 @@ class OperationSet {
   std::uint32_t bits_ = 0;
 };
 
+/// Whether an endpoint that was opened for `operations` and `max_size` may post such a message. A
+/// send of 0 bytes is always permitted.
+constexpr bool permits(OperationSet operations, std::uint64_t max_size, OperationCode code,
+                       std::uint64_t bytes) noexcept {
+  if (code == OperationCode::send && bytes == 0) return true;
+  return operations.has(code) && (is_atomic(code) ? bytes == kAtomicBytes : bytes <= max_size);
+}
+
 }  // namespace rdmabench::transport

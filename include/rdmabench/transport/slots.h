@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
 
@@ -21,9 +22,14 @@ inline std::uint64_t bytes_of(const EndpointRequest& request, std::uint32_t slot
   return stride_of(request) * slots + request.misalignment;
 }
 
-/// Memory for slots: the caller's `buffer`, or as much as they need of the kind asked for.
+/// Memory for slots: the caller's `buffer`, or as much as they need of the kind asked for. Throws
+/// Error(usage) where the caller's does not hold one message: what arrives would lie behind it.
 inline memory::Buffer make_slots(memory::Request where, std::span<std::byte> buffer,
                                  const EndpointRequest& request, std::uint32_t slots) {
+  if (!buffer.empty() && buffer.size() < request.max_size) {
+    throw Error(Fault::usage, "memory of the caller that is smaller than `max_size`",
+                "Bring more of it, or open the endpoint for smaller messages.");
+  }
   where.existing = buffer.data();
   return {where, buffer.empty() ? bytes_of(request, slots) : buffer.size()};
 }

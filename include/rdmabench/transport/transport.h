@@ -56,6 +56,9 @@ struct PathOptions {
   bool operator==(const PathOptions&) const = default;
 };
 
+/// The longest list of post_list().
+inline constexpr std::uint32_t kMaxPostList = 1024;
+
 /// How an endpoint is made, alike on both sides.
 struct EndpointOptions {
   Service service = Service::automatic;
@@ -63,7 +66,7 @@ struct EndpointOptions {
   std::uint32_t depth = 1;              ///< posts that may be outstanding, >= 1
   std::uint32_t receives = 1;           ///< receives kept posted, >= 1
   std::uint32_t signal_every = 1;       ///< ask for one completion in so many posts, 1..depth
-  std::uint32_t post_list = 1;          ///< messages handed over by one post_list(), 1..depth
+  std::uint32_t post_list = 1;          ///< of one post_list(): 1..depth, at most kMaxPostList
   std::uint32_t segments = 1;           ///< scatter/gather entries of a message, 1..max_size
   std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way at a time; 0 = the most
   std::uint32_t misalignment = 0;       ///< bytes by which every slot is off its cache line, 0..63

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 #include "rdmabench/workload/counters.h"
 #include "rdmabench/workload/pacing.h"
@@ -41,10 +41,10 @@ class Pump {
         slots_(used_slots<Op>(region_, queue_pairs_)),
         capacity_(std::uint64_t{plan.depth} * queue_pairs_) {
     if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, slots_);
-    list_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.post_list, capacity_));
+    list_ = std::clamp<std::uint64_t>(plan.post_list, 1,
+                                      std::min<std::uint64_t>(capacity_, transport::kMaxPostList));
     rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
     lap_end_ = kLaps ? 0 : iterations_;
-    if constexpr (kLists) messages_.resize(list_);
   }
 
   /// All is posted and has completed. finish() is still to be called.
@@ -208,15 +208,16 @@ class Pump {
   std::uint64_t iterations_;
   std::uint32_t queue_pairs_;
   std::uint32_t slots_;
-  std::uint64_t capacity_;                    ///< posts that may be under way
-  std::uint64_t list_;                        ///< messages of a list
-  std::vector<transport::Message> messages_;  ///< ... and those of the next one
-  std::uint64_t rounds_;                      ///< lists that fit into the queue of one queue pair
-  std::uint64_t next_ = 0;                    ///< the message to be posted next, ...
-  std::uint64_t slot_ = 0;                    ///< ... from this slot, ...
-  std::uint64_t lap_ = 0;                     ///< ... which has been used so often, ...
-  std::uint32_t queue_pair_ = 0;              ///< ... on this queue pair
-  std::uint64_t round_ = 0;                   ///< lists posted on every queue pair, modulo rounds_
+  std::uint64_t capacity_;  ///< posts that may be under way
+  std::uint64_t list_;      ///< messages of a list
+  std::array<transport::Message, kLists ? transport::kMaxPostList : 1>
+      messages_;                  ///< ... of the next one
+  std::uint64_t rounds_;          ///< lists that fit into the queue of one queue pair
+  std::uint64_t next_ = 0;        ///< the message to be posted next, ...
+  std::uint64_t slot_ = 0;        ///< ... from this slot, ...
+  std::uint64_t lap_ = 0;         ///< ... which has been used so often, ...
+  std::uint32_t queue_pair_ = 0;  ///< ... on this queue pair
+  std::uint64_t round_ = 0;       ///< lists posted on every queue pair, modulo rounds_
   std::uint64_t lap_begin_ = 0;
   std::uint64_t lap_end_ = 0;
 };

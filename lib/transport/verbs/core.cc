@@ -122,18 +122,26 @@ SlotLayout Core::layout(Slots which) const {
 }
 
 RegisteredSlots Core::make_slots(Access access, Slots which) const {
+  const SlotLayout slots = layout(which);
+  if (!slots.buffer.empty() && slots.buffer.size() < slots.header_room + request_.max_size) {
+    throw Error(
+        Fault::usage,
+        fmt::format("memory of the caller of {} bytes for messages of {} behind {} of header",
+                    slots.buffer.size(), request_.max_size, slots.header_room),
+        "Bring more of it, or open the endpoint for smaller messages.");
+  }
   memory::Request where = memory::parse_request(request_.memory);
   where.gpu_mapping = memory::parse_gpu_mapping(request_.gpu_mapping);
   where.failed_ways = request_.failed_ways;
   where.numa = memory::parse_numa(request_.numa);
   where.device = placement_.device;
-  where.existing = layout(which).buffer.data();
+  where.existing = slots.buffer.data();
   // In a file, each lies behind those before it.
   for (const Slots before : {Slots::sends, Slots::receives}) {
     if (before < which) where = memory::next(where, bytes_of(layout(before)));
   }
   return {*domain_,
-          layout(which),
+          slots,
           where,
           {.access = access,
            .relaxed_ordering = request_.relaxed_ordering,
@@ -266,9 +274,7 @@ std::string Core::address() const {
 }
 
 bool Core::permits(OperationCode code, std::uint64_t bytes) noexcept {
-  const bool token = code == OperationCode::send && bytes == 0;
-  const bool length = is_atomic(code) ? bytes == kAtomicBytes : bytes <= request_.max_size;
-  if (token || (length && request_.operations.has(code))) return true;
+  if (transport::permits(request_.operations, request_.max_size, code, bytes)) return true;
   if (!failed_) {
     failed_ = true;
     refused_operation_ = name(code);

@@ -291,6 +291,8 @@ TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
     change(r);
     EXPECT_THROW(Endpoint(r, ""), Error);
   };
+  static std::vector<std::byte> small(kSize - 1);
+  refused([](EndpointRequest& r) { r.receive_buffer = small; });
   refused([](EndpointRequest& r) { r.service = Service::ud; });
   refused([](EndpointRequest& r) { r.events = true; });
   refused([](EndpointRequest& r) { r.segments = 2; });

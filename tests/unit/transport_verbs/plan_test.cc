@@ -71,6 +71,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"LocalQueuePairsOverRc",
                 [](auto& r) { r.queue_pairs = 4, r.local_queue_pairs = 1; }, Fault::usage,
                 "1 queue pairs for 4 peers", "Only UD"},
+        Refusal{"ReceivesInTooLittleMemory",
+                [](auto& r) {
+                  static std::vector<std::byte> small(255);
+                  r.receive_buffer = small;
+                },
+                Fault::usage, "memory of the caller of 255 bytes", "Bring more"},
         Refusal{"AtomicsOfFourBytes",
                 [](auto& r) { r.operations = OperationCode::fetch_add, r.max_size = 4; },
                 Fault::usage, "atomics of 4 bytes", "`sizes` 8"},

@@ -115,7 +115,7 @@ class EndpointOf : public EndpointBase {
                   std::uint64_t word, Signal signal, std::uint32_t queue_pair = 0) noexcept {
     QueuePairCount& count = counts_[index(queue_pair)];
     if (count.posted - count.completed >= depth_) return PostStatus::busy;
-    if (!permits<Op>(bytes)) [[unlikely]]
+    if (!permits(operations_, max_size_, Op::kCode, bytes)) [[unlikely]]
       return PostStatus::failed;
     std::byte* const here = send_region_.data + local;
     std::byte* const there = peer_->window.data + remote;
@@ -152,7 +152,7 @@ class EndpointOf : public EndpointBase {
       return PostStatus::busy;
     }
     for (const Message& message : messages) {
-      if (!permits<Op>(message.bytes)) return PostStatus::failed;
+      if (!permits(operations_, max_size_, Op::kCode, message.bytes)) return PostStatus::failed;
     }
     for (const Message& message : messages) {
       const bool last = &message == &messages.back();
@@ -196,12 +196,6 @@ class EndpointOf : public EndpointBase {
 
  private:
   static std::uint32_t index(std::uint32_t queue_pair) noexcept { return kMany ? queue_pair : 0; }
-
-  template <class Op>
-  bool permits(std::uint64_t bytes) const noexcept {
-    if (Op::kCode == OperationCode::send && bytes == 0) return true;
-    return operations_.has(Op::kCode) && (Op::kAtomic ? bytes == kAtomicBytes : bytes <= max_size_);
-  }
 
   /// A completion stands for all posts of its queue pair before it, as on a queue pair with
   /// selective signalling.

@@ -66,7 +66,7 @@ class EndpointOf : private Objects {
   PostStatus post(std::uint64_t local, std::uint64_t remote, std::uint64_t bytes,
                   std::uint64_t word, Signal /*signal*/, std::uint32_t queue_pair = 0) noexcept {
     const std::uint32_t index = kMany ? queue_pair : 0;
-    if (!permits<Op>(bytes)) [[unlikely]]
+    if (!permits(operations_, max_size_, Op::kCode, bytes)) [[unlikely]]
       return refused_ = true, PostStatus::failed;
     if constexpr (Op::kNotifies) {
       // An injected message gives no completion. One of 0 bytes is a token: its completion says
@@ -119,12 +119,6 @@ class EndpointOf : private Objects {
 
  private:
   static constexpr std::size_t kBatch = 16;
-
-  template <class Op>
-  bool permits(std::uint64_t bytes) const noexcept {
-    if (Op::kCode == OperationCode::send && bytes == 0) return true;
-    return operations_.has(Op::kCode) && (Op::kAtomic ? bytes == kAtomicBytes : bytes <= max_size_);
-  }
 
   template <class Op>
   ssize_t inject(std::uint32_t index, std::uint64_t local, std::uint64_t remote,

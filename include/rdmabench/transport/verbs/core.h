@@ -42,7 +42,7 @@ struct Queues {
   rdmabench::verbs::CompletionQueues completions;
   rdmabench::verbs::XrcDomain xrc_domain;
   rdmabench::verbs::SharedReceiveQueue shared_receives;
-  std::vector<rdmabench::verbs::QueuePair> pairs;      ///< what queue pairs post to
+  std::vector<rdmabench::verbs::QueuePair> pairs;      ///< what is posted to
   std::vector<rdmabench::verbs::QueuePair> receivers;  ///< XRC and DC: where the peer's pairs end
   std::uint32_t inline_bytes = 0;                      ///< of a message, at most
 };
