@@ -59,6 +59,7 @@ std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
          readiness.wait(Deadline::after(std::min(next, deadline.left())))) {
       std::optional<control::Admission::Joined> joined = admission.handle(key);
       if (!joined) continue;
+      readiness.forget(joined->channel);  // what it says next is for the group
       const control::RankHello& hello = joined->hello;
       identities[hello.rank] = {.rank = hello.rank, .host = hello.host, .process = hello.process};
       channels[2 * (hello.rank - 1) + hello.channel] = std::move(joined->channel);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -22,6 +24,7 @@ using std::chrono::nanoseconds;
 constexpr std::size_t kMaxHost = 256;        // bytes; gethostname(2) gives at most 64
 constexpr std::uint32_t kMaxChannels = 16;   // of a rank
 constexpr std::size_t kMaxStrangers = 1024;  // connections beyond those of the ranks
+constexpr std::size_t kOtherFiles = 256;     // of this process, besides connections
 constexpr std::chrono::seconds kHelloLimit{10};
 constexpr std::chrono::milliseconds kSendLimit{500};
 constexpr std::chrono::milliseconds kNoRoomPause{50};
@@ -58,11 +61,24 @@ std::string reason_of(const Error& error) {
   return text;
 }
 
+namespace {
+
+/// Where the limit stays too low, first_refusal() says which connection had no room.
+void allow_files(std::size_t count) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, count);
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+}  // namespace
+
 Admission::Admission(Listener& listener, Readiness& readiness, AdmissionRules rules)
     : listener_(listener),
       readiness_(readiness),
       rules_(std::move(rules)),
       seats_(std::size_t{rules_.size - rules_.first_rank} * rules_.channels) {
+  allow_files(seats_.size() + kMaxStrangers + kOtherFiles);
   readiness_.watch(listener_, kListenerKey);
 }
 
@@ -78,13 +94,18 @@ void Admission::accept() {
     }
     readiness_.watch(*channel, next_key_);
     pending_.emplace(next_key_++, Pending{std::move(*channel), Deadline::after(kHelloLimit)});
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (first_refusal_.empty()) first_refusal_ = printable(error.what());
     std::this_thread::sleep_for(kNoRoomPause);
   }
 }
 
+std::string& Admission::seat_of(const RankHello& hello) {
+  return seats_[std::size_t{hello.rank - rules_.first_rank} * rules_.channels + hello.channel];
+}
+
 /// Throws Error(failed) when it is not to be admitted.
-RankHello Admission::read_hello(const Message& message, const Channel& channel) {
+RankHello Admission::read_hello(const Message& message) {
   if (message.type != AdmissionMessage::hello) {
     throw Error(Fault::failed, "a message before the hello",
                 "Install the same rdmabench everywhere. Is this the port of 'rdmabench serve'?");
@@ -102,13 +123,11 @@ RankHello Admission::read_hello(const Message& message, const Channel& channel) 
     throw Error(Fault::failed, fmt::format("rank {} of {}, connection {} of {}", hello.rank,
                                            rules_.size, hello.channel, rules_.channels));
   }
-  std::string& seat = seats_[(hello.rank - rules_.first_rank) * rules_.channels + hello.channel];
+  const std::string& seat = seat_of(hello);
   if (!seat.empty()) {
-    throw Error(Fault::failed, fmt::format("rank {} is here already, from {}", hello.rank, seat),
+    throw Error(Fault::failed, fmt::format("rank {} came already, from {}", hello.rank, seat),
                 "Two processes have one rank, or another job uses this address.");
   }
-  seat = fmt::format("{} ({})", hello.host, channel.peer_ip());
-  ++admitted_;
   return hello;
 }
 
@@ -124,8 +143,12 @@ std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
   try {
     const std::optional<Message> message = channel.receive_ready("hello");
     if (!message) return std::nullopt;
-    RankHello hello = read_hello(*message, channel);
+    RankHello hello = read_hello(*message);
     channel.send(AdmissionMessage::welcome, {}, Deadline::after(kSendLimit));
+    // Only now: a rank whose connection broke before it was welcome has not come, and may try
+    // again.
+    seat_of(hello) = fmt::format("{} ({})", hello.host, channel.peer_ip());
+    ++admitted_;
     joined.emplace(Joined{key, std::move(hello), std::move(channel)});
   } catch (const Error& error) {
     const std::string reason = printable(error.what());

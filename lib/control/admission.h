@@ -97,7 +97,8 @@ class Admission {
   };
 
   void accept();
-  RankHello read_hello(const Message& message, const Channel& channel);
+  RankHello read_hello(const Message& message);
+  std::string& seat_of(const RankHello& hello);
 
   Listener& listener_;
   Readiness& readiness_;

@@ -46,6 +46,10 @@ void Readiness::watch(const Listener& listener, std::uint64_t key) {
   add(listener.handle(), key);
 }
 
+void Readiness::forget(const Channel& channel) noexcept {
+  epoll_ctl(epoll_, EPOLL_CTL_DEL, channel.handle(), nullptr);
+}
+
 void Readiness::add(int handle, std::uint64_t key) {
   epoll_event event{};
   event.events = EPOLLIN;

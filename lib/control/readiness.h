@@ -25,6 +25,8 @@ class Readiness {
   /// `key` is what wait() returns for it; several may have the same. Throws Error(failed).
   void watch(const Channel& channel, std::uint64_t key);
   void watch(const Listener& listener, std::uint64_t key);
+  /// wait() no longer returns for it.
+  void forget(const Channel& channel) noexcept;
 
   /// Keys of those that have something to take or to accept, or have ended; at most some hundreds
   /// at a time, and the same ones again for as long as that is so. None when the deadline has

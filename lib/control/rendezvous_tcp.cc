@@ -1,7 +1,6 @@
 #include "rendezvous_tcp.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <string>
@@ -17,15 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kGrace{2};  // for rank 0 to say who is late
-constexpr rlim_t kOtherFiles = 256;        // besides a connection for each rank
-
-/// Where the limit cannot be raised, the connection for which there is no room fails and says so.
-void allow_files(std::uint32_t ranks) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= ranks + kOtherFiles) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, ranks + kOtherFiles);
-  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
-}
 
 /// Whether the name means this host alone, so that no other host needs to reach it.
 bool is_loopback(const std::string& host) {
@@ -49,7 +39,6 @@ TcpRendezvous::TcpRendezvous(const Launch& launch, std::chrono::milliseconds tim
 }
 
 void TcpRendezvous::serve() {
-  allow_files(place().size);
   try {
     Listener listener(is_loopback(address_.host) ? address_.host : "", address_.port);
     address_.port = listener.port();

@@ -1,7 +1,6 @@
 #include "lead.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,14 +16,6 @@
 
 namespace rdmabench::fabric {
 namespace {
-
-/// A descriptor for each agent; where the limit stays too low, accepting one of them says so.
-void allow_many_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
-}
 
 /// For a run without a file.
 class NoRecorder final : public Recorder {
@@ -57,7 +48,6 @@ FabricResult lead(const FabricOptions& options, std::uint32_t size, const std::s
       schedule(parse_pattern(plan.pattern), size, plan.rounds, plan.seed);
   std::optional<Matrix> earlier;
   if (!options.resume.empty()) earlier = read_stream(options.resume);
-  allow_many_files();
 
   check_writable(options.resume.empty() ? options.output : options.resume);
 

@@ -43,7 +43,7 @@ PluginHello parse_hello(const std::string& text) {
   if (control::get_string(json, "what", 64) != kWhat ||
       control::get_uint(json, "cases", 0, 1000) != cases().size()) {
     throw Error(Fault::failed, "the other end is not the same release of 'rdmabench netplugin'",
-                "CaseFunction the same release of rdmabench on both sides.");
+                "Run the same release of rdmabench on both sides.");
   }
   PluginHello hello;
   hello.name = control::printable(control::get_string(json, "name", 4096), 100);
@@ -121,7 +121,7 @@ void serve(const std::string& file, control::Channel& client,
     if (message.type != CheckMessage::task) {
       throw Error(Fault::failed,
                   fmt::format("{} sent an unexpected message instead of a task", client.peer()),
-                  "CaseFunction the same release of rdmabench on both sides.");
+                  "Run the same release of rdmabench on both sides.");
     }
     const Task task = parse_task(message.payload);
     client.send(CheckMessage::ready, "", Deadline::after(kStep));

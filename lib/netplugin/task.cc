@@ -64,7 +64,7 @@ Task parse_task(std::string_view text) {
                                     : task.id != kLook && task.bytes > 0 && task.iterations > 0;
   if (!known) {
     throw Error(Fault::failed, fmt::format("unknown case '{}'", control::printable(task.id, 64)),
-                "CaseFunction the same release of rdmabench on both sides.");
+                "Run the same release of rdmabench on both sides.");
   }
   return task;
 }
@@ -155,7 +155,7 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
           Fault::failed,
           fmt::format("{} sent an unexpected '{}' of {} bytes during {}", channel.peer(),
                       name_of(message->type.as<CheckMessage>()), message->payload.size(), task.id),
-          "CaseFunction the same release of rdmabench on both sides.");
+          "Run the same release of rdmabench on both sides.");
     }
   }
   return {std::move(*own), std::move(*peer)};

@@ -83,6 +83,17 @@ TEST(ReadinessTest, NamesThoseThatHaveSomething) {
   EXPECT_THAT(readiness.wait(brief()), IsEmpty());  // let go of by itself
 }
 
+TEST(ReadinessTest, ForgetsAChannelThatStillHasSomething) {
+  Pair one;
+  Readiness readiness;
+  readiness.watch(one.server, 11);
+  one.client.send(TestMessage::hello, "", plenty());
+  EXPECT_THAT(readiness.wait(plenty()), ElementsAre(11));
+  readiness.forget(one.server);
+  EXPECT_THAT(readiness.wait(brief()), IsEmpty());
+  EXPECT_TRUE(one.server.receive_ready("next message"));
+}
+
 TEST(ReadinessTest, WatchesAListener) {
   Listener listener("127.0.0.1", 0);
   Readiness readiness;

@@ -165,7 +165,7 @@ TEST(Rendezvous, RefusesTheSecondOfARank) {
   const auto zero = job.start(0);
   const auto one = job.start(1);
   EXPECT_THAT(complaint([&] { job.start(1); }),
-              AllOf(HasSubstr("rank 1 is here already, from "), HasSubstr("127.0.0.1"),
+              AllOf(HasSubstr("rank 1 came already, from "), HasSubstr("127.0.0.1"),
                     HasSubstr("Two processes have one rank")));
   zero->put("k", "v");
   EXPECT_EQ(one->get(0, "k", plenty()), "v");  // the first one stays
@@ -175,7 +175,7 @@ TEST(Rendezvous, ARankThatLeftDoesNotComeAgain) {
   const Job job(2);
   const auto zero = job.start(0);
   static_cast<void>(job.start(1));
-  EXPECT_THAT(complaint([&] { job.start(1); }), HasSubstr("rank 1 is here already"));
+  EXPECT_THAT(complaint([&] { job.start(1); }), HasSubstr("rank 1 came already"));
 }
 
 TEST(Rendezvous, RefusesARankOfAnotherSize) {
