@@ -44,9 +44,10 @@ Deadline Member::deadline(std::uint64_t bytes) const {
 void Member::open() {
   group_.state().enter(Phase::opening);
   {
+    const Deadline limit = deadline();
     const Heartbeat::Guard guard(group_.heartbeat(), fmt::format("opening {}", engine_.name()),
-                                 deadline());
-    engine_.open(team_, group_, deadline());
+                                 limit);
+    engine_.open(team_, group_, limit.earlier());
   }
   group_.state().enter(Phase::idle);
   const std::vector<std::string> hosts = group_.all_gather(this_rank(team_.rank).host, deadline());
@@ -86,9 +87,10 @@ void Member::prepare(const RankCommand& order) {
   layout_ = engine_.layout(order.call);
   segments_ = segments(order.call, team_);
   {
+    const Deadline limit = deadline();
     const Heartbeat::Guard guard(group_.heartbeat(),
-                                 fmt::format("preparing {}", describe(order.call)), deadline());
-    engine_.prepare(order.call, order.slots, deadline());
+                                 fmt::format("preparing {}", describe(order.call)), limit);
+    engine_.prepare(order.call, order.slots, limit.earlier());
   }
   // Where slots begin is the back end's affair: of rows of another size only the first begins where
   // it did. What is said of the others then is not found in them.

@@ -244,9 +244,9 @@ void close(RankGroup& group, Engine& engine, nanoseconds timeout) {
   group.heartbeat().expect_end();
   // Nobody leaves before all expect it: to a rank that does not, a peer that leaves has died.
   group.barrier(Deadline::after(timeout));
-  const Heartbeat::Guard guard(group.heartbeat(), fmt::format("closing {}", engine.name()),
-                               Deadline::after(timeout));
-  engine.close(Deadline::after(timeout));
+  const Deadline limit = Deadline::after(timeout);
+  const Heartbeat::Guard guard(group.heartbeat(), fmt::format("closing {}", engine.name()), limit);
+  engine.close(limit.earlier());
 }
 
 }  // namespace

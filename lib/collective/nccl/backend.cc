@@ -82,7 +82,7 @@ void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   stream_.emplace(*context_);
   profiler_.emplace(library_->version, team.rank);
   communicator_.emplace(*library_);
-  communicator_->join(team, exchange, {options_.cta_policy, options_.network}, deadline);
+  communicator_->join(team, exchange, {options_.cta_policy, options_.network}, deadline.earlier());
   meet_profilers(deadline);
   send_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
   receive_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
@@ -160,8 +160,7 @@ void NcclBackend::ask_choice(Deadline deadline) {
   try {
     // A graph of its own: one that NCCL was asked to tell of would be told of whenever it runs.
     if (options_.graph) capture(1, deadline);
-    // What a guard of the whole preparation would say at the deadline names less.
-    run_once(Deadline::after(deadline.left() * 3 / 4));
+    run_once(deadline.earlier());
   } catch (...) {
     profiler_->stop();
     throw;
