@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rdmabench/transport/loop/endpoint.h"
-#include "rdmabench/workload/table.h"
+#include "workload/table.h"
 
 namespace rdmabench::workload {
 namespace {

@@ -10,8 +10,9 @@
 #include <exception>
 #include <string_view>
 
-#include "rdmabench/transport/verbs/backend.h"
-#include "rdmabench/workload/table.h"
+#include "rdmabench/transport/verbs/endpoint.h"
+#include "transport/verbs/backend.h"
+#include "workload/table.h"
 
 namespace {
 

@@ -29,7 +29,7 @@ endfunction()
 
 # rdmabench_backend(loop Endpoint ManyEndpoint) enters lib/transport/loop into the table of back ends, with the names
 # of its endpoint types: the one line a new back end needs. Its folder defines what is named in
-# include/rdmabench/transport/<name>/backend.h.
+# lib/transport/<name>/backend.h.
 function(rdmabench_backend name)
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_BACKENDS ${name})
   set_property(GLOBAL PROPERTY RDMABENCH_ENDPOINTS_${name} ${ARGN})

@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/transport/slots.h"
 #include "run/pattern_table.h"
 #include "run/protocol.h"
+#include "transport/slots.h"
 
 namespace rdmabench::run {
 namespace {

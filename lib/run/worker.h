@@ -8,7 +8,7 @@
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/run/backends.h"
-#include "rdmabench/workload/table.h"
+#include "workload/table.h"
 
 namespace rdmabench::run {
 

@@ -1,9 +1,9 @@
-#include "rdmabench/workload/at_rest.h"
+#include "workload/at_rest.h"
 
 #include <vector>
 
 #include "memory/gpu_memory.h"
-#include "rdmabench/workload/counters.h"
+#include "workload/counters.h"
 
 namespace rdmabench::workload {
 namespace {

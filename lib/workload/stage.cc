@@ -1,4 +1,4 @@
-#include "rdmabench/workload/stage.h"
+#include "workload/stage.h"
 
 #include <fmt/format.h>
 

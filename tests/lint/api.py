@@ -13,6 +13,8 @@ import pathlib
 import re
 import sys
 
+from headers import room_of
+
 GENERATED = {"rdmabench/features.h": "Which optional parts this build of rdmabench has.",
              "rdmabench/endpoints.h": "The endpoint types of this build."}
 ROW = re.compile(r"^\| `(rdmabench/[^`]+)` \| (stable|advanced) \| (.*) \|$", re.MULTILINE)
@@ -37,11 +39,6 @@ def headers_of(root: pathlib.Path) -> dict[str, str]:
     for path in sorted((root / "include").rglob("*.h")):
         found[str(path.relative_to(root / "include"))] = purpose(path.read_text(encoding="utf-8"))
     return found
-
-
-def room_of(name: str) -> str:
-    parts = name.split("/")
-    return parts[1] if len(parts) > 2 else ""
 
 
 def table_of(headers: dict[str, str], levels: dict[str, str]) -> str:

@@ -4,8 +4,7 @@
 A header of include/rdmabench/<room>/ has a user when another room, the tools or the examples include it, or when
 an installed header that has a user includes it.
 
-Usage: headers.py PROJECT_ROOT [--list] | headers.py --self-test
---list prints what would fail, and exits with 0.
+Usage: headers.py PROJECT_ROOT | headers.py --self-test
 """
 
 import pathlib
@@ -81,4 +80,4 @@ if __name__ == "__main__":
         sys.exit(0)
     errors = check(pathlib.Path(sys.argv[1]))
     print("\n".join(errors))
-    sys.exit(1 if errors and "--list" not in sys.argv else 0)
+    sys.exit(1 if errors else 0)

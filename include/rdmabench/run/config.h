@@ -11,7 +11,7 @@
 #include "rdmabench/measure/stop.h"
 #include "rdmabench/run/requirements.h"
 #include "rdmabench/run/shared_options.h"
-#include "rdmabench/workload/table.h"
+#include "rdmabench/workload/epoch.h"
 
 namespace rdmabench::run {
 

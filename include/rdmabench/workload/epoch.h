@@ -11,6 +11,11 @@
 
 namespace rdmabench::workload {
 
+/// latency: one message at a time. stream: as many as the depth allows, one way. duplex: a stream
+/// each way at the same time. open_loop: messages at a given rate, answered, each timed from its
+/// intended start.
+enum class Shape : std::uint8_t { latency, stream, duplex, open_loop };
+
 enum class Side : std::uint8_t { initiator, target };
 
 /// What both sides agreed to run. Not changed by the loop.

@@ -1,4 +1,4 @@
-#include "rdmabench/transport/loop/backend.h"
+#include "transport/loop/backend.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/transport/slots.h"
+#include "transport/slots.h"
 
 namespace rdmabench::transport::loop {
 namespace {

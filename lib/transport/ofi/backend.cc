@@ -1,4 +1,4 @@
-#include "rdmabench/transport/ofi/backend.h"
+#include "transport/ofi/backend.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

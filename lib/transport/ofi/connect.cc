@@ -17,7 +17,7 @@
 #include "provider_info.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/objects.h"
-#include "rdmabench/transport/slots.h"
+#include "transport/slots.h"
 
 namespace rdmabench::transport::ofi {
 

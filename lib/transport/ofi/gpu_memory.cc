@@ -1,4 +1,4 @@
-#include "rdmabench/transport/ofi/gpu_memory.h"
+#include "transport/ofi/gpu_memory.h"
 
 #include <fmt/format.h>
 #include <rdma/fi_errno.h>

@@ -17,7 +17,9 @@
 #include "options.h"
 #include "provider_info.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/transport/slots.h"
+#include "transport/ofi/gpu_memory.h"
+#include "transport/ofi/offload.h"
+#include "transport/slots.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -46,7 +48,9 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
       max_size_(request.max_size),
       inject_limit_(inject_limit(*info_, request)),
       write_flags_(FI_COMPLETION | (info_->tx_attr->op_flags & FI_DELIVERY_COMPLETE)),
-      request_(request) {
+      request_(request),
+      route_(std::make_unique<MemoryRoute>()),
+      offload_(std::make_unique<Offload>()) {
   const std::uint32_t depth = depth_of(request);
   std::uint64_t* operands = nullptr;
   check_immediates();
@@ -71,6 +75,8 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
   register_memory();
 }
 
+Objects::~Objects() = default;
+
 memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
                                     std::uint32_t slots, std::string_view choice) {
   memory::Request where = memory::parse_request(request.memory);
@@ -85,16 +91,16 @@ memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<st
 
 void Objects::settle_memory() {
   if (window_memory_.gpu() != nullptr) {
-    route_ = find_route(*domain_, *info_, window_memory_, request_.failed_ways);
+    *route_ = find_route(*domain_, *info_, window_memory_, request_.failed_ways);
     for (memory::Buffer* memory : {&send_memory_, &receive_memory_, &window_memory_}) {
-      if (!route_.hmem && !(request_.buffer.empty() && request_.receive_buffer.empty())) {
+      if (!route_->hmem && !(request_.buffer.empty() && request_.receive_buffer.empty())) {
         throw Error(Fault::unavailable,
                     call("memory of the caller on a GPU", *info_) + ": it does not take GPU memory",
                     "Memory of the caller is not copied: name another provider.");
       }
-      if (!route_.hmem) {
+      if (!route_->hmem) {
         memory->stage_through_host();
-      } else if (route_.dma_buf && memory != &window_memory_) {
+      } else if (route_->dma_buf && memory != &window_memory_) {
         memory->gpu()->export_dma_buf(memory::GpuMapping::automatic);
       }
     }
@@ -164,21 +170,21 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   fid* const bound = av_ != nullptr ? &av_->fid : &eq_->fid;
   check(fi_ep_bind(endpoint, bound, 0), "fi_ep_bind", *info_);
   check(fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind to the queue", *info_);
-  offload_ = settle_offload(options_of(*endpoint), request_.shared_memory);
+  *offload_ = settle_offload(options_of(*endpoint), request_.shared_memory);
 #if FI_VERSION_GE(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), FI_VERSION(1, 13))
-  if (route_.hmem) {
+  if (route_->hmem) {
     int required = FI_HMEM_P2P_REQUIRED;
     const int result =
         fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &required, sizeof required);
-    route_.peer_to_peer = result == 0 ? "required, and the provider agrees"
-                                      : fmt::format(
-                                            "not promised ({}): the provider may copy through the "
-                                            "host",
-                                            fabric_error_text(-result));
+    route_->peer_to_peer = result == 0 ? "required, and the provider agrees"
+                                       : fmt::format(
+                                             "not promised ({}): the provider may copy through the "
+                                             "host",
+                                             fabric_error_text(-result));
   }
 #endif
   check(fi_enable(endpoint), "fi_enable", *info_);
-  refresh_offload(options_of(*endpoint), offload_);
+  refresh_offload(options_of(*endpoint), *offload_);
   return owner;
 }
 
@@ -239,7 +245,7 @@ void Objects::register_memory() {
   }
   const auto registered = [&](memory::Buffer& memory, std::uint64_t access, std::uint64_t key) {
     Fid<fid_mr> owner;
-    const MemoryRoute route = memory.gpu() != nullptr ? route_ : MemoryRoute{};
+    const MemoryRoute route = memory.gpu() != nullptr ? *route_ : MemoryRoute{};
     check(ofi::register_memory(*domain_, memory, route, access, key, owner),
           fmt::format("fi_mr_regattr of {} bytes", memory.size()), *info_,
           "Raise 'ulimit -l', or lower `sizes` or `depth`.");
@@ -249,7 +255,7 @@ void Objects::register_memory() {
     }
     return owner;
   };
-  if ((mode & FI_MR_LOCAL) != 0 || (route_.hmem && (mode & FI_MR_HMEM) != 0)) {
+  if ((mode & FI_MR_LOCAL) != 0 || (route_->hmem && (mode & FI_MR_HMEM) != 0)) {
     send_registration_ = registered(send_memory_, FI_SEND | FI_READ | FI_WRITE, kSendKey);
     receive_registration_ = registered(receive_memory_, FI_RECV, kReceiveKey);
     send_descriptor_ = fi_mr_desc(send_registration_.get());
@@ -339,19 +345,19 @@ Description Objects::describe(std::uint64_t bytes) const {
                   {"registration", to_text(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE)},
                   {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
-  if (route_.gpu) {
+  if (route_->gpu) {
     const memory::GpuMemory& gpu = *window_memory_.gpu();
     auto& details = description.details;
     details.emplace_back("memory", request_.memory);
-    details.emplace_back("memory_route", route_.text());
-    details.emplace_back("memory_routes_refused", route_.refused);
+    details.emplace_back("memory_route", route_->text());
+    details.emplace_back("memory_routes_refused", route_->refused);
     details.emplace_back("gpu", gpu.choice());
     details.emplace_back("gpu_memory", gpu.facts());
     details.emplace_back("gpu_flush", gpu.flush_text());
     if (gpu.staged()) details.emplace_back("memory_on_wire", "pinned host memory, not the GPU's");
-    if (route_.hmem) details.emplace_back("gpu_peer_to_peer", route_.peer_to_peer);
+    if (route_->hmem) details.emplace_back("gpu_peer_to_peer", route_->peer_to_peer);
   }
-  for (auto& fact : offload_facts(offload_, description.provider, operations_)) {
+  for (auto& fact : offload_facts(*offload_, description.provider, operations_)) {
     description.details.push_back(std::move(fact));
   }
   return description;

@@ -1,4 +1,4 @@
-#include "rdmabench/transport/ofi/offload.h"
+#include "transport/ofi/offload.h"
 
 #include <algorithm>
 #include <array>

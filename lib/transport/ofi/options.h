@@ -3,7 +3,7 @@
 
 #include <rdma/fi_endpoint.h>
 
-#include "rdmabench/transport/ofi/offload.h"
+#include "transport/ofi/offload.h"
 
 namespace rdmabench::transport::ofi {
 

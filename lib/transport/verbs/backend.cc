@@ -1,4 +1,4 @@
-#include "rdmabench/transport/verbs/backend.h"
+#include "transport/verbs/backend.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/transport/verbs/backend.h"
+#include "transport/verbs/backend.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/transport/slots.h"
 #include "rdmabench/verbs/device.h"
+#include "transport/slots.h"
 #include "verbs/dynamic.h"
 
 namespace rdmabench::transport::verbs {

@@ -10,8 +10,9 @@
 #include "memory/gpu_memory.h"
 #include "on_fake_gpu.h"
 #include "rdmabench/features.h"
-#include "rdmabench/transport/verbs/backend.h"
-#include "rdmabench/workload/table.h"
+#include "rdmabench/transport/verbs/endpoint.h"
+#include "transport/verbs/backend.h"
+#include "workload/table.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

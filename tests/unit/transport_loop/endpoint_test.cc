@@ -7,7 +7,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
-#include "rdmabench/transport/loop/backend.h"
+#include "transport/loop/backend.h"
 
 namespace rdmabench::transport::loop {
 namespace {

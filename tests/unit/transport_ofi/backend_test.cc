@@ -1,4 +1,5 @@
-#include "rdmabench/transport/ofi/backend.h"
+#include "transport/ofi/backend.h"
+#include "rdmabench/transport/ofi/endpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

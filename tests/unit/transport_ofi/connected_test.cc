@@ -10,7 +10,8 @@
 
 #include "pair.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/transport/ofi/backend.h"
+#include "rdmabench/transport/ofi/endpoint.h"
+#include "transport/ofi/backend.h"
 
 namespace rdmabench::transport::ofi::connected_test {
 namespace {

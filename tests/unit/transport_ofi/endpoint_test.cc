@@ -18,7 +18,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
-#include "rdmabench/transport/ofi/backend.h"
+#include "transport/ofi/backend.h"
 
 namespace rdmabench::transport::ofi::endpoint_test {
 namespace {

@@ -15,7 +15,8 @@
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/memory/pattern.h"
-#include "rdmabench/transport/ofi/backend.h"
+#include "rdmabench/transport/ofi/endpoint.h"
+#include "transport/ofi/backend.h"
 
 namespace rdmabench::transport::ofi {
 

@@ -11,7 +11,8 @@
 
 #include "pair.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/transport/ofi/backend.h"
+#include "rdmabench/transport/ofi/endpoint.h"
+#include "transport/ofi/backend.h"
 
 namespace rdmabench::transport::ofi::queue_pairs_test {
 namespace {

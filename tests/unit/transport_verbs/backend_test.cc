@@ -1,4 +1,5 @@
-#include "rdmabench/transport/verbs/backend.h"
+#include "transport/verbs/backend.h"
+#include "rdmabench/transport/verbs/endpoint.h"
 
 #include <cerrno>
 #include <nlohmann/json.hpp>

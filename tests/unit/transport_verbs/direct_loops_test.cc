@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "pair.h"
-#include "rdmabench/workload/table.h"
+#include "workload/table.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

@@ -12,7 +12,8 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
-#include "rdmabench/transport/verbs/backend.h"
+#include "rdmabench/transport/verbs/endpoint.h"
+#include "transport/verbs/backend.h"
 
 namespace rdmabench::transport::verbs {
 

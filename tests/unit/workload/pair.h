@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "faulty.h"
-#include "rdmabench/workload/table.h"
+#include "workload/table.h"
 
 namespace rdmabench::workload {
 

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "rdmabench/memory/buffer.h"
@@ -228,5 +229,12 @@ class EndpointOf : public EndpointBase {
 
 using Endpoint = EndpointOf<false>;
 using ManyEndpoint = EndpointOf<true>;
+
+/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
+template <class Visitor>
+auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
+  if (request.queue_pairs > 1) return visitor(std::type_identity<ManyEndpoint>());
+  return visitor(std::type_identity<Endpoint>());
+}
 
 }  // namespace rdmabench::transport::loop

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "rdmabench/transport/ofi/objects.h"
 #include "rdmabench/transport/transport.h"
@@ -268,5 +269,12 @@ extern template class EndpointOf<true>;
 
 using Endpoint = EndpointOf<false>;     ///< one queue pair, polled
 using ManyEndpoint = EndpointOf<true>;  ///< many queue pairs, or events
+
+/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
+template <class Visitor>
+auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
+  if (request.queue_pairs > 1 || request.events) return visitor(std::type_identity<ManyEndpoint>());
+  return visitor(std::type_identity<Endpoint>());
+}
 
 }  // namespace rdmabench::transport::ofi

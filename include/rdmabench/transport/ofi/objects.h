@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +14,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/ofi/context_pool.h"
-#include "rdmabench/transport/ofi/gpu_memory.h"
 #include "rdmabench/transport/ofi/handles.h"
-#include "rdmabench/transport/ofi/offload.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::transport::ofi {
@@ -35,11 +34,16 @@ struct ReceiveContext {
 };
 
 struct Address;
+struct MemoryRoute;  // lib/transport/ofi/gpu_memory.h
+struct Offload;      // lib/transport/ofi/offload.h
 
 /// Thread rule: one thread at a time.
 class Objects {
  protected:
   Objects(const EndpointRequest& request, std::string_view choice);
+  ~Objects();
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
 
   std::string address() const;
   void connect(std::string_view peer_address);
@@ -122,10 +126,10 @@ class Objects {
   std::uint32_t next_event(Event& event, const Deadline& deadline, std::string_view waiting_for);
 
   EndpointRequest request_;
-  MemoryRoute route_;
+  std::unique_ptr<MemoryRoute> route_;
   std::uint64_t ticket_ = 0;    ///< what a connection must bring to be the peer's
   std::vector<Info> requests_;  ///< of the peer for connections that are still to be accepted
-  Offload offload_;
+  std::unique_ptr<Offload> offload_;
   std::array<char, 256> failure_detail_{};
 };
 

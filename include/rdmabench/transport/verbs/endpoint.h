@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "rdmabench/transport/transport.h"
@@ -354,5 +355,23 @@ extern template class BasicEndpoint<Scalable>;
 extern template class BasicEndpoint<Lean>;
 extern template class BasicEndpoint<General>;
 extern template class BasicEndpoint<Datagram>;
+
+/// One RC queue pair and nothing else that Lean does not do.
+bool is_lean(const EndpointRequest& request) noexcept;
+
+/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets: the one
+/// whose data path does what it asks for and no more. The same on both sides.
+template <class Visitor>
+auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
+#if RDMABENCH_HAVE_MLX5
+  if (request.service == Service::dc) return visitor(std::type_identity<DynamicEndpoint>());
+#endif
+#if RDMABENCH_HAVE_EFA
+  if (request.service == Service::srd) return visitor(std::type_identity<ScalableEndpoint>());
+#endif
+  if (!is_reliable(request.service)) return visitor(std::type_identity<DatagramEndpoint>());
+  if (!is_lean(request)) return visitor(std::type_identity<GeneralEndpoint>());
+  return visitor(std::type_identity<Endpoint>());
+}
 
 }  // namespace rdmabench::transport::verbs

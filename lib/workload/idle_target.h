@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/workload/counters.h"
+#include "workload/counters.h"
 
 namespace rdmabench::workload {
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/workload/at_rest.h"
-#include "rdmabench/workload/counters.h"
-#include "rdmabench/workload/key.h"
-#include "rdmabench/workload/ping_pong.h"
+#include "workload/at_rest.h"
+#include "workload/counters.h"
+#include "workload/key.h"
+#include "workload/ping_pong.h"
 
 namespace rdmabench::workload {
 

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/workload/arrivals.h"
-#include "rdmabench/workload/pump.h"
+#include "workload/arrivals.h"
+#include "workload/pump.h"
 
 namespace rdmabench::workload {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <type_traits>
 
-#include "rdmabench/workload/counters.h"
-#include "rdmabench/workload/pacing.h"
-#include "rdmabench/workload/slots.h"
+#include "workload/counters.h"
+#include "workload/pacing.h"
+#include "workload/slots.h"
 
 namespace rdmabench::workload {
 

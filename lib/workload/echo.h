@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "rdmabench/workload/open_loop.h"
-#include "rdmabench/workload/slots.h"
+#include "workload/open_loop.h"
+#include "workload/slots.h"
 
 namespace rdmabench::workload {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/workload/counters.h"
+#include "workload/counters.h"
 
 namespace rdmabench::workload {
 

@@ -5,11 +5,9 @@
 
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "rdmabench/transport/transport.h"
-#include "rdmabench/transport/verbs/endpoint.h"
 
 namespace rdmabench::transport::verbs {
 
@@ -22,24 +20,6 @@ std::string offer(const EndpointRequest& request);
 /// Error(usage) for an MTU that the ports do not take, Error(failed) for a malformed offer.
 Choice choose(const EndpointRequest& request, std::string_view client_offer,
               std::string_view server_offer);
-
-/// One RC queue pair and nothing else that Lean does not do.
-bool is_lean(const EndpointRequest& request) noexcept;
-
-/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets: the one
-/// whose data path does what it asks for and no more. The same on both sides.
-template <class Visitor>
-auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
-#if RDMABENCH_HAVE_MLX5
-  if (request.service == Service::dc) return visitor(std::type_identity<DynamicEndpoint>());
-#endif
-#if RDMABENCH_HAVE_EFA
-  if (request.service == Service::srd) return visitor(std::type_identity<ScalableEndpoint>());
-#endif
-  if (!is_reliable(request.service)) return visitor(std::type_identity<DatagramEndpoint>());
-  if (!is_lean(request)) return visitor(std::type_identity<GeneralEndpoint>());
-  return visitor(std::type_identity<Endpoint>());
-}
 
 /// Every port of every device, whether it can be used or not.
 std::vector<DeviceInfo> devices();

@@ -4,10 +4,8 @@
 
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
-#include "rdmabench/transport/ofi/endpoint.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::transport::ofi {
@@ -29,12 +27,5 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
 /// One for each provider and domain that can be used, in libfabric's order;
 /// empty when there is none.
 std::vector<DeviceInfo> devices();
-
-/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
-template <class Visitor>
-auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
-  if (request.queue_pairs > 1 || request.events) return visitor(std::type_identity<ManyEndpoint>());
-  return visitor(std::type_identity<Endpoint>());
-}
 
 }  // namespace rdmabench::transport::ofi

@@ -12,9 +12,9 @@
 #include <span>
 
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/workload/counters.h"
-#include "rdmabench/workload/pacing.h"
-#include "rdmabench/workload/slots.h"
+#include "workload/counters.h"
+#include "workload/pacing.h"
+#include "workload/slots.h"
 
 namespace rdmabench::workload {
 

@@ -3,10 +3,8 @@
 
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
-#include "rdmabench/transport/loop/endpoint.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::transport::loop {
@@ -19,12 +17,5 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
               std::string_view server_offer);
 
 std::vector<DeviceInfo> devices();
-
-/// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
-template <class Visitor>
-auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
-  if (request.queue_pairs > 1) return visitor(std::type_identity<ManyEndpoint>());
-  return visitor(std::type_identity<Endpoint>());
-}
 
 }  // namespace rdmabench::transport::loop

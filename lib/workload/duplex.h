@@ -5,9 +5,9 @@
 #include <span>
 
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/workload/arrivals.h"
-#include "rdmabench/workload/pump.h"
-#include "rdmabench/workload/stream.h"
+#include "workload/arrivals.h"
+#include "workload/pump.h"
+#include "workload/stream.h"
 
 namespace rdmabench::workload {
 

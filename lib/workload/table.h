@@ -5,15 +5,15 @@
 #include <span>
 
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/workload/duplex.h"
-#include "rdmabench/workload/echo.h"
-#include "rdmabench/workload/idle_target.h"
-#include "rdmabench/workload/key.h"
-#include "rdmabench/workload/open_loop.h"
-#include "rdmabench/workload/ping_pong.h"
-#include "rdmabench/workload/read_latency.h"
-#include "rdmabench/workload/stage.h"
-#include "rdmabench/workload/stream.h"
+#include "workload/duplex.h"
+#include "workload/echo.h"
+#include "workload/idle_target.h"
+#include "workload/key.h"
+#include "workload/open_loop.h"
+#include "workload/ping_pong.h"
+#include "workload/read_latency.h"
+#include "workload/stage.h"
+#include "workload/stream.h"
 
 namespace rdmabench::workload {
 

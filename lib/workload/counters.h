@@ -9,7 +9,7 @@
 #include <cstring>
 #include <span>
 
-#include "rdmabench/workload/slots.h"
+#include "workload/slots.h"
 
 namespace rdmabench::workload {
 

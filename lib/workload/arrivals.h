@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "rdmabench/workload/slots.h"
+#include "workload/slots.h"
 
 namespace rdmabench::workload {
 

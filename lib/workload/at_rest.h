@@ -17,8 +17,8 @@
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/workload/epoch.h"
-#include "rdmabench/workload/key.h"
-#include "rdmabench/workload/slots.h"
+#include "workload/key.h"
+#include "workload/slots.h"
 
 namespace rdmabench::workload {
 

@@ -10,7 +10,7 @@
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/workload/inbox.h"
-#include "rdmabench/workload/slots.h"
+#include "workload/slots.h"
 
 namespace rdmabench::workload {
 
