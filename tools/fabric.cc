@@ -51,9 +51,9 @@ fabric::FabricPlan settled_plan(FabricCommand& options) {
   if (plan.pattern == "random" && plan.rounds == 0) plan.rounds = kRandomRounds;
   if (options.metric == "latency") plan.bandwidth_sizes.clear();
   if (options.metric == "bandwidth") plan.latency_sizes.clear();
-  if (transport::is_atomic(config.operation)) {
-    if (!plan.bandwidth_sizes.empty()) plan.bandwidth_sizes = {transport::kAtomicBytes};
-    if (!plan.latency_sizes.empty()) plan.latency_sizes = {transport::kAtomicBytes};
+  if (const std::uint64_t bytes = transport::traits(config.operation).bytes; bytes != 0) {
+    if (!plan.bandwidth_sizes.empty()) plan.bandwidth_sizes = {bytes};
+    if (!plan.latency_sizes.empty()) plan.latency_sizes = {bytes};
   }
   fabric::check(plan);
   // A longer --timeout of measurements also gives a node longer to answer.

@@ -135,8 +135,9 @@ void settle(Options& options) {
     config.devices[0] += fmt::format(":{}", options.port_number);
   }
   config.workers = std::max(config.workers, static_cast<std::uint32_t>(config.devices.size()));
-  if (transport::is_atomic(config.operation) && config.sizes == parse_size_list("64K")) {
-    config.sizes = {transport::kAtomicBytes};  // the default of bw
+  if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
+      bytes != 0 && config.sizes == parse_size_list("64K")) {
+    config.sizes = {bytes};  // in place of the default of bw
   }
   settle_backend(config);
 }

@@ -120,7 +120,7 @@ void add_options(CLI::App& app, RegOptions& options) {
   app.add_flag("--require-dmabuf", options.registration.require_dma_buf,
                "an error if the device does not support dma-buf, instead of pinning");
   app.add_flag_callback(
-      "--atomics", [&] { options.registration.access = verbs::Access::atomic_window; },
+      "--atomics", [&] { options.registration.more_access = IBV_ACCESS_REMOTE_ATOMIC; },
       "also allow remote atomics");
   add_parsed(
       app, "-n,--iterations",

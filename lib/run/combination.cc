@@ -42,20 +42,27 @@ void check_operation(const SessionSpec& spec) {
            : spec.service == Service::uc
                ? "UC brings nothing back: take `operation` send, send-imm, write or write-imm, or "
                  "`service` rc."
-               : "SRD has no atomics: take another `operation`, or `service` rc.");
+           : spec.service == Service::srd
+               ? "SRD has sends, writes and reads: take one of them, or `service` rc."
+               : "Only RC queue pairs of verbs have it: take `service` rc, or leave it out.");
+  }
+  if (transport::is_extended(spec.operation) &&
+      ((spec.shape != Shape::latency && spec.shape != Shape::stream) || spec.target_idle)) {
+    refuse(fmt::format("`operation` {} in this test", operation),
+           "It is measured by 'lat' and 'bw' in one direction.");
   }
   if (spec.operation == OperationCode::compare_swap && spec.post_list > 1) {
     refuse(fmt::format("`operation` {} with `post_list` {}", operation, spec.post_list),
            "Each of its messages looks for another word: leave out `post_list`.");
   }
-  if (transport::is_atomic(spec.operation)) {
-    if (spec.max_size != transport::kAtomicBytes) {
+  if (const std::uint64_t bytes = transport::traits(spec.operation).bytes; bytes != 0) {
+    if (spec.max_size != bytes) {
       refuse(fmt::format("`operation` {} of {} bytes", operation, spec.max_size),
-             "Atomics act on 8 bytes: leave out `sizes`.");
+             fmt::format("It acts on {} bytes: leave out `sizes`.", bytes));
     }
-    if (spec.misalignment % transport::kAtomicBytes != 0) {
+    if (spec.misalignment % bytes != 0) {
       refuse(fmt::format("`operation` {} with `misalignment` {}", operation, spec.misalignment),
-             "Atomics need 8-byte alignment: take a multiple of 8.");
+             fmt::format("It needs aligned words: take a multiple of {}.", bytes));
     }
   }
 }
@@ -63,10 +70,12 @@ void check_operation(const SessionSpec& spec) {
 void check_shape(const SessionSpec& spec) {
   const bool plain_write = spec.operation == OperationCode::write;
   if (spec.shape == Shape::latency) {
-    if (spec.events && plain_write) {
-      refuse("latency of `operation` write with `events`",
-             "A write leaves no completion at its target, so there is no event to wait for: take "
-             "`operation` write-imm, or leave out `events`.");
+    if (spec.events && !transport::notifies(spec.operation) &&
+        !transport::is_timed_by_completion(spec.operation)) {
+      refuse(
+          fmt::format("latency of `operation` {} with `events`", transport::name(spec.operation)),
+          "A write leaves no completion at its target, so there is no event to wait for: take "
+          "`operation` write-imm, or leave out `events`.");
     }
     if (spec.relaxed_ordering && plain_write) {
       refuse("latency of `operation` write with `relaxed_ordering`",

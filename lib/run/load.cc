@@ -89,7 +89,7 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
         std::max(row.max_lag_ns, static_cast<double>(outcome.max_lag) * rate().ns_per_tick);
     left -= some;
   }
-  const bool completes = transport::is_from_target(config_.operation) ||
+  const bool completes = transport::is_timed_by_completion(config_.operation) ||
                          config_.operation == transport::OperationCode::write;
   row.offered_messages_per_s = offered;
   row.achieved_messages_per_s =

@@ -49,8 +49,8 @@ void describe(Result& row, const Config& config, std::uint64_t size,
   row.spread = spread >= 0 ? spread : 0;  // NaN of a single epoch is no spread
 }
 
-bool is_from_target(const Session& session) {
-  return transport::is_from_target(session.spec().operation);
+bool is_timed_by_completion(const Session& session) {
+  return transport::is_timed_by_completion(session.spec().operation);
 }
 
 /// How often compare-swap found what it looked for, which the target alone can tell; an idle one
@@ -66,7 +66,7 @@ class LatencySink {
   using Result = report::LatencyResult;
 
   LatencySink(const Session& session, const Config& /*config*/)
-      : completes_(is_from_target(session) || session.spec().target_idle ||
+      : completes_(is_timed_by_completion(session) || session.spec().target_idle ||
                    !session.spec().pattern.empty()),
         factor_(completes_ ? 1.0 : 0.5) {}
 
@@ -190,9 +190,10 @@ class BandwidthSink {
   /// as the completions that came before it.
   static std::string completion(Session& session, std::uint64_t size) {
     const std::string local = session.worker().describe(size).completion;
-    const bool uncounted = session.spec().operation == OperationCode::write;
-    return is_from_target(session) || (uncounted && local != "delivery") ? local
-                                                                         : "receiver_confirmed";
+    const bool uncounted = !transport::notifies(session.spec().operation);
+    return is_timed_by_completion(session) || (uncounted && local != "delivery")
+               ? local
+               : "receiver_confirmed";
   }
 
   void add_interval(double messages, double elapsed_ns) {

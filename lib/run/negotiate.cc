@@ -65,11 +65,12 @@ void check_config(const Config& config) {
       throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
                   fmt::format("Sizes go from 1 to {}.", format_size(kMaxSize)));
     }
-    if (transport::is_atomic(config.operation) && size != transport::kAtomicBytes) {
+    if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
+        bytes != 0 && size != bytes) {
       throw Error(
           Fault::usage,
           fmt::format("`operation` {} of {} bytes", transport::name(config.operation), size),
-          "Atomics act on 8 bytes: leave out `sizes`.");
+          fmt::format("It acts on {} bytes: leave out `sizes`.", bytes));
     }
   }
   if (config.depth > kMaxDepth) {

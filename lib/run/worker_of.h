@@ -70,10 +70,10 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
   memory::GpuMemory* gpu_memory() const noexcept override { return workload::gpu_of(endpoint()); }
 
   std::string_view signal(transport::OperationCode operation) const override {
-    using transport::OperationCode;
-    if (transport::is_from_target(operation)) return "completion";
-    if (operation == OperationCode::send || operation == OperationCode::send_imm) return "receive";
-    return operation == OperationCode::write && T::kOrdersWrites ? "memory-poll" : "remote-cq-data";
+    if (transport::is_timed_by_completion(operation)) return "completion";
+    if (transport::is_two_sided(operation)) return "receive";
+    const bool unordered = operation == transport::OperationCode::write && !T::kOrdersWrites;
+    return transport::notifies(operation) || unordered ? "remote-cq-data" : "memory-poll";
   }
 
  private:

@@ -235,6 +235,16 @@ ibv_device_attr query_device(ibv_context& context) {
   return attributes;
 }
 
+std::uint64_t query_capabilities(ibv_context& context) {
+  ibv_device_attr_ex attributes{};
+  if (const int result = ibv_query_device_ex(&context, nullptr, &attributes); result != 0) {
+    throw setup_error(SetupCall::query_device,
+                      fmt::format("ibv_query_device_ex({})", ibv_get_device_name(context.device)),
+                      verb_errno(result), {.device = context.device});
+  }
+  return attributes.device_cap_flags_ex;
+}
+
 ibv_port_attr query_port(ibv_context& context, std::uint8_t port) {
   ibv_port_attr attributes{};
   if (const int result = ibv_query_port(&context, port, &attributes); result != 0) {

@@ -77,6 +77,10 @@ ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec) {
   }
   attributes.comp_mask = IBV_QP_INIT_ATTR_PD;
   attributes.pd = &domain;
+  if (spec.posting != 0) {
+    attributes.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attributes.send_ops_flags = spec.posting;
+  }
   add_sends(attributes, spec);
   if (spec.type != IBV_QPT_XRC_SEND) add_receives(attributes, spec);
   return attributes;
@@ -196,7 +200,7 @@ void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_i
     if (access.reads_and_writes && queue_pair.qp_type != IBV_QPT_UC) {
       attributes.qp_access_flags |= IBV_ACCESS_REMOTE_READ;
     }
-    if (access.atomics) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+    attributes.qp_access_flags |= static_cast<unsigned>(access.more);
   }
   modify(queue_pair, attributes, mask,
          fmt::format("to INIT on port {}, partition key {}", port, partition_index));

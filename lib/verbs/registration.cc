@@ -26,7 +26,8 @@ std::string_view device_name(const ibv_pd& domain) {
 }
 
 int flags_of(Route route, const RegistrationRequest& request) {
-  return access_flags(request.access) | (route == Route::on_demand ? IBV_ACCESS_ON_DEMAND : 0) |
+  return access_flags(request.access) | request.more_access |
+         (route == Route::on_demand ? IBV_ACCESS_ON_DEMAND : 0) |
          (request.relaxed_ordering ? IBV_ACCESS_RELAXED_ORDERING : 0);
 }
 
@@ -106,16 +107,13 @@ void add_notes(Registration& result, const RegistrationRequest& request, ibv_pd&
 }  // namespace
 
 int access_flags(Access access) noexcept {
-  constexpr int kWindow = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   switch (access) {
     case Access::local:
       return IBV_ACCESS_LOCAL_WRITE;
     case Access::read_window:
       return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
     case Access::window:
-      return kWindow;
-    case Access::atomic_window:
-      return kWindow | IBV_ACCESS_REMOTE_ATOMIC;
+      return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   }
   return 0;
 }

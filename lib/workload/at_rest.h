@@ -77,8 +77,9 @@ struct RestingRoles {
   explicit RestingRoles(const LoopKey& key) noexcept
       : initiates(key.side == Side::initiator || key.shape == Shape::duplex),
         serves(key.side == Side::target || key.shape == Shape::duplex) {
-    const bool answered = !Op::kFromTarget && (key.shape == Shape::latency ||
-                                               (key.shape == Shape::open_loop && Op::kNotifies));
+    const bool answered =
+        !transport::is_timed_by_completion(Op::kCode) &&
+        (key.shape == Shape::latency || (key.shape == Shape::open_loop && Op::kNotifies));
     sends = !Op::kFromTarget && (initiates || answered);
     lands = !Op::kFromTarget && (serves || answered);
     fetches = Op::kFromTarget && initiates;

@@ -11,10 +11,11 @@ void check_plan(const LoopKey& key, const EpochPlan& plan) {
     throw Error(Fault::usage, fmt::format("an epoch of {} messages", plan.iterations),
                 fmt::format("It may have 1 to {}.", kMostMessages - 1));
   }
-  if (transport::is_atomic(key.operation) && plan.size != transport::kAtomicBytes) {
+  if (const std::uint64_t bytes = transport::traits(key.operation).bytes;
+      bytes != 0 && plan.size != bytes) {
     throw Error(Fault::usage,
                 fmt::format("{} of {} bytes", transport::name(key.operation), plan.size),
-                "Atomics act on 8 bytes: use `sizes` 8.");
+                fmt::format("It acts on {} bytes: use `sizes` {}.", bytes, bytes));
   }
   if (key.shape != Shape::open_loop && !key.paced) return;
   if (plan.gap_q16 == 0) {

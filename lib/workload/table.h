@@ -48,7 +48,7 @@ constexpr Loop<T> stream_loop(const LoopKey& key) {
 template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> latency_loop(const LoopKey& key) {
   const bool tsc = key.clock == measure::ClockSource::tsc;
-  if constexpr (Op::kFromTarget) {
+  if constexpr (transport::is_timed_by_completion(Op::kCode)) {
     if (key.side == Side::target) return &quiet_target<T, Op, kValidate>;
     return tsc ? &read_latency_initiator<T, Op, measure::TscClock, kValidate>
                : &read_latency_initiator<T, Op, measure::RawClock, kValidate>;
@@ -87,7 +87,7 @@ constexpr Loop<T> open_loop(const LoopKey& key) {
 }
 
 template <transport::Transport T, class Op, bool kValidate>
-constexpr Loop<T> loop_for(const LoopKey& key) {
+constexpr Loop<T> usual_loop(const LoopKey& key) {
   // An open loop is always paced.
   if (key.paced && (key.shape == Shape::latency || key.shape == Shape::duplex)) return nullptr;
   if (key.target_idle) return key.shape == Shape::latency ? idle_loop<T, Op>(key.side) : nullptr;
@@ -105,9 +105,28 @@ constexpr Loop<T> loop_for(const LoopKey& key) {
   return nullptr;
 }
 
+/// Operations that few devices have are measured by latency and stream alone.
+template <transport::Transport T, class Op, bool kValidate>
+constexpr Loop<T> loop_for(const LoopKey& key) {
+  if constexpr (Op::kExtended) {
+    if (key.target_idle) return nullptr;
+    if (key.shape == Shape::latency && !key.paced) return latency_loop<T, Op, kValidate>(key);
+    return key.shape == Shape::stream ? stream_loop<T, Op, kValidate>(key) : nullptr;
+  } else {
+    return usual_loop<T, Op, kValidate>(key);
+  }
+}
+
+/// An endpoint that is opened for extended operations alone measures nothing else.
+template <class T, class Op>
+inline constexpr bool kMeasures = T::template supports<Op>;
+template <class T, class Op>
+requires(T::kForExtended) inline constexpr bool kMeasures<T, Op> =
+    T::template supports<Op> && Op::kExtended;
+
 template <transport::Transport T, class Op>
 constexpr Entry<T> entry_for(const LoopKey& key) {
-  if constexpr (T::template supports<Op>) {
+  if constexpr (kMeasures<T, Op>) {
     const bool compares = key.validate && !key.at_rest;
     const Loop<T> loop = compares ? loop_for<T, Op, true>(key) : loop_for<T, Op, false>(key);
     if (loop != nullptr) return {loop, &stage<T, Op>, &check_at_rest<T, Op>};
@@ -116,7 +135,7 @@ constexpr Entry<T> entry_for(const LoopKey& key) {
 }
 
 template <transport::Transport T, class... Ops>
-constexpr Entry<T> find(const LoopKey& key) {
+constexpr Entry<T> find(const LoopKey& key, transport::OperationList<Ops...>) {
   Entry<T> entry;
   static_cast<void>(
       ((Ops::kCode == key.operation ? (entry = entry_for<T, Ops>(key), true) : false) || ...));
@@ -127,11 +146,10 @@ constexpr Entry<T> find(const LoopKey& key) {
 
 /// The loop and its stage, or two null pointers where there is no such loop over this transport: it
 /// does not have the operation; an open loop could not tell answers apart (kHasOpenLoop); an idle
-/// target would prove nothing (kHasIdleTarget). A new operation is one more name in this list.
+/// target would prove nothing (kHasIdleTarget).
 template <transport::Transport T>
 constexpr Entry<T> find_loop(const LoopKey& key) {
-  return detail::find<T, transport::Send, transport::SendImm, transport::Write, transport::WriteImm,
-                      transport::Read, transport::FetchAdd, transport::CompareSwap>(key);
+  return detail::find<T>(key, transport::Operations{});
 }
 
 }  // namespace rdmabench::workload

@@ -74,7 +74,7 @@ class MemoryDevice : public testing::Test {
 TEST_F(MemoryDevice, HostPagesArePinnedWhateverTheirStart) {
   for (const std::uint64_t unaligned : {0, 1, 64, 4095}) {
     const memory::Buffer buffer({.unaligned = unaligned}, kBytes);
-    for (const Access access : {Access::local, Access::window, Access::atomic_window}) {
+    for (const Access access : {Access::local, Access::window}) {
       EXPECT_EQ(made(buffer, {.access = access}).route, Route::pinned);
     }
   }

@@ -31,6 +31,11 @@ struct OneSided {
   static constexpr bool kFromTarget = false;  ///< the initiator's completion brings data back
   /// Acts on 8 aligned bytes of the target's window and brings back what they were.
   static constexpr bool kAtomic = false;
+  /// The target's device answers it, and not only acknowledges: `outstanding_reads` limits how many
+  /// are under way.
+  static constexpr bool kAnswered = false;
+  static constexpr bool kExtended = false;    ///< only ibv_wr_post(3) has it, on RC queue pairs
+  static constexpr std::uint64_t kBytes = 0;  ///< of every message; 0: the caller's choice
 };
 
 struct Send : OneSided {
@@ -50,7 +55,7 @@ struct WriteImm : OneSided {
 struct Read : OneSided {
   static constexpr OperationCode kCode = OperationCode::read;
   static constexpr std::string_view kName = "read";
-  static constexpr bool kFromTarget = true;
+  static constexpr bool kFromTarget = true, kAnswered = true;
 };
 struct SendImm : OneSided {
   static constexpr OperationCode kCode = OperationCode::send_imm;
@@ -61,13 +66,15 @@ struct SendImm : OneSided {
 struct FetchAdd : OneSided {
   static constexpr OperationCode kCode = OperationCode::fetch_add;
   static constexpr std::string_view kName = "fetch-add";
-  static constexpr bool kFromTarget = true, kAtomic = true;
+  static constexpr bool kFromTarget = true, kAnswered = true, kAtomic = true;
+  static constexpr std::uint64_t kBytes = 8;
 };
 /// Replaces the word of the post by that word plus 1: it succeeds where the target held the word.
 struct CompareSwap : OneSided {
   static constexpr OperationCode kCode = OperationCode::compare_swap;
   static constexpr std::string_view kName = "compare-swap";
-  static constexpr bool kFromTarget = true, kAtomic = true;
+  static constexpr bool kFromTarget = true, kAnswered = true, kAtomic = true;
+  static constexpr std::uint64_t kBytes = 8;
 };
 
 template <class... Ops>
@@ -87,12 +94,16 @@ struct OperationTraits {
   bool notifies;
   bool from_target;
   bool atomic;
+  bool answered;
+  bool extended;
+  std::uint64_t bytes;
 };
 
 inline constexpr auto kOperations = []<class... Ops>(OperationList<Ops...>) {
   std::array<OperationTraits, sizeof...(Ops)> all{};
   ((all[static_cast<std::size_t>(Ops::kCode)] = {Ops::kName, Ops::kTwoSided, Ops::kImmediate,
-                                                 Ops::kNotifies, Ops::kFromTarget, Ops::kAtomic}),
+                                                 Ops::kNotifies, Ops::kFromTarget, Ops::kAtomic,
+                                                 Ops::kAnswered, Ops::kExtended, Ops::kBytes}),
    ...);
   return all;
 }(Operations{});
@@ -121,6 +132,18 @@ constexpr bool is_from_target(OperationCode code) {
 /// The target supplies the buffer.
 constexpr bool is_two_sided(OperationCode code) {
   return traits(code).two_sided;
+}
+/// Its latency ends with the initiator's own completion, and not with the target's answer.
+constexpr bool is_timed_by_completion(OperationCode code) {
+  return traits(code).from_target;
+}
+/// The target's device answers it: reads and atomics among others.
+constexpr bool is_answered(OperationCode code) {
+  return traits(code).answered;
+}
+/// Only ibv_wr_post(3) has it, on RC queue pairs.
+constexpr bool is_extended(OperationCode code) {
+  return traits(code).extended;
 }
 /// The target gets a completion for each.
 constexpr bool notifies(OperationCode code) {
@@ -164,7 +187,8 @@ class OperationSet {
 constexpr bool permits(OperationSet operations, std::uint64_t max_size, OperationCode code,
                        std::uint64_t bytes) noexcept {
   if (code == OperationCode::send && bytes == 0) return true;
-  return operations.has(code) && (is_atomic(code) ? bytes == kAtomicBytes : bytes <= max_size);
+  const std::uint64_t fixed = traits(code).bytes;
+  return operations.has(code) && (fixed != 0 ? bytes == fixed : bytes <= max_size);
 }
 
 }  // namespace rdmabench::transport

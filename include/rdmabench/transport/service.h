@@ -30,9 +30,10 @@ constexpr bool is_reliable(Service service) {
 /// Whether a service has an operation at all. Source: InfiniBand Architecture Specification,
 /// volume 1, table "Service types and operations"; efadv_create_qp_ex(3) for SRD.
 constexpr bool has_operation(Service service, OperationCode code) {
+  if (is_extended(code)) return service == Service::automatic || service == Service::rc;
   switch (service) {
     case Service::uc:
-      return !is_from_target(code);
+      return !is_answered(code);
     case Service::ud:
       return code == OperationCode::send || code == OperationCode::send_imm;
     case Service::srd:

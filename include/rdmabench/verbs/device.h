@@ -69,6 +69,9 @@ std::string driver_name(const ibv_device& device);
 
 /// Throws Error(failed).
 ibv_device_attr query_device(ibv_context& context);
+/// ibv_device_attr_ex::device_cap_flags_ex: what newer devices have. Throws Error(failed). Source:
+/// ibv_query_device_ex(3).
+std::uint64_t query_capabilities(ibv_context& context);
 ibv_port_attr query_port(ibv_context& context, std::uint8_t port);
 Gid query_gid(ibv_context& context, std::uint8_t port, std::uint32_t index);
 

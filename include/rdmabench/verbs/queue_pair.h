@@ -22,6 +22,7 @@ struct QueuePairSpec {
   std::uint32_t receives = 1;          ///< outstanding receives; unused with `shared_receives`
   std::uint32_t segments = 1;          ///< scatter/gather entries of a send; a receive has one
   std::uint32_t inline_bytes = 0;      ///< largest message that is copied into the work request
+  std::uint64_t posting = 0;  ///< IBV_QP_EX_WITH_*, for ibv_wr_post(3); 0: ibv_post_send(3)
 };
 
 struct SizedQueuePair {
@@ -52,7 +53,7 @@ struct PathAttributes {
 /// Remote access that a queue pair allows.
 struct RemoteAccess {
   bool reads_and_writes = true;
-  bool atomics = false;
+  int more = 0;  ///< ibv_access_flags besides, such as IBV_ACCESS_REMOTE_ATOMIC
 };
 
 /// RESET to INIT; then receives may be posted. UD uses `q_key`, all other types use `access`.

@@ -14,10 +14,9 @@ namespace rdmabench::verbs {
 
 /// Access rights of a region, each the minimum for its use.
 enum class Access : std::uint8_t {
-  local,          ///< local sends, receives, and results of reads
-  read_window,    ///< and remote reads
-  window,         ///< and remote writes and reads
-  atomic_window,  ///< and remote atomics
+  local,        ///< local sends, receives, and results of reads
+  read_window,  ///< and remote reads
+  window,       ///< and remote writes and reads
 };
 
 /// The flags of ibv_reg_mr(3).
@@ -49,6 +48,7 @@ std::string_view name(Route route) noexcept;
 
 struct RegistrationRequest {
   Access access = Access::local;
+  int more_access = 0;            ///< ibv_access_flags besides, such as IBV_ACCESS_REMOTE_ATOMIC
   bool relaxed_ordering = false;  ///< the device may reorder its writes
   bool on_demand = false;         ///< required
   bool require_dma_buf = false;   ///< required

@@ -50,11 +50,12 @@ void Core::check_peer(const Address& peer) const {
     refuse(
         fmt::format("the peer's path MTU is {} and this side's is {}", peer.mtu, placement_.mtu));
   }
-  if (request_.operations.any(is_atomic) && peer.window % kAtomicBytes != 0) {
+  const bool words =
+      request_.operations.any([](OperationCode code) { return traits(code).bytes != 0; });
+  if (words && peer.window % kAtomicBytes != 0) {
     refuse("the peer's window is not aligned to the words of atomics");
   }
-  if (plan_.service != Service::srd && request_.operations.any(is_from_target) &&
-      peer.reads_in == 0) {
+  if (plan_.service != Service::srd && request_.operations.any(is_answered) && peer.reads_in == 0) {
     refuse("the peer answers no reads and atomics");
   }
   if (manager_ && request_.client && peer.listener == 0) {
@@ -167,16 +168,18 @@ void Core::connect_by_manager(const Address& peer) {
 /// What the work requests must say of the peer, where the queue pair does not know it.
 void Core::reach_peers(const Address& peer) {
   if (plan_.service == Service::xrc) remote_shared_receives_ = peer.shared_receives;
-  if (!plan_.extended() && !plan_.datagrams()) return;
+  if (!plan_.extended && !plan_.names_peers()) return;
   const bool dynamic = plan_.service == Service::dc;
   const mechanism::Connection connection = connection_to(peer);
   for (std::uint32_t i = 0; i < send_queues_.size(); ++i) {
     ibv_qp& pair = *send_queues_[i].queue_pair;
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
-    address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
-    routes_.push_back({.queue_pair = plan_.extended() ? ibv_qp_to_qp_ex(&pair) : nullptr,
+    if (plan_.names_peers()) {
+      address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
+    }
+    routes_.push_back({.queue_pair = plan_.extended ? ibv_qp_to_qp_ex(&pair) : nullptr,
                        .dynamic = dynamic ? mechanism::dynamic_requests(pair) : nullptr,
-                       .handle = address_handles_.back().get(),
+                       .handle = plan_.names_peers() ? address_handles_.back().get() : nullptr,
                        .number = dynamic ? other.receiver : other.qpn,
                        .q_key = peer.q_key,
                        .dc_key = peer.dc_key});

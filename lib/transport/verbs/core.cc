@@ -11,6 +11,7 @@
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/queue_pair.h"
 #include "transport/verbs/flush.h"
+#include "transport/verbs/operation_needs.h"
 #include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
 #include "wire.h"
@@ -20,26 +21,6 @@ namespace {
 
 namespace mechanism = rdmabench::verbs;
 using mechanism::Access;
-
-constexpr ibv_wr_opcode work_request_opcode(OperationCode code) {
-  switch (code) {
-    case OperationCode::send:
-      return IBV_WR_SEND;
-    case OperationCode::write:
-      return IBV_WR_RDMA_WRITE;
-    case OperationCode::write_imm:
-      return IBV_WR_RDMA_WRITE_WITH_IMM;
-    case OperationCode::read:
-      return IBV_WR_RDMA_READ;
-    case OperationCode::send_imm:
-      return IBV_WR_SEND_WITH_IMM;
-    case OperationCode::fetch_add:
-      return IBV_WR_ATOMIC_FETCH_AND_ADD;
-    case OperationCode::compare_swap:
-      return IBV_WR_ATOMIC_CMP_AND_SWP;
-  }
-  return IBV_WR_SEND;
-}
 
 /// Of a queue pair that can be sent to; the upper bit would make it the kernel's own.
 std::uint32_t random_q_key() {
@@ -91,11 +72,11 @@ Access Core::window_access() const {
   if (plan_.service == Service::srd && !plan_.scalable.writes) {
     return plan_.scalable.reads ? Access::read_window : Access::local;
   }
-  return request_.operations.any(is_atomic) ? Access::atomic_window : Access::window;
+  return Access::window;
 }
 
 void Core::initialize_queue_pairs() {
-  const mechanism::RemoteAccess access{.atomics = request_.operations.any(is_atomic)};
+  const mechanism::RemoteAccess access{.more = remote_access(request_.operations)};
   const std::uint16_t partition = plan_.path.partition_index;
   const auto initialize = [&](ibv_qp& queue_pair) {
     mechanism::initialize(queue_pair, placement_.port, partition, access, q_key_);
@@ -144,6 +125,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
           slots,
           where,
           {.access = access,
+           .more_access = which == Slots::window ? remote_access(request_.operations) : 0,
            .relaxed_ordering = request_.relaxed_ordering,
            .on_demand = request_.on_demand},
           // EFA devices without RDMA read refuse memory that allows it.
@@ -285,9 +267,9 @@ bool Core::permits(OperationCode code, std::uint64_t bytes) noexcept {
 
 void Core::fill(ibv_send_wr& request, const SendQueue& send_queue, OperationCode code,
                 std::uint64_t bytes) const noexcept {
-  const bool takes_inline =
-      !is_from_target(code) && (plan_.service != Service::srd || is_two_sided(code));
-  request.opcode = work_request_opcode(code);
+  const bool takes_inline = !is_from_target(code) && !is_extended(code) &&
+                            (plan_.service != Service::srd || is_two_sided(code));
+  request.opcode = needs(code).opcode;
   request.send_flags =
       takes_inline && bytes != 0 && bytes <= queues_.inline_bytes ? IBV_SEND_INLINE : 0;
   // A message of 0 bytes has no entry: a length of 0 means 2^31 bytes (ibv_post_send(3)).

@@ -126,7 +126,7 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   add("completion_queues", plan_.separate_queues ? "sends, receives" : "one");
   add("connected_by", manager_ ? "rdma_cm" : "own exchange");
   add("completions_by", request_.events ? "events" : "polling");
-  add("post_api", plan_.extended() ? "ibv_wr_*" : "ibv_post_send");
+  add("post_api", plan_.extended ? "ibv_wr_*" : "ibv_post_send");
   add("relaxed_ordering", request_.relaxed_ordering ? "true" : "false");
   if (plan_.post_list > 1) add("post_list", std::to_string(plan_.post_list));
   if (plan_.segments > 1) add("segments", std::to_string(plan_.segments));

@@ -11,6 +11,7 @@ namespace {
 static_assert(Transport<Endpoint>);
 static_assert(Transport<GeneralEndpoint>);
 static_assert(Transport<DatagramEndpoint>);
+static_assert(Transport<ExtendedEndpoint>);
 #if RDMABENCH_HAVE_MLX5
 static_assert(Transport<DynamicEndpoint>);
 #endif
@@ -18,9 +19,10 @@ static_assert(Transport<DynamicEndpoint>);
 static_assert(Transport<ScalableEndpoint>);
 #endif
 
-Posting posting_of(Service service) {
-  if (service == Service::dc) return Posting::dynamic;
-  return service == Service::srd ? Posting::scalable : Posting::lists;
+Posting posting_of(const EndpointRequest& request) {
+  if (request.operations.any(is_extended)) return Posting::connected;
+  if (request.service == Service::dc) return Posting::dynamic;
+  return request.service == Service::srd ? Posting::scalable : Posting::lists;
 }
 
 /// Throws where a caller picked a type that does not do what the request asks for.
@@ -33,7 +35,7 @@ const EndpointRequest& check_policy(const EndpointRequest& request, bool fits) {
 
 template <class Policy>
 bool fits(const EndpointRequest& request) {
-  if (Policy::kPosting != posting_of(request.service)) return false;
+  if (Policy::kPosting != posting_of(request)) return false;
   if (Policy::kReliable != is_reliable(request.service)) return false;
   return Policy::kManyQueuePairs || is_lean(request);
 }
@@ -60,6 +62,7 @@ BasicEndpoint<Policy>::BasicEndpoint(const EndpointRequest& request, std::string
 template class BasicEndpoint<Lean>;
 template class BasicEndpoint<General>;
 template class BasicEndpoint<Datagram>;
+template class BasicEndpoint<Extended>;
 #if RDMABENCH_HAVE_MLX5
 template class BasicEndpoint<Dynamic>;
 #endif

@@ -44,7 +44,7 @@ PostStatus Core::refuse_send(SendQueue& send_queue, int code) noexcept {
       send_queue.posted;  // the request was not posted: let the next one carry the signal
   // A queue that is full empties as completions are polled; with nothing outstanding it never will.
   if (code == ENOMEM && send_queue.posted != send_queue.limit - depth_) return PostStatus::busy;
-  return refuse(plan_.extended() ? "ibv_wr_complete" : "ibv_post_send", code);
+  return refuse(plan_.extended ? "ibv_wr_complete" : "ibv_post_send", code);
 }
 
 PostStatus Core::refuse_list(SendQueue& send_queue, int code, const ibv_send_wr* refused) noexcept {

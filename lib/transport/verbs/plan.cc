@@ -10,6 +10,7 @@
 #include "rdmabench/features.h"
 #include "rdmabench/verbs/device.h"
 #include "transport/slots.h"
+#include "transport/verbs/operation_needs.h"
 #include "verbs/dynamic.h"
 
 namespace rdmabench::transport::verbs {
@@ -59,8 +60,12 @@ void check_request(const EndpointRequest& request) {
   }
 }
 
-void check_atomics(const EndpointRequest& request) {
-  const bool alone = !request.operations.any([](OperationCode code) { return !is_atomic(code); });
+bool has_words(OperationCode code) {
+  return traits(code).bytes != 0;
+}
+
+void check_words(const EndpointRequest& request) {
+  const bool alone = !request.operations.any([](OperationCode code) { return !has_words(code); });
   if (alone ? request.max_size != kAtomicBytes : request.max_size < kAtomicBytes) {
     refuse(fmt::format("atomics of {} bytes", request.max_size),
            "Atomics have 8 bytes: take `sizes` 8.");
@@ -68,6 +73,12 @@ void check_atomics(const EndpointRequest& request) {
   if (request.misalignment % kAtomicBytes != 0) {
     refuse(fmt::format("atomics on words that are off by {} bytes", request.misalignment),
            "Atomics need words aligned to 8 bytes.");
+  }
+  const bool by_processor = request.operations.any(
+      [](OperationCode code) { return has_words(code) && is_extended(code); });
+  if (by_processor && memory::parse_request(request.memory).kind == memory::Kind::cuda) {
+    refuse("atomic writes from a GPU's memory",
+           "The processor copies the word into the request: take `memory` host.");
   }
   if (request.segments != 1) {
     refuse(fmt::format("atomics in {} segments", request.segments), "An atomic has one.");
@@ -139,6 +150,18 @@ void check_scalable(const EndpointRequest& request, const Plan& plan, const Devi
   check_vector(request, device);
 }
 
+/// What newer devices say of operations that older ones have not.
+void check_extended(const EndpointRequest& request, ibv_context& context, const Device& device) {
+  if (!request.operations.any(is_extended)) return;
+  const std::uint64_t capabilities = mechanism::query_capabilities(context);
+  const auto lacking = find_lacking(
+      request, [&](OperationCode code) { return (needs(code).device & ~capabilities) != 0; });
+  if (!lacking) return;
+  device.lacks(name(*lacking),
+               "The device or its driver does not have it (device_cap_flags_ex of "
+               "ibv_query_device_ex): take another `operation`.");
+}
+
 void check_features(const EndpointRequest& request, const Plan& plan, const Device& device) {
   const ibv_device_attr& has = device.attributes;
   if (plan.service == Service::xrc && (has.device_cap_flags & IBV_DEVICE_XRC) == 0) {
@@ -149,7 +172,7 @@ void check_features(const EndpointRequest& request, const Plan& plan, const Devi
     device.lacks(name(*atomic), "The device has no atomics (atomic_cap is NONE).");
   }
   if (plan.service == Service::srd) return check_scalable(request, plan, device);
-  if (const auto read = find_lacking(request, is_from_target);
+  if (const auto read = find_lacking(request, is_answered);
       read && (plan.reads_in == 0 || plan.reads_out == 0)) {
     device.lacks(name(*read),
                  fmt::format("The device has no room for reads and atomics (max_qp_rd_atom {}, "
@@ -301,8 +324,9 @@ Service service_of(const EndpointRequest& request) {
   if (lacking) {
     refuse(fmt::format("`operation` {} over {}", name(*lacking), name(service)),
            service == Service::ud    ? "UD has send and send-imm."
-           : service == Service::srd ? "SRD has no atomics."
-                                     : "UC has send, send-imm, write and write-imm.");
+           : service == Service::uc  ? "UC has send, send-imm, write and write-imm."
+           : service == Service::srd ? "SRD has sends, writes and reads."
+                                     : "Only RC has it.");
   }
   if (service == Service::srd && request.shared_receives) {
     refuse("a shared receive queue with `service` srd",
@@ -326,7 +350,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   check_request(request);
   Plan plan;
   plan.service = service_of(request);
-  if (request.operations.any(is_atomic)) check_atomics(request);
+  if (request.operations.any(has_words)) check_words(request);
   if (plan.datagrams() && request.max_size > placement.mtu) {
     refuse(fmt::format("a message of {} bytes over ud", request.max_size),
            fmt::format("A datagram holds at most the path MTU, {} bytes here.", placement.mtu));
@@ -354,7 +378,10 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   plan.reads_in = bound_reads(request.outstanding_reads, device.attributes.max_qp_rd_atom);
   plan.shared_receives = request.shared_receives || plan.has_receivers();
   plan.separate_queues = request.separate_queues;
+  plan.extended = plan.service == Service::dc || plan.service == Service::srd ||
+                  request.operations.any(is_extended);
   plan.path = path_attributes(request.path, placement, port, device);
+  check_extended(request, context, device);
   check_features(request, plan, device);
   fit_queues(plan, device);
   if (memory::parse_request(request.memory).kind == memory::Kind::cuda && request.latency) {

@@ -1,6 +1,7 @@
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/verbs/queue_pair.h"
 #include "rdmabench/verbs/scalable.h"
+#include "transport/verbs/operation_needs.h"
 #include "verbs/dynamic.h"
 
 namespace rdmabench::transport::verbs {
@@ -54,7 +55,8 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
                                 .sends = queue_pairs_each * plan.depth,
                                 .receives = queue_pairs_each * plan.receives,
                                 .segments = plan.segments,
-                                .inline_bytes = plan.inline_bytes};
+                                .inline_bytes = plan.inline_bytes,
+                                .posting = plan.extended ? posting(request.operations) : 0};
   const auto create = [&] {
     if (plan.service == Service::dc) {
       return mechanism::create_initiator(domain, spec, request.operations.any(is_atomic));

@@ -12,7 +12,8 @@ inline constexpr std::array kOwnServices{Service::rc,  Service::uc, Service::ud,
 
 inline bool has_own_option(const EndpointRequest& request) {
   return request.gid_index >= 0 || request.mtu > 0 || request.connection_manager ||
-         request.shared_receives || request.path != PathOptions{};
+         request.shared_receives || request.path != PathOptions{} ||
+         request.operations.any(is_extended);
 }
 
 inline constexpr BackendRow kRow{.name = "verbs",

@@ -212,7 +212,7 @@ TEST(Combination, SrdHasNeitherAtomicsNorASharedReceiveQueue) {
   SessionSpec spec = stream_of(8);
   spec.service = transport::Service::srd;
   spec.operation = transport::OperationCode::fetch_add;
-  EXPECT_THAT(refusal(spec), HasSubstr("SRD has no atomics"));
+  EXPECT_THAT(refusal(spec), HasSubstr("SRD has sends, writes and reads"));
   spec.operation = transport::OperationCode::send;
   spec.shared_receives = true;
   EXPECT_THAT(refusal(spec), HasSubstr("`shared_receives` with `service` srd"));

@@ -133,7 +133,7 @@ TEST_F(QueuePairs, SayWhichStepFailed) {
 
 TEST_F(QueuePairs, CarryThePathOptions) {
   const SizedQueuePair sized = create(0);
-  initialize(*sized.queue_pair, 1, 3, {.atomics = true});
+  initialize(*sized.queue_pair, 1, 3, {.more = IBV_ACCESS_REMOTE_ATOMIC});
   const PathAttributes path{.partition_index = 3,
                             .service_level = 5,
                             .traffic_class = 106,

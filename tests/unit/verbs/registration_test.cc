@@ -66,8 +66,8 @@ TEST_F(Registering, AWindowGrantsNoMoreThanItsUse) {
   constexpr int kWindow = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   const Registration window = register_memory(*domain_, plain(), {.access = Access::window});
   EXPECT_EQ(fake_verbs::region(window.region->lkey).access, kWindow);
-  const Registration atomics =
-      register_memory(*domain_, plain(), {.access = Access::atomic_window});
+  const Registration atomics = register_memory(
+      *domain_, plain(), {.access = Access::window, .more_access = IBV_ACCESS_REMOTE_ATOMIC});
   EXPECT_EQ(fake_verbs::region(atomics.region->lkey).access, kWindow | IBV_ACCESS_REMOTE_ATOMIC);
 }
 
@@ -176,8 +176,10 @@ TEST_F(Registering, MemoryBeyondTheDevicesLimitNamesThatLimit) {
 
 TEST_F(Registering, AFlagThatMayBeRefusedIsNamed) {
   fake_verbs::fail(fake_verbs::Call::reg_mr, 1, EINVAL);
-  const Error error =
-      complaint([&] { register_memory(*domain_, plain(), {.access = Access::atomic_window}); });
+  const Error error = complaint([&] {
+    register_memory(*domain_, plain(),
+                    {.access = Access::window, .more_access = IBV_ACCESS_REMOTE_ATOMIC});
+  });
   EXPECT_THAT(error.what(), HasSubstr("remote atomics"));
 }
 

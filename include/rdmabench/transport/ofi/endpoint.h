@@ -41,7 +41,7 @@ class EndpointOf : private Objects {
   static constexpr bool kOrdersMessages = false;
   static constexpr bool kNeedsProgress = true;
   template <class Op>
-  static constexpr bool supports = true;
+  static constexpr bool supports = !Op::kExtended;
   template <class Op>
   static constexpr bool consumes_receive =
       Op::kTwoSided;  // remote completion data comes without one

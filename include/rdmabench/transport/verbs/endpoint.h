@@ -24,10 +24,6 @@ namespace rdmabench::transport::verbs {
 // An option costs nothing where it is not used, because the loop is compiled once for each of these
 // and none of them tests for one.
 
-/// How requests are handed over: by ibv_post_send(3), or by ibv_wr_post(3) with a DC target or a
-/// queue pair of SRD in each.
-enum class Posting : std::uint8_t { lists, dynamic, scalable };
-
 /// One RC queue pair, one completion queue, one scatter/gather entry: what is measured most.
 struct Lean {
   static constexpr Posting kPosting = Posting::lists;
@@ -46,6 +42,12 @@ struct Datagram {
   static constexpr Posting kPosting = Posting::lists;
   static constexpr bool kReliable = false, kManyQueuePairs = true, kOrdersMessages = false,
                         kOrdersWrites = false;
+};
+/// RC as General, with the operations that only ibv_wr_post(3) has.
+struct Extended {
+  static constexpr Posting kPosting = Posting::connected;
+  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false,
+                        kOrdersWrites = true;
 };
 /// DC: as General, with a target named in each request.
 struct Dynamic {
@@ -77,9 +79,12 @@ class BasicEndpoint : public Core {
   static constexpr bool kOrdersWrites = Policy::kOrdersWrites;
   static constexpr bool kOrdersMessages = Policy::kOrdersMessages;
   static constexpr bool kNeedsProgress = false;
+  static constexpr bool kForExtended = Policy::kPosting == Posting::connected;
   template <class Op>
   static constexpr bool supports =
-      Policy::kReliable ? Policy::kPosting != Posting::scalable || !Op::kAtomic : !Op::kFromTarget;
+      Op::kExtended       ? Policy::kPosting == Posting::connected
+      : Policy::kReliable ? Policy::kPosting != Posting::scalable || !Op::kAtomic
+                          : !Op::kAnswered;
   template <class Op>
   static constexpr bool consumes_receive = Op::kNotifies;
 
@@ -266,8 +271,8 @@ class BasicEndpoint : public Core {
     const Route& route = routes_[queue_pair];
     ibv_wr_start(route.queue_pair);
     for (std::uint32_t i = 0; i < count; ++i) {
-      add_request<Op, Policy::kPosting == Posting::dynamic>(
-          route, requests[i], kCompletesEach ? unsigned{IBV_SEND_SIGNALED} : 0U);
+      add_request<Op, Policy::kPosting>(route, requests[i],
+                                        kCompletesEach ? unsigned{IBV_SEND_SIGNALED} : 0U);
     }
     return ibv_wr_complete(route.queue_pair);
   }
@@ -343,6 +348,7 @@ class BasicEndpoint : public Core {
 using Endpoint = BasicEndpoint<Lean>;
 using GeneralEndpoint = BasicEndpoint<General>;
 using DatagramEndpoint = BasicEndpoint<Datagram>;
+using ExtendedEndpoint = BasicEndpoint<Extended>;
 #if RDMABENCH_HAVE_MLX5
 using DynamicEndpoint = BasicEndpoint<Dynamic>;
 extern template class BasicEndpoint<Dynamic>;
@@ -355,6 +361,7 @@ extern template class BasicEndpoint<Scalable>;
 extern template class BasicEndpoint<Lean>;
 extern template class BasicEndpoint<General>;
 extern template class BasicEndpoint<Datagram>;
+extern template class BasicEndpoint<Extended>;
 
 /// One RC queue pair and nothing else that Lean does not do.
 bool is_lean(const EndpointRequest& request) noexcept;
@@ -369,6 +376,7 @@ auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
 #if RDMABENCH_HAVE_EFA
   if (request.service == Service::srd) return visitor(std::type_identity<ScalableEndpoint>());
 #endif
+  if (request.operations.any(is_extended)) return visitor(std::type_identity<ExtendedEndpoint>());
   if (!is_reliable(request.service)) return visitor(std::type_identity<DatagramEndpoint>());
   if (!is_lean(request)) return visitor(std::type_identity<GeneralEndpoint>());
   return visitor(std::type_identity<Endpoint>());

@@ -1,4 +1,5 @@
-// Posting by ibv_wr_post(3): what DC and SRD queue pairs need, whose requests each name their peer.
+// Posting by ibv_wr_post(3): what DC and SRD queue pairs need, whose requests each name their peer,
+// and what the newer operations of RC need.
 //
 // A request is the same ibv_send_wr as elsewhere, built before and edited in place; here it is
 // handed over by calls in place of a list.
@@ -19,9 +20,13 @@ struct mlx5dv_qp_ex;
 
 namespace rdmabench::transport::verbs {
 
-/// The peer of a queue pair, where its requests name one: UD, DC and SRD.
+/// How requests are handed over: by ibv_post_send(3), or by ibv_wr_post(3): to a connected queue
+/// pair, with a DC target in each, or with a queue pair of SRD in each.
+enum class Posting : std::uint8_t { lists, connected, dynamic, scalable };
+
+/// What ibv_wr_post(3) posts to, and the peer where requests name one: UD, DC and SRD.
 struct Route {
-  ibv_qp_ex* queue_pair = nullptr;  ///< DC and SRD: what is posted to
+  ibv_qp_ex* queue_pair = nullptr;  ///< null for UD
   mlx5dv_qp_ex* dynamic = nullptr;  ///< DC: the same queue pair
   ibv_ah* handle = nullptr;
   std::uint32_t number = 0;  ///< of the peer's queue pair, or of its DC target
@@ -69,19 +74,19 @@ template <class Op>
 
 /// One whole request between ibv_wr_start() and ibv_wr_complete(). The flag IBV_SEND_INLINE stays
 /// behind: the setter says it.
-template <class Op, bool kDynamic>
+template <class Op, Posting kPosting>
 [[gnu::always_inline]] inline void add_request(const Route& route, const ibv_send_wr& request,
                                                unsigned more_flags) noexcept {
   ibv_qp_ex* const queue = route.queue_pair;
   queue->wr_id = request.wr_id;
   queue->wr_flags = (request.send_flags & ~unsigned{IBV_SEND_INLINE}) | more_flags;
   begin_request<Op>(queue, request);
-  add_data(queue, request);
-  if constexpr (kDynamic) {
+  if constexpr (!Op::kExtended) add_data(queue, request);  // those bring their data along
+  if constexpr (kPosting == Posting::dynamic) {
 #if RDMABENCH_HAVE_MLX5
     mlx5dv_wr_set_dc_addr(route.dynamic, route.handle, route.number, route.dc_key);
 #endif
-  } else {
+  } else if constexpr (kPosting == Posting::scalable) {
     ibv_wr_set_ud_addr(queue, route.handle, route.number, route.q_key);
   }
 }

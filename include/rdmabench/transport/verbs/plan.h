@@ -40,13 +40,16 @@ struct Plan {
   std::uint8_t reads_in = 0;
   bool shared_receives = false;  ///< by request, or because XRC and DC have no other
   bool separate_queues = false;
+  bool extended = false;  ///< posted to by ibv_wr_post(3)
   rdmabench::verbs::PathAttributes path{};
   rdmabench::verbs::ScalableLimits scalable{};  ///< SRD
   std::vector<std::string> reduced;  ///< "depth 16384 reduced to 4096: max_qp_wr of rxe0"
 
   bool datagrams() const noexcept { return service == Service::ud; }
-  /// Posted to by ibv_wr_post(3), with the peer in each request.
-  bool extended() const noexcept { return service == Service::dc || service == Service::srd; }
+  /// Each request names the peer.
+  bool names_peers() const noexcept {
+    return datagrams() || service == Service::dc || service == Service::srd;
+  }
   /// The peer's queue pairs end at others than those that post to it.
   bool has_receivers() const noexcept { return service == Service::xrc || service == Service::dc; }
 };
