@@ -20,7 +20,8 @@ enum class OperationCode : std::uint8_t {
   read,
   send_imm,
   fetch_add,
-  compare_swap
+  compare_swap,
+  atomic_write
 };
 
 /// What an operation does, unless its struct says otherwise: a plain write.
@@ -76,6 +77,14 @@ struct CompareSwap : OneSided {
   static constexpr bool kFromTarget = true, kAnswered = true, kAtomic = true;
   static constexpr std::uint64_t kBytes = 8;
 };
+/// Writes 8 aligned bytes that no reader sees in parts. Source: InfiniBand Architecture
+/// Specification, volume 1, annex A19; ibv_wr_post(3).
+struct AtomicWrite : OneSided {
+  static constexpr OperationCode kCode = OperationCode::atomic_write;
+  static constexpr std::string_view kName = "atomic-write";
+  static constexpr bool kAnswered = true, kExtended = true;
+  static constexpr std::uint64_t kBytes = 8;
+};
 
 template <class... Ops>
 struct OperationList {
@@ -84,7 +93,8 @@ struct OperationList {
 
 /// All operations, in the order of their codes. Names, predicates, the table of loops, the command
 /// line and its help are made from this list.
-using Operations = OperationList<Send, Write, WriteImm, Read, SendImm, FetchAdd, CompareSwap>;
+using Operations =
+    OperationList<Send, Write, WriteImm, Read, SendImm, FetchAdd, CompareSwap, AtomicWrite>;
 
 /// The traits of an operation as values.
 struct OperationTraits {

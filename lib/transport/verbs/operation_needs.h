@@ -29,6 +29,9 @@ inline constexpr std::array<OperationNeeds, Operations::kCount> kOperationNeeds{
      IBV_ACCESS_REMOTE_ATOMIC},
     {OperationCode::compare_swap, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
      IBV_ACCESS_REMOTE_ATOMIC},
+    // IB_UVERBS_DEVICE_ATOMIC_WRITE, which headers before rdma-core 45 do not name.
+    {OperationCode::atomic_write, IBV_WR_ATOMIC_WRITE, IBV_QP_EX_WITH_ATOMIC_WRITE, 0,
+     std::uint64_t{1} << 40},
 }};
 
 static_assert([] {

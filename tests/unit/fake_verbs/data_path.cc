@@ -264,7 +264,8 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
   const ibv_send_wr& request = send.request;
   if (request.opcode == IBV_WR_RDMA_READ) return carry_out_read(send, peer);
   if (is_atomic(request.opcode)) return carry_out_atomic(send, peer);
-  const bool inlined = (request.send_flags & IBV_SEND_INLINE) != 0;
+  const bool inlined =
+      (request.send_flags & IBV_SEND_INLINE) != 0 || request.opcode == IBV_WR_ATOMIC_WRITE;
   if (!inlined && !covers(send.pieces, 0)) return IBV_WC_LOC_PROT_ERR;
   const std::vector<std::byte> bytes = inlined ? send.inlined : gather(send.pieces);
   if (request.opcode == IBV_WR_SEND || request.opcode == IBV_WR_SEND_WITH_IMM) {
@@ -275,6 +276,9 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
     if (!allows(peer, IBV_ACCESS_REMOTE_WRITE) ||
         !covers(~rdma.rkey, rdma.remote_addr, bytes.size(), IBV_ACCESS_REMOTE_WRITE)) {
       return IBV_WC_REM_ACCESS_ERR;
+    }
+    if (request.opcode == IBV_WR_ATOMIC_WRITE && rdma.remote_addr % bytes.size() != 0) {
+      return IBV_WC_REM_INV_REQ_ERR;
     }
     if (!hold(rdma.remote_addr, bytes)) deliver(bytes, at(rdma.remote_addr));
   }

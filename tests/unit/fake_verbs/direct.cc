@@ -74,6 +74,14 @@ void compare_swap(ibv_qp_ex* queue, std::uint32_t key, std::uint64_t address, st
       address, compare, swap, key};
 }
 
+void atomic_write(ibv_qp_ex* queue, std::uint32_t key, std::uint64_t address, const void* word) {
+  begin(queue, IBV_WR_ATOMIC_WRITE, IBV_QP_EX_WITH_ATOMIC_WRITE).wr.rdma = {address, key};
+  Draft& draft = of(queue).drafts.back();
+  ++draft.data;
+  const auto* bytes = static_cast<const std::byte*>(word);
+  draft.send.inlined.assign(bytes, bytes + sizeof(std::uint64_t));
+}
+
 /// The request that a setter is for.
 Draft& last(FakeRequests& requests) {
   if (requests.drafts.empty()) {
@@ -130,9 +138,10 @@ bool takes_scalable(const FakeQueuePair& queue, const PostedSend& send, std::uin
 
 int check(const FakeQueuePair& queue, const Draft& draft, unsigned wr_flags) {
   if (draft.data != 1) violate("a request without its data");
-  if (draft.routes != 1) violate("a request that says not where to");
+  if (draft.routes != (queue.kind == Kind::plain ? 0 : 1)) violate("a wrong number of addresses");
   if ((wr_flags & IBV_SEND_INLINE) != 0) violate("IBV_SEND_INLINE as a flag");
-  if (draft.send.inlined.size() > queue.cap.max_inline_data) return EINVAL;
+  const bool word = draft.send.request.opcode == IBV_WR_ATOMIC_WRITE;
+  if (!word && draft.send.inlined.size() > queue.cap.max_inline_data) return EINVAL;
   if (draft.send.pieces.size() > queue.cap.max_send_sge) return EINVAL;
   std::uint64_t bytes = draft.send.inlined.size();
   for (const ibv_sge& piece : draft.send.pieces) bytes += piece.length;
@@ -168,6 +177,8 @@ void abandon(ibv_qp_ex* queue) {
   of(queue).open = false;
 }
 
+}  // namespace
+
 std::unique_ptr<FakeRequests> make_requests(FakeQueuePair& owner, std::uint64_t operations) {
   auto requests = std::make_unique<FakeRequests>();
   std::memcpy(&requests->qp_base, static_cast<ibv_qp*>(&owner), sizeof requests->qp_base);
@@ -183,12 +194,15 @@ std::unique_ptr<FakeRequests> make_requests(FakeQueuePair& owner, std::uint64_t 
   requests->wr_rdma_write_imm = write_imm;
   requests->wr_atomic_fetch_add = fetch_add;
   requests->wr_atomic_cmp_swp = compare_swap;
+  requests->wr_atomic_write = atomic_write;
   requests->wr_set_sge = set_piece;
   requests->wr_set_sge_list = set_pieces;
   requests->wr_set_inline_data = set_inline;
   requests->wr_set_ud_addr = set_datagram;
   return requests;
 }
+
+namespace {
 
 ibv_qp* refuse(int code) {
   errno = code;

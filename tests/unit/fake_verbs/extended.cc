@@ -52,11 +52,17 @@ int get_number(ibv_srq* queue, std::uint32_t* number) {
 
 ibv_qp* create_queue_pair(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   const std::lock_guard lock(state().mutex);
-  if (attributes->qp_type != IBV_QPT_XRC_RECV || attributes->xrcd == nullptr) {
+  const bool receiver = attributes->qp_type == IBV_QPT_XRC_RECV && attributes->xrcd != nullptr;
+  const bool posts =
+      attributes->qp_type == IBV_QPT_RC &&
+      attributes->comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
+  if (!receiver && !posts) {
     errno = EINVAL;
     return nullptr;
   }
-  return make_queue_pair(*context, *attributes);
+  FakeQueuePair* const made = make_queue_pair(*context, *attributes);
+  if (made != nullptr && posts) made->requests = make_requests(*made, attributes->send_ops_flags);
+  return made;
 }
 
 ibv_xrcd* open_domain(ibv_context* context, ibv_xrcd_init_attr* /*attributes*/) {

@@ -59,6 +59,7 @@ struct Device {
   int completion_vectors = 2;
   ibv_atomic_cap atomics = IBV_ATOMIC_HCA;
   bool xrc = true;
+  std::uint64_t capabilities = 0;  ///< device_cap_flags_ex
   int max_sge_rd = 1;
   bool mlx5 = false;                        ///< mlx5dv_is_supported(), so it has DC
   bool efa = false;                         ///< efadv_query_device() knows it, so it has SRD

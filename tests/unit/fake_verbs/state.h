@@ -114,7 +114,7 @@ enum class Kind { plain, initiator, target, scalable };
 struct FakeQueuePair : ibv_qp {
   Kind kind = Kind::plain;
   std::uint64_t dc_key = 0;                ///< of a target
-  std::unique_ptr<FakeRequests> requests;  ///< of an initiator and of SRD
+  std::unique_ptr<FakeRequests> requests;  ///< where it was made for ibv_wr_post(3)
   FakeSharedQueue* shared = nullptr;
   FakeXrcDomain* xrc_domain = nullptr;  ///< IBV_QPT_XRC_RECV only
   ibv_qp_cap cap{};
@@ -199,6 +199,9 @@ int request_notify(ibv_cq* queue, int solicited_only);
 
 // The newer calls, in verbs_context. They take the mutex.
 void offer_extended_calls(verbs_context& context);
+
+/// What ibv_wr_post(3) posts to, of a queue pair made for those IBV_QP_EX_WITH_*.
+std::unique_ptr<FakeRequests> make_requests(FakeQueuePair& owner, std::uint64_t operations);
 
 /// Makes a queue pair of any type. With the mutex held.
 FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& attributes);

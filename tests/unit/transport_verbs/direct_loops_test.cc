@@ -1,5 +1,5 @@
-// The loops of workload/ over DC and SRD, both sides in two threads: what run/ would measure, over
-// the fake devices. Over SRD nothing comes in order there.
+// The loops of workload/ over DC, SRD and what ibv_wr_post(3) alone posts on RC, both sides in two
+// threads: what run/ would measure, over the fake devices. Over SRD nothing comes in order there.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -143,6 +143,33 @@ TEST_F(DirectLoops, OfDc) {
 TEST_F(DirectLoops, OfSrd) {
   fake_verbs::reset({fake_verbs::efa()});
   run_all<ScalableEndpoint>(Service::srd);
+}
+
+TEST_F(DirectLoops, OfExtendedOperations) {
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  device.capabilities = ~std::uint64_t{0};
+  fake_verbs::reset({device});
+  for (const std::uint32_t queue_pairs : {1U, 3U}) {
+    for (const Shape shape : {Shape::latency, Shape::stream}) {
+      run<ExtendedEndpoint>(Service::rc, {.shape = shape,
+                                          .operation = OperationCode::atomic_write,
+                                          .size = kAtomicBytes,
+                                          .queue_pairs = queue_pairs});
+    }
+  }
+  run<ExtendedEndpoint>(Service::rc, {.shape = Shape::stream,
+                                      .operation = OperationCode::atomic_write,
+                                      .size = kAtomicBytes,
+                                      .queue_pairs = 2,
+                                      .post_list = 4});
+}
+
+TEST_F(DirectLoops, OfExtendedOperationsAreOnTheirEndpointAlone) {
+  LoopKey key{.shape = Shape::stream, .operation = OperationCode::atomic_write};
+  EXPECT_NE(workload::find_loop<ExtendedEndpoint>(key).loop, nullptr);
+  EXPECT_EQ(workload::find_loop<ScalableEndpoint>(key).loop, nullptr);
+  key.operation = OperationCode::write;
+  EXPECT_EQ(workload::find_loop<ExtendedEndpoint>(key).loop, nullptr);
 }
 
 TEST_F(DirectLoops, OfSrdHaveNoAtomics) {

@@ -137,6 +137,10 @@ class EndpointOf : public EndpointBase {
       to.arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, bytes});
     } else if constexpr (Op::kFromTarget) {
       std::memcpy(here, there, bytes);
+    } else if constexpr (Op::kCode == OperationCode::atomic_write) {
+      std::memcpy(&word, here, sizeof word);
+      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(there))
+          .store(word, std::memory_order_release);
     } else {
       copy(there, here, bytes);
     }

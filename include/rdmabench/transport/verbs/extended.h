@@ -52,10 +52,14 @@ template <class Op>
   } else if constexpr (Op::kCode == OperationCode::fetch_add) {
     ibv_wr_atomic_fetch_add(queue, request.wr.atomic.rkey, request.wr.atomic.remote_addr,
                             request.wr.atomic.compare_add);
-  } else {
-    static_assert(Op::kCode == OperationCode::compare_swap);
+  } else if constexpr (Op::kCode == OperationCode::compare_swap) {
     ibv_wr_atomic_cmp_swp(queue, request.wr.atomic.rkey, request.wr.atomic.remote_addr,
                           request.wr.atomic.compare_add, request.wr.atomic.swap);
+  } else {
+    static_assert(Op::kCode == OperationCode::atomic_write);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): verbs carries addresses as integers
+    ibv_wr_atomic_write(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr,
+                        reinterpret_cast<const void*>(request.sg_list->addr));
   }
 }
 

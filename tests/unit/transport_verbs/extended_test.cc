@@ -1,0 +1,99 @@
+// RC by ibv_wr_post(3): the operations that nothing else posts.
+#include "messages.h"
+
+namespace rdmabench::transport::verbs::extended_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ExtendedPair = PairOf<ExtendedEndpoint>;
+
+constexpr std::uint64_t kAtomicWrites = std::uint64_t{1} << 40;  // of device_cap_flags_ex
+
+fake_verbs::Device newer_device() {
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  device.capabilities = kAtomicWrites;
+  return device;
+}
+
+class ExtendedPosts : public OnFakeVerbs {
+ protected:
+  ExtendedPosts() { fake_verbs::reset({newer_device()}); }
+};
+
+/// Opened for `operation` and all that RC has besides.
+EndpointRequest with(OperationCode operation) {
+  EndpointRequest request = over(Service::automatic);
+  request.operations.add(operation);
+  return request;
+}
+
+TEST_F(ExtendedPosts, WriteAWordWhole) {
+  ExtendedPair pair(with(OperationCode::atomic_write));
+  const std::uint64_t at = pair.client.send_region().stride;
+  word(pair.client.send_region(), 1) = 0x0123456789abcdef;
+  ASSERT_EQ(pair.client.post<AtomicWrite>(at, at, 8, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
+  EXPECT_EQ(word(pair.server.window(), 1), 0x0123456789abcdefU);
+  EXPECT_THAT(pair.client.describe().details, Contains(Pair("post_api", "ibv_wr_*")));
+}
+
+TEST_F(ExtendedPosts, FollowAnyOtherOperation) {
+  ExtendedPair pair(with(OperationCode::atomic_write));
+  move<Send>(pair);
+  move<SendImm>(pair);
+  move<Write>(pair);
+  move<WriteImm>(pair);
+  move<Read>(pair);
+  ASSERT_EQ(pair.client.post<AtomicWrite>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
+}
+
+TEST_F(ExtendedPosts, GoByLists) {
+  EndpointRequest request = with(OperationCode::atomic_write);
+  request.post_list = 3;
+  ExtendedPair pair(request);
+  word(pair.client.send_region(), 0) = 5;
+  word(pair.client.send_region(), 1) = 6;
+  const auto list = messages(pair.client.send_region(), 0, 3, 8);
+  ASSERT_EQ(pair.client.post_list<AtomicWrite>(list, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
+  EXPECT_EQ(pair.client.completed(), 3U);
+  EXPECT_EQ(word(pair.server.window(), 0), 5U);
+  EXPECT_EQ(word(pair.server.window(), 1), 6U);
+}
+
+TEST_F(ExtendedPosts, RefuseAnotherLength) {
+  ExtendedPair pair(with(OperationCode::atomic_write));
+  EXPECT_EQ(pair.client.post<AtomicWrite>(0, 0, 4, 0, Signal::now), PostStatus::failed);
+  EXPECT_THAT(pair.client.failure(), HasSubstr("atomic-write of 4 bytes"));
+}
+
+TEST_F(ExtendedPosts, AreRefusedByADeviceWithout) {
+  fake_verbs::reset();
+  const EndpointRequest request = with(OperationCode::atomic_write);
+  const Error error = complaint([&] { ExtendedPair{request}; });
+  EXPECT_EQ(error.fault(), Fault::unavailable);
+  EXPECT_THAT(error.what(), HasSubstr("atomic-write on rxe0"));
+  EXPECT_THAT(error.what(), HasSubstr("device_cap_flags_ex"));
+}
+
+TEST_F(ExtendedPosts, AreRefusedOverAnotherService) {
+  EndpointRequest request = only(Service::xrc, OperationCode::atomic_write);
+  request.max_size = 8;
+  const Error error = complaint([&] { GeneralEndpoint(request, ""); });
+  EXPECT_THAT(error.what(), HasSubstr("`operation` atomic-write over xrc"));
+  EXPECT_THAT(error.what(), HasSubstr("Only RC has it"));
+}
+
+TEST_F(ExtendedPosts, EndAnEndpointWhereTheyFail) {
+  ExtendedPair pair(with(OperationCode::atomic_write));
+  fake_verbs::fail_message(IBV_WC_REM_ACCESS_ERR);
+  ASSERT_EQ(pair.client.post<AtomicWrite>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), -1);
+  EXPECT_THAT(pair.client.failure(), HasSubstr("10.0.0.1"));
+}
+
+}  // namespace
+}  // namespace rdmabench::transport::verbs::extended_test
