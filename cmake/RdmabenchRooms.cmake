@@ -1,6 +1,6 @@
 # A room is one folder of lib/ with its headers in include/rdmabench/<room>. It is compiled once, as an
-# object library; the product and the tests pick the rooms they need, so a forbidden dependency does
-# not even link.
+# object library; the product and the tests link only the rooms they name, so a forbidden dependency does
+# not link.
 
 # rdmabench_cold(TARGET...): code that no measurement runs through. The release preset compiles it with -O1, which
 # saves a quarter of its compile time; GCC 12 then takes an optional for uninitialized that is not.
@@ -28,8 +28,7 @@ function(rdmabench_room room)
 endfunction()
 
 # rdmabench_backend(loop Endpoint ManyEndpoint) enters lib/transport/loop into the table of back ends, with the names
-# of its endpoint types: the one line a new back end needs. Its folder defines what is named in
-# lib/transport/<name>/backend.h.
+# of its endpoint types. lib/transport/CMakeLists.txt must list the name too. docs/design.md says what the folder holds.
 function(rdmabench_backend name)
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_BACKENDS ${name})
   set_property(GLOBAL PROPERTY RDMABENCH_ENDPOINTS_${name} ${ARGN})
