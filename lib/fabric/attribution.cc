@@ -17,8 +17,8 @@
 namespace rdmabench::fabric {
 namespace {
 
-constexpr int kRefits = 4;         // after suspects are cleared
-constexpr double kMostFail = 0.6;  // share of failures that no node explains
+constexpr int kRefits = 4;         // fits after the first one; each clears suspects
+constexpr double kMostFail = 0.6;  // where a larger share of measurements failed, no node is blamed
 
 constexpr std::array<std::string_view, 5> kParts{"node", "sender", "receiver", "rail", "route"};
 constexpr std::array<std::string_view, 7> kVerdicts{
@@ -59,8 +59,8 @@ class SliceJudge {
   }
 
  private:
-  /// Suspects that known-good partners clear are held at typical and the rest is fitted again: what
-  /// they seemed to have then stands where it belongs, with their partners or with a route.
+  /// Suspects that known-good partners clear are pinned to the typical value, and the model is
+  /// fitted again: their deviation then goes to their partners or to a route.
   void fit_and_clear() {
     std::vector<Pin> pins;
     for (int i = 0; i < kRefits; ++i) {
@@ -119,7 +119,8 @@ class SliceJudge {
     for (const RouteSuspect& route : routes) pairs[{route.sender, route.receiver}].push_back(route);
     std::vector<Finding> found;
     for (const auto& [pair, suspects] : pairs) {
-      const std::vector<RouteSuspect>& rails = suspects;  // clang 14 captures no binding
+      // clang 14 cannot capture a structured binding
+      const std::vector<RouteSuspect>& rails = suspects;
       const bool same = std::all_of(rails.begin(), rails.end(), [&](const RouteSuspect& route) {
         return route.state == rails.front().state;
       });

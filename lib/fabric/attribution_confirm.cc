@@ -1,5 +1,5 @@
-// The plan of confirming rounds: matchings like those of the screening, in which suspects meet
-// nodes that are known to be good.
+// Plans the confirming rounds: matchings as in the screening, in which suspects are paired with
+// known-good nodes.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -37,7 +37,7 @@ class Planner {
   struct Route {
     std::uint32_t a;
     std::uint32_t b;
-    int step = 0;  // of the square test
+    int step = 0;  // next step of the square test
   };
 
   void look_at_matrix() {
@@ -97,8 +97,8 @@ class Planner {
     if (options_.controls || rail_open_) add_controls();
   }
 
-  /// The square test, a step a round: a-b again; a-d and c-b; a-b again and c-d; then other d and
-  /// c.
+  /// The square test, one step per round: a-b; a-d and c-b; a-b and c-d; then the same with another
+  /// d and c.
   void place(Route& route) {
     if (busy_.count(route.a) + busy_.count(route.b) != 0) return;
     if (route.step % 2 == 0) {
@@ -120,8 +120,8 @@ class Planner {
     ++route.step;
   }
 
-  /// A good node that has nothing to do in this round: best one that the partner never met, or at
-  /// least not in a confirming round; none else.
+  /// A good node that is free in this round: preferably one that the partner never met, else one it
+  /// has not met in a confirming round.
   std::optional<std::uint32_t> free_good(std::optional<std::uint32_t> partner) const {
     std::optional<std::uint32_t> second;
     for (const std::uint32_t rank : good_) {

@@ -1,4 +1,4 @@
-// Nodes: which directions stand out in the fit, and what known-good partners say of them.
+// Nodes: which directions stand out in the fit, and what confirming measurements show of them.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -11,8 +11,8 @@
 namespace rdmabench::fabric {
 namespace {
 
-constexpr double kCompanionScore = 2;  // of the other direction of a node that is slow in one
-constexpr double kSpreadOfFit = 1.3;   // variance of an effect over that of a mean: its partners'
+constexpr double kCompanionScore = 2;     // limit for the other direction of a slow node
+constexpr double kSpreadOfFit = 1.3;      // variance of an effect over that of a mean
 constexpr double kSpreadOfMiddle = 1.15;  // standard error of a median of few over that of a mean
 constexpr std::size_t kFewestControls = 5;
 constexpr std::uint32_t kFewestTestPartners = 2;
@@ -23,8 +23,8 @@ Direction other(Direction direction) {
   return direction == Direction::sending ? Direction::receiving : Direction::sending;
 }
 
-/// Whether one effect of all rails tells the ports better than one of the lowest alone and nothing
-/// on the others, by least squares, unless that is better by 2 variances.
+/// Least squares: whether one common effect of all rails fits the ports at least as well (within 2
+/// variances) as an effect on the slowest rails only.
 bool alike(std::vector<double> effects, double standard_error) {
   std::sort(effects.begin(), effects.end());
   const auto cost = [&](std::size_t slow) {
@@ -63,7 +63,7 @@ class EndJudge {
     return effect.cells > 0 && !effect.pinned && ambiguous_.count({direction, rail}) == 0;
   }
 
-  /// The effect on one rail, or over all of those that may be judged.
+  /// The effect on one rail, or over all rails that may be judged.
   EndSuspect measure(Direction direction, std::uint32_t node,
                      std::optional<std::uint32_t> only) const {
     EndSuspect end{direction, node, only};
@@ -90,7 +90,7 @@ class EndJudge {
       keep(ends, node, {direction}, is_alike(node, {direction}));
     }
     if (ends.empty()) return;
-    // Slow both ways, a node is so on the same rails: both directions together say on which.
+    // A node slow in both directions is slow on the same rails: judge the rails by both together.
     const bool both = ends.front().direction != ends.back().direction;
     if (both) {
       std::vector<EndSuspect> together;
@@ -141,8 +141,8 @@ class EndJudge {
     ends.push_back(end);
   }
 
-  /// A node that is slow one way and half as slow or more the other is slow both ways, though the
-  /// second by itself would not stand out as far.
+  /// Where one direction is slow and the other at least half as slow, both are reported, although
+  /// the second alone would not stand out.
   void add_companions(std::vector<EndSuspect>& ends) const {
     const std::size_t count = ends.size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -211,7 +211,7 @@ class EndTest {
   }
 
  private:
-  /// Confirming rounds may as a whole run slower or faster than screening did.
+  /// Corrects for confirming rounds that as a whole were slower or faster than the screening.
   void level_rounds() {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> clean;
     for (const Cell& cell : slice_.confirming) {
@@ -231,7 +231,7 @@ class EndTest {
     return found == levels_.end() ? 0 : found->second;
   }
 
-  /// The effect and score of both together.
+  /// The effect and score over screening and test together.
   void weigh(EndSuspect& end) const {
     const double scale = end.rail ? fit_.port_scale : fit_.node_scale;
     const double noise = kSpreadOfFit * fit_.sigma * fit_.sigma;
@@ -252,10 +252,10 @@ class EndTest {
   std::map<std::pair<Direction, std::uint32_t>, std::vector<const Cell*>> by_end_;
 };
 
-/// What the test says of a direction, with `same`, the node's other one, if that was tested too:
-/// they are one thing to be sure of. Withdrawn is what the test shows at less than half of what the
-/// screening did, or at next to nothing. Confirmed is what stands out in it by itself and in all
-/// measurements as far as a finding must. What is neither needs more of them.
+/// Judges a tested direction, together with `same`, the node's other direction, if that was tested
+/// too. Withdrawn: the test shows less than half of the effect of the screening, or nearly none.
+/// Confirmed: the effect stands out both in the test alone and in all measurements. Else open: it
+/// needs more.
 State judged(const EndSuspect& end, const EndSuspect* same, const AttributionOptions& options) {
   Test test = end.test;
   double score = end.score;

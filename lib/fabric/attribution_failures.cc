@@ -8,7 +8,7 @@
 namespace rdmabench::fabric {
 namespace {
 
-constexpr double kMost = 0.5;  // share of an end's measurements from which it is the end's fault
+constexpr double kMost = 0.5;  // an end is blamed if at least this share of its measurements failed
 
 /// A node in one direction or in both, on one rail or on all.
 struct Scope {
@@ -27,14 +27,14 @@ struct Scope {
 struct Count {
   std::uint32_t failed = 0;
   std::uint32_t tried = 0;
-  std::map<std::uint32_t, std::uint32_t> partners;  // those of failures, and how many
+  std::map<std::uint32_t, std::uint32_t> partners;  // number of failures by partner
 
   double share() const { return tried == 0 ? 0 : static_cast<double>(failed) / tried; }
 };
 
 class Counts {
  public:
-  /// Only ends that failed at all are worth counting.
+  /// Counts only ends with a failure.
   explicit Counts(const Slice& slice) {
     for (const FailedCell& cell : slice.failed) {
       change(cell.sender, cell.receiver, cell.rail, [](Count& count, std::uint32_t partner) {
@@ -60,8 +60,8 @@ class Counts {
     });
   }
 
-  /// Whose failures are the most, and of those the largest share of what it tried. A node comes
-  /// before a direction and all rails before one, where they explain the same.
+  /// The end with the most failures, then with the largest share of failures. At a tie a node comes
+  /// before a direction, and all rails before one.
   std::optional<std::pair<Scope, Count>> worst(std::uint32_t min_partners) const {
     const std::pair<const Scope, Count>* most = nullptr;
     for (const auto& entry : counts_) {
@@ -101,7 +101,7 @@ class Counts {
   std::map<Scope, Count> counts_;
 };
 
-/// Failed pairs that no end explains.
+/// Failed pairs that no end explains are routes.
 void add_routes(const Slice& slice, const std::vector<FailedCell>& left,
                 std::vector<Failing>& found) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Failing> routes;

@@ -1,4 +1,4 @@
-// Measurements that gave no value: whose fault that is, when only pairs can fail.
+// Measurements that failed: which node, direction, rail or route is to blame.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct Failing {
   std::optional<std::uint32_t> rail;
   std::uint32_t failed = 0;
   std::uint32_t tried = 0;
-  std::uint32_t partners = 0;  ///< distinct ones with whom it failed
-  std::string error;           ///< of the first
+  std::uint32_t partners = 0;  ///< distinct partners of failed measurements
+  std::string error;           ///< the first error
 };
 
-/// Blames the node, direction or node's rail most of whose measurements failed, takes those out and
-/// goes on; what is left over are routes.
+/// Blames the node, direction or node's rail most of whose measurements failed, removes these
+/// measurements and repeats; the remaining failures are blamed on routes.
 std::vector<Failing> failing_parts(const Slice& slice, const AttributionOptions& options);
 
 }  // namespace rdmabench::fabric

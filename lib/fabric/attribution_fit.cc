@@ -10,13 +10,13 @@ namespace rdmabench::fabric {
 namespace {
 
 constexpr int kSweeps = 12;
-constexpr double kStill = 1e-7;      // sweeps that move no effect further than this are the last
+constexpr double kStill = 1e-7;      // a sweep that moves every effect less than this is the last
 constexpr double kBiweight = 4.685;  // 95 % efficient for normal noise: Mosteller and Tukey, 10
 constexpr std::size_t kFewestDegrees = 3;
 
 using Indices = std::vector<std::uint32_t>;
 
-/// The cells of every port, in one array: `begin[port]` to `begin[port + 1]`.
+/// The cells of each port in one array: those of `port` are `begin[port]` to `begin[port + 1]`.
 struct Groups {
   Indices begin;
   Indices cells;
@@ -46,8 +46,8 @@ Groups group(const Slice& slice, Direction direction) {
   return groups;
 }
 
-/// The better of the two middle values where there are two: half of the cells being slow says as
-/// much of the partners as of the node, and centring takes out what it adds to all.
+/// The upper median: if half of the cells are slow, that may be the partners' fault as well as the
+/// node's; centring removes what this adds to all nodes.
 double better_middle(std::vector<double>& values) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), at, values.end());
@@ -130,7 +130,7 @@ class Polish {
     }
   }
 
-  /// Moves every effect to what its cells say, senders first. Returns the furthest move.
+  /// Sets every effect from its cells, senders first. Returns the largest change.
   double sweep(bool weighted) {
     double furthest = 0;
     for (const Direction direction : kDirections) {
@@ -167,7 +167,7 @@ class Polish {
     return weights > 0 ? sum / weights : 0;
   }
 
-  /// Per rail, the middle node is typical. Ends without evidence have no say.
+  /// Makes the median node of each rail typical. Ends with too few partners do not count.
   void centre(Direction direction) {
     for (std::uint32_t rail = 0; rail < slice_.rails; ++rail) {
       scratch_.clear();
@@ -200,8 +200,8 @@ class Polish {
     return count;
   }
 
-  /// A fit by medians goes exactly through about as many cells as it has parameters, so the scale
-  /// is of the others. Source: Maronna, Martin and Yohai, Robust Statistics, 2006, 4.4.
+  /// A fit by medians has residuals of 0 at about as many cells as it has parameters: the scale is
+  /// that of the others. Source: Maronna, Martin and Yohai, Robust Statistics, 2006, 4.4.
   double polish_scale() const {
     const std::size_t exact = parameters();
     if (fit_.residuals.size() < exact + kFewestDegrees) {
@@ -221,8 +221,7 @@ class Polish {
     return std::max(scale_about_zero(fit_.residuals) * std::sqrt(count / (count - used)), kFloor);
   }
 
-  /// What effects of healthy ports and nodes spread over: noise, and how healthy ones really
-  /// differ.
+  /// Spread of the effects of healthy ports and nodes: noise and real differences.
   void scales() {
     std::vector<double> ports;
     std::vector<double> nodes;

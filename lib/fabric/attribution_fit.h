@@ -19,12 +19,12 @@ struct Cell {
   double y = 0;
 };
 
-/// A measurement that gave no value, between nodes that were both still there.
+/// A measurement that gave no value between nodes that were not lost.
 struct FailedCell {
   std::uint32_t sender = 0;
   std::uint32_t receiver = 0;
   std::uint32_t rail = 0;
-  const std::string* error = nullptr;  ///< the matrix's
+  const std::string* error = nullptr;  ///< owned by the matrix
 };
 
 /// Everything of one metric and size.
@@ -33,7 +33,7 @@ struct Slice {
   std::uint64_t size_bytes = 0;
   std::uint32_t nodes = 0;
   std::uint32_t rails = 0;
-  std::vector<Cell> screening;  ///< each ordered pair and rail once: the middle of its measurements
+  std::vector<Cell> screening;  ///< each ordered pair and rail once: the median of its measurements
   std::vector<Cell> confirming;
   std::vector<FailedCell> failed;
   std::uint32_t measured = 0;  ///< with a value
@@ -44,7 +44,7 @@ struct Slice {
 };
 
 /// Splits a matrix by metric and size, in that order. Throws as attribute() does. `left_out` counts
-/// the measurements of patterns that the model is not for.
+/// the measurements of patterns that the model does not describe.
 std::vector<Slice> slices(const Matrix& matrix, std::size_t& left_out);
 
 /// One direction of a node on one rail: how its cells differ from typical.
@@ -58,7 +58,7 @@ struct Effect {
 enum class Direction : std::uint8_t { sending, receiving };
 inline constexpr Direction kDirections[] = {Direction::sending, Direction::receiving};
 
-/// Who is held at 0: a node's direction on a rail, or on all.
+/// What to hold at 0: a node's direction on one rail, or on all.
 struct Pin {
   Direction direction = Direction::sending;
   std::uint32_t node = 0;
@@ -66,7 +66,7 @@ struct Pin {
 };
 
 struct Fit {
-  std::vector<double> typical;       ///< by rail; 0 where `cells` is
+  std::vector<double> typical;       ///< by rail; 0 without cells
   std::vector<std::uint32_t> cells;  ///< by rail
   std::vector<Effect> sending;       ///< by port
   std::vector<Effect> receiving;     ///< by port
@@ -78,7 +78,7 @@ struct Fit {
   const std::vector<Effect>& effects(Direction direction) const {
     return direction == Direction::sending ? sending : receiving;
   }
-  /// What the model says of a cell.
+  /// The model's value of a cell.
   double predicted(const Slice& slice, const Cell& cell) const {
     return typical[cell.rail] + sending[slice.port(cell.rail, cell.sender)].value +
            receiving[slice.port(cell.rail, cell.receiver)].value;
@@ -88,25 +88,25 @@ struct Fit {
 /// `sigma` is infinite where there are too few cells to tell noise from effects.
 Fit fit(const Slice& slice, const std::vector<Pin>& pins, const AttributionOptions& options);
 
-/// Effects of one direction of a node, over the rails on which it was measured.
+/// The pooled effect of one direction of a node, over the rails on which it was measured.
 struct Pooled {
   double value = 0;  ///< mean over cells
   std::uint32_t cells = 0;
-  std::uint32_t partners = 0;  ///< of the rail that has most
+  std::uint32_t partners = 0;  ///< of the rail with most
   bool pinned = false;         ///< on any rail
 };
 Pooled pooled(const Slice& slice, const Fit& fit, Direction direction, std::uint32_t node);
 
-/// The middle of the values; the mean of the two middle ones if their number is even. 0 of none.
-/// Reorders them.
+/// The median; with an even number of values the mean of the two middle ones; 0 of none. Reorders
+/// the values.
 double middle(std::vector<double>& values);
 
-/// Robust standard deviation about 0: the median absolute value, or the lower quartile's where it
-/// is greater, in units of the normal distribution. What lies beyond 5 of it is left out and the
-/// rest looked at again, so that what is at fault does not hide itself.
+/// Robust standard deviation about 0: the median absolute value, or the lower quartile's where that
+/// is greater, scaled for a normal distribution. Values beyond 5 of it are removed and it is
+/// computed again, so that outliers do not hide themselves.
 double scale_about_zero(std::vector<double> values);
 
 inline constexpr double kNormalMad = 1.4826;  ///< standard deviation over median absolute deviation
-inline constexpr double kFloor = 1e-3;  ///< no score takes a scale smaller than 0.1 % for real
+inline constexpr double kFloor = 1e-3;        ///< scores use at least this scale, 0.1 %
 
 }  // namespace rdmabench::fabric

@@ -1,4 +1,5 @@
-// Half of the nodes slow: there is no majority to call typical, and that has to be said.
+// Two groups of nodes without a clear majority: neither can be called typical, and that is
+// reported.
 #include <algorithm>
 #include <cmath>
 
@@ -8,12 +9,12 @@ namespace rdmabench::fabric {
 namespace {
 
 constexpr std::size_t kFewestPorts = 4;
-constexpr double kApart = 6;        // distance of the groups over the spread within them
-constexpr double kApartOfFew = 10;  // few values look like two groups by chance
+constexpr double kApart = 6;        // least distance of the groups over the spread within them
+constexpr double kApartOfFew = 10;  // with few values, two groups appear by chance
 constexpr std::size_t kFew = 8;
 
 struct Split {
-  std::size_t low = 0;  ///< how many of the sorted values
+  std::size_t low = 0;  ///< size of the lower group, of the sorted values
   double distance = 0;
   double within = 0;
 };
@@ -43,8 +44,8 @@ Split split(const std::vector<double>& sorted) {
   return best;
 }
 
-/// The value that a quarter of a port's cells reach: what the port can do with a good partner,
-/// which holds where half of its partners are slow.
+/// The upper quartile of a port's cells: its speed with a good partner, even if half of its
+/// partners are slow.
 double reach(std::vector<double>& cells) {
   const auto at = cells.begin() + static_cast<std::ptrdiff_t>((cells.size() * 3) / 4);
   std::nth_element(cells.begin(), at, cells.end());
@@ -63,7 +64,7 @@ void look(const Slice& slice, Direction direction, std::uint32_t rail,
   std::sort(ports.begin(), ports.end(),
             [](const PortReach& a, const PortReach& b) { return a.value < b.value; });
   std::vector<double> sorted;
-  // Counted from the middle, so that the squares lose no digits.
+  // Relative to the median, to keep the precision of the squares.
   const double origin = ports[ports.size() / 2].value;
   for (const PortReach& port : ports) sorted.push_back(port.value - origin);
   const Split parts = split(sorted);

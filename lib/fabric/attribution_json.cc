@@ -140,7 +140,7 @@ std::string to_json(const Attribution& attribution) {
                   {"rails", std::move(rails)},
                   {"nodes", std::move(nodes)},
                   {"doubts", attribution.doubts}};
-  // Hosts and errors are others' words: bytes that are not UTF-8 are replaced.
+  // Host names and errors come from peers: bytes that are not UTF-8 are replaced.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// Judging a fit: who is suspect, and what confirming measurements say of it.
+// Judging a fit: which parts are suspect, and what the confirming measurements show.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace rdmabench::fabric {
 
 enum class State : std::uint8_t { open, confirmed, withdrawn };
 
-/// What confirming measurements of their own say of a suspicion.
+/// What the confirming measurements show of a suspicion.
 struct Test {
   double effect = 0;
   double score = 0;
@@ -25,7 +25,7 @@ struct EndSuspect {
   Direction direction = Direction::sending;
   std::uint32_t node = 0;
   std::optional<std::uint32_t> rail;
-  double effect = 0;  ///< of screening, and of both once there is a test
+  double effect = 0;  ///< of the screening; of screening and test together once there is a test
   double score = 0;
   std::uint32_t cells = 0;
   State state = State::open;
@@ -34,7 +34,7 @@ struct EndSuspect {
 
 struct RailSuspect {
   std::uint32_t rail = 0;
-  std::uint32_t reference = 0;  ///< a typical rail
+  std::uint32_t reference = 0;  ///< the rail that it is compared with
   double effect = 0;
   double score = 0;
   State state = State::open;
@@ -70,8 +70,8 @@ std::vector<EndSuspect> suspect_ends(const Slice& slice, const Fit& fit,
                                      const std::vector<TwoGroups>& groups,
                                      const AttributionOptions& options);
 
-/// Decides the suspects of whom there are confirming cells with two partners or more, other than
-/// over `routes` that are under suspicion themselves.
+/// Decides the suspects that have confirming cells with two partners or more. Cells over suspect
+/// `routes` do not count.
 void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspect>& routes,
                const AttributionOptions& options, std::vector<EndSuspect>& suspects);
 
@@ -80,8 +80,8 @@ std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit,
 void test_rails(const Slice& slice, const Fit& fit, const AttributionOptions& options,
                 std::vector<RailSuspect>& suspects);
 
-/// `too_many` is set, to their number, where low cells are too common to be bad routes; then there
-/// are no suspects.
+/// Where slow cells are too common to be bad routes, there are no suspects and `too_many` is their
+/// number.
 std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit,
                                          const AttributionOptions& options, std::size_t& too_many);
 void test_routes(const Slice& slice, const Fit& fit, const AttributionOptions& options,

@@ -1,4 +1,4 @@
-// Rails and routes: what stands out once the nodes' own effects are out.
+// Rails and routes: what stands out after the effects of the nodes are removed.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,13 +40,13 @@ std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit,
   }
   std::vector<RailSuspect> found;
   if (rails.size() < 2) return found;
-  // Of two rails the faster one is the measure, of more the (upper) middle one.
+  // The reference of two rails is the faster one, of more the (upper) median.
   std::sort(rails.begin(), rails.end(),
             [&](std::uint32_t a, std::uint32_t b) { return fit.typical[a] < fit.typical[b]; });
   const std::uint32_t reference = rails[rails.size() / 2];
   for (const std::uint32_t rail : rails) {
     const double effect = fit.typical[rail] - fit.typical[reference];
-    // The typical value of a rail is the middle of what its senders and its receivers reach.
+    // The typical value of a rail is the median over its senders and receivers.
     const double cells = std::min(fit.cells[rail], fit.cells[reference]);
     const double error = 2 * kSpreadOfMiddle * fit.port_scale / std::sqrt(cells);
     const double score = score_of(effect, error);
@@ -59,7 +59,7 @@ std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit,
 void test_rails(const Slice& slice, const Fit& fit, const AttributionOptions& options,
                 std::vector<RailSuspect>& suspects) {
   if (suspects.empty()) return;
-  // The same pair in the same round on both rails: what is the pair's cancels out.
+  // The same pair in the same round on both rails, so that the effect of the pair cancels.
   std::map<std::pair<std::uint32_t, RouteKey>, double> cells;  // by round, pair and rail
   for (const Cell& cell : slice.confirming) {
     cells[{cell.round, {cell.sender, cell.receiver, cell.rail}}] =
@@ -117,7 +117,7 @@ void test_routes(const Slice& slice, const Fit& fit, const AttributionOptions& o
   for (const RouteSuspect& route : suspects) {
     accused[{route.sender, route.receiver, route.rail}] = &route;
   }
-  // By the end's cells on that rail, leaving out pairs that are under suspicion themselves.
+  // From the end's other cells on that rail, without suspect pairs.
   std::map<RouteKey, std::vector<double>> again;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> from;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> to;

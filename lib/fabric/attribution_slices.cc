@@ -1,4 +1,4 @@
-// A matrix split by metric and size, with everything refused that no measurement can be.
+// Splits a matrix by metric and size; throws for values that no measurement can have.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace rdmabench::fabric {
 namespace {
 
-/// Many flows share an end in these, so a cell is a share and not what the pair can do.
+/// In these patterns flows share an end, so a cell does not show what its pair can do.
 bool shares_ends(const std::string& pattern) {
   return pattern == "one-to-many" || pattern == "many-to-one";
 }
@@ -40,7 +40,7 @@ void check(const Matrix& matrix, std::size_t index) {
   }
 }
 
-/// A pair that was measured more than once is still one partner and has one say.
+/// Replaces the repeated measurements of a pair by their median, so that each pair counts once.
 void merge_repeated(std::vector<Cell>& cells) {
   const auto key = [](const Cell& cell) {
     return std::tuple(cell.rail, cell.sender, cell.receiver);
@@ -80,7 +80,7 @@ std::vector<Slice> slices(const Matrix& matrix, std::size_t& left_out) {
     rails = std::max(rails, cell.rail + 1);
     Slice& slice = found[{cell.metric, cell.size_bytes}];
     if (!cell.error.empty()) {
-      // What a lost node took with it says nothing of its partners, and of it all is said.
+      // Failures with a lost node say nothing about its partners.
       if (gone.count(cell.sender) == 0 && gone.count(cell.receiver) == 0) {
         slice.failed.push_back({cell.sender, cell.receiver, cell.rail, &cell.error});
       }

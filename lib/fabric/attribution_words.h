@@ -1,4 +1,4 @@
-// Findings in words: what stands out, by which measurements, and what to look at next.
+// Findings as text: what stands out, by which measurements, and what to do next.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace rdmabench::fabric {
 
-/// Writes about one slice of one matrix, which outlive it.
+/// Describes one slice of one matrix. Slice and matrix must outlive it.
 class Words {
  public:
   Words(const Matrix& matrix, const Slice& slice, const Fit& fit) noexcept
@@ -21,7 +21,7 @@ class Words {
   /// One route on one rail, or on all of its rails alike.
   Finding route(const std::vector<RouteSuspect>& rails, bool all_rails) const;
   Finding failing(const Failing& part) const;
-  /// Routes that go together: `senders` to `receivers`, of whose `measured` cells `slow` are slow.
+  /// A group of routes: `slow` of the `measured` cells from `senders` to `receivers` are slow.
   static std::string block(const std::vector<std::uint32_t>& senders,
                            const std::vector<std::uint32_t>& receivers, std::size_t slow,
                            std::size_t measured);
@@ -47,7 +47,7 @@ class Words {
   const Fit& fit_;
 };
 
-/// Measured over typical in the metric's own direction, of an effect for which lower is worse.
+/// Measured over typical of an effect for which lower is worse; over 1 for latency.
 double ratio_of(Metric metric, double effect);
 
 /// "0, 3, 7 and 5 more"

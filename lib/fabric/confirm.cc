@@ -47,7 +47,7 @@ Attribution confirm(Coordinator& coordinator, std::uint32_t& number,
       coordinator.measure(round, number++, true);
       done();
     }
-    if (coordinator.matrix().measurements.size() == before) break;  // nothing open, or nobody left
+    if (coordinator.matrix().measurements.size() == before) break;  // nothing open, no nodes left
     verdict = attribute(coordinator.matrix());
   }
   return verdict;

@@ -1,4 +1,4 @@
-// From findings to the rounds that bear them out.
+// From findings to the rounds that confirm them.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace rdmabench::fabric {
 
-/// The wanted measurements as rounds in which each step has a node once. All rails of a pair go
-/// together, as they did when it was found slow.
+/// The wanted measurements as rounds in whose steps each node takes part once. All rails of a pair
+/// are measured together, as in the screening.
 std::vector<Round> rounds_of(const std::vector<Confirmation>& wanted);
 
-/// Measures what attribution wants to know and judges again, until nothing is open. `number` is of
-/// the next round, and is counted on; `done` is told after each.
+/// Repeats confirming rounds and attribution until nothing is open. `number` is the number of the
+/// next round and is advanced; `done` is called after each.
 Attribution confirm(Coordinator& coordinator, std::uint32_t& number,
                     const ConfirmationOptions& options, const std::function<void()>& done);
 

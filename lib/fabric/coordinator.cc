@@ -30,7 +30,7 @@ double seconds(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// Of an ordered pair in a round.
+/// Identifies an ordered pair in a round.
 std::uint64_t key_of(std::uint32_t round, std::uint32_t sender, std::uint32_t receiver) {
   static_assert(kMaxNodes <= 4096);
   return (std::uint64_t{round} << 24) | (std::uint64_t{sender} << 12) | receiver;
@@ -44,7 +44,7 @@ bool same_cell(const Measurement& a, const Measurement& b) {
 
 }  // namespace
 
-/// What one sender has to do in a step, and how much of it has come.
+/// The task of one sender in a step, and the results received so far.
 struct Coordinator::Work {
   std::uint32_t sender = 0;
   std::vector<std::uint32_t> targets{};
@@ -79,7 +79,7 @@ void Coordinator::resume(std::vector<Measurement> earlier) {
     const std::uint64_t key = key_of(one.round, one.sender, one.receiver);
     if (++good[key] == cells_of(matrix_.plan)) finished_.insert(key);
   }
-  // What is measured again must not be there twice; what needs confirming is planned anew.
+  // Pairs that are measured again would be there twice; confirming rounds are planned again.
   std::erase_if(earlier, [&](const Measurement& one) {
     return one.confirming || !finished_.contains(key_of(one.round, one.sender, one.receiver));
   });
@@ -120,7 +120,7 @@ std::vector<Measurement> Coordinator::run_and_repeat(const Step& step) {
   const std::uint32_t before = alive_;
   std::vector<Measurement> found = run_step(step);
   if (alive_ == before) return found;
-  // Who waited for one that was lost may have failed with others too.
+  // Nodes that waited for a lost node may have failed with other partners too.
   const auto failed_here = [this](const Measurement& one) {
     return !one.error.empty() && here_[one.sender] && here_[one.receiver];
   };
@@ -221,8 +221,8 @@ void Coordinator::ask(std::uint32_t rank) {
   agents_.send(rank, FabricMessage::ready, {});
 }
 
-/// Whoever was asked at the last beat and has said nothing since is lost; everybody else is asked.
-/// Not one step costs more than that for a node that hangs, whoever was to measure it.
+/// A node that was asked at the last beat and has not answered since is lost; all others are asked
+/// now. So a hung node delays a step by at most two beats.
 void Coordinator::beat() {
   drain();
   beat_ = Deadline::after(options_.answer_limit);
@@ -236,7 +236,7 @@ void Coordinator::beat() {
   }
 }
 
-/// A failed measurement has two ends: is one of them gone?
+/// Asks both ends of every failed measurement whether they are still there.
 void Coordinator::ask_those_of_failures() {
   std::vector<std::uint32_t> ranks;
   for (const Work& work : works_) {
@@ -268,8 +268,8 @@ void Coordinator::take_next(Deadline deadline) {
   for (const Agents::Event& event : events_) take(event);
 }
 
-/// All that has come by now, so that nobody is called silent whose word is there; bounded, for one
-/// that never stops talking must not stop us.
+/// Takes all events that have arrived, so that no node is called silent whose answer is waiting.
+/// Bounded, because a node may send without end.
 void Coordinator::drain() {
   constexpr int kMostTurns = 256;
   for (int i = 0; i < kMostTurns; ++i) {
@@ -348,7 +348,7 @@ void Coordinator::lose(std::uint32_t rank, const std::string& reason) {
   const std::size_t index = work_.empty() ? works_.size() : work_[rank];
   if (index < works_.size() && !works_[index].done) {
     std::vector<bool>& filled = works_[index].filled;
-    filled.assign(filled.size(), false);  // half of what a liar said is no better
+    filled.assign(filled.size(), false);  // a lost node's partial results are not trusted
     close(works_[index], fmt::format("the sender was lost: {}", reason).substr(0, kMaxText));
   }
 }

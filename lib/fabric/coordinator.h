@@ -1,4 +1,4 @@
-// Drives the agents through the rounds, and knows who is still there.
+// Drives the agents through the rounds, and tracks which ones are still there.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@
 
 namespace rdmabench::fabric {
 
-/// Who is told of each result as it comes.
+/// Receives each result as it comes.
 class Recorder {
  public:
   virtual ~Recorder() = default;
   virtual void add(const Measurement& measurement) = 0;
   virtual void add(const LostNode& lost) = 0;
-  virtual void end_round() = 0;  ///< what was added may be wanted if this process dies now
+  virtual void end_round() = 0;  ///< flush: this process may die at any time
 };
 
 /// One that is dead (its connection ended), hung (it does not answer) or makes no sense is lost: it
@@ -47,7 +47,7 @@ class Coordinator {
   /// Runs the round under this number; returns when it is done or fewer than two nodes are left.
   void measure(const Round& round, std::uint32_t number, bool confirming = false);
 
-  /// Sends the agents home.
+  /// Tells the agents to end.
   void finish();
 
   const Matrix& matrix() const noexcept { return matrix_; }

@@ -14,7 +14,7 @@
 namespace rdmabench::fabric {
 namespace {
 
-// Far beyond any device: a peer's number may be wrong, but must not be absurd.
+// Far above any device's value: bounds on what a peer may claim.
 constexpr double kMaxValue = 1e18;
 
 template <class Value>

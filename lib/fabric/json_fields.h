@@ -1,4 +1,4 @@
-// The values of this room as JSON: in messages between coordinator and agents, and in files.
+// JSON of this room's types: in messages between coordinator and agents, and in files.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ Json to_json(const report::Facts& facts);
 Json to_json(const FabricPlan& plan);
 Json to_json(const Node& node);
 
-/// Without what names the round and the sender, which both sides of a message know.
+/// Without round and sender, which both sides of a message know.
 Json cell_json(const Measurement& measurement);
 
 // Each throws Error(failed) that names the field, its value and its bounds, or Error(usage) where

@@ -1,4 +1,4 @@
-// An agent's measuring: one order, all its rails and targets at once.
+// What an agent measures: one order, on all its rails and against all targets at once.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace rdmabench::fabric {
 
-/// A cell for each target, rail, metric and size of a checked order; what cannot be measured says
-/// why. Latency goes first on all rails together, then bandwidth. Returns within step_limit().
+/// A cell for each target, rail, metric and size of a checked order; failed cells have an error.
+/// Latency is measured first on all rails together, then bandwidth. Returns within step_limit().
 std::vector<Measurement> run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
                                            const run::Config& base);
 

@@ -22,7 +22,7 @@ std::chrono::nanoseconds seconds(double s) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(s));
 }
 
-/// The enumerator that a word names: its place in a table of names.
+/// The enumerator with that name: its index in a table of names.
 template <class Enum, std::size_t kCount>
 Enum named(const char* option, const std::string& text,
            const std::array<std::string_view, kCount>& names) {
@@ -126,7 +126,7 @@ run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric me
   config.stop = plan.iterations != 0 ? measure::StopRule::iterations(plan.iterations)
                                      : measure::StopRule::duration(seconds(plan.duration_s));
   config.timeout = seconds(plan.timeout_s);
-  config.watch = false;  // 50 ms a side: a run over many pairs has no time for it
+  config.watch = false;  // it takes 50 ms a side, too long for many pairs
   return config;
 }
 

@@ -10,18 +10,18 @@
 
 namespace rdmabench::fabric {
 
-/// Rails of every node: at least one, for without a name each node chooses.
+/// Rails of every node: at least one; where none is named, each node chooses its device.
 std::uint32_t rails_of(const FabricPlan& plan) noexcept;
 
 /// Cells of one ordered pair: rails times sizes, of both metrics.
 std::size_t cells_of(const FabricPlan& plan) noexcept;
 
-/// As long as the longest order can take where every wait of it ends in time: set-up of each
-/// metric, and for each size its duration and one wait.
+/// The longest time an order can take if no wait of it times out: set-up of each metric, and for
+/// each size its duration and one wait.
 std::chrono::nanoseconds step_limit(const FabricPlan& plan);
 
-/// One metric of one rail. `base` holds what is each node's own affair: queues, path, memory, CPUs.
-/// Throws Error(usage) for an operation or a transport that is none.
+/// The configuration of one metric and rail. `base` has the node's own options: queues, path,
+/// memory, CPUs. Throws Error(usage) for an unknown operation or transport.
 run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric metric,
                       std::uint32_t rail);
 

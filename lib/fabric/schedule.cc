@@ -21,8 +21,8 @@ Ranks in_order(std::uint32_t count) {
   return ranks;
 }
 
-/// Fisher and Yates. std::shuffle() may draw in another way in another library, and a seed has to
-/// mean the same rounds everywhere.
+/// Fisher-Yates shuffle. std::shuffle() differs between standard libraries, and a seed must give
+/// the same rounds everywhere.
 void shuffle(Ranks& ranks, std::mt19937_64& random) {
   for (std::size_t i = ranks.size(); i > 1; --i) std::swap(ranks[i - 1], ranks[random() % i]);
 }
@@ -34,8 +34,8 @@ Round both_ways(const char* pattern, Step forward) {
   return {pattern, {std::move(forward), std::move(back)}};
 }
 
-/// Round `turn` of the circle method: place 0 stays, the others move on by one each time, and who
-/// stand opposite each other are a pair. With an odd number, who stands opposite nobody is idle.
+/// Round `turn` of the circle method: place 0 stays and the others move on by one each round; nodes
+/// at opposite places are a pair. With an odd number, the node without an opposite is idle.
 Step matching(const Ranks& ranks, std::uint32_t turn, std::mt19937_64& random) {
   const auto count = static_cast<std::uint32_t>(ranks.size());
   const std::uint32_t places = count + count % 2;
@@ -65,7 +65,7 @@ std::vector<Round> matchings(std::uint32_t nodes, std::uint32_t rounds, std::mt1
   return found;
 }
 
-/// One node after the other sends to all (`outward`), or receives from them.
+/// Each node in turn sends to all others (`outward`), or receives from them.
 std::vector<Round> fans(bool outward, std::uint32_t nodes, std::uint32_t rounds,
                         std::mt19937_64& random) {
   Ranks hubs = in_order(nodes);
@@ -84,7 +84,7 @@ std::vector<Round> fans(bool outward, std::uint32_t nodes, std::uint32_t rounds,
   return found;
 }
 
-/// In order: which nodes are neighbours is for the launcher to say.
+/// By rank: the launcher decides which nodes are neighbours.
 std::vector<Round> bisections(std::uint32_t nodes, std::uint32_t rounds) {
   const std::uint32_t half = nodes / 2;
   std::vector<Round> found;

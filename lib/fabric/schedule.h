@@ -1,4 +1,4 @@
-// Who measures whom, and at the same time as whom.
+// Which pairs are measured, and which at the same time.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline constexpr std::array<std::string_view, 5> kPatternNames{"full", "random",
 /// Throws Error(usage) that lists the names.
 Pattern parse_pattern(std::string_view text);
 
-/// In every rail's index of a pair: all of them at once.
+/// A pair's rail index that stands for all rails.
 inline constexpr std::uint32_t kAllRails = ~0U;
 
 /// The sender measures against the receiver.
@@ -34,7 +34,7 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-/// What is measured at the same time.
+/// Pairs that are measured at the same time.
 using Step = std::vector<Pair>;
 
 /// One step after the other. A round of matchings has two, one for each direction of its pairs.
@@ -43,17 +43,16 @@ struct Round {
   std::vector<Step> steps{};
 };
 
-/// Pairs that one node may serve, or measure, at once; more make another step.
+/// How many pairs one node may serve, or measure, at once; more are put into another step.
 inline constexpr std::uint32_t kMaxFan = 64;
 
 /// The rounds of a run over nodes 0 .. nodes - 1. `rounds` = 0 is all that the pattern has: N - 1
 /// (N if odd) for full and random, N for the two fans, 1 for a bisection; a larger number is cut to
 /// what there is (N / 2 shifts of a bisection).
 ///
-/// Which node meets which in which round is drawn by `seed`: in an order of their numbers a
-/// drift in time would look like distance. The same arguments give the same rounds. With an odd
-/// number one node is idle in each round of pairs. Pure. Throws Error(usage) unless 2 <= nodes <=
-/// kMaxNodes.
+/// `seed` draws the order of the rounds: in the order of ranks a drift in time would look like
+/// distance. The same arguments give the same rounds. With an odd number one node is idle in each
+/// round of pairs. Pure. Throws Error(usage) unless 2 <= nodes <= kMaxNodes.
 std::vector<Round> schedule(Pattern pattern, std::uint32_t nodes, std::uint32_t rounds,
                             std::uint64_t seed);
 

@@ -27,7 +27,7 @@ LostNode lost_from(const nlohmann::json& object) {
           .reason = control::get_string(object, "reason", kMaxText)};
 }
 
-/// Puts records together to a run.
+/// Assembles the records of a run.
 class Reader {
  public:
   void take(const nlohmann::json& object);
@@ -38,7 +38,7 @@ class Reader {
   void take_measurement(const nlohmann::json& object);
   void check_rank(std::uint32_t rank) const;
 
-  /// What makes two measurements one that was done twice.
+  /// Identifies a measurement: two with the same key are repetitions.
   using Key = std::string;
   static Key key_of(const Measurement& m) {
     return fmt::format("{} {} {} {} {} {} {}", m.round, m.sender, m.receiver, m.rail,
@@ -115,7 +115,7 @@ auto parts(const FabricPlan& p) {
                   p.timeout_s);
 }
 
-/// As parse_object() reads it, whose advice is for messages of a peer.
+/// Like parse_object(), whose remedy speaks of a peer's messages.
 nlohmann::json object_of(std::string_view line) {
   try {
     return control::parse_object(line, "record");
@@ -168,7 +168,7 @@ Matrix matrix_from_json_lines(std::string_view text) {
   std::size_t number = 0;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) break;  // the writer did not come to its end
+    if (end == std::string_view::npos) break;  // incomplete: the writer was interrupted
     ++number;
     try {
       reader.take(object_of(text.substr(0, end)));
@@ -229,7 +229,7 @@ StreamFile::StreamFile(const std::string& path, Mode mode)
                 "Name a place that can be written.", errno);
   }
   if (mode == Mode::replace) return;
-  long whole = 0;  // bytes of finished lines
+  long whole = 0;  // bytes of complete lines
   long at = 0;
   for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get())) {
     ++at;

@@ -1,4 +1,4 @@
-// A run on disk: JSON Lines of docs/schema/rdmabench-fabric-1.schema.json, written as it goes.
+// A run on disk: JSON Lines of docs/schema/rdmabench-fabric-1.schema.json, written during the run.
 #pragma once
 
 #include <cstdio>
@@ -17,8 +17,8 @@ std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes);
 std::string record(const Measurement& measurement);
 std::string record(const LostNode& lost);
 
-/// Throws Error(usage) that says what differs when `earlier` is not an attempt at this very run:
-/// the plan, the number of nodes, or the host of a rank.
+/// Throws Error(usage) with the difference when `earlier` is not an attempt at this run: in the
+/// plan, the number of nodes, or the host of a rank.
 void check_resumable(const Matrix& earlier, const FabricPlan& plan, const std::vector<Node>& nodes);
 
 /// Writes the records of a run to a file. Once a write has failed, every end_round() throws
@@ -27,7 +27,7 @@ class StreamFile final : public Recorder {
  public:
   enum class Mode : bool { replace, append };
 
-  /// `append` first cuts off a last line that was not finished. Throws Error(failed).
+  /// `append` first removes an incomplete last line. Throws Error(failed).
   StreamFile(const std::string& path, Mode mode);
   ~StreamFile() override;
 

@@ -1,4 +1,4 @@
-// What a table says of each metric and size.
+// The figures of a table, by metric and size.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct Summary {
   Metric metric = Metric::bandwidth;
   std::uint64_t size_bytes = 0;
   std::size_t cells = 0;   ///< with a value
-  std::size_t failed = 0;  ///< without
+  std::size_t failed = 0;  ///< without a value
   double typical = 0;      ///< median
-  double tail = 0;         ///< what 1 in 20 is worse than: p5 of bandwidth, p95 of latency
+  double tail = 0;         ///< the 5 % worst: p5 of bandwidth, p95 of latency
   double worst = 0;
   double best = 0;
   std::vector<std::size_t> worst_cells{};  ///< indices into Matrix::measurements, the worst first
