@@ -11,7 +11,7 @@
 namespace rdmabench::collective {
 namespace {
 
-constexpr const char* kKey = "rdmabench.coll";  // that rank 0 puts
+constexpr const char* kKey = "rdmabench.coll";  // put by rank 0
 
 }  // namespace
 
@@ -45,7 +45,7 @@ AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptio
                                                 heartbeat, deadline)
                               : RankGroup::join(found.address, {.rank = rank, .size = size},
                                                 this_rank(rank), heartbeat, deadline);
-  rendezvous->barrier(deadline);  // rank 0 serves the others until they have read
+  rendezvous->barrier(deadline);  // rank 0 serves the others until all have read
   return assembled;
 }
 

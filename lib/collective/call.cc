@@ -5,7 +5,7 @@
 namespace rdmabench::collective {
 namespace {
 
-/// A period of four in both ranks: rows and columns of the table of counts differ in their sums.
+/// The counts of all_to_all_v repeat every four ranks; the sums of rows and columns differ.
 constexpr std::uint32_t kCountPeriod = 4;
 
 std::uint64_t quarters(std::uint64_t count, std::uint32_t from, std::uint32_t to) noexcept {
@@ -13,7 +13,7 @@ std::uint64_t quarters(std::uint64_t count, std::uint32_t from, std::uint32_t to
   return count / kCountPeriod * k + (count % kCountPeriod * k + kCountPeriod - 1) / kCountPeriod;
 }
 
-/// How many of 0..ranks-1 have this remainder.
+/// How many of the ranks 0..ranks-1 have this remainder modulo the period.
 std::uint64_t ranks_with(std::uint32_t remainder, std::uint32_t ranks) noexcept {
   return ranks > remainder ? (ranks - remainder - 1) / kCountPeriod + 1 : 0;
 }
@@ -33,7 +33,7 @@ std::uint64_t most_elements(std::uint64_t count, std::uint32_t ranks) noexcept {
   return most;
 }
 
-/// Whether size_bytes() counts the parts of all ranks.
+/// Whether size_bytes() is that of the parts of all ranks together.
 bool is_of_all_ranks(Operation operation) noexcept {
   switch (operation) {
     case Operation::all_gather:
@@ -139,7 +139,7 @@ std::uint64_t count_for(Operation operation, DataType type, std::uint64_t bytes,
   if (operation != Operation::all_to_all_v) {
     return std::max<std::uint64_t>(1, elements / (is_of_all_ranks(operation) ? ranks : 1));
   }
-  // The count grows with the size: between a part of each rank and four times that.
+  // The size grows with the count: find the largest count that fits.
   std::uint64_t low = 1;
   std::uint64_t high = std::max<std::uint64_t>(1, elements / ranks * kCountPeriod + kCountPeriod);
   while (low < high) {

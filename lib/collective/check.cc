@@ -10,8 +10,8 @@
 namespace rdmabench::collective {
 namespace {
 
-constexpr std::uint64_t kRightInARow = 8;  // elements that end a wrong stretch
-constexpr std::size_t kTelling = 16;       // bytes: fewer may be alike by chance
+constexpr std::uint64_t kRightInARow = 8;  // correct elements that end a wrong stretch
+constexpr std::size_t kTelling = 16;       // bytes: fewer may match by chance
 
 std::uint64_t bits_of(const std::byte* at, std::size_t bytes) noexcept {
   std::uint64_t bits = 0;
@@ -19,7 +19,7 @@ std::uint64_t bits_of(const std::byte* at, std::size_t bytes) noexcept {
   return bits;
 }
 
-/// Floating-point numbers as integers in the same order. Source: IEEE 754's order of encodings.
+/// Maps floating-point encodings to integers of the same order. Source: IEEE 754 encodings.
 std::int64_t in_order(std::uint64_t bits, std::size_t bytes) noexcept {
   const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
   const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
@@ -57,7 +57,7 @@ bool Checker::same(const std::byte* expected, const std::byte* actual) const noe
 
 bool Checker::is_stale(std::uint64_t offset, std::span<const std::byte> run) const {
   if (!before_ || offset_ + offset < before_->offset) return false;
-  const std::uint64_t at = offset_ + offset - before_->offset;  // in the result of that time
+  const std::uint64_t at = offset_ + offset - before_->offset;  // in the older result
   std::vector<std::byte> old(run.size());
   return make_result(before_->call, team_, before_->iteration, at, old) && are_same(run, old);
 }
@@ -95,8 +95,8 @@ void Checker::add(const Segment& segment, std::uint64_t offset_in_segment,
   if (std::memcmp(expected.data(), actual.data(), actual.size()) == 0) return;
   const std::uint64_t offset = segment.offset + offset_in_segment;
   const bool goes_on = first_ && first_->offset_bytes + first_->run_bytes == offset;
-  std::optional<std::size_t> begin;  // of the first stretch
-  std::optional<std::size_t> last;   // wrong element of it
+  std::optional<std::size_t> begin;  // start of the first wrong stretch
+  std::optional<std::size_t> last;   // its last wrong element
   if (goes_on) begin = 0;
   bool closed = first_.has_value() && !goes_on;
   for (std::size_t at = 0; at < actual.size(); at += bytes) {

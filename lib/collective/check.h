@@ -1,4 +1,4 @@
-// Compares a rank's result with what it must be, and classifies a wrong one.
+// Compares a rank's result with the expected one, and classifies a wrong one.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ struct Held {
 /// Checks results piece by piece. Thread rule: one thread.
 class Checker {
  public:
-  /// Begins the result of `iteration`, `offset` bytes into its buffer; `before` is what that held,
-  /// where it is known.
+  /// Begins the result of `iteration`, `offset` bytes into its buffer; `before` is the buffer's
+  /// previous result, if known.
   Checker(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
           std::optional<Held> before);
 
@@ -36,7 +36,7 @@ class Checker {
 
  private:
   bool same(const std::byte* expected, const std::byte* actual) const noexcept;
-  /// `offset`: of the run, in the result.
+  /// `offset`: where the wrong stretch begins in the result.
   std::string classify(const Segment& segment, std::uint64_t element, std::uint64_t offset,
                        std::span<const std::byte> run, std::span<const std::byte> expected) const;
   bool is_stale(std::uint64_t offset, std::span<const std::byte> run) const;
@@ -51,12 +51,12 @@ class Checker {
   std::optional<Wrong> first_;
 };
 
-/// What stands behind a result of this rank, so that what a library writes there is seen. Never a
-/// byte below 0x80; each rank has its own, so that a neighbour's copied along is seen as well.
+/// The guard bytes behind a result of this rank: they show writes past its end. Never below 0x80
+/// and different for each rank, so that a neighbour's guard copied over it is seen.
 void make_guard(std::uint32_t rank, std::span<std::byte> out);
 
-/// The stretch of it that was written to, from the first such byte to the last; none where it is as
-/// make_guard() made it. `begins_at` is where it begins, in bytes from the beginning of the result.
+/// The part of the guard that was overwritten, from the first changed byte to the last; none if
+/// unchanged. `begins_at` is where the guard begins, in bytes from the beginning of the result.
 std::optional<Wrong> check_guard(std::uint32_t rank, std::uint64_t begins_at,
                                  std::span<const std::byte> actual);
 

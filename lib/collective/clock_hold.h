@@ -1,4 +1,4 @@
-// For how long clocks that were compared are taken to be known.
+// How long a comparison of clocks stays valid.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +6,10 @@
 
 namespace rdmabench::collective {
 
-/// From the end of a comparison on, for a second, or for ten times what the comparison itself took
-/// where that is more: ranks are asked one after the other, and of a thousand that takes a second.
-/// Held from its beginning on, every epoch would have one before it. That the offset is known less
-/// well after longer is in ClockLine::error_ns(). Nanoseconds of one clock. A value; thread rule:
-/// one thread.
+/// Valid for a second after the comparison ended, or for ten times as long as it took if that is
+/// more: comparing a thousand ranks one by one takes a second, and every epoch would need a
+/// comparison. ClockLine::error_ns() grows with the age of a comparison. Nanoseconds of one clock.
+/// Thread rule: one thread.
 class ClockHold {
  public:
   static constexpr std::uint64_t kLeastNs = 1'000'000'000;
@@ -21,7 +20,7 @@ class ClockHold {
     holds_ns_ = std::max(kLeastNs, kTimesItsOwn * (ended_ns - began_ns));
   }
 
-  /// Not before the first comparison.
+  /// False before the first comparison.
   bool holds(std::uint64_t now_ns) const noexcept {
     return holds_ns_ > 0 && now_ns - ended_ns_ <= holds_ns_;
   }

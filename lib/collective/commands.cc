@@ -42,7 +42,7 @@ report::Facts facts_from(const nlohmann::json& json) {
   return facts;
 }
 
-/// As text: a rank's facts are words for people.
+/// As text: facts of a rank are only printed.
 std::string value_of(const report::Fact& fact) {
   return std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value);
 }

@@ -1,4 +1,4 @@
-// What rank 0 tells the other ranks to do, and what they answer.
+// What rank 0 orders, and what the ranks answer.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ inline constexpr std::uint32_t kMaxBatch = 1024;
 inline constexpr std::uint64_t kMaxSamplesAtOnce = 16384;
 inline constexpr std::uint64_t kMaxSamples = 1'000'000;  ///< of a row
 
-/// What ranks and rank 0 send each other once they are admitted (control/admission.h): on the first
-/// connection answers, words and clock questions, on the second one heartbeats.
+/// Messages between a rank and rank 0 after admission (control/admission.h): answers, words and
+/// clock questions on the first connection, heartbeats on the second.
 enum class GroupMessage : std::uint16_t {
   abort = control::kAbortCode,
-  answer = control::first_code(control::Protocol::group),  ///< to rank 0: a part of a gather
-  word,                                                    ///< of rank 0: a broadcast
-  clock,                                                   ///< a question for the time, its answer
+  answer = control::first_code(control::Protocol::group),  ///< to rank 0: its part of a gather
+  word,                                                    ///< from rank 0: a broadcast
+  clock,                                                   ///< asks for the time, and the answer
   heartbeat,                                               ///< a RankState
 };
 constexpr std::string_view name_of(GroupMessage type) noexcept {
@@ -52,12 +52,12 @@ std::string to_text(const RankCommand& order);
 /// Throws Error(failed) that names the field.
 RankCommand parse_rank_command(std::string_view text);
 
-/// A heartbeat.
+/// The message of a heartbeat.
 std::string to_text(const RankState& state);
 /// Throws Error(failed) that names the field.
 RankState parse_rank_state(std::string_view text);
 
-/// Of one epoch.
+/// The results of one epoch.
 struct Epoch {
   std::vector<Stamps> stamps{};
   Checked checked{};
@@ -68,7 +68,7 @@ std::string to_text(const Epoch& epoch);
 Epoch parse_epoch(std::string_view text, std::uint64_t samples);
 
 std::string to_text(const RankReport& report);
-/// Without the person, who is known. Throws Error(failed).
+/// Without the identity, which is known. Throws Error(failed).
 RankReport parse_rank_report(std::string_view text);
 
 }  // namespace rdmabench::collective

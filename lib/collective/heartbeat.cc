@@ -37,7 +37,7 @@ double seconds(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// How far it has come. While a row's results are gathered nobody is ahead of anybody.
+/// A rank's progress. While a row's results are gathered, all ranks count as equal.
 auto progress(const RankState& where) {
   return std::tuple(where.phase > Phase::opening, where.row, where.iteration);
 }
@@ -162,7 +162,7 @@ void Heartbeat::tell() {
                           Deadline::after(kSendLimit));
 }
 
-/// A channel that has ended stays readable: it is let go, so that it is not asked again.
+/// Drops a channel that has ended: it would stay readable.
 void Heartbeat::hear(std::size_t index) {
   if (!channels_[index]) return;
   const std::string gone = [&]() -> std::string {
@@ -215,7 +215,7 @@ Blame Heartbeat::explain() {
   }
 }
 
-/// From here on the ending is this thread's: the other one waits in its guard.
+/// Claims the end of the run for this thread: the measuring thread then waits in its guard.
 bool Heartbeat::claim_ending(std::string& what) {
   const std::lock_guard lock(mutex_);
   if (ending_ || !options_.on_stuck || !guard_ || !(guard_->passed() || over_)) return false;
@@ -224,9 +224,9 @@ bool Heartbeat::claim_ending(std::string& what) {
   return true;
 }
 
-/// Rank 0's judgement, which the others are told as well.
+/// Rank 0's judgement, which is also sent to the others.
 std::string Heartbeat::verdict() {
-  // This thread is the one that hears: listen on before judging.
+  // This thread receives the heartbeats: receive the latest before judging.
   const Deadline listen = Deadline::after(silence() + options_.interval);
   while (!listen.passed() && reason().empty()) {
     for (const std::uint64_t key : readiness_.wait(Deadline::after(options_.interval))) {
@@ -249,7 +249,8 @@ void Heartbeat::watch_guard() {
     }
     options_.on_stuck(text);
   } catch (const std::exception& error) {
-    end(error.what());  // nobody has ended the run: the thread that measures does when it is back
+    end(error.what());  // on_stuck did not run: the measuring thread ends the run when its call
+                        // returns
   }
   {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,4 @@
-// The state of every rank, sent to rank 0 beside the measurement: so that a rank that hangs is
-// named.
+// The state of every rank, sent to rank 0 during the measurement, so that a hung rank can be named.
 #pragma once
 
 #include <atomic>
@@ -23,26 +22,26 @@ namespace rdmabench::collective {
 struct RankStatus {
   RankIdentity identity{};
   RankState where{};
-  std::chrono::nanoseconds age{0};  ///< of that heartbeat
+  std::chrono::nanoseconds age{0};  ///< since that heartbeat
   std::string gone{};               ///< why its connection ended; "" while it has not
 };
 
 Blame who_hangs(const std::vector<RankStatus>& statuses, std::chrono::nanoseconds silence);
 
-/// A thread that sends this rank's state to rank 0 (or, on rank 0, receives the states of all),
-/// until it is destroyed. A rank whose process is stopped sends nothing; one that waits within a
-/// library sends where.
+/// A thread that sends this rank's state to rank 0 (on rank 0: receives all states) until it is
+/// destroyed. A stopped process sends nothing; a rank that waits within a library sends where it
+/// is.
 class Heartbeat {
  public:
-  /// `channels` are, on rank 0, those of ranks 1, 2, ... in order, and elsewhere that to rank 0.
-  /// `location` has to outlive it.
+  /// `channels`: on rank 0 those to ranks 1, 2, ... in order, elsewhere the one to rank 0.
+  /// `location` must outlive it.
   Heartbeat(std::vector<RankIdentity> identities, std::vector<control::Channel> channels,
             bool leads, const LiveRankState& state, HeartbeatOptions options);
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  /// Whether a rank's connection has ended, or rank 0 has ended the run: then no wait may ever end.
+  /// Whether a rank's connection has ended or rank 0 has ended the run: then every wait must end.
   const std::atomic<bool>& over() const noexcept { return over_; }
   /// Why; "" while it is not.
   std::string reason() const;
@@ -50,16 +49,16 @@ class Heartbeat {
   /// From now on the end of a connection is not a failure.
   void expect_end() noexcept { expected_ = true; }
 
-  /// Sends the state now, and not only at the next interval. Does not wait for that.
+  /// Sends the state at once, not only at the next interval. Does not wait.
   void beat() noexcept { readiness_.wake(); }
 
-  /// Rank 0: waits until a silent rank has been silent for long enough, then judges.
+  /// Rank 0: waits until a silent rank counts as hung, then judges.
   Blame explain();
 
-  /// While it lives, a call is under way that cannot be cut short from this thread. Who ends the
-  /// run is decided once: either the guard goes in time and the run goes on, or on_stuck is called,
-  /// and then the destructor does not return before on_stuck has, or HeartbeatOptions::ending_limit
-  /// is over. So what on_stuck reads, only the guarded call itself must not write.
+  /// While it lives, a call is under way that this thread cannot interrupt. Either the guard is
+  /// destroyed in time and the run goes on, or on_stuck is called; then the destructor returns only
+  /// after on_stuck has, or after HeartbeatOptions::ending_limit. What on_stuck reads may therefore
+  /// be written by the guarded call only.
   class Guard {
    public:
     Guard(Heartbeat& heartbeat, std::string what, Deadline deadline);
@@ -102,8 +101,8 @@ class Heartbeat {
   std::vector<Heard> heard_;  // by channel
   std::string guarded_;
   std::optional<Deadline> guard_;
-  bool ending_ = false;  // on_stuck is called, or about to be
-  bool ended_ = false;   // ... and has returned
+  bool ending_ = false;  // on_stuck is or will be called
+  bool ended_ = false;   // on_stuck has returned
   std::condition_variable ended_changed_;
   std::thread thread_;
 };

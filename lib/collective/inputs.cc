@@ -17,7 +17,7 @@ std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ x >> 31U;
 }
 
-/// All integers up to it are numbers of the type, in both signs.
+/// All integers up to it, of either sign, are exact in the type.
 std::uint64_t exact_integers(DataType type) noexcept {
   switch (type) {
     case DataType::int8:
@@ -39,27 +39,27 @@ std::uint64_t exact_integers(DataType type) noexcept {
   }
 }
 
-/// Who adds what at one element.
+/// Which ranks contribute what to one element.
 struct Sum {
-  std::uint32_t from = 0;       ///< the first rank that adds, and those after it, round the end
-  std::uint32_t adding = 0;     ///< how many do
-  std::uint64_t magnitude = 1;  ///< the most that one may add
-  bool alike = false;           ///< all add the same, of one sign
-  bool cancels = false;         ///< two add, and nothing remains
+  std::uint32_t from = 0;       ///< the first rank that adds; the following ones wrap around
+  std::uint32_t adding = 0;     ///< how many ranks add; the others contribute 0
+  std::uint64_t magnitude = 1;  ///< largest absolute value of a summand
+  bool alike = false;           ///< all add the same value
+  bool cancels = false;         ///< two ranks add values that cancel
   std::uint64_t hash = 0;
 };
 
-constexpr std::uint64_t kLargest = 1000;  // larger inputs show nothing that these do not
+constexpr std::uint64_t kLargest = 1000;  // larger inputs detect no more errors
 
 Sum plan_sum(const Call& call, std::uint32_t ranks, std::uint64_t hash) noexcept {
   std::uint64_t budget = exact_integers(call.type);
   if (call.reduction == Reduction::mulsum) budget /= 2;
   Sum sum{.from = static_cast<std::uint32_t>(hash % ranks),
-          // Half of the budget, so that each may add a 2 as well: else all results were alike.
+          // Half of the budget, so that a summand may be 2: with only 1 all results were the same.
           .adding = static_cast<std::uint32_t>(std::min<std::uint64_t>(ranks, budget / 2)),
           .hash = hash >> 20U};
   if (call.reduction == Reduction::avg) {
-    // An odd factor of the number of ranks has to divide the sum; a two only makes it smaller.
+    // The sum must be divisible by the odd part of the number of ranks; halving is always exact.
     const std::uint32_t divisor =
         is_integer(call.type) ? ranks : ranks >> static_cast<unsigned>(std::countr_zero(ranks));
     sum.adding = sum.adding / divisor * divisor;
@@ -87,10 +87,10 @@ double summand(const Call& call, std::uint32_t ranks, std::uint32_t rank,
   return negative ? -value : value;
 }
 
-/// A 2 from a few ranks, else 1, of either sign.
+/// 2 from a few ranks, 1 from the others, of either sign.
 double factor(const Call& call, std::uint32_t ranks, std::uint32_t rank,
               std::uint64_t hash) noexcept {
-  constexpr std::uint32_t kTwos = 6;  // 64 is a number of every type
+  constexpr std::uint32_t kTwos = 6;  // 2^6 = 64 is exact in every type
   const std::uint32_t place = (rank + ranks - static_cast<std::uint32_t>(hash % ranks)) % ranks;
   const std::uint32_t twos = 1 + static_cast<std::uint32_t>((hash >> 20U) % kTwos);
   const double value = place < std::min(ranks, twos) ? 2 : 1;
@@ -180,7 +180,7 @@ std::uint64_t hash_of(std::uint64_t iteration, std::uint64_t element) noexcept {
   return mix(mix(iteration) + element % kPeriod);
 }
 
-/// One period at most is made; the rest is copies of it.
+/// Generates at most one period; the rest is copied.
 template <class MakeOne>
 void make(DataType type, std::uint64_t first, std::span<std::byte> out, MakeOne make_one) {
   const std::size_t element = bytes_of(type);
@@ -189,7 +189,7 @@ void make(DataType type, std::uint64_t first, std::span<std::byte> out, MakeOne 
     make_one(first + at / element, out.data() + at);
   }
   for (std::size_t done = period; done < out.size();) {
-    const std::size_t part = std::min(done, out.size() - done);  // done is whole periods
+    const std::size_t part = std::min(done, out.size() - done);  // a whole number of periods
     std::memcpy(out.data() + done, out.data(), part);
     done += part;
   }

@@ -1,4 +1,4 @@
-// What each rank puts in, and what must come out: bit for bit, whatever order a library adds in.
+// What each rank puts in and the expected result, bit for bit, in whatever order a library reduces.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace rdmabench::collective {
 
-/// Inputs repeat after so many elements: a prime, so that data which lands a power of two too far
-/// is seen, and few, so that a result of any size is known at the cost of a few thousand elements.
+/// The period of the inputs in elements: a prime, so that data misplaced by a power of two is
+/// detected, and small, so that the expected result of any size is cheap to compute.
 inline constexpr std::uint64_t kPeriod = 4093;
 
-/// One number of one element, in the type's own bytes (little-endian, as every machine here).
+/// Numbers are in the bytes of the type, little-endian.
 ///
-/// Of an operation that reduces, inputs are small numbers such that every partial sum or product is
-/// a number of the type: a sum of few ranks' integers (the others add 0), a product of a few 2 and
-/// signs. So the result does not depend on the order, nor on a wider type within the library. How
-/// many ranks add at one element follows from the type: 4 in f8e5m2, which has the integers to 8.
-/// An average is of a sum that the number of ranks divides. Of other operations inputs are any
-/// bits. Each iteration has its own, so that a result of the last one is wrong.
+/// Inputs of reductions are small numbers, so that every partial sum or product is exact: a sum of
+/// integers of a few ranks (the others add 0), a product of a few 2 and signs. So the result
+/// depends neither on the order nor on a wider type within the library. The type limits how many
+/// ranks add to one element: 4 in f8e5m2, which is exact up to 8. The sum of an average is
+/// divisible by the number of ranks. Inputs of other operations are arbitrary bits. They differ in
+/// each iteration, so that a stale result is wrong.
 ///
 /// Fills `out`, whose size is a multiple of the element's, with the input of `rank` from element
 /// `first` of its send buffer on.
@@ -32,12 +32,12 @@ void make_input(const Call& call, std::uint32_t ranks, std::uint32_t rank, std::
 void make_reduced(const Call& call, std::uint32_t ranks, std::uint64_t iteration,
                   std::uint64_t first, std::span<std::byte> out);
 
-/// By how many units in the last place a result may differ: 0, but 2 of an average of
-/// floating-point numbers among ranks whose number is no power of two, because a library may
-/// multiply each input by 1/n, which is no number of the type. nccl-tests allows the same.
+/// By how many units in the last place a result may differ: 0, but 2 for floating-point averages
+/// where the number of ranks is no power of two, because a library may multiply each input by the
+/// rounded 1/n. nccl-tests allows the same.
 std::uint32_t tolerance_ulp(const Call& call, std::uint32_t ranks) noexcept;
 
-/// A stretch of a rank's result and where it comes from.
+/// A part of a rank's result and its source.
 struct Segment {
   std::uint64_t offset = 0;  ///< bytes, from the beginning of the result
   std::uint64_t bytes = 0;
@@ -49,12 +49,11 @@ struct Segment {
 /// The whole result of this rank in order; empty where it has none.
 std::vector<Segment> segments(const Call& call, Team team);
 
-/// The first `out.size()` bytes of the segment; at most kPeriod elements are computed anew.
+/// The first `out.size()` bytes of the segment; computes at most kPeriod elements.
 void make_expected(const Call& call, std::uint32_t ranks, std::uint64_t iteration,
                    const Segment& segment, std::span<std::byte> out);
 
-/// The bytes of this rank's result from byte `offset` on, whatever that is in its elements; false
-/// where it has not so many.
+/// The bytes of this rank's result from byte `offset` on; false if the result ends before them.
 bool make_result(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
                  std::span<std::byte> out);
 

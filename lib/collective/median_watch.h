@@ -1,4 +1,4 @@
-// When a row's median is known, for a row that ends when it is.
+// When a row's median is known well enough to end the row.
 #pragma once
 
 #include <algorithm>
@@ -7,32 +7,31 @@
 
 namespace rdmabench::collective {
 
-/// Looks at the samples' median again and again, until its interval is narrow enough. Whoever looks
-/// often and stops at the first narrow interval of 95 % has one that misses the median in more than
-/// 5 % of rows. So a look comes only when the samples have doubled, at numbers that are known
-/// beforehand, and each is at 99.75 %: of 20 looks, more than there can be, all intervals hold the
-/// median in at least 95 % of rows, and therefore the last one, whichever that is. Like every
-/// interval here it takes samples to be independent. Source: Bonferroni's inequality; the interval
-/// as measure::median_interval(). A value; thread rule: one thread.
+/// Checks whether the interval of the samples' median is narrow enough. Checking often and stopping
+/// at the first narrow 95 % interval would miss the median in more than 5 % of rows. So the checks
+/// come at fixed numbers of samples, each twice the one before, with intervals of 99.75 %: of at
+/// most 20 checks all intervals hold the median in at least 95 % of rows, and so does the last one.
+/// Assumes independent samples. Source: Bonferroni's inequality; the interval as
+/// measure::median_interval(). A value; thread rule: one thread.
 class MedianWatch {
  public:
-  /// The fewest samples that have an interval at that level.
+  /// The fewest samples with an interval at that level.
   static constexpr std::uint64_t kFewest = 10;
-  /// That of each look's interval.
+  /// The confidence level of each check's interval.
   static constexpr double kLevel = 0.9975;
 
-  /// The first look is at so many samples, or kFewest.
+  /// The first check is at this number of samples, at least kFewest.
   explicit MedianWatch(std::uint64_t first_look) noexcept
       : next_look_(std::max(first_look, kFewest)) {}
 
-  /// At how many samples to look.
+  /// The number of samples at the next check.
   std::uint64_t next_look() const noexcept { return next_look_; }
 
-  /// Looks; `samples` are next_look(), in any order. Whether half of the interval is within
+  /// Checks; `samples` are next_look() values, in any order. True if half of the interval is within
   /// `precision` of the median.
   bool is_known(std::vector<double> samples, double precision);
 
-  /// The interval of the last look.
+  /// The interval of the last check.
   double low() const noexcept { return low_; }
   double high() const noexcept { return high_; }
 

@@ -14,7 +14,7 @@
 namespace rdmabench::collective {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes that are made or read at once
+constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes generated or read at once
 
 std::vector<std::string> all_rdma_devices(const std::string& root) {
   std::vector<std::string> names;
@@ -92,8 +92,8 @@ void Member::prepare(const RankCommand& order) {
                                  fmt::format("preparing {}", describe(order.call)), limit);
     engine_.prepare(order.call, order.slots, limit.earlier());
   }
-  // Where slots begin is the back end's affair: of rows of another size only the first begins where
-  // it did. What is said of the others then is not found in them.
+  // Slots of rows of another size may begin elsewhere, except for the first. Stale results in them
+  // are then not recognized as stale.
   held_.resize(order.slots);
   staging_.resize(kGuardBytes +
                   std::min<std::size_t>(kPiece, std::max({layout_.send_bytes, layout_.receive_bytes,
@@ -105,7 +105,7 @@ void Member::prepare(const RankCommand& order) {
   state.enter(Phase::idle);
 }
 
-/// Inputs of the operations that follow, one in each slot.
+/// Writes the inputs of the next operations, one into each slot.
 void Member::fill(std::uint64_t operations, std::uint64_t first_iteration) {
   const Deadline limit = deadline(layout_.send_bytes * operations);
   const SlotBuffer side = layout_.in_place ? SlotBuffer::receive : SlotBuffer::send;
@@ -132,7 +132,7 @@ Epoch Member::run(const RankCommand& order, const Starts& starts) {
   state.enter(Phase::filling);
   state.at(order.first_iteration);
   group_.heartbeat()
-      .beat();  // before the clock runs: an epoch may be shorter than a beat's interval
+      .beat();  // before timing: an epoch may be shorter than the heartbeat's interval
   fill(row_.check ? operations : std::min<std::uint64_t>(operations, row_.slots),
        order.first_iteration);
   const Deadline limit = deadline(layout_.send_bytes * operations);
@@ -187,15 +187,15 @@ void Member::write_guard(std::uint32_t slot, Deadline deadline) {
   engine_.write(SlotBuffer::receive, slot, layout_.result_buffer_bytes(), guard, deadline);
 }
 
-/// In large pieces, whatever its segments are, and the guard with the last one where it can be: a
-/// copy from a device costs the same for few bytes as for many. Returns what is wrong of the guard.
+/// Reads large pieces regardless of segments, with the guard in the last one where possible: the
+/// cost of a copy from a device hardly depends on its size. Returns what is wrong in the guard.
 std::optional<Wrong> Member::read_result(std::uint32_t slot, Checker& checker) {
   const std::uint64_t bytes = layout_.receive_bytes;
   const std::uint64_t guard_at = layout_.result_buffer_bytes() - layout_.receive_offset;
   const std::size_t most = staging_.size() - kGuardBytes;
   const Deadline limit = deadline(bytes);
   auto segment = segments_.begin();
-  std::size_t held = 0;  // in the staging buffer, of the result
+  std::size_t held = 0;  // bytes of the result in the staging buffer
   for (std::uint64_t at = 0; at < bytes; at += held) {
     held = std::min<std::uint64_t>(most, bytes - at);
     const std::uint64_t end = at + held;
@@ -208,7 +208,7 @@ std::optional<Wrong> Member::read_result(std::uint32_t slot, Checker& checker) {
         checker.add(*segment, from - segment->offset,
                     std::span(staging_.data() + (from - at), to - from));
       }
-      if (segment->offset + segment->bytes > end) break;  // goes on in the next piece
+      if (segment->offset + segment->bytes > end) break;  // continues in the next piece
     }
   }
   const std::span<std::byte> guard(staging_.data() + held, kGuardBytes);
@@ -224,7 +224,7 @@ void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& ch
   Checker checker(row_.call, team_, in_run(iteration), layout_.receive_offset, held_[slot]);
   const std::optional<Wrong> past_the_end = read_result(slot, checker);
   held_[slot] = Held{row_.call, in_run(iteration), layout_.receive_offset};
-  if (past_the_end) write_guard(slot, deadline());  // for what comes next
+  if (past_the_end) write_guard(slot, deadline());  // for the next operation
   if (checker.wrong_elements() == 0 && !past_the_end) return;
   ++checked.wrong_operations;
   checked.wrong_elements += checker.wrong_elements();

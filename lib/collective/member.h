@@ -1,4 +1,4 @@
-// What every rank does for a command, rank 0 included.
+// How every rank, rank 0 included, carries out a command.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ class Member {
   /// Error.
   void open();
 
-  /// Carries the command out and returns the answer. Throws Error; then the rank has to give up.
-  /// `starts` gives, on rank 0, when each rank begins an epoch, by that rank's clock.
+  /// Carries the command out and returns the answer. After an Error the rank must give up.
+  /// `starts`, on rank 0 only: when each rank begins an epoch, by that rank's clock.
   using Starts = std::function<std::vector<std::uint64_t>()>;
   std::string execute(const RankCommand& order, const Starts& starts);
 
-  /// Of the last RankCommand::clocks; on rank 0 alone.
+  /// Result of the last RankCommand::clocks; only on rank 0.
   const std::vector<ClockOffset>& clocks() const noexcept { return clocks_; }
 
  private:
@@ -38,12 +38,12 @@ class Member {
   void check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked);
   void write_guard(std::uint32_t slot, Deadline deadline);
   std::optional<Wrong> read_result(std::uint32_t slot, Checker& checker);
-  /// Inputs differ between rows too: else what the row before left in a buffer were right.
+  /// Inputs also differ between rows, so that a stale result of the row before is wrong.
   std::uint64_t in_run(std::uint64_t iteration) const noexcept {
     return (std::uint64_t{row_.row} << 40U) + iteration;
   }
   std::string end();
-  /// `timeout`, and a second more for each 100 MB that is made or read.
+  /// `timeout`, plus a second for each 100 MB to generate or read.
   Deadline deadline(std::uint64_t bytes = 0) const;
 
   RankGroup& group_;
@@ -56,7 +56,7 @@ class Member {
   RankCommand row_;
   Layout layout_;
   std::vector<Segment> segments_;
-  std::vector<std::optional<Held>> held_;  // by slot: what its buffer held last
+  std::vector<std::optional<Held>> held_;  // by slot: the last known content of its buffer
   std::vector<std::byte> staging_;
 };
 

@@ -60,7 +60,7 @@ std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>
   return std::nullopt;
 }
 
-/// The module stays loaded: MPI's libraries cannot be taken out of a process again.
+/// The module stays loaded: MPI's libraries cannot be unloaded.
 void MpiBackend::load() {
   std::string excuses;
   for (const std::string& path : candidates(options_)) {
@@ -68,7 +68,7 @@ void MpiBackend::load() {
       excuses += fmt::format("\n  {}: no such file", path);
       continue;
     }
-    // Open MPI's own plugins look for its symbols among all that are loaded.
+    // Open MPI's plugins look up its symbols in the global scope.
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
       excuses += fmt::format("\n  {}", dlerror());
@@ -92,7 +92,8 @@ void MpiBackend::load() {
 void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   team_ = team;
   load();
-  // One MPI for all: two that meet in MPI_Init wait for each other without an end.
+  // All ranks must use the same MPI: two different ones would wait for each other in MPI_Init
+  // forever.
   const std::vector<std::string> names = exchange.all_gather(module_->name, deadline);
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     if (names[rank] != module_->name) {

@@ -1,4 +1,4 @@
-// Collectives of host memory by MPI, whichever the launcher uses.
+// Collectives of host memory over the launcher's MPI.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace rdmabench::collective {
 
-/// One at a time in a process: MPI can be initialised once. It cannot be waited for with a deadline
-/// where MPI itself blocks (MPI_Init, MPI_Finalize): see Heartbeat::Guard.
+/// One at a time in a process, because MPI can be initialized only once. MPI_Init and MPI_Finalize
+/// block without a deadline: see Heartbeat::Guard.
 class MpiBackend {
  public:
   static constexpr std::string_view kName = "mpi";
@@ -45,7 +45,7 @@ class MpiBackend {
   }
 
   std::string failure() const { return error_.data(); }
-  /// Nothing: MPI cannot give up an operation, and MPI_Abort ends all processes at once. The
+  /// Does nothing: MPI cannot cancel a collective, and MPI_Abort ends all processes at once. The
   /// process should end without MPI_Finalize.
   void abort() noexcept {}
   void close(Deadline deadline);

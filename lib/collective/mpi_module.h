@@ -1,8 +1,8 @@
-// What a module of this project exports that was compiled against one MPI: its ABI is ours, so the
-// program that loads it was compiled against none.
+// The interface of the modules, each of which is compiled against one MPI. The program that loads
+// them needs no MPI.
 //
-// Every function returns 0, or writes why not to `error` (kErrorBytes, a C string) and returns
-// another number. All calls from the thread that called init(), but abort_all().
+// Every function returns 0 on success; else it writes the reason to `error` (kErrorBytes, a C
+// string). All calls come from the thread that called init(), except abort_all().
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kMpiModuleVersion = 1;
 inline constexpr std::size_t kErrorBytes = 512;
 inline constexpr const char* kMpiModuleSymbol = "rdmabench_mpi_module";
 
-/// One operation as MPI is to do it. Enumerations are those of operation.h as numbers.
+/// One operation for MPI. Enumerators of operation.h as numbers.
 struct MpiCall {
   std::uint32_t operation;
   std::uint32_t type;
@@ -23,7 +23,7 @@ struct MpiCall {
   std::uint32_t in_place;
   std::uint32_t slots;
   std::uint64_t count;
-  // of all_to_all_v, by rank, in elements; else null
+  // all_to_all_v: by rank, in elements; else null
   const std::uint64_t* send_counts;
   const std::uint64_t* send_offsets;
   const std::uint64_t* receive_counts;
@@ -33,14 +33,14 @@ struct MpiCall {
 struct MpiModule {
   std::uint32_t version;  ///< kMpiModuleVersion
   const char* name;       ///< "Open MPI", "MPICH"
-  const char* library;    ///< what MPI_Get_library_version says, after init()
+  const char* library;    ///< MPI_Get_library_version; after init()
   int (*init)(std::uint32_t* rank, std::uint32_t* size, char* error);
   int (*finalize)(char* error);
-  /// Nothing may be outstanding.
+  /// No operation may be outstanding.
   int (*prepare)(const MpiCall* call, char* error);
-  /// `send` and `receive` are buffers of this slot; in place they are one.
+  /// `send` and `receive` are this slot's buffers; the same one if in place.
   int (*start)(std::uint32_t slot, void* send, void* receive, char* error);
-  /// Whether all that were started are done; never waits.
+  /// Whether all started operations are complete; never waits.
   int (*test)(int* done, char* error);
   void (*abort_all)();
 };

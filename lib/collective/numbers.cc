@@ -12,7 +12,7 @@
 namespace rdmabench::collective {
 namespace {
 
-/// Of one rank: by how much it came last, where it did.
+/// By how much one rank came last, in those samples where it did.
 using Lags = std::vector<std::vector<double>>;
 
 struct Arrived {
@@ -25,7 +25,7 @@ std::int64_t difference(std::uint64_t a, std::uint64_t b) noexcept {
   return static_cast<std::int64_t>(a - b);
 }
 
-/// The bound of a difference: of the two clocks that are known least.
+/// The error bound of a difference: the sum for the two least certain clocks.
 double bound_of_difference(const std::vector<ClockLine>& clocks) {
   double first = 0;
   double second = 0;
@@ -92,7 +92,7 @@ Arrivals judge_arrivals(const Arrived& all, std::size_t samples, double bound) {
 }  // namespace
 
 double ClockLine::since(std::uint64_t epoch_ns, std::uint64_t stamp_ns) const noexcept {
-  // Differences in whole numbers, modulo 2^64: only what is small becomes a double.
+  // Integer differences modulo 2^64: only small ones are converted to double.
   const auto after_point = [stamp_ns](const ClockOffset& point) {
     return difference(stamp_ns, point.at_ns + static_cast<std::uint64_t>(point.offset_ns));
   };

@@ -1,4 +1,4 @@
-// What the stamps of all ranks mean: times, who came last, bandwidth.
+// Evaluates the stamps of all ranks: times, the late rank, bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,28 @@
 
 namespace rdmabench::collective {
 
-/// A rank's clock against rank 0's, from before a row to after it.
+/// A rank's clock relative to rank 0's, from before a row to after it.
 struct ClockLine {
-  /// By how much the difference of two clocks' rates may move between two comparisons, ns per ns:
-  /// RFC 5905's PHI. CLOCK_MONOTONIC_RAW is not slewed (clock_gettime(2)), so that NTP adds
-  /// nothing; that the rates differ, by however much, the comparisons show.
+  /// How much the difference of two clocks' rates may change between two comparisons, ns per ns:
+  /// RFC 5905's PHI. NTP does not slew CLOCK_MONOTONIC_RAW (clock_gettime(2)); a constant
+  /// difference of the rates is measured by the comparisons.
   static constexpr double kWander = 15e-6;
 
   std::vector<ClockOffset> points{};  ///< one or more, in order of time
 
-  /// A stamp of the rank's in rank 0's time, as nanoseconds after `epoch_ns` of that: exact for
-  /// any time since the machines' boots, as long as the two are near. Between two comparisons the
-  /// offset is taken to change evenly; before the first and after the last to be theirs.
+  /// Converts a rank's stamp to rank 0's time, in ns after `epoch_ns`: exact at any time since
+  /// boot, if the two are close. Between two comparisons the offset is interpolated linearly;
+  /// before the first and after the last it is constant.
   double since(std::uint64_t epoch_ns, std::uint64_t stamp_ns) const noexcept;
 
-  /// Bound of since() for stamps between the first point and the last: that of the comparisons,
-  /// and kWander for the time to the nearest one.
+  /// Error bound of since() for stamps between the first point and the last: that of the
+  /// comparisons, plus kWander times the time to the nearest one.
   double error_ns() const noexcept;
 };
 
-/// `samples[rank]` are alike in length, `clocks` one for each rank. The late rank is found by when
-/// ranks came in, never by how long they took: who comes last waits least. Rank 0's clock is the
-/// one that the others are compared with: it has no error.
+/// `samples[rank]` have equal lengths, `clocks` one entry for each rank. The late rank is found by
+/// the entry times, never by durations: the last rank waits least. Rank 0's clock is the reference
+/// and has no error.
 Numbers judge(const std::vector<std::vector<Stamps>>& samples, const std::vector<ClockLine>& clocks,
               std::uint32_t batch);
 

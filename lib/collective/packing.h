@@ -1,4 +1,4 @@
-// Several texts as one, and numbers without a text: what the ranks send one another in bulk.
+// Packs several texts, or numbers, into one message between ranks.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace rdmabench::collective {
 
-/// A 32-bit length, big-endian, before each.
+/// Each text is preceded by its length: 32 bits, big-endian.
 std::string pack(const std::vector<std::string>& texts);
 
-/// Exactly `count` of them. Throws Error(failed).
+/// Unpacks exactly `count` texts. Throws Error(failed).
 std::vector<std::string> unpack(std::string_view text, std::size_t count);
 
-/// 8 bytes each, big-endian.
+/// 8 bytes for each number, big-endian.
 std::string pack_numbers(const std::vector<std::uint64_t>& numbers);
 
-/// Exactly `count`. Throws Error(failed).
+/// Unpacks exactly `count` numbers. Throws Error(failed).
 std::vector<std::uint64_t> unpack_numbers(std::string_view text, std::size_t count);
 
 }  // namespace rdmabench::collective

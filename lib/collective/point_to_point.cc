@@ -21,7 +21,7 @@ constexpr double kGiga = 1e9;
 constexpr const char* kStaged =
     ", staged: the wire moved pinned host memory and not the GPU's; the copies are not in it";
 
-/// Of the server for the neighbour.
+/// The configuration of the server for the neighbour.
 run::ServerConfig server_config(const PointToPointOptions& options) {
   run::ServerConfig config;
   config.port = 0;
@@ -48,7 +48,7 @@ run::Config config_of(const PointToPointOptions& options, const std::string& mem
 
 constexpr std::size_t kMostReason = 1000;
 
-/// By which ways the two sides' GPU memory went, in words; "" where both are the host's.
+/// The routes of both sides' GPU memory as text; "" if both are host memory.
 std::string memory_routes(const report::Report& report) {
   for (const report::Fact& fact : report.resolved.details) {
     const auto* const text = std::get_if<std::string>(&fact.value);
@@ -70,20 +70,20 @@ std::string route_of(const report::Report& report, const std::string& memory,
   return routes.empty() ? text : fmt::format("{} ({})", text, routes);
 }
 
-/// What a rank tells its neighbour.
+/// What a rank tells its neighbour about its server.
 struct PeerServer {
   std::string host;
   std::uint16_t port = 0;
   std::string memory;
 };
 
-/// A server opens no file for its clients.
+/// Clients may not name server files: the server would open them.
 std::string memory_for_others(const std::string& memory) {
   const bool is_file = memory.rfind("file:", 0) == 0 || memory.rfind("dmabuf", 0) == 0;
   return is_file ? "host" : memory;
 }
 
-/// This rank as the initiator of one pair.
+/// Measures one pair with this rank as the initiator.
 PointToPointResult measure_pair(const PointToPointOptions& options, std::uint32_t from,
                                 std::uint32_t to, const PeerServer& server,
                                 const std::string& memory, const std::string& peer_memory) {
@@ -136,7 +136,7 @@ double gigabits(double bits_per_s) {
   return bits_per_s / kGiga;
 }
 
-/// Of the slowest pair: a ring is no faster.
+/// The slowest pair, because a ring is no faster.
 std::optional<double> slowest(const std::vector<PointToPointResult>& pairs) {
   std::optional<double> found;
   for (const PointToPointResult& pair : pairs) {
@@ -203,7 +203,7 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
   const Team team = group.team();
   std::vector<PointToPointResult> pairs;
   if (team.size < 2) return pairs;
-  // Any rank may try twice.
+  // Twice, because any rank may try a second time.
   const auto patience = [&] { return Deadline::after(2 * options.duration + 8 * options.timeout); };
   const run::ServerThread served(server_config(options));
   const nlohmann::json mine{{"host", this_rank(team.rank).host},
@@ -230,7 +230,7 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
   for (std::uint32_t rank = 0; rank < results.size(); ++rank) {
     pairs.push_back(parse_pair(results[rank], rank, team.size));
   }
-  group.barrier(patience());  // nobody's server goes while a neighbour may still need it
+  group.barrier(patience());  // no server ends while a neighbour may need it
   return pairs;
 }
 

@@ -26,16 +26,16 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kMaxClockText = 32;  // bytes
-constexpr milliseconds kLook(20);          // how often a wait looks whether the run is over
+constexpr milliseconds kLook(20);          // interval of looks whether the run is over
 constexpr char kGood = '+';
-constexpr char kBad = '-';  // then the digit of its Fault
+constexpr char kBad = '-';  // marks a failed answer; followed by the digit of its Fault
 
 // A rank's connections to rank 0.
 constexpr std::uint32_t kMain = 0;
 constexpr std::uint32_t kHeartbeat = 1;
 
 /// Both channels of each rank from 1 on, by rank and channel. Throws Error(failed) that names the
-/// ranks which did not come.
+/// missing ranks.
 std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
                                                    const std::string& token,
                                                    std::vector<RankIdentity>& identities,
@@ -59,7 +59,7 @@ std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
          readiness.wait(Deadline::after(std::min(next, deadline.left())))) {
       std::optional<control::Admission::Joined> joined = admission.handle(key);
       if (!joined) continue;
-      readiness.forget(joined->channel);  // what it says next is for the group
+      readiness.forget(joined->channel);  // its next message is for the group
       const control::RankHello& hello = joined->hello;
       identities[hello.rank] = {.rank = hello.rank, .host = hello.host, .process = hello.process};
       channels[2 * (hello.rank - 1) + hello.channel] = std::move(joined->channel);
@@ -144,14 +144,14 @@ void RankGroup::send(std::uint32_t rank, control::MessageType type, std::string_
   }
 }
 
-/// Looks up between two short waits: a third rank that is gone leaves this wait nothing to wait
-/// for.
+/// Checks at intervals whether the run has ended: after the loss of a third rank the message would
+/// never come.
 std::string RankGroup::receive(std::uint32_t rank, control::MessageType type, Deadline deadline,
                                std::string_view waiting_for) {
   try {
     while (!deadline.passed() && !channel(rank).readable(std::min(
                                      kLook, std::chrono::ceil<milliseconds>(deadline.left())))) {
-      // What it said before it left comes first.
+      // Messages sent before the end come first.
       if (heartbeat_->over() && !channel(rank).readable(kLook)) {
         throw Error(Fault::failed, heartbeat_->reason());
       }
@@ -246,7 +246,7 @@ std::vector<ClockOffset> RankGroup::compare_clocks(std::uint32_t rounds, Deadlin
     }
     send(rank, GroupMessage::clock, {}, deadline);
   }
-  offsets.front().at_ns = RawClock::stamp();  // when all are known
+  offsets.front().at_ns = RawClock::stamp();  // when all clocks have been compared
   return offsets;
 }
 
@@ -261,7 +261,7 @@ std::string RankGroup::give_up(const std::string& reason, Deadline deadline, Fau
     channels_.front().send(GroupMessage::answer,
                            kBad + std::to_string(static_cast<int>(fault)) + reason, deadline);
   } catch (const Error&) {
-    // It has said its word then: that is still to be read.
+    // The connection has ended: its last message can still be read.
   }
   for (;;) {
     const control::Message message = channels_.front().receive(deadline, "verdict");

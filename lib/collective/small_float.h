@@ -1,4 +1,4 @@
-// Floating-point types that C++ has no word for: half, bfloat16 and the two of 8 bits.
+// Floating-point types that C++20 lacks: half, bfloat16 and two of 8 bits.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,15 @@
 namespace rdmabench::collective {
 
 /// A format of 1 sign bit, `Exponent` and `Mantissa` bits with IEEE 754's bias. `Finite`: no
-/// infinity, and all ones is the only NaN (E4M3); what is too large becomes the largest number
-/// there, and infinity elsewhere. Sources: IEEE 754-2019, 3.4; OCP 8-bit Floating Point
-/// Specification 1.0.
+/// infinity, all ones is the only NaN (E4M3), and overflow gives the largest number; else it gives
+/// infinity. Sources: IEEE 754-2019, 3.4; OCP 8-bit Floating Point Specification 1.0.
 template <int Exponent, int Mantissa, bool Finite = false>
 struct SmallFloat {
   static constexpr int kBits = 1 + Exponent + Mantissa;
   static constexpr int kBias = (1 << (Exponent - 1)) - 1;
   static constexpr std::uint32_t kExponentMask = (1U << Exponent) - 1;
   static constexpr std::uint32_t kMantissaMask = (1U << Mantissa) - 1;
-  /// The largest number, and what stands for all above it.
+  /// The largest number, and the result of an overflow.
   static constexpr std::uint32_t kMost = Finite ? (kExponentMask << Mantissa | (kMantissaMask - 1))
                                                 : ((kExponentMask - 1) << Mantissa | kMantissaMask);
   static constexpr std::uint32_t kOver = Finite ? kMost : kExponentMask << Mantissa;
@@ -48,10 +47,10 @@ struct SmallFloat {
     if (magnitude > decode(kMost) * 2) return sign | kOver;
     if (magnitude == 0) return sign;
     const int exponent = std::max(std::ilogb(magnitude), 1 - kBias);
-    // Halfway cases are exact in a double, so nearbyint's ties to even are the format's.
+    // Halfway cases are exact in a double, so nearbyint() rounds ties to even as the format does.
     const auto units =
         static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, Mantissa - exponent)));
-    // A mantissa that rounded up to the next power of two carries into the exponent by itself.
+    // A mantissa rounded up to the next power of two carries into the exponent.
     const std::uint32_t bits =
         (static_cast<std::uint32_t>(exponent + kBias - 1) << Mantissa) + units;
     return sign | (bits > kMost ? kOver : bits);

@@ -44,7 +44,7 @@ std::string words_of(const report::Facts& facts, std::string_view name) {
   return "";
 }
 
-/// "RING SIMPLE x8": what the library chose; "" where it does not tell.
+/// NCCL's choice: "RING SIMPLE x8"; "" if unknown.
 std::string choice(const Row& row) {
   const std::string algorithm = words_of(row.facts, "algorithm");
   if (algorithm.empty()) return "";
@@ -81,7 +81,7 @@ std::vector<std::string> cells(const Row& row) {
   return all;
 }
 
-/// What the cells have no room for.
+/// The lines below the table.
 std::string remarks(const Run& run) {
   std::string text;
   std::string bus_reason;

@@ -22,9 +22,9 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::uint32_t kClockRounds = 16;
-constexpr double kEpochNs = 100e6;  // what an epoch aims at
+constexpr double kEpochNs = 100e6;  // aimed length of an epoch
 
-/// Rank 0's side of one row.
+/// Rank 0's part in measuring one row.
 class Lead {
  public:
   Lead(RankGroup& group, Engine& engine, const CollectivePlan& plan, Member& member)
@@ -55,16 +55,16 @@ class Lead {
   Member& member_;
   Amount amount_;  // of this row
   std::uint32_t slots_ = 1;
-  std::uint64_t epoch_bytes_ = 0;  // all that a rank makes and reads in an epoch, at most
+  std::uint64_t epoch_bytes_ = 0;  // most bytes that a rank generates and reads in an epoch
   std::uint64_t next_iteration_ = 0;
   std::vector<std::vector<Stamps>> samples_;  // by rank
-  std::vector<double> longest_;               // of all ranks, ns, warm-up left out
-  std::optional<MedianWatch> known_;          // where that ended the row
-  double last_ns_ = 0;                        // of one sample in the last epoch
+  std::vector<double> longest_;       // longest of all ranks for each sample, ns, without warm-up
+  std::optional<MedianWatch> known_;  // set if the median ended the row
+  double last_ns_ = 0;                // of one sample in the last epoch
   double timed_ns_ = 0;
   std::vector<ClockOffset> last_clocks_;
   ClockHold hold_;
-  std::vector<ClockLine> clocks_;  // by rank, of this row
+  std::vector<ClockLine> clocks_;  // by rank, for this row
 };
 
 std::vector<std::string> Lead::command(const RankCommand& order) {
@@ -73,7 +73,7 @@ std::vector<std::string> Lead::command(const RankCommand& order) {
   return group_.gather(own, deadline());
 }
 
-/// Into the row's lines.
+/// Adds the last comparison to the row's clock lines.
 void Lead::compare_clocks() {
   RankCommand order;
   order.what = RankCommand::What::clocks;
@@ -87,7 +87,7 @@ void Lead::compare_clocks() {
   }
 }
 
-/// Soon, by each rank's own clock: the word has to reach them all before.
+/// The common start, by each rank's own clock: late enough for the command to reach all ranks.
 std::vector<std::uint64_t> Lead::starts() const {
   const std::uint64_t start = measure::RawClock::stamp() + 200'000 + 20'000 * ranks();
   std::vector<std::uint64_t> all;
@@ -98,11 +98,11 @@ std::vector<std::uint64_t> Lead::starts() const {
 }
 
 void Lead::prepare(Row& row, std::uint32_t number) {
-  std::uint64_t bytes = 8;  // of the larger side, of the rank that has most
+  std::uint64_t bytes = 8;  // the larger side of the rank with most
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     const Layout layout = nccl_layout(row.call, {.rank = rank, .size = ranks()});
     bytes = std::max({bytes, layout.send_bytes, layout.receive_bytes});
-    if (rank > 4 && rank < row.call.root) rank = row.call.root - 1;  // a period of all_to_all_v
+    if (rank > 4 && rank < row.call.root) rank = row.call.root - 1;  // counts have a period of 4
     if (rank > 4 && rank >= row.call.root) break;
   }
   const auto fit = static_cast<std::uint32_t>(
@@ -165,7 +165,7 @@ std::uint64_t Lead::run_epoch(std::uint64_t samples, Row& row, bool counts) {
   return samples;
 }
 
-/// As many as fit into the slots where results are checked, and into the time aimed at.
+/// As many as fit into the slots if results are checked, and into the aimed time.
 std::uint64_t Lead::next_epoch(const Row& row, std::uint64_t most) const {
   const std::uint64_t room =
       plan_.check ? std::max<std::uint64_t>(1, slots_ / amount_.batch) : kMaxSamplesAtOnce;
@@ -239,10 +239,10 @@ std::vector<RankReport> Lead::finish() {
 }
 
 void close(RankGroup& group, Engine& engine, nanoseconds timeout) {
-  // What one rank does not reach, the others would wait for within the library.
+  // A rank that does not get here would make the others wait in the library.
   group.barrier(Deadline::after(timeout));
   group.heartbeat().expect_end();
-  // Nobody leaves before all expect it: to a rank that does not, a peer that leaves has died.
+  // All ranks must expect the end: else they take the first one that leaves for dead.
   group.barrier(Deadline::after(timeout));
   const Deadline limit = Deadline::after(timeout);
   const Heartbeat::Guard guard(group.heartbeat(), fmt::format("closing {}", engine.name()), limit);
@@ -292,7 +292,7 @@ void follow(RankGroup& group, Engine& engine, const MemberOptions& options) {
   try {
     member.open();
     for (;;) {
-      // Rank 0 may have more to make and to read than the time of a wait says.
+      // Rank 0 may need longer than one wait to generate and read its data.
       const RankCommand order =
           parse_rank_command(group.broadcast({}, Deadline::after(patience * 10)));
       group.gather(member.execute(order, {}), Deadline::after(options.timeout));

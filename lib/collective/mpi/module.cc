@@ -1,9 +1,10 @@
 // librdmabench-mpi-*.so: collectives by MPI's own non-blocking calls. Source: MPI 3.1, chapter 5.
 //
-// What MPI has no word for is done around it, within the time of the operation: an average is a sum
-// that is divided when it has come, and mulsum scales each input before it is sent. Types that MPI
-// lacks travel as bytes or 16-bit integers, and are combined by operators of our own.
-// The C++ bindings, long gone from MPI.
+// What MPI lacks is done within the time of the operation: an average is a sum that is then
+// divided, and mulsum scales each input first. Types that MPI lacks are sent as bytes or 16-bit
+// integers and combined by our own operators.
+
+// MPI has removed its C++ bindings.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -22,7 +23,7 @@
 namespace rdmabench::collective {
 namespace {
 
-/// Arithmetic on one type; T is what its bits lie in.
+/// Arithmetic on one type; T is its storage type.
 template <class T>
 struct Plain {
   using Bits = T;
@@ -169,7 +170,7 @@ int fail(int code, const char* what, char* error) {
   return 1;
 }
 
-/// Keeps the first line, with its runs of blanks as one space: MPICH's is set in columns.
+/// Keeps the first line and reduces runs of blanks to one space: MPICH pads its columns.
 void one_line(char* text) {
   char* end = text;
   for (const char* from = text; *from != '\0' && *from != '\n'; ++from) {
@@ -351,11 +352,11 @@ class State {
   std::uint64_t inputs_ = 0;
   MPI_Op operator_ = MPI_OP_NULL;
   bool own_operator_ = false;
-  // Of what is outstanding, never one null: MPICH 4.0 looks at requests in blocks of 64, takes the
-  // last block's kind for that of all, and ends the process at a collective where that block has
-  // none (MPIR_Testall, mpir_request.h:608). Besides, what need not be looked at costs no time.
+  // Only outstanding requests, never a null one: MPICH 4.0 looks at requests in blocks of 64, takes
+  // the last block's kind for all, and ends the process at a collective if that block has none
+  // (MPIR_Testall, mpir_request.h:608).
   std::vector<MPI_Request> requests_;
-  std::vector<void*> results_;  // of what is outstanding
+  std::vector<void*> results_;  // of the outstanding operations
   std::vector<std::byte> scaled_;
   std::vector<int> send_counts_;
   std::vector<int> send_offsets_;

@@ -25,7 +25,7 @@ bool is_set(const char* name) {
   return value != nullptr && std::string_view(value) != "0" && *value != '\0';
 }
 
-/// The GPU whose number is this rank's among those of its host.
+/// The GPU with this rank's number among the ranks of its host.
 gpu::DeviceInfo nth_device(std::uint32_t local) {
   const std::vector<gpu::DeviceInfo> all = gpu::devices();
   if (local < all.size()) return all[local];
@@ -39,8 +39,8 @@ gpu::DeviceInfo nth_device(std::uint32_t local) {
 NcclBackend::~NcclBackend() {
   if (communicator_ && communicator_->get() != nullptr) abort();
   if (!aborted_) return;
-  // What was on the stream ends with the communicator, as a rule; where it does not, memory is left
-  // to the end of the process rather than waited for.
+  // Work on the stream normally ends with the communicator; if not, the memory is left to the end
+  // of the process.
   bool ended = false;
   try {
     if (stream_) stream_->synchronize(Deadline::after(kAbortedStreamWait));
@@ -123,8 +123,8 @@ void NcclBackend::prepare(const Call& call, std::uint32_t slots, Deadline deadli
   graphs_.clear();
   make_op(call, deadline);
   layout_ = layout(call);
-  // Symmetric registration wants one size on all ranks, and others may have an input or a result
-  // that this one has not.
+  // Symmetric registration needs the same size on all ranks, also on those without an input or a
+  // result.
   std::uint64_t sent = layout_.in_place ? 0 : layout_.send_bytes;
   std::uint64_t received = layout_.in_place ? layout_.buffer_bytes() : layout_.receive_bytes;
   for (std::uint32_t rank = 0;
@@ -141,7 +141,7 @@ void NcclBackend::prepare(const Call& call, std::uint32_t slots, Deadline deadli
   if (options_.graph) capture(slots, deadline);
 }
 
-/// A call for NCCL's choice is every rank's or none's.
+/// Either all ranks make the call that NCCL reports to the profiler, or none.
 void NcclBackend::meet_profilers(Deadline deadline) {
   const std::vector<std::string> all = exchange_->all_gather(profiler_->unavailable(), deadline);
   silent_ = all[team_.rank];
@@ -151,14 +151,14 @@ void NcclBackend::meet_profilers(Deadline deadline) {
   }
 }
 
-/// One call outside the time, before the inputs are there, that NCCL tells the profiler of.
+/// One untimed call, before the inputs are written, that NCCL reports to the profiler.
 void NcclBackend::ask_choice(Deadline deadline) {
   choice_.clear();
   if (!silent_.empty()) return;
-  exchange_->all_gather({}, deadline);  // so that its wait is not for what others make first
+  exchange_->all_gather({}, deadline);  // the deadline starts when all ranks are here
   profiler_->listen();
   try {
-    // A graph of its own: one that NCCL was asked to tell of would be told of whenever it runs.
+    // A separate graph: NCCL reports a graph that was captured while it listens whenever it runs.
     if (options_.graph) capture(1, deadline);
     run_once(deadline.earlier());
   } catch (...) {
@@ -225,7 +225,7 @@ bool NcclBackend::fail(Failure::Of of, Result result) noexcept {
 
 Result NcclBackend::launch_slot(std::uint32_t slot) noexcept {
   Comm* const comm = communicator_->get();
-  if (comm == nullptr) return kInvalidUsage;  // aborted meanwhile
+  if (comm == nullptr) return kInvalidUsage;  // aborted in the meantime
   return launch(*library_, comm, stream_->get(), plan_,
                 base(SlotBuffer::send, slot) + layout_.send_offset,
                 base(SlotBuffer::receive, slot) + layout_.receive_offset);
@@ -283,7 +283,7 @@ Progress NcclBackend::test() noexcept {
     case gpu::Progress::busy:
       break;
   }
-  // What happens to a peer or to the network is told by the communicator alone.
+  // Only the communicator reports errors of peers and of the network.
   if (++empty_polls_ % kPollsBetweenChecks != 0) return Progress::again;
   const Result state = communicator_->state();
   if (state == kSuccess || state == kInProgress) return Progress::again;
@@ -335,7 +335,7 @@ report::Facts NcclBackend::facts() const {
                       {"registration", std::string(name(options_.registration))},
                       {"cuda_graph", options_.graph}};
   for (report::Fact& fact : log_->facts()) {
-    // Which connections there are depends on the call.
+    // The connections depend on the call.
     if (fact.name == "network" || fact.name == "network_unknown" ||
         fact.name.rfind("net_plugin", 0) == 0) {
       facts.push_back(std::move(fact));

@@ -1,4 +1,4 @@
-// NCCL as a back end of the tester: see include/rdmabench/collective/backend.h for the contract.
+// NCCL as a back end of the tester: see include/rdmabench/collective/engine.h for the contract.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ class NcclBackend {
   report::Facts call_facts() const;
 
  private:
-  /// What failed, kept without allocating.
+  /// The failure, stored without allocating.
   struct Failure {
     enum class Of : std::uint8_t { none, call, communicator, stream, graph } of = Of::none;
     Result result = kSuccess;
@@ -74,18 +74,18 @@ class NcclBackend {
   std::optional<gpu::Stream> stream_;
   std::optional<Profiler> profiler_;
   std::optional<Communicator> communicator_;
-  std::unique_ptr<Arena> send_;  // after the communicator, which is told when they go
+  std::unique_ptr<Arena> send_;  // after communicator_: the buffers are deregistered before it goes
   std::unique_ptr<Arena> receive_;
   std::vector<gpu::Graph> graphs_;  // one for each slot
 
   LaunchPlan plan_;
   Layout layout_;
   bool made_op_ = false;
-  std::string silent_;            // why NCCL's choices are not told, to this rank or to another
+  std::string silent_;            // why NCCL's choices are not known, on this rank or another
   report::Facts choice_;          // of the prepared call
-  Exchange* exchange_ = nullptr;  // open()'s
+  Exchange* exchange_ = nullptr;  // from open()
 
-  // A communicator takes no call while the last one is in progress: the slots that wait for that.
+  // While a call is in progress the communicator takes no other: these slots wait for it.
   std::vector<std::uint32_t> waiting_;
   std::size_t first_waiting_ = 0;
   bool in_progress_ = false;

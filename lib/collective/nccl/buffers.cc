@@ -66,7 +66,7 @@ Registered::Registered(Communicator& communicator, const Memory& memory, Registr
 
 Registered::~Registered() {
   Comm* const comm = communicator_.get();
-  if (comm == nullptr) return;  // aborted: the communicator is gone, and this with it
+  if (comm == nullptr) return;  // aborted: the registration ended with the communicator
   if (window_ != nullptr) communicator_.library().comm_window_deregister(comm, window_);
   if (handle_ != nullptr) communicator_.library().comm_deregister(comm, handle_);
 }

@@ -1,4 +1,4 @@
-// The GPU memory of a prepared call: inputs and results of all slots, and NCCL told of it.
+// The GPU memory of a prepared call: inputs and results of all slots, registered with NCCL.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rdmabench::collective::nccl {
 
-/// GPU memory as NCCL allocates it (ncclMemAlloc, since 2.19), or of the driver.
+/// GPU memory from ncclMemAlloc (since 2.19), or from the driver.
 class Memory {
  public:
   /// Throws Error(failed).
@@ -24,7 +24,7 @@ class Memory {
   gpu::DevicePointer data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }
 
-  /// The destructor frees nothing from here on: freeing waits for a GPU that may never be done.
+  /// The destructor will free nothing: freeing waits for the GPU, which may never finish.
   void leave() noexcept { left_ = true; }
 
  private:
@@ -35,10 +35,11 @@ class Memory {
   bool left_ = false;
 };
 
-/// A Memory that a communicator was told of, until destruction or release().
+/// The registration of a Memory with a communicator, until destruction.
 class Registered {
  public:
-  /// Collective where `how` is symmetric. Throws Error: usage (this NCCL has no such call), failed.
+  /// All ranks together if `how` is symmetric. Throws Error: usage (this NCCL has no such call),
+  /// failed.
   Registered(Communicator& communicator, const Memory& memory, Registration how, Deadline deadline);
   ~Registered();
   Registered(const Registered&) = delete;
@@ -53,19 +54,19 @@ class Registered {
 /// Every slot begins at a multiple of this.
 inline constexpr std::uint64_t kSlotAlignment = 512;
 
-/// One side of all slots.
+/// The input or result memory of all slots.
 class Arena {
  public:
   Arena(Communicator& communicator, const gpu::Context& context, Registration how)
       : communicator_(communicator), context_(context), how_(how) {}
 
-  /// Makes room for `slots` of `bytes`; what is new is zero. Throws as Memory and Registered do.
+  /// Makes room for `slots` of `bytes`; new memory is zeroed. Throws as Memory and Registered do.
   void reserve(std::uint64_t bytes, std::uint32_t slots, gpu::Stream& stream, Deadline deadline);
   gpu::DevicePointer slot(std::uint32_t slot) const noexcept {
     return memory_ ? memory_->data() + slot * stride_ : 0;
   }
   std::uint64_t stride() const noexcept { return stride_; }
-  /// As Memory::leave(), also of what NCCL was told.
+  /// Like Memory::leave(), for the registration too.
   void leave() noexcept;
 
  private:
@@ -73,7 +74,7 @@ class Arena {
   const gpu::Context& context_;
   Registration how_;
   std::unique_ptr<Memory> memory_;
-  std::unique_ptr<Registered> registered_;  // after the memory: it is undone before
+  std::unique_ptr<Registered> registered_;  // after the memory: it is destroyed first
   std::uint64_t stride_ = 0;
 };
 

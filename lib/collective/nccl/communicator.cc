@@ -14,7 +14,7 @@
 namespace rdmabench::collective::nccl {
 namespace {
 
-constexpr auto kPause = std::chrono::microseconds(50);  // between two questions in set-up
+constexpr auto kPause = std::chrono::microseconds(50);  // between two polls in set-up
 constexpr auto kAbortWait = std::chrono::seconds(5);
 
 [[noreturn]] void refuse(const Library& library, Result result, Comm* comm, std::string_view call) {
@@ -29,7 +29,7 @@ UniqueId share_id(const Library& library, Team team, Exchange& exchange, Deadlin
   UniqueId id{};
   std::string text;
   if (team.rank == 0) {
-    // What fails here must reach the others: an empty text is no id.
+    // The others must learn of a failure: an empty text stands for it.
     const Result result = library.get_unique_id(&id);
     if (result == kSuccess) text.assign(id.internal.data(), id.internal.size());
     exchange.broadcast(text, deadline);
@@ -124,7 +124,7 @@ void Communicator::abort() noexcept {
     std::unique_lock lock(done->mutex);
     done->told.wait_for(lock, kAbortWait, [&] { return done->is; });
   } catch (...) {
-    library_.comm_abort(comm);  // no thread to be had: then it may take what it takes
+    library_.comm_abort(comm);  // no thread could be started: it may then take longer
   }
 }
 

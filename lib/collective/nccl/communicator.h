@@ -1,4 +1,4 @@
-// A communicator of NCCL that never blocks: every wait for it has a deadline.
+// A non-blocking communicator of NCCL: every wait for it has a deadline.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,17 @@ struct CommOptions {
   std::string network;           ///< "" = NCCL's own
 };
 
-/// Thread rule: one thread at a time, but abort() may come from another. The GPU's context is the
-/// calling thread's current one.
+/// Thread rule: one thread at a time, except abort(), which may be called from another. The GPU's
+/// context must be current in the calling thread.
 class Communicator {
  public:
   explicit Communicator(const Library& library) : library_(library) {}
-  /// Aborts where destroy() was not called.
+  /// Aborts unless destroy() was called.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Rank 0 makes the unique id, `exchange` brings it to the others, and all of them join. Throws
+  /// Rank 0 creates the unique id, `exchange` broadcasts it, and all ranks join. Throws
   /// Error: unavailable (no GPU that NCCL can use), failed (another result, the deadline), usage
   /// (an option that this NCCL does not have). Source: ncclCommInitRankConfig with blocking = 0.
   void join(Team team, Exchange& exchange, const CommOptions& options, Deadline deadline);
@@ -36,14 +36,15 @@ class Communicator {
   Comm* get() const noexcept { return comm_.load(std::memory_order_acquire); }
   const Library& library() const noexcept { return library_; }
 
-  /// Waits while a call that gave `result` is in progress. Throws Error(failed) naming `call` for
-  /// any other end than success.
+  /// Waits while the call that returned `result` is in progress. Throws Error(failed) naming `call`
+  /// unless it succeeds.
   void complete(Result result, std::string_view call, Deadline deadline) const;
 
-  /// kSuccess, kInProgress, or what went wrong since.
+  /// kSuccess, kInProgress, or an error.
   Result state() const noexcept;
 
-  /// Ends what is under way on this rank. Takes at most about 5 s: NCCL itself may never return.
+  /// Aborts the calls in progress on this rank. Waits at most about 5 s, because NCCL may never
+  /// return.
   void abort() noexcept;
 
   /// All ranks together; throws Error(failed) at the deadline.

@@ -11,7 +11,7 @@ void* at(gpu::DevicePointer base, std::uint64_t bytes = 0) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(base + bytes));
 }
 
-/// Sends and receives as one operation. A group that was begun is ended whatever happens in it.
+/// Groups sends and receives into one operation. A group that was started is always ended.
 class Group {
  public:
   explicit Group(const Library& library) noexcept
@@ -34,7 +34,7 @@ class Group {
   bool open_ = false;
 };
 
-/// What one launch has in hand.
+/// The arguments of one launch.
 struct Hand {
   const Library& library;
   Comm* comm;
@@ -121,7 +121,7 @@ Result send_receive(const Hand& hand) noexcept {
   return group.end();
 }
 
-/// 1 and 2 in a type of few bits.
+/// Encodings of 1 and 2 in a small type.
 std::uint64_t pick(std::uint32_t scalar, std::uint64_t one, std::uint64_t two) noexcept {
   return scalar == 2 ? two : one;
 }

@@ -1,4 +1,4 @@
-// One operation given to NCCL.
+// Starts one operation of NCCL.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 namespace rdmabench::collective::nccl {
 
 Type type_of(DataType type) noexcept;
-/// Not for Reduction::mulsum, whose operation is made for each communicator.
+/// Not for Reduction::mulsum, which needs an operation created for the communicator.
 RedOp red_op_of(Reduction reduction) noexcept;
 
-/// The scalar of mulsum in the bits of that type, little-endian in the low bytes.
+/// The scalar of mulsum encoded in that type, little-endian in the low bytes.
 std::uint64_t scalar_bits(DataType type, std::uint32_t scalar) noexcept;
 
 /// Why this NCCL, on a GPU of that compute capability (90 for 9.0), cannot do the call; "" where it
 /// can.
 std::string unsupported(const Call& call, int version, int capability);
 
-/// All that a call needs besides its buffers.
+/// All arguments of a call but its buffers.
 struct LaunchPlan {
   Call call;
   Team team;
@@ -33,8 +33,8 @@ struct LaunchPlan {
 };
 LaunchPlan make_launch_plan(const Call& call, Team team, RedOp op);
 
-/// By NCCL's own call where this library has one, else by grouped sends and receives. `send` and
-/// `receive` are where this rank's input and result begin; one that it has not may be anything.
+/// Uses NCCL's own call if this library has it, else grouped sends and receives. `send` and
+/// `receive` are where this rank's input and result begin; unused ones may have any value.
 Result launch(const Library& library, Comm* comm, Stream stream, const LaunchPlan& plan,
               gpu::DevicePointer send, gpu::DevicePointer receive) noexcept;
 

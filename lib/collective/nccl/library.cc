@@ -20,7 +20,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The loader's own message names the file; where it looked is for us to say.
+/// The loader's message names the file; we add where it was looked for.
 [[noreturn]] void refuse_absent(const std::string& wanted, const std::string& said) {
   const std::string path = environment("LD_LIBRARY_PATH");
   throw Error(Fault::unavailable,
@@ -84,7 +84,7 @@ void find_later(void* handle, Library& library) {
   }
 }
 
-/// Which file holds a function.
+/// The file that holds a function.
 std::string path_of(void* function, const std::string& wanted) {
   Dl_info info{};
   return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : wanted;
@@ -122,7 +122,7 @@ constexpr std::array<std::string_view, 8> kResultNames{
     "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
     "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
 
-/// One line, without what a terminal could choke on.
+/// One line without control characters.
 std::string line(const char* text) {
   std::string out = text == nullptr ? "" : text;
   std::replace_if(
@@ -136,7 +136,7 @@ std::string line(const char* text) {
 }  // namespace
 
 const Library& library() {
-  static const Library loaded = load();  // one that throws is tried again by the next call
+  static const Library loaded = load();  // after an exception the next call tries again
   return loaded;
 }
 

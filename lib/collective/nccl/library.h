@@ -7,10 +7,10 @@
 
 namespace rdmabench::collective::nccl {
 
-/// The calls that we make. Those of later releases than kOldest are null in an older library.
+/// The calls that we use. Those newer than kOldest are null if the library is older.
 struct Library {
   int version = 0;   ///< as of ncclGetVersion
-  std::string path;  ///< of the file that the loader took
+  std::string path;  ///< of the file that the loader chose
 
   GetVersion* get_version = nullptr;
   GetUniqueId* get_unique_id = nullptr;
@@ -53,8 +53,8 @@ const Library& library();
 /// "2.28.9"
 std::string version_text(int version);
 
-/// "ncclInvalidUsage (5): invalid usage (...). Last: ..." for a call that gave `result`.
-/// `comm` may be null. Never throws for what the library says: it is cut to a line.
+/// "ncclInvalidUsage (5): invalid usage (...). Last: ..." for a call that returned `result`. `comm`
+/// may be null. Never throws; the library's text is cut to one line.
 std::string result_text(const Library& library, Result result, Comm* comm);
 
 }  // namespace rdmabench::collective::nccl

@@ -14,7 +14,7 @@
 namespace rdmabench::collective::nccl {
 namespace {
 
-/// What follows `mark` in the line, up to a blank; "" where it is not in it.
+/// The word after `mark` in the line; "" if `mark` is not in it.
 std::string_view word_after(std::string_view line, std::string_view mark) {
   const std::size_t found = line.find(mark);
   if (found == line.npos) return "";
@@ -75,7 +75,7 @@ Log::Log() {
 }
 
 Log::~Log() {
-  // NCCL keeps its own descriptor of the file, and its settings for the rest of the process.
+  // NCCL keeps the file's descriptor and its own settings until the process ends.
   if (file_ >= 0) ::close(file_);
 }
 

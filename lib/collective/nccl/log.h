@@ -1,4 +1,4 @@
-// What NCCL writes of itself: the only place where it tells its network and its connections.
+// NCCL's log: the only place where it names its network and its connections.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace rdmabench::collective::nccl {
 
-/// What was read out of a log.
+/// What was read from a log.
 struct LogFacts {
-  std::string network;  ///< "Socket", "IB", a plugin's name; "" where it was not said
+  std::string network;  ///< "Socket", "IB", a plugin's name; "" if not logged
   std::string plugin;   ///< "rdmabench (v11)"; "" where none was loaded
-  std::string routes;   ///< "NET/IB/0/GDRDMA, P2P/CUMEM": those of its connections, each once
+  std::string routes;   ///< of its connections, each once: "NET/IB/0/GDRDMA, P2P/CUMEM"
   bool any_route = false;
   bool any_network_route = false;  ///< through a NIC
-  bool gpudirect = false;          ///< all of those go by GPUDirect RDMA
+  bool gpudirect = false;          ///< all network routes use GPUDirect RDMA
 };
 
 /// From the lines of NCCL_DEBUG=INFO, of NCCL 2.18 to 2.30.
 LogFacts parse_log(std::string_view text);
 
-/// Asks NCCL for a log of its set-up, in a file without a name, unless the user wants one of his
-/// own. Nothing is written while operations run. To be made before NCCL's first call.
+/// Makes NCCL log its set-up into an unnamed file, unless the user has set a log. Nothing is logged
+/// during operations. Must be created before NCCL's first call.
 class Log {
  public:
   Log();
@@ -30,7 +30,7 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// network, net_plugin, routes, gpudirect; where NCCL does not tell, NAME_unknown says why.
+  /// network, net_plugin, routes, gpudirect; for an unknown one NAME_unknown says why.
   report::Facts facts() const;
 
  private:

@@ -1,8 +1,8 @@
-// The part of NCCL's C interface that we call, declared by ourselves, so that the program is built
-// without NCCL's headers and loads whichever library a host has.
+// Our own declarations of the part of NCCL's C interface that we call: the program is built without
+// NCCL's headers and loads the library of the host.
 //
-// Names and numbers are NCCL's; tests/unit/collective/nccl_abi_test.cc holds every one of them
-// against nccl.h where that is found. Source: NCCL's user guide, "NCCL API".
+// Names and numbers are NCCL's; tests/unit/collective_nccl/nccl_abi_test.cc compares them with
+// nccl.h if that is installed. Source: NCCL's user guide, "NCCL API".
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ struct CUstream_st;
 
 namespace rdmabench::collective::nccl {
 
-/// ncclGetVersion's number for a release since 2.9: 2.18.5 is 21805.
+/// The number that ncclGetVersion has returned for a release since 2.9: 2.18.5 is 21805.
 constexpr int version_code(int major, int minor, int patch = 0) {
   return major * 10000 + minor * 100 + patch;
 }
 
-/// What came with which release; an older library has no such call or value.
+/// The releases that added calls or values.
 inline constexpr int kOldest = version_code(2, 18);
 inline constexpr int kHasRegister = version_code(2, 19);  // and ncclMemAlloc
 inline constexpr int kHasFp8 = version_code(2, 24);
@@ -35,7 +35,7 @@ struct UniqueId {
   std::array<char, kUniqueIdBytes> internal;
 };
 
-/// Numbers as the library gives them: a newer one may give others.
+/// A newer library may return other numbers.
 using Result = int;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kUnhandledCudaError = 1;
@@ -73,8 +73,8 @@ inline constexpr int kWindowSymmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
 inline constexpr unsigned kConfigMagic = 0xcafebeef;
 inline constexpr int kUndefined = INT_MIN;
 
-/// ncclConfig_t as of 2.27. Its size and version say how much of it there is, so an older library
-/// is given the size and the version that it knows: see make_config().
+/// ncclConfig_t as of 2.27. Its size and version say which part is valid, so an older library is
+/// given the size and version that it knows: see make_config().
 struct Config {
   std::size_t size = 0;
   unsigned magic = kConfigMagic;
@@ -96,7 +96,7 @@ struct Config {
 /// The size of the struct that ends with splitShare, padding included.
 inline constexpr std::size_t kOldConfigBytes = 48;
 
-/// All undefined, in the shape for a library of that version.
+/// All values undefined, with the size for a library of that version.
 constexpr Config make_config(int version) {
   Config config;
   const bool whole = version >= kHasWindows;
@@ -105,7 +105,7 @@ constexpr Config make_config(int version) {
   return config;
 }
 
-// Types of the functions, by NCCL's names without "nccl".
+// Function types, with NCCL's names without "nccl".
 using GetVersion = Result(int* version);
 using GetUniqueId = Result(UniqueId* id);
 using GetErrorString = const char*(Result result);

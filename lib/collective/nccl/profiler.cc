@@ -25,11 +25,11 @@ constexpr const char* kPluginSetting = "NCCL_PROFILER_PLUGIN";
 constexpr const char* kPluginName = "rdmabench";
 constexpr const char* kThisProgram = "STATIC_PLUGIN";
 
-/// Outlives every thread of NCCL: nothing in it is ever destroyed.
+/// Never destroyed, because it must outlive every thread of NCCL.
 struct Desk {
   std::mutex mutex;
   int communicators = 0;
-  int* mask = nullptr;  // NCCL's own, of the whole process; null where there is no communicator
+  int* mask = nullptr;  // NCCL's own, for the whole process; null without a communicator
   Profiler::Ear* listening = nullptr;
 
   void set_mask() noexcept {
@@ -40,7 +40,7 @@ struct Desk {
 constinit Desk desk;
 static_assert(std::is_trivially_destructible_v<Desk>);
 
-/// At most so many characters are looked at, whatever NCCL's pointer holds.
+/// Reads at most this many characters from NCCL's pointer.
 Choice::Word to_word(const char* text) noexcept {
   Choice::Word word{};
   for (std::size_t i = 0; text != nullptr && i + 1 < word.size() && text[i] != '\0'; ++i) {
@@ -49,7 +49,7 @@ Choice::Word to_word(const char* text) noexcept {
   return word;
 }
 
-// By number in version 1 alone; the names are those that NCCL gives from 2.24 on.
+// Only version 1 passes numbers; the names are those that NCCL passes from 2.24 on.
 template <std::size_t N>
 const char* name_of(const std::array<const char*, N>& names, std::size_t number) noexcept {
   return number < N ? names[number] : nullptr;
@@ -85,7 +85,7 @@ Choice to_choice(const profiler::Collective4& told) noexcept {
           .protocol = to_word(told.protocol)};
 }
 
-/// A call may be several sends and receives: the most channels of one are kept.
+/// A call may be several sends and receives: keeps their largest number of channels.
 void merge(Choice& into, const Choice& more) noexcept {
   if (more.collective && !into.collective) {
     into = more;
@@ -102,12 +102,12 @@ void tell(int rank, const Choice& choice) noexcept {
   }
 }
 
-// What NCCL calls.
+// The functions that NCCL calls.
 namespace plugin {
 
 Result begin(void** context, int* mask) noexcept {
   const std::scoped_lock lock(desk.mutex);
-  *context = &desk;  // NCCL takes null for a plugin that failed
+  *context = &desk;  // null would mean that the plugin failed
   ++desk.communicators;
   desk.mask = mask;
   desk.set_mask();
@@ -126,8 +126,8 @@ Result init5(void** context, std::uint64_t /*comm_id*/, int* mask, const char* /
   return begin(context, mask);
 }
 
-/// No event is followed to its end, so none gets a handle, but for the group: without one of that
-/// NCCL before 2.28 does not tell of what is in it.
+/// Events are not followed to their end, so only groups get a handle: without it, NCCL before 2.28
+/// does not report the events in the group.
 template <class Event, bool kTellsSends>
 Result start(void* /*context*/, void** handle, Event* event) {
   *handle = event->kind == profiler::kGroup ? &desk : nullptr;
@@ -152,7 +152,7 @@ Result finalize(void* /*context*/) {
 
 }  // namespace plugin
 
-/// "NCCL_PROFILER_PLUGIN=..." in a file that NCCL takes into its environment.
+/// Finds "NCCL_PROFILER_PLUGIN=..." in a file that NCCL reads into its environment.
 bool sets_plugin(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -162,7 +162,7 @@ bool sets_plugin(const std::string& path) {
   return false;
 }
 
-/// None for a number without a name, as a container's user may be.
+/// Empty for a user id without a name, as in some containers.
 std::optional<std::string> home_by_password_database() {
   constexpr std::size_t kFirst = 1024;
   constexpr std::size_t kMost = std::size_t{1} << 20;
@@ -177,7 +177,7 @@ std::optional<std::string> home_by_password_database() {
   return std::nullopt;
 }
 
-/// Whether NCCL's dlopen(NULL) will find our table, and not another's.
+/// Whether NCCL's dlopen(NULL) finds our table, not another one.
 bool program_exports_it();
 
 }  // namespace
@@ -222,7 +222,7 @@ std::optional<std::string> home_of_settings(int nccl_version) {
 
 std::string users_plugin(const std::optional<std::string>& home) {
   if (const char* const value = std::getenv(kPluginSetting)) {
-    // This program's own request, of an earlier communicator, reads the same.
+    // It may have been set by this program, for an earlier communicator.
     return std::string_view(value) == kThisProgram ? "" : kPluginSetting;
   }
   const char* const own = std::getenv("NCCL_CONF_FILE");
@@ -261,7 +261,7 @@ report::Facts to_facts(const Choice& choice) {
   if (choice.algorithm[0] == '\0' || std::string_view(choice.algorithm.data()) == "Unknown") {
     return {unknown("NCCL told its profiler of a collective without a name for its algorithm")};
   }
-  // Of a symmetric kernel NCCL 2.27 to 2.30 leaves zeros, which read as TREE and LL.
+  // For symmetric kernels NCCL 2.27 to 2.30 leaves zeros, which mean TREE and LL.
   if (choice.channels == 0) {
     return {
         unknown("NCCL told of no channels: so it is with its kernels for symmetric memory, "
@@ -273,7 +273,7 @@ report::Facts to_facts(const Choice& choice) {
 }
 
 Profiler::Profiler(int nccl_version, std::uint32_t rank) : ear_{.rank = rank} {
-  const std::scoped_lock lock(desk.mutex);  // ranks may be threads, which share the environment
+  const std::scoped_lock lock(desk.mutex);  // ranks may be threads that share the environment
   if (nccl_version < profiler::kHasProfiler) {
     reason_ = fmt::format("NCCL {} tells nobody: its profiler plugins came with 2.23",
                           version_text(nccl_version));

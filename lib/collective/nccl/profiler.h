@@ -1,6 +1,6 @@
-// What NCCL chose for a call, which it tells to a profiler plugin alone. The plugin is this
-// program: NCCL_PROFILER_PLUGIN=STATIC_PLUGIN makes NCCL look for its table in the program that
-// loaded it.
+// What NCCL chose for a call, which it reports only to a profiler plugin. The plugin is this
+// program: with NCCL_PROFILER_PLUGIN=STATIC_PLUGIN NCCL looks for the plugin's table in the
+// program.
 #pragma once
 
 #include <array>
@@ -12,53 +12,54 @@
 
 namespace rdmabench::collective::nccl {
 
-/// Of one call on one rank.
+/// The choice for one call on one rank.
 struct Choice {
-  using Word = std::array<char, 32>;  // ends with a zero; printable
+  using Word = std::array<char, 32>;  // null-terminated and printable
 
-  bool collective = false;  ///< NCCL told of a collective
-  bool sends = false;       ///< NCCL told of sends and receives
-  bool at_most = false;     ///< NCCL before 2.27 tells a bound of the channels
+  bool collective = false;  ///< NCCL reported a collective
+  bool sends = false;       ///< NCCL reported sends and receives
+  bool at_most = false;     ///< `channels` is only an upper bound (NCCL before 2.27)
   std::uint32_t channels = 0;
   Word algorithm{};
   Word protocol{};
 };
 
-/// One line, the same for the same choice.
+/// One line; equal choices give equal lines.
 std::string to_text(const Choice& choice);
 
 /// algorithm, protocol and channels (channels_at_most), or algorithm_unknown and why.
 report::Facts to_facts(const Choice& choice);
 
-/// The home in which NCCL of this version looks for the user's .nccl.conf: that of the password
-/// database, from 2.30 on $HOME. None where there is none. Source: NCCL's src/misc/param.cc.
+/// The directory in which this version of NCCL looks for the user's .nccl.conf: from the password
+/// database, from 2.30 on $HOME. None if there is none. Source: NCCL's src/misc/param.cc.
 std::optional<std::string> home_of_settings(int nccl_version);
 
-/// Where the user has set a profiler plugin: "NCCL_PROFILER_PLUGIN", or that in a file of NCCL's
-/// settings; "" where he has not.
+/// Where the user has set a profiler plugin: "NCCL_PROFILER_PLUGIN", or that in a settings file of
+/// NCCL; "" if nowhere.
 std::string users_plugin(const std::optional<std::string>& home);
 
-/// The ear of one rank. NCCL's mask of events is 0 but between listen() and stop(), so that nothing
-/// is told, and nothing disturbed, while the clock runs. The mask is NCCL's one of the process:
-/// with ranks that are threads it is 0 when none of them listens. Thread rule: one thread; NCCL's
-/// own threads tell.
+/// Receives the events of one rank. NCCL's mask of events is 0 except between listen() and stop(),
+/// so that nothing is reported during timing. There is one mask for the process: with ranks as
+/// threads it is 0 when none of them listens. Thread rule: one thread; events come from NCCL's
+/// threads.
 class Profiler {
  public:
-  /// Asks NCCL to load this program's plugin, unless the user has set another or none, in the
-  /// environment or in a file of NCCL's settings. To be made before NCCL's first communicator.
+  /// Makes NCCL load this program's plugin, unless the user has set another or none, in the
+  /// environment or in a settings file. Must be created before NCCL's first communicator.
   Profiler(int nccl_version, std::uint32_t rank);
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  /// Why nothing will be told, as a sentence; "" where it will. Once there is a communicator.
+  /// Why nothing will be reported, as a sentence; "" if it will. Valid once there is a
+  /// communicator.
   std::string unavailable() const;
 
   void listen() noexcept;
-  /// What was told since.
+  /// What was reported since listen().
   Choice stop() noexcept;
 
-  /// Known to NCCL's threads while it listens.
+  /// NCCL's threads use it while it listens.
   struct Ear {
     std::uint32_t rank = 0;
     Choice choice{};

@@ -1,12 +1,11 @@
-// NCCL's interface for profiler plugins, as far as a plugin reads it that wants to know what was
-// chosen for a collective: declared by ourselves, because no package installs its headers.
+// Our own declarations of NCCL's interface for profiler plugins, as far as needed for the choices
+// made for a collective: no package installs its headers.
 //
 // Versions: 1 came with NCCL 2.23, 2 with 2.24, 3 with 2.26, 4 with 2.27, 5 with 2.28, 6 with 2.29.
-// A library looks for the newest that it knows and takes older ones too. 6 adds events of copy
-// engines, which say nothing of an algorithm, so that 5 is the newest here. Source: NCCL's
-// plugins/profiler/README.md and the headers beside it; tests/unit/collective_nccl holds this
-// against their numbers, and against them where CMake is told their folder
-// (RDMABENCH_NCCL_PROFILER_HEADERS).
+// NCCL looks for the newest one that it knows, then for older ones. 6 adds events of copy engines,
+// without algorithms, so 5 is the newest here. Source: NCCL's plugins/profiler/README.md and the
+// headers beside it; tests/unit/collective_nccl compares this with their numbers, and with the
+// headers in RDMABENCH_NCCL_PROFILER_HEADERS if that is set in CMake.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +23,7 @@ inline constexpr int kGroup = 1 << 0;
 inline constexpr int kCollective = 1 << 1;
 inline constexpr int kPointToPoint = 1 << 2;
 
-// What is told of a collective; the mask says which are told of at all.
+// Events of a collective; the mask selects the kinds that are reported.
 
 struct Collective1 {
   const char* comm_name;
@@ -79,7 +78,7 @@ struct Collective3 {
   const char* protocol;
 };
 
-/// Of version 5 too, which goes on after it.
+/// Also of version 5, which appends to it.
 struct Collective4 {
   std::uint64_t sequence;
   const char* function;
@@ -94,7 +93,7 @@ struct Collective4 {
   const char* protocol;
 };
 
-/// A send or a receive. Before version 4 nothing that is read here.
+/// A send or a receive. Before version 4 it has nothing that is read here.
 struct PointToPoint4 {
   const char* function;
   void* buffer;
@@ -104,7 +103,7 @@ struct PointToPoint4 {
   std::uint8_t channels;
 };
 
-/// What is told of an event: its head, and the parts that are read. The whole is larger.
+/// The head of an event and the parts that are read. The real struct is larger.
 template <class Kind, class Collective>
 struct Event {
   Kind kind;
@@ -133,7 +132,7 @@ using Init5 = Result(void** context, std::uint64_t comm_id, int* mask, const cha
 template <class Init, class EventType>
 struct Table {
   const char* name;
-  Init* init;  ///< for every communicator; the mask is NCCL's own and may be changed at any time
+  Init* init;  ///< for every communicator; NCCL owns the mask, which may be changed at any time
   Result (*start)(void* context, void** handle, EventType* event);
   Result (*stop)(void* handle);
   Result (*record)(void* handle, int state, void* arguments);
