@@ -24,7 +24,7 @@ constexpr std::size_t kMostPath = 4096;
 constexpr std::size_t kBlock = 10240;
 constexpr std::size_t kHeader = 512;
 
-// What the mode of an empty file says of why it is empty.
+// The mode of an empty file stores why it is empty.
 constexpr unsigned kForbidden = 0;
 constexpr unsigned kUnreadable = 0200;
 
@@ -61,7 +61,7 @@ std::string inside(std::string_view path, const std::string& origin) {
   return clean;
 }
 
-/// The first kMostFileBytes; the rest is passed over, and counts.
+/// Reads the first kMostFileBytes and skips the rest; `total` counts all bytes.
 std::string read_data(archive* handle, const std::string& origin, std::size_t& total) {
   std::string bytes;
   std::string block(kBlock, '\0');
@@ -104,7 +104,7 @@ std::shared_ptr<const FileStore> read_archive(const std::string& path) {
   const Reader reader(archive_read_new());
   if (!reader) throw Error(Fault::failed, "archive_read_new", "", ENOMEM);
   archive* const handle = reader.get();
-  // No other filters: some of libarchive's run programs.
+  // Only these filters: some of libarchive's run programs.
   archive_read_support_format_tar(handle);
   archive_read_support_filter_gzip(handle);
   archive_read_support_filter_xz(handle);

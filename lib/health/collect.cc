@@ -8,7 +8,7 @@
 namespace rdmabench::health {
 namespace {
 
-/// The kernel options that checks read; the others are private and left out.
+/// The kernel options that checks read; others are private and left out.
 constexpr std::array<std::string_view, 6> kOptions{
     "iommu=", "iommu.", "intel_iommu=", "amd_iommu=", "pcie_aspm=", "pci="};
 
@@ -24,7 +24,7 @@ std::string without_other_options(std::string_view line) {
   return kept + '\n';
 }
 
-/// Hands on, and remembers all that it was asked for.
+/// Forwards all calls, and records what was found.
 class RecordingStore : public FileStore {
  public:
   explicit RecordingStore(std::shared_ptr<const FileStore> store) : store_(std::move(store)) {}
@@ -34,7 +34,7 @@ class RecordingStore : public FileStore {
     if (entry.kind == EntryKind::link) found_.add_link(path, entry.target);
     if (entry.kind == EntryKind::folder) found_.add_folder(path);
     if (entry.kind == EntryKind::file && found_.look(path).kind == EntryKind::none) {
-      found_.add_unreadable(path, ENODATA);  // that it is there may be all that is asked
+      found_.add_unreadable(path, ENODATA);  // a check may only ask whether it exists
     }
     return entry;
   }
@@ -69,7 +69,7 @@ MemoryStore collect(std::shared_ptr<const FileStore> store) {
   const auto recorder = std::make_shared<RecordingStore>(std::move(store));
   const FileTree tree(recorder);
   diagnose(tree, "", {});
-  // What a check reads only where something is expected.
+  // Some facts are read only if something is expected.
   for (const std::string& path : tree.list("rdmabench")) tree.read("rdmabench/" + path);
   return recorder->found();
 }

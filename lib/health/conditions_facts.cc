@@ -1,4 +1,4 @@
-// A side's run conditions as facts, which the control channel can carry, and back from a peer's.
+// Converts a side's run conditions to facts for the control channel, and back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr std::size_t kMostFactBytes = 1024;  // of a name or a text
 constexpr std::uint64_t kMostCpu = 65535;
 constexpr char kSeparator = '|';
 
-// What a counter fact's name begins with says what its value is.
+// The prefix of a counter fact's name gives the kind of its value.
 constexpr std::string_view kChange = "counter";
 constexpr std::string_view kAtLeast = "counter_at_least";
 constexpr std::string_view kUnknown = "counter_unknown";
@@ -85,7 +85,7 @@ int get_small(const Fact& fact) {
   return static_cast<int>(get_uint(fact, kMostCpu));
 }
 
-/// A double that is whole may have become an integer in JSON.
+/// A whole double may have become an integer in JSON.
 double get_double(const Fact& fact) {
   double value = -1;
   if (const auto* const whole = std::get_if<std::uint64_t>(&fact.value)) {

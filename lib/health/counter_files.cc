@@ -1,4 +1,4 @@
-// Which file of which driver is which counter. The file names are those of the kernel's sources:
+// The counter of each file of each driver. The file names are those of the kernel's sources:
 // mlx5: drivers/infiniband/hw/mlx5/counters.c; bnxt_re: hw/bnxt_re/hw_counters.c;
 // efa: hw/efa/efa_verbs.c; irdma: hw/irdma/verbs.c; mana: hw/mana/counters.c;
 // rxe: sw/rxe/rxe_hw_counters.c; ib: core/sysfs.c; net: net/core/net-sysfs.c;
@@ -12,8 +12,8 @@ namespace {
 
 using End = CounterEnd;
 
-// Where the device has 32 bits the kernel shows them as they are: mlx5's queue counters, the oldest
-// of irdma, and mana's of the whole device.
+// The kernel passes on 32-bit counters of the device: mlx5's queue counters, the oldest of irdma,
+// and mana's of the whole device.
 constexpr std::array kFiles = std::to_array<CounterFile>({
     {"mlx5", "rx_write_requests", "received_writes", End::wraps32},
     {"mlx5", "rx_read_requests", "received_reads", End::wraps32},

@@ -12,8 +12,7 @@ constexpr std::array<std::string_view, 8> kClassNames{
     "traffic", "retransmission", "receiver_not_ready", "congestion", "discard", "error",
     "other",   "gauge"};
 
-// The vocabulary. A word here means the same thing whatever the vendor; where vendors count
-// different things there are two words.
+// A name means the same for every vendor; where vendors count different things there are two names.
 constexpr std::array kNames = std::to_array<NeutralName>({
     {"sent_bytes", Kind::traffic, "RDMA bytes sent, as the device counts them"},
     {"received_bytes", Kind::traffic, "RDMA bytes received"},

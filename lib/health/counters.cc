@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Collects the readings of one device after the other.
+/// Collects the readings of all devices.
 class Reader {
  public:
   explicit Reader(fs::path root) : root_(std::move(root)) {}
@@ -51,7 +51,7 @@ class Reader {
       const std::string name = device.name + ":" + port;
       count += read_folder(folder / "ports" / port / "counters", name, "ib");
       count += read_folder(folder / "ports" / port / "hw_counters", name, driver);
-      // Soft-RoCE's packets go through the network device, a NIC's RDMA packets do not.
+      // The packets of Soft-RoCE go through the network device, those of a NIC's RDMA do not.
       const std::string interface = interface_of(folder, port);
       if (!interface.empty()) read_interface(interface, driver == "rxe");
     }
@@ -61,7 +61,7 @@ class Reader {
     }
   }
 
-  /// Drops of an interface say something of the run only where its data went through it.
+  /// Drops of an interface concern the run only if its data went through the interface.
   void read_interface(const std::string& interface, bool drops) {
     if (std::find(interfaces_.begin(), interfaces_.end(), interface) != interfaces_.end()) return;
     interfaces_.push_back(interface);
@@ -120,7 +120,7 @@ class Reader {
     const std::vector<std::string> files = list_folder(folder, error);
     if (error != 0 && error != ENOENT) note_failure(folder, error);
     std::size_t count = 0;
-    bool noted = false;  // one sentence for a folder is enough
+    bool noted = false;  // one note for a folder is enough
     for (const std::string& file : files) {
       if (file == "lifespan") continue;
       const FileText content = read_file(folder / file);
@@ -177,9 +177,9 @@ CounterClass class_of(const Reading& reading) {
   return reading.row == nullptr ? CounterClass::other : find_neutral(reading.row->neutral)->kind;
 }
 
-/// A change is worth telling; so is that a telling counter was there and stood still.
+/// Counters that show a disturbed run are reported even if they did not change.
 bool worth_telling(CounterClass kind, const report::Counter& counter) {
-  if (counter.at_least) return true;  // it may hide a change
+  if (counter.at_least) return true;  // at its end: it may hide a change
   switch (kind) {
     case CounterClass::retransmission:
     case CounterClass::receiver_not_ready:
@@ -218,7 +218,7 @@ std::chrono::milliseconds lifespan(const std::vector<std::string>& devices,
       longest = std::max(longest, read_number(file).value_or(0));
     }
   }
-  constexpr std::uint64_t kMost = 10000;  // the kernel takes no more
+  constexpr std::uint64_t kMost = 10000;  // the kernel's maximum
   return std::chrono::milliseconds(std::min(longest, kMost));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The driver of the PCI device is often the network one, and the counters are its companion's.
+// The PCI driver is often the network driver; the counters belong to its RDMA companion.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kCompanions{
     {{"mlx5_core", "mlx5"},
      {"bnxt_en", "bnxt_re"},

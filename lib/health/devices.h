@@ -1,4 +1,4 @@
-// Which folder of sysfs a device's name means. Private to this room.
+// Finds the folder of sysfs for a device name. Private to this room.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ Device find_device(std::string_view text, const std::filesystem::path& root);
 
 std::filesystem::path rdma_folder(const std::filesystem::path& root, std::string_view device);
 
-/// By the name that counter_files() knows it by: "mlx5", "rxe"; the kernel's own name for others.
+/// By the driver's name in counter_files(): "mlx5", "rxe"; for others the kernel's name.
 std::string driver_of(const std::filesystem::path& rdma_folder);
 
 /// The ports to read: the device's own port, or all that it has.

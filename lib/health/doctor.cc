@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kStatusNames[]{"PASS", "WARN", "FAIL", "SKIP", "ERROR"};
 constexpr std::string_view kSourceNames[]{"", "standard", "derived", "profile", "peers", "user"};
 
-/// Runs one check on everything that it is for.
+/// Runs one check on each of its subjects.
 class Runner {
  public:
   Runner(const FileTree& tree, const Expectations& expectations)

@@ -8,7 +8,7 @@
 namespace rdmabench::health {
 namespace {
 
-/// What is wrong, with what to do about it.
+/// A finding that is not PASS, with its remedy.
 std::string block(const Finding& finding) {
   std::string text = fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.check,
                                  finding.subject, find_check(finding.check)->title);
@@ -38,8 +38,8 @@ std::string line(const Finding& finding) {
                      finding.observed);
 }
 
-/// Skipped checks by reason, for one missing thing skips many. Those that observed something are
-/// told with it.
+/// Skipped checks grouped by reason, because one missing file may skip many. Observed values are
+/// listed too.
 std::string skipped(const Diagnosis& diagnosis) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<std::string>> by_reason;

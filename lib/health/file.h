@@ -18,15 +18,15 @@ struct FileText {
 /// Up to 64 KiB, which is more than procfs and sysfs put into such a file.
 FileText read_file(const std::filesystem::path& path);
 
-/// The file up to the first line end; "" if it cannot be read.
+/// The first line of the file; "" if it cannot be read.
 std::string first_line(const std::filesystem::path& path);
 
-/// The whole text is one number without a sign.
+/// The number, if the whole text is one without a sign.
 std::optional<std::uint64_t> to_number(std::string_view text) noexcept;
 
 std::optional<std::uint64_t> read_number(const std::filesystem::path& path);
 
-/// The names in a folder, sorted; none if it cannot be read, which `error` then tells as an errno.
+/// The names in a folder, sorted; none if it cannot be read, then `error` is an errno.
 std::vector<std::string> list_folder(const std::filesystem::path& path, int& error);
 
 }  // namespace rdmabench::health

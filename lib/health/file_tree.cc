@@ -23,7 +23,7 @@ std::string join(const std::string& folder, std::string_view name) {
 
 }  // namespace
 
-// The result has no link in it. "." is the root: "" stands for nothing there.
+// The result has no link in it. "." is the root; "" means that nothing was found.
 std::string FileTree::walk(std::string_view path, int depth) const {
   std::string at;
   while (!path.empty()) {
@@ -42,7 +42,7 @@ std::string FileTree::walk(std::string_view path, int depth) const {
   return at.empty() ? "." : at;
 }
 
-/// `path` is resolved but for its last part.
+/// `path` is resolved except for its last part.
 std::string FileTree::follow(const std::string& path, int depth) const {
   if (const auto known = folders_.find(path); known != folders_.end()) return known->second;
   const Entry entry = store_->look(path);
@@ -53,7 +53,7 @@ std::string FileTree::follow(const std::string& path, int depth) const {
   } else if (entry.kind == EntryKind::file || entry.kind == EntryKind::folder) {
     result = path;
   }
-  // A file may come and go; what is a folder or leads to one is asked for again and again.
+  // Files may come and go; folders and links to folders are asked for often.
   if (entry.kind != EntryKind::file) folders_.emplace(path, result);
   return result;
 }

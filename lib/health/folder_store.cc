@@ -28,7 +28,7 @@ Entry FolderStore::look(const std::string& path) const {
 
 FileBytes FolderStore::read(const std::string& path) const {
   const std::string full = root_ + path;
-  // A stranger's tree may hold a pipe or a device: neither is waited for, nor read.
+  // A tree from elsewhere may contain a pipe or a device: do not wait for them or read them.
   const int descriptor = open(full.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return {"", errno};
   FileBytes file;
@@ -37,7 +37,8 @@ FileBytes FolderStore::read(const std::string& path) const {
   if (file.error == 0 && !S_ISREG(status.st_mode)) {
     file.error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
   }
-  // An unpacked archive says so of what could not be read; root would read on and find it empty.
+  // In an unpacked archive the mode of an empty file tells why it is empty; root could still read
+  // it.
   const unsigned mode = status.st_mode & 0777U;
   if (file.error == 0 && status.st_size == 0 && mode == 0) file.error = EACCES;
   if (file.error == 0 && status.st_size == 0 && mode == 0200) file.error = EIO;

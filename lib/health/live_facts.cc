@@ -1,4 +1,4 @@
-// What this process can tell of its node and no file does.
+// Facts of the node that are in no file.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -48,7 +48,7 @@ constexpr std::array<std::string_view, 24> kEnvironment{"NCCL_IB_DISABLE",
 
 constexpr std::size_t kMostValue = 1024;
 
-/// Opening umad or issm nodes would change something; these two kinds do not.
+/// Opening a umad or issm node may change its state; these two kinds are safe.
 std::string dev_nodes() {
   std::string text;
   int error = 0;
@@ -88,8 +88,8 @@ struct FreeTopology {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
 };
 
-/// Network devices, GPUs and other accelerators with the CPUs near them. hwloc's plugins for GPUs
-/// are left out: they take seconds, and say nothing of where a device is.
+/// Network devices, GPUs and other accelerators with the CPUs near them. Without hwloc's plugins
+/// for GPUs: they take seconds and do not tell where a device is.
 std::string hwloc_devices() {
   hwloc_topology_t made = nullptr;
   if (hwloc_topology_init(&made) != 0) return "";
@@ -114,7 +114,7 @@ std::string hwloc_devices() {
 }
 #endif
 
-/// The facts before the files: nothing of the machine lies at "rdmabench".
+/// Serves the facts below "rdmabench", which no real file has, and files from the node.
 class LiveStore : public FileStore {
  public:
   explicit LiveStore(std::shared_ptr<const MemoryStore> facts) : facts_(std::move(facts)) {}

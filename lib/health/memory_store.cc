@@ -55,13 +55,13 @@ FileBytes MemoryStore::read(const std::string& path) const {
 }
 
 std::vector<std::string> MemoryStore::list(const std::string& path) const {
-  std::set<std::string> names;  // "a", "a-b", "a/c" is their order in the map
+  std::set<std::string> names;  // the map's order is "a", "a-b", "a/c"
   const std::string inside = path.empty() ? "" : path + '/';
   auto at = items_.lower_bound(inside);
   while (at != items_.end() && at->first.starts_with(inside)) {
     const std::string_view rest = std::string_view(at->first).substr(inside.size());
     const std::string name(rest.substr(0, rest.find('/')));
-    // Over all that lies in it: '0' is the character after '/'.
+    // Skips the content of a folder: '0' is the character after '/'.
     at = name.size() == rest.size() ? std::next(at) : items_.lower_bound(inside + name + '0');
     names.insert(name);
   }

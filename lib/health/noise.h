@@ -1,4 +1,4 @@
-// The noise floor: for how long this machine takes the processor away from a thread that spins.
+// The noise floor: how long this machine interrupts a spinning thread.
 #pragma once
 
 #include <chrono>
@@ -8,15 +8,15 @@
 
 namespace rdmabench::health {
 
-/// What a spin saw between two readings of the clock. All times in nanoseconds.
+/// The gaps seen during a spin. All times in nanoseconds.
 struct Noise {
-  double spin_ns = 0;       ///< how long it spun; 0 if it was not measured
-  double threshold_ns = 0;  ///< a longer step of the clock is a gap
+  double spin_ns = 0;       ///< duration of the spin; 0 if it was not measured
+  double threshold_ns = 0;  ///< a longer step between two clock readings is a gap
   std::uint64_t gaps = 0;
   double largest_gap_ns = 0;
   double gaps_total_ns = 0;
 
-  /// The share of the time that was taken away, 0..1.
+  /// The share of the time lost to gaps, 0..1.
   double lost() const { return spin_ns > 0 ? gaps_total_ns / spin_ns : 0; }
 };
 
@@ -47,10 +47,9 @@ Noise spin(std::uint64_t spin_ns, std::uint64_t threshold_ns) noexcept {
 }
 
 /// Spins on CLOCK_MONOTONIC_RAW, which needs no calibration. A gap is a step of more than 1 us, or
-/// of four readings where a reading takes longer than 250 ns. It sees interrupts, other threads,
-/// system management mode and a hypervisor alike, as hwlatdetect(8) and sysjitter do; it sees
-/// what is there in these 20 ms, and no more. Run it on the thread and CPU that will measure, never
-/// within an epoch.
+/// of four readings where a reading takes longer than 250 ns. Sees interrupts, other threads,
+/// system management mode and a hypervisor, as hwlatdetect(8) and sysjitter do, but only those of
+/// these 20 ms. Run it on the thread and CPU that will measure, never during an epoch.
 Noise measure_noise(std::chrono::nanoseconds length = kNoiseSpin) noexcept;
 
 }  // namespace rdmabench::health

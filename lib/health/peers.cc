@@ -1,4 +1,4 @@
-// A node beside its peers.
+// Compares a node with its peers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,30 +22,30 @@ std::string text_of(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// What most peers observed, and how many of how many.
+/// The most common observation, with the number of hosts that agree and of all hosts.
 struct Majority {
   std::string value;
   std::size_t agree = 0;
   std::size_t told = 0;
 
-  /// `told` is a number of hosts.
+  /// `told` counts hosts.
   bool clear() const { return told >= kFewestPeers && 2 * agree > told; }
 };
 
 using Key = std::pair<std::string, std::string>;  // check and subject
 
-/// Of the hosts but `own`: the node's own document does not count, and each host counts once.
+/// Over all hosts but `own`: the node's own document does not count, and each host counts once.
 std::map<Key, Majority> majorities(std::span<const Peer> peers, const std::string& own) {
   std::map<Key, std::map<std::string, std::size_t>> counts;
   std::set<std::string> hosts;
   for (const Peer& peer : peers) {
-    if (peer.host.empty() || peer.host == own) continue;  // without a name it may be this node
+    if (peer.host.empty() || peer.host == own) continue;  // no host: it may be this node
     if (!hosts.insert(peer.host).second) {
       throw Error(Fault::usage,
                   fmt::format("two documents of the peer '{}'", report::printable(peer.host)),
                   "Give one of each host; hosts are told apart by their names.");
     }
-    std::set<Key> seen;  // a document that says a thing twice has one voice
+    std::set<Key> seen;  // count each observation of a document once
     for (const Peer::Observation& one : peer.observations) {
       const Key key{one.check, one.subject};
       if (!one.observed.empty() && seen.insert(key).second) ++counts[key][one.observed];

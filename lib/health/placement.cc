@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The kernel's list of CPUs, "0-3,8", from a set of them.
+/// Formats a set of CPUs as the kernel's list, "0-3,8".
 std::string list_of(const cpu_set_t& set) {
   std::string text;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
@@ -31,7 +31,7 @@ std::string list_of(const cpu_set_t& set) {
   return text;
 }
 
-/// The CPUs of such a list. What is not a number ends it.
+/// Parses such a list up to the first invalid number.
 std::vector<std::uint64_t> cpus_in(std::string_view list) {
   constexpr std::uint64_t kMost = 4096;
   std::vector<std::uint64_t> cpus;
@@ -50,7 +50,7 @@ fs::path cpu_folder(const std::string& root, int cpu) {
   return fs::path(root) / "sys/devices/system/cpu" / fmt::format("cpu{}", cpu);
 }
 
-/// A CPU's folder has a link "nodeN" to its node.
+/// A CPU's folder has a link "nodeN" to its NUMA node.
 int node_of(const fs::path& folder) {
   int error = 0;
   for (const std::string& name : list_folder(folder, error)) {
@@ -62,7 +62,7 @@ int node_of(const fs::path& folder) {
   return -1;
 }
 
-/// "se.nr_migrations   :    3" of the scheduler's account of this thread.
+/// "se.nr_migrations   :    3" in /proc/thread-self/sched.
 std::optional<std::uint64_t> migrations(const std::string& root) {
   const std::string text = read_file(fs::path(root) / "proc/thread-self/sched").text;
   const std::size_t key = text.find("se.nr_migrations");
@@ -118,8 +118,8 @@ Placement ThreadWatch::end() const {
 }
 
 void ThreadWatch::add_cpu_times(const State& now, Placement& placement) const {
-  if (!begin_ || begin_->cpu != now.cpu) return;  // of a thread that moved it would mean nothing
-  constexpr std::uint64_t kFewTicks = 20;         // below 200 ms a tick of 10 ms says too little
+  if (!begin_ || begin_->cpu != now.cpu) return;  // meaningless if the thread moved
+  constexpr std::uint64_t kFewTicks = 20;         // at least 200 ms in ticks of 10 ms
   const auto share = [&](std::uint64_t cpu, std::uint64_t CpuTime::*part) {
     const auto before = cpu_time(begin_->stat, cpu);
     const auto after = cpu_time(now.stat, cpu);

@@ -16,9 +16,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// The kernel counts a cache's age in whole jiffies, of up to 10 ms each, and rounds up.
+// The kernel counts the age of its cache in jiffies, of up to 10 ms, and rounds up.
 constexpr milliseconds kJiffies(20);
-// A lifespan may be set to 10 s. Nobody wants to wait that long after each run.
+// A lifespan may be up to 10 s, too long to wait after each run.
 constexpr milliseconds kLongestSettle(1000);
 
 std::string clock_source(const std::string& root) {
@@ -63,9 +63,9 @@ RunConditions RunWatch::end(std::vector<Placement> others) {
   return conditions_;
 }
 
-/// Waits until no counter can come from a cache that was filled before now - `since`: one filled
-/// before the first epoch would add what was before it, one filled before the last would lack its
-/// end.
+/// Waits until no counter can come from a cache filled before now - `since`. A cache from before
+/// the first epoch would add earlier traffic to the run, one from before the end would lack traffic
+/// of the run.
 void RunWatch::settle(nanoseconds since) {
   const milliseconds life = lifespan(devices_, options_.root);
   if (life.count() == 0) return;

@@ -1,4 +1,4 @@
-// All that health can tell of one side of a run, from before its first epoch to after its last.
+// The conditions of one side of a run, from before its first epoch to after its last.
 #pragma once
 
 #include <chrono>
@@ -14,53 +14,53 @@
 
 namespace rdmabench::health {
 
-/// Where a device is attached.
+/// The NUMA node of a device.
 struct DeviceNode {
   std::string device;
   int numa_node = -1;
 };
 
-/// What one side of a run found.
+/// The conditions of one side of a run.
 struct RunConditions {
   std::vector<report::Counter> counters;
-  std::vector<Placement> threads;  ///< the one that watched first, then the others
+  std::vector<Placement> threads;  ///< the thread that began the watch first
   Noise noise;
   double watched_ns = 0;  ///< from the end of begin() to the call of end()
   std::vector<DeviceNode> devices;
-  std::string clock_source_begin;  ///< what the kernel keeps time by
+  std::string clock_source_begin;  ///< the kernel's clock source
   std::string clock_source_end;
-  std::vector<std::string> notes;  ///< what could not be read; whole sentences
+  std::vector<std::string> notes;  ///< what could not be read; full sentences
 };
 
-/// For the wire and for report::Report::conditions. Counters are facts too, see counter_facts().
+/// For the control channel and report::Report::conditions. Includes counter_facts().
 report::Facts to_facts(const RunConditions& conditions);
 
-/// Without the counters, for a report that lists these by themselves.
+/// Without the counters, for a report that lists them separately.
 report::Facts condition_facts(const RunConditions& conditions);
 
-/// The peer's words, so trusted in nothing: Error(failed) for a counter without its five parts, an
-/// unknown class, a negative or infinite number, or more than 1024 facts. A fact of another name is
-/// skipped, so that a newer peer may tell more.
+/// Parses a peer's facts and checks them: Error(failed) for a counter without its five parts, an
+/// unknown class, a negative or infinite number, or more than 1024 facts. Unknown names are
+/// skipped, because a newer peer may send more.
 RunConditions conditions_from_facts(const report::Facts& facts);
 
 struct WatchOptions {
-  std::string root = "/";  ///< holds sys and proc
+  std::string root = "/";  ///< contains sys and proc
   std::chrono::nanoseconds noise = kNoiseSpin;
-  /// How to wait; a test gives its own.
+  /// how to wait; tests replace it
   std::function<void(std::chrono::nanoseconds)> sleep{};
 };
 
-/// Takes the snapshots around a run. begin() takes as long as its noise spin, or as the kernel's
-/// cache of counters lives (30 ms by default), whichever is longer; end() takes the latter. Thread
-/// rule: both on the measuring thread, outside of every epoch. Reading fails softly, into notes.
+/// Takes the snapshots around a run. begin() takes as long as its noise spin or the lifespan of the
+/// kernel's counter cache (30 ms by default), whichever is longer; end() takes the latter. Thread
+/// rule: both on the measuring thread, outside of every epoch. Failed reads become notes.
 class RunWatch {
  public:
-  /// Names as read_counters() takes them, each once.
+  /// Device names as for read_counters(), each once.
   explicit RunWatch(std::vector<std::string> devices, WatchOptions options = {});
 
   void begin();
 
-  /// `others` are the placements of further measuring threads, each watched by itself.
+  /// `others`: the placements of the other measuring threads, which watched themselves.
   RunConditions end(std::vector<Placement> others = {});
 
  private:

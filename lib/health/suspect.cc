@@ -16,10 +16,10 @@ namespace {
 
 using report::Suspicion;
 
-constexpr double kSwitchesPerSecond = 20;  // a dedicated CPU sees one or two
+constexpr double kSwitchesPerSecond = 20;  // a dedicated CPU has one or two
 constexpr double kBusySibling = 0.1;
 constexpr double kStolen = 0.01;
-constexpr double kNoisy = 0.01;  // what lies beyond p99
+constexpr double kNoisy = 0.01;  // the share beyond p99
 constexpr double kNsPerS = 1e9;
 constexpr double kNsPerUs = 1e3;
 
@@ -28,7 +28,7 @@ struct Side {
   const RunConditions* conditions;
 };
 
-/// A code of report::Suspicion with what is the same in each of its findings.
+/// A code of report::Suspicion and the common text of its findings.
 struct Doubt {
   std::string_view code;
   std::string_view summary;
@@ -51,7 +51,7 @@ constexpr Doubt kRemoteNuma{"remote_numa", "a measuring thread ran far from its 
 constexpr Doubt kNoise{"noise", "the machine is noisy",
                        "use an isolated CPU (--cpu, isolcpus), or stop other work"};
 
-/// What growth of a class of counters means.
+/// What the growth of a class of counters means.
 struct Verdict {
   CounterClass kind;
   Doubt doubt;
@@ -172,7 +172,7 @@ void judge_thread(const Side& side, std::size_t index, std::vector<Suspicion>& f
   }
 }
 
-/// The smallest p99 of the results; none where they are no latencies.
+/// The smallest p99 of the results; none if they are not latencies.
 std::optional<double> smallest_p99(const report::Report& report) {
   std::optional<double> smallest;
   const auto look = [&]<class Result>(const std::vector<Result>& results) {

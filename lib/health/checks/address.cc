@@ -1,4 +1,4 @@
-// Addresses: what a peer needs to find this node, and the host's rules that get in its way.
+// Addresses: how a peer finds this node, and settings that prevent it.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -88,7 +88,7 @@ void gid_address(Probe& probe, const RdmaPort& port) {
   probe.pass();
 }
 
-/// The index of the GID that a peer would be told: RoCE v2 of an IPv4 address before one of IPv6.
+/// The GID to give to a peer: RoCE v2 of an IPv4 address before one of IPv6.
 const Gid* best(const std::vector<Gid>& gids) {
   const Gid* found = nullptr;
   for (const Gid& gid : gids) {
@@ -119,7 +119,7 @@ void gid_index(Probe& probe) {
   probe.judge_by(indices.size() == 1, Status::warn);
 }
 
-/// The kernel takes the larger of the two for most of these settings.
+/// For most of these settings the kernel uses the larger of the two.
 std::optional<std::uint64_t> setting(Probe& probe, const std::string& interface,
                                      const std::string& name) {
   const auto all = probe.number("proc/sys/net/ipv4/conf/all/" + name);
@@ -143,7 +143,7 @@ void rp_filter(Probe& probe) {
   probe.judge_by(strict.empty(), Status::warn);
 }
 
-/// Networks of /proc/net/route that an interface is on without a gateway: destination/mask.
+/// Networks in /proc/net/route that the interface reaches without a gateway: destination/mask.
 std::map<std::string, std::set<std::string>> networks(Probe& probe) {
   std::map<std::string, std::set<std::string>> found;
   for (const std::string& line : lines_of(probe.try_text("proc/net/route"))) {
@@ -154,7 +154,7 @@ std::map<std::string, std::set<std::string>> networks(Probe& probe) {
   return found;
 }
 
-/// The RoCE network devices that share a network with another one.
+/// The RoCE network devices that share a network with another RoCE device.
 std::set<std::string> sharing(Probe& probe) {
   const std::vector<std::string> interfaces = probe.node().roce_interfaces();
   std::set<std::string> shared;

@@ -1,7 +1,7 @@
-// A check, and what it is given. Private to this room.
+// A check and its arguments. Private to this room.
 //
 // A new check is a function in the file of its group and a row of that file's table. It reads
-// through its Probe, which remembers what was read and cannot be made to pass without a reading.
+// through its Probe, which records what was read.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@
 
 namespace rdmabench::health {
 
-/// One finding in the making. The last verdict counts; without any the finding is an ERROR.
+/// A finding under construction. The last verdict counts; without any the finding is an ERROR.
 class Probe {
  public:
   Probe(const FileTree& tree, const Inventory& node, const Expectations& expectations,
@@ -30,24 +30,24 @@ class Probe {
 
   const Inventory& node() const { return node_; }
 
-  /// A file's text, or why it cannot be read: then the finding is SKIP for now, and naming the
-  /// privilege where that is missing.
+  /// A file's text. If it cannot be read, the finding becomes SKIP with the reason, which names a
+  /// missing privilege.
   std::optional<std::string> text(const std::string& path);
   std::optional<std::string> line(const std::string& path);  ///< its first line
-  /// A first line that is not a whole number makes the finding an ERROR.
+  /// The finding becomes an ERROR if the first line is not a whole number.
   std::optional<std::uint64_t> number(const std::string& path);
 
-  /// The same without a verdict, for what need not be there: "" and none.
+  /// The same for optional files, without a verdict: "" or none if they cannot be read.
   std::string try_text(const std::string& path);
   std::string try_line(const std::string& path);
   std::optional<std::uint64_t> try_number(const std::string& path);
   std::vector<std::string> list(const std::string& path);
   bool exists(const std::string& path);
-  /// Where it leads; "" for nowhere.
+  /// The target of a link; "" if it leads nowhere.
   std::string resolve(const std::string& path);
   std::string link_name(const std::string& path);
 
-  /// What a user or a profile expects; null for nothing.
+  /// What a user or a profile expects; null if nothing.
   const Expectation* expectation(std::string_view key) const { return expectations_.find(key); }
 
   void observe(std::string text) { finding_.observed = std::move(text); }
@@ -58,11 +58,12 @@ class Probe {
   void fail(std::string_view remedy = {}) { judge(Status::fail, remedy); }
   void skip(std::string reason) { judge(Status::skip, {}, std::move(reason)); }
   void error(std::string reason) { judge(Status::error, {}, std::move(reason)); }
-  /// PASS or that.
+  /// PASS if `good`, else `bad`.
   void judge_by(bool good, Status bad, std::string_view remedy = {});
 
-  /// Holds a value against what is expected under that key: PASS if one of its alternatives, parted
-  /// by commas, is equal; else `bad`. Without an expectation SKIP, which peers may still turn.
+  /// Compares a value with the expectation for that key: PASS if it equals one of its
+  /// comma-separated alternatives, else `bad`. Without an expectation SKIP; a comparison with peers
+  /// may change that.
   void compare(std::string_view key, std::string observed, Status bad = Status::warn);
 
   Finding take();
@@ -86,7 +87,7 @@ using DeviceCheck = void (*)(Probe&, const RdmaDevice&);
 using PortCheck = void (*)(Probe&, const RdmaPort&);
 using GpuCheck = void (*)(Probe&, const Gpu&);
 
-/// What a check is run on: the node once, or each of its devices, ports or GPUs.
+/// The subjects of a check: the node once, or each of its devices, ports or GPUs.
 using CheckFunction = std::variant<NodeCheck, DeviceCheck, PortCheck, GpuCheck>;
 
 struct Check {
@@ -110,16 +111,16 @@ std::span<const Check> limit_checks();
 std::span<const Check> software_checks();
 std::span<const Check> env_checks();
 
-/// All of them, in that order.
+/// All checks, in that order of groups.
 const std::vector<const Check*>& all_checks();
 
-/// Seconds since the node was started; none where it cannot be read.
+/// Seconds since the node booted; none if unknown.
 std::optional<double> uptime_s(Probe& probe);
 
-/// A listed environment variable of the process that ran the doctor; none where it was not set.
+/// A listed environment variable of the process that ran the doctor; none if not set.
 std::optional<std::string> environment(Probe& probe, std::string_view name);
 
-/// The rate of a port, Gb/s; 0 where it does not tell one.
+/// The rate of a port, Gb/s; 0 if not given.
 double rate_gbps(std::string_view rate_line);
 
 }  // namespace rdmabench::health

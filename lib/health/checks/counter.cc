@@ -1,8 +1,8 @@
-// What the ports have counted since their driver was loaded.
+// Counters of the ports since their driver was loaded.
 //
-// Nothing is known of when it was counted: so nothing here FAILs, and errors are judged by their
-// number per day of the node's uptime, which is an upper bound of the time they took. A difference
-// over a run is a run's business (health/counters.h).
+// The time of an event is unknown. So nothing here FAILs, and errors are judged by their number per
+// day of the node's uptime, an upper bound of the counting time. Changes during a run: see
+// health/counters.h.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kSecondsPerDay = 86400;
 
-/// The thresholds are those of rdma-core's etc/error_thresholds, taken for a day.
+/// The thresholds of rdma-core's etc/error_thresholds, per day.
 constexpr double kErrorsPerDay = 10;
 constexpr double kDiscardsPerDay = 100;
 
@@ -83,8 +83,8 @@ void xmit_wait(Probe& probe, const RdmaPort& port) {
   probe.judge_by(*waited < *words, Status::warn);
 }
 
-/// The largest of the device's counters of a class, or of some names. Two files may count one
-/// event, so they are not added up.
+/// The largest of the device's counters of a class, or of some names. Not the sum: two files may
+/// count the same event.
 struct Largest {
   bool any = false;
   std::string name;

@@ -1,4 +1,4 @@
-// Which RDMA devices there are, and whether a program can use them.
+// Which RDMA devices are present, and whether a program can use them.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -39,7 +39,7 @@ std::string uverbs_of(Probe& probe, const RdmaDevice& device) {
   return "";
 }
 
-/// "opens", or the errno's name; "" where it is missing, none where it was not tried.
+/// "opens", or the errno's name; "" if it is missing, none if it was not tried.
 std::optional<std::string> opening(Probe& probe, const std::string& node) {
   const auto facts = probe.text("rdmabench/dev_nodes");
   if (!facts) {
@@ -107,7 +107,7 @@ void names(Probe& probe, const RdmaDevice& device) {
     if (port.interface.empty()) continue;
     const std::string folder = probe.resolve("sys/class/net/" + port.interface + "/device");
     const PciFunction function = pci_function(folder);
-    if (function.address.empty()) continue;  // a bond or a VLAN is above several
+    if (function.address.empty()) continue;  // a bond or a VLAN has several functions
     observed +=
         fmt::format("{}{} at {}", observed.empty() ? "" : ", ", port.interface, function.address);
     probe.expect("the PCI function of the device, " + device.pci.address, Source::derived);

@@ -1,6 +1,5 @@
-// Environment variables that turn the fast way off. Those of environment_names() are looked at, and
-// no other. Nothing is expected where a variable is not set: that is a PASS, for the doctor saw
-// that it is not.
+// Environment variables that disable fast transports. Only those of environment_names() are read. A
+// variable that is not set is a PASS, because that was observed.
 #include <algorithm>
 #include <array>
 
@@ -9,14 +8,14 @@
 namespace rdmabench::health {
 namespace {
 
-/// False, and SKIP, where the environment was not read.
+/// False, with the finding SKIP, if the environment was not read.
 bool looked(Probe& probe) {
   const bool facts = probe.text("rdmabench/environment").has_value();
   if (!facts) probe.skip("the environment was not read: this is a saved tree without facts");
   return facts;
 }
 
-/// The value; none, and a verdict, where it is not set or was not read.
+/// The value; none, with a verdict, if it is not set or was not read.
 std::optional<std::string> value(Probe& probe, std::string_view name, std::string expected) {
   if (!looked(probe)) return std::nullopt;
   probe.expect(std::move(expected), Source::standard);
@@ -42,7 +41,7 @@ std::vector<std::string> parts_of(std::string_view list) {
   return parts;
 }
 
-/// "=" means exactly, "^" all but; otherwise the beginning of a name. Source: NCCL_IB_HCA.
+/// "=" means the exact name, "^" all others; otherwise the start of a name. Source: NCCL_IB_HCA.
 void ib_hca(Probe& probe) {
   auto text = value(probe, "NCCL_IB_HCA", "names of devices that are there");
   if (!text) return;

@@ -1,4 +1,4 @@
-// GPUs, as far as the network is concerned: can a device reach their memory, and how far is it?
+// GPUs as the network sees them: whether a device can reach their memory, and how far they are.
 #include <algorithm>
 #include <array>
 
@@ -109,7 +109,7 @@ void window(Probe& probe, const Gpu& gpu) {
   probe.judge_by(largest / kMiB >= kWanted, Status::warn);
 }
 
-/// How far two functions are apart, in NCCL's words.
+/// The distance of two functions in NCCL's terms.
 enum class Distance : std::uint8_t { pix, pxb, phb, node, sys };
 
 std::string_view name(Distance distance) {
@@ -129,7 +129,7 @@ Distance distance_of(Probe& probe, const PciFunction& first, const PciFunction& 
     ++common;
   }
   if (common > 0) {
-    // Down from the last common bridge, one on either side belongs to the same switch.
+    // Below the last common bridge, one more bridge on either side belongs to the same switch.
     const std::size_t rest = first.above.size() + second.above.size() - 2 * common;
     return rest <= 2 ? Distance::pix : Distance::pxb;
   }

@@ -10,7 +10,7 @@
 namespace rdmabench::health {
 namespace {
 
-// The PCI driver is often the network one; verbs know its companion.
+// The PCI driver is often the network driver; verbs names its RDMA companion.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCompanions{
     {{"mlx5_core", "mlx5"},
      {"mlx4_core", "mlx4"},
@@ -76,9 +76,9 @@ RdmaDevice rdma_device(const FileTree& tree, const std::string& name) {
   return device;
 }
 
-/// Of NVIDIA and AMD anything that displays, computes in 3D or accelerates; of Intel only what has
-/// no display, for its integrated graphics are no GPU to the network. Source: PCI Code and ID
-/// Assignment 1.16, class codes 03h and 12h.
+/// Display controllers, 3D controllers and accelerators of NVIDIA and AMD; of Intel only those
+/// without a display, because integrated graphics do not count. Source: PCI Code and ID Assignment
+/// 1.16, class codes 03h and 12h.
 bool is_gpu(std::string_view vendor, std::uint64_t kind) {
   const std::uint64_t base = kind >> 16;
   if (vendor == "0x10de") return base == 0x03;
@@ -86,8 +86,8 @@ bool is_gpu(std::string_view vendor, std::uint64_t kind) {
   return vendor == "0x8086" && (kind >> 8) == 0x0380;
 }
 
-/// InfiniBand controllers by class, and Elastic Fabric Adapters by their ids. Ethernet functions
-/// are left out: whether they carry RDMA depends on how they are set up.
+/// InfiniBand controllers by class, and Elastic Fabric Adapters by their ids. Not Ethernet
+/// functions: whether they carry RDMA depends on their configuration.
 bool is_rdma(std::string_view vendor, std::string_view device, std::uint64_t kind) {
   if ((kind >> 8) == 0x0207) return true;
   return vendor == "0x1d0f" && device.starts_with("0xefa");

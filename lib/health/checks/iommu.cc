@@ -1,5 +1,5 @@
-// What stands between devices: address translation, and access control that sends their traffic to
-// each other over the root port.
+// Between devices: address translation, and access control services that redirect their traffic
+// over the root port.
 #include <array>
 #include <set>
 
@@ -11,8 +11,8 @@ namespace {
 void judge_group(Probe& probe, const PciFunction& function) {
   const std::string group = probe.link_name(function.folder + "/iommu_group");
   if (group.empty()) {
-    // A saved tree may simply not have it, so the machine must say by itself that it has none: by
-    // an empty folder. A tree without the folder says nothing.
+    // A saved tree may lack the group. Only an empty sys/class/iommu shows that the machine has no
+    // IOMMU.
     if (!probe.exists("sys/class/iommu")) {
       return probe.skip("no IOMMU group, and no sys/class/iommu that would tell of an IOMMU");
     }
@@ -43,7 +43,7 @@ void gpu_type(Probe& probe, const Gpu& gpu) {
   judge_group(probe, gpu.pci);
 }
 
-/// The options of the kernel's command line that begin with one of these.
+/// The options on the kernel's command line that begin with one of these.
 std::string options(Probe& probe, std::initializer_list<std::string_view> names) {
   std::string found;
   for (const std::string& word : words_of(probe.try_text("proc/cmdline"))) {
@@ -63,7 +63,7 @@ void command_line(Probe& probe) {
   const bool passed = found.find("iommu=pt") != std::string::npos ||
                       found.find("iommu.passthrough=1") != std::string::npos;
   if (passed) return probe.pass();
-  // The kernel may have been built that way; then the groups tell.
+  // It may be the kernel's build default; then the groups show it.
   for (const RdmaDevice& device : probe.node().devices) {
     const std::string group = probe.link_name(device.pci.folder + "/iommu_group");
     if (group.empty()) continue;
@@ -80,7 +80,7 @@ void command_line(Probe& probe) {
 
 constexpr std::size_t kControl = 6;
 
-/// Every bridge that is above a GPU or an RDMA device, once.
+/// Every bridge above a GPU or an RDMA device, once.
 std::vector<PciFunction> bridges(const Inventory& node) {
   std::vector<PciFunction> found;
   std::set<std::string> seen;
@@ -104,7 +104,7 @@ std::string names_of(std::uint32_t control) {
   return text;
 }
 
-/// False, and SKIP, on a node on which GPUs and RDMA devices do not meet.
+/// False, with the finding SKIP, unless the node has both a GPU and an RDMA device.
 bool has_pairs(Probe& probe) {
   const Inventory& node = probe.node();
   bool physical = false;
@@ -133,7 +133,7 @@ void acs(Probe& probe) {
     ++judged;
     const auto at = space.extended_capability(kAccessControlServices);
     const std::uint32_t control = at ? space.word(*at + kControl).value_or(0) : 0;
-    // What redirects: source validation alone is what NCCL's documentation asks to look for.
+    // The bits that redirect, and source validation, which NCCL's documentation says to check.
     if ((control & 0x1dU) != 0) {
       on += fmt::format("{}{}:{}", on.empty() ? "" : "; ", bridge.address, names_of(control));
     }

@@ -1,4 +1,4 @@
-// Limits of the process that runs the doctor: run it inside of the job, where they may be others.
+// Limits of the doctor's process: run it inside the job, where they may differ.
 #include <array>
 
 #include "check.h"
@@ -14,7 +14,7 @@ struct Limit {
   std::uint64_t hard = 0;
 };
 
-/// A line of /proc/self/limits; none, and a verdict, where it cannot be read.
+/// A line of /proc/self/limits; none, with a verdict, if it cannot be read.
 std::optional<Limit> limit_of(Probe& probe, std::string_view name) {
   const auto text = probe.text("proc/self/limits");
   if (!text) return std::nullopt;
@@ -36,7 +36,7 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} KiB", bytes / 1024);
 }
 
-/// CAP_IPC_LOCK lifts the limit. Source: capabilities(7).
+/// CAP_IPC_LOCK removes the limit. Source: capabilities(7).
 bool may_lock_anything(Probe& probe) {
   const auto set = hex_number(value_after(probe.try_text("proc/self/status"), "CapEff"));
   return set && (*set >> 14 & 1U) != 0;
@@ -56,7 +56,7 @@ void judge_memlock(Probe& probe, std::uint64_t bytes) {
     probe.observe(size_text(bytes) + ", which CAP_IPC_LOCK lifts for this process");
     return probe.pass();
   }
-  // Below a gigabyte not even one registration of a usual size goes through.
+  // Less than a gigabyte is too little for one registration of a usual size.
   const bool useless = bytes < kGiB && !probe.node().devices.empty();
   probe.judge_by(false, useless ? Status::fail : Status::warn);
 }
@@ -71,7 +71,7 @@ void memlock_hard(Probe& probe) {
   probe.observe(size_text(limit->hard));
   probe.expect("at least what the soft limit should be, " + size_text(16 * kGiB), Source::standard);
   if (limit->hard >= 16 * kGiB || may_lock_anything(probe)) return probe.pass();
-  // limit.memlock says by how much; this one, that a job cannot raise it by itself.
+  // limit.memlock judges the amount; this check only that a job cannot raise it.
   probe.warn();
 }
 

@@ -35,7 +35,8 @@ void affinity(Probe& probe, const RdmaDevice& device) {
   probe.judge_by(lists_overlap(*near, allowed), Status::warn);
 }
 
-/// Where hwloc sees the device: "0000:98:00.0 cpus=0-31". It knows machines whose tables are wrong.
+/// The device's place by hwloc: "0000:98:00.0 cpus=0-31". hwloc corrects known errors of BIOS
+/// tables.
 void hwloc_locality(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip("a device without a PCI function");
   const auto facts = probe.text("rdmabench/hwloc");

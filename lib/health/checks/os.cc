@@ -1,4 +1,4 @@
-// What the operating system does behind the back of a measurement.
+// Settings of the operating system that disturb measurements.
 #include <array>
 
 #include "check.h"

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kCapabilityPointer = 0x34;
 constexpr std::size_t kFirstExtended = 0x100;
-constexpr int kMostCapabilities = 64;  // a list that runs in a circle ends here
+constexpr int kMostCapabilities = 64;  // ends a circular list
 
 }  // namespace
 

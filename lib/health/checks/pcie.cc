@@ -1,4 +1,4 @@
-// The way from the device to memory.
+// The path from the device to memory.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,7 +29,7 @@ bool has_function(Probe& probe, const RdmaDevice& device) {
 
 constexpr std::string_view kNoLink = "the function tells of no link, as virtual ones do";
 
-/// What the device and the bridge above it could do: the lower of both.
+/// The best common link of the device and the bridge above it.
 PciLink common(const PciLink& device, const PciLink& bridge) {
   PciLink both = device;
   if (bridge.gigatransfers > 0)
@@ -38,7 +38,7 @@ PciLink common(const PciLink& device, const PciLink& bridge) {
   return both;
 }
 
-/// The device's link, and what both of its ends could do. False, and SKIP, where it is not told.
+/// The device's link, and the maximum of both ends. False, with the finding SKIP, if unknown.
 bool device_link(Probe& probe, const RdmaDevice& device, Link& link) {
   if (!has_function(probe, device)) return false;
   link = link_of(probe, device.pci);
@@ -94,7 +94,7 @@ void path(Probe& probe, const RdmaDevice& device) {
   probe.observe(fmt::format("{:.0f} Gb/s: PCIe {:g} GT/s x{} at {}", least.gbps(),
                             least.gigatransfers, least.width, narrowest->address));
   probe.expect(fmt::format("at least {:g} Gb/s, the rate of its ports", rate), Source::derived);
-  // Made for 400 Gb/s, x16 at 32 GT/s has 504: what is left pays for the packets' headers.
+  // x16 at 32 GT/s has 504 Gb/s for a port of 400: the difference covers the packet headers.
   probe.judge_by(least.gbps() >= rate, Status::fail);
 }
 
@@ -102,12 +102,12 @@ void bridges(Probe& probe, const RdmaDevice& device) {
   if (!has_function(probe, device)) return;
   const std::vector<PciFunction>& above = device.pci.above;
   bool any = false;
-  // The last one's link is the device's own: pcie.width and pcie.speed judge it.
+  // Without the last one: pcie.width and pcie.speed judge the device's own link.
   for (std::size_t i = 0; i + 1 < above.size(); ++i) {
     const Link own = link_of(probe, above[i]);
     if (!own.current.known() || !own.most.known()) continue;
-    // Whether the link of a bridge leads up or down is told by its capabilities alone, which take
-    // privilege to read. So either neighbour excuses it.
+    // Reading whether a link leads up or down takes privilege. So the bridge is compared with both
+    // neighbours.
     PciLink could = own.most;
     could = common(could, link_of(probe, above[i + 1]).most);
     if (i > 0) could = common(could, link_of(probe, above[i - 1]).most);
@@ -127,7 +127,7 @@ void bridges(Probe& probe, const RdmaDevice& device) {
   probe.pass();
 }
 
-/// The first bytes of configuration space; none, and SKIP, where they cannot be read.
+/// The first bytes of configuration space; none, with the finding SKIP, if they cannot be read.
 std::optional<std::string> config(Probe& probe, const PciFunction& function) {
   auto bytes = probe.text(function.folder + "/config");
   if (bytes && bytes->size() < 64) {
@@ -137,7 +137,7 @@ std::optional<std::string> config(Probe& probe, const PciFunction& function) {
   return bytes;
 }
 
-/// The offset of the PCI Express capability; none, and SKIP, where that cannot be read.
+/// The offset of the PCI Express capability; none, with the finding SKIP, if it cannot be read.
 std::optional<std::size_t> express(Probe& probe, const PciConfig& space) {
   if (!space.has_capabilities()) {
     probe.skip("only root reads more than 64 bytes of a PCI function's configuration");
@@ -228,7 +228,8 @@ void status(Probe& probe, const RdmaDevice& device) {
   probe.judge_by((bits & 6U) == 0, Status::warn);
 }
 
-/// The total that a file of advanced error reporting ends with. Source: sysfs-bus-pci-devices-aer.
+/// The total in the last line of an advanced error reporting file. Source:
+/// sysfs-bus-pci-devices-aer.
 void errors(Probe& probe, const RdmaDevice& device, const std::string& kind,
             const std::string& total, std::uint64_t most, Status bad) {
   if (!has_function(probe, device)) return;

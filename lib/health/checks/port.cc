@@ -1,4 +1,4 @@
-// Ports: are they up, as fast as they should be, and known to the subnet?
+// Ports: whether they are up, fast enough, and known to the subnet manager.
 #include <algorithm>
 #include <array>
 
@@ -7,7 +7,7 @@
 namespace rdmabench::health {
 namespace {
 
-constexpr std::uint64_t kRoceHeaders = 96;  // what iboe_get_mtu() of Linux takes off
+constexpr std::uint64_t kRoceHeaders = 96;  // subtracted by Linux' iboe_get_mtu()
 
 void state(Probe& probe, const RdmaPort& port) {
   const auto text = probe.line(port.folder + "/state");
@@ -89,13 +89,12 @@ void operstate(Probe& probe, const RdmaPort& port) {
   if (!text) return;
   probe.observe(fmt::format("{} is {}", port.interface, *text));
   probe.expect("up", Source::standard);
-  // RoCE needs it; InfiniBand's is for IP alone. Some virtual devices never tell more than
-  // "unknown".
+  // RoCE needs it; InfiniBand's is only for IP. Some virtual devices always say "unknown".
   if (*text == "unknown") return probe.skip("the network device does not tell");
   probe.judge_by(*text == "up", port.roce() ? Status::fail : Status::warn);
 }
 
-/// What RoCE makes of a network device's MTU. Source: Linux include/rdma/ib_addr.h.
+/// The RoCE MTU for a network device's MTU. Source: Linux include/rdma/ib_addr.h.
 std::uint64_t roce_mtu(std::uint64_t interface_mtu) {
   for (std::uint64_t mtu = 4096; mtu >= 256; mtu /= 2) {
     if (interface_mtu >= mtu + kRoceHeaders) return mtu;
@@ -108,7 +107,7 @@ struct Mtu {
   std::uint64_t interface = 0;  ///< 0 for InfiniBand
 };
 
-/// What verbs told, else what follows from the network device.
+/// The active MTU of verbs, else derived from the network device.
 Mtu mtu_of(Probe& probe, const RdmaPort& port) {
   Mtu mtu;
   if (port.roce() && !port.interface.empty()) {
@@ -153,7 +152,7 @@ void active_mtu(Probe& probe, const RdmaPort& port) {
 }
 
 void flaps(Probe& probe, const RdmaPort& port) {
-  constexpr double kAtStart = 6;  // up, down and up again, while driver and fabric start
+  constexpr double kAtStart = 6;  // the link goes up and down while driver and fabric start
   constexpr double kPerDay = 10;  // each loss of the carrier is two changes
   if (port.interface.empty()) return probe.skip("no network device belongs to the port");
   const auto changes = probe.number("sys/class/net/" + port.interface + "/carrier_changes");

@@ -10,9 +10,9 @@ namespace rdmabench::health {
 namespace {
 
 constexpr std::size_t kMostEvidence = 32;
-constexpr std::size_t kMostText = 300;  // of what is quoted from a file
+constexpr std::size_t kMostText = 300;  // quoted from a file
 
-/// Harmless on a terminal and in a document, whatever a file held.
+/// Replaces bytes that could disturb a terminal or a document.
 std::string quotable(std::string text) {
   if (text.size() > kMostText) text = text.substr(0, kMostText) + "...";
   return report::printable(text);

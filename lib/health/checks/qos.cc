@@ -1,5 +1,5 @@
-// What keeps RoCE from losing packets, as far as it is in files: mlx5 of NVIDIA's own driver. The
-// kernel's driver tells of the same by netlink alone.
+// Settings against packet loss on RoCE, as far as they are in files: only of mlx5 with NVIDIA's own
+// driver. The kernel's driver offers them only by netlink.
 #include <array>
 
 #include "check.h"
@@ -7,7 +7,7 @@
 namespace rdmabench::health {
 namespace {
 
-/// False, and the finding SKIP, where a port has nothing of the kind.
+/// False, with the finding SKIP, for ports without these settings.
 bool has_qos(Probe& probe, const RdmaPort& port) {
   if (!port.roce()) {
     probe.skip("only RoCE needs it");
@@ -35,7 +35,7 @@ void trust(Probe& probe, const RdmaPort& port) {
   probe.judge_by(*text == "dscp", Status::warn);
 }
 
-/// "prio:3 dscp:26,27," lists: the priority of a code point.
+/// The priority of a code point in "prio:3 dscp:26,27," lists.
 std::optional<std::uint64_t> priority_of(std::string_view text, std::uint64_t code) {
   std::optional<std::uint64_t> priority;
   for (const std::string& word : words_of(text)) {
@@ -69,7 +69,7 @@ void dscp(Probe& probe, const RdmaPort& port) {
   probe.judge_by(std::to_string(*found) == priority->value, Status::fail);
 }
 
-/// Which priorities have it on; none, and the finding SKIP, where the files cannot be read.
+/// The priorities with it on; none, with the finding SKIP, if the files cannot be read.
 void congestion(Probe& probe, const RdmaPort& port, const std::string& role) {
   if (!has_qos(probe, port)) return;
   const std::string enable = folder(port) + "/ecn/" + role + "/enable";

@@ -1,4 +1,4 @@
-// What is installed, for comparison with the peers more than by itself.
+// Installed software, mainly for comparison with peers.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -9,7 +9,7 @@
 namespace rdmabench::health {
 namespace {
 
-/// A driver's modules. Those that others name as "uses" come with it.
+/// A driver's modules, without those that the kernel loads as their dependencies.
 struct Modules {
   std::string_view driver;
   std::string_view names;
@@ -39,7 +39,7 @@ void modules(Probe& probe) {
   std::string all;
   for (const std::string& name : wanted) {
     all += (all.empty() ? "" : " ") + name;
-    // One that was built into the kernel is there only if it has parameters.
+    // A built-in module is listed only if it has parameters.
     if (!probe.exists("sys/module/" + name)) missing += (missing.empty() ? "" : " ") + name;
   }
   probe.observe(missing.empty() ? "all there" : "not there: " + missing);

@@ -1,4 +1,4 @@
-// Taking the kernel's texts apart. Private to this room; every function takes any bytes.
+// Parses texts of the kernel. Private to this room; every function accepts any bytes.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// What stands between blanks.
+/// The words between blanks.
 inline std::vector<std::string> words_of(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   std::vector<std::string> words;
@@ -46,7 +46,7 @@ inline std::vector<std::string> words_of(std::string_view text) {
   }
 }
 
-/// "KEY : value" or "KEY value" of the first such line, without blanks and colon; "" for none.
+/// The value of the first line "KEY : value" or "KEY value", without blanks and colon; "" if none.
 inline std::string value_after(std::string_view text, std::string_view key) {
   for (const std::string& line : lines_of(text)) {
     if (!line.starts_with(key)) continue;
@@ -77,7 +77,7 @@ inline std::optional<std::int64_t> signed_number(std::string_view text) {
   return value;
 }
 
-/// The number that a text begins with: 400 of "400 Gb/sec (4X NDR)".
+/// The leading number: 400 of "400 Gb/sec (4X NDR)".
 inline std::optional<double> leading_number(std::string_view text) {
   double value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -85,7 +85,7 @@ inline std::optional<double> leading_number(std::string_view text) {
   return value;
 }
 
-/// The word in brackets of "always [madvise] never"; "" for none.
+/// The word in brackets of "always [madvise] never"; "" if none.
 inline std::string chosen_word(std::string_view text) {
   const std::size_t begin = text.find('[');
   const std::size_t end = text.find(']');
