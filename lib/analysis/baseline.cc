@@ -17,10 +17,10 @@ namespace rdmabench::analysis {
 namespace {
 
 constexpr int kVersion = 1;
-constexpr int kApplication = 0x72646d61;  // "rdma": how file(1) and we tell it from other databases
+constexpr int kApplication = 0x72646d61;  // "rdma": identifies the file, also to file(1)
 constexpr int kBusyMs = 5000;
 
-// Bytes, and not a number of them: two launches that differ in anything are two.
+// Documents are compared byte by byte, not by a hash: any difference makes two launches.
 constexpr const char* kTables =
     "CREATE TABLE baseline (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
     "  created_utc TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')));"
@@ -29,7 +29,7 @@ constexpr const char* kTables =
     "  stored_utc TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),"
     "  source TEXT NOT NULL, document TEXT NOT NULL, UNIQUE (baseline_id, document));";
 
-/// sqlite3_close() refuses while statements live; they are always destroyed first.
+/// sqlite3_close() fails while statements exist; they are always destroyed first.
 using Connection = Handle<sqlite3, sqlite3_close_v2>;
 
 [[noreturn]] void fail(sqlite3* connection, std::string_view what) {
@@ -37,7 +37,7 @@ using Connection = Handle<sqlite3, sqlite3_close_v2>;
               "Look at the file's rights, the space left and who else uses it.");
 }
 
-/// One prepared statement. Values travel as parameters, never in the text.
+/// One prepared statement. Values are bound as parameters, never put into the text.
 class Statement {
  public:
   Statement(sqlite3* connection, const char* text) : connection_(connection) {
@@ -60,7 +60,7 @@ class Statement {
     }
     return *this;
   }
-  /// Whether there is a row (more).
+  /// Advances; false after the last row.
   bool step() {
     const int code = sqlite3_step(statement_.get());
     if (code != SQLITE_ROW && code != SQLITE_DONE) fail(connection_, "the database of baselines");
@@ -139,7 +139,7 @@ class BaselineStore::Database {
     }
   }
 
-  /// Makes the tables of a new file, and refuses what is not ours.
+  /// Creates the tables of a new file, and refuses files of other programs.
   void prepare() {
     const auto refuse = [this](const std::string& what) {
       throw Error(Fault::usage, fmt::format("'{}' {}", path_, what),
@@ -155,7 +155,7 @@ class BaselineStore::Database {
     }
     if (application == 0) {
       Transaction transaction(connection());
-      application = pragma("PRAGMA application_id");  // another process may have been faster
+      application = pragma("PRAGMA application_id");  // another process may have created them
       if (application == 0) {
         if (pragma("SELECT count(*) FROM sqlite_master") > 0) {
           refuse("is a database of another program");

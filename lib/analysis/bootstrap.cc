@@ -19,8 +19,8 @@ Moments moments(std::span<const double> values) {
   return {measure::mean(values), deviation * deviation / static_cast<double>(values.size())};
 }
 
-/// std::uniform_int_distribution may draw differently with another standard library; a recorded
-/// seed must not. The bias of the remainder is below 2^-50 here.
+/// std::uniform_int_distribution may differ between standard libraries; a recorded seed must give
+/// the same draws everywhere. The modulo bias is below 2^-50 here.
 void draw(std::span<const double> from, std::vector<double>& to, std::mt19937_64& random) {
   to.resize(from.size());
   for (double& value : to) value = from[random() % from.size()];
@@ -41,7 +41,7 @@ std::vector<double> bootstrap_pivots(std::span<const double> a, std::span<const 
     draw(b, drawn, random);
     const Moments of_b = moments(drawn);
     const double error = std::sqrt(of_a.error + of_b.error);
-    if (error == 0) continue;  // one unit drawn every time: no pivot, and of no weight
+    if (error == 0) continue;  // a single unit was drawn each time: undefined
     pivots.push_back((of_b.mean - of_a.mean - difference) / error);
   }
   std::sort(pivots.begin(), pivots.end());

@@ -7,8 +7,9 @@
 
 namespace rdmabench::analysis {
 
-/// (difference of the resample - difference) / its standard error, of `resamples` draws of whole
-/// units with replacement, sorted. At least two units and some noise on each side.
+/// The bootstrapped values of (difference of the resample - difference) / its standard error,
+/// sorted. Each resample draws whole units with replacement. Needs two units and some noise on each
+/// side.
 std::vector<double> bootstrap_pivots(std::span<const double> a, std::span<const double> b,
                                      std::uint32_t resamples, std::uint64_t seed);
 

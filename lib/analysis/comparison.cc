@@ -15,7 +15,8 @@
 namespace rdmabench::analysis {
 namespace {
 
-/// As many pairs of nodes on both sides make the pair the unit: launches of one pair are alike.
+/// With at least so many pairs of nodes on both sides the pair is the unit, because launches of one
+/// pair are correlated.
 constexpr std::size_t kFewestPairs = 8;
 
 using Launches = std::vector<const Launch*>;
@@ -51,7 +52,7 @@ ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool
   return side;
 }
 
-/// The mean over the launches of each pair of nodes.
+/// Averages the launches of each pair of nodes.
 std::vector<double> pair_means(const Sample& sample) {
   std::map<std::string, std::vector<double>> pairs;
   for (const Point& point : sample.points) pairs[point.launch->pair].push_back(point.log_value);
@@ -115,7 +116,7 @@ std::vector<Cell*> judged_cells(std::vector<Family>& families) {
   return cells;
 }
 
-/// Holm over all cells, of each kind of p-value.
+/// Holm's correction over all cells, for each kind of p-value.
 void adjust(const std::vector<Cell*>& cells) {
   std::vector<double> beyond;
   std::vector<double> nonzero;
@@ -131,15 +132,15 @@ void adjust(const std::vector<Cell*>& cells) {
   }
 }
 
-/// Proved, and by more than the margin and all of the drift together.
+/// DIFFERENT by more than the margin and the drift together.
 bool outweighs_drift(const Cell& cell, const Settings& settings) {
   return cell.judgement.verdict == Verdict::different && cell.p_beyond_adjusted < settings.alpha &&
          std::abs(cell.judgement.estimate->difference) >
              std::log1p(settings.margin) + std::abs(cell.drift.change);
 }
 
-/// A drift of more than half the margin leaves no verdict: what came later would be judged by when
-/// it ran. A difference that no such drift explains stays one.
+/// After a drift of more than half the margin no verdict is possible, because the time of a launch
+/// would decide. A difference that is larger than such a drift is kept.
 void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) {
   std::vector<double> p_values;
   for (const Cell* cell : cells) p_values.push_back(cell->drift.p_value);
@@ -157,8 +158,8 @@ void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) 
   }
 }
 
-/// Both rules in one: different if some cell is, by the adjusted p-value; equivalent if every cell
-/// lies within the margin. `more` becomes the largest need of an open cell, if all needs are known.
+/// Different if some cell is, by the adjusted p-value; equivalent if every cell is within the
+/// margin. `more` becomes the largest need of an inconclusive cell, if all needs are known.
 Verdict combine(const std::vector<const Cell*>& cells, const Settings& settings,
                 std::optional<std::uint32_t>& more) {
   bool all_within = !cells.empty();
@@ -294,7 +295,7 @@ void note_order(Comparison& comparison, const Launches& a, const Launches& b) {
   }
 }
 
-/// With many more launches on one side the skewness of the noise no longer cancels.
+/// If one side has many more launches, the skewness of the noise does not cancel.
 void note_balance(Comparison& comparison) {
   const auto [fewer, more] = std::minmax(comparison.a.launches, comparison.b.launches);
   if (more < 2 * fewer) return;
@@ -304,7 +305,7 @@ void note_balance(Comparison& comparison) {
       comparison.b.launches, comparison.a.launches));
 }
 
-/// A size that is DIFFERENT by itself may be one of many that were looked at.
+/// Notes sizes that are DIFFERENT alone but not after the correction for many sizes.
 void note_correction(Comparison& comparison) {
   std::size_t lost = 0;
   const std::vector<const Cell*> cells = usable(comparison.families);

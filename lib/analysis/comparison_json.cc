@@ -11,7 +11,7 @@ using report::or_null;
 
 constexpr const char* kCompareSchema = "rdmabench-compare/1";
 
-/// Words for programs; a table has its own.
+/// Words for programs; tables use others.
 std::string word(Verdict verdict) {
   return verdict == Verdict::immaterial ? "DIFFERENT_BUT_IMMATERIAL" : std::string(name(verdict));
 }

@@ -149,14 +149,14 @@ std::string to_table(const Comparison& comparison) {
 
 namespace {
 
-/// By how much worse B is, as a log; below 0 it is better.
+/// By how much B is worse, as a log; negative if it is better.
 double worse_by(const Family& family, const Cell& cell) {
   const double difference = cell.judgement.estimate->difference;
   return family.metric == Metric::bandwidth ? -difference : difference;
 }
 
-/// The cell that speaks for the comparison: the worst of those proved to differ, else the one that
-/// has moved most.
+/// The cell that represents the comparison: the worst one proved to differ, else the one with the
+/// largest difference.
 struct Spokesman {
   const Family* family = nullptr;
   const Cell* cell = nullptr;

@@ -14,7 +14,7 @@ using Values = std::map<std::string, std::set<std::string>>;
 
 constexpr const char* kNone = "(none)";
 
-/// By the last part of the name.
+/// Excluded by the last part of the name.
 constexpr std::array<std::string_view, 23> kIncidental{"hostname",
                                                        "collected_utc",
                                                        "sizes",
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 23> kIncidental{"hostname",
                                                        "retries",
                                                        "registration_note"};
 
-/// What was asked for where `resolved` says what came of it.
+/// Requests whose outcome is in `resolved`.
 constexpr std::array<std::string_view, 4> kAsked{"config.backend", "config.device",
                                                  "config.provider", "config.fabric"};
 
@@ -47,7 +47,7 @@ struct Meaning {
   std::string_view word;
   std::array<std::string_view, 6> facts;
 };
-/// What follows from a choice, and is part of it.
+/// Facts that follow from the named choice.
 constexpr std::array<Meaning, 3> kMeanings{{
     {"backend",
      {"config.service", "resolved.backend", "resolved.provider", "resolved.device",
@@ -67,15 +67,15 @@ bool covers(const Meaning& meaning, std::string_view fact) {
   });
 }
 
-/// Facts of rows by size: the completion level of small and of large messages may differ, as long
-/// as it does so on both sides.
+/// Facts of rows, by size: the completion level may differ between small and large messages, but
+/// not between the sides.
 void add_row_facts(std::map<std::string, std::string>& facts, const Row& row) {
   const std::string at = row.load ? fmt::format("{} bytes, load {:g}", row.size_bytes, *row.load)
                                   : fmt::format("{} bytes", row.size_bytes);
   for (const auto& [key, value] : row.facts) facts[fmt::format("{} at {}", key, at)] = value;
 }
 
-/// Sizes that only one side has are not a confound: nothing is compared there.
+/// A size on one side only is no confound, because it is not compared.
 bool is_of_row(const std::string& fact) {
   return fact.find(" at ") != std::string::npos;
 }

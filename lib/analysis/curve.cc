@@ -23,7 +23,7 @@ bool is_latency(const Launch& launch) {
   return launch.test == "latency";
 }
 
-/// Rows that say what a message on the wire costs: no round trips, no sums of both directions.
+/// Rows with the cost of one message: no round trips, no sums of both directions.
 bool is_usable(const Launch& launch, const Row& row) {
   return is_latency(launch) ? row.kind == "half_round_trip"
                             : launch.test == "bandwidth" && row.kind == "one_way";
@@ -78,7 +78,7 @@ double value_of(const Launch& launch, const Row& row) {
 
 using Sizes = std::set<std::uint64_t>;
 
-/// The sizes that all launches of one test have; `all` gets every size.
+/// The sizes in all launches of one test; `all` gets every size.
 Sizes common_sizes(const std::vector<const Launch*>& launches, const std::string& operation,
                    Sizes& all) {
   std::optional<Sizes> common;

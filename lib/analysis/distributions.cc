@@ -9,7 +9,7 @@ namespace rdmabench::analysis {
 namespace {
 
 namespace bm = boost::math;
-// long double costs ten times as much and its digits are not shown anywhere.
+// long double would take ten times as long, and its digits are never printed.
 using Policy = bm::policies::policy<bm::policies::promote_double<false>>;
 
 }  // namespace

@@ -32,8 +32,7 @@ constexpr std::array kPercentiles{Key{"p50_ns", 50}, Key{"p90_ns", 90}, Key{"p99
   throw Error(Fault::usage, fmt::format("{}: {}", source, what), kRemedy);
 }
 
-/// A member that must be there. Only the reader of one document knows where it is, so errors say
-/// so.
+/// Reads members of a JSON object; errors name its place in the document.
 class Reader {
  public:
   Reader(const ResultJson& json, std::string where) : json_(json), where_(std::move(where)) {
@@ -62,7 +61,7 @@ class Reader {
     }
     return value.get<std::uint64_t>();
   }
-  /// None for null, which stands for a metric without a value.
+  /// None for null, a metric without a value.
   std::optional<double> metric(const char* key) const {
     const ResultJson& value = at(key);
     if (value.is_null()) return std::nullopt;
@@ -91,7 +90,7 @@ void add_facts(Launch& launch, const std::string& prefix, const ResultJson& fact
   }
 }
 
-/// Of "2026-11-21T17:02:05Z"; none if it has another form.
+/// Parses "2026-11-21T17:02:05Z"; none for another form.
 std::optional<double> seconds(const std::string& utc) {
   tm parts{};
   const char* const end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
@@ -174,8 +173,8 @@ void add_fact_list(Launch& launch, const std::string& prefix, const Reader& of, 
   }
 }
 
-/// Rows that were skipped have nothing to compare. What tells two rows of one operation and size
-/// apart is part of the operation's name.
+/// Skips rows that were not measured. Whatever distinguishes rows of one operation and size becomes
+/// part of the operation's name.
 void read_coll_rows(Launch& launch, const Reader& document) {
   for (const ResultJson& json : document.list("results")) {
     const Reader reader(json, launch.source + ": a result");
@@ -189,7 +188,7 @@ void read_coll_rows(Launch& launch, const Reader& document) {
     row.samples = reader.count("iterations");
     row.facts["batch"] = std::to_string(reader.count("batch"));
     row.percentiles = percentiles(reader, std::span(kPercentiles).first(4));  // to p99.9
-    if (row.percentiles.empty()) {  // nccl-tests tells means alone
+    if (row.percentiles.empty()) {  // nccl-tests prints only means
       constexpr double kBitsPerByte = 8;
       launch.test = "bandwidth";
       const auto bytes = reader.metric("algorithm_bytes_per_s");

@@ -8,7 +8,7 @@
 namespace rdmabench::analysis {
 namespace {
 
-/// The chance of a proof, given how the sample's deviation came out against the true one.
+/// The chance of a proof, given the ratio of the sample's deviation to the true one.
 double power_given(const PowerQuestion& question, double error, double t, double relative) {
   const double margin = std::log1p(question.margin);
   const double difference = std::abs(question.difference);
@@ -32,9 +32,9 @@ double power_of(const PowerQuestion& question, std::uint32_t launches) {
   const double degrees = 2.0 * launches - 2;
   const double error = question.deviation * std::sqrt(2.0 / launches);
   const double t = t_quantile(1 - question.alpha, degrees);
-  constexpr double kMany = 400;  // the sample's deviation is the true one
+  constexpr double kMany = 400;  // above it the sample's deviation is taken as exact
   if (degrees > kMany) return power_given(question, error, t, 1);
-  // The mean over the sampling distribution of the deviation, by its quantiles.
+  // Averages over the sampling distribution of the deviation, by its quantiles.
   constexpr int kSteps = 100;
   double sum = 0;
   for (int i = 0; i < kSteps; ++i) {
@@ -53,7 +53,7 @@ std::optional<std::uint32_t> launches_needed(const PowerQuestion& question) {
     if (high >= kMostLaunches) return std::nullopt;
     high = std::min(high * 2, kMostLaunches);
   }
-  std::uint32_t low = high / 2;  // not enough, or 1
+  std::uint32_t low = high / 2;  // too few, or 1
   while (high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
     (enough(middle) ? high : low) = middle;
@@ -70,7 +70,7 @@ double welch_degrees(const std::vector<VariancePart>& parts) {
     squares += part.variance * part.variance / part.degrees;
     all += part.degrees;
   }
-  return squares > 0 ? sum * sum / squares : all;  // without noise any will do
+  return squares > 0 ? sum * sum / squares : all;  // without noise any number will do
 }
 
 }  // namespace rdmabench::analysis

@@ -1,4 +1,4 @@
-// How many launches a verdict takes: to be known before the machines are booked.
+// How many launches a verdict needs, to plan machine time.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,28 @@
 
 namespace rdmabench::analysis {
 
-/// What a comparison is to be planned for.
+/// The assumptions of a planned comparison.
 struct PowerQuestion {
-  double deviation = 0;  ///< of the log of a launch's value; for small ones, the launches' CV; >= 0
-  double difference = 0;  ///< the true one, of logs; 0: the two are the same
+  double deviation = 0;   ///< of the log of a launch's value, about its CV if small; >= 0
+  double difference = 0;  ///< the true difference of logs; 0: none
   double margin = 0.05;   ///< a ratio, as in Settings
   double alpha = 0.05;
-  double power = 0.9;  ///< what launches_needed() is to reach
+  double power = 0.9;  ///< target of launches_needed()
 };
 
-/// The standard deviation of the log of a value with this coefficient of variation, as if it were
-/// log-normal.
+/// The standard deviation of the log of a log-normal value with this coefficient of variation.
 double log_deviation(double coefficient_of_variation);
 
-/// The chance that `launches` (>= 2) of each side prove what is true: that the difference is within
-/// the margin, or beyond it. Normal noise, the same on both sides, pooled t. Source: Phillips 1990.
+/// The chance that `launches` (>= 2) of each side prove the true state: that the difference is
+/// within the margin, or beyond it. Assumes equal normal noise on both sides; pooled t. Source:
+/// Phillips 1990.
 double power_of(const PowerQuestion& question, std::uint32_t launches);
 
-/// More than these are not planned for.
+/// The upper limit of the search.
 inline constexpr std::uint32_t kMostLaunches = 10'000;
 
-/// The fewest launches of each side, at least 2, that reach the power; none if kMostLaunches do
-/// not. It knows nothing of kFewestLaunches.
+/// The fewest launches of each side, at least 2, that reach the power; none if more than
+/// kMostLaunches. Does not apply kFewestLaunches.
 std::optional<std::uint32_t> launches_needed(const PowerQuestion& question);
 
 /// A variance (of a mean) and the degrees of freedom it was estimated with.

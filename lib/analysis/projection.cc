@@ -14,16 +14,16 @@
 namespace rdmabench::analysis {
 namespace {
 
-/// The log of a step time with the variance that each set of launches brings into it.
+/// The log of a step time, with the variance that each set of launches contributes.
 struct LogStep {
   double value = 0;
   std::vector<VariancePart> parts;
-  bool single = false;  ///< some set is one launch: no variance, so no interval
+  bool single = false;  ///< some set has only one launch: no interval
   std::size_t fewest = SIZE_MAX;
 };
 
-/// Variance of the estimate by leaving each launch out in turn. Source: Efron & Tibshirani, An
-/// Introduction to the Bootstrap, 11.
+/// Jackknife variance: leaves out each launch in turn. Source: Efron & Tibshirani, An Introduction
+/// to the Bootstrap, 11.
 template <class Evaluate>
 void add_jackknife(LogStep& step, std::size_t launches, Evaluate evaluate) {
   if (launches == 0) return;
@@ -131,7 +131,7 @@ ProjectionRow project_row(const Projection& projection, double value) {
   return row;
 }
 
-/// The log of B's step over A's, or none where it cannot be projected.
+/// The log of B's step time over A's; none if it cannot be projected.
 std::optional<double> difference_at(const Projection& projection, double value) {
   const ProjectionOptions& options = projection.options;
   try {
@@ -149,7 +149,7 @@ bool is_beyond(double difference, const Settings& settings) {
   return std::abs(difference) > std::log1p(settings.margin);
 }
 
-/// Halves the interval until it is one node, or a tenth of a per cent.
+/// Bisects until the interval is one node, or 0.1 %.
 double find_crossing(const Projection& projection, double from, double to, bool beyond_after) {
   const bool whole = projection.options.axis == Axis::nodes;
   for (int i = 0; i < 60 && to - from > (whole ? 1 : from / 1000); ++i) {
@@ -168,7 +168,7 @@ void find_break_evens(Projection& projection) {
   const ProjectionRow* last = nullptr;
   for (const ProjectionRow& row : projection.rows) {
     if (!row.difference) continue;
-    // Both of one launch have no estimate, but still a difference.
+    // With one launch on each side there is no estimate, but still a difference.
     const double now = std::log(row.b->time.step_s / row.a->time.step_s);
     if (last != nullptr) {
       const double before = std::log(last->b->time.step_s / last->a->time.step_s);
@@ -257,7 +257,7 @@ void list_assumptions(Projection& projection) {
   projection.assumptions = list.take();
 }
 
-/// Says where a tail is not that of the messages' own size.
+/// Notes tails that were not measured at the size of the messages.
 void note_tail(Projection& projection, const char* label, const LinkSamples& samples,
                std::optional<ProjectedStep> ProjectionRow::*side) {
   if (projection.options.job.stragglers == Stragglers::none || samples.latency.empty()) return;

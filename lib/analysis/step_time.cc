@@ -13,7 +13,7 @@ namespace {
 constexpr double kNsPerS = 1e9;
 constexpr double kBitsPerByte = 8;
 
-/// The mean of log(value(sample)) over all launches but the one left out, back from the log.
+/// The geometric mean over all launches except `without`.
 template <class Value>
 double geometric_mean(const std::vector<LinkSample>& samples, std::optional<std::size_t> without,
                       Value value) {
@@ -27,7 +27,7 @@ double geometric_mean(const std::vector<LinkSample>& samples, std::optional<std:
   return std::exp(sum / count);
 }
 
-/// Of one row, between its percentiles: straight in the log of what is beyond, and of the time.
+/// Interpolates the percentiles of one row: linear in the log of the share beyond, and of the time.
 std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double quantile) {
   for (std::size_t i = 0; i + 1 < tail.size(); ++i) {
     const double q1 = tail[i].percent / 100;
@@ -49,7 +49,7 @@ std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double qu
                             links, 100 * quantile),
                 "Leave the stragglers out with --stragglers none, or project fewer nodes.");
   }
-  // Only the tabulated percentile above the quantile can be interpolated to.
+  // Interpolation also needs the tabulated percentile above the quantile.
   const double above = quantile <= 0.9     ? 100
                        : quantile <= 0.99  ? 1000
                        : quantile <= 0.999 ? 1e4
@@ -64,7 +64,8 @@ std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double qu
       "Measure longer, or leave the stragglers out with --stragglers none.");
 }
 
-/// One launch's quantile at a size, from the sizes on both sides of it or the nearest end.
+/// One launch's quantile at a size, interpolated between the neighbouring sizes, or of the nearest
+/// one.
 double quantile_at(const LinkSample& sample, double size_bytes, double links, double quantile) {
   const std::vector<Tail>& tails = sample.tails;
   const auto above =
@@ -90,10 +91,10 @@ bool whole(double value, double most) {
   return value >= 1 && value <= most && value == std::floor(value);
 }
 
-/// What a step's collectives come to.
+/// The collectives of one step.
 struct Traffic {
   double seconds = 0;
-  double steps = 0;  ///< messages one after the other in one collective
+  double steps = 0;  ///< messages in sequence in one collective
 };
 
 Traffic all_reduce(const Job& job, const MessageTime& message, double bytes) {
@@ -234,7 +235,7 @@ double MessageTime::seconds(double size_bytes) const {
   if (!above) return time_at(size_bytes);
   const double largest = time_at(largest_);
   if (source_ == TimeSource::latency) return largest * size_bytes / largest_;
-  return time_at(size_bytes);  // the bandwidth of the largest
+  return time_at(size_bytes);  // with the bandwidth of the largest size
 }
 
 double MessageTime::excess_seconds(double size_bytes, double links) const {
@@ -264,10 +265,10 @@ StepTime step_time(const Job& job, const MessageTime& message) {
       job.flops_per_token * job.parameters * job.tokens_per_gpu / (job.flops_per_gpu * job.mfu);
   double hideable = time.compute_s;
   if (job.parallel == Parallel::data) {
-    const double buckets = std::ceil(bytes / job.bucket_bytes);  // alike, and at most that large
+    const double buckets = std::ceil(bytes / job.bucket_bytes);  // of equal size
     add_collectives(job, message, buckets, bytes / buckets, time);
     time.communication_s += in_node_seconds(job, 2, bytes);
-    // Gradients exist from the backward pass on, which is all but 2 of the FLOP per parameter.
+    // Gradients are sent from the backward pass on, which is all but 2 FLOP per parameter.
     hideable *= std::max(0.0, 1 - 2 / job.flops_per_token);
   } else {
     add_collectives(job, message, 3 * job.layers, bytes / job.layers, time);

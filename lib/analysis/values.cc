@@ -10,7 +10,7 @@
 namespace rdmabench::analysis {
 namespace {
 
-/// 10 samples beyond the percentile, as measure::percentile_supported() asks for.
+/// 10 samples beyond the percentile, as in measure::percentile_supported().
 std::uint64_t samples_needed(double percent) {
   return static_cast<std::uint64_t>(std::ceil(10 / (1 - percent / 100) - 1e-6));
 }
@@ -24,7 +24,7 @@ double percent_of(Metric metric) {
   return metric == Metric::p50 ? 50 : metric == Metric::p99 ? 99 : 99.9;
 }
 
-/// None where a test has no such metric.
+/// None if the test has no such metric.
 std::optional<Value> value_of(const std::string& test, const Row& row, Metric metric) {
   if ((metric == Metric::bandwidth) != (test == "bandwidth")) return std::nullopt;
   if (metric == Metric::bandwidth) return Value{row.bits_per_s, {}};
@@ -38,7 +38,7 @@ std::optional<Value> value_of(const std::string& test, const Row& row, Metric me
   return Value{};
 }
 
-/// By size within what is one quantity.
+/// The values of a launch by quantity.
 using RowValues = std::map<QuantityKey, std::vector<double>>;
 
 void take_row(const Launch& launch, const Row& row, Metric metric, Quantities& quantities,

@@ -1,4 +1,4 @@
-// The launches' values, by what they are values of.
+// The values of the launches, by quantity.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace rdmabench::analysis {
 
-/// What can be held against another: the same test, operation and meaning at the same size.
+/// Values can be compared if test, operation, meaning and size are equal.
 struct QuantityKey {
   std::string test;
   std::string operation;
   std::string kind;
   Metric metric = Metric::p50;
   std::uint64_t size_bytes = 0;
-  std::optional<double> load;  ///< to three digits, as it was asked for
+  std::optional<double> load;  ///< the requested load, to three digits
 
   auto tied() const { return std::tie(test, operation, kind, metric, size_bytes, load); }
   bool operator<(const QuantityKey& other) const { return tied() < other.tied(); }
@@ -28,16 +28,16 @@ struct QuantityKey {
 
 bool belongs(const QuantityKey& key, const Family& family);
 
-/// One launch's value.
+/// The value of one launch.
 struct Point {
   const Launch* launch = nullptr;
   double log_value = 0;
 };
 
-/// One side's values. Those of a launch with several rows of one quantity are its median.
+/// One side's values. If a launch has several rows of a quantity, their median.
 struct Sample {
   std::vector<Point> points;
-  std::string refusal;  ///< why the data cannot carry it; empty if they can
+  std::string refusal;  ///< why there is no value; else empty
 };
 
 using Quantities = std::map<QuantityKey, Sample>;

@@ -24,12 +24,12 @@ double variance(std::span<const double> values) {
   return deviation * deviation;
 }
 
-/// 0 / 0 is 0 here: no distance in no noise.
+/// 0 / 0 is 0: no distance without noise.
 double in_errors(double distance, double standard_error) {
   return distance == 0 ? 0 : distance / standard_error;
 }
 
-/// The distribution of (estimate - truth) / standard error.
+/// The distribution of (estimate - true value) / standard error.
 class Pivot {
  public:
   virtual ~Pivot() = default;
@@ -66,7 +66,7 @@ class BootstrapPivot final : public Pivot {
   }
 
  private:
-  /// Never 0: the estimate itself is one of the draws. Source: Davison & Hinkley, 4.2.
+  /// Never 0, because the estimate counts as one of the draws. Source: Davison & Hinkley, 4.2.
   double share(std::ptrdiff_t count) const {
     return static_cast<double>(count + 1) / static_cast<double>(sorted_.size() + 1);
   }
@@ -178,7 +178,7 @@ Judgement judge_estimate(double difference, double standard_error, double degree
 void plan_further(Judgement& judgement, const Settings& settings) {
   if (judgement.verdict != Verdict::inconclusive || !judgement.estimate) return;
   const std::uint32_t have = std::min(judgement.a_units, judgement.b_units);
-  // A difference that noise alone may have made is planned for as none: that is the cheapest case.
+  // A difference that may be noise is planned for as 0, the cheapest case.
   constexpr double kNoticed = 0.05;
   const bool noticed = judgement.p_nonzero < kNoticed;
   const auto need = launches_needed({.deviation = judgement.deviation,
