@@ -24,7 +24,7 @@ constexpr std::uint64_t kMostBatch = 1024;  // of collective::CollectivePlan
 /// Each operation of a batch has buffers of its own, which must fit into a GPU's memory.
 constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 30;
 
-/// All of -n, in few batches that are alike; where they divide it badly, some more operations.
+/// All iterations of -n in few batches of equal size, rounded up if -n does not divide well.
 collective::Amount amount_of(const Flags& flags, std::uint64_t bytes) {
   const bool one_by_one = flags.blocking != 0 || flags.per_iteration;
   if (one_by_one) return {1, flags.iterations, flags.warmup};
@@ -38,7 +38,7 @@ collective::Amount amount_of(const Flags& flags, std::uint64_t bytes) {
   return {static_cast<std::uint32_t>(batch), samples, (flags.warmup + batch - 1) / batch};
 }
 
-/// The operations of the row that had fewest, where any was measured.
+/// The iterations of the measured row with fewest.
 std::uint64_t fewest_operations(const collective::Run& run, std::uint64_t otherwise) {
   std::optional<std::uint64_t> fewest;
   for (const Row& row : run.rows) {
@@ -50,7 +50,7 @@ std::uint64_t fewest_operations(const collective::Run& run, std::uint64_t otherw
   return fewest.value_or(otherwise);
 }
 
-/// The line whose other placement this is: rows of a kind may follow one another or lie apart.
+/// The row with the other placement of the same call, not always the next one.
 report::NcclTestsRow* other_placement(std::vector<report::NcclTestsRow>& lines,
                                       const report::NcclTestsRow& line) {
   const auto found = std::find_if(lines.rbegin(), lines.rend(), [&](const auto& one) {
@@ -80,7 +80,7 @@ std::string_view type_name(collective::DataType type) {
   return collective::name(type);
 }
 
-/// By -a: of the ranks' own medians.
+/// The value that -a asks for, from the ranks' medians.
 double time_ns(const Row& row, Average average) {
   const std::vector<collective::RankTimes>& ranks = row.numbers.ranks;
   if (ranks.empty()) return row.numbers.time.p50_ns;
@@ -271,7 +271,7 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
     line.count = row.call.count;
     line.type = type_name(row.call.type);
     const bool named = collective::reduces(tool.operation) ||
-                       tool.operation == Operation::send_receive;  // as there
+                       tool.operation == Operation::send_receive;  // as in nccl-tests
     line.reduction = named ? collective::name(row.call.reduction) : "none";
     line.root = collective::has_root(tool.operation) ? std::int64_t{row.call.root} : -1;
     if (row.call.in_place) {
@@ -283,7 +283,7 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
     (row.call.in_place ? line.in_place : line.out_of_place) = made;
     table.rows.push_back(std::move(line));
   }
-  // A type that this NCCL or GPU lacks has no row there either.
+  // Types that this NCCL or GPU lacks have no row in nccl-tests either.
   std::erase_if(table.rows,
                 [](const report::NcclTestsRow& row) { return !row.out_of_place && !row.in_place; });
   table.out_of_bounds = wrong;

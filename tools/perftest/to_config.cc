@@ -110,7 +110,7 @@ std::uint32_t signal_every(const Tool& tool, const Flags& flags) {
   if (flags.signal_every != 0) return flags.signal_every;
   if (tool.latency) return 0;
   if (flags.post_list > 1) return flags.post_list;
-  const bool large = sizes(tool, flags).front() > kSmall;  // -a begins small, and has 100 for all
+  const bool large = sizes(tool, flags).front() > kSmall;  // -a starts small: perftest takes 100
   return large ? 1 : std::min(kSignalEvery, flags.depth == 0 ? kDepth : flags.depth);
 }
 
@@ -128,7 +128,7 @@ run::Config to_config(const Tool& tool, const Flags& flags) {
   config.mtu = flags.mtu;
   config.path = flags.path;
   config.connection_manager = flags.connection_manager;
-  // The other back ends have other services, and RC is perftest's default.
+  // Other back ends do not offer RC, which is perftest's default.
   const bool plain = flags.backend != "verbs" && flags.service == transport::Service::rc;
   config.service = plain ? transport::Service::automatic : flags.service;
   config.queue_pairs = flags.queue_pairs;
