@@ -27,7 +27,7 @@ Contexts& contexts() {
 
 thread_local std::vector<CUctx_st*> stack;
 
-/// A context's handle is its device's number plus one, which nobody may follow.
+/// A context's handle is its device's number plus one; never dereferenced.
 CUctx_st* handle_of(int device) {
   return reinterpret_cast<CUctx_st*>(static_cast<std::uintptr_t>(device) + 1);
 }

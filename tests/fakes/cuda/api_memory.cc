@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kVmmGranularity = 2U << 20;
 
-/// A copy whose ends are looked up when its turn comes, as a GPU's would be.
+/// A copy whose addresses are resolved when it runs, as on a GPU.
 Work copy_work(DevicePointer to, DevicePointer from, std::size_t bytes) {
   return [=]() -> Result {
     std::byte* target = Memory::get().host(to, bytes);
@@ -159,7 +159,7 @@ Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t byte
   if (queue == nullptr) return abi::kInvalidHandle;
   if (Memory::get().host(to, bytes) == nullptr) return abi::kInvalidValue;
   if (Memory::get().is_pinned(from, bytes)) return queue->push(copy_work(to, address(from), bytes));
-  // Of pageable memory the driver takes a copy at once.
+  // The driver copies pageable memory at once.
   const auto* first = static_cast<const std::byte*>(from);
   const auto staged = std::make_shared<std::vector<std::byte>>(first, first + bytes);
   return queue->push([=]() -> Result {
@@ -176,7 +176,7 @@ Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, CUs
   if (queue == nullptr) return abi::kInvalidHandle;
   if (Memory::get().host(from, bytes) == nullptr) return abi::kInvalidValue;
   if (Memory::get().is_pinned(to, bytes)) return queue->push(copy_work(address(to), from, bytes));
-  // Into pageable memory it is done when the call returns, however long that takes.
+  // A copy into pageable memory is synchronous.
   const Result result = queue->push([=]() -> Result {
     const std::byte* source = Memory::get().host(from, bytes);
     if (source == nullptr) return abi::kIllegalAddress;

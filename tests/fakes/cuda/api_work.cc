@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 struct Event {
   std::mutex mutex;
   std::condition_variable changed;
-  std::uint64_t recorded = 0;  ///< how often
+  std::uint64_t recorded = 0;  ///< how many times
   std::uint64_t reached = 0;
   bool timed = true;
   Clock::time_point at;
@@ -31,7 +31,7 @@ struct Module {
   std::map<std::string, const Bind*> functions;
 };
 
-/// What the process has of each, by handle.
+/// All objects of the process, by handle.
 struct Objects {
   std::mutex mutex;
   std::map<const void*, std::shared_ptr<Event>> events;

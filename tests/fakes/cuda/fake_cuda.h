@@ -2,9 +2,9 @@
 // real library: put its folder on LD_LIBRARY_PATH. Other fakes and tests find these by dlsym() in
 // RTLD_DEFAULT or a dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), or link the library.
 //
-// GPU memory lies in memfds: unreadable at the address that the driver gives out, so that host code
-// that follows it dies, and readable at fake_cuda_host_pointer(). A dma-buf is a duplicate of the
-// memfd. Streams do their work in order in a thread each; kernels are C++ functions, found by name.
+// GPU memory is in memfds: unreadable at the device pointer, so that host code that dereferences it
+// crashes, and readable at fake_cuda_host_pointer(). A dma-buf is a duplicate of the memfd. Each
+// stream runs its work in order in its own thread; kernels are C++ functions, found by name.
 //
 // What it pretends to be is read from the environment with the first call and by fake_cuda_reset():
 //   FAKE_CUDA_DEVICES=N              0 to 8, default 2; 0: cuInit says CUDA_ERROR_NO_DEVICE
@@ -30,33 +30,33 @@
 
 extern "C" {
 
-/// Where host code reads and writes the bytes at a GPU address; null for one that is not mapped.
+/// Where host code can access the bytes of a GPU address; null if it is not mapped.
 void* fake_cuda_host_pointer(unsigned long long device_address);
 
-/// The same of the first byte of a dma-buf, and how many there are at least. A copy of the
-/// descriptor does as well; the position of its file is the fake's own.
+/// The same for the first byte of a dma-buf, with its size at least. A copy of the descriptor works
+/// too; the fake uses the file position itself.
 void* fake_cuda_dma_buf_host_pointer(int descriptor, unsigned long long* bytes);
 
-/// Whether the dma-buf that was last given that descriptor is of the PCIe mapping.
+/// Whether the dma-buf last exported with that descriptor number has the PCIe mapping.
 int fake_cuda_dma_buf_is_pcie(int descriptor);
 
-/// Calls function(argument) in the stream's thread when its turn comes, or with every launch where
-/// the stream is being captured into a graph. 0, or a CUresult.
+/// Calls function(argument) in the stream's thread in order, or at every launch if the stream is
+/// being captured. Returns 0, or a CUresult.
 int fake_cuda_enqueue(void* stream, void (*function)(void*), void* argument);
 
-/// Fails the stream with this CUresult from here on; of function(): ends the work that calls it.
+/// Makes the stream fail with this CUresult from now on. Called from function(): ends its work.
 void fake_cuda_fail_stream(void* stream, int result);
 
-/// Frees all that is left, forgets every count and reads the environment again.
+/// Frees everything, clears all counts and reads the environment again.
 void fake_cuda_reset(void);
 
-/// Lets work that FAKE_CUDA_STUCK holds go on.
+/// Releases the work that FAKE_CUDA_STUCK holds.
 void fake_cuda_unstick(void);
 
-/// Calls of a function so far, by its symbol's name: "cuMemAlloc_v2".
+/// Number of calls of a function so far, by its symbol's name: "cuMemAlloc_v2".
 int fake_cuda_calls(const char* name);
 
-/// What has been made and not freed, of "allocation", "vmm", "reservation", "host", "stream",
-/// "event", "graph", "graph_exec", "module", "context".
+/// Number of objects not yet freed: "allocation", "vmm", "reservation", "host", "stream", "event",
+/// "graph", "graph_exec", "module", "context".
 int fake_cuda_alive(const char* kind);
 }

@@ -1,5 +1,5 @@
-// The fake libnvidia-ml.so.1, of the GPUs that the fake libcuda.so.1 shows. FAKE_NVML_INIT=R makes
-// nvmlInit_v2 give that; FAKE_NVML_TELLS=0 leaves every question unanswered.
+// The fake libnvidia-ml.so.1, with the GPUs of the fake libcuda.so.1. FAKE_NVML_INIT=R makes
+// nvmlInit_v2 return R; FAKE_NVML_TELLS=0 makes every query fail.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

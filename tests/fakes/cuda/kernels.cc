@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-// What the compiler of CUDA gives a kernel, so that kernels.cu is compiled here word for word.
+// Definitions of what CUDA's compiler provides, so that kernels.cu compiles unchanged.
 #define __global__
 #define __device__
 

@@ -14,10 +14,10 @@ struct Dim {
   unsigned z = 1;
 };
 
-/// One run of a kernel over its grid, with the arguments that it was launched with.
+/// One launch of a kernel: its grid and its arguments.
 using Launch = std::function<Result(const Dim& grid, const Dim& block)>;
 
-/// Null for a name that is no kernel.
+/// Null for an unknown name.
 using Bind = std::function<Launch(void** parameters)>;
 const Bind* find_kernel(std::string_view name);
 

@@ -24,8 +24,8 @@ std::byte* map_nothing(std::uint64_t bytes) {
   return pages == MAP_FAILED ? nullptr : static_cast<std::byte*>(pages);
 }
 
-/// Addresses that begin at a multiple of `alignment` and not at one of twice that, so that nothing
-/// rests on more than was promised.
+/// Addresses that are multiples of `alignment` but not of twice that, so that tests notice reliance
+/// on more.
 std::byte* map_aligned(std::uint64_t bytes, std::uint64_t alignment) {
   const std::uint64_t room = bytes + 4 * alignment;
   std::byte* all = map_nothing(room);
@@ -91,7 +91,7 @@ Result Memory::add_region(std::uint64_t bytes, std::uint64_t alignment, bool vmm
   return abi::kSuccess;
 }
 
-/// The bytes become readable at the host's address, and stay unreadable at the device's.
+/// Maps the bytes at the host's address; the device's stays unreadable.
 void Memory::put(DevicePointer base, Region& region, Piece piece) {
   const int prot = piece.allowed ? PROT_READ | PROT_WRITE : PROT_NONE;
   mmap(pointer(base + piece.offset), piece.bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
@@ -254,14 +254,14 @@ Result Memory::export_range(DevicePointer at, std::uint64_t bytes, int& descript
   for (const Piece& piece : found->second.pieces) {
     if (begin < piece.offset || begin + bytes > piece.offset + piece.bytes) continue;
     if (!piece.physical->rdma) return abi::kNotSupported;
-    // A file description of its own, whose position says where in the file the dma-buf begins.
+    // A separate file description: its position stores where the dma-buf begins in the file.
     const std::string path = "/proc/self/fd/" + std::to_string(piece.physical->file);
     descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (descriptor < 0) return abi::kUnknown;
     lseek(descriptor, static_cast<off_t>(begin - piece.offset), SEEK_SET);
     return abi::kSuccess;
   }
-  return abi::kInvalidValue;  // not mapped, or by several pieces
+  return abi::kInvalidValue;  // not mapped, or not in one piece
 }
 
 void* Memory::host_of_dma_buf(int descriptor, unsigned long long& bytes) {

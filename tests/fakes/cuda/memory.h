@@ -1,5 +1,5 @@
-// The fake GPUs' memory: memfds, of which host code sees the bytes at another address than that
-// which the driver gives out.
+// The fake GPUs' memory: memfds that host code can access only at another address than the device
+// pointer.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace fake_cuda {
 
-/// Bytes that exist, in a memfd.
+/// A memfd with the bytes of an allocation.
 struct Physical {
   Physical(std::uint64_t bytes, int device, bool rdma);
   ~Physical();
@@ -44,12 +44,12 @@ class Memory {
   Result free_host(void* at);
   bool is_pinned(const void* at, std::uint64_t bytes);
 
-  /// Null unless all of it may be touched.
+  /// Null unless the whole range is accessible.
   std::byte* host(DevicePointer at, std::uint64_t bytes);
   Result export_range(DevicePointer at, std::uint64_t bytes, int& descriptor);
   void* host_of_dma_buf(int descriptor, unsigned long long& bytes);
 
-  /// Of a device pointer.
+  /// Facts about a device pointer.
   struct Facts {
     bool known = false;
     bool vmm = false;
@@ -70,7 +70,7 @@ class Memory {
   };
   struct Region {
     std::uint64_t bytes;
-    std::byte* host;  ///< between two pages that nobody may touch
+    std::byte* host;  ///< between two inaccessible guard pages
     bool vmm;
     std::vector<Piece> pieces;
   };

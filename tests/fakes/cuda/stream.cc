@@ -40,7 +40,7 @@ void Stream::run() {
       std::this_thread::sleep_for(std::chrono::microseconds(controls.slow_us));
     }
     const Result result = lost ? abi::kSuccess : work();
-    work = nullptr;  // what it holds goes before anybody sees it done
+    work = nullptr;  // destroyed before the work counts as done
     lock.lock();
     if (result != abi::kSuccess) result_ = result;
     if (pending_ > 0) --pending_;

@@ -1,4 +1,4 @@
-// Streams of the fake driver: a thread each, which does the work in the order in which it came.
+// Streams of the fake driver: each has a thread, which runs its work in order.
 #pragma once
 
 #include <chrono>
@@ -13,32 +13,32 @@
 
 namespace fake_cuda {
 
-/// Gives what the stream has from then on.
+/// Returns the stream's status from then on.
 using Work = std::function<Result()>;
 
-/// What a capture recorded.
+/// The work recorded by a capture.
 struct Graph {
   std::vector<Work> work;
 };
 
 class Stream {
  public:
-  /// Starts the thread, which keeps the stream alive as long as it is at work.
+  /// Starts the thread, which keeps the stream alive while it works.
   static std::shared_ptr<Stream> start();
 
   Result push(Work work);
-  /// Success, not ready, or what its work failed with. Ends a capture that is under way.
+  /// Success, not ready, or the error of its work. Ends a capture.
   Result query();
-  /// Waits for all its work; forever, if it is stuck, as the driver would.
+  /// Waits for all its work; forever if it is stuck, as the driver does.
   Result wait();
 
   Result begin_capture();
   Result end_capture(Graph& graph);
 
   void fail(Result result);
-  /// The thread ends when the work that is there is done.
+  /// The thread ends after the queued work.
   void close();
-  /// Drops what is queued, too.
+  /// Also drops the queued work.
   void abandon();
   void unstick();
 
@@ -59,16 +59,16 @@ class Stream {
   Graph captured_;
 };
 
-/// The streams that have been created and not destroyed, and the null stream.
+/// The streams that exist, and the null stream.
 class Streams {
  public:
   static Streams& get();
 
   CUstream_st* add();
   Result remove(CUstream_st* handle);
-  /// Null for a handle that is none.
+  /// Null for an unknown handle.
   std::shared_ptr<Stream> find(const void* handle);
-  /// Waits for all, those too that were destroyed at work.
+  /// Waits for all streams, also for destroyed ones that still work.
   void wait_all();
   void unstick_all();
   void reset();
@@ -81,7 +81,7 @@ class Streams {
   std::shared_ptr<Stream> null_;
 };
 
-/// The stream whose thread this is; null for any other thread.
+/// The stream of the calling thread; null in other threads.
 Stream* stream_of_this_thread();
 
 }  // namespace fake_cuda

@@ -28,7 +28,7 @@ std::vector<Controls::Failure> read_failures() {
   std::vector<Controls::Failure> failures;
   for (const std::string& item : split(text("FAKE_CUDA_FAIL"), ',')) {
     const std::vector<std::string> parts = split(item, ':');
-    if (parts.size() != 3) std::abort();  // a test that says something else is wrong
+    if (parts.size() != 3) std::abort();  // an error of the test
     failures.push_back({parts[0], std::atoi(parts[1].c_str()), std::atoi(parts[2].c_str())});
   }
   return failures;

@@ -1,4 +1,4 @@
-// What the fake driver pretends to be, and the calls that were made of it.
+// The configuration of the fake driver, and the calls made of it.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Controls {
   std::uint64_t stuck = 0;  ///< 0: none
   struct Failure {
     std::string name;
-    int call;  ///< 0: every one
+    int call;  ///< 0: every call
     Result result;
   };
   std::vector<Failure> failures;
@@ -44,20 +44,20 @@ struct Controls {
 
 Controls read_controls();
 
-/// One of the process, which is never destroyed: threads may still be at work when it ends.
+/// One for the process, never destroyed: threads may still run when the process ends.
 class World {
  public:
   static World& get();
 
-  /// A copy, so that a reset by another thread does no harm.
+  /// A copy, because another thread may reset it.
   Controls controls();
   void reload();
 
-  /// Counts the call; what it is to give instead of doing its work, or success.
+  /// Counts the call. Returns the error that it must return, or success.
   Result called(const char* name);
   int calls(const std::string& name);
 
-  /// Of a dma-buf's descriptor, until another one has its number.
+  /// The export of a dma-buf's descriptor, until the number is reused.
   void remember_mapping(int descriptor, bool pcie);
   bool is_pcie(int descriptor);
 
@@ -68,21 +68,21 @@ class World {
   std::map<int, bool> pcie_;
 };
 
-/// The device whose context is this thread's current one; -1 for none.
+/// The device of this thread's current context; -1 if none.
 int current_device();
-/// What has a context retained.
+/// How many devices have a retained context.
 int retained_contexts();
 void reset_contexts();
 
 }  // namespace fake_cuda
 
-/// At the start of each function of the driver.
+/// Called first in each function of the driver.
 #define FAKE_CUDA_ENTER(name)                                                        \
   do {                                                                               \
     if (const int injected = fake_cuda::World::get().called(#name)) return injected; \
   } while (false)
 
-/// The same of one that needs a context.
+/// The same for functions that need a context.
 #define FAKE_CUDA_ENTER_CONTEXT(name) \
   FAKE_CUDA_ENTER(name);              \
   if (fake_cuda::current_device() < 0) return fake_cuda::abi::kInvalidContext

@@ -1,5 +1,5 @@
-// Wraps the module that FAULTY_MPI_REAL names. On the rank FAULTY_MPI_RANK and from operation
-// FAULTY_MPI_AT on:
+// Wraps the module in FAULTY_MPI_REAL. On the rank FAULTY_MPI_RANK, from operation FAULTY_MPI_AT
+// on:
 //   FAULTY_MPI_CORRUPT=OFFSET:BYTES  overwrites so much of one operation's result
 //   FAULTY_MPI_PAST_END=BYTES        writes so much behind one all-reduce's result
 //   FAULTY_MPI_DELAY_MS=N            comes back so late from each operation

@@ -49,7 +49,8 @@ bool Communicator::run_one(const Operation& op, std::uint64_t number) {
     }
     return mesh.exchange(number, sends, receives);
   }
-  // What reduces: everyone's prepared input goes whole (or by block) to those who need the total.
+  // Reductions: each rank sends its prepared input, whole or by block, to the ranks that need the
+  // total.
   const bool scatter = op.kind == Kind::reduce_scatter;
   const std::size_t all = scatter ? bytes * n : bytes;
   std::vector<unsigned char> mine(send, send + all);
@@ -75,8 +76,8 @@ bool Communicator::run_one(const Operation& op, std::uint64_t number) {
 
 namespace {
 
-/// The byte `at` of what an operation writes on this rank, or as much behind the end of what it
-/// writes in one piece, as a library that overruns; null where it writes less.
+/// Byte `at` of the output of an operation on this rank; beyond its end too, to imitate an overrun,
+/// if the output is one piece. Null if the output is shorter.
 unsigned char* written(const Operation& op, int rank, int ranks, std::uint64_t at) {
   std::vector<Piece> pieces = op.receives;
   std::sort(pieces.begin(), pieces.end(),
@@ -109,7 +110,7 @@ void Communicator::run(const std::vector<Operation>& operations) {
       std::this_thread::sleep_for(std::chrono::microseconds(asked.delay.what));
     }
     if (!run_one(operation, number)) {
-      if (!mesh.stop.load()) state = 6;  // ncclRemoteError; the GPU's kernel would spin on
+      if (!mesh.stop.load()) state = 6;  // ncclRemoteError; a real kernel would spin on
       return wait_for_stop();
     }
     if (asked.corrupt.holds(number)) {

@@ -1,4 +1,4 @@
-// A fake communicator: its peers, the operations that were asked of it, and how far it is.
+// A fake communicator: its peers, its queue of operations, and its state.
 #pragma once
 
 #include <atomic>
@@ -44,8 +44,8 @@ struct Communicator {
   int rank;
   int ranks;
   std::thread init;
-  std::atomic<int> state{7};             ///< ncclInProgress, ncclSuccess or what went wrong
-  std::atomic<std::uint64_t> begun{0};   ///< operations, as they run
+  std::atomic<int> state{7};             ///< ncclInProgress, ncclSuccess or an error
+  std::atomic<std::uint64_t> begun{0};   ///< operations that have started
   std::atomic<void*> profiler{nullptr};  ///< the plugin's context
   std::vector<Combine> scaled;           ///< premul-sums, from ncclNumOps on
 

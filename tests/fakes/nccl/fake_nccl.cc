@@ -1,5 +1,5 @@
-// libnccl.so.2 for tests: NCCL's C interface over TCP between processes of one host, on the fake
-// CUDA driver's memory. Calls check what NCCL checks, and enqueue on streams as NCCL does.
+// libnccl.so.2 for tests: NCCL's C interface over TCP between processes of one host, in the fake
+// CUDA driver's memory. Like NCCL it checks the arguments of calls and enqueues them on streams.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ namespace {
 namespace abi = rdmabench::collective::nccl;
 using abi::Result;
 
-// The fake driver, whichever the program loaded.
+// Functions of the fake driver that the program loaded.
 struct Cuda {
   int (*get_flags)(unsigned*) = nullptr;
   int (*alloc)(unsigned long long*, std::size_t) = nullptr;
@@ -49,7 +49,7 @@ const Cuda& cuda() {
   return table;
 }
 
-/// Flags are those of the current context; without one they are refused.
+/// cuCtxGetFlags() fails without a current context.
 bool has_context() {
   unsigned flags = 0;
   return cuda().get_flags != nullptr && cuda().get_flags(&flags) == 0;
@@ -72,18 +72,18 @@ using Group = std::vector<Operation>;
 struct Launch {
   Communicator* comm;
   Group operations;
-  int mask;  // of the profiler, at the time of the call
+  int mask;  // of the profiler, when the call was made
 };
 
 void run_launch(void* argument) {
   const auto* const launch = static_cast<const Launch*>(argument);
-  // NCCL before 2.26 looks at the mask as it launches.
+  // NCCL before 2.26 reads the mask at the launch.
   const bool then = launch->comm->asked.version >= abi::version_code(2, 26);
   tell_profiler(*launch->comm, launch->operations, then ? launch->mask : profiler_mask());
   launch->comm->run(launch->operations);
 }
 
-/// A captured launch may run as often as its graph is launched, so none is ever given back.
+/// Never freed: a captured launch may run each time its graph is launched.
 Launch* keep(Launch launch) {
   static std::mutex mutex;
   static std::deque<std::unique_ptr<Launch>> all;
@@ -102,7 +102,7 @@ struct Waiting {
 thread_local int group_depth = 0;
 thread_local std::vector<Waiting> waiting;
 
-/// In progress until it was asked about so often: what is not yet on its stream.
+/// Returns "in progress" for so many queries: the call is not yet on its stream.
 std::mutex slow_mutex;
 std::vector<std::pair<int, Waiting>> slow;
 constexpr int kPolls = 3;
@@ -150,7 +150,7 @@ const Communicator* real(const abi::Comm* comm) {
   return reinterpret_cast<const Communicator*>(comm);
 }
 
-/// What is wrong with a call before it is enqueued.
+/// Checks the arguments of a call.
 Result check(const char* name, Communicator* comm, int type) {
   if (comm == nullptr) return refuse(abi::kInvalidArgument, fmt::format("{}: no comm", name));
   if (comm->state == abi::kInProgress) {
@@ -235,7 +235,7 @@ Result point(const char* name, const void* buffer, std::size_t count, int type, 
   return group_depth == 0 ? end_group() : abi::kSuccess;
 }
 
-/// All blocks of a rooted or full exchange, by grouped sends and receives.
+/// All blocks of a rooted or full exchange, as grouped sends and receives.
 Result blocks(const char* name, const void* send, void* receive, std::size_t count, int type,
               int from, int to, abi::Comm* handle, void* stream) {
   const Communicator* const comm = real(handle);
@@ -246,7 +246,7 @@ Result blocks(const char* name, const void* send, void* receive, std::size_t cou
   Result result = abi::kSuccess;
   for (int peer = 0; peer < comm->ranks && result == abi::kSuccess; ++peer) {
     const std::size_t place = static_cast<std::size_t>(peer) * bytes;
-    // from/to: the only rank that sends or receives, or -1 for all.
+    // from/to: the only rank that sends or receives; -1 for all.
     if ((from < 0 || from == comm->rank) && (to < 0 || to == peer)) {
       const auto* const data = static_cast<const unsigned char*>(send) + (to < 0 ? place : 0);
       result = point("ncclSend", data, count, type, peer, handle, stream, true);
@@ -361,7 +361,7 @@ Result ncclCommDestroy(Comm* comm) {
 }
 
 Result ncclCommAbort(Comm* comm) {
-  // What is on streams ends; it may still touch the communicator, which therefore stays.
+  // The work on streams ends but may still use the communicator, which is therefore not freed.
   real(comm)->trace("abort");
   finalize_profiler(*real(comm));
   real(comm)->mesh.stop = true;

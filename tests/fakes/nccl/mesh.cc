@@ -15,7 +15,7 @@
 namespace fake_nccl {
 namespace {
 
-constexpr int kPatience = 50;  // milliseconds between two looks at `stop`
+constexpr int kPatience = 50;  // milliseconds between two checks of `stop`
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -49,7 +49,7 @@ int connect_to(std::uint16_t port) {
   return fd;
 }
 
-/// What a rank tells the root, and one rank the other when it calls.
+/// The message of a rank to the root, or to another rank when it connects.
 struct Hello {
   std::uint32_t rank;
   std::uint32_t ranks;
@@ -69,7 +69,7 @@ bool transfer(int fd, void* data, std::size_t bytes, bool out) {
   return true;
 }
 
-/// Takes every rank's port and gives each the ports of all.
+/// Collects every rank's port and sends all of them to each rank.
 void serve(int listener) {
   std::vector<std::uint16_t> ports;
   std::vector<int> ranks;
@@ -158,12 +158,12 @@ bool Mesh::connect(const Address& root) {
   bool good = listener >= 0 && fd >= 0 && write_all(fd, &self, sizeof self) &&
               read_all(fd, ports.data(), ports.size() * sizeof ports[0]);
   if (fd >= 0) ::close(fd);
-  for (int peer = 0; good && peer < rank_; ++peer) {  // calls those below ...
+  for (int peer = 0; good && peer < rank_; ++peer) {  // connects to those below ...
     const int to = connect_to(ports[static_cast<std::size_t>(peer)]);
     sockets_[static_cast<std::size_t>(peer)] = to;
     good = to >= 0 && write_all(to, &self, sizeof self);
   }
-  for (int left = ranks() - 1 - rank_; good && left > 0; --left) {  // ... called by those above
+  for (int left = ranks() - 1 - rank_; good && left > 0; --left) {  // ... accepts those above
     good = ready(listener, POLLIN);
     const int from = good ? ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC) : -1;
     Hello hello{};

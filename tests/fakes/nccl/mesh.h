@@ -10,15 +10,15 @@
 
 namespace fake_nccl {
 
-/// What a unique id says: where rank 0's process listens.
+/// The content of a unique id: the address of rank 0's process.
 struct Address {
   std::uint64_t magic = 0;
   std::uint16_t port = 0;
 };
 inline constexpr std::uint64_t kMagic = 0x6661'6b65'6e63'636cU;
 
-/// Opens the place where the ranks of one communicator meet, served by a detached thread.
-/// A magic of 0 says that it could not.
+/// Opens the rendezvous of one communicator's ranks, served by a detached thread. A magic of 0
+/// means failure.
 Address open_root();
 
 struct Piece {
@@ -34,11 +34,11 @@ class Mesh {
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
 
-  /// Meets the others; false when it cannot or `stop` was set.
+  /// Connects to the other ranks; false if it fails or `stop` is set.
   bool connect(const Address& root);
 
-  /// Sends and receives all pieces at once, in the order of the list for each peer. Each message
-  /// says its operation's number and length; a peer that says another is a mismatch: false.
+  /// Sends and receives all pieces concurrently, in the order of the list for each peer. Each
+  /// message has its operation's number and length; false if a peer's differ.
   bool exchange(std::uint64_t number, const std::vector<Piece>& sends,
                 const std::vector<Piece>& receives);
 

@@ -10,11 +10,11 @@
 namespace fake_nccl {
 namespace {
 
-// A floating type of few bits: sign, exponent, fraction.
+// A small floating-point type: sign, exponent, fraction.
 struct Shape {
   int exponent_bits;
   int fraction_bits;
-  bool infinity;  // e4m3 has none: its last exponent holds numbers, but for one NaN
+  bool infinity;  // e4m3 has none: only one NaN has its last exponent
 };
 
 double decode(std::uint32_t bits, Shape shape) {
@@ -37,7 +37,7 @@ double decode(std::uint32_t bits, Shape shape) {
   return negative ? -value : value;
 }
 
-/// To the nearest, ties to even; what is too large becomes infinity, or e4m3's largest.
+/// Rounds to nearest, ties to even; overflow gives infinity, or e4m3's largest number.
 std::uint32_t encode(double value, Shape shape) {
   const int bias = (1 << (shape.exponent_bits - 1)) - 1;
   const std::uint32_t sign =
@@ -127,7 +127,7 @@ void each(unsigned char* data, std::size_t count, Change&& change) {
   }
 }
 
-/// Whole numbers wrap, as the GPU's do.
+/// Integers wrap, as on the GPU.
 template <class T>
 T combined(int op, T a, T b) {
   if constexpr (std::is_integral_v<T>) {

@@ -6,10 +6,10 @@
 
 namespace fake_nccl {
 
-/// 0 for a type that NCCL does not have.
+/// 0 for an unknown type.
 std::size_t size_of(int type);
 
-/// How values are combined: NCCL's built-in operations by their numbers, or a sum of products.
+/// The reduction: NCCL's built-in operations by number, or a sum of products.
 struct Combine {
   int op = 0;           ///< ncclSum .. ncclAvg
   bool scaled = false;  ///< premul-sum: every input times its own rank's scalar
@@ -17,17 +17,17 @@ struct Combine {
   std::uint64_t whole_factor = 1;
 };
 
-/// Reads a scalar of that type, as ncclRedOpCreatePreMulSum takes it.
+/// Reads a scalar of that type as ncclRedOpCreatePreMulSum does.
 Combine premul(int type, const void* scalar);
 
-/// Brings an input into the sum's form, in place: what a rank does before it sends.
+/// Prepares an input in place before it is sent.
 void prepare(int type, const Combine& combine, int ranks, unsigned char* data, std::size_t count);
 
 /// total = total (op) more
 void combine(int type, const Combine& combine, unsigned char* total, const unsigned char* more,
              std::size_t count);
 
-/// What remains to be done to the total: avg of whole numbers.
+/// The last step of the total: division for avg of integers.
 void finish(int type, const Combine& combine, int ranks, unsigned char* total, std::size_t count);
 
 }  // namespace fake_nccl

@@ -23,8 +23,8 @@ int event_mask = 0;  // the plugin has its address
 
 struct Loaded {
   bool tried = false;
-  int users = 0;    ///< communicators; the last one unloads it
-  int version = 0;  ///< of the table; 0 where there is none
+  int users = 0;    ///< communicators; the last one unloads the plugin
+  int version = 0;  ///< of the table; 0 if there is none
   void* table = nullptr;
 };
 std::mutex mutex;
@@ -60,7 +60,7 @@ Loaded load(int nccl) {
   return found;
 }
 
-/// Calls `use` with the table in its own type.
+/// Calls `use` with the table of the plugin's version.
 template <class Use>
 void with_table(const Loaded& from, Use&& use) {
   switch (from.version) {
@@ -89,7 +89,7 @@ int begin(profiler::Init5* init, const Communicator& comm, void** context) {
   return init(context, 7, &event_mask, "fake", 1, comm.ranks, comm.rank, nullptr);
 }
 
-/// What the fake "chose": FAKE_NCCL_CHOICE, or by the size.
+/// The choice of the fake: FAKE_NCCL_CHOICE, or by the size.
 struct Chosen {
   std::string algorithm;
   std::string protocol;
@@ -152,7 +152,7 @@ void tell_all(const profiler::Table<Init, Event>& table, const Communicator& com
     return handle;
   };
   const auto fresh = [&](int kind) {
-    // What the plugin does not declare lies behind what it does.
+    // Fields that the plugin does not declare follow those that it does.
     Event event{};
     event.kind = static_cast<decltype(event.kind)>(kind);
     event.rank = comm.rank;

@@ -1,5 +1,5 @@
-// How NCCL loads a profiler plugin and tells it: by the name in NCCL_PROFILER_PLUGIN, the newest
-// table that this version of NCCL knows, and the plugin's own mask of events.
+// How NCCL loads a profiler plugin and reports to it: by the name in NCCL_PROFILER_PLUGIN, with the
+// newest table that this version of NCCL knows, and the plugin's mask of events.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace fake_nccl {
 
-/// Loads the plugin at the first call, as ncclCommInitRankConfig does, and makes it known to the
-/// communicator. Without one nothing happens.
+/// Loads the plugin at the first call, as ncclCommInitRankConfig does, and announces the
+/// communicator to it. Does nothing without a plugin.
 void init_profiler(Communicator& comm);
 void finalize_profiler(Communicator& comm);
 
-/// The events that the plugin asks for now; 0 without one.
+/// The plugin's current mask of events; 0 without one.
 int profiler_mask();
 
-/// What NCCL tells of one launch when it gives it to its proxy, by the mask at the time of the
+/// Reports a launch as NCCL does when it gives it to its proxy, by the mask at the time of the
 /// call.
 void tell_profiler(const Communicator& comm, const std::vector<Operation>& operations, int mask);
 

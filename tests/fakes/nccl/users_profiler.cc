@@ -1,5 +1,5 @@
-// A profiler plugin of a user's own, of an older version than the library's newest: it asks for
-// nothing, and is seen by its name alone.
+// A user's profiler plugin with an older version than the library's newest: it requests no events,
+// and is recognized by its name.
 #include "profiler_abi.h"
 
 namespace abi = rdmabench::collective::nccl;
