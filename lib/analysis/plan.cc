@@ -97,8 +97,8 @@ LaunchPlan plan_from(const std::vector<Launch>& pilot, double difference,
         fmt::format("{} quantities have too few samples or launches and are left out.", refused));
   }
   if (fewest < kFewestLaunches) {
-    plan.notes.push_back(
-        fmt::format("A variation from {} launches is mostly luck: five tell more.", fewest));
+    plan.notes.push_back(fmt::format(
+        "A variation estimated from {} launches is very uncertain: give five.", fewest));
   }
   conclude(plan);
   return plan;

@@ -247,7 +247,7 @@ void list_assumptions(Projection& projection) {
   }
   list.add("overlap", job.overlap, "of communication beside computation");
   list.add("bytes_per_s_in_node", job.bytes_per_s_in_node,
-           job.bytes_per_s_in_node > 0 ? "bytes/s" : "(GPUs of a node talk in no time)");
+           job.bytes_per_s_in_node > 0 ? "bytes/s" : "(transfers in a node take no time)");
   list.add("stragglers", std::string(name(job.stragglers)));
   list.add("curve", std::string(name(projection.source)));
   list.add_fixed("operation", projection.a.operation, "measured");

@@ -56,7 +56,7 @@ std::string pack_numbers(const std::vector<std::uint64_t>& numbers) {
 std::vector<std::uint64_t> unpack_numbers(std::string_view text, std::size_t count) {
   if (text.size() != 8 * count) {
     throw Error(Fault::failed,
-                fmt::format("{} bytes where {} numbers of 8 were due", text.size(), count));
+                fmt::format("{} bytes instead of {} numbers of 8 bytes", text.size(), count));
   }
   std::vector<std::uint64_t> numbers;
   numbers.reserve(count);

@@ -162,7 +162,7 @@ std::string RankGroup::receive(std::uint32_t rank, control::MessageType type, De
       throw Error(Fault::failed, control::printable(message.payload));
     }
     if (message.type != type) {
-      throw Error(Fault::failed, fmt::format("it sent '{}' where '{}' was due",
+      throw Error(Fault::failed, fmt::format("it sent '{}' instead of '{}'",
                                              type.name_of_code(message.type.code()), waiting_for));
     }
     return std::move(message.payload);

@@ -208,7 +208,7 @@ class SliceJudge {
       out_.doubts.push_back(fmt::format("{}: no measurement gave a value.", words_.subject()));
     } else if (!std::isfinite(fit_.sigma)) {
       out_.doubts.push_back(fmt::format(
-          "{}: {} measurements are too few to tell what is a node's and what is chance; measure "
+          "{}: {} measurements are too few to distinguish effects of nodes from chance; measure "
           "more rounds, with at least {} partners of each node.",
           words_.subject(), slice_.screening.size(), options_.min_partners));
     }
@@ -266,8 +266,8 @@ class SliceJudge {
     }
     if (thin_ > 0 && slice_.nodes > 2) {
       out_.doubts.push_back(fmt::format(
-          "{}: {} of {} nodes have fewer than {} partners in a direction, or nothing to hold them "
-          "against, and are not judged.",
+          "{}: {} of {} nodes have fewer than {} partners in a direction, or nothing to compare "
+          "them with, and are not judged.",
           words_.subject(), thin_, slice_.nodes, options_.min_partners));
     }
   }
@@ -315,14 +315,15 @@ Attribution attribute(const Matrix& matrix, const AttributionOptions& options) {
   sort_worst_first(out.findings);
   sort_worst_first(out.leads);
   if (matrix.nodes.size() == 2) {
-    out.doubts.insert(out.doubts.begin(),
-                      "Two nodes: which of them, or what between them, is slow cannot be told; "
-                      "hold the numbers against the line rate, or add a third and a fourth node.");
+    out.doubts.insert(
+        out.doubts.begin(),
+        "Two nodes: a slow node cannot be distinguished from its partner or the path; compare "
+        "the values with the line rate, or add a third and a fourth node.");
   }
   if (rails == 1) {
     out.doubts.push_back(
-        "One rail: a slow rail cannot be told from a slow fabric; hold the typical "
-        "value against the line rate.");
+        "One rail: a slow rail cannot be distinguished from a slow fabric; compare the typical "
+        "value with the line rate.");
   }
   if (left_out > 0) {
     out.doubts.push_back(fmt::format(

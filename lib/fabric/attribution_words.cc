@@ -278,7 +278,7 @@ std::string Words::groups(const std::vector<TwoGroups>& alike) const {
   }
   return fmt::format(
       "{}: {} of {} nodes are at {:.2f} of the others ({}), so there is no majority to call typical "
-      "and neither group is called slow; hold both against the line rate. Slower: {}.",
+      "and neither group is called slow; compare both with the line rate. Slower: {}.",
       subject(), first.slower.size(), first.slower.size() + first.others, first.ratio,
       fmt::join(where, ", "), list_of(first.slower));
 }

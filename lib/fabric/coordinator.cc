@@ -292,7 +292,7 @@ void Coordinator::take(const Agents::Event& event) {
         return lose(event.rank, "it gave up: " + control::printable(event.text));
       default:
         return lose(event.rank,
-                    fmt::format("it sent '{}' where a result was due", name_of(event.type)));
+                    fmt::format("it sent '{}' instead of a result", name_of(event.type)));
     }
   } catch (const std::exception& error) {
     lose(event.rank, fmt::format("invalid answer: {}", error.what()));
@@ -324,7 +324,7 @@ void Coordinator::take_results(std::uint32_t rank, std::string_view text) {
     work.filled[work.next] = true;
     work.cells[work.next] = std::move(cell);
   }
-  if (results.last) close(work, "the sender did not say what came of it");
+  if (results.last) close(work, "the sender gave no result");
 }
 
 void Coordinator::close(Work& work, const std::string& error) {

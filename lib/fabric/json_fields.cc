@@ -85,8 +85,8 @@ std::vector<std::string> words_from(const nlohmann::json& object, const char* ke
   std::vector<std::string> words;
   for (const nlohmann::json& item : control::get_list(object, key, max_count)) {
     if (!item.is_string() || item.get_ref<const std::string&>().size() > max_bytes) {
-      throw Error(Fault::failed, fmt::format("the field '{}' holds what is no text of at most {} "
-                                             "bytes",
+      throw Error(Fault::failed, fmt::format("the field '{}' has an item that is not a text of at "
+                                             "most {} bytes",
                                              key, max_bytes));
     }
     words.push_back(item.get<std::string>());

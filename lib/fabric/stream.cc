@@ -105,7 +105,7 @@ void Reader::take_measurement(const nlohmann::json& object) {
 
 Matrix Reader::finish() {
   if (!has_plan_)
-    throw Error(Fault::usage, "it holds no plan", "Is it a file of 'rdmabench fabric'?");
+    throw Error(Fault::usage, "it has no plan", "Is it a file of 'rdmabench fabric'?");
   return std::move(matrix_);
 }
 

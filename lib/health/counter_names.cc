@@ -71,7 +71,7 @@ constexpr std::array kNames = std::to_array<NeutralName>({
 
     {"cnps_sent", Kind::congestion, "congestion notifications sent to the peer"},
     {"cnps_received", Kind::congestion, "congestion notifications that slowed this side"},
-    {"cnps_ignored", Kind::congestion, "congestion notifications received and not heeded"},
+    {"cnps_ignored", Kind::congestion, "congestion notifications received and ignored"},
     {"ecn_marked_received", Kind::congestion, "packets that a switch had marked for congestion"},
     {"slow_restarts", Kind::congestion, "restarts at a low rate, after idling or a loss"},
     {"slow_restart_cnps", Kind::congestion, "congestion notifications made by slow restart"},

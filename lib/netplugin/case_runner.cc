@@ -256,7 +256,7 @@ void expect(const std::byte* data, std::size_t bytes, std::uint64_t seed, std::s
   if (wrong == bytes) return;
   for (std::uint64_t other = 0; other < seeds; ++other) {
     if (first_wrong(data, bytes, other) == bytes) {
-      throw Failed{fmt::format("{} {} holds what belongs to {}", what, seed, other)};
+      throw Failed{fmt::format("{} {} has the data of {}", what, seed, other)};
     }
   }
   throw Failed{fmt::format("{} {}: byte {} of {} is 0x{:02x} and should be 0x{:02x}", what, seed,

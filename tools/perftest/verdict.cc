@@ -26,7 +26,7 @@ std::vector<std::string> missed_limits(const report::Report& report, const Flags
   std::vector<std::string> missed;
   const auto* const results = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
   if (!flags.limit_bandwidth && !flags.limit_message_rate) return missed;
-  if (results == nullptr || results->empty()) return {"no result to hold the limit against"};
+  if (results == nullptr || results->empty()) return {"no result to compare with the limit"};
   for (const report::BandwidthResult& result : *results) {
     const std::string size = format_size(result.size_bytes);
     const double bandwidth = report::perftest_bandwidth(result, style);

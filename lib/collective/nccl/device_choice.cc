@@ -32,7 +32,7 @@ RankInfo parse_rank_info(std::string_view text) {
   const std::size_t first = text.find('\n');
   const std::size_t second = first == text.npos ? first : text.find('\n', first + 1);
   if (text.size() > kMost || second == text.npos) {
-    throw Error(Fault::failed, "a rank says nothing that makes sense of its host and its GPU",
+    throw Error(Fault::failed, "a rank sent an invalid description of its host and GPU",
                 "Start the same rdmabench on every rank.");
   }
   return {std::string(text.substr(0, first)),
@@ -63,10 +63,10 @@ void check_distinct(const std::vector<RankInfo>& ranks, bool many_allowed) {
     const std::string host = one.host_id.empty() ? "host " + one.host : "id " + one.host_id;
     const auto [found, is_new] = first.emplace(host + '\n' + one.pci, i);
     if (is_new) continue;
-    throw Error(Fault::usage,
-                fmt::format("ranks {} and {} are on one GPU, {}", found->second, i, one.pci),
-                "Give each rank a GPU of its own, or set NCCL_HOSTID to another word on each, so "
-                "that NCCL takes them for two hosts (docs/nccl-tests.md has the recipe).");
+    throw Error(
+        Fault::usage, fmt::format("ranks {} and {} are on one GPU, {}", found->second, i, one.pci),
+        "Give each rank a GPU of its own, or set NCCL_HOSTID to a different text on each, so "
+        "that NCCL takes them for two hosts (docs/nccl-tests.md has the recipe).");
   }
 }
 

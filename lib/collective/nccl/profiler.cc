@@ -235,7 +235,7 @@ std::string users_plugin(const std::optional<std::string>& home) {
 }
 
 std::string to_text(const Choice& choice) {
-  if (!choice.collective && !choice.sends) return "not told";
+  if (!choice.collective && !choice.sends) return "unknown";
   const std::string channels =
       fmt::format("{}{} channels", choice.at_most ? "at most " : "", choice.channels);
   if (choice.sends) return "sends and receives, " + channels;
@@ -255,17 +255,17 @@ report::Facts to_facts(const Choice& choice) {
   }
   if (!choice.collective) {
     return {
-        unknown("NCCL told its profiler of no collective: of one rank alone, and of copies "
-                "by the GPU's copy engines, it does not")};
+        unknown("NCCL reported no collective to its profiler: it reports neither one of a single "
+                "rank nor copies by the GPU's copy engines")};
   }
   if (choice.algorithm[0] == '\0' || std::string_view(choice.algorithm.data()) == "Unknown") {
-    return {unknown("NCCL told its profiler of a collective without a name for its algorithm")};
+    return {unknown("NCCL reported a collective without the name of its algorithm")};
   }
   // For symmetric kernels NCCL 2.27 to 2.30 leaves zeros, which mean TREE and LL.
   if (choice.channels == 0) {
     return {
-        unknown("NCCL told of no channels: so it is with its kernels for symmetric memory, "
-                "which are of none of its algorithms")};
+        unknown("NCCL reported no channels: its kernels for symmetric memory have none, and no "
+                "algorithm")};
   }
   return {{"algorithm", std::string(choice.algorithm.data())},
           {"protocol", std::string(choice.protocol.data())},
@@ -275,7 +275,7 @@ report::Facts to_facts(const Choice& choice) {
 Profiler::Profiler(int nccl_version, std::uint32_t rank) : ear_{.rank = rank} {
   const std::scoped_lock lock(desk.mutex);  // ranks may be threads that share the environment
   if (nccl_version < profiler::kHasProfiler) {
-    reason_ = fmt::format("NCCL {} tells nobody: its profiler plugins came with 2.23",
+    reason_ = fmt::format("NCCL {} does not report its choices: profiler plugins came with 2.23",
                           version_text(nccl_version));
   } else if (const std::string where = users_plugin(home_of_settings(nccl_version));
              !where.empty()) {

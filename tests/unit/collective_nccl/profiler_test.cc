@@ -155,7 +155,7 @@ TEST(NcclProfiler, SendsHaveNoAlgorithm) {
 TEST(NcclProfiler, WhatCannotBeKnownSaysWhy) {
   {
     const Profiler old(version_code(2, 22, 5), 0);
-    EXPECT_THAT(old.unavailable(), HasSubstr("NCCL 2.22.5 tells nobody"));
+    EXPECT_THAT(old.unavailable(), HasSubstr("NCCL 2.22.5 does not report"));
     const Profiler first(version_code(2, 23, 4), 0);
     EXPECT_EQ(first.unavailable(), "NCCL did not load this program's profiler plugin");
   }
@@ -167,7 +167,7 @@ TEST(NcclProfiler, WhatCannotBeKnownSaysWhy) {
   {
     // Of NCCL 2.27 and later, of a symmetric kernel.
     const Setting zeros("FAKE_NCCL_CHOICE", "TREE:LL:0");
-    EXPECT_THAT(rows(kTwoSizes)[0], HasSubstr("algorithm_unknown=NCCL told of no channels"));
+    EXPECT_THAT(rows(kTwoSizes)[0], HasSubstr("algorithm_unknown=NCCL reported no channels"));
   }
   {
     const Setting unknown("FAKE_NCCL_CHOICE", "Unknown:Unknown:4");
@@ -251,8 +251,8 @@ TEST(NcclProfiler, ARefusedUntimedCallNamesItself) {
 
 TEST(NcclProfiler, AChoiceAsText) {
   Choice choice;
-  EXPECT_EQ(to_text(choice), "not told");
-  EXPECT_THAT(words(to_facts(choice)), HasSubstr("told its profiler of no collective"));
+  EXPECT_EQ(to_text(choice), "unknown");
+  EXPECT_THAT(words(to_facts(choice)), HasSubstr("NCCL reported no collective"));
   choice.sends = true;
   EXPECT_EQ(to_text(choice), "sends and receives, 0 channels");
 }
