@@ -51,7 +51,7 @@ void gid_interface(Probe& probe, const RdmaPort& port) {
     probe.expect("network devices of this node", Source::derived);
     return probe.fail();
   }
-  if (!any) return probe.skip("the port does not tell the network devices of its GIDs");
+  if (!any) return probe.skip("the port does not report the network devices of its GIDs");
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   probe.observe(text);
@@ -74,7 +74,7 @@ std::set<std::string> local_addresses(Probe& probe) {
 void gid_address(Probe& probe, const RdmaPort& port) {
   if (!port.roce()) return probe.skip("only RoCE makes GIDs of addresses");
   const std::set<std::string> own = local_addresses(probe);
-  if (own.empty()) return probe.skip("proc/net/fib_trie does not tell this node's addresses");
+  if (own.empty()) return probe.skip("proc/net/fib_trie does not report this node's addresses");
   probe.expect("an address that this node has", Source::derived);
   std::set<std::string> seen;
   for (const Gid& gid : gids_of(probe, port)) {

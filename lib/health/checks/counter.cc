@@ -20,7 +20,7 @@ constexpr double kDiscardsPerDay = 100;
 
 void per_day(Probe& probe, std::string_view what, std::uint64_t count, double most) {
   const auto up = uptime_s(probe);
-  if (!up || *up <= 0) return probe.skip("the node does not tell for how long it has been up");
+  if (!up || *up <= 0) return probe.skip("the node does not report how long it has been up");
   const double days = std::max(*up / kSecondsPerDay, 1.0);
   probe.observe(fmt::format("{} {} in at most {:.1f} days", count, what, *up / kSecondsPerDay));
   probe.expect(fmt::format("at most {:g} a day", most), Source::standard);

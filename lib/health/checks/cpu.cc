@@ -31,7 +31,7 @@ void governor(Probe& probe) {
     const std::string name = probe.try_line(file(cpu, "cpufreq/scaling_governor"));
     if (!name.empty()) ++seen[name];
   }
-  if (seen.empty()) return probe.skip("no CPU tells a governor, as in most virtual machines");
+  if (seen.empty()) return probe.skip("no CPU reports a governor, as in most virtual machines");
   std::string observed;
   for (const auto& [name, count] : seen) {
     observed += fmt::format("{}{} on {}", observed.empty() ? "" : ", ", name, count);
@@ -51,7 +51,7 @@ void limit(Probe& probe) {
     ++all;
     if (*allowed < *able) ++capped;
   }
-  if (all == 0) return probe.skip("no CPU tells its frequencies");
+  if (all == 0) return probe.skip("no CPU reports its frequencies");
   probe.observe(capped == 0 ? fmt::format("none of {}", all)
                             : fmt::format("{} of {}", capped, all));
   probe.expect("no CPU held below its highest frequency", Source::derived);
@@ -61,7 +61,7 @@ void limit(Probe& probe) {
 void turbo(Probe& probe) {
   const std::string forbidden = probe.try_line(fmt::format("{}/intel_pstate/no_turbo", kCpus));
   const std::string boost = probe.try_line(fmt::format("{}/cpufreq/boost", kCpus));
-  if (forbidden.empty() && boost.empty()) return probe.skip("the kernel does not tell");
+  if (forbidden.empty() && boost.empty()) return probe.skip("the kernel does not report it");
   const bool on = forbidden.empty() ? boost == "1" : forbidden == "0";
   probe.observe(on ? "on" : "off");
   probe.expect("on", Source::standard);
@@ -107,7 +107,7 @@ void idle(Probe& probe) {
     longest = *latency;
     which = probe.try_line(fmt::format("{}/{}/name", folder, state));
   }
-  if (!any) return probe.skip("the processor tells of no idle states");
+  if (!any) return probe.skip("the processor reports no idle states");
   probe.observe(which.empty() ? "none that takes time to wake from"
                               : fmt::format("{} takes {} us to wake from", which, longest));
   probe.expect(fmt::format("at most {} us", kMostUs), Source::standard);
@@ -139,7 +139,7 @@ void throttled(Probe& probe) {
   }
   if (!any) return probe.skip("the processor does not count it");
   const auto up = uptime_s(probe);
-  if (!up) return probe.skip("the node does not tell for how long it has been up");
+  if (!up) return probe.skip("the node does not report how long it has been up");
   const double days = std::max(*up / 86400, 1.0);
   probe.observe(fmt::format("{} times in {:.1f} days", most, *up / 86400));
   probe.expect(fmt::format("at most {:g} a day", kPerDay), Source::standard);
@@ -150,7 +150,7 @@ void model(Probe& probe) {
   const auto info = probe.text("proc/cpuinfo");
   if (!info) return;
   const std::string name = value_after(*info, "model name");
-  if (name.empty()) return probe.skip("the processor does not tell its model");
+  if (name.empty()) return probe.skip("the processor does not report its model");
   probe.compare("cpu", name);
 }
 
@@ -158,7 +158,7 @@ void microcode(Probe& probe) {
   const auto info = probe.text("proc/cpuinfo");
   if (!info) return;
   const std::string version = value_after(*info, "microcode");
-  if (version.empty()) return probe.skip("the processor does not tell its microcode");
+  if (version.empty()) return probe.skip("the processor does not report its microcode");
   probe.observe(version);
   probe.skip(std::string(kNothingToCompare));
 }

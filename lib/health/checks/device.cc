@@ -164,7 +164,7 @@ void mixed(Probe& probe) {
                               port.link_layer, rate);
     }
   }
-  if (kinds.empty()) return probe.skip("no port tells its rate");
+  if (kinds.empty()) return probe.skip("no port reports its rate");
   probe.observe(kinds.size() == 1 ? "all " + *kinds.begin() : observed);
   probe.expect("ports of one link layer and rate", Source::derived);
   probe.judge_by(kinds.size() == 1, Status::warn);
@@ -194,12 +194,14 @@ constexpr std::array kDeviceChecks = std::to_array<Check>({
       "Load the module: modprobe rdma_ucm; in a container add --device=/dev/infiniband/rdma_cm.",
       "rdma_cm(7)"},
      rdma_cm},
-    {{"device.abi", "Kernel and libibverbs speak alike", "sys/class/infiniband_verbs/abi_version",
-      "FAIL if it is not 6", "Install kernel modules and rdma-core of one release.",
+    {{"device.abi", "Kernel and libibverbs have the same ABI",
+      "sys/class/infiniband_verbs/abi_version", "FAIL if it is not 6",
+      "Install kernel modules and rdma-core of one release.",
       "Linux include/uapi/rdma/ib_user_verbs.h"},
      abi},
-    {{"device.umad_abi", "Kernel and libibumad speak alike", "sys/class/infiniband_mad/abi_version",
-      "InfiniBand: WARN if it is not 5", "Load ib_umad of the same release as rdma-core.",
+    {{"device.umad_abi", "Kernel and libibumad have the same ABI",
+      "sys/class/infiniband_mad/abi_version", "InfiniBand: WARN if it is not 5",
+      "Load ib_umad of the same release as rdma-core.",
       "mej/nhc HW_IB_UMAD_ABI_VER; Linux include/uapi/rdma/ib_user_mad.h"},
      umad_abi},
     {{"device.names", "The network device belongs to the same card", "N/device, D",

@@ -25,7 +25,7 @@ void width(Probe& probe, const Gpu& gpu) {
   if (!current) return;
   const std::uint32_t now = parse_link_width(*current);
   const std::uint32_t most = parse_link_width(probe.try_line(gpu.pci.folder + "/max_link_width"));
-  if (now == 0 || most == 0) return probe.skip("the function tells of no link, as virtual ones do");
+  if (now == 0 || most == 0) return probe.skip("the function reports no link, as virtual ones do");
   probe.observe(fmt::format("x{}", now));
   probe.expect(fmt::format("x{}", most), Source::derived);
   probe.judge_by(now >= most, Status::fail);
@@ -36,7 +36,7 @@ void speed(Probe& probe, const Gpu& gpu) {
   if (!current) return;
   const double now = parse_link_speed(*current);
   const double most = parse_link_speed(probe.try_line(gpu.pci.folder + "/max_link_speed"));
-  if (now <= 0 || most <= 0) return probe.skip("the function tells of no link, as virtual ones do");
+  if (now <= 0 || most <= 0) return probe.skip("the function reports no link, as virtual ones do");
   probe.observe(fmt::format("{:g} GT/s", now));
   probe.expect(fmt::format("{:g} GT/s", most), Source::derived);
   if (now >= most) return probe.pass();
@@ -101,7 +101,7 @@ void window(Probe& probe, const Gpu& gpu) {
     const auto last = hex_number(words[1]);
     if (first && last && *last > *first) largest = std::max(largest, *last - *first + 1);
   }
-  if (largest == 0) return probe.skip("the function tells of no window");
+  if (largest == 0) return probe.skip("the function reports no window");
   constexpr std::uint64_t kMiB = 1U << 20;
   constexpr std::uint64_t kWanted = 1024;
   probe.observe(fmt::format("{} MiB", largest / kMiB));

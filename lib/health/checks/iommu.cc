@@ -14,12 +14,12 @@ void judge_group(Probe& probe, const PciFunction& function) {
     // A saved tree may lack the group. Only an empty sys/class/iommu shows that the machine has no
     // IOMMU.
     if (!probe.exists("sys/class/iommu")) {
-      return probe.skip("no IOMMU group, and no sys/class/iommu that would tell of an IOMMU");
+      return probe.skip("no IOMMU group, and no sys/class/iommu that would show an IOMMU");
     }
     probe.observe("no IOMMU group");
     probe.expect("identity, or no IOMMU", Source::standard);
     if (!probe.list("sys/class/iommu").empty()) {
-      return probe.skip("there is an IOMMU, but the function tells no group");
+      return probe.skip("there is an IOMMU, but the function reports no group");
     }
     return probe.pass();
   }
@@ -110,7 +110,7 @@ bool has_pairs(Probe& probe) {
   bool physical = false;
   for (const RdmaDevice& device : node.devices) physical = physical || device.physical();
   if (node.gpus.empty() || !physical) {
-    probe.skip("no GPU and RDMA device to talk to each other");
+    probe.skip("this node lacks a GPU or an RDMA device");
     return false;
   }
   return true;

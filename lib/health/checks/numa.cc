@@ -28,8 +28,8 @@ void affinity(Probe& probe, const RdmaDevice& device) {
   const auto near = probe.line(device.pci.folder + "/local_cpulist");
   if (!near) return;
   const std::string allowed = value_after(probe.try_text("proc/self/status"), "Cpus_allowed_list");
-  if (near->empty()) return probe.skip("the device tells no CPUs near it");
-  if (allowed.empty()) return probe.skip("proc/self/status tells no CPUs");
+  if (near->empty()) return probe.skip("the device reports no CPUs near it");
+  if (allowed.empty()) return probe.skip("proc/self/status reports no CPUs");
   probe.observe(fmt::format("this process may use {}", allowed));
   probe.expect(fmt::format("some of {}, which are near the device", *near), Source::derived);
   probe.judge_by(lists_overlap(*near, allowed), Status::warn);
@@ -47,7 +47,7 @@ void hwloc_locality(Probe& probe, const RdmaDevice& device) {
   if (!found.starts_with("cpus=")) return probe.skip("hwloc does not see the device");
   const auto near = probe.line(device.pci.folder + "/local_cpulist");
   if (!near) return;
-  if (near->empty()) return probe.skip("the device tells no CPUs near it");
+  if (near->empty()) return probe.skip("the device reports no CPUs near it");
   probe.observe(*near);
   probe.expect(found.substr(5) + ", where hwloc sees it", Source::derived);
   probe.judge_by(*near == found.substr(5), Status::warn);
@@ -92,7 +92,7 @@ void per_socket(Probe& probe) {
     return probe.compare("numa_nodes", std::to_string(nodes));
   }
   const std::size_t sockets = packages(probe).size();
-  if (sockets == 0) return probe.skip("no CPU tells its socket");
+  if (sockets == 0) return probe.skip("no CPU reports its socket");
   probe.observe(fmt::format("{} with CPUs, {} sockets", nodes, sockets));
   probe.expect("at least as many as sockets", Source::derived);
   probe.judge_by(nodes >= sockets, Status::warn);
@@ -117,7 +117,7 @@ void memory(Probe& probe) {
                               static_cast<double>(*kib) / 1048576);
     }
   }
-  if (observed.empty()) return probe.skip("no NUMA node tells its memory");
+  if (observed.empty()) return probe.skip("no NUMA node reports its memory");
   probe.observe(observed);
   probe.expect("the least at least three quarters of the most", Source::derived);
   probe.judge_by(static_cast<double>(least) >= 0.75 * static_cast<double>(most), Status::warn);

@@ -9,7 +9,7 @@ namespace {
 void irq_affinity(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip("a device without a PCI function");
   const std::string near = probe.try_line(device.pci.folder + "/local_cpulist");
-  if (near.empty()) return probe.skip("the device tells no CPUs near it");
+  if (near.empty()) return probe.skip("the device reports no CPUs near it");
   std::size_t away = 0;
   std::size_t all = 0;
   for (const std::string& irq : probe.list(device.pci.folder + "/msi_irqs")) {
@@ -20,7 +20,7 @@ void irq_affinity(Probe& probe, const RdmaDevice& device) {
     ++all;
     if (!lists_overlap(cpus, near)) ++away;
   }
-  if (all == 0) return probe.skip("the device's interrupts do not tell their CPUs");
+  if (all == 0) return probe.skip("the device's interrupts do not report their CPUs");
   probe.observe(fmt::format("{} of {} interrupts go elsewhere", away, all));
   probe.expect(fmt::format("all to CPUs near the device, {}", near), Source::derived);
   probe.judge_by(away == 0, Status::warn);
@@ -61,7 +61,7 @@ void huge_pages(Probe& probe) {
   const auto info = probe.text("proc/meminfo");
   if (!info) return;
   const auto free = to_number(value_after(*info, "HugePages_Free"));
-  if (!free) return probe.skip("the kernel tells of no huge pages");
+  if (!free) return probe.skip("the kernel reports no huge pages");
   probe.observe(fmt::format("{} free of {}", *free, value_after(*info, "HugePages_Total")));
   if (const Expectation* const wanted = probe.expectation("hugepages")) {
     probe.expect("at least " + wanted->value, wanted->source);
@@ -94,7 +94,7 @@ void load(Probe& probe) {
   const auto running = leading_number(*text);
   if (!running) return probe.error(fmt::format("'{}' begins with no number", *text));
   const std::uint64_t cpus = list_count(probe.try_line("sys/devices/system/cpu/online"));
-  if (cpus == 0) return probe.skip("the node does not tell its CPUs");
+  if (cpus == 0) return probe.skip("the node does not report its CPUs");
   const double most = 0.25 * static_cast<double>(cpus);
   probe.observe(fmt::format("{:g} threads want to run, on {} CPUs", *running, cpus));
   probe.expect(fmt::format("at most {:g}: an idle node", most), Source::derived);

@@ -27,7 +27,7 @@ bool has_function(Probe& probe, const RdmaDevice& device) {
   return device.physical();
 }
 
-constexpr std::string_view kNoLink = "the function tells of no link, as virtual ones do";
+constexpr std::string_view kNoLink = "the function reports no link, as virtual ones do";
 
 /// The best common link of the device and the bridge above it.
 PciLink common(const PciLink& device, const PciLink& bridge) {
@@ -90,7 +90,7 @@ void path(Probe& probe, const RdmaDevice& device) {
     least = link;
   }
   if (narrowest == nullptr) return probe.skip(std::string(kNoLink));
-  if (rate == 0) return probe.skip("the device does not tell its rate");
+  if (rate == 0) return probe.skip("the device does not report its rate");
   probe.observe(fmt::format("{:.0f} Gb/s: PCIe {:g} GT/s x{} at {}", least.gbps(),
                             least.gigatransfers, least.width, narrowest->address));
   probe.expect(fmt::format("at least {:g} Gb/s, the rate of its ports", rate), Source::derived);
@@ -121,7 +121,7 @@ void bridges(Probe& probe, const RdmaDevice& device) {
     }
     any = true;
   }
-  if (!any) return probe.skip("no switch between it and the root port tells of a link");
+  if (!any) return probe.skip("no switch between it and the root port reports a link");
   probe.observe(fmt::format("{} bridges", above.size()));
   probe.expect("links as fast and wide as both ends could do", Source::derived);
   probe.pass();

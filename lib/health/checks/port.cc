@@ -31,7 +31,7 @@ void phys_state(Probe& probe, const RdmaPort& port) {
 }
 
 void link_layer(Probe& probe, const RdmaPort& port) {
-  if (port.link_layer.empty()) return probe.skip("the port does not tell its link layer");
+  if (port.link_layer.empty()) return probe.skip("the port does not report its link layer");
   probe.compare("link_layer", port.link_layer, Status::fail);
 }
 
@@ -90,7 +90,7 @@ void operstate(Probe& probe, const RdmaPort& port) {
   probe.observe(fmt::format("{} is {}", port.interface, *text));
   probe.expect("up", Source::standard);
   // RoCE needs it; InfiniBand's is only for IP. Some virtual devices always say "unknown".
-  if (*text == "unknown") return probe.skip("the network device does not tell");
+  if (*text == "unknown") return probe.skip("the network device does not report its state");
   probe.judge_by(*text == "up", port.roce() ? Status::fail : Status::warn);
 }
 
@@ -125,7 +125,7 @@ void active_mtu(Probe& probe, const RdmaPort& port) {
   if (port.device->driver == "efa")
     return probe.skip("the MTU of EFA does not follow from the network device");
   const Mtu mtu = mtu_of(probe, port);
-  if (mtu.active == 0) return probe.skip("only libibverbs tells the MTU of such a port");
+  if (mtu.active == 0) return probe.skip("only libibverbs reports the MTU of such a port");
   probe.observe(mtu.interface == 0
                     ? fmt::format("{}", mtu.active)
                     : fmt::format("{}: {} has {}", mtu.active, port.interface, mtu.interface));
@@ -158,7 +158,7 @@ void flaps(Probe& probe, const RdmaPort& port) {
   const auto changes = probe.number("sys/class/net/" + port.interface + "/carrier_changes");
   if (!changes) return;
   const auto up = uptime_s(probe);
-  if (!up || *up <= 0) return probe.skip("the node does not tell for how long it has been up");
+  if (!up || *up <= 0) return probe.skip("the node does not report how long it has been up");
   const double days = std::max(*up / 86400, 1.0);
   probe.observe(fmt::format("{} changes of the carrier in {:.1f} days", *changes, *up / 86400));
   probe.expect(fmt::format("at most {:g}: {:g} at the start and {:g} a day",
@@ -199,7 +199,7 @@ void pkey(Probe& probe, const RdmaPort& port) {
     keys += (keys.empty() ? "" : " ") + text;
     full = full || (*key & 0x8000) != 0;
   }
-  if (keys.empty()) return probe.skip("the port tells no partition keys");
+  if (keys.empty()) return probe.skip("the port reports no partition keys");
   probe.observe(keys);
   probe.expect("a full member of a partition", Source::standard);
   probe.judge_by(full, Status::warn);

@@ -102,7 +102,7 @@ void reaction(Probe& probe, const RdmaPort& port) {
 }
 
 constexpr std::array kQosChecks = std::to_array<Check>({
-    {{"qos.trust", "What the port goes by to tell priorities", "N/qos/trust",
+    {{"qos.trust", "Header field that gives the priority", "N/qos/trust",
       "RoCE: WARN unless dscp, or the expected one", "mlnx_qos -i IF --trust dscp.",
       "mlnx-tools mlnx_qos", true},
      trust},
@@ -114,7 +114,7 @@ constexpr std::array kQosChecks = std::to_array<Check>({
       "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_np/enable/PRIORITY.",
       "NVIDIA DCQCN parameters", true},
      notification},
-    {{"qos.ecn_reaction", "Slows down when told of congestion", "N/ecn/roce_rp/enable/*",
+    {{"qos.ecn_reaction", "Reaction to congestion notifications", "N/ecn/roce_rp/enable/*",
       "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_rp/enable/PRIORITY.",
       "NVIDIA DCQCN parameters", true},
      reaction},

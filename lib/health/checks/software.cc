@@ -64,7 +64,7 @@ void os(Probe& probe) {
 void driver(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip("a device without a PCI function");
   const std::string name = probe.link_name(device.folder + "/device/driver");
-  if (name.empty()) return probe.skip("the device does not tell its driver");
+  if (name.empty()) return probe.skip("the device does not report its driver");
   const std::string version = probe.try_line("sys/module/" + name + "/version");
   if (version.empty()) return probe.skip(name + " is the kernel's own, without a version");
   probe.compare("driver", version);
@@ -76,7 +76,7 @@ void gpu_driver(Probe& probe) {
     const std::string version = probe.try_line("sys/module/" + name + "/version");
     if (!version.empty()) return probe.compare("gpu_driver", version);
   }
-  probe.skip("no module of a GPU tells its version");
+  probe.skip("no module of a GPU reports its version");
 }
 
 void bios(Probe& probe) {
