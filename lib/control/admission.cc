@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fields.h"
+#include "frame.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/bootstrap.h"
 #include "rdmabench/control/channel.h"
@@ -88,8 +89,8 @@ void Admission::accept() {
     std::optional<Channel> channel = listener_.accept(Deadline::after({}));
     if (!channel) return;
     if (!closed_.empty()) return channel->abort(closed_);
+    // Without a word: a rank whose connection breaks tries again.
     if (pending_.size() >= seats_.size() + kMaxStrangers) {
-      pending_.begin()->second.channel.abort("too many connections at once");
       pending_.erase(pending_.begin());
     }
     readiness_.watch(*channel, next_key_);
@@ -193,6 +194,7 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
   for (;;) {
     std::string tried;
     bool refused = false;
+    bool broke = false;
     for (const std::string& host : address.addresses) {
       const Deadline attempt = Deadline::after(std::min<nanoseconds>(kAttempt, deadline.left()));
       std::optional<Channel> channel;
@@ -204,21 +206,24 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
         channel->receive(AdmissionMessage::welcome, attempt, "welcome");
         return std::move(*channel);
       } catch (const Error& error) {
-        refused = refused || channel.has_value();
+        const bool answered = dynamic_cast<const Refusal*>(&error) != nullptr;
+        refused = refused || answered;
+        broke = broke || (channel && !answered);
         tried +=
             fmt::format("{}{} ({})", tried.empty() ? "" : "; ", host_and_port(host, address.port),
                         channel ? error.what() : reason_of(error));
       }
     }
-    if (may_be_starting && !refused && deadline.left() > kJoinRetryPause) {
+    if ((broke || (may_be_starting && !refused)) && deadline.left() > kJoinRetryPause) {
       std::this_thread::sleep_for(kJoinRetryPause);
       continue;
     }
     throw Error(Fault::failed,
-                refused ? fmt::format("rank {} was not admitted by rank 0 at {}", hello.rank, tried)
-                        : fmt::format("rank {} did not reach rank 0 at {} within {}", hello.rank,
-                                      tried.empty() ? "any address: it published none" : tried,
-                                      duration_text(given)),
+                refused || broke
+                    ? fmt::format("rank {} was not admitted by rank 0 at {}", hello.rank, tried)
+                    : fmt::format("rank {} did not reach rank 0 at {} within {}", hello.rank,
+                                  tried.empty() ? "any address: it published none" : tried,
+                                  duration_text(given)),
                 "Is rank 0 started, is this its address, and does its firewall let the port in?");
   }
 }

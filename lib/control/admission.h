@@ -56,7 +56,7 @@ struct AdmissionRules {
 
 /// Rank 0's side. It accepts connections, reads their hello, refuses wrong tokens, sizes, ranks and
 /// duplicates, and closes those that say nothing in time. Connections that are not admitted yet are
-/// limited in number: the oldest gives way. Thread rule: one thread.
+/// limited in number: the oldest is closed. Thread rule: one thread.
 class Admission {
  public:
   struct Joined {
@@ -114,8 +114,9 @@ class Admission {
 struct BootstrapAddress;
 
 /// Connects to rank 0 at one of the addresses, which are tried in turn, and is admitted.
+/// A connection that breaks is tried again until the deadline; what rank 0 answers is final.
 /// `may_be_starting`: rank 0 may not be there yet, nor its name resolve; all addresses are tried
-/// again until the deadline. Throws Error(failed) that says what happened at each address.
+/// again too. Throws Error(failed) that says what happened at each address.
 Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline,
                     bool may_be_starting = false);
 

@@ -52,8 +52,8 @@ Next peek(int handle) noexcept {
 }
 
 [[noreturn]] void throw_gave_up(const std::string& peer, std::string_view reason) {
-  throw Error(Fault::failed,
-              fmt::format("the peer {} gave up: {}", peer, printable(reason, kMaxReason)));
+  throw Refusal(Fault::failed,
+                fmt::format("the peer {} gave up: {}", peer, printable(reason, kMaxReason)));
 }
 
 /// One message to wait for: its deadline, and how to complain about it.
@@ -211,10 +211,10 @@ std::string Channel::receive(MessageType expected, Deadline deadline,
 std::string Channel::expect(Message message, MessageType expected) const {
   if (message.type.code() == kAbortCode) throw_gave_up(peer(), message.payload);
   if (message.type != expected) {
-    throw Error(Fault::failed,
-                fmt::format("the peer {} sent '{}' where '{}' was due", peer(),
-                            expected.name_of_code(message.type.code()), expected.name()),
-                "Install the same rdmabench on both sides.");
+    throw Refusal(Fault::failed,
+                  fmt::format("the peer {} sent '{}' where '{}' was due", peer(),
+                              expected.name_of_code(message.type.code()), expected.name()),
+                  "Install the same rdmabench on both sides.");
   }
   return std::move(message.payload);
 }

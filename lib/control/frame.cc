@@ -57,7 +57,7 @@ DecodedHeader decode_header(std::string_view bytes) noexcept {
   return {HeaderFault::none, 0, {MessageType(static_cast<std::uint16_t>(type)), length}};
 }
 
-Error header_error(const DecodedHeader& decoded, std::string_view peer) {
+Refusal header_error(const DecodedHeader& decoded, std::string_view peer) {
   const std::uint32_t value = decoded.value;
   std::string what = "sent an unreadable header";
   std::string_view remedy = "Install the same rdmabench on both sides.";

@@ -42,8 +42,15 @@ struct DecodedHeader {
 /// a peer of another kind need not send twelve.
 DecodedHeader decode_header(std::string_view bytes) noexcept;
 
+/// The peer answered something other than what was due, such as an abort: it would say so again. A
+/// connection that breaks is another Error.
+class Refusal : public Error {
+ public:
+  using Error::Error;
+};
+
 /// What to tell the user about a header with a fault (not `none`, not `incomplete`) that came from
 /// `peer`, "HOST:PORT".
-Error header_error(const DecodedHeader& decoded, std::string_view peer);
+Refusal header_error(const DecodedHeader& decoded, std::string_view peer);
 
 }  // namespace rdmabench::control

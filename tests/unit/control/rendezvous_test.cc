@@ -1,12 +1,17 @@
 #include "rdmabench/control/rendezvous.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <vector>
 
 #include "control/admission.h"
+#include "control/readiness.h"
 #include "control/rendezvous_messages.h"
 #include "peers.h"
+#include "rdmabench/control/bootstrap.h"
 
 namespace rdmabench::control {
 namespace {
@@ -226,6 +231,62 @@ TEST(Rendezvous, RefusesWrongKeysValuesAndRanks) {
   EXPECT_THAT(complaint([&] { alone->put("k", "v"); }), HasSubstr("'k' was put before"));
   EXPECT_EQ(alone->get(0, "k", plenty()), "");
   EXPECT_THAT(complaint([&] { alone->get(1, "k", plenty()); }), HasSubstr("a key of rank 1"));
+}
+
+/// Asks to be rank 1 of 2.
+Channel join(const Listener& rank_0) {
+  return join_rank_0({.port = rank_0.port(), .addresses = {"127.0.0.1"}}, {.rank = 1, .size = 2},
+                     plenty());
+}
+
+TEST(JoinRankZero, TriesAgainWhenTheConnectionBreaks) {
+  Listener rank_0("127.0.0.1", 0);
+  std::thread joiner([&] { EXPECT_NO_THROW(join(rank_0)); });
+  { const Channel closed = rank_0.accept(plenty()).value(); }
+  std::optional<Channel> next = rank_0.accept(plenty());
+  EXPECT_TRUE(next.has_value());
+  if (next) {
+    next->receive(AdmissionMessage::hello, plenty(), "hello");
+    next->send(AdmissionMessage::welcome, {}, plenty());
+  }
+  joiner.join();
+}
+
+TEST(JoinRankZero, TakesAnAnswerForFinal) {
+  Listener rank_0("127.0.0.1", 0);
+  std::string text;
+  std::thread joiner([&] { text = complaint([&] { join(rank_0); }); });
+  Channel channel = rank_0.accept(plenty()).value();
+  channel.abort("not you");
+  joiner.join();
+  EXPECT_THAT(text, AllOf(HasSubstr("rank 1 was not admitted"), HasSubstr("gave up: not you")));
+}
+
+TEST(Admission, ClosesTheOldestConnectionWithoutRefusingItsRank) {
+  constexpr std::size_t kMany = 1100;  // more than may wait
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  if (before.rlim_max < 3 * kMany) GTEST_SKIP() << "too few files";
+  const rlimit enough{std::max<rlim_t>(before.rlim_cur, 3 * kMany), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &enough), 0);
+  {
+    Listener listener("127.0.0.1", 0);
+    Readiness readiness;
+    Admission admission(listener, readiness, {.token = "", .size = 1});
+    const auto serve = [&] {
+      for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
+    };
+    Channel oldest = Channel::connect("127.0.0.1", listener.port(), plenty());
+    serve();
+    std::vector<RawSocket> others(kMany);
+    for (const RawSocket& other : others) {
+      other.connect(listener.port());
+      serve();
+    }
+    EXPECT_THAT(complaint([&] { oldest.receive(plenty(), "welcome"); }),
+                HasSubstr("closed the connection"));
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 /// A peer that says `bytes` must cost rank 0 nothing but its connection.
