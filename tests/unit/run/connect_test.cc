@@ -35,19 +35,23 @@ transport::EndpointRequest request(bool client) {
   return request;
 }
 
-/// What the visit of each side ended with: "" or an error. Both sides run at the same time.
+/// A text of each side.
 struct Ends {
   std::string client;
   std::string server;
 };
 
+const Ends kLoop{"loop", "loop"};
+
+/// What the visit of each side ended with: "" or an error. Both sides run at the same time.
 template <class Client, class Server>
-Ends connect_both(const std::string& backend, Client&& at_client, Server&& at_server) {
+Ends connect_both(const Ends& backends, Client&& at_client, Server&& at_server) {
   Channels channels;
   Ends ends;
   const auto side = [&](bool client, auto&& visitor, std::string& end) {
     try {
-      with_connected(client ? channels.client : channels.server, request(client), backend, visitor);
+      with_connected(client ? channels.client : channels.server, request(client),
+                     client ? backends.client : backends.server, visitor);
     } catch (const std::exception& error) {
       end = error.what();
     }
@@ -62,7 +66,7 @@ TEST(Connect, BothSidesVisitAnEndpointOfTheChosenBackEnd) {
   std::string client;
   std::string server;
   const Ends ends = connect_both(
-      "loop", [&](auto& endpoint) { client = endpoint.describe().backend; },
+      kLoop, [&](auto& endpoint) { client = endpoint.describe().backend; },
       [&](auto& endpoint) { server = endpoint.describe().backend; });
   EXPECT_EQ(ends.client, "");
   EXPECT_EQ(ends.server, "");
@@ -73,7 +77,7 @@ TEST(Connect, BothSidesVisitAnEndpointOfTheChosenBackEnd) {
 TEST(Connect, TheSideThatIsDoneFirstWaitsForTheOther) {
   bool server_done = false;
   const Ends ends = connect_both(
-      "loop", [](auto& /*endpoint*/) {},
+      kLoop, [](auto& /*endpoint*/) {},
       [&](auto& /*endpoint*/) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         server_done = true;
@@ -84,16 +88,19 @@ TEST(Connect, TheSideThatIsDoneFirstWaitsForTheOther) {
 
 TEST(Connect, AVisitThatThrowsEndsTheOtherSideToo) {
   const Ends ends = connect_both(
-      "loop", [](auto& /*endpoint*/) {},
+      kLoop, [](auto& /*endpoint*/) {},
       [](auto& /*endpoint*/) { throw Error(Fault::failed, "no more room"); });
   EXPECT_EQ(ends.server, "no more room");
   EXPECT_THAT(ends.client, HasSubstr("ended the visit early"));
 }
 
-TEST(Connect, AnUnknownBackEndIsRefusedByName) {
-  const Ends ends = connect_both(
-      "carrier-pigeon", [](auto& /*endpoint*/) {}, [](auto& /*endpoint*/) {});
-  EXPECT_THAT(ends.client, HasSubstr("carrier-pigeon"));
+TEST(Connect, AnUnknownBackEndIsRefusedByNameOnBothSides) {
+  for (const Ends& backends : {Ends{"carrier-pigeon", "loop"}, Ends{"loop", "carrier-pigeon"}}) {
+    const Ends ends = connect_both(
+        backends, [](auto& /*endpoint*/) {}, [](auto& /*endpoint*/) {});
+    EXPECT_THAT(ends.client, HasSubstr("carrier-pigeon"));
+    EXPECT_THAT(ends.server, HasSubstr("carrier-pigeon"));
+  }
 }
 
 TEST(Backends, AServiceOfOneBackEndNamesIt) {
