@@ -15,6 +15,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/fact.h"
+#include "run/pattern_table.h"
 #include "run/session.h"
 #include "verify.h"
 
@@ -47,9 +48,13 @@ class MemoryShare {
 };
 
 std::string describe(const SessionSpec& spec, const transport::Description& endpoint) {
-  constexpr std::array kTests{"latency", "bandwidth", "bidirectional bandwidth", "load"};
-  return fmt::format("{} of {} over {} {}", kTests[static_cast<std::size_t>(spec.shape)],
-                     transport::name(spec.operation), endpoint.backend, endpoint.device);
+  constexpr std::array<std::string_view, 4> kTests{"latency", "bandwidth",
+                                                   "bidirectional bandwidth", "load"};
+  return fmt::format("{} of {} over {} {}",
+                     spec.pattern.empty() ? kTests[static_cast<std::size_t>(spec.shape)]
+                                          : std::string_view(spec.pattern),
+                     operation_text(spec.pattern, spec.operation), endpoint.backend,
+                     endpoint.device);
 }
 
 /// What came of a client's epochs.

@@ -3,13 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
+#include "rdmabench/run/server.h"
 #include "rdmabench/workload/inbox.h"
 
 namespace rdmabench::run {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 using transport::Signal;
@@ -109,6 +115,16 @@ TEST(Patterns, ARegisteredPatternIsServedAndReported) {
   EXPECT_EQ(rows[0].operation, "send");
   EXPECT_EQ(rows[0].signal, "pattern");
   EXPECT_EQ(rows[0].latency.count, 50U);
+}
+
+TEST(Patterns, TheServersLineNamesThePattern) {
+  std::vector<std::string> lines;
+  Server server({.address = "127.0.0.1", .port = 0, .sessions = 1},
+                [&](const std::string& line) { lines.push_back(line); });
+  std::thread thread([&] { server.run(); });
+  EXPECT_EQ(run(config_of(Good::kName), "127.0.0.1", server.port()).error, std::nullopt);
+  thread.join();
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("example.com/ping-pong of send over loop")));
 }
 
 TEST(Patterns, WhatThePatternFindsWrongEndsTheRun) {
