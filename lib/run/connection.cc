@@ -114,21 +114,16 @@ void Connection::wait_readable(const Deadline& deadline, std::string_view waitin
 }
 
 std::string Connection::receive(control::MessageType type, std::string_view waiting_for) {
-  const Deadline deadline = Deadline::after(timeout_);
-  wait_readable(deadline, waiting_for);
-  return take(type, deadline, waiting_for);
-}
-
-std::string Connection::take(control::MessageType type, const Deadline& deadline,
-                             std::string_view waiting_for) {
-  control::Message message = channel_.receive(deadline, waiting_for);
-  peer_gave_up_ = peer_gave_up_ || message.type == SessionMessage::abort;
-  return channel_.expect(std::move(message), type);
+  return channel_.expect(receive(waiting_for), type);
 }
 
 control::Message Connection::receive(std::string_view waiting_for) {
   const Deadline deadline = Deadline::after(timeout_);
   wait_readable(deadline, waiting_for);
+  return take(deadline, waiting_for);
+}
+
+control::Message Connection::take(const Deadline& deadline, std::string_view waiting_for) {
   control::Message message = channel_.receive(deadline, waiting_for);
   peer_gave_up_ = peer_gave_up_ || message.type == SessionMessage::abort;
   return message;
@@ -139,8 +134,7 @@ void Connection::leave_together(std::string_view reason) {
   send(SessionMessage::abort, reason.substr(0, kMostReason));
   const Deadline deadline = Deadline::after(timeout_);
   while (!peer_gave_up_) {  // messages that the peer sent before it knew are dropped
-    peer_gave_up_ =
-        channel_.receive(deadline, "word that it starts over too").type == SessionMessage::abort;
+    take(deadline, "word that it starts over too");
   }
   peer_gave_up_ = false;
   endpoints_.clear();

@@ -53,8 +53,8 @@ class Connection {
   void connect(const std::vector<std::string>& peer_addresses);
 
  protected:
-  std::string take(control::MessageType type, const Deadline& deadline,
-                   std::string_view waiting_for);
+  /// The next message, without polling the endpoints.
+  control::Message take(const Deadline& deadline, std::string_view waiting_for);
   /// Where both sides leave what they agreed on: tells the peer so and waits until it has said the
   /// same. Throws Error(failed) where it does not.
   void leave_together(std::string_view reason);

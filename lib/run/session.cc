@@ -198,8 +198,8 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
 
 std::string Session::reason_of_peer() {
   try {
-    static_cast<void>(
-        take(SessionMessage::result, Deadline::after(timeout()), "the reason why it left"));
+    static_cast<void>(channel().expect(take(Deadline::after(timeout()), "the reason why it left"),
+                                       SessionMessage::result));
   } catch (const std::exception& error) {
     return error.what();
   }
