@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <latch>
-#include <thread>
 
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "run/epoch_text.h"
+#include "run/together.h"
 
 namespace rdmabench::run {
 
@@ -145,7 +144,9 @@ void Session::stage(Side side, const EpochOrder& order) {
 std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> intervals) {
   std::vector<EpochResult> results(workers_.size());
   std::atomic<bool> broken{false};
-  std::latch start(static_cast<std::ptrdiff_t>(workers_.size()));
+  const auto pin = [&](std::size_t i) {
+    if (i > 0 && !cpus_.empty()) try_pin_this_thread(cpus_[i % cpus_.size()]);
+  };
   const auto drive = [&](std::size_t i) {
     // An idle target sees only the initiator's message, which may itself take the whole timeout.
     const bool idle = spec_.target_idle && key_.side == Side::target;
@@ -154,19 +155,10 @@ std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> interval
         [&] { return has_answer(channel()); });
     const auto part =
         intervals.empty() ? intervals : intervals.subspan(i * plan_.iterations, plan_.iterations);
-    start.arrive_and_wait();
     results[i] = workers_[i]->run(watch, part);
     if (results[i].outcome != Outcome::ok) broken = true;  // the others need not wait for it
   };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < workers_.size(); ++i) {
-    threads.emplace_back([&, i] {
-      if (!cpus_.empty()) try_pin_this_thread(cpus_[i % cpus_.size()]);
-      drive(i);
-    });
-  }
-  drive(0);
-  for (std::thread& thread : threads) thread.join();
+  run_together(workers_.size(), pin, drive);
   return results;
 }
 

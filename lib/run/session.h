@@ -85,7 +85,8 @@ class Session : private OwnedChannel, public Connection {
 
   /// Runs the epoch that was staged last, each worker in its own thread. The initiator gives room
   /// for the intervals of all workers, one worker after the other. Throws EpochError for any
-  /// outcome but ok; when the peer said why, in its words.
+  /// outcome but ok; when the peer said why, in its words. Throws Error(failed) where a thread
+  /// cannot be started; the workers did nothing then.
   EpochOutcome run(std::span<measure::Ticks> intervals);
 
  private:

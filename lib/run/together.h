@@ -1,0 +1,53 @@
+// Threads that begin at the same time, or not at all.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <latch>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::run {
+
+using StartThread = std::function<std::thread(std::function<void()> body)>;
+
+inline std::thread start_thread(std::function<void()> body) {
+  return std::thread(std::move(body));
+}
+
+/// Calls prepare(i) and, when all have returned, work(i) for each i below `count`: the first in the
+/// caller's thread, each other one in a thread of its own. Neither may throw. Where a thread cannot
+/// be started, nothing works: throws Error(failed). No thread is left at the end.
+template <class Prepare, class Work>
+void run_together(std::size_t count, const Prepare& prepare, const Work& work,
+                  const StartThread& start = start_thread) {
+  std::latch prepared(static_cast<std::ptrdiff_t>(count));
+  std::string failure;  // written before the latch opens, or never
+  const auto drive = [&](std::size_t i) {
+    prepare(i);
+    prepared.arrive_and_wait();
+    if (failure.empty()) work(i);
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(count);
+  try {
+    for (std::size_t i = 1; i < count; ++i) threads.push_back(start([&drive, i] { drive(i); }));
+  } catch (const std::exception& error) {
+    failure = error.what();
+    prepared.count_down(static_cast<std::ptrdiff_t>(count - 1 - threads.size()));
+  }
+  drive(0);
+  for (std::thread& thread : threads) thread.join();
+  if (failure.empty()) return;
+  throw Error(Fault::failed, fmt::format("start {} threads: {}", count, failure),
+              "Lower `workers`, or raise 'ulimit -u'.");
+}
+
+}  // namespace rdmabench::run
