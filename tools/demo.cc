@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "flags/fields.h"
 #include "options.h"
 #include "output.h"
 #include "process.h"
@@ -34,6 +35,7 @@ int demo(const Options& options, const std::string& json) {
       config.shape = shape;
       config.operation = operation;
       reports.push_back(run::run(config, "127.0.0.1", server.port(), progress_line()));
+      name_flags(reports.back());
     }
   }
   const int code = write(reports, options);

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "ending.h"
+#include "flags/fields.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/units.h"
@@ -12,9 +13,11 @@ namespace {
 
 int measure(Options options) {
   settle(options);
-  return run_and_write(
-      options.config, options.host, options.port, progress_line(),
-      [&](const report::Report& report) { return write(std::span(&report, 1), options); });
+  return run_and_write(options.config, options.host, options.port, progress_line(),
+                       [&](report::Report report) {
+                         name_flags(report);
+                         return write(std::span(&report, 1), options);
+                       });
 }
 
 std::shared_ptr<Options> add(CLI::App& subcommand, Command& command, Test test) {

@@ -39,17 +39,17 @@ constexpr Doubt kReset{"counter_reset", "a counter went backwards, so what happe
 constexpr Doubt kClock{"clock", "the kernel changed its clock source during the run",
                        "see the kernel's log, and run again"};
 constexpr Doubt kMigration{"migration", "a measuring thread was moved to another CPU",
-                           "pin it with --cpu"};
+                           "pin it with `cpus`"};
 constexpr Doubt kPreemption{"preemption", "a measuring thread lost its CPU to others",
-                            "keep other work off that CPU, or pin to a free one with --cpu"};
+                            "keep other work off that CPU, or pin to a free one with `cpus`"};
 constexpr Doubt kSibling{"smt_sibling", "the other hardware thread of the core was busy",
                          "keep it idle"};
 constexpr Doubt kStolenTime{"stolen", "the hypervisor took time from the virtual CPU",
                             "give the guest dedicated CPUs"};
 constexpr Doubt kRemoteNuma{"remote_numa", "a measuring thread ran far from its device",
-                            "pin it near the device with --cpu"};
+                            "pin it near the device with `cpus`"};
 constexpr Doubt kNoise{"noise", "the machine is noisy",
-                       "use an isolated CPU (--cpu, isolcpus), or stop other work"};
+                       "use an isolated CPU (`cpus`, isolcpus), or stop other work"};
 
 /// What the growth of a class of counters means.
 struct Verdict {
@@ -66,7 +66,7 @@ constexpr std::array<Verdict, 5> kVerdicts{{
      "bandwidth are those of a lossy path"},
     {CounterClass::receiver_not_ready,
      {"receiver_not_ready", "messages found no receive buffer",
-      "use more receive buffers (--depth), or a faster receiver"},
+      "use more receive buffers (`depth`), or a faster receiver"},
      "messages found no receive buffer and waited for the retry timer or were lost"},
     {CounterClass::congestion,
      {"congestion", "congestion control slowed the senders",

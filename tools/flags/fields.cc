@@ -67,4 +67,11 @@ std::string with_flags(std::string_view text, std::span<const FieldFlag> own) {
   }
 }
 
+void name_flags(report::Report& report) {
+  for (report::Suspicion& suspicion : report.suspicions) {
+    suspicion.text = with_flags(suspicion.text);
+    suspicion.remedy = with_flags(suspicion.remedy);
+  }
+}
+
 }  // namespace rdmabench::tools

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "rdmabench/report/result.h"
+
 namespace rdmabench::tools {
 
 /// A field of run::Config and the flag that sets it.
@@ -14,5 +16,8 @@ using FieldFlag = std::pair<std::string_view, std::string_view>;
 /// `text` with each name in backquotes replaced: by its flag in `own`, else by its flag of
 /// `rdmabench lat` and `bw`; other names stay as they are.
 std::string with_flags(std::string_view text, std::span<const FieldFlag> own = {});
+
+/// The same in what the report's suspicions say.
+void name_flags(report::Report& report);
 
 }  // namespace rdmabench::tools

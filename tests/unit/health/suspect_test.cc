@@ -115,7 +115,7 @@ TEST(Suspect, IsAThreadThatMoved) {
   client.threads[0].migrations = 3;
   auto found = judge_client(client);
   ASSERT_THAT(found, ElementsAre(is("migration")));
-  EXPECT_THAT(found[0].text, AllOf(HasSubstr("3 times"), HasSubstr("--cpu")));
+  EXPECT_THAT(found[0].text, AllOf(HasSubstr("3 times"), HasSubstr("pin it with `cpus`")));
   client.threads[0].migrations.reset();
   client.threads[0].cpu_end = 4;
   found = judge_client(client);

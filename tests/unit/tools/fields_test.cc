@@ -20,5 +20,14 @@ TEST(WithFlags, LeavesOtherTextAsItIs) {
   EXPECT_EQ(with_flags("`nothing` known, and `depth"), "`nothing` known, and `depth");
 }
 
+TEST(NameFlags, NamesThemInSuspicions) {
+  report::Report report;
+  report.suspicions.push_back(
+      {.code = "migration", .text = "moved; pin with `cpus`.", .remedy = "pin with `cpus`"});
+  name_flags(report);
+  EXPECT_EQ(report.suspicions[0].text, "moved; pin with --cpu.");
+  EXPECT_EQ(report.suspicions[0].remedy, "pin with --cpu");
+}
+
 }  // namespace
 }  // namespace rdmabench::tools
