@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "fabric/plan.h"
 #include "messages.h"
@@ -52,9 +51,6 @@ void ControlAgents::join(control::Admission::Joined joined, const FabricPlan& pl
 }
 
 void ControlAgents::take_ready(Peer& peer, control::Message message, const FabricPlan& plan) {
-  if (message.type == FabricMessage::abort) {
-    throw Error(Fault::failed, control::printable(message.payload));
-  }
   const std::string payload = peer.channel.expect(std::move(message), FabricMessage::ready);
   if (peer.ready) return;  // the answer to a beat
   Ready ready = parse_ready(payload);
