@@ -132,6 +132,10 @@ std::string ControlAgents::reachable() const {
 AdmittedAgents ControlAgents::result(const std::string& given) const {
   AdmittedAgents admitted;
   const std::string here = reachable();
+  const std::string& refusal = admission_.first_refusal();
+  const std::string never =
+      "it never came " + given +
+      (refusal.empty() ? "" : "; connections were refused, the first: " + refusal);
   for (std::uint32_t rank = 0; rank < size_; ++rank) {
     const auto found = peers_.find(key_of_rank_[rank]);
     const bool there = found != peers_.end();
@@ -148,7 +152,7 @@ AdmittedAgents ControlAgents::result(const std::string& given) const {
                                .round = 0,
                                .reason = !refusals_[rank].empty() ? refusals_[rank]
                                          : there ? "it came, but was not ready " + given
-                                                 : "it never came " + given});
+                                                 : never});
     }
     admitted.members.push_back(std::move(member));
   }

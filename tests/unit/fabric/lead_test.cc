@@ -21,6 +21,7 @@ namespace {
 
 using control::AdmissionMessage;
 using control::Channel;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -114,7 +115,9 @@ TEST_F(LeadTest, WhoDoesNotComeIsNamedAndAStrangerIsSentAway) {
   const FabricResult outcome = lead(options_, size_, token_, listener_);
   ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
   EXPECT_EQ(outcome.matrix.lost[0].rank, 2U);
-  EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("never came"));
+  EXPECT_THAT(outcome.matrix.lost[0].reason,
+              AllOf(HasSubstr("never came"),
+                    HasSubstr("refused, the first: this is rank 0 of another run")));
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(2 * 2));
 }
 
