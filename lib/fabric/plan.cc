@@ -24,29 +24,29 @@ std::chrono::nanoseconds seconds(double s) {
 
 /// The enumerator with that name: its index in a table of names.
 template <class Enum, std::size_t kCount>
-Enum named(const char* option, const std::string& text,
+Enum named(const char* field, const std::string& text,
            const std::array<std::string_view, kCount>& names) {
   const auto* const found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    throw Error(Fault::usage, fmt::format("{} {}", option, text),
+    throw Error(Fault::usage, fmt::format("{} {}", field, text),
                 fmt::format("There are {}.", fmt::join(names, ", ")));
   }
   return static_cast<Enum>(found - names.begin());
 }
 
-void check_sizes(const char* option, const std::vector<std::uint64_t>& sizes) {
+void check_sizes(const char* field, const std::vector<std::uint64_t>& sizes) {
   if (sizes.size() > kMaxSizes) {
-    throw Error(Fault::usage, fmt::format("{} sizes for {}", sizes.size(), option),
+    throw Error(Fault::usage, fmt::format("{} sizes for {}", sizes.size(), field),
                 fmt::format("There may be {}.", kMaxSizes));
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0 || sizes[i] > run::kMaxSize) {
-      throw Error(Fault::usage, fmt::format("{} {}", option, sizes[i]),
+      throw Error(Fault::usage, fmt::format("{} {}", field, sizes[i]),
                   fmt::format("Sizes go from 1 to {}.", format_size(run::kMaxSize)));
     }
     if (std::find(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i), sizes[i]) !=
         sizes.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw Error(Fault::usage, fmt::format("{} {} twice", option, format_size(sizes[i])),
+      throw Error(Fault::usage, fmt::format("{} {} twice", field, format_size(sizes[i])),
                   "Name each size once.");
     }
   }
@@ -72,21 +72,21 @@ void check(const FabricPlan& plan) {
   static_cast<void>(parse_pattern(plan.pattern));
   if (plan.bandwidth_sizes.empty() && plan.latency_sizes.empty()) {
     throw Error(Fault::usage, "neither a size for bandwidth nor one for latency",
-                "Give --size or --latency-size.");
+                "Give `bandwidth_sizes` or `latency_sizes`.");
   }
-  check_sizes("--size", plan.bandwidth_sizes);
-  check_sizes("--latency-size", plan.latency_sizes);
+  check_sizes("`bandwidth_sizes`", plan.bandwidth_sizes);
+  check_sizes("`latency_sizes`", plan.latency_sizes);
   check_names(plan);
   if (!(plan.timeout_s >= kMinTimeout && plan.timeout_s <= kMaxTimeout)) {
-    throw Error(Fault::usage, fmt::format("--timeout of {} s", plan.timeout_s),
+    throw Error(Fault::usage, fmt::format("`timeout_s` of {} s", plan.timeout_s),
                 "It may be 100ms to 10m.");
   }
   if (plan.iterations == 0 && !(plan.duration_s > 0 && plan.duration_s <= kMaxDuration)) {
-    throw Error(Fault::usage, fmt::format("--duration of {} s", plan.duration_s),
+    throw Error(Fault::usage, fmt::format("`duration_s` of {} s", plan.duration_s),
                 fmt::format("It may be up to {} s for each size.", kMaxDuration));
   }
   if (plan.iterations > run::kMaxEpoch) {
-    throw Error(Fault::usage, fmt::format("--iterations {}", plan.iterations),
+    throw Error(Fault::usage, fmt::format("`iterations` {}", plan.iterations),
                 fmt::format("It may be 1 to {}.", run::kMaxEpoch));
   }
   static_cast<void>(config_of(plan, {}, Metric::latency, 0));
@@ -115,9 +115,9 @@ run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric me
   config.shape = latency ? workload::Shape::latency : workload::Shape::stream;
   config.sizes = latency ? plan.latency_sizes : plan.bandwidth_sizes;
   config.operation =
-      named<transport::OperationCode>("--op", plan.operation, transport::kOperationNames);
+      named<transport::OperationCode>("`operation`", plan.operation, transport::kOperationNames);
   config.service =
-      named<transport::Service>("--transport", plan.transport, transport::kServiceNames);
+      named<transport::Service>("`transport`", plan.transport, transport::kServiceNames);
   config.backend = plan.backend;
   config.provider = plan.provider;
   config.devices.clear();

@@ -204,20 +204,20 @@ void check_resumable(const Matrix& earlier, const FabricPlan& plan,
     throw Error(
         Fault::usage,
         fmt::format("a run of {} nodes where there are {} now", earlier.nodes.size(), nodes.size()),
-        "Start it with as many, or begin a new file with --output.");
+        "Start it with as many, or begin a new file with `output`.");
   }
   if (parts(earlier.plan) != parts(plan)) {
     throw Error(Fault::usage,
                 "a run with another plan (pattern, rounds, seed, sizes, times, rails "
                 "or what is measured)",
-                "Give the options that it was begun with, or begin a new file with --output.");
+                "Give the options that it was begun with, or begin a new file with `output`.");
   }
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
     const std::string& before = earlier.nodes[rank].host;
     const std::string& now = nodes[rank].host;
     if (before.empty() || now.empty() || before == now) continue;
     throw Error(Fault::usage, fmt::format("rank {} was on {} and is on {} now", rank, before, now),
-                "Start it on the same hosts in the same order, or begin a new file with --output.");
+                "Start it on the same hosts in the same order, or begin a new file with `output`.");
   }
 }
 
@@ -265,7 +265,7 @@ void StreamFile::end_round() {
   if (std::fflush(file_.get()) != 0 && failure_ == 0) failure_ = errno;
   if (failure_ == 0) return;
   throw Error(Fault::failed, fmt::format("write to '{}'", path_),
-              "Make room there, then go on with --resume.", failure_);
+              "Make room there, then go on with `resume`.", failure_);
 }
 
 void StreamFile::end(std::string_view verdict) {

@@ -10,11 +10,11 @@
 
 namespace rdmabench::tools {
 
-/// A field of run::Config and the flag that sets it.
+/// A field of run::Config or of a fabric's options, and the flag that sets it.
 using FieldFlag = std::pair<std::string_view, std::string_view>;
 
 /// `text` with each name in backquotes replaced: by its flag in `own`, else by its flag of
-/// `rdmabench lat` and `bw`; other names stay as they are.
+/// `rdmabench lat`, `bw` and `fabric`; other names stay as they are.
 std::string with_flags(std::string_view text, std::span<const FieldFlag> own = {});
 
 /// The same in what the report's suspicions say.

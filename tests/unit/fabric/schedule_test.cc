@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/fabric/matrix.h"
@@ -12,6 +13,7 @@
 namespace rdmabench::fabric {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Nobody is twice in a step; returns how many nodes are idle in it.
@@ -128,12 +130,29 @@ TEST(Schedule, RefusesWhatIsNoFabric) {
     EXPECT_THROW(schedule(Pattern::full, nodes, 0, 1), Error);
   }
   EXPECT_EQ(parse_pattern("many-to-one"), Pattern::many_to_one);
+}
+
+std::string complaint(const FabricPlan& plan) {
   try {
-    parse_pattern("ring");
-    FAIL();
+    check(plan);
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("bisection"));
+    return error.what();
   }
+  return "no error";
+}
+
+TEST(Plan, NamesTheFieldThatIsWrong) {
+  EXPECT_THAT(complaint({.pattern = "ring"}),
+              AllOf(HasSubstr("`pattern` ring"), HasSubstr("bisection")));
+  EXPECT_THAT(complaint({.bandwidth_sizes = {}, .latency_sizes = {}}),
+              HasSubstr("`bandwidth_sizes` or `latency_sizes`"));
+  EXPECT_THAT(complaint({.bandwidth_sizes = {0}}), HasSubstr("`bandwidth_sizes` 0"));
+  EXPECT_THAT(complaint({.latency_sizes = {8, 8}}), HasSubstr("`latency_sizes` 8 twice"));
+  EXPECT_THAT(complaint({.operation = "push"}), HasSubstr("`operation` push"));
+  EXPECT_THAT(complaint({.transport = "pigeon"}), HasSubstr("`transport` pigeon"));
+  EXPECT_THAT(complaint({.duration_s = 900}), HasSubstr("`duration_s` of 900 s"));
+  EXPECT_THAT(complaint({.iterations = ~0ULL}), HasSubstr("`iterations` "));
+  EXPECT_THAT(complaint({.timeout_s = 0}), HasSubstr("`timeout_s` of 0 s"));
 }
 
 }  // namespace

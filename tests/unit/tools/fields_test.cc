@@ -10,6 +10,11 @@ TEST(WithFlags, NamesTheFlagOfEachField) {
             "--qps 4097. Lower --qps or --depth.");
 }
 
+TEST(WithFlags, KnowsTheFieldsOfAFabricsPlan) {
+  EXPECT_EQ(with_flags("`duration_s` of 900 s. Give `bandwidth_sizes` or `latency_sizes`."),
+            "--duration of 900 s. Give --size or --latency-size.");
+}
+
 TEST(WithFlags, PrefersTheFlagsOfTheProgram) {
   constexpr FieldFlag kOwn[] = {{"depth", "-t"}};
   EXPECT_EQ(with_flags("`depth` and `stride`", kOwn), "-t and --stride");
