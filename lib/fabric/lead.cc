@@ -25,7 +25,6 @@ class NoRecorder final : public Recorder {
   void end_round() override {}
 };
 
-/// Before every rank is waited for.
 void check_writable(const std::string& path) {
   if (path.empty() || std::ofstream(path, std::ios::app)) return;
   throw Error(Fault::usage, fmt::format("{} cannot be written", path),
@@ -40,21 +39,29 @@ std::vector<Node> nodes_of(const AdmittedAgents& admitted) {
 
 }  // namespace
 
-FabricResult lead(const FabricOptions& options, std::uint32_t size, const std::string& token,
-                  control::Listener& listener, const OnFabricProgress& on_progress) {
+Prepared prepare(const FabricOptions& options, std::uint32_t size) {
   const FabricPlan& plan = options.plan;
   check(plan);
-  const std::vector<Round> rounds =
-      schedule(parse_pattern(plan.pattern), size, plan.rounds, plan.seed);
-  std::optional<Matrix> earlier;
-  if (!options.resume.empty()) earlier = read_stream(options.resume);
-
+  Prepared prepared{.size = size,
+                    .rounds = schedule(parse_pattern(plan.pattern), size, plan.rounds, plan.seed)};
+  if (!options.resume.empty()) {
+    prepared.earlier = read_stream(options.resume);
+    check_resumable(*prepared.earlier, plan, size);
+  }
   check_writable(options.resume.empty() ? options.output : options.resume);
+  return prepared;
+}
 
-  ControlAgents agents(listener, token, size);
+FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& token,
+                  control::Listener& listener, const OnFabricProgress& on_progress) {
+  const FabricPlan& plan = options.plan;
+  const std::vector<Round>& rounds = prepared.rounds;
+  std::optional<Matrix>& earlier = prepared.earlier;
+
+  ControlAgents agents(listener, token, prepared.size);
   AdmittedAgents admitted = agents.admit(plan, Deadline::after(options.wait));
   const std::vector<Node> nodes = nodes_of(admitted);
-  if (earlier) check_resumable(*earlier, plan, nodes);
+  if (earlier) check_hosts(*earlier, nodes);
 
   std::optional<StreamFile> file;
   if (earlier)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -46,6 +47,8 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
     throw Error(Fault::usage, fmt::format("a fabric of {} ranks, by {}", place.size, place.source),
                 fmt::format("Start 2 to {} processes, one on each node.", kMaxNodes));
   }
+  std::optional<Prepared> prepared;  // now: nobody has to come for a plan or file that is wrong
+  if (place.rank == 0) prepared = prepare(options, place.size);
   control::Bootstrap found =
       control::bootstrap(*rendezvous, kKey, options.port, Deadline::after(options.wait));
   RankOutcome outcome{.rank = place.rank};
@@ -57,7 +60,7 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
   const OwnAgent own(options, found);
   // An error closes the listener, so that the agent's thread ends: it is joined after that.
   control::Listener listener = std::move(*found.listener);
-  outcome.result = lead(options, place.size, found.address.token, listener, on_progress);
+  outcome.result = lead(options, std::move(*prepared), found.address.token, listener, on_progress);
   return outcome;
 }
 

@@ -74,7 +74,10 @@ void Reader::take_plan(const nlohmann::json& object) {
       throw Error(Fault::failed, "the nodes are not in the order of their ranks");
     }
   }
-  if (has_plan_) check_resumable(matrix_, plan, nodes);
+  if (has_plan_) {
+    check_resumable(matrix_, plan, nodes.size());
+    check_hosts(matrix_, nodes);
+  }
   has_plan_ = true;
   matrix_.plan = std::move(plan);
   matrix_.nodes = std::move(nodes);
@@ -198,12 +201,11 @@ Matrix read_stream(const std::string& path) {
   }
 }
 
-void check_resumable(const Matrix& earlier, const FabricPlan& plan,
-                     const std::vector<Node>& nodes) {
-  if (earlier.nodes.size() != nodes.size()) {
+void check_resumable(const Matrix& earlier, const FabricPlan& plan, std::size_t nodes) {
+  if (earlier.nodes.size() != nodes) {
     throw Error(
         Fault::usage,
-        fmt::format("a run of {} nodes where there are {} now", earlier.nodes.size(), nodes.size()),
+        fmt::format("a run of {} nodes where there are {} now", earlier.nodes.size(), nodes),
         "Start it with as many, or begin a new file with `output`.");
   }
   if (parts(earlier.plan) != parts(plan)) {
@@ -212,6 +214,9 @@ void check_resumable(const Matrix& earlier, const FabricPlan& plan,
                 "or what is measured)",
                 "Give the options that it was begun with, or begin a new file with `output`.");
   }
+}
+
+void check_hosts(const Matrix& earlier, const std::vector<Node>& nodes) {
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
     const std::string& before = earlier.nodes[rank].host;
     const std::string& now = nodes[rank].host;

@@ -18,8 +18,10 @@ std::string record(const Measurement& measurement);
 std::string record(const LostNode& lost);
 
 /// Throws Error(usage) with the difference when `earlier` is not an attempt at this run: in the
-/// plan, the number of nodes, or the host of a rank.
-void check_resumable(const Matrix& earlier, const FabricPlan& plan, const std::vector<Node>& nodes);
+/// plan or the number of nodes.
+void check_resumable(const Matrix& earlier, const FabricPlan& plan, std::size_t nodes);
+/// Likewise for the host of a rank.
+void check_hosts(const Matrix& earlier, const std::vector<Node>& nodes);
 
 /// Writes the records of a run to a file. Once a write has failed, every end_round() throws
 /// Error(failed) that names the file.

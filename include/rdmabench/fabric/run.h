@@ -64,7 +64,8 @@ struct RankOutcome {
 
 /// Every rank: finds rank 0 by `rendezvous`, which it gives up as soon as it can, and takes part.
 /// Rank 0 coordinates and has an agent of its own beside that. Lost nodes and failed measurements
-/// are results, not errors. The stream holds every finished round, whatever happens in a later one.
+/// are results, not errors. What is wrong whoever comes, rank 0 says before it waits for anybody.
+/// The stream holds every finished round, whatever happens in a later one.
 ///
 /// Throws Error(usage) for a plan that check() refuses, fewer than 2 or more than kMaxNodes ranks,
 /// or a file that is not of this run; Error(failed) when the stream cannot be written, and on other

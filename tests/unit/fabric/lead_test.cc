@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -15,6 +16,7 @@
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/bootstrap.h"
+#include "rdmabench/fabric/run.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -64,6 +66,8 @@ class LeadTest : public ::testing::Test {
     });
   }
 
+  FabricResult measure() { return lead(options_, prepare(options_, size_), token_, listener_); }
+
   std::vector<std::string> errors() {
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
@@ -83,7 +87,7 @@ class LeadTest : public ::testing::Test {
 
 TEST_F(LeadTest, MeasuresAllPairsForReal) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const FabricResult outcome = lead(options_, size_, token_, listener_);
+  const FabricResult outcome = measure();
   EXPECT_THAT(errors(), IsEmpty());
   EXPECT_THAT(outcome.matrix.lost, IsEmpty());
   ASSERT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
@@ -100,7 +104,7 @@ TEST_F(LeadTest, FansToo) {
     SCOPED_TRACE(pattern);
     options_.plan.pattern = pattern;
     for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-    const FabricResult outcome = lead(options_, size_, token_, listener_);
+    const FabricResult outcome = measure();
     EXPECT_THAT(errors(), IsEmpty());
     ASSERT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
     for (const Measurement& one : outcome.matrix.measurements) EXPECT_EQ(one.error, "");
@@ -112,7 +116,7 @@ TEST_F(LeadTest, WhoDoesNotComeIsNamedAndAStrangerIsSentAway) {
   start(0);
   start(1);
   start(2, "of another run");
-  const FabricResult outcome = lead(options_, size_, token_, listener_);
+  const FabricResult outcome = measure();
   ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
   EXPECT_EQ(outcome.matrix.lost[0].rank, 2U);
   EXPECT_THAT(outcome.matrix.lost[0].reason,
@@ -125,7 +129,7 @@ TEST_F(LeadTest, ANodeWithoutTheDeviceSaysSo) {
   options_.plan.backend = "ofi";
   options_.plan.provider = "pigeon";
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const FabricResult outcome = lead(options_, size_, token_, listener_);
+  const FabricResult outcome = measure();
   EXPECT_THAT(errors(), SizeIs(3));
   ASSERT_THAT(outcome.matrix.lost, SizeIs(3));
 }
@@ -145,7 +149,7 @@ TEST_F(LeadTest, ConnectionsThatMakeNoSenseDoNotDisturb) {
             plenty());
   liar.send(FabricMessage::ready,
             to_text(Ready{.rails = {}, .ports = {1, 2, 3}, .environment = {}}), plenty());
-  const FabricResult outcome = lead(options_, size_, token_, listener_);
+  const FabricResult outcome = measure();
   EXPECT_THAT(errors(), IsEmpty());
   ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
   EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("3 rails"));
@@ -156,21 +160,46 @@ TEST_F(LeadTest, AFileOfAnotherRunIsNotGoneOnWith) {
   const std::string path = ::testing::TempDir() + "/fabric_lead_test.jsonl";
   options_.output = path;
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  static_cast<void>(lead(options_, size_, token_, listener_));
+  static_cast<void>(measure());
   EXPECT_THAT(errors(), IsEmpty());
   options_.output.clear();
   options_.resume = path;
   for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
-  const FabricResult outcome = lead(options_, size_, token_, listener_);
+  const FabricResult outcome = measure();
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(3 * 2 * 2));
   EXPECT_THAT(errors(), IsEmpty());
+  size_ = 2;
+  EXPECT_THROW(prepare(options_, size_), Error);
+  size_ = 3;
   options_.plan.seed = 99;
-  start(0);
-  start(1);
-  start(2);
-  EXPECT_THROW(lead(options_, size_, token_, listener_), Error);
-  EXPECT_THAT(errors(), SizeIs(3));
+  EXPECT_THROW(prepare(options_, size_), Error);
   std::remove(path.c_str());
+}
+
+/// Of rank 0 of two, where rank 1 never comes.
+class LonelyRendezvous final : public control::Rendezvous {
+ public:
+  LonelyRendezvous() : Rendezvous({.rank = 0, .size = 2, .host = {}, .source = {}}) {}
+  void put(std::string_view /*key*/, std::string_view /*value*/) override {
+    ADD_FAILURE() << "rank 0 told the others where it listens";
+  }
+  std::string get(std::uint32_t /*rank*/, std::string_view /*key*/, Deadline /*until*/) override {
+    return "";
+  }
+  void barrier(Deadline /*until*/) override {}
+};
+
+TEST(FabricRun, SaysWhatIsWrongBeforeItWaitsForAnybody) {
+  FabricOptions bad_plan;
+  bad_plan.plan.pattern = "ring";
+  FabricOptions no_folder;
+  no_folder.output = "/no/such/folder/file";
+  FabricOptions no_file;
+  no_file.resume = "/no/such/file";
+  for (FabricOptions options : {bad_plan, no_folder, no_file}) {
+    options.wait = std::chrono::seconds(1);
+    EXPECT_THROW(run(options, std::make_unique<LonelyRendezvous>()), Error);
+  }
 }
 
 /// An agent that was let in and is now given orders by hand.

@@ -114,7 +114,7 @@ TEST(ManyAgents, A1024OfThemThroughEightRounds) {
   options.output = ::testing::TempDir() + "/fabric_many_agents_test.jsonl";
   Crowd crowd(kAgents, listener.port(), token);
   std::thread agents([&] { crowd.run(); });
-  const FabricResult outcome = lead(options, kAgents, token, listener);
+  const FabricResult outcome = lead(options, prepare(options, kAgents), token, listener);
   agents.join();
   EXPECT_THAT(outcome.matrix.lost, IsEmpty());
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(8 * kAgents * 2));

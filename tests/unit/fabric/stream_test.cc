@@ -113,20 +113,17 @@ TEST(Stream, AnythingElseIsRefusedByLine) {
 
 TEST(Stream, OnlyTheSameRunIsResumed) {
   const Matrix matrix = sample();
-  check_resumable(matrix, matrix.plan, matrix.nodes);
+  check_resumable(matrix, matrix.plan, 3);
+  check_hosts(matrix, matrix.nodes);
   FabricPlan plan = matrix.plan;
   plan.seed = 2;
-  EXPECT_THAT(complaint([&] { check_resumable(matrix, plan, matrix.nodes); }),
-              HasSubstr("another plan"));
+  EXPECT_THAT(complaint([&] { check_resumable(matrix, plan, 3); }), HasSubstr("another plan"));
   std::vector<Node> nodes = matrix.nodes;
   nodes[1].host = "elsewhere";
-  EXPECT_THAT(complaint([&] { check_resumable(matrix, matrix.plan, nodes); }),
-              HasSubstr("rank 1 was on host1"));
+  EXPECT_THAT(complaint([&] { check_hosts(matrix, nodes); }), HasSubstr("rank 1 was on host1"));
   nodes[1].host = "";  // it did not come this time
-  check_resumable(matrix, matrix.plan, nodes);
-  nodes.pop_back();
-  EXPECT_THAT(complaint([&] { check_resumable(matrix, matrix.plan, nodes); }),
-              HasSubstr("3 nodes"));
+  check_hosts(matrix, nodes);
+  EXPECT_THAT(complaint([&] { check_resumable(matrix, matrix.plan, 2); }), HasSubstr("3 nodes"));
 }
 
 TEST(Stream, TheFileIsWholeAfterEveryRoundAndGoesOnWhereItWasCut) {
