@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "ending.h"
 #include "fabtests/fabtests.h"
+#include "flags/flag.h"
 #include "flags/nearest.h"
 #include "nccltests/run.h"
 #include "nccltests/tool.h"

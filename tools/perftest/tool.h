@@ -20,11 +20,6 @@ struct Tool {
 /// All eight, in the order of the bits below.
 std::span<const Tool> tools();
 
-/// By the last part of a path, so that argv[0] will do; nullptr for any other word.
-inline const Tool* find_tool(std::string_view path) {
-  return find_tool_in(tools(), path);
-}
-
 // Sets of tools: bit i is tools()[i].
 inline constexpr ToolSet kSendBw = 1, kSendLat = 2, kWriteBw = 4, kWriteLat = 8, kReadBw = 16,
                          kReadLat = 32, kAtomicBw = 64, kAtomicLat = 128;

@@ -16,12 +16,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Flags read(const std::vector<std::string>& words) {
-  return parse(*find_tool("all_reduce_perf"), words).flags;
+  return parse(*find_tool_in(tools(), "all_reduce_perf"), words).flags;
 }
 
 std::string refusal(const std::vector<std::string>& words, const char* tool = "all_reduce_perf") {
   try {
-    parse(*find_tool(tool), words);
+    parse(*find_tool_in(tools(), tool), words);
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::usage);
     return error.what();
@@ -128,15 +128,15 @@ TEST(NcclTestsCommandLine, WhatChangesNothingIsSaid) {
 }
 
 TEST(NcclTestsCommandLine, HelpAndVersionAreAnswers) {
-  const Tool& tool = *find_tool("all_reduce_perf");
+  const Tool& tool = *find_tool_in(tools(), "all_reduce_perf");
   EXPECT_THAT(parse(tool, {"-h"}).answer, HasSubstr("--minbytes"));
   EXPECT_THAT(parse(tool, {"--version"}).answer, HasSubstr("2.19.6"));
 }
 
 TEST(NcclTestsCommandLine, Programs) {
-  EXPECT_EQ(find_tool("/opt/nccl-tests/build/alltoall_perf")->operation,
+  EXPECT_EQ(find_tool_in(tools(), "/opt/nccl-tests/build/alltoall_perf")->operation,
             collective::Operation::all_to_all);
-  EXPECT_EQ(find_tool("all_reduce"), nullptr);
+  EXPECT_EQ(find_tool_in(tools(), "all_reduce"), nullptr);
   EXPECT_THAT(refusal({}, "hypercube_perf"), HasSubstr("all_gather_perf"));
   EXPECT_EQ(tool_of(collective::Operation::all_gather).name, "all_gather_perf");
 }

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const Tool& tool(const char* name) {
-  return *find_tool(name);
+  return *find_tool_in(tools(), name);
 }
 
 Flags flags_of_sizes(std::uint64_t from, std::uint64_t to) {

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Flags parsed(std::string_view tool, const std::vector<std::string>& words) {
-  return parse(*find_tool(tool), words).flags;
+  return parse(*find_tool_in(tools(), tool), words).flags;
 }
 
 std::string refused(std::string_view tool, const std::vector<std::string>& words) {
@@ -141,7 +141,7 @@ TEST(CommandLine, EveryToolTakesItsFlags) {
 }
 
 TEST(CommandLine, EveryRefusedFlagSaysWhatToUseInstead) {
-  const Tool& tool = *find_tool("ib_write_bw");
+  const Tool& tool = *find_tool_in(tools(), "ib_write_bw");
   for (const Flag* flag : flags_where([](const Flag& f) { return f.take == Take::refused; })) {
     for (const std::vector<std::string>& words : spellings(*flag, tool)) {
       SCOPED_TRACE(testing::PrintToString(words));
@@ -342,7 +342,7 @@ TEST(CommandLine, WithoutAHostItIsTheServersWhichChecksItsFlagsToo) {
 }
 
 TEST(CommandLine, HelpShowsWhatIsTakenOnly) {
-  const std::string help = parse(*find_tool("ib_write_lat"), {"--help"}).answer;
+  const std::string help = parse(*find_tool_in(tools(), "ib_write_lat"), {"--help"}).answer;
   EXPECT_THAT(help, AllOf(HasSubstr("--iters"), HasSubstr("ib_write_lat")));
   EXPECT_THAT(help, HasSubstr("--use_cuda_dmabuf"));
   EXPECT_EQ(help.find("--use_rocm"), std::string::npos);

@@ -50,14 +50,14 @@ TEST(FlagTable, EveryRowSaysWhatBecomesOfIt) {
 }
 
 TEST(Tool, IsFoundByTheLastPartOfAPath) {
-  ASSERT_NE(find_tool("/usr/bin/ib_write_bw"), nullptr);
-  EXPECT_EQ(find_tool("/usr/bin/ib_write_bw")->name, "ib_write_bw");
-  EXPECT_EQ(find_tool("./ib_send_lat")->operation, transport::OperationCode::send);
-  EXPECT_TRUE(find_tool("ib_atomic_lat")->latency);
-  EXPECT_EQ(find_tool("rdmabench"), nullptr);
-  EXPECT_EQ(find_tool("ib_write"), nullptr);
-  EXPECT_EQ(find_tool("ib_write_bw/"), nullptr);
-  EXPECT_EQ(find_tool(""), nullptr);
+  ASSERT_NE(find_tool_in(tools(), "/usr/bin/ib_write_bw"), nullptr);
+  EXPECT_EQ(find_tool_in(tools(), "/usr/bin/ib_write_bw")->name, "ib_write_bw");
+  EXPECT_EQ(find_tool_in(tools(), "./ib_send_lat")->operation, transport::OperationCode::send);
+  EXPECT_TRUE(find_tool_in(tools(), "ib_atomic_lat")->latency);
+  EXPECT_EQ(find_tool_in(tools(), "rdmabench"), nullptr);
+  EXPECT_EQ(find_tool_in(tools(), "ib_write"), nullptr);
+  EXPECT_EQ(find_tool_in(tools(), "ib_write_bw/"), nullptr);
+  EXPECT_EQ(find_tool_in(tools(), ""), nullptr);
 }
 
 TEST(Tool, SetsReadAsWords) {

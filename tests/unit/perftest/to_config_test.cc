@@ -15,7 +15,7 @@ using transport::OperationCode;
 using Kind = measure::StopRule::Kind;
 
 run::Config config_of(std::string_view name, const std::vector<std::string>& words) {
-  const Tool& tool = *find_tool(name);
+  const Tool& tool = *find_tool_in(tools(), name);
   return to_config(tool, parse(tool, words).flags);
 }
 
@@ -41,7 +41,7 @@ TEST(ToConfig, AllIsFromTwoBytesToEightMebibytes) {
 }
 
 TEST(ToConfig, AllOverDatagramsEndsAtTheMtu) {
-  const Tool& tool = *find_tool("ib_send_bw");
+  const Tool& tool = *find_tool_in(tools(), "ib_send_bw");
   EXPECT_EQ(sizes(tool, parse(tool, {"-a", "-cUD", "-m1024", "h"}).flags).back(), 1024U);
   EXPECT_THROW(sizes(tool, parse(tool, {"-a", "-cUD", "h"}).flags), Error);
 }
@@ -53,7 +53,7 @@ TEST(ToConfig, CompletionModerationIsPerftests) {
   EXPECT_EQ(config_of("ib_write_bw", {"-Q", "7", "h"}).signal_every, 7U);
   EXPECT_EQ(config_of("ib_write_bw", {"-a", "h"}).signal_every, 100U);
   EXPECT_EQ(config_of("ib_write_lat", {"h"}).signal_every, 0U);
-  const Tool& tool = *find_tool("ib_write_bw");
+  const Tool& tool = *find_tool_in(tools(), "ib_write_bw");
   EXPECT_EQ(signal_every(tool, parse(tool, {"-s8", "-l", "4", "h"}).flags), 4U);
 }
 
@@ -181,7 +181,7 @@ TEST(ToConfig, RelaxedOrderingIsOnExceptWhereItWouldBreakTheTest) {
 
 TEST(ToConfig, TheDeviceHasItsPort) {
   const auto named = [](const std::vector<std::string>& words) {
-    return device(parse(*find_tool("ib_write_bw"), words).flags);
+    return device(parse(*find_tool_in(tools(), "ib_write_bw"), words).flags);
   };
   EXPECT_EQ(named({"-d", "mlx5_0", "-i", "2", "h"}), "mlx5_0:2");
   EXPECT_EQ(named({"-d", "mlx5_0", "h"}), "mlx5_0");
