@@ -12,10 +12,10 @@
 
 #include "coll_job.h"
 #include "commands.h"
+#include "flags/values.h"
 #include "nccltests/to_job.h"
 #include "options.h"
 #include "output.h"
-#include "parse.h"
 #include "rank_options.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -189,7 +189,7 @@ void add_measured(CLI::App& app, CollOptions& options) {
   add_parsed(
       app, "--root",
       [&options](const std::string& text) {
-        options.root = parse_bounded<std::uint32_t>("--root", text, 0, control::kMaxRanks - 1);
+        options.root = whole_as<std::uint32_t>({"--root", text}, 0, control::kMaxRanks - 1);
       },
       "root rank of broadcast, reduce, gather and scatter [0]")
       ->type_name("RANK")
@@ -202,7 +202,7 @@ void add_amount(CLI::App& app, CollOptions& options) {
   add_parsed(
       app, "-n,--iterations",
       [&plan](const std::string& text) {
-        plan.iterations = parse_bounded<std::uint64_t>("--iterations", text, 1, 1'000'000);
+        plan.iterations = whole_as<std::uint64_t>({"--iterations", text}, 1, 1'000'000);
       },
       "samples of each row [until --precision or --budget]")
       ->type_name("N")
@@ -210,7 +210,7 @@ void add_amount(CLI::App& app, CollOptions& options) {
   add_parsed(
       app, "--warmup",
       [&plan](const std::string& text) {
-        plan.warmup = parse_bounded<std::uint64_t>("--warmup", text, 0, 1'000'000);
+        plan.warmup = whole_as<std::uint64_t>({"--warmup", text}, 0, 1'000'000);
       },
       "warm-up samples before them [5]")
       ->type_name("N")
@@ -218,7 +218,7 @@ void add_amount(CLI::App& app, CollOptions& options) {
   add_parsed(
       app, "--batch",
       [&plan](const std::string& text) {
-        plan.batch = parse_bounded<std::uint32_t>("--batch", text, 1, 1024);
+        plan.batch = whole_as<std::uint32_t>({"--batch", text}, 1, 1024);
       },
       "operations of one sample, started and awaited together [1]")
       ->type_name("N")
@@ -303,7 +303,7 @@ void add_nccl(CLI::App& app, CollOptions& options) {
       app, "--cta-policy",
       [&nccl](const std::string& text) {
         nccl.cta_policy =
-            static_cast<std::int32_t>(parse_bounded<std::uint32_t>("--cta-policy", text, 0, 2));
+            static_cast<std::int32_t>(whole_as<std::uint32_t>({"--cta-policy", text}, 0, 2));
       },
       "0 default, 1 efficiency, 2 zero; since 2.27 [NCCL's own]")
       ->type_name("N")
@@ -311,7 +311,7 @@ void add_nccl(CLI::App& app, CollOptions& options) {
   add_parsed(
       app, "--misalign",
       [&nccl](const std::string& text) {
-        nccl.misalign = parse_bounded<std::uint32_t>("--misalign", text, 0, 1U << 16U);
+        nccl.misalign = whole_as<std::uint32_t>({"--misalign", text}, 0, 1U << 16U);
       },
       "elements by which input and result are off a boundary [0]")
       ->type_name("N")

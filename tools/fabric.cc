@@ -8,6 +8,7 @@
 #include <string>
 
 #include "commands.h"
+#include "flags/values.h"
 #include "options.h"
 #include "output.h"
 #include "parse.h"
@@ -131,7 +132,7 @@ void add_measured(CLI::App& app, FabricCommand& options) {
   add_parsed(
       app, "--rounds",
       [&plan](const std::string& text) {
-        plan.rounds = parse_bounded<std::uint32_t>("--rounds", text, 1, fabric::kMaxNodes);
+        plan.rounds = whole_as<std::uint32_t>({"--rounds", text}, 1, fabric::kMaxNodes);
       },
       "rounds of the pattern [all; random: 8]")
       ->type_name("N")
@@ -139,7 +140,7 @@ void add_measured(CLI::App& app, FabricCommand& options) {
   add_parsed(
       app, "--seed",
       [&plan](const std::string& text) {
-        plan.seed = parse_bounded<std::uint64_t>("--seed", text, 0, ~0ULL);
+        plan.seed = whole_as<std::uint64_t>({"--seed", text}, 0, ~0ULL);
       },
       "seed of the order of rounds and of the pairs in them [1]")
       ->type_name("N")
@@ -204,7 +205,7 @@ void add_launch(CLI::App& app, FabricCommand& options) {
   add_parsed(
       app, "-p,--port",
       [&options](const std::string& text) {
-        options.run.port = parse_bounded<std::uint16_t>("--port", text, 0, 65535);
+        options.run.port = whole_as<std::uint16_t>({"--port", text}, 0, 65535);
       },
       "TCP port of the coordinator [a free one]")
       ->type_name("N")

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "commands.h"
+#include "flags/values.h"
 #include "options.h"
 #include "output.h"
-#include "parse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
@@ -52,7 +52,7 @@ int serve(const State& state) {
   const std::uint16_t port =
       state.listen_port.empty()
           ? state.port
-          : parse_bounded<std::uint16_t>("--listen", state.listen_port, 0, 65535);
+          : whole_as<std::uint16_t>({"--listen", state.listen_port}, 0, 65535);
   std::signal(SIGPIPE, SIG_IGN);
   control::Listener listener(state.address, port);
   listening = &listener;
@@ -140,7 +140,7 @@ void set_api(netplugin::Options& options, const std::string& text) {
   options.every_version = text == "all";
   if (options.every_version) return;
   options.versions = {
-      parse_bounded<int>("--api", text, netplugin::kOldestVersion, netplugin::kNewestVersion)};
+      whole_as<int>({"--api", text}, netplugin::kOldestVersion, netplugin::kNewestVersion)};
 }
 
 constexpr const char* kFooter =
@@ -184,7 +184,7 @@ void add_netplugin(CLI::App& app, Command& command) {
   add_parsed(
       *sub, "--port",
       [state](const std::string& text) {
-        state->port = parse_bounded<std::uint16_t>("--port", text, 1, 65535);
+        state->port = whole_as<std::uint16_t>({"--port", text}, 1, 65535);
         state->port_given = true;
       },
       "port on which HOST listens [18517]")
@@ -214,7 +214,7 @@ void add_netplugin(CLI::App& app, Command& command) {
       *sub, "--iterations",
       [&options](const std::string& text) {
         options.iterations =
-            parse_bounded<std::uint64_t>("--iterations", text, 1, netplugin::kMaxIterations);
+            whole_as<std::uint64_t>({"--iterations", text}, 1, netplugin::kMaxIterations);
       },
       "round trips for latency, messages for bandwidth [200]")
       ->type_name("N");

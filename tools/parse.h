@@ -4,18 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "flags/values.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::tools {
-
-/// A whole number within bounds. Throws Error(usage) that names the option.
-template <class T>
-T parse_bounded(const char* option, const std::string& text, std::uint64_t min, std::uint64_t max) {
-  return whole_as<T>({option, text}, min, max);
-}
 
 // Each throws Error(usage) that lists what there is.
 transport::OperationCode parse_operation(const std::string& text);

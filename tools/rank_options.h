@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "flags/values.h"
 #include "options.h"
-#include "parse.h"
 #include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::tools {
@@ -23,7 +23,7 @@ inline void add_rank_options(CLI::App& app, control::RendezvousOptions& to, Rank
   add_parsed(
       app, "--rank",
       [&to, bounds](const std::string& text) {
-        to.rank = parse_bounded<std::uint32_t>("--rank", text, 0, bounds.most - 1);
+        to.rank = whole_as<std::uint32_t>({"--rank", text}, 0, bounds.most - 1);
       },
       "rank of this process; 0 leads [from the launcher]")
       ->type_name("N")
@@ -31,7 +31,7 @@ inline void add_rank_options(CLI::App& app, control::RendezvousOptions& to, Rank
   add_parsed(
       app, "--ranks",
       [&to, bounds](const std::string& text) {
-        to.size = parse_bounded<std::uint32_t>("--ranks", text, bounds.least, bounds.most);
+        to.size = whole_as<std::uint32_t>({"--ranks", text}, bounds.least, bounds.most);
       },
       bounds.least == 1 ? "number of ranks; 1 is this process alone [from the launcher]"
                         : "number of ranks [from the launcher]")
