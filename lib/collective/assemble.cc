@@ -1,4 +1,4 @@
-#include "rdmabench/collective/rank_group.h"
+#include "assemble.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/collective/rank_group.h"
 #include "rdmabench/control/bootstrap.h"
 
 namespace rdmabench::collective {

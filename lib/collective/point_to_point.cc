@@ -1,4 +1,4 @@
-#include "rdmabench/collective/tester.h"
+#include "point_to_point.h"
 
 #include <fmt/format.h>
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,6 +34,8 @@ constexpr std::string_view name_of(AdmissionMessage type) noexcept {
   return message_name(static_cast<std::uint16_t>(type), first_code(Protocol::admission),
                       std::array<std::string_view, 2>{"hello", "welcome"});
 }
+
+inline constexpr std::size_t kMaxToken = 64;  ///< bytes
 
 /// The first message on every connection to rank 0.
 struct RankHello {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "admission.h"
 #include "fields.h"
 #include "rdmabench/base/error.h"
 

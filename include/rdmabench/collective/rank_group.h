@@ -142,8 +142,4 @@ struct AssembledGroup {
 AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptions& heartbeat,
                         const std::function<const char*(const char*)>& environment);
 
-/// The check for one rank in assemble().
-void check_not_alone(const control::Place& place,
-                     const std::function<const char*(const char*)>& environment);
-
 }  // namespace rdmabench::collective

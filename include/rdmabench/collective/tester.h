@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "rdmabench/collective/engine.h"
@@ -69,19 +68,6 @@ struct PointToPointResult {
   /// The wire moved pinned host memory in place of a GPU's, at one side at least.
   bool staged = false;
 };
-
-/// The pairs `{from, to}` of each round: neighbours of the ring of ranks, no rank as initiator or
-/// target twice in a round. None for one rank.
-std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> point_to_point_rounds(
-    std::uint32_t ranks);
-
-/// The pair that `measure` gives for the memory of its two sides, or with host_instead, where that
-/// has an error or was staged, for host memory; then its route says why. What was staged and stays
-/// so is labelled in its route.
-PointToPointResult measure_in(
-    const std::string& memory, const std::string& peer_memory, bool host_instead,
-    const std::function<PointToPointResult(const std::string& memory,
-                                           const std::string& peer_memory)>& measure);
 
 /// Where a back end has its buffers, in PointToPointOptions's words: its fact "memory"; "host"
 /// without one.

@@ -1,7 +1,6 @@
 // From the processes that a launcher started to ranks that know where rank 0 listens.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,8 +13,6 @@
 #include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::control {
-
-inline constexpr std::size_t kMaxToken = 64;  ///< bytes
 
 /// Where rank 0 listens: it publishes this by the rendezvous.
 struct BootstrapAddress {

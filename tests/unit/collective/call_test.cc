@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "collective/assemble.h"
 #include "collective/mpi_backend.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/collective/rank_group.h"
 #include "rdmabench/collective/run.h"
 
 namespace rdmabench::collective {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "rdmabench/collective/tester.h"
+#include "collective/point_to_point.h"
 
 namespace rdmabench::collective {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/collective/tester.h"
+#include "collective/point_to_point.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
