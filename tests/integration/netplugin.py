@@ -19,8 +19,8 @@ import jsonschema
 RDMABENCH, PLUGIN, BROKEN, SCHEMA = sys.argv[1:5]
 # Each fault, the cases of which at least one must find it, and what it must say. Other cases may fail too.
 FAULTS = {
-    "order": ({"order"}, r"receive \d+ holds what belongs to \d+"),
-    "tags": ({"tags", "group-order"}, r"holds what belongs to|bytes of the buffer of tag"),
+    "order": ({"order"}, r"receive \d+ has the data of \d+"),
+    "tags": ({"tags", "group-order"}, r"has the data of|bytes of the buffer of tag"),
     "size": ({"larger-receive", "sizes"}, r"test says \d+ bytes"),
     "refused": ({"outstanding"}, r"with 8 requests under way irecv gives no request"),
     "lost": ({"outstanding"}, r"are never done"),
