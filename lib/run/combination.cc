@@ -51,9 +51,11 @@ void check_operation(const SessionSpec& spec) {
     refuse(fmt::format("`operation` {} in this test", operation),
            "It is measured by 'lat' and 'bw' in one direction.");
   }
-  if (spec.operation == OperationCode::compare_swap && spec.post_list > 1) {
+  const bool flushes = transport::traits(spec.operation).flushes;
+  if ((spec.operation == OperationCode::compare_swap || flushes) && spec.post_list > 1) {
     refuse(fmt::format("`operation` {} with `post_list` {}", operation, spec.post_list),
-           "Each of its messages looks for another word: leave out `post_list`.");
+           flushes ? "Each flush follows its own write: leave out `post_list`."
+                   : "Each of its messages looks for another word: leave out `post_list`.");
   }
   if (const std::uint64_t bytes = transport::traits(spec.operation).bytes; bytes != 0) {
     if (spec.max_size != bytes) {

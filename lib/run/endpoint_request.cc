@@ -32,6 +32,7 @@ std::uint32_t slots_within(std::uint64_t memory, std::uint64_t stride, std::uint
 transport::OperationSet operations_of(const SessionSpec& spec) {
   using transport::OperationCode;
   if (!spec.pattern.empty()) return pattern_operations(spec.pattern);
+  if (transport::traits(spec.operation).flushes) return {spec.operation, OperationCode::write};
   if (spec.target_idle) return {spec.operation, OperationCode::read};  // reads back what it wrote
   // Where writes are not ordered, those of a ping-pong carry an immediate.
   if (spec.operation == OperationCode::write && spec.shape == Shape::latency) {

@@ -13,10 +13,11 @@
 
 namespace rdmabench::workload {
 
-/// Whether a stream of Op goes by lists: swaps of one list on one word would not know each other.
+/// Whether a stream of Op goes by lists: swaps of one list on one word would not know each other,
+/// and a flush follows its own write.
 template <class T, class Op>
 inline constexpr bool kTakesLists =
-    T::kPostLists&& Op::kCode != transport::OperationCode::compare_swap;
+    T::kPostLists && !Op::kFlushes && Op::kCode != transport::OperationCode::compare_swap;
 
 /// Posts the messages of one epoch, a burst at a time. Message i uses slot i % slots and queue pair
 /// i % queue pairs (by lists: each list the next queue pair), and carries i as its immediate. The
@@ -116,8 +117,7 @@ class Pump {
       std::uint64_t i = next_;
       for (std::uint64_t offset = slot_ * stride; i < stop && pace_.due(); offset += stride) {
         fill(i);
-        status = endpoint.template post<Op>(offset, offset, size, Op::kAtomic ? lap_ : i, kSignal,
-                                            T::kManyQueuePairs ? queue_pair_ : 0);
+        status = post_message<kSignal>(endpoint, offset, size, Op::kAtomic ? lap_ : i);
         if (status != transport::PostStatus::posted) [[unlikely]]
           break;
         pace_.advance();
@@ -127,6 +127,25 @@ class Pump {
       advance(i - next_);
       if (i < stop) break;
     }
+    return status;
+  }
+
+  /// Where only the write before a flush found room, the next call goes on with the flush.
+  template <transport::Signal kSignal>
+  [[gnu::always_inline]] transport::PostStatus post_message(T& endpoint, std::uint64_t offset,
+                                                            std::uint64_t size,
+                                                            std::uint64_t word) noexcept {
+    const std::uint32_t queue_pair = T::kManyQueuePairs ? queue_pair_ : 0;
+    if constexpr (Op::kFlushes) {
+      if (!written_) {
+        const transport::PostStatus status = endpoint.template post<transport::Write>(
+            offset, offset, size, word, transport::Signal::by_interval, queue_pair);
+        if (status != transport::PostStatus::posted) return status;
+      }
+    }
+    const transport::PostStatus status =
+        endpoint.template post<Op>(offset, offset, size, word, kSignal, queue_pair);
+    if constexpr (Op::kFlushes) written_ = status != transport::PostStatus::posted;
     return status;
   }
 
@@ -217,6 +236,7 @@ class Pump {
   std::uint64_t slot_ = 0;        ///< ... from this slot, ...
   std::uint64_t lap_ = 0;         ///< ... which has been used so often, ...
   std::uint32_t queue_pair_ = 0;  ///< ... on this queue pair
+  bool written_ = false;          ///< ... and already written, where only its flush is missing
   std::uint64_t round_ = 0;       ///< lists posted on every queue pair, modulo rounds_
   std::uint64_t lap_begin_ = 0;
   std::uint64_t lap_end_ = 0;

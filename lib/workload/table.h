@@ -7,6 +7,7 @@
 #include "rdmabench/measure/clock.h"
 #include "workload/duplex.h"
 #include "workload/echo.h"
+#include "workload/flush_latency.h"
 #include "workload/idle_target.h"
 #include "workload/key.h"
 #include "workload/open_loop.h"
@@ -48,7 +49,11 @@ constexpr Loop<T> stream_loop(const LoopKey& key) {
 template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> latency_loop(const LoopKey& key) {
   const bool tsc = key.clock == measure::ClockSource::tsc;
-  if constexpr (transport::is_timed_by_completion(Op::kCode)) {
+  if constexpr (Op::kFlushes) {
+    if (key.side == Side::target) return &quiet_target<T, Op, kValidate>;
+    return tsc ? &flush_latency_initiator<T, Op, measure::TscClock, kValidate>
+               : &flush_latency_initiator<T, Op, measure::RawClock, kValidate>;
+  } else if constexpr (Op::kFromTarget) {
     if (key.side == Side::target) return &quiet_target<T, Op, kValidate>;
     return tsc ? &read_latency_initiator<T, Op, measure::TscClock, kValidate>
                : &read_latency_initiator<T, Op, measure::RawClock, kValidate>;

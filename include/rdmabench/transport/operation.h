@@ -35,6 +35,9 @@ struct OneSided {
   /// The target's device answers it, and not only acknowledges: `outstanding_reads` limits how many
   /// are under way.
   static constexpr bool kAnswered = false;
+  /// Carries no data: completes when what was written there before can be read by all. A test of it
+  /// writes each message and then flushes it.
+  static constexpr bool kFlushes = false;
   static constexpr bool kExtended = false;    ///< only ibv_wr_post(3) has it, on RC queue pairs
   static constexpr std::uint64_t kBytes = 0;  ///< of every message; 0: the caller's choice
 };
@@ -85,7 +88,6 @@ struct AtomicWrite : OneSided {
   static constexpr bool kAnswered = true, kExtended = true;
   static constexpr std::uint64_t kBytes = 8;
 };
-
 template <class... Ops>
 struct OperationList {
   static constexpr std::size_t kCount = sizeof...(Ops);
@@ -105,6 +107,7 @@ struct OperationTraits {
   bool from_target;
   bool atomic;
   bool answered;
+  bool flushes;
   bool extended;
   std::uint64_t bytes;
 };
@@ -113,7 +116,8 @@ inline constexpr auto kOperations = []<class... Ops>(OperationList<Ops...>) {
   std::array<OperationTraits, sizeof...(Ops)> all{};
   ((all[static_cast<std::size_t>(Ops::kCode)] = {Ops::kName, Ops::kTwoSided, Ops::kImmediate,
                                                  Ops::kNotifies, Ops::kFromTarget, Ops::kAtomic,
-                                                 Ops::kAnswered, Ops::kExtended, Ops::kBytes}),
+                                                 Ops::kAnswered, Ops::kFlushes, Ops::kExtended,
+                                                 Ops::kBytes}),
    ...);
   return all;
 }(Operations{});
@@ -145,7 +149,7 @@ constexpr bool is_two_sided(OperationCode code) {
 }
 /// Its latency ends with the initiator's own completion, and not with the target's answer.
 constexpr bool is_timed_by_completion(OperationCode code) {
-  return traits(code).from_target;
+  return traits(code).from_target || traits(code).flushes;
 }
 /// The target's device answers it: reads and atomics among others.
 constexpr bool is_answered(OperationCode code) {

@@ -129,7 +129,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
            .relaxed_ordering = request_.relaxed_ordering,
            .on_demand = request_.on_demand},
           // EFA devices without RDMA read refuse memory that allows it.
-          plan_.service == Service::srd ? Flush::none : Flush::by_read};
+          plan_.service == Service::srd ? GpuFlush::none : GpuFlush::by_read};
 }
 
 /// Returns "", or why there is none: then the rest works all the same.

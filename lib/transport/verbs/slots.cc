@@ -15,9 +15,9 @@ std::uint64_t stride_of(const SlotLayout& layout) {
 /// Memory whose writes are flushed by a read must allow one, be it only sent from: reads and
 /// atomics land in it.
 rdmabench::verbs::RegistrationRequest readable(rdmabench::verbs::RegistrationRequest how,
-                                               const memory::Buffer& memory, Flush flush) {
+                                               const memory::Buffer& memory, GpuFlush flush) {
   using rdmabench::verbs::Access;
-  if (flush == Flush::by_read && memory.gpu() != nullptr && memory.gpu()->needs_nic_read() &&
+  if (flush == GpuFlush::by_read && memory.gpu() != nullptr && memory.gpu()->needs_nic_read() &&
       how.access == Access::local) {
     how.access = Access::read_window;
   }
@@ -34,7 +34,7 @@ std::uint64_t bytes_of(const SlotLayout& layout) noexcept {
 
 RegisteredSlots::RegisteredSlots(ibv_pd& domain, const SlotLayout& layout,
                                  const memory::Request& where,
-                                 const rdmabench::verbs::RegistrationRequest& how, Flush flush)
+                                 const rdmabench::verbs::RegistrationRequest& how, GpuFlush flush)
     : borrowed_(!layout.buffer.empty()),
       buffer_(where, bytes_of(layout)),
       registration_(register_buffer(domain, buffer_, where, readable(how, buffer_, flush))),

@@ -27,7 +27,7 @@ struct SlotLayout {
 std::uint64_t bytes_of(const SlotLayout& layout) noexcept;
 
 /// What the endpoint has for memory of a GPU that only a read of the NIC flushes.
-enum class Flush : std::uint8_t {
+enum class GpuFlush : std::uint8_t {
   none,
   by_read,  ///< so all of such memory must allow reads
 };
@@ -38,7 +38,7 @@ class RegisteredSlots {
   /// Throws Error: unavailable where the machine has no such memory or the device does not take it,
   /// failed where it cannot be had now.
   RegisteredSlots(ibv_pd& domain, const SlotLayout& layout, const memory::Request& where,
-                  const rdmabench::verbs::RegistrationRequest& how, Flush flush);
+                  const rdmabench::verbs::RegistrationRequest& how, GpuFlush flush);
   RegisteredSlots& operator=(RegisteredSlots&&) = delete;
 
   Region region() const noexcept { return region_; }
