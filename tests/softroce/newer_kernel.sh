@@ -37,3 +37,24 @@ for one in results:
         assert document["device"] in reasons["dma-buf"], reasons
 CHECK
 echo "passed: the cost of registering ${kinds[*]}"
+
+# The operations that only ibv_wr_post(3) has; the driver of Soft-RoCE has them from Linux 6.2 and 6.3 on.
+# shellcheck source=tests/softroce/common.sh
+. "$(dirname "$0")/common.sh"
+host=${RDMABENCH_ADDRESS:-$(own_address)}
+start_server
+for op in atomic-write flush; do
+  timeout 60 "$rdmabench" lat "$host" --port $port --backend verbs --op $op --size 8 -n 20 --warmup 4 \
+    >/dev/null 2>"$scratch/$op" && status=0 || status=$?
+  if [[ $status == 3 ]] && grep -q 'rdma-core' "$scratch/$op"; then
+    echo "not here: $(cat "$scratch/$op")"
+    continue
+  fi
+  [[ $status == 0 ]] || fail "lat --op $op: exit status $status: $(cat "$scratch/$op")"
+  sizes=8
+  [[ $op == atomic-write ]] || sizes=8,4K,64K
+  measure "$host" lat $op $sizes 200
+  measure "$host" bw $op $sizes 400
+done
+stop_server
+check_results

@@ -21,7 +21,8 @@ enum class OperationCode : std::uint8_t {
   send_imm,
   fetch_add,
   compare_swap,
-  atomic_write
+  atomic_write,
+  flush
 };
 
 /// What an operation does, unless its struct says otherwise: a plain write.
@@ -88,6 +89,14 @@ struct AtomicWrite : OneSided {
   static constexpr bool kAnswered = true, kExtended = true;
   static constexpr std::uint64_t kBytes = 8;
 };
+/// `remote` and `bytes` say which part of the window. Only "global visibility" is asked for, not
+/// persistence. Source: as above; ibv_wr_flush() came with rdma-core 47.
+struct Flush : OneSided {
+  static constexpr OperationCode kCode = OperationCode::flush;
+  static constexpr std::string_view kName = "flush";
+  static constexpr bool kAnswered = true, kFlushes = true, kExtended = true;
+};
+
 template <class... Ops>
 struct OperationList {
   static constexpr std::size_t kCount = sizeof...(Ops);
@@ -96,7 +105,7 @@ struct OperationList {
 /// All operations, in the order of their codes. Names, predicates, the table of loops, the command
 /// line and its help are made from this list.
 using Operations =
-    OperationList<Send, Write, WriteImm, Read, SendImm, FetchAdd, CompareSwap, AtomicWrite>;
+    OperationList<Send, Write, WriteImm, Read, SendImm, FetchAdd, CompareSwap, AtomicWrite, Flush>;
 
 /// The traits of an operation as values.
 struct OperationTraits {

@@ -29,9 +29,13 @@ inline constexpr std::array<OperationNeeds, Operations::kCount> kOperationNeeds{
      IBV_ACCESS_REMOTE_ATOMIC},
     {OperationCode::compare_swap, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
      IBV_ACCESS_REMOTE_ATOMIC},
-    // IB_UVERBS_DEVICE_ATOMIC_WRITE, which headers before rdma-core 45 do not name.
+    // IB_UVERBS_DEVICE_ATOMIC_WRITE; then IBV_WR_FLUSH, IBV_QP_EX_WITH_FLUSH,
+    // IBV_ACCESS_FLUSH_GLOBAL and IB_UVERBS_DEVICE_FLUSH_GLOBAL. The headers of rdma-core 44 do not
+    // name them.
     {OperationCode::atomic_write, IBV_WR_ATOMIC_WRITE, IBV_QP_EX_WITH_ATOMIC_WRITE, 0,
      std::uint64_t{1} << 40},
+    {OperationCode::flush, static_cast<ibv_wr_opcode>(14), std::uint64_t{1} << 11, 1 << 8,
+     std::uint64_t{1} << 38},
 }};
 
 static_assert([] {

@@ -63,11 +63,15 @@ bool hold(std::uint64_t address, std::span<const std::byte> bytes) {
   return true;
 }
 
+void release_held() {
+  for (const auto& [to, bytes] : state().held) std::copy(bytes.begin(), bytes.end(), to);
+  state().held.clear();
+}
+
 /// A read of GPU memory pushes what came before it.
 void read_gpu() {
   ++state().gpu_reads;
-  for (const auto& [to, bytes] : state().held) std::copy(bytes.begin(), bytes.end(), to);
-  state().held.clear();
+  release_held();
 }
 
 std::vector<std::byte> gather(std::span<const ibv_sge> pieces) {
@@ -242,6 +246,16 @@ ibv_wc_status carry_out_read(const PostedSend& send, const FakeQueuePair& peer) 
   return IBV_WC_SUCCESS;
 }
 
+ibv_wc_status carry_out_flush(const PostedSend& send, const FakeQueuePair& peer) {
+  const auto& rdma = send.request.wr.rdma;
+  if (!allows(peer, kFlushAccess) ||
+      !covers(~rdma.rkey, rdma.remote_addr, length(send.pieces), kFlushAccess)) {
+    return IBV_WC_REM_ACCESS_ERR;
+  }
+  release_held();
+  return IBV_WC_SUCCESS;
+}
+
 ibv_wc_status carry_out_send(std::vector<std::byte> bytes, FakeQueuePair& peer,
                              const ibv_send_wr& request) {
   const std::size_t header = peer.qp_type == IBV_QPT_UD ? kHeader : 0;
@@ -264,6 +278,7 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
   const ibv_send_wr& request = send.request;
   if (request.opcode == IBV_WR_RDMA_READ) return carry_out_read(send, peer);
   if (is_atomic(request.opcode)) return carry_out_atomic(send, peer);
+  if (request.opcode == kFlush) return carry_out_flush(send, peer);
   const bool inlined =
       (request.send_flags & IBV_SEND_INLINE) != 0 || request.opcode == IBV_WR_ATOMIC_WRITE;
   if (!inlined && !covers(send.pieces, 0)) return IBV_WC_LOC_PROT_ERR;
@@ -280,7 +295,11 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
     if (request.opcode == IBV_WR_ATOMIC_WRITE && rdma.remote_addr % bytes.size() != 0) {
       return IBV_WC_REM_INV_REQ_ERR;
     }
-    if (!hold(rdma.remote_addr, bytes)) deliver(bytes, at(rdma.remote_addr));
+    if (state().hold_writes) {
+      state().held.push_back({at(rdma.remote_addr), bytes});
+    } else if (!hold(rdma.remote_addr, bytes)) {
+      deliver(bytes, at(rdma.remote_addr));
+    }
   }
   if (takes_receive(request.opcode)) complete_receive(peer, bytes.size(), request);
   return IBV_WC_SUCCESS;

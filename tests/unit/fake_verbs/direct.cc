@@ -82,6 +82,21 @@ void atomic_write(ibv_qp_ex* queue, std::uint32_t key, std::uint64_t address, co
   draft.send.inlined.assign(bytes, bytes + sizeof(std::uint64_t));
 }
 
+void flush(ibv_qp_ex* queue, std::uint32_t key, std::uint64_t address, std::size_t length,
+           std::uint8_t type, std::uint8_t level) {
+  begin(queue, kFlush, kWithFlush).wr.rdma = {address, key};
+  Draft& draft = of(queue).drafts.back();
+  ++draft.data;
+  draft.send.pieces.push_back({.addr = 0, .length = static_cast<std::uint32_t>(length), .lkey = 0});
+  if (type != 1 || level != 0) violate("a flush of another kind");
+}
+
+/// A libibverbs that has flushes calls this one; for another, flush.h does.
+template <class Requests>
+void offer_flush(Requests& requests) {
+  if constexpr (requires { requests.wr_flush = flush; }) requests.wr_flush = flush;
+}
+
 /// The request that a setter is for.
 Draft& last(FakeRequests& requests) {
   if (requests.drafts.empty()) {
@@ -179,6 +194,11 @@ void abandon(ibv_qp_ex* queue) {
 
 }  // namespace
 
+void post_flush(ibv_qp_ex* queue, std::uint32_t key, std::uint64_t address, std::size_t length,
+                std::uint8_t type, std::uint8_t level) {
+  flush(queue, key, address, length, type, level);
+}
+
 std::unique_ptr<FakeRequests> make_requests(FakeQueuePair& owner, std::uint64_t operations) {
   auto requests = std::make_unique<FakeRequests>();
   std::memcpy(&requests->qp_base, static_cast<ibv_qp*>(&owner), sizeof requests->qp_base);
@@ -195,6 +215,7 @@ std::unique_ptr<FakeRequests> make_requests(FakeQueuePair& owner, std::uint64_t 
   requests->wr_atomic_fetch_add = fetch_add;
   requests->wr_atomic_cmp_swp = compare_swap;
   requests->wr_atomic_write = atomic_write;
+  offer_flush(*requests);
   requests->wr_set_sge = set_piece;
   requests->wr_set_sge_list = set_pieces;
   requests->wr_set_inline_data = set_inline;

@@ -67,6 +67,7 @@ void reset(std::vector<Device> devices) {
   now.lose_next = false;
   now.lose_gpu_bytes = false;
   now.lost_mapping.clear();
+  now.hold_writes = false;
   now.hold_gpu_writes = false;
   now.gpu_reads = 0;
   now.held.clear();

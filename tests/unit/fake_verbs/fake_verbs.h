@@ -142,8 +142,14 @@ void lose_bytes_of_mapping(const std::string& mapping);
 /// What comes into a fake GPU's memory over the wire is not to be seen there until a NIC reads from
 /// such memory, as where a GPU orders no writes: held back until then.
 void hold_gpu_writes(bool hold);
+/// No write is to be seen at its target before a flush, as where a device keeps them for a while.
+void hold_writes(bool hold);
 /// RDMA reads whose source was a fake GPU's memory, since reset().
 int gpu_reads();
+
+/// What ibv_wr_flush() does: see flush.h.
+void post_flush(ibv_qp_ex* queue, std::uint32_t key, std::uint64_t address, std::size_t length,
+                std::uint8_t type, std::uint8_t level);
 
 /// Loses the next message: over UC and UD its send completes all the same.
 void lose_message();

@@ -65,6 +65,11 @@ void lose_bytes_of_mapping(const std::string& mapping) {
   state().lost_mapping = mapping;
 }
 
+void hold_writes(bool hold) {
+  const std::lock_guard lock(state().mutex);
+  state().hold_writes = hold;
+}
+
 void hold_gpu_writes(bool hold) {
   const std::lock_guard lock(state().mutex);
   state().hold_gpu_writes = hold;

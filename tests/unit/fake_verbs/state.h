@@ -14,6 +14,11 @@
 
 namespace rdmabench::fake_verbs {
 
+// IBV_WR_FLUSH, IBV_QP_EX_WITH_FLUSH and IBV_ACCESS_FLUSH_GLOBAL, which older headers do not have.
+inline constexpr auto kFlush = static_cast<ibv_wr_opcode>(14);
+inline constexpr std::uint64_t kWithFlush = 1U << 11;
+inline constexpr int kFlushAccess = 1 << 8;
+
 struct FakeDevice : ibv_device {
   Device config;
 };
@@ -150,6 +155,7 @@ struct State {
   bool lose_next = false;
   bool lose_gpu_bytes = false;
   std::string lost_mapping;
+  bool hold_writes = false;
   bool hold_gpu_writes = false;
   int gpu_reads = 0;
   struct HeldWrite {

@@ -1,5 +1,7 @@
 // The loops of workload/ over DC, SRD and what ibv_wr_post(3) alone posts on RC, both sides in two
 // threads: what run/ would measure, over the fake devices. Over SRD nothing comes in order there.
+#include <flush.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -51,6 +53,7 @@ EndpointRequest request_of(const Case& one, Service service) {
   request.operations = one.operation;
   // A ping-pong of writes that are not ordered carries an immediate.
   if (one.operation == OperationCode::write) request.operations.add(OperationCode::write_imm);
+  if (one.operation == OperationCode::flush) request.operations.add(OperationCode::write);
   request.latency = one.shape == Shape::latency;
   request.max_size = one.size;
   request.queue_pairs = one.queue_pairs;
@@ -155,6 +158,11 @@ TEST_F(DirectLoops, OfExtendedOperations) {
                                           .operation = OperationCode::atomic_write,
                                           .size = kAtomicBytes,
                                           .queue_pairs = queue_pairs});
+      fake_verbs::hold_writes(true);
+      run<ExtendedEndpoint>(
+          Service::rc,
+          {.shape = shape, .operation = OperationCode::flush, .queue_pairs = queue_pairs});
+      fake_verbs::hold_writes(false);
     }
   }
   run<ExtendedEndpoint>(Service::rc, {.shape = Shape::stream,

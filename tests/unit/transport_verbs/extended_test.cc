@@ -1,4 +1,6 @@
 // RC by ibv_wr_post(3): the operations that nothing else posts.
+#include <flush.h>
+
 #include "messages.h"
 
 namespace rdmabench::transport::verbs::extended_test {
@@ -9,11 +11,13 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ExtendedPair = PairOf<ExtendedEndpoint>;
 
-constexpr std::uint64_t kAtomicWrites = std::uint64_t{1} << 40;  // of device_cap_flags_ex
+// Of device_cap_flags_ex.
+constexpr std::uint64_t kFlushes = std::uint64_t{1} << 38;
+constexpr std::uint64_t kAtomicWrites = std::uint64_t{1} << 40;
 
 fake_verbs::Device newer_device() {
   fake_verbs::Device device = fake_verbs::soft_roce();
-  device.capabilities = kAtomicWrites;
+  device.capabilities = kAtomicWrites | kFlushes;
   return device;
 }
 
@@ -48,6 +52,30 @@ TEST_F(ExtendedPosts, FollowAnyOtherOperation) {
   move<Read>(pair);
   ASSERT_EQ(pair.client.post<AtomicWrite>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
+}
+
+TEST_F(ExtendedPosts, FlushWhatWasWrittenBefore) {
+  ExtendedPair pair(with(OperationCode::flush));
+  fake_verbs::hold_writes(true);
+  memory::fill_pattern(slot(pair.client.send_region(), 0, kSize), 9);
+  ASSERT_EQ(pair.client.post<Write>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
+  EXPECT_FALSE(holds(slot(pair.server.window(), 0, kSize), 9));
+  ASSERT_EQ(pair.client.post<Flush>(0, 0, kSize, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
+  EXPECT_TRUE(holds(slot(pair.server.window(), 0, kSize), 9));
+}
+
+TEST_F(ExtendedPosts, FlushAllPiecesOfAMessage) {
+  EndpointRequest request = with(OperationCode::flush);
+  request.segments = 3;
+  ExtendedPair pair(request);
+  ASSERT_EQ(pair.client.post<Flush>(0, 0, request.max_size, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
+  const std::uint64_t all_but_one = pair.client.peer_window_bytes() - request.max_size + 1;
+  ASSERT_EQ(pair.client.post<Flush>(0, all_but_one, request.max_size, 0, Signal::now),
+            PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), -1);  // the last byte lies behind the window
 }
 
 TEST_F(ExtendedPosts, GoByLists) {

@@ -93,8 +93,8 @@ class PairOf {
                                             std::uint32_t slots, std::uint32_t queue_pairs) {
     transport::EndpointRequest r;
     // Ping-pongs of unordered writes carry an immediate; what is lost here is a read in its place.
-    r.operations = {key.operation, transport::OperationCode::write_imm,
-                    transport::OperationCode::read};
+    r.operations = {key.operation, transport::OperationCode::write,
+                    transport::OperationCode::write_imm, transport::OperationCode::read};
     r.max_size = plan.size;
     r.queue_pairs = queue_pairs;
     r.depth = plan.depth;

@@ -137,6 +137,8 @@ class EndpointOf : public EndpointBase {
       to.arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, bytes});
     } else if constexpr (Op::kFromTarget) {
       std::memcpy(here, there, bytes);
+    } else if constexpr (Op::kFlushes) {
+      // What was copied can be read by all.
     } else if constexpr (Op::kCode == OperationCode::atomic_write) {
       std::memcpy(&word, here, sizeof word);
       std::atomic_ref(*reinterpret_cast<std::uint64_t*>(there))

@@ -82,7 +82,8 @@ class BasicEndpoint : public Core {
   static constexpr bool kForExtended = Policy::kPosting == Posting::connected;
   template <class Op>
   static constexpr bool supports =
-      Op::kExtended       ? Policy::kPosting == Posting::connected
+      Op::kFlushes        ? Policy::kPosting == Posting::connected&& kHasFlush<ibv_qp_ex>
+      : Op::kExtended     ? Policy::kPosting == Posting::connected
       : Policy::kReliable ? Policy::kPosting != Posting::scalable || !Op::kAtomic
                           : !Op::kAnswered;
   template <class Op>

@@ -34,9 +34,25 @@ struct Route {
   std::uint64_t dc_key = 0;  ///< DC
 };
 
+/// Of all its pieces, which lie one behind the other.
+[[gnu::always_inline]] inline std::size_t bytes_of(const ibv_send_wr& request) noexcept {
+  std::size_t bytes = 0;
+  for (int k = 0; k < request.num_sge; ++k) bytes += request.sg_list[k].length;
+  return bytes;
+}
+
+/// ibv_wr_flush() of a libibverbs that has it. `Queue` is ibv_qp_ex; it is a parameter so that the
+/// name is looked up where this is used.
+template <class Queue>
+inline constexpr bool kHasFlush = requires(Queue* queue) {
+  ibv_wr_flush(queue, 0U, std::uint64_t{0}, std::size_t{0}, std::uint8_t{0}, std::uint8_t{0});
+};
+inline constexpr std::uint8_t kFlushGlobal = 1;  ///< IBV_FLUSH_GLOBAL
+inline constexpr std::uint8_t kFlushRange = 0;   ///< IBV_FLUSH_RANGE
+
 /// Begins a request: what is to be done, and to what.
-template <class Op>
-[[gnu::always_inline]] inline void begin_request(ibv_qp_ex* queue,
+template <class Op, class Queue>
+[[gnu::always_inline]] inline void begin_request(Queue* queue,
                                                  const ibv_send_wr& request) noexcept {
   if constexpr (Op::kCode == OperationCode::send) {
     ibv_wr_send(queue);
@@ -55,6 +71,9 @@ template <class Op>
   } else if constexpr (Op::kCode == OperationCode::compare_swap) {
     ibv_wr_atomic_cmp_swp(queue, request.wr.atomic.rkey, request.wr.atomic.remote_addr,
                           request.wr.atomic.compare_add, request.wr.atomic.swap);
+  } else if constexpr (Op::kCode == OperationCode::flush) {
+    ibv_wr_flush(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr, bytes_of(request),
+                 kFlushGlobal, kFlushRange);
   } else {
     static_assert(Op::kCode == OperationCode::atomic_write);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): verbs carries addresses as integers
@@ -63,14 +82,12 @@ template <class Op>
   }
 }
 
-/// Gives the request its data. Inline data are copied here and now, from the pieces of the message,
-/// which lie one behind the other.
+/// Gives the request its data. Inline data are copied here and now.
 [[gnu::always_inline]] inline void add_data(ibv_qp_ex* queue, const ibv_send_wr& request) noexcept {
   if ((request.send_flags & IBV_SEND_INLINE) != 0) {
-    std::size_t bytes = 0;
-    for (int k = 0; k < request.num_sge; ++k) bytes += request.sg_list[k].length;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): verbs carries addresses as integers
-    ibv_wr_set_inline_data(queue, reinterpret_cast<void*>(request.sg_list->addr), bytes);
+    ibv_wr_set_inline_data(queue, reinterpret_cast<void*>(request.sg_list->addr),
+                           bytes_of(request));
   } else {
     ibv_wr_set_sge_list(queue, static_cast<std::size_t>(request.num_sge), request.sg_list);
   }
