@@ -7,12 +7,6 @@
 
 namespace rdmabench::run {
 
-void detail::refuse_operation(std::string_view operation) {
-  throw Error(Fault::unavailable, fmt::format("`operation` {}", operation),
-              "Only the verbs back end has it, where libibverbs had it when this was built: "
-              "atomic-write needs rdma-core 44, flush 47.");
-}
-
 const Backend& find_backend(std::string_view name) {
   std::string built;
   for (const Backend& backend : backends()) {

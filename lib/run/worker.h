@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/run/backends.h"
 #include "workload/table.h"
@@ -46,5 +47,17 @@ class Worker : public OpenEndpoint {
 template <class T>
 std::unique_ptr<Worker> open_worker(const transport::EndpointRequest& request,
                                     std::string_view choice);
+
+/// Throws Error(unavailable) for an operation that T does not have in this build.
+template <transport::Transport T, class... Ops>
+void check_operations(const transport::EndpointRequest& request, transport::OperationList<Ops...>) {
+  const auto check = [&]<class Op>(Op) {
+    if (!Op::kExtended || T::template supports<Op> || !request.operations.has(Op::kCode)) return;
+    throw Error(Fault::unavailable, "`operation` " + std::string(Op::kName),
+                "Only the verbs back end has it, where libibverbs had it when this was built: "
+                "atomic-write needs rdma-core 44, flush 47.");
+  };
+  (check(Ops{}), ...);
+}
 
 }  // namespace rdmabench::run

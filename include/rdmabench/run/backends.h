@@ -32,27 +32,12 @@ class OpenEndpoint {
   virtual void progress() noexcept = 0;
 };
 
-namespace detail {
-/// Throws Error(unavailable) for an operation that T does not have in this build.
-[[noreturn]] void refuse_operation(std::string_view operation);
-
-template <transport::Transport T, class... Ops>
-const transport::EndpointRequest& supported(const transport::EndpointRequest& request,
-                                            transport::OperationList<Ops...>) {
-  const auto lacks = [&]<class Op>(Op) {
-    return Op::kExtended && request.operations.has(Op::kCode) && !T::template supports<Op>;
-  };
-  static_cast<void>(((lacks(Ops{}) ? refuse_operation(Ops::kName) : void()), ...));
-  return request;
-}
-}  // namespace detail
-
 /// An endpoint of type T behind the interface Base, which is OpenEndpoint or derives from it.
 template <transport::Transport T, class Base = OpenEndpoint>
 class EndpointHolder : public Base {
  public:
   EndpointHolder(const transport::EndpointRequest& request, std::string_view choice)
-      : endpoint_(detail::supported<T>(request, transport::Operations{}), choice) {}
+      : endpoint_(request, choice) {}
 
   std::string address() const override { return endpoint_.address(); }
   void connect(std::string_view peer_address) override { endpoint_.connect(peer_address); }
