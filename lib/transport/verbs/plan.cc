@@ -288,6 +288,9 @@ void require_kind(Plan& plan, ibv_context& context, const Device& device) {
 std::uint32_t wanted_inline(const EndpointRequest& request) {
   // The processor copies inline bytes into the request, and it may not touch a GPU's.
   if (memory::parse_request(request.memory).kind == memory::Kind::cuda) return 0;
+  // Soft-RoCE finds inline data of ibv_wr_post(3) only where the request has IBV_SEND_INLINE too,
+  // which is no flag of that call (rdma-core, providers/rxe).
+  if (request.operations.any(is_extended)) return 0;
   std::uint64_t wanted = request.latency ? kDefaultInline : 0;
   if (request.inline_limit >= 0) wanted = static_cast<std::uint64_t>(request.inline_limit);
   return static_cast<std::uint32_t>(std::min(wanted, request.max_size));
@@ -386,6 +389,9 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   fit_queues(plan, device);
   if (memory::parse_request(request.memory).kind == memory::Kind::cuda && request.latency) {
     plan.reduced.emplace_back("inline sends off: the processor cannot read GPU memory");
+  }
+  if (request.inline_limit > 0 && request.operations.any(is_extended)) {
+    plan.reduced.emplace_back("inline sends off: the requests of ibv_wr_post(3) have none here");
   }
   if (plan.reads_out < request.outstanding_reads) {
     plan.reduced.push_back(

@@ -78,6 +78,15 @@ TEST_F(ExtendedPosts, FlushAllPiecesOfAMessage) {
   EXPECT_EQ(poll_once(pair.client), -1);  // the last byte lies behind the window
 }
 
+TEST_F(ExtendedPosts, SendNothingInline) {
+  EndpointRequest request = with(OperationCode::flush);
+  request.inline_limit = 64;
+  ExtendedPair pair(request);
+  EXPECT_THAT(pair.client.describe().details, Contains(Pair("inline", "0")));
+  EXPECT_THAT(pair.client.describe().details,
+              Contains(Pair("reduced", HasSubstr("inline sends off"))));
+}
+
 TEST_F(ExtendedPosts, GoByLists) {
   EndpointRequest request = with(OperationCode::atomic_write);
   request.post_list = 3;
