@@ -25,7 +25,6 @@ using std::chrono::nanoseconds;
 constexpr std::size_t kMaxHost = 256;        // bytes; gethostname(2) gives at most 64
 constexpr std::uint32_t kMaxChannels = 16;   // of a rank
 constexpr std::size_t kMaxStrangers = 1024;  // connections beyond those of the ranks
-constexpr std::size_t kOtherFiles = 256;     // of this process, besides connections
 constexpr std::chrono::seconds kHelloLimit{10};
 constexpr std::chrono::milliseconds kSendLimit{500};
 constexpr std::chrono::milliseconds kNoRoomPause{50};
@@ -65,10 +64,10 @@ std::string reason_of(const Error& error) {
 namespace {
 
 /// Where the limit stays too low, first_refusal() says which connection had no room.
-void allow_files(std::size_t count) {
+void allow_files() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, count);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
   static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
@@ -79,7 +78,7 @@ Admission::Admission(Listener& listener, Readiness& readiness, AdmissionRules ru
       readiness_(readiness),
       rules_(std::move(rules)),
       seats_(std::size_t{rules_.size - rules_.first_rank} * rules_.channels) {
-  allow_files(seats_.size() + kMaxStrangers + kOtherFiles);
+  allow_files();
   readiness_.watch(listener_, kListenerKey);
 }
 
@@ -147,7 +146,8 @@ std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
     RankHello hello = read_hello(*message);
     channel.send(AdmissionMessage::welcome, {}, Deadline::after(kSendLimit));
     // Only now: a rank whose connection broke before it was welcome has not come, and may try
-    // again.
+    // again. A welcome to a connection that the rank has closed is sent all the same.
+    if (channel.interrupted()) throw Error(Fault::failed, "it left before it was welcome");
     seat_of(hello) = fmt::format("{} ({})", hello.host, channel.peer_ip());
     ++admitted_;
     joined.emplace(Joined{key, std::move(hello), std::move(channel)});
@@ -214,7 +214,7 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
                         channel ? error.what() : reason_of(error));
       }
     }
-    if ((broke || (may_be_starting && !refused)) && deadline.left() > kJoinRetryPause) {
+    if (!refused && (broke || may_be_starting) && deadline.left() > kJoinRetryPause) {
       std::this_thread::sleep_for(kJoinRetryPause);
       continue;
     }

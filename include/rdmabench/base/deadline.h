@@ -1,6 +1,7 @@
 // A point in time that limits waits.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 namespace rdmabench {
@@ -23,9 +24,11 @@ class Deadline {
     return now >= at_ ? std::chrono::nanoseconds(0) : std::chrono::nanoseconds(at_ - now);
   }
 
-  /// A quarter of the time left before this one: for a step of what this one bounds, so that the
-  /// step ends first and can say what was late.
-  Deadline earlier() const { return after(left() * 3 / 4); }
+  /// A quarter of the time left before this one, a second at most: for a step of what this one
+  /// bounds, so that the step ends first and can say what was late.
+  Deadline earlier() const {
+    return after(left() - std::min<std::chrono::nanoseconds>(left() / 4, std::chrono::seconds(1)));
+  }
 
  private:
   explicit Deadline(Clock::time_point at) : at_(at) {}

@@ -264,29 +264,47 @@ TEST(JoinRankZero, TakesAnAnswerForFinal) {
 
 TEST(Admission, ClosesTheOldestConnectionWithoutRefusingItsRank) {
   constexpr std::size_t kMany = 1100;  // more than may wait
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  if (before.rlim_max < 3 * kMany) GTEST_SKIP() << "too few files";
-  const rlimit enough{std::max<rlim_t>(before.rlim_cur, 3 * kMany), before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &enough), 0);
-  {
-    Listener listener("127.0.0.1", 0);
-    Readiness readiness;
-    Admission admission(listener, readiness, {.token = "", .size = 1});
-    const auto serve = [&] {
-      for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
-    };
-    Channel oldest = Channel::connect("127.0.0.1", listener.port(), plenty());
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  if (files.rlim_max < 3 * kMany) GTEST_SKIP() << "too few files";
+  Listener listener("127.0.0.1", 0);
+  Readiness readiness;
+  Admission admission(listener, readiness, {.token = "", .size = 1});
+  const auto serve = [&] {
+    for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
+  };
+  Channel oldest = Channel::connect("127.0.0.1", listener.port(), plenty());
+  serve();
+  std::vector<RawSocket> others(kMany);
+  for (const RawSocket& other : others) {
+    other.connect(listener.port());
     serve();
-    std::vector<RawSocket> others(kMany);
-    for (const RawSocket& other : others) {
-      other.connect(listener.port());
-      serve();
-    }
-    EXPECT_THAT(complaint([&] { oldest.receive(plenty(), "welcome"); }),
-                HasSubstr("closed the connection"));
   }
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(complaint([&] { oldest.receive(plenty(), "welcome"); }),
+              HasSubstr("closed the connection"));
+}
+
+TEST(Admission, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
+  Listener listener("127.0.0.1", 0);
+  Readiness readiness;
+  Admission admission(listener, readiness, {.token = "", .size = 1});
+  const auto serve = [&] {
+    for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
+  };
+  const std::string hello = to_text(RankHello{});
+  {
+    Channel left = Channel::connect("127.0.0.1", listener.port(), plenty());
+    left.send(AdmissionMessage::hello, hello, plenty());
+  }
+  serve();  // accepts it
+  serve();  // reads its hello
+  EXPECT_FALSE(admission.complete());
+  Channel again = Channel::connect("127.0.0.1", listener.port(), plenty());
+  again.send(AdmissionMessage::hello, hello, plenty());
+  serve();
+  serve();
+  EXPECT_TRUE(admission.complete());
+  EXPECT_TRUE(again.receive(AdmissionMessage::welcome, plenty(), "welcome").empty());
 }
 
 /// A peer that says `bytes` must cost rank 0 nothing but its connection.
