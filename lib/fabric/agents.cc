@@ -165,6 +165,7 @@ void ControlAgents::send(std::uint32_t rank, FabricMessage type, std::string_vie
   try {
     peer->channel.send(type, payload, Deadline::after(kAgentSendLimit));
   } catch (const std::exception& error) {
+    if (refusals_[rank].empty()) refusals_[rank] = error.what();
     undelivered_.push_back({.rank = rank, .ended = true, .text = error.what()});
     peers_.erase(key_of_rank_[rank]);
   }

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <latch>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,23 +30,28 @@ template <class Prepare, class Work>
 void run_together(std::size_t count, const Prepare& prepare, const Work& work,
                   const StartThread& start = start_thread) {
   std::latch prepared(static_cast<std::ptrdiff_t>(count));
-  std::string failure;  // written before the latch opens, or never
+  bool failed = false;  // written before the latch opens, or never
+  std::string failure;
   const auto drive = [&](std::size_t i) {
     prepare(i);
     prepared.arrive_and_wait();
-    if (failure.empty()) work(i);
+    if (!failed) work(i);
   };
   std::vector<std::thread> threads;
   threads.reserve(count);
   try {
     for (std::size_t i = 1; i < count; ++i) threads.push_back(start([&drive, i] { drive(i); }));
   } catch (const std::exception& error) {
-    failure = error.what();
+    failed = true;
     prepared.count_down(static_cast<std::ptrdiff_t>(count - 1 - threads.size()));
+    try {
+      failure = error.what();
+    } catch (const std::bad_alloc&) {  // then it goes without
+    }
   }
   drive(0);
   for (std::thread& thread : threads) thread.join();
-  if (failure.empty()) return;
+  if (!failed) return;
   throw Error(Fault::failed, fmt::format("start {} threads: {}", count, failure),
               "Lower `workers`, or raise 'ulimit -u'.");
 }

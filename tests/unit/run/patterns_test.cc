@@ -123,6 +123,7 @@ TEST(Patterns, TheServersLineNamesThePattern) {
                 [&](const std::string& line) { lines.push_back(line); });
   std::thread thread([&] { server.run(); });
   EXPECT_EQ(run(config_of(Good::kName), "127.0.0.1", server.port()).error, std::nullopt);
+  if (HasFailure()) server.stop();
   thread.join();
   EXPECT_THAT(lines, ElementsAre(HasSubstr("example.com/ping-pong of send over loop")));
 }
