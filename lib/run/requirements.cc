@@ -1,7 +1,6 @@
 #include "rdmabench/run/requirements.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -39,18 +38,8 @@ std::optional<std::string> fact_of(const Description& endpoint, std::string_view
   return found->second;
 }
 
-/// Queue pairs are a device's own, but for the drivers that do one in software; and no verbs
-/// provider leaves for shared memory.
-std::string verbs_fact(const Description& endpoint, std::string_view fact) {
-  const bool software = endpoint.provider == "rxe" || endpoint.provider == "siw";
-  if (fact == "rdma_write" || fact == "rdma_read") return software ? "emulated" : "offloaded";
-  if (fact == "shm_short_cut") return "no";
-  return std::string(kUnknown);
-}
-
 std::string told(const Description& endpoint, std::string_view fact) {
-  if (auto value = fact_of(endpoint, fact)) return *value;
-  return endpoint.backend == "verbs" ? verbs_fact(endpoint, fact) : std::string(kUnknown);
+  return fact_of(endpoint, fact).value_or(std::string(kUnknown));
 }
 
 /// Why a requirement is not met, or nothing.

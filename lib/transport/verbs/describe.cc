@@ -118,6 +118,11 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   } else if (is_reliable(plan_.service)) {
     add("max_rd_atomic", std::to_string(reads_out_));
   }
+  // Queue pairs are a device's own, but for the drivers that do one in software.
+  const std::string_view work = driver_ == "rxe" || driver_ == "siw" ? "emulated" : "offloaded";
+  add("rdma_write", std::string(work));
+  add("rdma_read", std::string(work));
+  add("shm_short_cut", "no");
   add("queue_pairs", std::to_string(plan_.local_queue_pairs));
   if (plan_.local_queue_pairs != plan_.queue_pairs) add("peers", std::to_string(plan_.queue_pairs));
   add("depth", std::to_string(plan_.depth));

@@ -76,16 +76,5 @@ TEST(Requirements, WhatIsNotToldIsNotMet) {
               HasSubstr("'efa-direct'"));
 }
 
-TEST(Requirements, AQueuePairIsItsDevices) {
-  Description verbs;
-  verbs.backend = "verbs";
-  verbs.provider = "mlx5";
-  EXPECT_THAT(names_of_unmet("rdma-write,rdma-read,no-shm", verbs), IsEmpty());
-  EXPECT_THAT(names_of_unmet("in-order-128,fabric=efa", verbs),
-              ElementsAre("in-order-128", "fabric"));
-  verbs.provider = "rxe";
-  EXPECT_THAT(names_of_unmet("rdma-write,no-shm", verbs), ElementsAre("rdma-write"));
-}
-
 }  // namespace
 }  // namespace rdmabench::run

@@ -5,8 +5,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <filesystem>
+#include <fstream>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -108,6 +112,23 @@ inline Error complaint(auto&& call) {
   ADD_FAILURE() << "no error";
   return Error(Fault::failed, "no error");
 }
+
+/// What stands for /sys/class/infiniband/NAME of a Soft-RoCE device: `parent` is its own.
+class SoftRoceFolder {
+ public:
+  SoftRoceFolder() {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp: " + path_);
+    std::ofstream(path_ + "/parent") << "eth0\n";
+  }
+  ~SoftRoceFolder() { std::filesystem::remove_all(path_); }
+  SoftRoceFolder(const SoftRoceFolder&) = delete;
+  SoftRoceFolder& operator=(const SoftRoceFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = testing::TempDir() + "soft-roce-XXXXXX";
+};
 
 /// Every test begins with a fresh device and ends with nothing left of ours.
 class OnFakeVerbs : public testing::Test {

@@ -263,5 +263,20 @@ TEST_F(SetUp, AsksForNoMoreReadsThanThePeerAnswers) {
   EXPECT_EQ(fake_verbs::attributes(number).max_dest_rd_atomic, 128);
 }
 
+/// What `--require` asks for.
+TEST_F(SetUp, TellsADriverInSoftwareFromADevice) {
+  using Fact = std::pair<std::string, std::string>;
+  const SoftRoceFolder folder;
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  EXPECT_THAT(Pair().client.describe().details, AllOf(Contains(Fact("rdma_write", "offloaded")),
+                                                      Contains(Fact("rdma_read", "offloaded")),
+                                                      Contains(Fact("shm_short_cut", "no"))));
+  device.sysfs = folder.path();
+  fake_verbs::reset({device});
+  EXPECT_THAT(Pair().client.describe().details, AllOf(Contains(Fact("rdma_write", "emulated")),
+                                                      Contains(Fact("rdma_read", "emulated")),
+                                                      Contains(Fact("shm_short_cut", "no"))));
+}
+
 }  // namespace
 }  // namespace rdmabench::transport::verbs::set_up_test
