@@ -4,7 +4,6 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/features.h"
 #include "rdmabench/memory/request.h"
 
 namespace rdmabench::run {
@@ -18,21 +17,11 @@ using workload::Shape;
   throw Error(Fault::usage, what, remedy);
 }
 
-bool is_built(Service service) {
-  if (service == Service::dc) return RDMABENCH_HAVE_MLX5 != 0;
-  return service != Service::srd || RDMABENCH_HAVE_EFA != 0;
-}
-
 bool verbs_only(Service service) {
   return service != Service::automatic && service != Service::rdm && service != Service::msg;
 }
 
 void check_operation(const SessionSpec& spec) {
-  if (!is_built(spec.service)) {
-    throw Error(Fault::unavailable, fmt::format("`service` {}", transport::name(spec.service)),
-                "It needs libmlx5 or libefa, which this build does not have: take rc, or "
-                "libfabric's rdm on EFA.");
-  }
   const std::string_view operation = transport::name(spec.operation);
   const std::string_view service = transport::name(spec.service);
   if (!transport::has_operation(spec.service, spec.operation)) {
@@ -209,6 +198,10 @@ void check_gpu(const SessionSpec& spec) {
         "Its arrival is seen by polling the last byte, which is the GPU's: take `operation` write-imm, "
         "send or read.");
   }
+  if (spec.operation == OperationCode::atomic_write) {
+    refuse("`operation` atomic-write with GPU memory",
+           "The processor copies the word into the request: take another `operation`.");
+  }
   if (spec.target_idle) {
     refuse("`target_idle` with GPU memory",
            "It reads back every message by the processor: leave it out.");
@@ -232,6 +225,11 @@ void check(const SessionSpec& spec) {
   check_peer_memory(spec);
   check_gpu(spec);
   check_pattern(spec);
+  if (transport::is_extended(spec.operation) && !spec.provider.empty()) {
+    refuse(fmt::format("`operation` {} with `provider` {}", transport::name(spec.operation),
+                       spec.provider),
+           "Only verbs have the operation, and a provider is libfabric's.");
+  }
   if (verbs_only(spec.service) && !spec.provider.empty()) {
     refuse(fmt::format("`service` {} with `provider` {}", transport::name(spec.service),
                        spec.provider),

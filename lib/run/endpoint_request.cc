@@ -86,10 +86,13 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
     // other.
     request.send_slots = std::max(request.send_slots, spec.queue_pairs);
   }
+  const std::uint32_t posts = transport::posts_of_message(spec.operation);
+  request.depth *= posts;
   if (keeps_each) {
     // What is under way must not change, and what has arrived must stay until it was checked.
     request.send_slots = std::max(request.send_slots, spec.queue_pairs);
     request.depth = std::min(spec.depth, request.send_slots / spec.queue_pairs);
+    request.depth *= posts;
     request.signal_every = std::min(request.signal_every, std::max(1U, request.depth / 2));
     request.post_list = std::min(request.post_list, request.depth);
     if (spec.operation == transport::OperationCode::send ||

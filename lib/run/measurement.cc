@@ -61,6 +61,19 @@ std::optional<std::uint64_t> successes(const Session& session, std::uint64_t suc
   return succeeded;
 }
 
+constexpr std::string_view kComparesWindow =
+    "validated: every immediate, and the bytes of the last message in each slot of the window";
+
+/// What went into the window unseen is compared at the end, where it was not written over.
+bool compares_window(const report::LatencyResult& row, const Session& session) {
+  return row.validated && transport::traits(session.spec().operation).flushes;
+}
+bool compares_window(const report::BandwidthResult& row, const Session& session) {
+  const OperationCode operation = session.spec().operation;
+  return row.validated && !session.spec().gpu && !transport::is_two_sided(operation) &&
+         !transport::is_from_target(operation);
+}
+
 class LatencySink {
  public:
   using Result = report::LatencyResult;
@@ -87,6 +100,7 @@ class LatencySink {
         completes_ ? session.worker().describe(row.size_bytes).completion : "receiver_confirmed";
     row.latency = recorder_.summary(ns_per_tick * factor_);
     row.succeeded = successes(session, succeeded_);
+    if (compares_window(row, session)) row.notes.emplace_back(kComparesWindow);
     if (session.spec().target_idle) {
       row.notes.emplace_back(
           "one-sided here: every operation completed while the target did not touch its endpoint");
@@ -106,7 +120,7 @@ std::uint64_t depth_of(Session& session) {
   const transport::EndpointRequest request = endpoint_request(spec, true);
   const std::uint64_t each =
       session.worker().bounded({.depth = request.depth, .receives = request.receives}).depth;
-  return each * spec.queue_pairs * spec.workers;
+  return each / transport::posts_of_message(spec.operation) * spec.queue_pairs * spec.workers;
 }
 
 class BandwidthSink {
@@ -145,11 +159,7 @@ class BandwidthSink {
       counted = std::min(sent_, arrived_);
       row.lost = sent_ - counted;
     }
-    if (row.validated && one_sided_write(session) && !session.spec().gpu) {
-      row.notes.emplace_back(
-          "validated: every immediate, and the bytes of the last message in each slot of the "
-          "window");
-    }
+    if (compares_window(row, session)) row.notes.emplace_back(kComparesWindow);
     row.elapsed_ns = elapsed_ns_;
     row.messages_per_s =
         elapsed_ns_ > 0 ? static_cast<double>(counted * directions_) / elapsed_ns_ * kNsPerSecond
@@ -175,11 +185,6 @@ class BandwidthSink {
   }
 
  private:
-  static bool one_sided_write(Session& session) {
-    const OperationCode operation = session.spec().operation;
-    return operation == OperationCode::write || operation == OperationCode::write_imm;
-  }
-
   static bool loses(Session& session) {
     return !transport::is_reliable(session.spec().service) &&
            transport::notifies(session.spec().operation) &&

@@ -41,7 +41,7 @@ class Pump {
         queue_pairs_(endpoint.queue_pairs()),
         slots_(used_slots<Op>(region_, queue_pairs_)),
         capacity_(std::uint64_t{plan.depth} * queue_pairs_) {
-    if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, slots_);
+    if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, kPosts * slots_);
     list_ = std::clamp<std::uint64_t>(plan.post_list, 1,
                                       std::min<std::uint64_t>(capacity_, transport::kMaxPostList));
     rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
@@ -62,7 +62,8 @@ class Pump {
     }
     const std::uint64_t in_flight = endpoint_.posted() - endpoint_.completed();
     if (in_flight >= capacity_) return true;
-    const std::uint64_t end = std::min(lap_end_, next_ + (capacity_ - in_flight));
+    const std::uint64_t room = (capacity_ - in_flight + kPosts - 1) / kPosts;
+    const std::uint64_t end = std::min(lap_end_, next_ + room);
     transport::PostStatus status = transport::PostStatus::posted;
     if constexpr (kLists) {
       while (status == transport::PostStatus::posted && next_ < end && pace_.due()) {
@@ -93,10 +94,11 @@ class Pump {
 
   /// The oldest message that has not completed, as far as can be told.
   std::uint64_t under_way() const noexcept {
-    return next_ - std::min(next_, endpoint_.posted() - endpoint_.completed());
+    return next_ - std::min(next_, (endpoint_.posted() - endpoint_.completed()) / kPosts);
   }
 
  private:
+  static constexpr std::uint64_t kPosts = transport::posts_of_message(Op::kCode);
   static constexpr bool kFills = kValidate && !Op::kFromTarget;
   static constexpr bool kChecks = kValidate && Op::kFromTarget;
   static constexpr bool kLaps = kChecks || (kFills && !T::kOrdersMessages);

@@ -12,8 +12,8 @@
 namespace rdmabench::workload {
 
 /// The initiator. For sends and writes the clock stops at a receiver-confirmed point: when the
-/// target has answered that everything arrived. Data of reads and atomics is complete when the last
-/// completion is here.
+/// target has answered that everything arrived. Reads, atomics and flushes are complete when the
+/// last completion is here.
 template <transport::Transport T, class Op, bool kValidate, class Pace>
 EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
                              std::span<measure::Ticks> /*intervals*/) noexcept {
@@ -31,7 +31,7 @@ EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
     pumped = pump<T, Op, kValidate, false>(endpoint, plan, inbox, result, pace);
   }
   if (!pumped) return result;
-  if constexpr (Op::kFromTarget) {
+  if constexpr (transport::is_timed_by_completion(Op::kCode)) {
     result.end = Pace::stamp();
     static_cast<void>(inbox.send_token() && inbox.wait_token());
   } else if constexpr (!T::kReliable) {
@@ -86,7 +86,7 @@ EpochResult quiet_target(T& endpoint, const EpochPlan& plan, Watch& watch,
                          std::span<measure::Ticks> /*intervals*/) noexcept {
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
-  constexpr bool kNaps = Op::kFromTarget && !T::kNeedsProgress;
+  constexpr bool kNaps = transport::is_timed_by_completion(Op::kCode) && !T::kNeedsProgress;
   if (!inbox.wait_token(std::chrono::microseconds(kNaps ? 1000 : 0))) return result;
   if (check_quiet<Op, kValidate>(endpoint, plan, inbox, result)) inbox.send_token();
   return result;

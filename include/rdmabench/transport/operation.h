@@ -160,6 +160,10 @@ constexpr bool is_two_sided(OperationCode code) {
 constexpr bool is_timed_by_completion(OperationCode code) {
   return traits(code).from_target || traits(code).flushes;
 }
+/// Posts that a message of a test takes: a flush follows a write.
+constexpr std::uint32_t posts_of_message(OperationCode code) {
+  return traits(code).flushes ? 2 : 1;
+}
 /// The target's device answers it: reads and atomics among others.
 constexpr bool is_answered(OperationCode code) {
   return traits(code).answered;

@@ -285,12 +285,14 @@ void require_kind(Plan& plan, ibv_context& context, const Device& device) {
 }
 
 /// Bytes sent inline, before the device has had its say.
-std::uint32_t wanted_inline(const EndpointRequest& request) {
+std::uint32_t wanted_inline(const EndpointRequest& request, ibv_context& context) {
   // The processor copies inline bytes into the request, and it may not touch a GPU's.
   if (memory::parse_request(request.memory).kind == memory::Kind::cuda) return 0;
   // Soft-RoCE finds inline data of ibv_wr_post(3) only where the request has IBV_SEND_INLINE too,
   // which is no flag of that call (rdma-core, providers/rxe).
-  if (request.operations.any(is_extended)) return 0;
+  if (request.operations.any(is_extended) && mechanism::driver_name(*context.device) == "rxe") {
+    return 0;
+  }
   std::uint64_t wanted = request.latency ? kDefaultInline : 0;
   if (request.inline_limit >= 0) wanted = static_cast<std::uint64_t>(request.inline_limit);
   return static_cast<std::uint32_t>(std::min(wanted, request.max_size));
@@ -376,7 +378,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   plan.post_list = request.post_list;
   plan.segments = request.segments;
   plan.stride = stride_of(request);
-  plan.inline_bytes = wanted_inline(request);
+  plan.inline_bytes = wanted_inline(request, context);
   plan.reads_out = bound_reads(request.outstanding_reads, device.attributes.max_qp_init_rd_atom);
   plan.reads_in = bound_reads(request.outstanding_reads, device.attributes.max_qp_rd_atom);
   plan.shared_receives = request.shared_receives || plan.has_receivers();
@@ -390,8 +392,8 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   if (memory::parse_request(request.memory).kind == memory::Kind::cuda && request.latency) {
     plan.reduced.emplace_back("inline sends off: the processor cannot read GPU memory");
   }
-  if (request.inline_limit > 0 && request.operations.any(is_extended)) {
-    plan.reduced.emplace_back("inline sends off: the requests of ibv_wr_post(3) have none here");
+  if (plan.inline_bytes == 0 && request.inline_limit > 0 && request.operations.any(is_extended)) {
+    plan.reduced.emplace_back("inline sends off: Soft-RoCE has none by ibv_wr_post(3)");
   }
   if (plan.reads_out < request.outstanding_reads) {
     plan.reduced.push_back(

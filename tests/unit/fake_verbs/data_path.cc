@@ -63,15 +63,19 @@ bool hold(std::uint64_t address, std::span<const std::byte> bytes) {
   return true;
 }
 
-void release_held() {
-  for (const auto& [to, bytes] : state().held) std::copy(bytes.begin(), bytes.end(), to);
-  state().held.clear();
+template <class Which>
+void release_held(Which&& which) {
+  std::erase_if(state().held, [&](const State::HeldWrite& write) {
+    if (!which(write)) return false;
+    std::copy(write.bytes.begin(), write.bytes.end(), write.to);
+    return true;
+  });
 }
 
 /// A read of GPU memory pushes what came before it.
 void read_gpu() {
   ++state().gpu_reads;
-  release_held();
+  release_held([](const State::HeldWrite&) { return true; });
 }
 
 std::vector<std::byte> gather(std::span<const ibv_sge> pieces) {
@@ -252,7 +256,11 @@ ibv_wc_status carry_out_flush(const PostedSend& send, const FakeQueuePair& peer)
       !covers(~rdma.rkey, rdma.remote_addr, length(send.pieces), kFlushAccess)) {
     return IBV_WC_REM_ACCESS_ERR;
   }
-  release_held();
+  std::byte* const begin = at(rdma.remote_addr);
+  release_held([&](const State::HeldWrite& write) {
+    return write.queue_pair == peer.qp_num && write.to >= begin &&
+           write.to + write.bytes.size() <= begin + length(send.pieces);
+  });
   return IBV_WC_SUCCESS;
 }
 
@@ -296,7 +304,7 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
       return IBV_WC_REM_INV_REQ_ERR;
     }
     if (state().hold_writes) {
-      state().held.push_back({at(rdma.remote_addr), bytes});
+      state().held.push_back({at(rdma.remote_addr), bytes, peer.qp_num});
     } else if (!hold(rdma.remote_addr, bytes)) {
       deliver(bytes, at(rdma.remote_addr));
     }

@@ -161,6 +161,7 @@ struct State {
   struct HeldWrite {
     std::byte* to;
     std::vector<std::byte> bytes;
+    std::uint32_t queue_pair = 0;  ///< where it arrived, if a flush of that one releases it
   };
   std::deque<HeldWrite> held;
   int live = 0;

@@ -6,6 +6,7 @@
 namespace rdmabench::transport::verbs::extended_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Pair;
@@ -78,13 +79,17 @@ TEST_F(ExtendedPosts, FlushAllPiecesOfAMessage) {
   EXPECT_EQ(poll_once(pair.client), -1);  // the last byte lies behind the window
 }
 
-TEST_F(ExtendedPosts, SendNothingInline) {
+TEST_F(ExtendedPosts, GoInlineButForSoftRoce) {
   EndpointRequest request = with(OperationCode::flush);
   request.inline_limit = 64;
-  ExtendedPair pair(request);
-  EXPECT_THAT(pair.client.describe().details, Contains(Pair("inline", "0")));
-  EXPECT_THAT(pair.client.describe().details,
-              Contains(Pair("reduced", HasSubstr("inline sends off"))));
+  EXPECT_THAT(ExtendedPair(request).client.describe().details, Contains(Pair("inline", "64")));
+  const SoftRoceFolder folder;
+  fake_verbs::Device device = newer_device();
+  device.sysfs = folder.path();
+  fake_verbs::reset({device});
+  EXPECT_THAT(ExtendedPair(request).client.describe().details,
+              AllOf(Contains(Pair("inline", "0")),
+                    Contains(Pair("reduced", HasSubstr("inline sends off")))));
 }
 
 TEST_F(ExtendedPosts, GoByLists) {
