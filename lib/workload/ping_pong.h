@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -73,8 +75,7 @@ class PingPong {
 
   bool wait(std::uint64_t i) noexcept {
     if constexpr (kByMemory) {
-      const std::atomic_ref last_byte(window_.back());
-      while (last_byte.load(std::memory_order_acquire) != std::byte{tag_of(i)}) {
+      while (last_byte() != std::byte{tag_of(i)}) {
         if (!inbox_.idle(Wait::message)) return false;
       }
     } else {
@@ -113,6 +114,18 @@ class PingPong {
   bool finish() noexcept { return tidy() && inbox_.drain(); }
 
  private:
+  /// Of the window. What is written as one word is read as one.
+  std::byte last_byte() const noexcept {
+    if constexpr (Op::kBytes == sizeof(std::uint64_t)) {
+      const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(window_.data()));
+      return std::bit_cast<std::array<std::byte, sizeof(std::uint64_t)>>(
+                 word.load(std::memory_order_acquire))
+          .back();
+    } else {
+      return std::atomic_ref(window_.back()).load(std::memory_order_acquire);
+    }
+  }
+
   std::span<const std::byte> incoming() const noexcept {
     if constexpr (!Op::kTwoSided) return window_;
     const transport::Region region = endpoint_.receive_region();
