@@ -144,10 +144,10 @@ std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
     const std::optional<Message> message = channel.receive_ready("hello");
     if (!message) return std::nullopt;
     RankHello hello = read_hello(*message);
-    channel.send(AdmissionMessage::welcome, {}, Deadline::after(kSendLimit));
-    // Only now: a rank whose connection broke before it was welcome has not come, and may try
-    // again. A welcome to a connection that the rank has closed is sent all the same.
+    // A welcome to a connection that the rank has closed would be sent all the same.
     if (channel.interrupted()) throw Error(Fault::failed, "it left before it was welcome");
+    channel.send(AdmissionMessage::welcome, {}, Deadline::after(kSendLimit));
+    // Only now: a rank that was not made welcome has not come, and may try again.
     seat_of(hello) = fmt::format("{} ({})", hello.host, channel.peer_ip());
     ++admitted_;
     joined.emplace(Joined{key, std::move(hello), std::move(channel)});

@@ -281,6 +281,15 @@ void deliver(const std::vector<std::byte>& bytes, std::byte* to) {
   std::atomic_ref(to[bytes.size() - 1]).store(bytes.back(), std::memory_order_release);
 }
 
+ibv_wc_status write_word(const std::vector<std::byte>& bytes, std::uint64_t address) {
+  std::uint64_t word = 0;
+  if (address % sizeof word != 0 || bytes.size() != sizeof word) return IBV_WC_REM_INV_REQ_ERR;
+  std::memcpy(&word, bytes.data(), sizeof word);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at(address)))
+      .store(word, std::memory_order_release);
+  return IBV_WC_SUCCESS;
+}
+
 /// Moves the bytes of one message; says how it ended.
 ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
   const ibv_send_wr& request = send.request;
@@ -300,9 +309,7 @@ ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
         !covers(~rdma.rkey, rdma.remote_addr, bytes.size(), IBV_ACCESS_REMOTE_WRITE)) {
       return IBV_WC_REM_ACCESS_ERR;
     }
-    if (request.opcode == IBV_WR_ATOMIC_WRITE && rdma.remote_addr % bytes.size() != 0) {
-      return IBV_WC_REM_INV_REQ_ERR;
-    }
+    if (request.opcode == IBV_WR_ATOMIC_WRITE) return write_word(bytes, rdma.remote_addr);
     if (state().hold_writes) {
       state().held.push_back({at(rdma.remote_addr), bytes, peer.qp_num});
     } else if (!hold(rdma.remote_addr, bytes)) {
