@@ -53,7 +53,8 @@ std::uint32_t usual_receives(const SessionSpec& spec) {
 
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client) {
   transport::EndpointRequest request;
-  static_cast<transport::EndpointOptions&>(request) = spec;
+  const transport::EndpointOptions& options = spec;
+  static_cast<transport::EndpointOptions&>(request) = options;
   request.client = client;
   request.operations = operations_of(spec);
   request.latency = spec.shape == Shape::latency;
