@@ -50,7 +50,7 @@ std::vector<std::string> known_words(const CLI::App& app) {
 /// mean --size?"; "" where no known word is near.
 std::string suggestion(const CLI::App& app) {
   for (const CLI::App* sub : app.get_subcommands()) {
-    if (const std::string deeper = suggestion(*sub); !deeper.empty()) return deeper;
+    if (std::string deeper = suggestion(*sub); !deeper.empty()) return deeper;
   }
   std::vector<std::string> words = known_words(app);
   for (const std::string_view name : other_names()) words.emplace_back(name);

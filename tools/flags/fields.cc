@@ -65,8 +65,9 @@ std::string with_flags(std::string_view text, std::span<const FieldFlag> own) {
   std::string out;
   for (;;) {
     const std::size_t begin = text.find('`');
-    const std::size_t end = begin == text.npos ? text.npos : text.find('`', begin + 1);
-    if (end == text.npos) return out.append(text);
+    const std::size_t end =
+        begin == std::string_view::npos ? std::string_view::npos : text.find('`', begin + 1);
+    if (end == std::string_view::npos) return out.append(text);
     const std::string_view field = text.substr(begin + 1, end - begin - 1);
     std::string_view flag = flag_of(field, own);
     if (flag.empty()) flag = flag_of(field, kNative);

@@ -51,7 +51,7 @@ struct Spelling {
       value = text.substr(takes == Value::required ? end + 1 : end);
       text = text.substr(0, end);
     }
-    if (const std::size_t dashes = text.find("--"); dashes != text.npos) {
+    if (const std::size_t dashes = text.find("--"); dashes != std::string_view::npos) {
       name = text.substr(dashes + 2);
       text = text.substr(0, dashes);
     }
