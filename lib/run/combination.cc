@@ -4,6 +4,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
+#include "rdmabench/features.h"
 #include "rdmabench/memory/request.h"
 
 namespace rdmabench::run {
@@ -17,11 +18,21 @@ using workload::Shape;
   throw Error(Fault::usage, what, remedy);
 }
 
+bool is_built(Service service) {
+  if (service == Service::dc) return RDMABENCH_HAVE_MLX5 != 0;
+  return service != Service::srd || RDMABENCH_HAVE_EFA != 0;
+}
+
 bool verbs_only(Service service) {
   return service != Service::automatic && service != Service::rdm && service != Service::msg;
 }
 
 void check_operation(const SessionSpec& spec) {
+  if (!is_built(spec.service)) {
+    throw Error(Fault::unavailable, fmt::format("`service` {}", transport::name(spec.service)),
+                "It needs libmlx5 or libefa, which this build does not have: take rc, or "
+                "libfabric's rdm on EFA.");
+  }
   const std::string_view operation = transport::name(spec.operation);
   const std::string_view service = transport::name(spec.service);
   if (!transport::has_operation(spec.service, spec.operation)) {
