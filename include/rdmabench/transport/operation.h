@@ -172,6 +172,10 @@ constexpr bool is_answered(OperationCode code) {
 constexpr bool is_extended(OperationCode code) {
   return traits(code).extended;
 }
+/// Acts on an aligned word, and on no other length: atomics and atomic writes.
+constexpr bool acts_on_word(OperationCode code) {
+  return traits(code).bytes != 0;
+}
 /// The target gets a completion for each.
 constexpr bool notifies(OperationCode code) {
   return traits(code).notifies;

@@ -60,8 +60,7 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (request.segments > 1) refuse("scatter/gather lists");
   if (request.shared_receives) refuse("shared receive queue");
   if (request.connection_manager) refuse("connection manager");
-  if (request.operations.any([](OperationCode code) { return traits(code).bytes != 0; }) &&
-      request.misalignment % kAtomicBytes != 0) {
+  if (request.operations.any(acts_on_word) && request.misalignment % kAtomicBytes != 0) {
     throw Error(Fault::usage,
                 fmt::format("atomics on words that are off by {} bytes", request.misalignment),
                 "Atomics act on 8 bytes at a multiple of 8.");

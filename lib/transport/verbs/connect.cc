@@ -50,9 +50,7 @@ void Core::check_peer(const Address& peer) const {
     refuse(
         fmt::format("the peer's path MTU is {} and this side's is {}", peer.mtu, placement_.mtu));
   }
-  const bool words =
-      request_.operations.any([](OperationCode code) { return traits(code).bytes != 0; });
-  if (words && peer.window % kAtomicBytes != 0) {
+  if (request_.operations.any(acts_on_word) && peer.window % kAtomicBytes != 0) {
     refuse("the peer's window is not aligned to the words of atomics");
   }
   if (plan_.service != Service::srd && request_.operations.any(is_answered) && peer.reads_in == 0) {

@@ -60,12 +60,9 @@ void check_request(const EndpointRequest& request) {
   }
 }
 
-bool has_words(OperationCode code) {
-  return traits(code).bytes != 0;
-}
-
 void check_words(const EndpointRequest& request) {
-  const bool alone = !request.operations.any([](OperationCode code) { return !has_words(code); });
+  const bool alone =
+      !request.operations.any([](OperationCode code) { return !acts_on_word(code); });
   if (alone ? request.max_size != kAtomicBytes : request.max_size < kAtomicBytes) {
     refuse(fmt::format("atomics of {} bytes", request.max_size),
            "Atomics have 8 bytes: take `sizes` 8.");
@@ -75,7 +72,7 @@ void check_words(const EndpointRequest& request) {
            "Atomics need words aligned to 8 bytes.");
   }
   const bool by_processor = request.operations.any(
-      [](OperationCode code) { return has_words(code) && is_extended(code); });
+      [](OperationCode code) { return acts_on_word(code) && is_extended(code); });
   if (by_processor && memory::parse_request(request.memory).kind == memory::Kind::cuda) {
     refuse("atomic writes from a GPU's memory",
            "The processor copies the word into the request: take `memory` host.");
@@ -355,7 +352,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   check_request(request);
   Plan plan;
   plan.service = service_of(request);
-  if (request.operations.any(has_words)) check_words(request);
+  if (request.operations.any(acts_on_word)) check_words(request);
   if (plan.datagrams() && request.max_size > placement.mtu) {
     refuse(fmt::format("a message of {} bytes over ud", request.max_size),
            fmt::format("A datagram holds at most the path MTU, {} bytes here.", placement.mtu));
