@@ -77,8 +77,8 @@ template <class Op, class Queue>
   } else {
     static_assert(Op::kCode == OperationCode::atomic_write);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): verbs carries addresses as integers
-    ibv_wr_atomic_write(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr,
-                        reinterpret_cast<const void*>(request.sg_list->addr));
+    const auto* const word = reinterpret_cast<const void*>(request.sg_list->addr);
+    ibv_wr_atomic_write(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr, word);
   }
 }
 
