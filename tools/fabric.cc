@@ -63,7 +63,7 @@ fabric::FabricPlan settled_plan(FabricCommand& options) {
   return plan;
 }
 
-void show_progress(const fabric::FabricProgress& progress) {
+void show_fabric_progress(const fabric::FabricProgress& progress) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (!terminal) return;
   std::fputs(fmt::format("\r\033[K{} {} of {}: {} nodes",
@@ -112,7 +112,7 @@ int run_fabric(FabricCommand& options) {
   options.rendezvous.timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.run.wait);
   const fabric::RankOutcome outcome =
-      fabric::run(options.run, control::make_rendezvous(options.rendezvous), show_progress);
+      fabric::run(options.run, control::make_rendezvous(options.rendezvous), show_fabric_progress);
   if (outcome.result) return print(options, *outcome.result);
   if (!outcome.left_early.empty()) {
     std::fputs(fmt::format("rdmabench: rank {}: {}\n", outcome.rank, outcome.left_early).c_str(),

@@ -2,21 +2,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
 
 using report::printable;
 using report::TextTable;
-
-std::string percent(double log_ratio) {
-  return fmt::format("{:+.2f} %", 100 * std::expm1(log_ratio));
-}
 
 std::string percent_of(double ratio) {
   return fmt::format("{:.4g} %", 100 * ratio);

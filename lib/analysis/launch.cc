@@ -9,6 +9,7 @@
 #include <span>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/report/nccl_tests.h"
 
 namespace rdmabench::analysis {
@@ -189,7 +190,6 @@ void read_coll_rows(Launch& launch, const Reader& document) {
     row.facts["batch"] = std::to_string(reader.count("batch"));
     row.percentiles = percentiles(reader, std::span(kPercentiles).first(4));  // to p99.9
     if (row.percentiles.empty()) {  // nccl-tests prints only means
-      constexpr double kBitsPerByte = 8;
       launch.test = "bandwidth";
       const auto bytes = reader.metric("algorithm_bytes_per_s");
       if (bytes) row.bits_per_s = *bytes * kBitsPerByte;

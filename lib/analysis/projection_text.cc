@@ -4,6 +4,7 @@
 
 #include "rdmabench/analysis/projection.h"
 #include "rdmabench/report/text_table.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -13,10 +14,6 @@ using report::TextTable;
 
 std::string milliseconds(double seconds) {
   return fmt::format("{:.5g}", seconds * 1e3);
-}
-
-std::string percent(double log_ratio) {
-  return fmt::format("{:+.2f} %", 100 * std::expm1(log_ratio));
 }
 
 std::string axis_value(double value) {

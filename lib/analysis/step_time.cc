@@ -6,12 +6,10 @@
 #include <cmath>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 
 namespace rdmabench::analysis {
 namespace {
-
-constexpr double kNsPerS = 1e9;
-constexpr double kBitsPerByte = 8;
 
 /// The geometric mean over all launches except `without`.
 template <class Value>
@@ -212,13 +210,13 @@ double MessageTime::time_at(double size_bytes) const {
     return geometric_mean(samples_.latency, without_.latency,
                           [size](const LinkSample& one) { return one.latency_ns->at(size); });
   };
-  if (source_ == TimeSource::latency) return latency_ns(size_bytes) / kNsPerS;
+  if (source_ == TimeSource::latency) return latency_ns(size_bytes) / kNsPerSecond;
   const double rate =
       geometric_mean(samples_.bandwidth, without_.bandwidth,
                      [&](const LinkSample& one) { return one.bits_per_s->at(size_bytes); });
   const double streamed = size_bytes * kBitsPerByte / rate;
   if (source_ == TimeSource::bandwidth) return streamed;
-  return latency_ns(samples_.latency[0].latency_ns->smallest()) / kNsPerS + streamed;
+  return latency_ns(samples_.latency[0].latency_ns->smallest()) / kNsPerSecond + streamed;
 }
 
 double MessageTime::seconds(double size_bytes) const {
@@ -251,7 +249,7 @@ double MessageTime::excess_seconds(double size_bytes, double links) const {
   const double typical =
       geometric_mean(samples_.latency, without_.latency,
                      [&](const LinkSample& one) { return one.latency_ns->at(size_bytes); });
-  return std::max(0.0, slow - typical) / kNsPerS;
+  return std::max(0.0, slow - typical) / kNsPerSecond;
 }
 
 double slowest_quantile(double links) noexcept {

@@ -92,4 +92,8 @@ std::vector<double> logs(const Sample& sample) {
   return values;
 }
 
+std::string percent(double log_ratio) {
+  return fmt::format("{:+.2f} %", 100 * std::expm1(log_ratio));
+}
+
 }  // namespace rdmabench::analysis

@@ -48,4 +48,7 @@ Quantities collect_quantities(const std::vector<const Launch*>& launches,
 
 std::vector<double> logs(const Sample& sample);
 
+/// "+3.20 %": by how much a ratio, given by its logarithm, differs from 1.
+std::string percent(double log_ratio);
+
 }  // namespace rdmabench::analysis

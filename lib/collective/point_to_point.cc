@@ -16,7 +16,6 @@
 namespace rdmabench::collective {
 namespace {
 
-constexpr double kBitsPerByte = 8;
 constexpr double kGiga = 1e9;
 constexpr const char* kStaged =
     ", staged: the wire moved pinned host memory and not the GPU's; the copies are not in it";

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{
     20};  // before a key that is not there is asked for again
-constexpr std::chrono::seconds kAttempt{1};
+constexpr std::chrono::seconds kLookUpLimit{1};
 constexpr std::chrono::seconds kInquiry{1};  // into who is missing
 
 // Other libraries of this process may put keys too.
@@ -56,7 +56,7 @@ std::string PmixRendezvous::get(std::uint32_t rank, std::string_view key, Deadli
   const auto given = deadline.left();
   for (bool afresh = false;; afresh = true) {
     const Deadline attempt =
-        Deadline::after(std::min<std::chrono::nanoseconds>(kAttempt, deadline.left()));
+        Deadline::after(std::min<std::chrono::nanoseconds>(kLookUpLimit, deadline.left()));
     PmixFuture future = client_->get(rank, full(key), afresh, attempt);
     PmixResult result = await(future, attempt);
     if (result.status == PMIX_SUCCESS) return std::move(result.text);

@@ -10,7 +10,7 @@
 namespace rdmabench::control {
 namespace {
 
-constexpr std::chrono::seconds kSendLimit{1};  // a rank waits for its answer, so it reads it
+constexpr std::chrono::seconds kAnswerLimit{1};  // a rank waits for its answer, so it reads it
 constexpr std::chrono::seconds kIdle{60};
 
 }  // namespace
@@ -75,7 +75,7 @@ void RendezvousServer::answer_all() {
       if (client == clients_.end()) continue;
       try {
         client->second.channel.send(RendezvousMessage::answer, to_text(reply.answer),
-                                    Deadline::after(kSendLimit));
+                                    Deadline::after(kAnswerLimit));
       } catch (const Error&) {
         drop(client->first);
       }

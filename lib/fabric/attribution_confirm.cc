@@ -11,9 +11,9 @@
 namespace rdmabench::fabric {
 namespace {
 
-using Pair = std::pair<std::uint32_t, std::uint32_t>;  // the lower rank first
+using NodePair = std::pair<std::uint32_t, std::uint32_t>;  // the lower rank first
 
-Pair unordered(std::uint32_t a, std::uint32_t b) {
+NodePair unordered(std::uint32_t a, std::uint32_t b) {
   return {std::min(a, b), std::max(a, b)};
 }
 
@@ -58,7 +58,7 @@ class Planner {
     std::set<std::uint32_t> accused;
     for (const LostNode& node : matrix_.lost) lost_.insert(node.rank);
     std::set<std::uint32_t> suspects;
-    std::set<Pair> routes;
+    std::set<NodePair> routes;
     for (const auto* list : {&attribution_.findings, &attribution_.leads}) {
       for (const Finding& finding : *list) {
         if (finding.part == Part::rail) {
@@ -127,7 +127,7 @@ class Planner {
     for (const std::uint32_t rank : good_) {
       if (busy_.count(rank) != 0) continue;
       if (!partner) return rank;
-      const Pair pair = unordered(rank, *partner);
+      const NodePair pair = unordered(rank, *partner);
       if (confirmed_with_.count(pair) != 0) continue;
       if (seen_.count(pair) == 0) return rank;
       if (!second) second = rank;
@@ -163,8 +163,8 @@ class Planner {
   const ConfirmationOptions& options_;
   std::mt19937_64 random_;
   std::vector<std::uint32_t> rails_;
-  std::set<Pair> seen_;
-  std::set<Pair> confirmed_with_;
+  std::set<NodePair> seen_;
+  std::set<NodePair> confirmed_with_;
   std::set<std::uint32_t> lost_;
   std::uint32_t spent_ = 0;
   std::vector<std::uint32_t> suspects_;

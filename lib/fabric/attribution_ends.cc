@@ -11,9 +11,9 @@
 namespace rdmabench::fabric {
 namespace {
 
-constexpr double kCompanionScore = 2;     // limit for the other direction of a slow node
-constexpr double kSpreadOfFit = 1.3;      // variance of an effect over that of a mean
-constexpr double kSpreadOfMiddle = 1.15;  // standard error of a median of few over that of a mean
+constexpr double kCompanionScore = 2;  // limit for the other direction of a slow node
+constexpr double kSpreadOfFit = 1.3;   // variance of an effect over that of a mean
+constexpr double kSpreadOfFew = 1.15;  // standard error of a median of few over that of a mean
 constexpr std::size_t kFewestControls = 5;
 constexpr std::uint32_t kFewestTestPartners = 2;
 
@@ -206,7 +206,7 @@ class EndTest {
     end.test.cells = static_cast<std::uint32_t>(low.size());
     end.test.effect = middle(low);
     end.test.score =
-        score_of(end.test.effect, kSpreadOfMiddle * fit_.sigma / std::sqrt(end.test.cells));
+        score_of(end.test.effect, kSpreadOfFew * fit_.sigma / std::sqrt(end.test.cells));
     weigh(end);
   }
 

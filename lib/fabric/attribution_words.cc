@@ -48,8 +48,8 @@ double ratio_of(Metric metric, double effect) {
 }
 
 std::string list_of(const std::vector<std::uint32_t>& ranks) {
-  constexpr std::size_t kMost = 16;
-  const std::size_t shown = std::min(kMost, ranks.size());
+  constexpr std::size_t kMostListed = 16;
+  const std::size_t shown = std::min(kMostListed, ranks.size());
   std::string text = fmt::format(
       "{}", fmt::join(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (shown < ranks.size()) text += fmt::format(" and {} more", ranks.size() - shown);

@@ -11,14 +11,13 @@
 #include "json_fields.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 
 namespace rdmabench::fabric {
 namespace {
 
 using std::chrono::nanoseconds;
-
-constexpr double kNsPerMs = 1e6;
 
 double thread_cpu_ms() {
   timespec now{};

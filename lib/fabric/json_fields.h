@@ -2,15 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "rdmabench/fabric/matrix.h"
+#include "report/row.h"
 
 namespace rdmabench::fabric {
 
-using Json = nlohmann::ordered_json;
+using report::Json;
 
 inline constexpr std::size_t kMaxText = 1000;  ///< bytes of an error or a note of a measurement
 inline constexpr std::size_t kMaxNotes = 16;

@@ -24,9 +24,8 @@ bool is_latency(Metric metric) {
 }
 
 std::string shown(Metric metric, double value) {
-  constexpr double kNsPerUs = 1e3, kBitsPerGb = 1e9;
   return is_latency(metric) ? fmt::format("{:.2f}", value / kNsPerUs)
-                            : fmt::format("{:.2f}", value / kBitsPerGb);
+                            : fmt::format("{:.2f}", value / kBitsPerGigabit);
 }
 
 const char* unit(Metric metric) {

@@ -37,7 +37,7 @@ struct CloseWriter {
 struct FreeEntry {
   void operator()(archive_entry* entry) const { archive_entry_free(entry); }
 };
-using Reader = std::unique_ptr<archive, CloseReader>;
+using ArchiveReader = std::unique_ptr<archive, CloseReader>;
 using Writer = std::unique_ptr<archive, CloseWriter>;
 using OwnedEntry = std::unique_ptr<archive_entry, FreeEntry>;
 
@@ -101,7 +101,7 @@ void add_entry(MemoryStore& files, archive* handle, archive_entry* entry, const 
 }
 
 std::shared_ptr<const FileStore> read_archive(const std::string& path) {
-  const Reader reader(archive_read_new());
+  const ArchiveReader reader(archive_read_new());
   if (!reader) throw Error(Fault::failed, "archive_read_new", "", ENOMEM);
   archive* const handle = reader.get();
   // Only these filters: some of libarchive's run programs.

@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Collects the readings of all devices.
-class Reader {
+class CounterReader {
  public:
-  explicit Reader(fs::path root) : root_(std::move(root)) {}
+  explicit CounterReader(fs::path root) : root_(std::move(root)) {}
 
   void read_device(const std::string& text) {
     const Device device = find_device(text, root_);
@@ -200,7 +200,7 @@ bool worth_telling(CounterClass kind, const report::Counter& counter) {
 }  // namespace
 
 Snapshot read_counters(const std::vector<std::string>& devices, const std::string& root) {
-  Reader reader(root);
+  CounterReader reader(root);
   for (const std::string& device : devices) reader.read_device(device);
   return reader.take();
 }

@@ -1,4 +1,5 @@
 #include "health/suspect.h"
+#include "rdmabench/base/units.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,8 +21,6 @@ constexpr double kSwitchesPerSecond = 20;  // a dedicated CPU has one or two
 constexpr double kBusySibling = 0.1;
 constexpr double kStolen = 0.01;
 constexpr double kNoisy = 0.01;  // the share beyond p99
-constexpr double kNsPerS = 1e9;
-constexpr double kNsPerUs = 1e3;
 
 struct Side {
   std::string_view name;
@@ -147,7 +146,7 @@ void judge_thread(const Side& side, std::size_t index, std::vector<Suspicion>& f
                                        moves == 1 ? "once" : fmt::format("{} times", moves),
                                        thread.cpu_begin, thread.cpu_end));
   }
-  const double seconds = thread.watched_ns / kNsPerS;
+  const double seconds = thread.watched_ns / kNsPerSecond;
   const auto switches = static_cast<double>(thread.involuntary_switches);
   if (switches > kSwitchesPerSecond && switches > kSwitchesPerSecond * seconds) {
     add_thread(kPreemption, fmt::format("lost its CPU to others {} times in {:.2f} s",

@@ -43,7 +43,7 @@ std::size_t line_at(std::string_view text, std::size_t byte) {
 }
 
 /// Without "[json.exception.parse_error.101] parse error at line 1, column 2: ".
-std::string plain(std::string_view what) {
+std::string without_place(std::string_view what) {
   if (const std::size_t id = what.find("] "); id != std::string_view::npos) {
     what.remove_prefix(id + 2);
   }
@@ -80,10 +80,10 @@ Json parse_value(std::string_view text, const std::string& source, std::size_t f
     return Json::parse(text, shallow);
   } catch (const Json::parse_error& error) {
     refuse(source, first_line - 1 + line_at(text, error.byte == 0 ? 0 : error.byte - 1),
-           plain(error.what()));
+           without_place(error.what()));
   } catch (const Json::exception& error) {
     refuse(source, first_line - 1 + line_at(text, place_of_number(text, error.what())),
-           plain(error.what()));
+           without_place(error.what()));
   }
 }
 

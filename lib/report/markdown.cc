@@ -18,7 +18,7 @@ using Cells = std::vector<std::string>;
 
 /// Every character that could begin markup is escaped; a line break would end a row of a table. A
 /// zero-width space after an @ keeps a host's name from calling a person.
-std::string plain(std::string_view text) {
+std::string escaped(std::string_view text) {
   constexpr std::string_view kMarkup = "\\`*_{}[]<>#|~&!";
   std::string line(text);
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -80,8 +80,8 @@ std::string findings(const std::vector<Judgement>& list) {
   for (const Status outcome : {Status::fail, Status::error, Status::warn}) {
     for (const Judgement& one : list) {
       if (one.outcome != outcome) continue;
-      table.add({std::string(name(outcome)), plain(one.id), plain(one.subject), plain(one.text),
-                 plain(one.remedy)});
+      table.add({std::string(name(outcome)), escaped(one.id), escaped(one.subject),
+                 escaped(one.text), escaped(one.remedy)});
     }
   }
   return table.text();
@@ -108,7 +108,7 @@ std::string run_table(const Document& document) {
   }
   Table table(heads);
   for (const Json& row : list_of(document.body, "results")) {
-    Cells cells{plain(text_of(row, "operation")), size_text(number_of(row, "size_bytes"))};
+    Cells cells{escaped(text_of(row, "operation")), size_text(number_of(row, "size_bytes"))};
     if (load) {
       cells.push_back(fmt::format("{:.0f} %{}", number_of(row, "load") * 100,
                                   flag_of(row, "knee") ? " (knee)" : ""));
@@ -117,7 +117,7 @@ std::string run_table(const Document& document) {
     if (bandwidth) {
       cells.push_back(cell(number_of(row, "bits_per_s"), rate_text));
       cells.push_back(fmt::format("{:.4g}", number_of(row, "messages_per_s")));
-      cells.push_back(plain(text_of(row, "completion")));
+      cells.push_back(escaped(text_of(row, "completion")));
     } else {
       for (const char* key : {"p50_ns", "p99_ns", "p999_ns"}) {
         cells.push_back(percentile(row, key));
@@ -129,10 +129,10 @@ std::string run_table(const Document& document) {
   const Json& resolved = object_of(document.body, "resolved");
   std::string over;
   for (const char* key : {"backend", "provider", "device"}) {
-    const std::string word = plain(text_of(resolved, key));
+    const std::string word = escaped(text_of(resolved, key));
     if (!word.empty()) over += (over.empty() ? " over " : ", ") + word;
   }
-  return plain(test) + over + "\n\n" + table.text();
+  return escaped(test) + over + "\n\n" + table.text();
 }
 
 std::string comparison_table(const Document& document) {
@@ -142,28 +142,28 @@ std::string comparison_table(const Document& document) {
     std::map<std::string_view, double> values(measured.values.begin(), measured.values.end());
     const bool known = values.count("ratio") != 0;
     table.add(
-        {plain(labels["operation"] + " " + labels["metric"]), plain(labels["size_bytes"]),
+        {escaped(labels["operation"] + " " + labels["metric"]), escaped(labels["size_bytes"]),
          known ? fmt::format("{:.4f}", values["ratio"]) : "-",
          known ? fmt::format("{:.4f} to {:.4f}", values["ratio_low"], values["ratio_high"]) : "-",
-         plain(labels["verdict"])});
+         escaped(labels["verdict"])});
   });
   const std::string verdict = text_of(document.body, "verdict");
   const std::string stands = text_of(document.body, "as_they_stand");
   std::string text;
-  if (!verdict.empty()) text += fmt::format("Verdict: **{}**", plain(verdict));
+  if (!verdict.empty()) text += fmt::format("Verdict: **{}**", escaped(verdict));
   if (!stands.empty() && stands != verdict)
-    text += fmt::format(", as they stand {}", plain(stands));
+    text += fmt::format(", as they stand {}", escaped(stands));
   const Json& plan = object_of(document.body, "plan");
   if (!plan.empty()) {
     const std::string launches = any_text_of(plan, "launches_per_side");
     text += fmt::format("Plan: **{}** launches of each side",
-                        launches.empty() ? "more than are planned for" : plain(launches));
+                        launches.empty() ? "more than are planned for" : escaped(launches));
   }
   return text + "\n\n" + table.text();
 }
 
 std::string projection_table(const Document& document) {
-  const std::string axis = plain(text_of(document.body, "axis"));
+  const std::string axis = escaped(text_of(document.body, "axis"));
   Table table({axis.empty() ? "at" : axis, "A", "B", "B/A", "verdict"});
   for (const Json& row : list_of(document.body, "rows")) {
     const auto step = [&](const char* side) {
@@ -172,16 +172,16 @@ std::string projection_table(const Document& document) {
     const Json& difference = object_of(row, "difference");
     const std::string refusal = text_of(row, "refusal");
     const double ratio = number_of(difference, "ratio");
-    table.add({plain(any_text_of(row, "value")), step("a"), step("b"),
+    table.add({escaped(any_text_of(row, "value")), step("a"), step("b"),
                std::isfinite(ratio) ? fmt::format("{:.4f}", ratio) : "-",
-               plain(refusal.empty() ? text_of(difference, "verdict") : refusal)});
+               escaped(refusal.empty() ? text_of(difference, "verdict") : refusal)});
   }
   std::string text = "Projected time of a step:\n\n" + table.text();
   Table assumptions({"assumption", "value", "from"});
   for (const Json& one : list_of(document.body, "assumptions")) {
-    assumptions.add({plain(text_of(one, "name")),
-                     plain(any_text_of(one, "value") + " " + text_of(one, "unit")),
-                     plain(text_of(one, "origin"))});
+    assumptions.add({escaped(text_of(one, "name")),
+                     escaped(any_text_of(one, "value") + " " + text_of(one, "unit")),
+                     escaped(text_of(one, "origin"))});
   }
   return text + assumptions.text();
 }
@@ -200,10 +200,10 @@ std::string fabric_table(const Document& document) {
     const auto text = [&](double value) {
       return value <= 0 ? "-" : node.latency ? time_text(value) : rate_text(value);
     };
-    table.add({plain(host_of(document, node.rank)), plain(rail_of(document, node.rank, node.rail)),
-               node.latency ? "latency" : "bandwidth", size_text(double(node.size_bytes)),
-               text(node.as_sender), text(node.as_receiver),
-               fmt::format("{:.0f} %", worst(node) * 100)});
+    table.add(
+        {escaped(host_of(document, node.rank)), escaped(rail_of(document, node.rank, node.rail)),
+         node.latency ? "latency" : "bandwidth", size_text(double(node.size_bytes)),
+         text(node.as_sender), text(node.as_receiver), fmt::format("{:.0f} %", worst(node) * 100)});
   }
   return "Each node's medians, the worst first; 100 % is typical.\n\n" + table.text();
 }
@@ -216,14 +216,14 @@ std::string coll_table(const Document& coll) {
     const double bus = number_of(row, "bus_bytes_per_s");
     const auto gigabytes = [](double rate) { return fmt::format("{:.4g} GB/s", rate / 1e9); };
     const Json& late = object_of(row, "late");
-    table.add({plain(text_of(row, "operation")), plain(text_of(row, "type")),
-               plain(text_of(row, "reduction")), size_text(number_of(row, "size_bytes")),
+    table.add({escaped(text_of(row, "operation")), escaped(text_of(row, "type")),
+               escaped(text_of(row, "reduction")), size_text(number_of(row, "size_bytes")),
                flag_of(row, "in_place") ? "in" : "out", time_text(number_of(row, "p50_ns")),
                gigabytes(number_of(row, "algorithm_bytes_per_s")),
                std::isfinite(bus) ? gigabytes(bus) : "n/a",
-               plain(any_text_of(object_of(row, "wrong"), "wrong_elements")),
+               escaped(any_text_of(object_of(row, "wrong"), "wrong_elements")),
                late.empty() ? "-"
-                            : fmt::format("rank {} by {}", plain(any_text_of(late, "rank")),
+                            : fmt::format("rank {} by {}", escaped(any_text_of(late, "rank")),
                                           time_text(number_of(late, "by_ns")))});
   }
   return table.text();
@@ -235,8 +235,8 @@ std::string to_markdown(std::span<const Document> documents) {
   std::string text = "# rdmabench report\n\n";
   for (const Document& document : documents) {
     const std::vector<Judgement> list = judgements(document);
-    text += fmt::format("## {} ({})\n\n", plain(document.source), document.schema);
-    for (const std::string& note : document.notes) text += plain(note) + "\n\n";
+    text += fmt::format("## {} ({})\n\n", escaped(document.source), document.schema);
+    for (const std::string& note : document.notes) text += escaped(note) + "\n\n";
     text += summary(list) + findings(list);
     if (document.schema == kRunSchema) text += run_table(document);
     if (document.schema == kCompareSchema) text += comparison_table(document);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNsPerUsOfNcclTests = 1e3;
 constexpr double kGiga = 1e9;
 
 using Name = std::pair<std::string_view, std::string_view>;
@@ -78,7 +78,7 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
   const bool alone = table.size == 1;
   const auto& spread = cell.spread;
   const auto of_spread = [&](double NcclTestsCell::Spread::*member) {
-    return spread ? Json((*spread).*member * kNsPerUsOfNcclTests) : Json(nullptr);
+    return spread ? Json((*spread).*member * kNsPerUs) : Json(nullptr);
   };
   const bool has_bus = cell.bus_gb_per_s && !alone;
   return {{"operation", operation},
@@ -98,7 +98,7 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
           {"p99_ns", of_spread(&NcclTestsCell::Spread::p99_us)},
           {"p999_ns", nullptr},
           {"max_ns", of_spread(&NcclTestsCell::Spread::max_us)},
-          {"mean_ns", cell.time_us * kNsPerUsOfNcclTests},
+          {"mean_ns", cell.time_us * kNsPerUs},
           {"stddev_ns", nullptr},
           {"median_low_ns", nullptr},
           {"median_high_ns", nullptr},

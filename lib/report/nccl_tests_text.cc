@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-[[noreturn]] void refuse(const std::string& source, std::size_t line, const std::string& why) {
+[[noreturn]] void refuse_line(const std::string& source, std::size_t line, const std::string& why) {
   throw Error(Fault::usage, fmt::format("'{}', line {}: {}", source, line, why),
               "Give what an nccl-tests program printed, or its -J file.");
 }
@@ -99,7 +99,7 @@ class Reader {
 
   std::vector<NcclTestsTable> finish() && {
     end_run();
-    if (tables_.empty()) refuse(source_, 1, "no row of nccl-tests is in it");
+    if (tables_.empty()) refuse_line(source_, 1, "no row of nccl-tests is in it");
     return std::move(tables_);
   }
 
@@ -208,14 +208,15 @@ class Reader {
     const std::size_t left = words.size() - std::min(words.size(), 2 * wide);
     const auto size = number<std::uint64_t>(words[0]);
     if (left < 3 || left > 5 || !size) {
-      refuse(source_, line_,
-             fmt::format("a row of {} columns, where {} to {} would make sense", words.size(),
-                         2 * wide + 3, 2 * wide + 5));
+      refuse_line(source_, line_,
+                  fmt::format("a row of {} columns, where {} to {} would make sense", words.size(),
+                              2 * wide + 3, 2 * wide + 5));
     }
     NcclTestsRow out;
     out.size_bytes = *size;
     const auto count = number<std::uint64_t>(words[1]);
-    if (!count) refuse(source_, line_, fmt::format("invalid count of elements '{}'", words[1]));
+    if (!count)
+      refuse_line(source_, line_, fmt::format("invalid count of elements '{}'", words[1]));
     out.count = *count;
     out.type = words[2];
     for (std::size_t i = 3; i < left; ++i) {
@@ -227,7 +228,7 @@ class Reader {
     }
     out.out_of_place = cell(words, left);
     out.in_place = cell(words, left + wide);
-    if (!out.out_of_place && !out.in_place) refuse(source_, line_, "a row without a time");
+    if (!out.out_of_place && !out.in_place) refuse_line(source_, line_, "a row without a time");
     table_.rows.push_back(std::move(out));
   }
 

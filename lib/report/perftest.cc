@@ -10,16 +10,13 @@
 #include <cmath>
 
 #include "perftest_info.h"
+#include "rdmabench/base/units.h"
 
 namespace rdmabench::report {
 namespace {
 
 constexpr std::size_t kLineWidth = 87;
-constexpr double kBitsPerMebibyte = 8.0 * 1024 * 1024;
-constexpr double kBitsPerGigabit = 1e9;
 constexpr double kMillion = 1e6;
-constexpr double kNsPerUs = 1e3;
-constexpr double kNsPerS = 1e9;
 
 std::string rule() {
   return std::string(kLineWidth, '-') + '\n';
@@ -168,7 +165,8 @@ std::string short_rows(const std::vector<LatencyResult>& results, const LatencyU
     const double mean_ns = result.latency.mean_ns;
     const double round_ns = result.kind == "half_round_trip" ? 2 * mean_ns : mean_ns;
     text += fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}\n", result.size_bytes,
-                        result.iterations, unit.of(mean_ns), round_ns > 0 ? kNsPerS / round_ns : 0);
+                        result.iterations, unit.of(mean_ns),
+                        round_ns > 0 ? kNsPerSecond / round_ns : 0);
   }
   return text;
 }

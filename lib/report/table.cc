@@ -15,11 +15,7 @@
 namespace rdmabench::report {
 namespace {
 
-constexpr double kNsPerUs = 1e3;
-constexpr double kBitsPerGigabit = 1e9;
-constexpr double kBitsPerMebibyte = 8.0 * 1024 * 1024;
 constexpr double kMessagesPerMillion = 1e6;
-constexpr double kNsPerS = 1e9;
 constexpr int kSignificantDigits = 6;
 
 /// Numbers under one heading. They share their decimals, so that the points stand in line: as many
@@ -120,9 +116,9 @@ std::string intervals_text(const BandwidthResult& result) {
   std::string text = fmt::format("{} bytes, by interval:\n", format_size(result.size_bytes));
   for (const Interval& interval : result.intervals) {
     text += fmt::format(
-        "  {:8.3f} s to {:8.3f} s  {:12.6f} Gb/s  {:10.6f} Mmsg/s\n", interval.begin_ns / kNsPerS,
-        (interval.begin_ns + interval.elapsed_ns) / kNsPerS, interval.bits_per_s / kBitsPerGigabit,
-        interval.messages_per_s / kMessagesPerMillion);
+        "  {:8.3f} s to {:8.3f} s  {:12.6f} Gb/s  {:10.6f} Mmsg/s\n",
+        interval.begin_ns / kNsPerSecond, (interval.begin_ns + interval.elapsed_ns) / kNsPerSecond,
+        interval.bits_per_s / kBitsPerGigabit, interval.messages_per_s / kMessagesPerMillion);
   }
   return text;
 }
@@ -144,7 +140,7 @@ std::string section_rows(const Report& /*report*/, std::span<const BandwidthResu
     }
     mebibytes.add(result.bits_per_s / kBitsPerMebibyte);
     messages.add(result.messages_per_s / kMessagesPerMillion);
-    elapsed.add(result.elapsed_ns / kNsPerS);
+    elapsed.add(result.elapsed_ns / kNsPerSecond);
   }
   const std::vector columns{gigabits, interval, mebibytes, messages, elapsed};
   std::string text = rows_text(results, std::span<const NumberColumn>(columns));

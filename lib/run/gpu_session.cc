@@ -13,8 +13,6 @@
 namespace rdmabench::run {
 namespace {
 
-constexpr double kNsPerUs = 1e3;
-
 template <class Value>
 std::optional<Value> value_of(const report::Facts& facts, std::string_view name) {
   for (const report::Fact& fact : facts) {

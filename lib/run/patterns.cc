@@ -65,12 +65,12 @@ bool is_part(std::string_view text) {
 
 void detail::add_pattern(std::string_view name, transport::OperationSet operations,
                          std::vector<PatternLoops> loops) {
-  constexpr std::size_t kMaxName = 100;
+  constexpr std::size_t kMaxPatternName = 100;
   const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos || name.size() > kMaxName ||
+  if (slash == std::string_view::npos || name.size() > kMaxPatternName ||
       !is_part(name.substr(0, slash)) || !is_part(name.substr(slash + 1))) {
     throw Error(Fault::usage,
-                fmt::format("invalid pattern name '{}'", control::printable(name, kMaxName)),
+                fmt::format("invalid pattern name '{}'", control::printable(name, kMaxPatternName)),
                 "Write vendor/name in small letters, of at most 100 characters: "
                 "example.com/scatter.");
   }

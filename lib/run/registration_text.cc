@@ -14,7 +14,6 @@ namespace {
 using report::Json;
 using Summary = measure::LatencySummary;
 
-constexpr double kNsPerUs = 1e3;
 constexpr double kMebi = 1024.0 * 1024.0;
 
 std::string microseconds(double ns) {

@@ -19,7 +19,7 @@ struct Entry {
   StatusText text;
 };
 
-constexpr std::array<Entry, kStatuses> kTexts{{
+constexpr std::array<Entry, kStatuses> kStatusTexts{{
     {IBV_WC_SUCCESS, {"IBV_WC_SUCCESS", "the request succeeded", "", ""}},
     {IBV_WC_LOC_LEN_ERR,
      {"IBV_WC_LOC_LEN_ERR", "a message was longer than its receive buffer",
@@ -109,9 +109,9 @@ constexpr std::array<Entry, kStatuses> kTexts{{
 }  // namespace
 
 StatusText explain(ibv_wc_status status) noexcept {
-  const auto* found = std::find_if(kTexts.begin(), kTexts.end(),
+  const auto* found = std::find_if(kStatusTexts.begin(), kStatusTexts.end(),
                                    [status](const Entry& entry) { return entry.status == status; });
-  if (found != kTexts.end()) return found->text;
+  if (found != kStatusTexts.end()) return found->text;
   return {"unknown status", "this build does not know the status", kDriver, kDmesg};
 }
 

@@ -30,7 +30,7 @@ constexpr std::string_view kNotHere =
 constexpr std::string_view kOwnFault = "Report this text as a bug of rdmabench.";
 constexpr std::string_view kGone = "Check 'dmesg' and 'rdma link', then start again.";
 
-constexpr std::array kTexts{
+constexpr std::array kSetupTexts{
     // Devices
     SetupText{get_device_list, ENOSYS, "the kernel's RDMA modules are not loaded",
               "Load the driver of the adapter, or Soft-RoCE: 'modprobe rdma_rxe'."},
@@ -290,7 +290,7 @@ constexpr std::array kTexts{
 }  // namespace
 
 std::span<const SetupText> setup_texts() noexcept {
-  return kTexts;
+  return kSetupTexts;
 }
 
 }  // namespace rdmabench::verbs

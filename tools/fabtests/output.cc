@@ -1,4 +1,5 @@
 #include "output.h"
+#include "rdmabench/base/units.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,7 +25,6 @@ struct Row {
 };
 
 std::vector<Row> rows_of(const report::Report& report) {
-  constexpr double kNsPerUs = 1000;
   constexpr unsigned kThereAndBack = 2;
   std::vector<Row> rows;
   if (const auto* latency = std::get_if<std::vector<report::LatencyResult>>(&report.results)) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/features.h"
 
 namespace rdmabench::tools::nccltests {
@@ -17,7 +18,6 @@ using collective::Call;
 using collective::Operation;
 using collective::Row;
 
-constexpr double kNsPerUs = 1e3;
 constexpr double kGiga = 1e9;
 constexpr std::uint64_t kMostBatch = 1024;  // of collective::CollectivePlan
 

@@ -9,7 +9,12 @@
 
 namespace rdmabench {
 
+inline constexpr double kNsPerUs = 1e3;
+inline constexpr double kNsPerMs = 1e6;
 inline constexpr double kNsPerSecond = 1e9;
+inline constexpr double kBitsPerByte = 8;
+inline constexpr double kBitsPerGigabit = 1e9;
+inline constexpr double kBitsPerMebibyte = 8.0 * 1024 * 1024;
 
 /// "8", "64K", "4KiB", "1M", "1G": bytes, by powers of 1024.
 /// Throws Error(usage) for an invalid text such as "3Q", "-1", "" or "99999999G".

@@ -166,7 +166,7 @@ int fail(int code, const char* what, char* error) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) text[0] = '\0';
-  std::snprintf(error, kErrorBytes, "%s: %s", what, text.data());
+  std::snprintf(error, kErrorBytes, "%.60s: %.440s", what, text.data());
   return 1;
 }
 

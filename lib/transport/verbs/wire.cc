@@ -26,15 +26,15 @@ constexpr std::uint64_t kMaxMbps = 10'000'000;
 constexpr std::uint64_t k24Bits = 0xffffff;
 
 // One verb object of a peer: what is wrong with it is always said in the same words.
-[[noreturn]] void refuse(std::string_view whose, std::string_view problem) {
+[[noreturn]] void refuse_text(std::string_view whose, std::string_view problem) {
   throw Error(Fault::failed, fmt::format("the {} is malformed: {}", whose, problem),
               "Run the same release of rdmabench on both sides.");
 }
 
 json parse_object(std::string_view text, std::string_view whose) {
-  if (text.size() > kMaxText) refuse(whose, fmt::format("it has {} bytes", text.size()));
+  if (text.size() > kMaxText) refuse_text(whose, fmt::format("it has {} bytes", text.size()));
   json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) refuse(whose, "it is not a JSON object");
+  if (!object.is_object()) refuse_text(whose, "it is not a JSON object");
   return object;
 }
 
@@ -42,7 +42,7 @@ json parse_object(std::string_view text, std::string_view whose) {
 class Fields {
  public:
   Fields(const json& object, std::string_view whose) : object_(object), whose_(whose) {
-    if (!object_.is_object()) refuse(whose_, "an entry is not an object");
+    if (!object_.is_object()) refuse_text(whose_, "an entry is not an object");
   }
 
   template <class T>
@@ -50,28 +50,28 @@ class Fields {
     const json& value = at(key);
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() < low ||
         value.get<std::uint64_t>() > high) {
-      refuse(whose_,
-             fmt::format("'{}' is {}, not a number from {} to {}", key, shown(value), low, high));
+      refuse_text(whose_, fmt::format("'{}' is {}, not a number from {} to {}", key, shown(value),
+                                      low, high));
     }
     return static_cast<T>(value.get<std::uint64_t>());
   }
 
   bool flag(const char* key) const {
     const json& value = at(key);
-    if (!value.is_boolean()) refuse(whose_, fmt::format("'{}' is not true or false", key));
+    if (!value.is_boolean()) refuse_text(whose_, fmt::format("'{}' is not true or false", key));
     return value.get<bool>();
   }
 
   /// Printable ASCII only: the text may end on a terminal.
   std::string text(const char* key, std::size_t limit) const {
     const json& value = at(key);
-    if (!value.is_string()) refuse(whose_, fmt::format("'{}' is not a text", key));
+    if (!value.is_string()) refuse_text(whose_, fmt::format("'{}' is not a text", key));
     const auto& text = value.get_ref<const std::string&>();
     const bool printable =
         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
     if (text.size() > limit || !printable) {
-      refuse(whose_,
-             fmt::format("'{}' is not a text of at most {} printable characters", key, limit));
+      refuse_text(whose_,
+                  fmt::format("'{}' is not a text of at most {} printable characters", key, limit));
     }
     return text;
   }
@@ -79,27 +79,28 @@ class Fields {
   const json& list(const char* key, std::size_t least, std::size_t most) const {
     const json& value = at(key);
     if (!value.is_array() || value.size() < least || value.size() > most) {
-      refuse(whose_, fmt::format("'{}' is not a list of {} to {}", key, least, most));
+      refuse_text(whose_, fmt::format("'{}' is not a list of {} to {}", key, least, most));
     }
     return value;
   }
 
   Gid gid(const char* key) const {
     const auto gid = rdmabench::verbs::parse_gid(text(key, kMaxName));
-    if (!gid) refuse(whose_, fmt::format("'{}' is not an address", key));
+    if (!gid) refuse_text(whose_, fmt::format("'{}' is not an address", key));
     return *gid;
   }
 
   std::uint32_t mtu(const char* key) const {
     const auto mtu = number<std::uint32_t>(key, 256, 4096);
-    if ((mtu & (mtu - 1)) != 0) refuse(whose_, fmt::format("'{}' is {}, not an MTU", key, mtu));
+    if ((mtu & (mtu - 1)) != 0)
+      refuse_text(whose_, fmt::format("'{}' is {}, not an MTU", key, mtu));
     return mtu;
   }
 
  private:
   const json& at(const char* key) const {
     const auto found = object_.find(key);
-    if (found == object_.end()) refuse(whose_, fmt::format("'{}' is missing", key));
+    if (found == object_.end()) refuse_text(whose_, fmt::format("'{}' is missing", key));
     return *found;
   }
 
@@ -130,7 +131,7 @@ Candidate read_candidate(const json& object, std::string_view whose) {
   candidate.gid.index = fields.number<std::uint32_t>("index", 0, 255);
   candidate.gid.gid = fields.gid("gid");
   const auto type = rdmabench::verbs::parse_gid_type(fields.text("type", kMaxName));
-  if (!type) refuse(whose, "'type' is not a type of GID");
+  if (!type) refuse_text(whose, "'type' is not a type of GID");
   candidate.gid.type = *type;
   candidate.gid.interface = fields.text("interface", kMaxName);
   // 255: the length of the prefix is not known.
@@ -165,9 +166,10 @@ std::vector<Candidate> read_offer(std::string_view text, std::string_view whose)
   const std::string name = fmt::format("{}'s verbs offer", whose);
   const json object = parse_object(text, name);
   const auto list = object.find("candidates");
-  if (list == object.end() || !list->is_array()) refuse(name, "'candidates' is not a list");
+  if (list == object.end() || !list->is_array()) refuse_text(name, "'candidates' is not a list");
   if (list->size() > kMaxCandidates) {
-    refuse(name, fmt::format("it has {} candidates, more than {}", list->size(), kMaxCandidates));
+    refuse_text(name,
+                fmt::format("it has {} candidates, more than {}", list->size(), kMaxCandidates));
   }
   std::vector<Candidate> candidates;
   for (const json& entry : *list) candidates.push_back(read_candidate(entry, name));
@@ -227,7 +229,7 @@ Address read_address(std::string_view text) {
   Address address;
   const std::string service = fields.text("service", kMaxName);
   const auto known = std::find(kServiceNames.begin(), kServiceNames.end(), service);
-  if (known == kServiceNames.end()) refuse(kWhose, "'service' is not a transport");
+  if (known == kServiceNames.end()) refuse_text(kWhose, "'service' is not a transport");
   address.service = static_cast<Service>(known - kServiceNames.begin());
   address.queue_pairs = fields.number<std::uint32_t>("queue_pairs", 1, kMaxQueuePairs);
   for (const json& entry : fields.list("queues", 1, address.queue_pairs)) {
