@@ -15,7 +15,7 @@ struct LoopKey {
   Side side = Side::initiator;
   bool validate = false;
   bool at_rest = false;  ///< what is validated is so before and after the loop: at_rest.h
-  /// Of latency, open loops and paced streams; others take two stamps, by measure::stamp_now().
+  /// Of latency; other shapes stamp by measure::stamp_now().
   measure::ClockSource clock = measure::ClockSource::raw;
   bool paced = false;        ///< a stream keeps to EpochPlan::gap_q16; an open loop always does
   bool target_idle = false;  ///< Shape::latency, one-sided: the target never polls

@@ -40,10 +40,8 @@ constexpr Loop<T> stream_loop(const LoopKey& key) {
       return &quiet_target<T, Op, kValidate>;
     }
   }
-  if (!key.paced) return &stream_initiator<T, Op, kValidate, Unpaced>;
-  return key.clock == measure::ClockSource::tsc
-             ? &stream_initiator<T, Op, kValidate, Paced<measure::TscClock>>
-             : &stream_initiator<T, Op, kValidate, Paced<measure::RawClock>>;
+  return key.paced ? &stream_initiator<T, Op, kValidate, Paced>
+                   : &stream_initiator<T, Op, kValidate, Unpaced>;
 }
 
 template <transport::Transport T, class Op, bool kValidate>
@@ -85,9 +83,7 @@ constexpr Loop<T> open_loop(const LoopKey& key) {
         return &quiet_target<T, Op, kValidate>;
       }
     }
-    return key.clock == measure::ClockSource::tsc
-               ? &open_loop_initiator<T, Op, measure::TscClock, kValidate>
-               : &open_loop_initiator<T, Op, measure::RawClock, kValidate>;
+    return &open_loop_initiator<T, Op, ChosenClock, kValidate>;
   }
 }
 
