@@ -2,18 +2,10 @@
 # object library; the product and the tests link only the rooms they name, so a forbidden dependency does
 # not link.
 
-# rdmabench_cold(TARGET...): code that no measurement runs through. The release preset compiles it with -O1, which
-# saves a quarter of its compile time; GCC 12 then takes an optional for uninitialized that is not.
-set(RDMABENCH_COLD_FLAGS "" CACHE STRING "Flags added to those of code that no measurement runs through")
-function(rdmabench_cold)
-  foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE ${RDMABENCH_COLD_FLAGS})
-  endforeach()
-endfunction()
-
-# rdmabench_room(measure [COLD] SOURCES clock.cc ... LINK PkgConfig::X)
+# rdmabench_room(measure [COMPUTES] SOURCES clock.cc ... LINK PkgConfig::X). Of a room that computes, tests under a
+# sanitizer take minutes without an optimizer.
 function(rdmabench_room room)
-  cmake_parse_arguments(arg "COLD" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES" "" "SOURCES;LINK" ${ARGN})
   set(target rdmabench_room_${room})
   add_library(${target} OBJECT ${arg_SOURCES})
   # Headers that are not installed lie in lib/<room>/ and are included as "<room>/name.h".
@@ -21,8 +13,8 @@ function(rdmabench_room room)
                              "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${target} PUBLIC Threads::Threads ${arg_LINK}
                         PRIVATE rdmabench_flags fmt::fmt nlohmann_json::nlohmann_json)
-  if(arg_COLD)
-    rdmabench_cold(${target})
+  if(arg_COMPUTES AND RDMABENCH_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1)
   endif()
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_ROOMS ${target})
 endfunction()
