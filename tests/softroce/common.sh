@@ -142,6 +142,12 @@ add_second_device() {
   fail "rxe1 has no GID for 10.78.0.1"
 }
 
+# Not before the server has ended: the kernel waits until nobody has rxe1 open.
+remove_second_device() {
+  rdma link delete rxe1
+  ip link delete veth0
+}
+
 in_guest() {
   [[ -e /sys/firmware/qemu_fw_cfg/by_name/opt/job ]]
 }

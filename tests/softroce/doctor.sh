@@ -5,7 +5,10 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 # It takes addresses away from eth0, which a machine of somebody's would not like.
-[[ -z ${RDMABENCH_DEVICE:-} && -e /sys/class/infiniband/rxe0 ]] || exit 77
+if [[ -n ${RDMABENCH_DEVICE:-} || ! -e /sys/class/infiniband/rxe0 ]]; then
+  echo "not run: the doctor's test is for a guest"
+  exit
+fi
 [[ -x $rdmabench ]] || fail "$rdmabench is not there: build it first"
 judge() {
   local status=0

@@ -36,4 +36,5 @@ eight_at_once "$host"
 killed_client "$host"
 ! in_guest || two_devices "$host"
 stop_server
+! in_guest || remove_second_device
 check_results
