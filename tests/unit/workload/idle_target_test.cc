@@ -34,6 +34,7 @@ TEST_P(IdleTarget, WhoseProcessorIsNeededIsAStall) {
   Pair pair(idle_key(GetParam()), plan);
   pair.client.never_completes = true;
   pair.limit = 30ms;
+  pair.target_limit = 5s;  // the initiator is the first to give up
   const BothResults run = pair.run();
   EXPECT_EQ(run.initiator.outcome, Outcome::stalled);
   EXPECT_NE(run.target.outcome, Outcome::ok);

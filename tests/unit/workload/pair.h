@@ -59,7 +59,8 @@ class PairOf {
   E client;
   E server;
   std::chrono::milliseconds limit{5000};
-  bool spoil_window = false;  ///< one byte of what the client is to read is wrong
+  std::chrono::milliseconds target_limit{0};  ///< of the target; 0: `limit`
+  bool spoil_window = false;                  ///< one byte of what the client is to read is wrong
 
   /// Runs an epoch on both sides. A side that ends early makes the other's watch say "interrupted";
   /// one that ends well sends its result, as run/ does over the control channel.
@@ -76,7 +77,8 @@ class PairOf {
     std::atomic<bool> gone{false}, served{false}, initiated{false};
     std::thread thread([&] {
       Watch watch(
-          limit, [&] { return gone.load(); }, [&] { return initiated.load(); });
+          target_limit.count() > 0 ? target_limit : limit, [&] { return gone.load(); },
+          [&] { return initiated.load(); });
       result.target = answer.loop(server, plan_, watch, {});
       (result.target.outcome == Outcome::ok ? served : gone) = true;
     });
