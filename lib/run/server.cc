@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <system_error>
 
 #include "gate.h"
 #include "health/run_watch.h"
@@ -216,6 +217,9 @@ std::string converse(Session& session, const Host& host) {
 }  // namespace
 
 struct Server::Client {
+  explicit Client(control::Channel its_channel) : channel(std::move(its_channel)) {}
+
+  control::Channel channel;
   std::thread thread;
   std::atomic<bool> done{false};
 };
@@ -254,12 +258,19 @@ void Server::admit(control::Channel channel) {
     event(fmt::format("{}: refused: {}", channel.peer(), reason));
     return;
   }
-  auto client = std::make_unique<Client>();
-  Client* const slot = client.get();
-  client->thread = std::thread([this, slot, channel = std::move(channel)]() mutable {
-    serve(std::move(channel));
-    slot->done = true;
-  });
+  auto client = std::make_unique<Client>(std::move(channel));
+  try {
+    client->thread = std::thread([this, slot = client.get()] {
+      serve(std::move(slot->channel));
+      slot->done = true;
+    });
+  } catch (const std::system_error& error) {
+    const std::string reason =
+        fmt::format("this server has no thread for one more client: {}", error.code().message());
+    client->channel.abort(reason);
+    event(fmt::format("{}: refused: {}", client->channel.peer(), reason));
+    return;
+  }
   clients_.push_back(std::move(client));
 }
 

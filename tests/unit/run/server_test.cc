@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -75,6 +78,44 @@ TEST_F(ServerTest, ServesOneClientAfterAnother) {
   for (int i = 0; i < 5; ++i) expect_service();
   EXPECT_EQ(stop().size(), 5U);
 }
+
+#if !defined(__clang__)  // with which sanitizers come: they end a process that has no memory
+/// While it lives, this process may have that much more memory than it has now.
+class MoreMemoryAtMost {
+ public:
+  explicit MoreMemoryAtMost(rlim_t bytes) {
+    getrlimit(RLIMIT_AS, &before_);
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit limit{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + bytes,
+                       before_.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~MoreMemoryAtMost() { setrlimit(RLIMIT_AS, &before_); }
+  MoreMemoryAtMost(const MoreMemoryAtMost&) = delete;
+  MoreMemoryAtMost& operator=(const MoreMemoryAtMost&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(ServerTest, AClientForWhomThereIsNoThreadIsToldSo) {
+  start({});
+  {
+    const MoreMemoryAtMost less_than_a_stack(4 << 20);
+    std::vector<Channel> held;  // the stacks of threads that have ended serve the first ones
+    for (int i = 0; i < 16; ++i) held.push_back(dial());
+    try {
+      held.back().receive(SessionMessage::offer, soon(), "offer");
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("no thread for one more client"));
+    }
+  }
+  expect_service();
+  EXPECT_THAT(stop(), ::testing::Contains(HasSubstr("no thread for one more client")));
+}
+#endif
 
 TEST_F(ServerTest, EndsAfterAsManySessionsAsItWasToldOf) {
   ServerConfig config;
