@@ -205,12 +205,11 @@ std::vector<RankStatus> Heartbeat::statuses() const {
 Blame Heartbeat::explain() {
   const Deadline deadline = Deadline::after(silence() + 2 * options_.interval);
   for (;;) {
-    const Blame blame = who_hangs(statuses(), silence());
     const std::vector<RankStatus> now = statuses();
     const bool sure = std::any_of(now.begin(), now.end(), [&](const RankStatus& status) {
       return !status.gone.empty() || status.age > silence();
     });
-    if (sure || deadline.passed()) return blame;
+    if (sure || deadline.passed()) return who_hangs(now, silence());
     std::this_thread::sleep_for(options_.interval / 4);
   }
 }

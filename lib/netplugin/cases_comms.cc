@@ -153,7 +153,7 @@ void threads(CaseRunner& runner) {
   runner.step("moving messages in four threads");
   std::mutex mutex;
   std::exception_ptr first;
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // joined also where one of them cannot start
   for (std::size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       try {
@@ -166,7 +166,7 @@ void threads(CaseRunner& runner) {
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();
   if (first) std::rethrow_exception(first);
   for (std::size_t t = 0; t < kThreads; ++t) {
     runner.release(ends[t], blocks[t]);
