@@ -107,8 +107,9 @@ class BaselineStore::Database {
  public:
   Database(const std::string& path, Open open) : path_(path) {
     if (open == Open::existing && !std::filesystem::exists(path)) {
-      throw Error(Fault::usage, fmt::format("no database of baselines '{}'", path),
-                  "Store a baseline first: compare --baseline DB --name NAME --store FILES.");
+      throw Error(
+          Fault::usage, fmt::format("no database of baselines '{}'", path),
+          "Store a baseline first: 'rdmabench compare --baseline DB --name NAME --store FILES'.");
     }
     const int flags =
         open == Open::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
@@ -210,8 +211,9 @@ std::vector<Launch> BaselineStore::load(const std::string& baseline) {
   if (id < 0) {
     std::string names;
     for (const Entry& entry : list()) names += (names.empty() ? "" : ", ") + entry.name;
-    throw Error(Fault::usage, fmt::format("no baseline '{}'", baseline),
-                names.empty() ? "The database holds none: add --store." : "There are: " + names);
+    throw Error(
+        Fault::usage, fmt::format("no baseline '{}'", baseline),
+        names.empty() ? "The database holds none: `store` one first." : "There are: " + names);
   }
   Statement query(database_->connection(),
                   "SELECT source, document FROM launch WHERE baseline_id = ?1 ORDER BY id");

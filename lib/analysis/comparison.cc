@@ -41,10 +41,9 @@ ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool
   }
   side.pairs = static_cast<std::uint32_t>(pairs.size());
   if (!side.failed.empty() && !skip_failed) {
-    throw Error(
-        Fault::usage, fmt::format("a launch ended early: {}", side.failed[0]),
-        "Repeat it, or leave such launches out with --skip-failed, which says so beside the "
-        "verdict.");
+    throw Error(Fault::usage, fmt::format("a launch ended early: {}", side.failed[0]),
+                "Repeat it, or leave such launches out by `skip_failed`, which says so beside the "
+                "verdict.");
   }
   if (kept.empty()) {
     throw Error(Fault::usage, fmt::format("side {} has no launch", side_name),

@@ -40,7 +40,7 @@ std::string only_operation(const std::vector<Launch>& launches) {
   if (names.empty()) throw Error(Fault::usage, "no curve to project from", kKinds);
   throw Error(Fault::usage,
               fmt::format("the documents hold several operations: {}", fmt::join(names, ", ")),
-              "Choose one with --op.");
+              "Choose one by `operation`.");
 }
 
 std::vector<const Row*> rows_of(const Launch& launch, const std::string& operation) {

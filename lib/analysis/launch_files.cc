@@ -44,7 +44,7 @@ std::vector<fs::path> files_of(const std::string& path) {
   if (error) throw Error(Fault::usage, fmt::format("cannot list {}", path), {}, error.value());
   if (files.empty()) {
     throw Error(Fault::usage, fmt::format("no *.json in {}", path),
-                "Write results there with --format json --output.");
+                "Write results there, as 'rdmabench lat --format json --output FILE' does.");
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -52,7 +52,7 @@ LaunchPlan plan_for(double variation, double difference, const Settings& setting
   check(difference, settings);
   if (!(variation > 0 && variation < 10)) {
     throw Error(Fault::usage, fmt::format("a variation of {:g}", variation),
-                "It lies between 0 and 1000 %, as in --cv 2%.");
+                "It lies between 0 and 1000 %, as in `variation` 2%.");
   }
   LaunchPlan plan;
   plan.settings = settings;

@@ -59,7 +59,7 @@ std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double qu
                   "{} has {} of {:g} bytes",
                   links, 100 * quantile, needed, std::max(needed, above), sample.source,
                   tail.samples, tail.size_bytes),
-      "Measure longer, or leave the stragglers out with --stragglers none.");
+      "Measure longer, or set `stragglers` to none.");
 }
 
 /// One launch's quantile at a size, interpolated between the neighbouring sizes, or of the nearest
@@ -151,7 +151,7 @@ std::string_view name(Stragglers stragglers) noexcept {
 
 void Job::check() const {
   require_of_job(parameters >= 1 && parameters <= 1e15, "a parameter count", parameters,
-                 "Give the model's, as --params 8B or --model llama-3-8b.");
+                 "Give the model's, as `parameters` 8B.");
   require_of_job(bytes_per_element > 0 && bytes_per_element <= 16, "an element size",
                  bytes_per_element, "It is in bytes: 2 for bf16, 4 for fp32.");
   require_of_job(tokens_per_gpu >= 1 && tokens_per_gpu <= 1e12, "tokens per GPU", tokens_per_gpu,
@@ -173,7 +173,7 @@ void Job::check() const {
   require_of_job(bytes_per_s_in_node >= 0 && std::isfinite(bytes_per_s_in_node),
                  "a bandwidth within the node", bytes_per_s_in_node, "It is in bytes per second.");
   if (parallel == Parallel::sharded && algorithm == Algorithm::tree) {
-    throw Error(Fault::usage, "--algorithm tree with --parallel sharded",
+    throw Error(Fault::usage, "`algorithm` tree with `parallel` sharded",
                 "All-gather and reduce-scatter go round a ring.");
   }
 }
@@ -197,7 +197,7 @@ MessageTime::MessageTime(const LinkSamples& samples, TimeSource source, bool ext
     throw Error(Fault::usage,
                 fmt::format("a projection from {} without a measured {} curve", name(source),
                             samples.latency.empty() ? "latency" : "bandwidth"),
-                "Give documents of 'lat' and 'bw', or choose another --curve.");
+                "Give documents of 'lat' and 'bw', or choose another `curve`.");
   }
   const Curve& curve =
       bandwidth ? *samples.bandwidth[0].bits_per_s : *samples.latency[0].latency_ns;
@@ -227,7 +227,7 @@ double MessageTime::seconds(double size_bytes) const {
     throw Error(Fault::usage,
                 fmt::format("a message of {:.0f} bytes, where {:.0f} to {:.0f} bytes were measured",
                             size_bytes, smallest_, largest_),
-                "Measure that size too (--size), or allow --extrapolate.");
+                "Measure that size too, or allow `extrapolate`.");
   }
   if (below) return time_at(smallest_);
   if (!above) return time_at(size_bytes);
@@ -240,7 +240,7 @@ double MessageTime::excess_seconds(double size_bytes, double links) const {
   if (links <= 1) return 0;
   if (samples_.latency.empty()) {
     throw Error(Fault::usage, "stragglers without a measured latency",
-                "Give documents of 'lat' too, or leave the stragglers out with --stragglers none.");
+                "Give documents of 'lat' too, or set `stragglers` to none.");
   }
   const double quantile = slowest_quantile(links);
   const double slow = geometric_mean(

@@ -100,7 +100,7 @@ void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
       throw Error(Fault::usage,
                   fmt::format("rank {} has {}, rank {} has {}", team.rank, module_->name, rank,
                               names[rank]),
-                  "Start all ranks by one MPI's mpirun, or give --mpi.");
+                  "Start all ranks by one MPI's mpirun, or give `mpi`.");
     }
   }
   std::uint32_t rank = 0;
@@ -114,7 +114,7 @@ void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
                             "MPI_COMM_WORLD",
                             team.rank, team.size, rank, size, module_->name),
                 "The mpirun that started this is not that of the MPI which was loaded: start it by "
-                "that one's, or choose with --mpi.");
+                "that one's, or choose it by `mpi`.");
   }
 }
 

@@ -23,7 +23,7 @@ Registration parse_registration(std::string_view text) {
        {Registration::none, Registration::local, Registration::symmetric}) {
     if (name(one) == text) return one;
   }
-  throw Error(Fault::usage, fmt::format("--register '{}'", text),
+  throw Error(Fault::usage, fmt::format("invalid `registration` '{}'", text),
               "It may be none, local or symmetric.");
 }
 

@@ -34,7 +34,7 @@ constexpr std::array<Shape, 7> kShapes{{
 
 [[noreturn]] void refuse(const std::string& source, std::size_t line, const std::string& why) {
   throw Error(Fault::usage, fmt::format("'{}', line {}: {}", source, line, why),
-              "Give files that rdmabench wrote with --format json.");
+              "Give files that 'rdmabench lat --format json' or another command of it wrote.");
 }
 
 std::size_t line_at(std::string_view text, std::size_t byte) {

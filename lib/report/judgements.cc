@@ -145,7 +145,7 @@ void add_unfinished(Judgements& list) {
                   "the run",
                   Status::error,
                   "The run did not come to its end: there is no verdict.",
-                  "Continue it with --resume, or measure again.",
+                  "Resume it, or measure again.",
                   {}});
 }
 

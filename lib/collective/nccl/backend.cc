@@ -31,7 +31,7 @@ gpu::DeviceInfo nth_device(std::uint32_t local) {
   if (local < all.size()) return all[local];
   throw Error(Fault::usage,
               fmt::format("rank {} of this host has no GPU: there are {}", local, all.size()),
-              "Start fewer ranks here, or name the GPUs with --gpu.");
+              "Start fewer ranks here, or name the GPUs by `gpu`.");
 }
 
 }  // namespace

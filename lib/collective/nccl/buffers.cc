@@ -47,7 +47,7 @@ Registered::Registered(Communicator& communicator, const Memory& memory, Registr
     if (library.comm_window_register == nullptr || library.comm_window_deregister == nullptr) {
       throw Error(Fault::usage,
                   fmt::format("symmetric registration with NCCL {}", version_text(library.version)),
-                  "It came with 2.27: take --register local.");
+                  "It came with 2.27: take `registration` local.");
     }
     communicator.complete(library.comm_window_register(communicator.get(), pointer(memory.data()),
                                                        memory.size(), &window_, kWindowSymmetric),
@@ -56,7 +56,7 @@ Registered::Registered(Communicator& communicator, const Memory& memory, Registr
     if (library.comm_register == nullptr || library.comm_deregister == nullptr) {
       throw Error(Fault::usage,
                   fmt::format("registration with NCCL {}", version_text(library.version)),
-                  "It came with 2.19: leave --register out.");
+                  "It came with 2.19: leave `registration` out.");
     }
     communicator.complete(
         library.comm_register(communicator.get(), pointer(memory.data()), memory.size(), &handle_),

@@ -174,7 +174,7 @@ TEST(Compare, ARunThatEndedEarlyMustBeLeftOutAloud) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("broken.json: node2 does not answer"));
-    EXPECT_THAT(error.what(), HasSubstr("--skip-failed"));
+    EXPECT_THAT(error.what(), HasSubstr("`skip_failed`"));
   }
   const Comparison comparison = compare(sides.a, sides.b, {.skip_failed = true});
   EXPECT_EQ(comparison.b.launches, 6U);

@@ -157,7 +157,7 @@ TEST(MessageTime, BeyondTheMeasuredSizesIsRefused) {
       FAIL() << size;
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("64 to 1024 bytes were measured"));
-      EXPECT_THAT(error.what(), HasSubstr("--extrapolate"));
+      EXPECT_THAT(error.what(), HasSubstr("`extrapolate`"));
     }
   }
   const MessageTime bold(samples, TimeSource::latency, true);
