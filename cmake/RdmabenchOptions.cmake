@@ -11,7 +11,7 @@ endif()
 option(RDMABENCH_TOOLS "Build the rdmabench command" ON)
 option(RDMABENCH_EXAMPLES "Build the three programs of examples/" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
-option(RDMABENCH_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(RDMABENCH_WERROR "Treat warnings as errors: scripts/test does, a newer compiler must not stop a user" OFF)
 set(RDMABENCH_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")
 
 # __FILE__ is relative to the root: tests of a clone in another folder are the same to a compiler cache.

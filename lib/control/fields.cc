@@ -21,13 +21,13 @@ std::string shown(const Json& value) {
   return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace), kShownOfPeer);
 }
 
-[[noreturn]] void throw_wrong(std::string_view key, const Json& value, const std::string& wanted) {
+[[noreturn]] void throw_wrong(std::string_view key, const Json& value, std::string_view wanted) {
   throw Error(Fault::failed,
               fmt::format("the field '{}' of the message is {}, not {}", key, shown(value), wanted),
               kSameBuild);
 }
 
-const Json& field(const Json& object, std::string_view key, const std::string& wanted) {
+const Json& field(const Json& object, std::string_view key, std::string_view wanted) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   if (found == object.end()) {
     throw Error(Fault::failed,
