@@ -57,6 +57,7 @@ std::vector<double> pair_means(const Sample& sample) {
   std::map<std::string, std::vector<double>> pairs;
   for (const Point& point : sample.points) pairs[point.launch->pair].push_back(point.log_value);
   std::vector<double> means;
+  means.reserve(pairs.size());
   for (const auto& [pair, values] : pairs) means.push_back(measure::mean(values));
   return means;
 }
@@ -143,6 +144,7 @@ bool outweighs_drift(const Cell& cell, const Settings& settings) {
 /// would decide. A difference that is larger than such a drift is kept.
 void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) {
   std::vector<double> p_values;
+  p_values.reserve(cells.size());
   for (const Cell* cell : cells) p_values.push_back(cell->drift.p_value);
   p_values = holm(p_values);
   for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -173,7 +173,8 @@ bool is_lines(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return false;
   const std::size_t end = text.find('\n', begin);
-  const std::string_view first = text.substr(begin, end == text.npos ? text.npos : end - begin);
+  const std::string_view first =
+      text.substr(begin, end == std::string_view::npos ? end : end - begin);
   return first.back() == '}' || (first.size() > 1 && first.substr(first.size() - 2) == "}\r");
 }
 
