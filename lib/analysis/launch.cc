@@ -87,7 +87,7 @@ std::string fact_text(const ResultJson& value) {
 void add_facts(Launch& launch, const std::string& prefix, const ResultJson& facts) {
   if (!facts.is_object()) refuse(launch.source, fmt::format("'{}' is not an object", prefix));
   for (const auto& [key, value] : facts.items()) {
-    launch.facts[prefix + "." + key] = fact_text(value);
+    launch.facts[fmt::format("{}.{}", prefix, key)] = fact_text(value);
   }
 }
 

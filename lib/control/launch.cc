@@ -231,7 +231,8 @@ std::string first_host(std::string_view nodes) {
     host += nodes.substr(at + 1, first - at - 1);
     at = end + 1;
   }
-  if (host.empty() || (at < nodes.size() && nodes[at] != ',') || host.find(']') != host.npos) {
+  if (host.empty() || (at < nodes.size() && nodes[at] != ',') ||
+      host.find(']') != std::string_view::npos) {
     throw Error(Fault::usage,
                 fmt::format("Slurm's list of nodes is '{}'", printable(nodes, kShownOfVariable)),
                 "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");

@@ -166,9 +166,9 @@ class EndJudge {
 
 class EndTest {
  public:
-  EndTest(const Slice& slice, const Fit& fit, const AttributionOptions& options,
-          const std::vector<EndSuspect>& suspects, const std::vector<RouteSuspect>& routes)
-      : slice_(slice), fit_(fit), options_(options) {
+  EndTest(const Slice& slice, const Fit& fit, const std::vector<EndSuspect>& suspects,
+          const std::vector<RouteSuspect>& routes)
+      : slice_(slice), fit_(fit) {
     for (const RouteSuspect& route : routes) routes_.insert({route.sender, route.receiver});
     for (const EndSuspect& end : suspects) {
       for (std::uint32_t rail = 0; rail < slice.rails; ++rail) {
@@ -245,7 +245,6 @@ class EndTest {
 
   const Slice& slice_;
   const Fit& fit_;
-  const AttributionOptions& options_;
   std::set<Port> accused_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> routes_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> levels_;  // by round and rail
@@ -294,7 +293,7 @@ std::vector<EndSuspect> suspect_ends(const Slice& slice, const Fit& fit,
 void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspect>& routes,
                const AttributionOptions& options, std::vector<EndSuspect>& suspects) {
   if (slice.confirming.empty() || suspects.empty()) return;
-  const EndTest test(slice, fit, options, suspects, routes);
+  const EndTest test(slice, fit, suspects, routes);
   for (EndSuspect& end : suspects) test.decide(end);
   for (EndSuspect& end : suspects) {
     if (end.test.cells == 0) continue;

@@ -271,6 +271,7 @@ std::string Words::block(const std::vector<std::uint32_t>& senders,
 std::string Words::groups(const std::vector<TwoGroups>& alike) const {
   const TwoGroups& first = alike.front();
   std::vector<std::string> where;
+  where.reserve(alike.size());
   for (const TwoGroups& groups : alike) {
     where.push_back(fmt::format("{} on rail {}",
                                 groups.direction == Direction::sending ? "sending" : "receiving",

@@ -64,7 +64,7 @@ PciPath path_of_folder(const fs::path& link) {
 
 /// Whether a name is a single path component.
 bool is_name(std::string_view text) {
-  return !text.empty() && text != "." && text != ".." && text.find('/') == text.npos;
+  return !text.empty() && text != "." && text != ".." && text.find('/') == std::string_view::npos;
 }
 
 }  // namespace

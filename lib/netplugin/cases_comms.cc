@@ -102,6 +102,7 @@ void independence(CaseRunner& runner) {
   std::array<End, 3> ends{};
   for (End& end : ends) end = runner.open();
   std::vector<Block> blocks;
+  blocks.reserve(ends.size());
   for (const End& end : ends) blocks.push_back(runner.block(end, 32 * kCommRoom));
   // The first connection has receives without sends, the third sends without receives.
   std::vector<std::vector<Message>> posts;

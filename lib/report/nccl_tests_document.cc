@@ -119,7 +119,8 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
 }
 
 std::string version_text(const std::string& code) {
-  if (code.size() != 5 || code.find_first_not_of("0123456789") != code.npos) return code;
+  if (code.size() != 5 || code.find_first_not_of("0123456789") != std::string_view::npos)
+    return code;
   return fmt::format("{}.{}.{}", code[0], std::stoi(code.substr(1, 2)),
                      std::stoi(code.substr(3, 2)));
 }
@@ -176,9 +177,10 @@ Json document_of(const NcclTestsTable& table, const std::string& source) {
 
 bool is_nccl_tests(std::string_view text) noexcept {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == text.npos || text[begin] == '[') {
+  if (begin == std::string_view::npos || text[begin] == '[') {
     // "[1,0]<stdout>:# nThread": Open MPI's tag, and no list.
-    return begin != text.npos && text.substr(begin, 64).find("<stdout>") != text.npos &&
+    return begin != std::string_view::npos &&
+           text.substr(begin, 64).find("<stdout>") != std::string_view::npos &&
            is_nccl_tests_text(text);
   }
   return text[begin] == '{' ? is_nccl_tests_json(text) : is_nccl_tests_text(text);
@@ -187,7 +189,7 @@ bool is_nccl_tests(std::string_view text) noexcept {
 std::vector<Json> nccl_tests_documents(std::string_view text, const std::string& source) {
   std::vector<Json> documents;
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin != text.npos && text[begin] == '{') {
+  if (begin != std::string_view::npos && text[begin] == '{') {
     documents.push_back(document_of(parse_nccl_tests_json(text, source), source));
     return documents;
   }

@@ -149,7 +149,7 @@ std::vector<std::string_view> allowed(const NcclTestsTable& table) {
 bool is_nccl_tests_json(std::string_view text) noexcept {
   constexpr std::size_t kFar = std::size_t{1} << 20;  // the environment comes before the rest
   text = text.substr(0, kFar);
-  const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
   return has("\"nccl_version\"") && has("\"args\"") && !has("\"schema\"");
 }
 

@@ -24,7 +24,7 @@ Words words_of(std::string_view line) {
   Words words;
   while (true) {
     const std::size_t begin = line.find_first_not_of(kBlank);
-    if (begin == line.npos) return words;
+    if (begin == std::string_view::npos) return words;
     line.remove_prefix(begin);
     const std::size_t end = std::min(line.find_first_of(kBlank), line.size());
     words.push_back(line.substr(0, end));
@@ -45,12 +45,13 @@ std::optional<T> number(std::string_view text) {
 
 /// "[1,0]<stdout>:" of Open MPI, "0: " of srun -l, "node1: " of pdsh.
 std::string_view without_tag(std::string_view line) {
-  if (const std::size_t tag = line.find("<stdout>:"); tag != line.npos) {
+  if (const std::size_t tag = line.find("<stdout>:"); tag != std::string_view::npos) {
     return line.substr(tag + 9);
   }
   const std::size_t colon = line.find(": ");
   const std::size_t blank = line.find(' ');
-  if (line.empty() || line[0] == '#' || line[0] == ' ' || colon == line.npos || blank < colon) {
+  if (line.empty() || line[0] == '#' || line[0] == ' ' || colon == std::string_view::npos ||
+      blank < colon) {
     return line;
   }
   return line.substr(colon + 1);
@@ -59,7 +60,7 @@ std::string_view without_tag(std::string_view line) {
 /// What stands after `mark`, up to a blank, as a number.
 std::uint64_t after(std::string_view line, std::string_view mark) {
   const std::size_t found = line.find(mark);
-  if (found == line.npos) return 0;
+  if (found == std::string_view::npos) return 0;
   std::uint64_t value = 0;
   line.remove_prefix(found + mark.size());
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -69,15 +70,17 @@ std::uint64_t after(std::string_view line, std::string_view mark) {
 
 std::string rest_after(std::string_view line, std::string_view mark) {
   const std::size_t found = line.find(mark);
-  if (found == line.npos) return "";
+  if (found == std::string_view::npos) return "";
   line.remove_prefix(found + mark.size());
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t end = line.find_last_not_of(" \r\t");
-  return end == line.npos || end < begin ? "" : std::string(line.substr(begin, end - begin + 1));
+  return end == std::string_view::npos || end < begin
+             ? ""
+             : std::string(line.substr(begin, end - begin + 1));
 }
 
 bool has(std::string_view line, std::string_view part) {
-  return line.find(part) != line.npos;
+  return line.find(part) != std::string_view::npos;
 }
 
 /// Reads one text, line by line.
@@ -89,7 +92,7 @@ class Reader {
     ++line_;
     const std::string_view line = without_tag(raw);
     const std::size_t begin = line.find_first_not_of(' ');
-    if (begin == line.npos) return;
+    if (begin == std::string_view::npos) return;
     if (line[begin] == '#') {
       comment(line.substr(begin));
     } else if (in_table_ && line[begin] >= '0' && line[begin] <= '9') {
@@ -147,7 +150,7 @@ class Reader {
     table_.step_is_factor = has(line, "(factor)");
     table_.warmup = after(line, "warmup iters: ");
     table_.iterations = after(line, " iters: ");
-    if (const std::size_t own = line.find("warmup iters: "); own != line.npos) {
+    if (const std::size_t own = line.find("warmup iters: "); own != std::string_view::npos) {
       table_.iterations = after(line.substr(own + 14), " iters: ");
     }
     table_.aggregated = std::max<std::uint64_t>(1, after(line, "agg iters: "));
@@ -165,7 +168,7 @@ class Reader {
     rank.host = host.substr(0, host.find(' '));
     const std::size_t open = line.find('[');
     const std::size_t close = line.find(']');
-    if (open != line.npos && close != line.npos && open < close) {
+    if (open != std::string_view::npos && close != std::string_view::npos && open < close) {
       rank.pci = line.substr(open + 1, close - open - 1);
       rank.gpu = rest_after(line.substr(close), "]");
     }

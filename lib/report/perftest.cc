@@ -80,6 +80,7 @@ std::string gid_line(const std::string& gid) {
     return "";
   }
   std::vector<std::string> texts;
+  texts.reserve(bytes.size());
   for (const unsigned char byte : bytes) texts.push_back(fmt::format("{:02}", byte));
   return fmt::format(" GID: {}\n", fmt::join(texts, ":"));
 }

@@ -41,7 +41,8 @@ std::optional<std::uint64_t> fraction(const std::string& text) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [tail, status] = std::from_chars(text.data(), end, value);
-  if (status != std::errc() || text.find('.') == text.npos || tail == text.data()) return {};
+  if (status != std::errc() || text.find('.') == std::string_view::npos || tail == text.data())
+    return {};
   const double all = value * static_cast<double>(parse_size(std::string("1").append(tail, end)));
   if (!(all >= 0) || all > kMost || all != std::floor(all)) return {};
   return static_cast<std::uint64_t>(all);

@@ -171,7 +171,7 @@ std::string to_markdown() {
   std::string text = "| flag | default | here | | exercised |\n|---|---|---|---|---|\n";
   for (const Flag& flag : kFlags) {
     std::string words(flag.value);
-    for (std::size_t at = 0; (at = words.find('|', at)) != words.npos; at += 2) {
+    for (std::size_t at = 0; (at = words.find('|', at)) != std::string_view::npos; at += 2) {
       words.replace(at, 1, "\\|");
     }
     text += fmt::format("| `-{}`, `--{}` {} | {} | {} | {} | {} |\n", flag.letter, flag.name, words,

@@ -30,8 +30,8 @@ std::string to_text(const RankInfo& info) {
 RankInfo parse_rank_info(std::string_view text) {
   constexpr std::size_t kMost = 1024;
   const std::size_t first = text.find('\n');
-  const std::size_t second = first == text.npos ? first : text.find('\n', first + 1);
-  if (text.size() > kMost || second == text.npos) {
+  const std::size_t second = first == std::string_view::npos ? first : text.find('\n', first + 1);
+  if (text.size() > kMost || second == std::string_view::npos) {
     throw Error(Fault::failed, "a rank sent an invalid description of its host and GPU",
                 "Start the same rdmabench on every rank.");
   }

@@ -17,25 +17,25 @@ namespace {
 /// The word after `mark` in the line; "" if `mark` is not in it.
 std::string_view word_after(std::string_view line, std::string_view mark) {
   const std::size_t found = line.find(mark);
-  if (found == line.npos) return "";
+  if (found == std::string_view::npos) return "";
   line.remove_prefix(found + mark.size());
   return line.substr(0, line.find_first_of(" \r"));
 }
 
 std::string_view rest_after(std::string_view line, std::string_view mark) {
   const std::size_t found = line.find(mark);
-  return found == line.npos ? "" : line.substr(found + mark.size());
+  return found == std::string_view::npos ? "" : line.substr(found + mark.size());
 }
 
 void read_line(std::string_view line, LogFacts& facts, std::set<std::string>& routes) {
   if (const auto word = rest_after(line, "Using network "); !word.empty()) facts.network = word;
   if (const auto word = rest_after(line, "Loaded net plugin "); !word.empty()) facts.plugin = word;
-  if (line.find("Channel ") == line.npos) return;
+  if (line.find("Channel ") == std::string_view::npos) return;
   const std::string_view route = word_after(line, " via ");
   if (route.empty()) return;
   routes.emplace(route);
   if (route.rfind("NET/", 0) != 0) return;
-  const bool direct = route.find("/GDRDMA") != route.npos;
+  const bool direct = route.find("/GDRDMA") != std::string_view::npos;
   facts.gpudirect = direct && (facts.gpudirect || !facts.any_network_route);
   facts.any_network_route = true;
 }

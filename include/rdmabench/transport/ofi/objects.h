@@ -39,11 +39,13 @@ struct Offload;      // lib/transport/ofi/offload.h
 
 /// Thread rule: one thread at a time.
 class Objects {
+ public:
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
  protected:
   Objects(const EndpointRequest& request, std::string_view choice);
   ~Objects();
-  Objects(const Objects&) = delete;
-  Objects& operator=(const Objects&) = delete;
 
   std::string address() const;
   void connect(std::string_view peer_address);
