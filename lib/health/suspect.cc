@@ -1,5 +1,4 @@
 #include "health/suspect.h"
-#include "rdmabench/base/units.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "rdmabench/base/units.h"
 
 namespace rdmabench::health {
 namespace {

@@ -182,8 +182,8 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
 }
 
 std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
-  if (const std::string named = program_in(base_name(table.program)); !named.empty()) return named;
-  if (const std::string named = program_in(base_name(source)); !named.empty()) return named;
+  if (std::string named = program_in(base_name(table.program)); !named.empty()) return named;
+  if (std::string named = program_in(base_name(source)); !named.empty()) return named;
   const std::vector<std::string_view> found = allowed(table);
   if (found.size() == 1) return std::string(found[0]);
   throw Error(Fault::usage,

@@ -27,7 +27,7 @@ class Schedule {
 };
 
 /// The clock of this machine's choice, asked for at each stamp: a few nanoseconds, which only
-/// latency cannot afford. It saves the loops of streams and open loops a copy for each clock.
+/// latency cannot afford. It saves the open loop a copy for each clock.
 struct ChosenClock {
   static measure::Ticks stamp() noexcept { return measure::stamp_now(); }
 };
@@ -37,7 +37,6 @@ struct Unpaced {
   static constexpr bool kPaced = false;
 
   explicit Unpaced(const EpochPlan& /*plan*/) noexcept {}
-  static measure::Ticks stamp() noexcept { return ChosenClock::stamp(); }
   void start(measure::Ticks /*begin*/) noexcept {}
   static constexpr bool due() noexcept { return true; }
   static void advance() noexcept {}
@@ -49,9 +48,8 @@ class Paced {
   static constexpr bool kPaced = true;
 
   explicit Paced(const EpochPlan& plan) noexcept : gap_(plan.gap_q16), schedule_(0, gap_) {}
-  static measure::Ticks stamp() noexcept { return ChosenClock::stamp(); }
   void start(measure::Ticks begin) noexcept { schedule_ = Schedule(begin, gap_); }
-  bool due() const noexcept { return stamp() >= schedule_.due(); }
+  bool due() const noexcept { return measure::stamp_now() >= schedule_.due(); }
   void advance() noexcept { schedule_.advance(); }
 
  private:

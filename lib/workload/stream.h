@@ -20,7 +20,7 @@ EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
   Pace pace(plan);
-  result.begin = Pace::stamp();
+  result.begin = measure::stamp_now();
   pace.start(result.begin);
   bool pumped = false;
   if constexpr (kTakesLists<T, Op>) {
@@ -32,14 +32,14 @@ EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
   }
   if (!pumped) return result;
   if constexpr (transport::is_timed_by_completion(Op::kCode)) {
-    result.end = Pace::stamp();
+    result.end = measure::stamp_now();
     static_cast<void>(inbox.send_token() && inbox.wait_token());
   } else if constexpr (!T::kReliable) {
-    if (inbox.insist()) result.end = Pace::stamp();
+    if (inbox.insist()) result.end = measure::stamp_now();
   } else {
     // A target that is notified counts for itself; another has to be told that nothing more comes.
     if (!Op::kNotifies && !inbox.send_token()) return result;
-    if (inbox.wait_token()) result.end = Pace::stamp();
+    if (inbox.wait_token()) result.end = measure::stamp_now();
   }
   return result;
 }

@@ -1,5 +1,4 @@
 #include "output.h"
-#include "rdmabench/base/units.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <vector>
+
+#include "rdmabench/base/units.h"
 
 namespace rdmabench::tools::fabtests {
 namespace {
