@@ -108,8 +108,8 @@ void Connection::wait_readable(const Deadline& deadline, std::string_view waitin
   }
   if (endpoints_.empty() || channel_.readable(std::chrono::milliseconds(0))) return;
   throw Error(Fault::failed,
-              fmt::format("{} sent no {} within {} ms", channel_.peer(), waiting_for,
-                          timeout_ / std::chrono::milliseconds(1)),
+              fmt::format("nothing from {} within {} ms, waiting for its {}", channel_.peer(),
+                          timeout_ / std::chrono::milliseconds(1), waiting_for),
               "It may have stopped; raise `timeout` if it is only slow.");
 }
 

@@ -45,9 +45,9 @@ user_objects() {
 baseline=$(user_objects)
 
 # Fails when processes hold objects that were not there at the start. The other side of a run may
-# still be letting go of its own, so it gets 3 seconds.
+# still be letting go of its own, or find out after its timeout that the peer is gone.
 assert_no_resources() {
-  local now left deadline=$((SECONDS + 3))
+  local now left deadline=$((SECONDS + 10))
   while true; do
     now=$(user_objects) || fail "rdma resource show"
     left=$(comm -13 <(echo "$baseline") <(echo "$now"))
