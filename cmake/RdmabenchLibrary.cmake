@@ -13,13 +13,10 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 #define RDMABENCH_HAVE_HWLOC @RDMABENCH_HAVE_HWLOC@
 #define RDMABENCH_HAVE_SQLITE @RDMABENCH_HAVE_SQLITE@
 #define RDMABENCH_HAVE_PMIX @RDMABENCH_HAVE_PMIX@
-#define RDMABENCH_HAVE_WEB @RDMABENCH_HAVE_WEB@
 #define RDMABENCH_HAVE_ARCHIVE @RDMABENCH_HAVE_ARCHIVE@
 ]] @ONLY)
 
 get_property(rooms GLOBAL PROPERTY RDMABENCH_ROOMS)
-get_property(optional_targets GLOBAL PROPERTY RDMABENCH_OPTIONAL_TARGETS)
-get_property(RDMABENCH_MODULES GLOBAL PROPERTY RDMABENCH_OPTIONAL_MODULES)
 
 add_library(rdmabench)
 add_library(rdmabench::rdmabench ALIAS rdmabench)
@@ -33,8 +30,14 @@ target_include_directories(rdmabench PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(rdmabench PUBLIC Threads::Threads ${optional_targets}
-                      PRIVATE fmt::fmt pugixml::pugixml ${CMAKE_DL_LIBS})
+target_link_libraries(rdmabench PUBLIC Threads::Threads PRIVATE ${RDMABENCH_FMT} ${RDMABENCH_PUGIXML} ${CMAKE_DL_LIBS})
+# Headers of its back ends' endpoints include these.
+foreach(name IN ITEMS VERBS OFI)
+  if(RDMABENCH_HAVE_${name})
+    target_include_directories(rdmabench SYSTEM PUBLIC
+      $<BUILD_INTERFACE:$<TARGET_PROPERTY:PkgConfig::RDMABENCH_${name},INTERFACE_INCLUDE_DIRECTORIES>>)
+  endif()
+endforeach()
 
 install(TARGETS rdmabench EXPORT rdmabench-targets)
 install(DIRECTORY include/rdmabench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -50,7 +53,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/rdmabench-config-version
 install(FILES "${PROJECT_BINARY_DIR}/rdmabench-config.cmake"
         "${PROJECT_BINARY_DIR}/rdmabench-config-version.cmake" DESTINATION ${package_dir})
 
-list(JOIN RDMABENCH_MODULES " " RDMABENCH_MODULES_TEXT)
+file(RELATIVE_PATH RDMABENCH_PC_TO_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file(cmake/rdmabench.pc.in "${PROJECT_BINARY_DIR}/rdmabench.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/rdmabench.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

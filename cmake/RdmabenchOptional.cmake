@@ -2,18 +2,24 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+set(RDMABENCH_FMT fmt::fmt)
+if(RDMABENCH_PORTABLE)
+  set(RDMABENCH_FMT fmt::fmt-header-only)
+endif()
 find_package(nlohmann_json REQUIRED)
 find_package(pugixml REQUIRED)
+set(RDMABENCH_PUGIXML pugixml::pugixml)
+if(TARGET pugixml::static)
+  set(RDMABENCH_PUGIXML pugixml::static)  # a node needs no libpugixml then
+endif()
 find_path(RDMABENCH_ASIO_INCLUDE asio.hpp REQUIRED)
 find_path(RDMABENCH_BOOST_INCLUDE boost/math/distributions/students_t.hpp REQUIRED)
 
 # rdmabench_optional(VERBS libibverbs librdmacm) sets RDMABENCH_HAVE_VERBS and, when found, makes the
-# imported target PkgConfig::RDMABENCH_VERBS. Its headers count as system headers: libfabric 2.x does
-# not compile under -Wpedantic. With LOADED first the headers alone are used: the program loads the
-# library where it finds it.
+# imported target PkgConfig::RDMABENCH_VERBS. Of it the headers alone are used: the program loads the library where it
+# finds it (lib/loaded). They count as system headers: libfabric 2.x does not compile under -Wpedantic.
 function(rdmabench_optional name)
-  cmake_parse_arguments(arg "LOADED" "" "" ${ARGN})
-  set(modules ${arg_UNPARSED_ARGUMENTS})
+  set(modules ${ARGN})
   set(RDMABENCH_${name} AUTO CACHE STRING "Use ${modules}: AUTO, ON or OFF")
   set_property(CACHE RDMABENCH_${name} PROPERTY STRINGS AUTO ON OFF)
   set(have 0)
@@ -29,36 +35,24 @@ function(rdmabench_optional name)
   endif()
   set(RDMABENCH_HAVE_${name} ${have} PARENT_SCOPE)
   if(have)
-    if(NOT arg_LOADED)
-      set_property(GLOBAL APPEND PROPERTY RDMABENCH_OPTIONAL_MODULES ${modules})
-      set_property(GLOBAL APPEND PROPERTY RDMABENCH_OPTIONAL_TARGETS PkgConfig::RDMABENCH_${name})
-    endif()
     message(STATUS "rdmabench: ${name} yes (${modules} ${RDMABENCH_${name}_VERSION})")
   else()
     message(STATUS "rdmabench: ${name} no")
   endif()
 endfunction()
 
-rdmabench_optional(VERBS libibverbs librdmacm)
-# What two vendors add to it: DC queue pairs and SRD. A program that links the room verbs by itself needs
-# RDMABENCH_VERBS_TARGETS.
+rdmabench_optional(VERBS "libibverbs>=1.14.39" librdmacm)
+# What two vendors add to it: DC queue pairs and SRD.
 set(RDMABENCH_HAVE_MLX5 0)
 set(RDMABENCH_HAVE_EFA 0)
-set(RDMABENCH_VERBS_TARGETS "")
 if(RDMABENCH_HAVE_VERBS)
   rdmabench_optional(MLX5 libmlx5)
   rdmabench_optional(EFA libefa)
-  set(RDMABENCH_VERBS_TARGETS PkgConfig::RDMABENCH_VERBS)
-  foreach(direct IN ITEMS MLX5 EFA)
-    if(RDMABENCH_HAVE_${direct})
-      list(APPEND RDMABENCH_VERBS_TARGETS PkgConfig::RDMABENCH_${direct})
-    endif()
-  endforeach()
 endif()
-rdmabench_optional(OFI libfabric)
+rdmabench_optional(OFI "libfabric>=1.17")
 rdmabench_optional(HWLOC hwloc)
 rdmabench_optional(SQLITE sqlite3)
-rdmabench_optional(PMIX LOADED pmix)
+rdmabench_optional(PMIX pmix)
 rdmabench_optional(ARCHIVE libarchive)
 
 # MPI is loaded too, but its headers differ: a module is built for each that is found (lib/collective/mpi).

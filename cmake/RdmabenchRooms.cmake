@@ -12,7 +12,7 @@ function(rdmabench_room room)
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/lib"
                              "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${target} PUBLIC Threads::Threads ${arg_LINK}
-                        PRIVATE rdmabench_flags fmt::fmt nlohmann_json::nlohmann_json)
+                        PRIVATE rdmabench_flags ${RDMABENCH_FMT} nlohmann_json::nlohmann_json)
   if(arg_COMPUTES AND RDMABENCH_SANITIZE)
     target_compile_options(${target} PRIVATE -O1)
   endif()
@@ -34,7 +34,7 @@ function(rdmabench_test name)
     target_link_libraries(${name} PRIVATE rdmabench_room_${room})
   endforeach()
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/lib")
-  target_link_libraries(${name} PRIVATE ${arg_LINK} rdmabench_flags fmt::fmt
+  target_link_libraries(${name} PRIVATE ${arg_LINK} rdmabench_flags ${RDMABENCH_FMT}
                         nlohmann_json::nlohmann_json GTest::gmock_main)
   # The rooms are what is tested, as users have them; the tests themselves need no optimizer's minutes.
   target_compile_options(${name} PRIVATE -O0)

@@ -4,29 +4,45 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools {
 namespace {
 
+using report::TextTable;
+
+/// Which file of each library serves here, and what a missing one's package is.
+TextTable library_table() {
+  TextTable table({{"library", TextTable::Align::left}, {"file", TextTable::Align::left}});
+  for (const run::SharedLibrary& library : run::shared_libraries()) {
+    table.add_row(
+        {library.name, library.file.empty() ? "missing: " + library.absence : library.file});
+  }
+  return table;
+}
+
 int list_devices() {
-  using report::TextTable;
   TextTable table({{"backend", TextTable::Align::left},
                    {"device", TextTable::Align::left},
                    {"provider", TextTable::Align::left},
                    {"state", TextTable::Align::left},
                    {"details", TextTable::Align::left}});
   for (const run::Backend& backend : run::backends()) {
-    for (const transport::DeviceInfo& device : backend.devices()) {
-      std::string details;
-      for (const auto& [name, value] : device.details) {
-        details += fmt::format("{}{}={}", details.empty() ? "" : " ", name, value);
+    try {
+      for (const transport::DeviceInfo& device : backend.devices()) {
+        std::string details;
+        for (const auto& [name, value] : device.details) {
+          details += fmt::format("{}{}={}", details.empty() ? "" : " ", name, value);
+        }
+        table.add_row({device.backend, device.name, device.provider, device.state, details});
       }
-      table.add_row({device.backend, device.name, device.provider, device.state, details});
+    } catch (const Error& error) {
+      table.add_row({std::string(backend.name), "", "", "unavailable", error.what()});
     }
   }
-  std::fputs(table.text().c_str(), stdout);
+  fmt::print("{}\n{}", table.text(), library_table().text());
   return 0;
 }
 
@@ -34,7 +50,7 @@ int list_devices() {
 
 void add_devices(CLI::App& app, Command& command) {
   CLI::App* devices = app.add_subcommand(
-      "devices", "List what this machine can measure with: devices and providers");
+      "devices", "List what this machine can measure with: devices, providers and libraries");
   devices->callback([&command] { command = list_devices; });
 }
 

@@ -108,7 +108,7 @@ void add_report(CLI::App& app, Command& command) {
       "  markdown    for a chat or an issue\n"
       "\n"
       "Exit codes: 0 written, also where documents have failures; 1 it could not be written; 2 a file\n"
-      "is not a document of rdmabench (file and line are named); 3 this build has no HTML page (RDMABENCH_WEB).\n"
+      "is not a document of rdmabench (file and line are named).\n"
       "\n"
       "Examples:\n"
       "  rdmabench report fabric.jsonl node*.json -o report.html\n"

@@ -2,7 +2,7 @@
 //
 // The page's policy lets one script run, the one whose hash it names, and lets nothing be loaded from anywhere.
 import {createHash} from 'node:crypto';
-import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -40,10 +40,16 @@ const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsa
 // ECharts and zrender are under licences that ask to be named with their code.
 const notice = `<!-- Contains Apache ECharts ${require('echarts/package.json').version} (Apache License 2.0) and zrender (BSD 3-Clause). -->`;
 
-const parts = {POLICY: policy, STYLE: style, SCRIPT: script, NOTICE: notice};
+// tests/lint/page.py compares it with the sources.
+const sources = createHash('sha256');
+for (const name of ['build.mjs', 'package-lock.json', ...readdirSync(path.join(here, 'src')).sort().map((file) => `src/${file}`)]) {
+  sources.update(`${name}\0`).update(readFileSync(path.join(here, name)));
+}
+const origin = `<!-- Written by scripts/page from web/, SHA-256 ${sources.digest('hex')}. -->`;
+
+const parts = {POLICY: policy, STYLE: style, SCRIPT: script, NOTICE: `${notice}\n${origin}`};
 const page = readFileSync(path.join(here, 'src', 'page.html'), 'utf8')
     .replace(/@(POLICY|STYLE|SCRIPT|NOTICE)@/g, (_, name) => parts[name]);
 if (page.split('@RDMABENCH_DATA@').length !== 2) throw new Error('the mark for the data must stand once in the page');
 if (page.length > kLimit) throw new Error(`the page has ${page.length} bytes, more than ${kLimit}`);
-mkdirSync(path.dirname(path.resolve(output)), {recursive: true});
 writeFileSync(output, page);

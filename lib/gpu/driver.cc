@@ -1,6 +1,5 @@
 #include "gpu/driver.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +7,7 @@
 #include <vector>
 
 #include "gpu/cuda_error.h"
-#include "library.h"
+#include "loaded/library.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::gpu {
@@ -110,11 +109,8 @@ void load_optional(Loader& loader, Driver& table) {
 }
 
 Driver load_libcuda() {
-  const Library library = open_library(
-      "libcuda.so.1",
-      "Install the NVIDIA driver; start a container with its GPUs (docker run --gpus all)");
-  return load_driver([&library](const char* name) { return dlsym(library.handle, name); },
-                     library.path);
+  const std::string& file = loaded::cuda.require().file;
+  return load_driver([](const char* name) { return loaded::cuda.find(name); }, file);
 }
 
 }  // namespace

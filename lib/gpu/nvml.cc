@@ -1,12 +1,11 @@
 #include "gpu/nvml.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <vector>
 
-#include "library.h"
+#include "loaded/library.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -19,11 +18,8 @@ std::string said(const Nvml& table, nvml_abi::Result result) {
 }
 
 Nvml load_library() {
-  const Library library =
-      open_library("libnvidia-ml.so.1",
-                   "Install the NVIDIA driver; a container needs the driver capability utility");
-  return load_nvml([&library](const char* name) { return dlsym(library.handle, name); },
-                   library.path);
+  const std::string& file = loaded::nvml.require().file;
+  return load_nvml([](const char* name) { return loaded::nvml.find(name); }, file);
 }
 
 using ReadNumber = nvml_abi::Result (*)(nvmlDevice_st*, unsigned*);

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "file.h"
+#include "loaded/library.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/health/doctor.h"
@@ -83,6 +84,18 @@ std::string listed_environment() {
   return text;
 }
 
+/// "libfabric.so.1 /usr/lib/libfabric.so.1.19.1", or "libefa.so.1 missing: " and the loader's
+/// words.
+std::string libraries() {
+  std::string text;
+  for (const loaded::Library* const library : loaded::libraries()) {
+    const loaded::Found& found = library->load();
+    text += fmt::format("{} {}\n", library->name(),
+                        found.handle != nullptr ? found.file : "missing: " + found.absence);
+  }
+  return text;
+}
+
 #if RDMABENCH_HAVE_HWLOC
 struct FreeTopology {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
@@ -145,8 +158,9 @@ void collect_live_facts(MemoryStore& facts) {
   facts.add_file("rdmabench/statvfs", file_systems());
   facts.add_file("rdmabench/environment", listed_environment());
 #if RDMABENCH_HAVE_HWLOC
-  facts.add_file("rdmabench/hwloc", hwloc_devices());
+  if (loaded::hwloc.load().handle != nullptr) facts.add_file("rdmabench/hwloc", hwloc_devices());
 #endif
+  facts.add_file("rdmabench/libraries", libraries());
 }
 
 std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> facts) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <linux/mempolicy.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,13 +14,6 @@
 #include <map>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/features.h"
-
-#if RDMABENCH_HAVE_HWLOC
-#include <hwloc.h>
-
-#include <memory>
-#endif
 
 namespace rdmabench::memory {
 namespace {
@@ -54,22 +48,6 @@ std::vector<int> parse_list(std::string_view text) {
   return numbers;
 }
 
-#if RDMABENCH_HAVE_HWLOC
-struct DestroyTopology {
-  void operator()(hwloc_topology* topology) const noexcept { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, DestroyTopology>;
-
-Topology load_topology() {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return nullptr;
-  Topology topology(raw);
-  // Only nodes: finding caches and I/O devices takes time.
-  hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-  return hwloc_topology_load(raw) == 0 ? std::move(topology) : nullptr;
-}
-#endif
-
 }  // namespace
 
 std::vector<int> numa_nodes(const std::string& root) {
@@ -93,31 +71,22 @@ int node_near(std::string_view device, const std::string& root) {
   return node;
 }
 
-void prefer_node([[maybe_unused]] std::span<std::byte> pages, int node) {
+void prefer_node(std::span<std::byte> pages, int node) {
   const std::vector<int> nodes = numa_nodes();
   if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
     throw Error(Fault::usage, fmt::format("this machine has no NUMA node {}", node),
                 fmt::format("Available: {}.", fmt::join(nodes, ", ")));
   }
-#if RDMABENCH_HAVE_HWLOC
-  static const Topology topology = load_topology();
-  const hwloc_obj_t object = topology == nullptr ? nullptr
-                                                 : hwloc_get_numanode_obj_by_os_index(
-                                                       topology.get(), static_cast<unsigned>(node));
-  if (object == nullptr) {
-    throw Error(Fault::failed, fmt::format("hwloc does not know NUMA node {}", node),
-                "A cpuset may exclude it: set `numa` to none.");
+  constexpr std::size_t kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask(static_cast<std::size_t>(node) / kBits + 1);
+  mask[static_cast<std::size_t>(node) / kBits] = 1UL << static_cast<std::size_t>(node) % kBits;
+  // Not MPOL_BIND: the kernel kills a process whose bound node is full. It reads one bit less than
+  // it is told.
+  if (syscall(SYS_mbind, pages.data(), pages.size(), MPOL_PREFERRED, mask.data(),
+              mask.size() * kBits + 1, 0) != 0) {
+    throw Error(Fault::failed, fmt::format("mbind(NUMA node {})", node),
+                "A container or a cpuset may forbid it: set `numa` to none.", errno);
   }
-  if (hwloc_set_area_membind(topology.get(), pages.data(), pages.size(), object->nodeset,
-                             HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET) != 0) {
-    throw Error(Fault::failed, fmt::format("hwloc_set_area_membind(NUMA node {})", node),
-                "A container may forbid mbind(2): set `numa` to none.", errno);
-  }
-#else
-  throw Error(Fault::unavailable,
-              fmt::format("memory on NUMA node {}: this build has no hwloc", node),
-              "Build with -DRDMABENCH_HWLOC=ON, or set `numa` to none under 'numactl --membind'.");
-#endif
 }
 
 std::vector<NodePages> find_pages(std::span<const std::byte> bytes, std::uint64_t page_bytes) {

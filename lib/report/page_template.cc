@@ -1,8 +1,5 @@
 #include "page_template.h"
 
-#include "rdmabench/features.h"
-
-#if RDMABENCH_HAVE_WEB
 // The assembler includes the file at once, where a compiler would read 600 KB as an array of
 // numbers for seconds. C++ has no #embed yet.
 __asm__(
@@ -22,17 +19,12 @@ extern "C" {
 extern const char rdmabench_page_begin[];
 extern const char rdmabench_page_end[];
 }
-#endif
 
 namespace rdmabench::report {
 
 std::string_view page_template() noexcept {
-#if RDMABENCH_HAVE_WEB
   return {rdmabench_page_begin,
           static_cast<std::size_t>(rdmabench_page_end - rdmabench_page_begin)};
-#else
-  return {};
-#endif
 }
 
 }  // namespace rdmabench::report

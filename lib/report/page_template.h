@@ -1,11 +1,10 @@
-// The page that web/ builds, as it lies in this program.
+// web/report.html, as it lies in this program.
 #pragma once
 
 #include <string_view>
 
 namespace rdmabench::report {
 
-/// Empty in a build without it.
 std::string_view page_template() noexcept;
 
 /// Stands once in the page, where the data go.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "loaded/library.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 
@@ -29,6 +30,17 @@ std::string_view backend_of(transport::Service service) {
     }
   }
   return "";
+}
+
+std::vector<SharedLibrary> shared_libraries() {
+  std::vector<SharedLibrary> all;
+  for (const loaded::Library* const library : loaded::libraries()) {
+    const loaded::Found& found = library->load();
+    all.push_back(
+        {library->name(), found.file,
+         found.handle != nullptr ? "" : fmt::format("{}. {}", found.absence, library->remedy())});
+  }
+  return all;
 }
 
 }  // namespace rdmabench::run

@@ -43,8 +43,10 @@ CreateQueuePair creator(ibv_pd& domain, mlx5dv_dc_type type, std::uint64_t key) 
 
 }  // namespace
 
-bool has_dynamic(ibv_device& device) noexcept {
+bool has_dynamic(ibv_device& device) noexcept try {
   return mlx5dv_is_supported(&device);
+} catch (const Error&) {  // no libmlx5 here
+  return false;
 }
 
 SizedQueuePair create_initiator(ibv_pd& domain, const QueuePairSpec& spec, bool atomics) {

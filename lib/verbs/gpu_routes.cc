@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "loaded/library.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::verbs {
@@ -22,9 +23,11 @@ constexpr int kDataDirectAccess = 1;  // MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT
 constexpr const char* kRegister = "mlx5dv_reg_dmabuf_mr";
 constexpr const char* kFind = "mlx5dv_get_data_direct_sysfs_path";
 
+/// A program that links libmlx5 itself, or a fake, goes before.
 template <class Function>
 Function find(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  void* const linked = dlsym(RTLD_DEFAULT, name);
+  return reinterpret_cast<Function>(linked != nullptr ? linked : loaded::mlx5.find(name));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::uint64_t operations(const ScalableLimits& limits) {
 
 }  // namespace
 
-std::optional<ScalableLimits> query_scalable(ibv_context& context) noexcept {
+std::optional<ScalableLimits> query_scalable(ibv_context& context) noexcept try {
   efadv_device_attr attributes{};
   if (efadv_query_device(&context, &attributes, sizeof attributes) != 0) return std::nullopt;
   const auto has = [&](std::uint32_t capability) {
@@ -39,6 +39,8 @@ std::optional<ScalableLimits> query_scalable(ibv_context& context) noexcept {
                         .rnr_retries = has(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY),
                         .inline_bytes = attributes.inline_buf_size,
                         .max_rdma_bytes = attributes.max_rdma_size};
+} catch (const Error&) {  // no libefa here
+  return std::nullopt;
 }
 
 SizedQueuePair create_scalable(ibv_pd& domain, const QueuePairSpec& spec,

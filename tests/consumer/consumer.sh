@@ -22,8 +22,7 @@ ctest=$(dirname "$cmake")/ctest
 pc=$(dirname "$(find "$work/prefix" -name rdmabench.pc)")
 PKG_CONFIG_PATH=$pc
 export PKG_CONFIG_PATH
-# The installed prefix is not the one configured, so pkg-config is told.
 # shellcheck disable=SC2046  # the flags are words
 "$compiler" -std=c++20 "$project/consumer.cc" -o "$work/by-pkg-config" \
-  $(pkg-config --define-variable=prefix="$work/prefix" --cflags --libs rdmabench)
+  $(pkg-config --cflags --libs rdmabench)
 "$work/by-pkg-config"

@@ -74,8 +74,7 @@ std::string to_csv(std::span<const Document> documents);
 
 /// One file that needs nothing else: it works from a disk, and its policy forbids the browser to
 /// load anything. The documents are in it as escaped JSON. `generated` is the time as the page
-/// shows it: "2026-03-01 12:00 UTC". Throws Error(unavailable) in a build without the page
-/// (RDMABENCH_WEB).
+/// shows it: "2026-03-01 12:00 UTC".
 std::string to_html(std::span<const Document> documents, std::string_view generated);
 
 /// A testsuite for each document; a testcase for each finding, each measured row and each cell of a

@@ -71,6 +71,16 @@ struct Backend : transport::BackendRow {
 /// The back ends of this build, in order of preference: verbs, ofi, loop.
 std::span<const Backend> backends();
 
+/// A library of another project, which rdmabench loads when it is first needed.
+struct SharedLibrary {
+  std::string name;     ///< "libfabric.so.1"
+  std::string file;     ///< which serves, behind its symbolic links; empty where it is missing
+  std::string absence;  ///< where it is missing: the loader's words, and the package's name
+};
+
+/// All that this build can load, but NCCL and MPI. Loads them; they stay loaded. Source: dlopen(3).
+std::vector<SharedLibrary> shared_libraries();
+
 /// All back ends, those that this build lacks among them, in the same order.
 std::span<const transport::BackendRow> known_backends();
 

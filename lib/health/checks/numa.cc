@@ -42,7 +42,7 @@ void hwloc_locality(Probe& probe, const RdmaDevice& device) {
   const auto facts = probe.text("rdmabench/hwloc");
   if (!facts)
     return probe.skip(
-        "hwloc was not asked: this build lacks it, or this is a saved tree without facts");
+        "hwloc was not asked: it is not installed, or this is a saved tree without facts");
   const std::string found = value_after(*facts, device.pci.address);
   if (!found.starts_with("cpus=")) return probe.skip("hwloc does not see the device");
   const auto near = probe.line(device.pci.folder + "/local_cpulist");

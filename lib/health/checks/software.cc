@@ -47,6 +47,25 @@ void modules(Probe& probe) {
   probe.judge_by(missing.empty(), Status::warn);
 }
 
+/// What every back end needs. Other libraries are for some nodes only, and are in the evidence.
+void libraries(Probe& probe) {
+  const auto facts = probe.text("rdmabench/libraries");
+  if (!facts) return;
+  const bool verbs = !probe.node().devices.empty();
+  std::string missing;
+  for (const std::string& line : lines_of(*facts)) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() < 2 || words[1] != "missing:") continue;
+    const bool needed = words[0] == "libfabric.so.1" ||
+                        (verbs && (words[0] == "libibverbs.so.1" || words[0] == "librdmacm.so.1"));
+    if (needed) missing += (missing.empty() ? "" : " ") + words[0];
+  }
+  probe.observe(missing.empty() ? "all there" : "not there: " + missing);
+  probe.expect(verbs ? "libibverbs.so.1 librdmacm.so.1 libfabric.so.1" : "libfabric.so.1",
+               Source::standard);
+  probe.judge_by(missing.empty(), Status::warn);
+}
+
 void kernel(Probe& probe) {
   const auto release = probe.line("proc/sys/kernel/osrelease");
   if (release) probe.compare("kernel", *release);
@@ -123,6 +142,10 @@ constexpr std::array kSoftwareChecks = std::to_array<Check>({
       "AWS awsome-distributed-training; "
       "rdma-core Documentation"},
      modules},
+    {{"software.libraries", "Libraries that the back ends load", "dlopen(3)",
+      "WARN if libfabric is missing, or libibverbs or librdmacm on a node with an RDMA device",
+      "Install what is missing: 'rdmabench devices' names the packages.", "dlopen(3)"},
+     libraries},
     {{"software.one_release", "The parts of the driver are of one release",
       "sys/module/{mlx5_core,mlx5_ib}/version", "FAIL if they differ",
       "Install NVIDIA's driver again, rebuild the initramfs and restart the node.",

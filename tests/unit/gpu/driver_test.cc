@@ -5,7 +5,6 @@
 #include "gpu/cuda_error.h"
 #include "gpu/flush.h"
 #include "gpu_fixture.h"
-#include "library.h"
 
 namespace rdmabench::gpu {
 namespace {
@@ -18,19 +17,6 @@ TEST_F(DriverTest, IsLoadedOnceFromWhereTheLinkerFindsIt) {
   EXPECT_EQ(&table, &driver());
   EXPECT_THAT(table.path, HasSubstr("libcuda.so.1"));
   EXPECT_NE(table.mem_get_handle_for_address_range, nullptr);
-}
-
-TEST_F(DriverTest, SaysWhatWasLookedForAndWhereWhenThereIsNoLibrary) {
-  setenv("LD_LIBRARY_PATH", "/nowhere/at/all", 1);
-  const Error error = error_of([] { open_library("librdmabench-none.so.7", "Install it"); });
-  EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("librdmabench-none.so.7"));
-  EXPECT_THAT(error.what(), HasSubstr("/nowhere/at/all"));
-  EXPECT_THAT(error.what(), HasSubstr("No such file"));  // the linker's own words
-  EXPECT_THAT(error.what(), HasSubstr("Install it"));
-  unsetenv("LD_LIBRARY_PATH");
-  EXPECT_THAT(error_of([] { open_library("librdmabench-none.so.7", ""); }).what(),
-              HasSubstr("the linker's folders"));
 }
 
 TEST_F(DriverTest, NamesEveryFunctionThatIsMissing) {

@@ -69,15 +69,9 @@ TEST(NumaPlacement, OnANodeThatIsNotThereListsThoseThatAre) {
 TEST(NumaPlacement, OnANodeIsKeptToOrRefused) {
   const int node = numa_nodes().back();
   const Request request{.numa = {.place = Numa::Place::node, .number = node}};
-#if RDMABENCH_HAVE_HWLOC
   const Buffer buffer(request, 5 * kPageBytes);
   EXPECT_EQ(buffer.placement(), "requested: node " + std::to_string(node));
   EXPECT_THAT(buffer.nodes(), AnyOf(IsEmpty(), ElementsAre(NodePages{node, 5})));
-#else
-  const Error error = complaint([&] { Buffer(request, kPageBytes); });
-  EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("hwloc"));
-#endif
 }
 
 TEST(NumaPlacement, NearADeviceOfNoKnownNodeIsAnywhereAndSaysSo) {

@@ -309,7 +309,6 @@ TEST(Markdown, PrintsAProjectionWithItsAssumptions) {
   EXPECT_THAT(text, HasSubstr("| overlap | 0.5 "));
 }
 
-#if RDMABENCH_HAVE_WEB
 TEST(Html, NoWordLeavesTheData) {
   const std::string page = to_html(every_document(), "<now>");
   const std::string open = R"(<script type="application/json" id="data">)";
@@ -332,18 +331,6 @@ TEST(Html, ForbidsTheNetworkAndIsSmall) {
   EXPECT_THAT(page, Not(HasSubstr("src=\"")));
   EXPECT_THAT(page, Not(HasSubstr("<link")));
 }
-#else
-TEST(Html, SaysWhatIsMissing) {
-  try {
-    to_html({}, "now");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::unavailable);
-    EXPECT_THAT(error.what(), HasSubstr("RDMABENCH_WEB"));
-    EXPECT_THAT(error.what(), HasSubstr("npm"));
-  }
-}
-#endif
 
 }  // namespace
 }  // namespace rdmabench::report

@@ -1,0 +1,35 @@
+// libarchive, loaded when it is first called.
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "loaded/forward.h"
+
+RDMABENCH_FORWARD_1(archive, archive_entry_filetype)
+RDMABENCH_FORWARD_1(archive, archive_entry_free)
+RDMABENCH_FORWARD_1(archive, archive_entry_hardlink)
+RDMABENCH_FORWARD_0(archive, archive_entry_new)
+RDMABENCH_FORWARD_1(archive, archive_entry_pathname)
+RDMABENCH_FORWARD_1(archive, archive_entry_perm)
+RDMABENCH_FORWARD_2(archive, archive_entry_set_filetype)
+RDMABENCH_FORWARD_2(archive, archive_entry_set_pathname)
+RDMABENCH_FORWARD_2(archive, archive_entry_set_perm)
+RDMABENCH_FORWARD_2(archive, archive_entry_set_size)
+RDMABENCH_FORWARD_2(archive, archive_entry_set_symlink)
+RDMABENCH_FORWARD_1(archive, archive_entry_symlink)
+RDMABENCH_FORWARD_1(archive, archive_errno)
+RDMABENCH_FORWARD_3(archive, archive_read_data)
+RDMABENCH_FORWARD_1(archive, archive_read_free)
+RDMABENCH_FORWARD_0(archive, archive_read_new)
+RDMABENCH_FORWARD_2(archive, archive_read_next_header)
+RDMABENCH_FORWARD_3(archive, archive_read_open_filename)
+RDMABENCH_FORWARD_1(archive, archive_read_support_filter_gzip)
+RDMABENCH_FORWARD_1(archive, archive_read_support_filter_xz)
+RDMABENCH_FORWARD_1(archive, archive_read_support_filter_zstd)
+RDMABENCH_FORWARD_1(archive, archive_read_support_format_tar)
+RDMABENCH_FORWARD_1(archive, archive_write_close)
+RDMABENCH_FORWARD_3(archive, archive_write_data)
+RDMABENCH_FORWARD_1(archive, archive_write_free)
+RDMABENCH_FORWARD_2(archive, archive_write_header)
+RDMABENCH_FORWARD_0(archive, archive_write_new)
+RDMABENCH_FORWARD_2(archive, archive_write_open_filename)
+RDMABENCH_FORWARD_1(archive, archive_write_set_format_pax_restricted)

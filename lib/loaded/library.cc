@@ -1,0 +1,129 @@
+#include "loaded/library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <array>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include "loaded/versions.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::loaded {
+namespace {
+
+std::string searched() {
+  const char* folders = std::getenv("LD_LIBRARY_PATH");
+  if (folders == nullptr || *folders == '\0') return "the linker's folders (ldconfig -p)";
+  return fmt::format("LD_LIBRARY_PATH ({}) and the linker's folders (ldconfig -p)", folders);
+}
+
+/// Behind its symbolic links, so that its name has the version.
+std::string file_of(void* handle, const char* name) {
+  link_map* entry = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &entry) != 0 || entry == nullptr || *entry->l_name == '\0') {
+    return name;
+  }
+  std::array<char, PATH_MAX> file{};
+  return realpath(entry->l_name, file.data()) != nullptr ? file.data() : entry->l_name;
+}
+
+/// Puts the signal handlers back that a library's constructor replaced: libinfinipath, which
+/// libfabric may bring, ends the process with its own at SIGTERM.
+class KeepSignals {
+ public:
+  KeepSignals() noexcept {
+    for (int signal = 1; signal < NSIG; ++signal) {
+      is_known_[signal] = sigaction(signal, nullptr, &actions_[signal]) == 0;
+    }
+  }
+  ~KeepSignals() {
+    for (int signal = 1; signal < NSIG; ++signal) {
+      if (is_known_[signal]) sigaction(signal, &actions_[signal], nullptr);
+    }
+  }
+  KeepSignals(const KeepSignals&) = delete;
+  KeepSignals& operator=(const KeepSignals&) = delete;
+
+ private:
+  std::array<struct sigaction, NSIG> actions_{};
+  std::array<bool, NSIG> is_known_{};
+};
+
+Found open(const char* name) {
+  const KeepSignals keep;
+  void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr) return {handle, file_of(handle, name), ""};
+  const char* said = dlerror();
+  return {nullptr, "", said != nullptr ? said : "unknown reason"};
+}
+
+}  // namespace
+
+const Found& Library::load() const {
+  static std::mutex mutex;
+  static std::map<const Library*, Found>& all =
+      *new std::map<const Library*, Found>;  // outlives what calls it at exit
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = all.try_emplace(this);
+  if (is_new) at->second = open(file_);
+  return at->second;
+}
+
+void* Library::find(const char* function) const {
+  void* const handle = load().handle;
+  if (handle == nullptr) return nullptr;
+  for (const Version& known : kVersions) {
+    if (std::string_view(known.function) == function)
+      return dlvsym(handle, function, known.version);
+  }
+  return dlsym(handle, function);
+}
+
+const Found& Library::require() const {
+  const Found& found = load();
+  if (found.handle != nullptr) return found;
+  throw Error(Fault::unavailable,
+              fmt::format("{} cannot be loaded from {}: {}", file_, searched(), found.absence),
+              remedy_);
+}
+
+void* Library::function(const char* name) const {
+  const std::string& file = require().file;
+  void* const function = find(name);
+  if (function != nullptr) return function;
+  throw Error(Fault::unavailable,
+              fmt::format("{} has no {}() as this build of rdmabench needs it", file, name),
+              "It is older than the one that rdmabench was built with: install a newer one.");
+}
+
+const Library ibverbs("libibverbs.so.1", "Install libibverbs1 (Debian) or libibverbs (RHEL).");
+const Library rdmacm("librdmacm.so.1", "Install librdmacm1 (Debian) or librdmacm (RHEL).");
+const Library mlx5("libmlx5.so.1", "Install ibverbs-providers (Debian) or libibverbs (RHEL).");
+const Library efa("libefa.so.1", "Install ibverbs-providers (Debian) or libibverbs (RHEL).");
+const Library fabric("libfabric.so.1", "Install libfabric1 (Debian) or libfabric (RHEL).");
+const Library hwloc("libhwloc.so.15", "Install libhwloc15 (Debian) or hwloc-libs (RHEL).");
+const Library sqlite("libsqlite3.so.0", "Install libsqlite3-0 (Debian) or sqlite-libs (RHEL).");
+const Library archive(
+    "libarchive.so.13",
+    "Install libarchive13 (Debian; from 13 on libarchive13t64) or libarchive (RHEL).");
+const Library pmix("libpmix.so.2", "Install libpmix2 (Debian) or pmix (RHEL).");
+const Library cuda(
+    "libcuda.so.1",
+    "Install the NVIDIA driver; start a container with its GPUs (docker run --gpus all).");
+const Library nvml("libnvidia-ml.so.1",
+                   "Install the NVIDIA driver; a container needs the driver capability utility.");
+
+std::span<const Library* const> libraries() noexcept {
+  static constexpr std::array kAll{&ibverbs, &rdmacm,  &mlx5, &efa,  &fabric, &hwloc,
+                                   &sqlite,  &archive, &pmix, &cuda, &nvml};
+  return kAll;
+}
+
+}  // namespace rdmabench::loaded
