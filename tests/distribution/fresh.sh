@@ -1,0 +1,40 @@
+#!/bin/sh
+# The README's first command and the unit tests in a fresh Debian: made by debootstrap, entered by chroot, so it needs
+# root and a network, and no container runtime. Ends with 77 where it lacks one of them.
+# Usage: fresh.sh SUITE SOURCE_DIR WORK_DIR [COMPILER_PACKAGE]   (bookworm trixie sid)
+set -eu
+suite=$1 source=$2 work=$3 compiler=${4:-g++}
+mirror=${RDMABENCH_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+root=$work/$suite
+if [ "${RDMABENCH_FRESH:-}" != inside ]; then
+  [ "$(id -u)" = 0 ] || { echo "skipped: it needs root"; exit 77; }
+  command -v debootstrap >/dev/null || { echo "skipped: debootstrap is not installed"; exit 77; }
+  # What is mounted in a namespace of its own goes with it.
+  RDMABENCH_FRESH=inside exec unshare --mount --propagation private sh "$0" "$@"
+fi
+
+rm -rf "$root"
+mkdir -p "$root"
+debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$work/$suite.log" 2>&1 || { tail -3 "$work/$suite.log"; echo "skipped: no $mirror"; exit 77; }
+cp /etc/resolv.conf "$root/etc/"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+# A path with a space in it, as users have.
+there="/root/the project"
+mkdir "$root$there"
+(cd "$source" && git -c safe.directory='*' ls-files -z --cached --others --exclude-standard | tar --null -T - -c --ignore-failed-read 2>/dev/null) |
+  tar -x -C "$root$there"
+
+inside() { chroot "$root" sh -euc "cd '$there'; $1"; }
+begin=$(date +%s)
+inside scripts/run
+echo "passed: scripts/run on $suite, $(($(date +%s) - begin)) s"
+# shellcheck disable=SC2016  # for the shell inside
+inside "scripts/packages unit
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $compiler >/dev/null
+  case $compiler in clang*) CXX=clang++ ;; *) CXX=g++ ;; esac; export CXX
+  \$CXX --version | head -1
+  cmake --preset release -DRDMABENCH_WERROR=ON -DRDMABENCH_BENCH=OFF >/dev/null
+  cmake --build --preset release
+  ctest --preset release --no-tests=error -j 2 -R '_test\$|^lint|^absent|^consumer'"
+echo "passed: unit tests on $suite with $compiler, $(($(date +%s) - begin)) s in all"
