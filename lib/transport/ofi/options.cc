@@ -4,6 +4,8 @@
 #include <rdma/fi_ext.h>
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #define RDMABENCH_LIBFABRIC_GE(major, minor) \
   FI_VERSION_GE(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), FI_VERSION(major, minor))
@@ -11,8 +13,13 @@
 namespace rdmabench::transport::ofi {
 namespace {
 
-/// libfabric's number of an option; nothing where these headers do not have it.
-std::optional<int> number_of(Option option) {
+/// libfabric's number of an option; nothing where these headers or the provider do not have it.
+/// EFA's own are not asked of others: shm of libfabric 2.1 crashes when it is asked for one that it
+/// does not know.
+std::optional<int> number_of(Option option, [[maybe_unused]] std::string_view provider) {
+#if RDMABENCH_LIBFABRIC_GE(1, 18)
+  if (option != Option::shared_memory && !provider.starts_with("efa")) return std::nullopt;
+#endif
   switch (option) {
 #if RDMABENCH_LIBFABRIC_GE(1, 18)
     case Option::emulated_read:
@@ -37,17 +44,17 @@ std::optional<int> number_of(Option option) {
 
 }  // namespace
 
-Options options_of(fid_ep& endpoint) {
+Options options_of(fid_ep& endpoint, std::string_view provider) {
   return {.get =
-              [&endpoint](Option option, bool& value) {
-                const auto number = number_of(option);
+              [&endpoint, own = std::string(provider)](Option option, bool& value) {
+                const auto number = number_of(option, own);
                 if (!number) return -FI_ENOPROTOOPT;
                 std::size_t bytes = sizeof value;
                 return fi_getopt(&endpoint.fid, FI_OPT_ENDPOINT, *number, &value, &bytes);
               },
           .set =
-              [&endpoint](Option option, bool value) {
-                const auto number = number_of(option);
+              [&endpoint, own = std::string(provider)](Option option, bool value) {
+                const auto number = number_of(option, own);
                 if (!number) return -FI_ENOPROTOOPT;
                 return fi_setopt(&endpoint.fid, FI_OPT_ENDPOINT, *number, &value, sizeof value);
               }};

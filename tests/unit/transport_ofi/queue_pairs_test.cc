@@ -272,6 +272,8 @@ TEST_P(OfiProviders, AnEndpointWithEventsSleepsUntilAMessageComes) {
     opened.emplace(r);
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::unavailable) << error.what();
+    if (std::string_view(error.what()).find("has no provider") != std::string_view::npos)
+      GTEST_SKIP() << error.what();
     EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("FI_WAIT_FD"), HasSubstr("`events`")));
     return;
   }
