@@ -4,6 +4,7 @@
 set -eu
 cmake=$1 build=$2 project=$3 examples=$4 work=$5 compiler=$6
 rm -rf "$work"
+export CMAKE_GENERATOR=Ninja  # as scripts/packages installs
 mkdir -p "$work"
 "$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log"
 
