@@ -34,7 +34,8 @@ int demo(const Options& options, const std::string& json) {
       if (apart) config.cpus = {cpus[1]};
       config.shape = shape;
       config.operation = operation;
-      reports.push_back(run::run(config, "127.0.0.1", server.port(), progress_line()));
+      reports.push_back(
+          run::run(config, "127.0.0.1", server.port(), {.on_progress = progress_line()}));
       name_flags(reports.back());
     }
   }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <optional>
+#include <stop_token>
 
 #include "flags/fields.h"
 #include "rdmabench/base/error.h"
@@ -42,6 +44,20 @@ void CloseLimit::watch(std::chrono::nanoseconds limit, int code) {
   _exit(code);  // exit(3) would run destructors, which may not return either
 }
 
+namespace {
+
+std::stop_source stopping;
+
+/// The first signal ends the run, so that what is finished is written; the second one ends the
+/// process. No callback is registered with the stop_source, so that requesting the stop only sets
+/// an atomic flag.
+extern "C" void stop_running(int signal) {
+  stopping.request_stop();
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
                   const run::OnProgress& on_progress, const Write& write) {
   int code = 0;
@@ -54,10 +70,14 @@ int run_and_write(const run::Config& config, const std::string& host, std::uint1
     }
     limit.emplace(config.timeout, code);
   };
+  std::signal(SIGINT, stop_running);
+  std::signal(SIGTERM, stop_running);
+  const run::RunHooks hooks{
+      .on_progress = on_progress, .on_report = on_report, .stop = stopping.get_token()};
   if (config.backend == "loop") {
-    run::run_in_process(config, on_progress, on_report);
+    run::run_in_process(config, hooks);
   } else {
-    run::run(config, host, port, on_progress, on_report);
+    run::run(config, host, port, hooks);
   }
   return code;
 }

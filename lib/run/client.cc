@@ -10,6 +10,7 @@
 #include "gpu_session.h"
 #include "health/run_watch.h"
 #include "health/suspect.h"
+#include "hook.h"
 #include "measurement.h"
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
@@ -24,9 +25,6 @@
 
 namespace rdmabench::run {
 namespace {
-
-// A server that was started in the same moment may not listen yet.
-constexpr auto kConnectRetry = std::chrono::seconds(2);
 
 report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   using Kind = measure::StopRule::Kind;
@@ -111,24 +109,30 @@ void set_failure(report::Report& report, const std::exception& error) {
 
 /// Measures every size in turn. A failure ends the run and becomes the report's error, and so does
 /// `obstacle`.
-void measure_all(Session& session, const Config& config, const OnProgress& on_progress,
+void measure_all(Session& session, const Config& config, const RunHooks& hooks,
                  const std::string& obstacle, report::Report& report) {
   std::optional<health::RunWatch> watch;
   if (config.watch) {
     watch.emplace(session.devices());
     watch->begin();
   }
-  Measurement measurement(session, config, on_progress);
+  Measurement measurement(session, config, hooks);
   std::optional<health::RunConditions> server;
   try {
     if (!obstacle.empty()) throw Error(Fault::failed, obstacle);
-    for (std::size_t i = 0; i < config.sizes.size(); ++i) measurement.run(i, report);
+    for (std::size_t i = 0; i < config.sizes.size(); ++i) {
+      measurement.run(i, report);
+      call(hooks.on_row, report);
+    }
     session.send(SessionMessage::bye);
     const Farewell farewell = parse_farewell(session.receive(SessionMessage::bye, "farewell"));
     if (config.watch) server = health::conditions_from_facts(farewell.facts);
   } catch (const std::exception& error) {
     set_failure(report, error);
     session.channel().abort(error.what());
+  } catch (const HookThrew& hook) {
+    session.channel().abort("a call to the client's own code threw an exception");
+    std::rethrow_exception(hook.exception);
   }
   report.clock = clock_facts(measurement.rate());
   // Both sides of a run within one process have the same counters: one account will do.
@@ -139,17 +143,17 @@ void measure_all(Session& session, const Config& config, const OnProgress& on_pr
 }  // namespace
 
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
-                   const OnProgress& on_progress, const OnReport& on_report) {
+                   const RunHooks& hooks) {
   const SessionSpec spec = make_spec(config);
   // Before anyone is asked: a GPU that is not here.
   memory::check_here(memory::parse_request(config.memory));
   std::optional<PinnedThread> pinned;
   if (!config.cpus.empty()) pinned.emplace(config.cpus.front());
-  Session session(control::Channel::connect(
-                      host, port, Deadline::after(config.timeout),
-                      std::min<std::chrono::milliseconds>(kConnectRetry, spec.timeout / 2)),
+  Session session(control::Channel::connect(host, port, Deadline::after(config.timeout),
+                                            std::min(config.connect_retry, spec.timeout / 2)),
                   config.timeout);
   session.set_cpus(config.cpus);
+  session.set_stop(hooks.stop);
   report::Report report;
   Agreement agreement;
   std::string obstacle;
@@ -174,7 +178,7 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
       report.results = std::vector<report::LoadResult>();
       break;
   }
-  measure_all(session, config, on_progress, obstacle, report);
+  measure_all(session, config, hooks, obstacle, report);
   report.resolved =
       resolved(session, agreement.reason);  // with what the workers have counted by now
   report.resolved.staged =
@@ -184,12 +188,11 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   } catch (const Error& error) {
     report.notes.push_back(fmt::format("what staging costs is not known: {}", error.what()));
   }
-  if (on_report) on_report(report);
+  if (hooks.on_report) hooks.on_report(report);
   return report;
 }
 
-report::Report run_in_process(const Config& config, const OnProgress& on_progress,
-                              const OnReport& on_report) {
+report::Report run_in_process(const Config& config, const RunHooks& hooks) {
   Config pinned = config;
   ServerConfig server_config{
       .address = "127.0.0.1", .port = 0, .max_clients = 1, .timeout = config.timeout};
@@ -202,7 +205,7 @@ report::Report run_in_process(const Config& config, const OnProgress& on_progres
     server_config.cpus.assign(cpus.begin() + config.workers, cpus.begin() + 2 * config.workers);
   }
   const ServerThread server(server_config);
-  return run(pinned, "127.0.0.1", server.port(), on_progress, on_report);
+  return run(pinned, "127.0.0.1", server.port(), hooks);
 }
 
 }  // namespace rdmabench::run

@@ -6,6 +6,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
+#include "run/epoch_text.h"
 
 namespace rdmabench::run {
 
@@ -96,17 +97,25 @@ void Connection::connect(const std::vector<std::string>& peer_addresses) {
   for (std::size_t i = 0; i < endpoints_.size(); ++i) endpoints_[i]->connect(peer_addresses[i]);
 }
 
+void Connection::throw_if_stopped() const {
+  if (stop_.stop_requested()) {
+    throw EpochError(workload::Outcome::cancelled, "cancelled by the caller");
+  }
+}
+
 void Connection::wait_readable(const Deadline& deadline, std::string_view waiting_for) {
   // The answer mostly comes at once; but a server that waits for its client's next wish must not
   // burn a core.
   constexpr auto kSpin = std::chrono::milliseconds(1);
   constexpr auto kNap = std::chrono::milliseconds(1);
   const Deadline spin = Deadline::after(kSpin);
-  while (!endpoints_.empty() && !deadline.passed()) {
+  const bool polls = !endpoints_.empty() || stop_.stop_possible();
+  while (polls && !deadline.passed()) {
+    throw_if_stopped();
     if (channel_.readable(spin.passed() ? kNap : std::chrono::milliseconds(0))) return;
     for (OpenEndpoint* const endpoint : endpoints_) endpoint->progress();
   }
-  if (endpoints_.empty() || channel_.readable(std::chrono::milliseconds(0))) return;
+  if (!polls || channel_.readable(std::chrono::milliseconds(0))) return;
   throw Error(Fault::failed,
               fmt::format("nothing from {} within {} ms, waiting for its {}", channel_.peer(),
                           timeout_ / std::chrono::milliseconds(1), waiting_for),

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,11 @@ class Connection {
   /// Of every wait from here on.
   void set_timeout(std::chrono::nanoseconds timeout) { timeout_ = timeout; }
   std::chrono::nanoseconds timeout() const { return timeout_; }
+
+  /// Ends every wait from here on with EpochError(cancelled) when it is requested.
+  void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
+  const std::stop_token& stop() const { return stop_; }
+  void throw_if_stopped() const;
 
   /// Whether the peer said that it leaves what was agreed on, be it to start over.
   bool peer_gave_up() const noexcept { return peer_gave_up_; }
@@ -64,6 +70,7 @@ class Connection {
 
   control::Channel& channel_;
   std::chrono::nanoseconds timeout_;
+  std::stop_token stop_;
   bool peer_gave_up_ = false;  ///< an abort of the peer was taken from the channel
   std::vector<OpenEndpoint*> endpoints_;
 };

@@ -30,9 +30,10 @@ std::string_view wait_text(Wait wait) {
 }  // namespace
 
 std::string_view name(Outcome outcome) noexcept {
-  constexpr std::array<std::string_view, 10> kNames{"ok",
+  constexpr std::array<std::string_view, 11> kNames{"ok",
                                                     "stalled",
                                                     "interrupted",
+                                                    "cancelled",
                                                     "post_failed",
                                                     "completion_failed",
                                                     "memory_failed",
@@ -58,6 +59,8 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
           "packets; raise `timeout` if it is only slow",
           std::chrono::duration_cast<std::chrono::milliseconds>(timeout), wait_text(result.wait),
           where);
+    case Outcome::cancelled:
+      return "cancelled by the caller";
     case Outcome::interrupted:
       return fmt::format("the peer left, {}: {}", wait_text(result.wait), where);
     case Outcome::post_failed:

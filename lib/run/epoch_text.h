@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/workload/epoch.h"
 
 namespace rdmabench::run {
@@ -17,5 +18,17 @@ std::string_view name(workload::Outcome outcome) noexcept;
 std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
                        std::chrono::nanoseconds timeout, std::string_view peer,
                        std::string_view failure);
+
+/// An epoch that began and failed. Its fault is `failed`.
+class EpochError : public Error {
+ public:
+  EpochError(workload::Outcome outcome, const std::string& text)
+      : Error(Fault::failed, text), outcome_(outcome) {}
+
+  workload::Outcome outcome() const noexcept { return outcome_; }
+
+ private:
+  workload::Outcome outcome_;
+};
 
 }  // namespace rdmabench::run

@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "hook.h"
 #include "measurement.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
@@ -70,9 +71,9 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
                             : offered / workers * time / kNsPerSecond;
   auto left = static_cast<std::uint64_t>(std::max(wanted, double{kFewestMessages}));
   // Messages that come more slowly than capacity make an epoch longer than bound_epochs() knows.
-  const double quarter = static_cast<double>(config_.timeout.count()) / 4 / kNsPerSecond;
+  const double longest_s = static_cast<double>(longest_time().count()) / kNsPerSecond;
   const auto longest = static_cast<std::uint64_t>(
-      std::clamp(quarter * offered / workers, 1.0, double{kMostMessages}));
+      std::clamp(longest_s * offered / workers, 1.0, double{kMostMessages}));
 
   report::LoadResult row;
   measure::LatencyRecorder recorder;
@@ -118,13 +119,11 @@ void Measurement::run_loads(std::size_t index, std::vector<report::LoadResult>& 
     row.load = offered / most;
     row.latency.warmup_iterations = warmup;
     rows.push_back(std::move(row));
-    if (on_progress_) {
-      on_progress_({.size_index = index,
-                    .sizes = config_.sizes.size(),
-                    .size_bytes = size,
-                    .iterations = rows.back().latency.iterations,
-                    .messages_per_s = rows.back().achieved_messages_per_s});
-    }
+    call(hooks_.on_progress, Progress{.size_index = index,
+                                      .sizes = config_.sizes.size(),
+                                      .size_bytes = size,
+                                      .iterations = rows.back().latency.iterations,
+                                      .messages_per_s = rows.back().achieved_messages_per_s});
   };
   if (const double given = rate_of(config_, size); given > 0) {
     measure_at(given);

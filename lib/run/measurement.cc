@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "hook.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
@@ -234,10 +235,10 @@ class BandwidthSink {
 
 }  // namespace
 
-Measurement::Measurement(Session& session, const Config& config, const OnProgress& on_progress)
+Measurement::Measurement(Session& session, const Config& config, const RunHooks& hooks)
     : session_(session),
       config_(config),
-      on_progress_(on_progress),
+      hooks_(hooks),
       anchor_(measure::take_anchor()),
       intervals_(config.shape == workload::Shape::latency ||
                          config.shape == workload::Shape::open_loop
@@ -250,6 +251,7 @@ measure::TickRate Measurement::rate() const {
 
 EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, double rate,
                                 bool verify) {
+  session_.throw_if_stopped();
   const EpochOrder order{.size = size,
                          .iterations = iterations,
                          .rate = rate / static_cast<double>(session_.workers()),
@@ -296,9 +298,14 @@ std::uint64_t Measurement::warm_up(std::uint64_t size) {
   return done;
 }
 
+std::chrono::nanoseconds Measurement::longest_time() const {
+  constexpr std::chrono::nanoseconds kStopWithin = std::chrono::milliseconds(75);
+  return std::min(kStopWithin, config_.timeout / 4);
+}
+
 void Measurement::bound_epochs(std::uint64_t iterations, std::chrono::nanoseconds elapsed) {
   const double per_message = static_cast<double>(elapsed.count()) / static_cast<double>(iterations);
-  const double messages = static_cast<double>(config_.timeout.count()) / 4 / per_message;
+  const double messages = static_cast<double>(longest_time().count()) / per_message;
   // Not much more than what that speed was seen over.
   const auto workers = static_cast<double>(session_.workers());
   const double most = std::min(static_cast<double>(measure::Stopper::kMaxEpoch) / workers,
@@ -310,8 +317,11 @@ template <class Sink>
 void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>& rows) {
   Sink sink(session_, config_);
   const std::uint64_t size = config_.sizes[index];
-  measure::Stopper stopper(
-      config_.counts.empty() ? config_.stop : measure::StopRule::iterations(config_.counts[index]));
+  using Kind = measure::StopRule::Kind;
+  const measure::StopRule rule =
+      config_.counts.empty() ? config_.stop : measure::StopRule::iterations(config_.counts[index]);
+  measure::Stopper stopper(rule);
+  double elapsed_ns = 0;
   std::uint64_t warmup = 0;
   const auto add_row = [&] {
     auto& row = rows.emplace_back();
@@ -332,13 +342,17 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
                                                     intervals_.empty() ? 0 : messages);
       const Seen seen = sink.add(outcome, samples, messages, rate().ns_per_tick);
       stopper.add(messages, seen.elapsed_ns, seen.location_ns);
-      if (on_progress_) {
-        on_progress_({.size_index = index,
-                      .sizes = config_.sizes.size(),
-                      .size_bytes = size,
-                      .iterations = stopper.iterations(),
-                      .messages_per_s = static_cast<double>(messages) / seen.elapsed_ns * 1e9});
-      }
+      elapsed_ns += seen.elapsed_ns;
+      call(hooks_.on_progress,
+           Progress{
+               .size_index = index,
+               .sizes = config_.sizes.size(),
+               .size_bytes = size,
+               .iterations = stopper.iterations(),
+               .target_iterations = rule.kind == Kind::iterations ? rule.count : 0,
+               .elapsed = std::chrono::nanoseconds(static_cast<std::int64_t>(elapsed_ns)),
+               .target_time = rule.kind == Kind::duration ? rule.time : std::chrono::nanoseconds(0),
+               .messages_per_s = static_cast<double>(messages) / seen.elapsed_ns * kNsPerSecond});
     }
   } catch (const std::exception&) {
     if (stopper.iterations() > 0) {

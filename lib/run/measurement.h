@@ -7,6 +7,7 @@
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/stop.h"
 #include "rdmabench/report/result.h"
+#include "rdmabench/run/client.h"
 #include "rdmabench/run/config.h"
 #include "run/session.h"
 
@@ -18,7 +19,7 @@ inline constexpr double kUnreachableRate = 1e12;
 /// The client's measuring. Its clock is anchored when it is made, and again at each result.
 class Measurement {
  public:
-  Measurement(Session& session, const Config& config, const OnProgress& on_progress);
+  Measurement(Session& session, const Config& config, const RunHooks& hooks);
 
   /// Measures config.sizes[index] and appends the row. When that fails half way, what there is by
   /// then is appended, marked, and the Error goes on.
@@ -38,8 +39,10 @@ class Measurement {
   double paced_or_free(std::uint64_t size) const;
   std::uint64_t warm_up(std::uint64_t size);
 
-  /// A target that is not notified of what it serves cannot tell a long epoch from a stopped
-  /// initiator. So no epoch may take longer than a quarter of the timeout, at the speed last seen.
+  /// How long an epoch may take, at the speed last seen. A run can be cancelled only between epochs
+  /// while messages flow. And a target that is not notified of what it serves cannot tell a long
+  /// epoch from a stopped initiator: a quarter of the timeout.
+  std::chrono::nanoseconds longest_time() const;
   void bound_epochs(std::uint64_t iterations, std::chrono::nanoseconds elapsed);
 
   /// Every load in turn at one size.
@@ -52,7 +55,7 @@ class Measurement {
 
   Session& session_;
   const Config& config_;
-  const OnProgress& on_progress_;
+  const RunHooks& hooks_;
   measure::Anchor anchor_;
   std::vector<measure::Ticks> intervals_;
   std::uint64_t longest_epoch_ = 1;

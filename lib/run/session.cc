@@ -151,7 +151,8 @@ std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> interval
     // An idle target sees only the initiator's message, which may itself take the whole timeout.
     const bool idle = spec_.target_idle && key_.side == Side::target;
     workload::Watch watch(
-        idle ? 2 * timeout() : timeout(), [&] { return broken || channel().interrupted(); },
+        idle ? 2 * timeout() : timeout(),
+        [&] { return broken || stop().stop_requested() || channel().interrupted(); },
         [&] { return has_answer(channel()); });
     const auto part =
         intervals.empty() ? intervals : intervals.subspan(i * plan_.iterations, plan_.iterations);
@@ -174,6 +175,7 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
   }
   const auto first = first_failure(results);
   if (first == results.size()) return epoch;
+  throw_if_stopped();
   if (spec_.target_idle && key_.side == Side::initiator &&
       results[first].outcome == Outcome::stalled) {
     throw Error(

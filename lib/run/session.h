@@ -24,18 +24,6 @@ struct EpochOutcome {
   EpochReport target;         ///< what the target saw
 };
 
-/// An epoch that began and failed. Its fault is `failed`.
-class EpochError : public Error {
- public:
-  EpochError(workload::Outcome outcome, const std::string& text)
-      : Error(Fault::failed, text), outcome_(outcome) {}
-
-  workload::Outcome outcome() const noexcept { return outcome_; }
-
- private:
-  workload::Outcome outcome_;
-};
-
 struct OwnedChannel {
   control::Channel channel;
 };

@@ -62,7 +62,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, Agreement&
     std::string why;
     bool curable = false;
     try {
-      Measurement(session, config, nullptr).verify();
+      Measurement(session, config, RunHooks{}).verify();
       return "";
     } catch (const Error& error) {
       if (error.fault() == Fault::usage) throw;

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   const auto port = static_cast<std::uint16_t>(std::atoi(words[1].c_str()));
   for (int session = 1; session <= std::atoi(words[2].c_str()); ++session) {
     try {
-      const auto report = rdmabench::run::run(config, words[0], port, nullptr);
+      const auto report = rdmabench::run::run(config, words[0], port);
       if (!report.error) continue;
       std::fprintf(stderr, "session %d: %s\n", session, report.error->c_str());
     } catch (const std::exception& error) {

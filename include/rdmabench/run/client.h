@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 
 #include "rdmabench/report/result.h"
@@ -10,10 +11,22 @@
 
 namespace rdmabench::run {
 
-/// Called once with the finished report while the session is still open. Closing endpoints depends
-/// on the device's driver and may take long or never end, so write here what must not be lost. Its
-/// exceptions leave run().
 using OnReport = std::function<void(const report::Report&)>;
+
+/// What run() tells meanwhile, and what ends it early. An exception of a call ends the run and
+/// leaves run(). Thread rule: the calls are made by run()'s thread; any thread may request the
+/// stop.
+struct RunHooks {
+  OnProgress on_progress = nullptr;
+  /// After each row that is finished: the report so far, whose last row is the new one.
+  OnReport on_row = nullptr;
+  /// Once, with the finished report, while the session is still open. Closing endpoints depends on
+  /// the device's driver and may take long or never end, so write here what must not be lost.
+  OnReport on_report = nullptr;
+  /// Ends the run within some 100 ms and one message, as a failure does: the report's `error` says
+  /// so, its `failure` has the outcome "cancelled", and a row that was begun is not `complete`.
+  std::stop_token stop = {};
+};
 
 /// Measures against the server at host:port. Returns the report once the session is closed.
 ///
@@ -22,7 +35,7 @@ using OnReport = std::function<void(const report::Report&)>;
 /// before anything is opened. Blocks its thread, which it binds to config.cpus during the run. No
 /// single wait is longer than config.timeout.
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
-                   const OnProgress& on_progress = {}, const OnReport& on_report = {});
+                   const RunHooks& hooks = {});
 
 /// Throws what run() throws where this side lacks a provider or device. Needs no server.
 void check_this_side(const Config& config);
@@ -30,7 +43,6 @@ void check_this_side(const Config& config);
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
 /// Where config.cpus is empty and there are enough processors, each worker of both sides is bound
 /// to its own processor during the run.
-report::Report run_in_process(const Config& config, const OnProgress& on_progress = {},
-                              const OnReport& on_report = {});
+report::Report run_in_process(const Config& config, const RunHooks& hooks = {});
 
 }  // namespace rdmabench::run

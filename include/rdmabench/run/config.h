@@ -46,6 +46,10 @@ struct Config : SharedOptions {
   double bit_rate = 0;  ///< the same as bits of payload per second, for every size; 0 = none
   std::chrono::nanoseconds interval{0};  ///< report what each such time gave; 0 = only the whole
 
+  /// How long a refused connection is tried again: a server that was started in the same moment may
+  /// not listen yet. At most half the timeout.
+  std::chrono::milliseconds connect_retry = std::chrono::seconds(2);
+
   /// The longest wait for the peer, a control message or a completion.
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
 };
@@ -61,8 +65,11 @@ struct Progress {
   std::size_t size_index = 0;
   std::size_t sizes = 0;
   std::uint64_t size_bytes = 0;
-  std::uint64_t iterations = 0;  ///< timed so far at this size
-  double messages_per_s = 0;     ///< of the last epoch, timed part only
+  std::uint64_t iterations = 0;         ///< timed so far at this size
+  std::uint64_t target_iterations = 0;  ///< at which this size ends; 0 = by time or by stability
+  std::chrono::nanoseconds elapsed{0};  ///< timed so far at this size
+  std::chrono::nanoseconds target_time{0};  ///< at which this size ends; 0 = not by time
+  double messages_per_s = 0;                ///< of the last epoch, timed part only
 };
 using OnProgress = std::function<void(const Progress&)>;
 

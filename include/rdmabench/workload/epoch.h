@@ -39,6 +39,7 @@ enum class Outcome : std::uint8_t {
   ok,
   stalled,            ///< nothing completed for the watch's limit
   interrupted,        ///< the peer left or gave up
+  cancelled,          ///< the caller asked to stop
   post_failed,        ///< Endpoint::failure() says why
   completion_failed,  ///< Endpoint::failure() says why
   memory_failed,      ///< what was received could not be looked at; Worker::failure() says why

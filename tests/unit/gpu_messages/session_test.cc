@@ -82,7 +82,7 @@ class GpuSession : public OnFakeGpu {
 
     report::Report measure(const Config& config) const {
       try {
-        return run(config, "127.0.0.1", server_.port(), nullptr, nullptr);
+        return run(config, "127.0.0.1", server_.port());
       } catch (const Error& thrown) {
         report::Report report;
         report.error = thrown.what();

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -62,21 +65,84 @@ TEST(Client, HandsTheReportOutBeforeItClosesTheSession) {
   std::thread serving([&] { server = quit_at_the_first_epoch(listener); });
   int reports = 0;
   const report::Report report =
-      run(quick(), "127.0.0.1", listener.port(), {}, [&](const report::Report& early) {
-        serving.join();
-        ++reports;
-        EXPECT_THAT(early.error, Optional(HasSubstr("out of order")));
-        EXPECT_EQ(early.resolved.backend, "loop");
-        EXPECT_FALSE(server->interrupted()) << "the session is closed already";
-      });
+      run(quick(), "127.0.0.1", listener.port(), {.on_report = [&](const report::Report& early) {
+            serving.join();
+            ++reports;
+            EXPECT_THAT(early.error, Optional(HasSubstr("out of order")));
+            EXPECT_EQ(early.resolved.backend, "loop");
+            EXPECT_FALSE(server->interrupted()) << "the session is closed already";
+          }});
   EXPECT_EQ(reports, 1);
   EXPECT_TRUE(server->interrupted());
   EXPECT_THAT(report.error, Optional(HasSubstr("out of order")));
 }
 
-TEST(Client, WhatTheTakerOfAReportThrowsGoesOn) {
-  const OnReport on_report = [](const report::Report&) { throw Error(Fault::failed, "no paper"); };
-  EXPECT_THROW(run_in_process(quick(), {}, on_report), Error);
+TEST(Client, WhatAHookThrowsLeavesTheRun) {
+  struct NoPaper {};
+  const auto fail = [](const auto&) { throw NoPaper(); };
+  EXPECT_THROW(run_in_process(quick(), {.on_progress = fail}), NoPaper);
+  EXPECT_THROW(run_in_process(quick(), {.on_row = fail}), NoPaper);
+  EXPECT_THROW(run_in_process(quick(), {.on_report = fail}), NoPaper);
+}
+
+TEST(Client, EachRowIsToldWhenItIsFinished) {
+  Config config = quick();
+  config.sizes = {8, 64};
+  std::vector<std::uint64_t> sizes;
+  run_in_process(
+      config, {.on_row = [&](const report::Report& so_far) {
+        sizes.push_back(
+            std::get<std::vector<report::LatencyResult>>(so_far.results).back().size_bytes);
+      }});
+  EXPECT_THAT(sizes, ElementsAre(8, 64));
+}
+
+TEST(Client, AStopEndsTheRunSoonAndKeepsWhatIsFinished) {
+  using Clock = std::chrono::steady_clock;
+  for (const auto shape : {workload::Shape::latency, workload::Shape::stream}) {
+    Config config = quick();
+    config.shape = shape;
+    config.sizes = {8, 65536};
+    config.counts = {100, 1'000'000'000};
+    std::stop_source source;
+    Clock::time_point asked;
+    const report::Report report =
+        run_in_process(config, {.on_progress =
+                                    [&](const Progress& progress) {
+                                      if (progress.size_index == 0) return;
+                                      EXPECT_EQ(progress.target_iterations, 1'000'000'000U);
+                                      EXPECT_GT(progress.elapsed.count(), 0);
+                                      if (source.request_stop()) asked = Clock::now();
+                                    },
+                                .stop = source.get_token()});
+    EXPECT_LT(Clock::now() - asked, std::chrono::seconds(2));  // 100 ms on an idle machine
+    EXPECT_THAT(report.error, Optional(HasSubstr("cancelled")));
+    ASSERT_TRUE(report.failure.has_value());
+    EXPECT_EQ(report.failure->outcome, "cancelled");
+    std::visit(
+        [](const auto& rows) {
+          ASSERT_EQ(rows.size(), 2U);
+          if constexpr (requires { rows[0].complete; }) {
+            EXPECT_TRUE(rows[0].complete);
+            EXPECT_FALSE(rows[1].complete);
+          }
+        },
+        report.results);
+  }
+}
+
+TEST(Client, AStopEndsAWaitForASilentServer) {
+  control::Listener listener("127.0.0.1", 0);
+  std::stop_source source;
+  std::promise<void> over;
+  std::thread silent([&] {
+    const Channel channel = listener.accept(soon()).value();
+    source.request_stop();
+    over.get_future().wait();
+  });
+  EXPECT_THROW(run(quick(), "127.0.0.1", listener.port(), {.stop = source.get_token()}), Error);
+  over.set_value();
+  silent.join();
 }
 
 TEST(Client, AnEndpointThatDoesNotOpenNamesTheSide) {

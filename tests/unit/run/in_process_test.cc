@@ -89,10 +89,12 @@ TEST(InProcess, RunsForTheTimeItWasGiven) {
   c.sizes = {8};
   c.stop = measure::StopRule::duration(std::chrono::milliseconds(100));
   std::uint64_t told = 0;
-  const report::Report report = run_in_process(c, [&](const Progress& progress) {
-    EXPECT_EQ(progress.sizes, 1U);
-    told = progress.iterations;
-  });
+  const report::Report report =
+      run_in_process(c, {.on_progress = [&](const Progress& progress) {
+                       EXPECT_EQ(progress.sizes, 1U);
+                       EXPECT_EQ(progress.target_time, std::chrono::milliseconds(100));
+                       told = progress.iterations;
+                     }});
   const auto& row = std::get<std::vector<report::LatencyResult>>(report.results).at(0);
   EXPECT_EQ(row.latency.count, row.iterations);
   EXPECT_EQ(told, row.iterations);
@@ -104,16 +106,16 @@ TEST(InProcess, BindsItsSidesDuringTheRunAndLeavesTheCallersThreadAsItWas) {
   const std::vector<int> before = processors();
   std::size_t during = 0;
   const auto count = [&](const Progress&) { during = processors().size(); };
-  run_in_process(c, count);
+  run_in_process(c, {.on_progress = count});
   EXPECT_EQ(during, 1U);  // one, or bound to one of several
   EXPECT_EQ(processors(), before);
   c.cpus = {before.back()};
-  run_in_process(c, count);
+  run_in_process(c, {.on_progress = count});
   EXPECT_EQ(during, 1U);
   EXPECT_EQ(processors(), before);
   c.cpus.clear();
   c.workers = static_cast<std::uint32_t>(before.size() / 2 + 1);  // more threads than processors
-  run_in_process(c, count);
+  run_in_process(c, {.on_progress = count});
   EXPECT_EQ(during, before.size());
 }
 
