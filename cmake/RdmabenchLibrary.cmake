@@ -1,4 +1,4 @@
-# The product: one library made of every room, with its CMake package and its pkg-config file.
+# The product: libraries made of all rooms, with their CMake package and their pkg-config file.
 include(CMakePackageConfigHelpers)
 
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTENT [[
@@ -16,30 +16,53 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 #define RDMABENCH_HAVE_ARCHIVE @RDMABENCH_HAVE_ARCHIVE@
 ]] @ONLY)
 
-get_property(rooms GLOBAL PROPERTY RDMABENCH_ROOMS)
+# rdmabench_library(name OUTPUT file LINK library... ROOMS room...) makes the target and the component name.
+function(rdmabench_library name)
+  cmake_parse_arguments(arg "" "OUTPUT" "ROOMS;LINK" ${ARGN})
+  set(target rdmabench_${name})
+  add_library(${target})
+  add_library(rdmabench::${name} ALIAS ${target})
+  foreach(room IN LISTS arg_ROOMS)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:rdmabench_room_${room}>)
+  endforeach()
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME ${arg_OUTPUT} EXPORT_NAME ${name}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC Threads::Threads ${arg_LINK} PRIVATE ${RDMABENCH_FMT})
+  install(TARGETS ${target} EXPORT rdmabench-targets)
+endfunction()
 
-add_library(rdmabench)
-add_library(rdmabench::rdmabench ALIAS rdmabench)
-foreach(room IN LISTS rooms)
-  target_sources(rdmabench PRIVATE $<TARGET_OBJECTS:${room}>)
-endforeach()
-set_target_properties(rdmabench PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
-                      SOVERSION ${PROJECT_VERSION_MAJOR} EXPORT_NAME rdmabench)
-target_compile_features(rdmabench PUBLIC cxx_std_20)
-target_include_directories(rdmabench PUBLIC
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(rdmabench PUBLIC Threads::Threads PRIVATE ${RDMABENCH_FMT} ${RDMABENCH_PUGIXML} ${CMAKE_DL_LIBS})
+# Each component holds the rooms that the ones before it lack. What calls `loaded` needs it in its own shared library,
+# which hides it.
+get_property(rooms GLOBAL PROPERTY RDMABENCH_ROOMS)
+list(TRANSFORM rooms REPLACE "^rdmabench_room_" "")
+set(measure base measure)
+set(report loaded report health analysis)
+set(all fabric collective netplugin)
+list(REMOVE_ITEM rooms ${measure} ${report} ${all})
+if(BUILD_SHARED_LIBS)
+  list(APPEND rooms loaded)
+  list(APPEND all loaded)
+endif()
+rdmabench_library(measure OUTPUT rdmabench-measure ROOMS ${measure})
+rdmabench_library(report OUTPUT rdmabench-report ROOMS ${report} LINK rdmabench_measure)
+rdmabench_library(run OUTPUT rdmabench-run ROOMS ${rooms} LINK rdmabench_report)
+rdmabench_library(rdmabench OUTPUT rdmabench ROOMS ${all} LINK rdmabench_run)
+target_link_libraries(rdmabench_report PRIVATE ${RDMABENCH_PUGIXML} ${CMAKE_DL_LIBS})
+target_link_libraries(rdmabench_run PRIVATE ${CMAKE_DL_LIBS})
+target_link_libraries(rdmabench_rdmabench PRIVATE ${CMAKE_DL_LIBS})
 # Headers of its back ends' endpoints include these.
 foreach(name IN ITEMS VERBS OFI)
   if(RDMABENCH_HAVE_${name})
-    target_include_directories(rdmabench SYSTEM PUBLIC
+    target_include_directories(rdmabench_run SYSTEM PUBLIC
       $<BUILD_INTERFACE:$<TARGET_PROPERTY:PkgConfig::RDMABENCH_${name},INTERFACE_INCLUDE_DIRECTORIES>>)
   endif()
 endforeach()
 
-install(TARGETS rdmabench EXPORT rdmabench-targets)
 install(DIRECTORY include/rdmabench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES "${PROJECT_BINARY_DIR}/include/rdmabench/features.h"
               "${PROJECT_BINARY_DIR}/include/rdmabench/endpoints.h"
@@ -53,6 +76,13 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/rdmabench-config-version
 install(FILES "${PROJECT_BINARY_DIR}/rdmabench-config.cmake"
         "${PROJECT_BINARY_DIR}/rdmabench-config-version.cmake" DESTINATION ${package_dir})
 
+# Who links the shared libraries needs no more; who links the static ones needs what they use.
+set(RDMABENCH_PC_PRIVATE "-lpugixml -lstdc++ -ldl -pthread")
+set(RDMABENCH_PC_LIBS "")
+if(NOT BUILD_SHARED_LIBS)
+  set(RDMABENCH_PC_LIBS "${RDMABENCH_PC_PRIVATE}")
+  set(RDMABENCH_PC_PRIVATE "")
+endif()
 file(RELATIVE_PATH RDMABENCH_PC_TO_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file(cmake/rdmabench.pc.in "${PROJECT_BINARY_DIR}/rdmabench.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/rdmabench.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
