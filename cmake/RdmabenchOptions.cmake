@@ -8,6 +8,12 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()
 
+# A unity build takes a third of the time. `dev` and scripts/check compile file by file.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_UNITY_BUILD)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
+endif()
+
 option(RDMABENCH_TOOLS "Build the rdmabench command" ON)
 option(RDMABENCH_EXAMPLES "Build the three programs of examples/" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})

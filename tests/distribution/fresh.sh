@@ -29,6 +29,17 @@ inside() { chroot "$root" sh -euc "cd '$there'; $1"; }
 begin=$(date +%s)
 inside scripts/run
 echo "passed: scripts/run on $suite, $(($(date +%s) - begin)) s"
+# Out of the box: no preset, no network, not root, and a source tree that cannot be written.
+inside 'useradd --create-home builder && chmod -R a-w,a+rX /root && chmod a+x /root'
+inside 'cd / && unshare --net setpriv --reuid=builder --regid=builder --clear-groups sh -euc "
+  export HOME=/home/builder CMAKE_BUILD_PARALLEL_LEVEL=2
+  cmake -S \"'"$there"'\" -B \"/home/builder/a build\" -DBUILD_TESTING=OFF >/dev/null
+  cmake --build \"/home/builder/a build\"
+  \"/home/builder/a build/tools/rdmabench\" lat --backend loop -n 1000
+  cmake --install \"/home/builder/a build\" --prefix \"/home/builder/the prefix\" >/dev/null
+  \"/home/builder/the prefix/bin/rdmabench\" --version"'
+echo "passed: a plain build on $suite, $(($(date +%s) - begin)) s"
+inside 'chmod -R u+w .'
 # shellcheck disable=SC2016  # for the shell inside
 inside "scripts/packages unit
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $compiler >/dev/null
