@@ -26,5 +26,6 @@ void add_demo(CLI::App& app, Command& command);
 void add_compare(CLI::App& app, Command& command);
 void add_project(CLI::App& app, Command& command);
 void add_netplugin(CLI::App& app, Command& command);
+void add_completion(CLI::App& app, Command& command);
 
 }  // namespace rdmabench::tools

@@ -114,6 +114,7 @@ int parse_and_run(int argc, char** argv) {
   add_compare(app, command);
   add_project(app, command);
   add_netplugin(app, command);
+  add_completion(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

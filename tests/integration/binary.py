@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""What the command needs of a node, read from its ELF headers: libraries, symbol versions, size."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import command
+
+# Everything else is loaded when it is first called. {fmt}'s is needed unless it is linked in.
+LIBRARIES = r"lib(fmt\.so\.\d+|stdc\+\+\.so\.6|m\.so\.6|gcc_s\.so\.1|c\.so\.6)|ld-linux-[\w-]+\.so\.\d"
+MOST_BYTES = 12_000_000
+
+
+def readelf(*words: str) -> str:
+    return subprocess.run(["readelf", "--wide", *words, command.TOOL], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+@unittest.skipUnless(shutil.which("readelf"), "binutils are not installed")
+class Binary(unittest.TestCase):
+    def test_needed_libraries(self):
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("--dynamic"))
+        self.assertIn("libc.so.6", needed)
+        for name in needed:
+            self.assertRegex(name, rf"^({LIBRARIES})$")
+
+    def test_symbol_versions_are_listed(self):
+        newest = {}
+        for family, version in re.findall(r"Name: (GLIBC|GLIBCXX|CXXABI|GCC)_([\d.]+)", readelf("--version-info")):
+            newest[family] = max(newest.get(family, (0,)), tuple(map(int, version.split("."))))
+        print("needs", *(f"{family}_{'.'.join(map(str, version))}" for family, version in sorted(newest.items())))
+        self.assertIn("GLIBC", newest)
+        here = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
+        self.assertLessEqual(newest["GLIBC"], here)
+
+    def test_size_without_debug_information(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stripped = f"{folder}/rdmabench"
+            subprocess.run(["strip", "-o", stripped, command.TOOL], check=True, timeout=60)
+            print("stripped", os.path.getsize(stripped), "bytes")
+            self.assertLessEqual(os.path.getsize(stripped), MOST_BYTES)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=command.take_tool())

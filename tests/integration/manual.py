@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Every option of every command is in its manual page and in the completions of three shells.
+
+Usage: manual.py COMMAND DIRECTORY   (of what cmake/manual.sh wrote)
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import command
+
+FOLDER = pathlib.Path(sys.argv.pop())
+
+
+def options(name: str) -> set[str]:
+    """The options that the help of a command lists."""
+    done = command.run(name, "--help-all")
+    text = done.stdout if done.returncode == 0 else command.run(name, "--help").stdout
+    return set(re.findall(r"^  (?:-\w,)?(--[a-z0-9-]+)", text, re.MULTILINE))
+
+
+class Manual(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        listed = command.run("--help").stdout.partition("Subcommands:\n")[2].partition("\n\n")[0]
+        cls.options = {name: options(name) for name in re.findall(r"^  (\w+) {2,}", listed, re.MULTILINE)}
+
+    def text(self, name: str) -> str:
+        return (FOLDER / name).read_text(encoding="utf-8")
+
+    def test_the_help_lists_options(self):
+        self.assertGreater(len(self.options), 13)
+        self.assertGreater(sum(map(len, self.options.values())), 200)
+        self.assertIn("--relaxed-ordering", self.options["lat"])
+
+    @unittest.skipUnless(shutil.which("help2man"), "help2man is not installed")
+    def test_manual_pages(self):
+        for name, expected in self.options.items():
+            page = self.text(f"rdmabench-{name}.1").replace("\\-", "-")
+            for option in expected:
+                self.assertRegex(page, rf"{option}\b", name)
+        self.assertIn("rdmabench serve", self.text("rdmabench.1").replace("\\&", ""))
+
+    def complete_in_bash(self, *words: str) -> list[str]:
+        script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _rdmabench; printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "-c", script, "bash", FOLDER / "rdmabench.bash", *words],
+                              capture_output=True, text=True, timeout=20, check=True)
+        return done.stdout.split()
+
+    def test_bash(self):
+        self.assertLessEqual(set(self.options), set(self.complete_in_bash("rdmabench", "")))
+        for name, expected in self.options.items():
+            self.assertLessEqual(expected, set(self.complete_in_bash("rdmabench", name, "-")), name)
+        self.assertEqual(self.complete_in_bash("rdmabench", "compare", "--format", "j"), ["json"])
+
+    def test_zsh(self):
+        text = self.text("rdmabench.zsh")
+        for name, expected in self.options.items():
+            part = text.partition(f"    {name}) _arguments")[2].partition(";;")[0]
+            self.assertLessEqual(expected, set(re.findall(r"^      '\*(--[a-z0-9-]+)\[", part, re.MULTILINE)), name)
+
+    def test_fish(self):
+        text = self.text("rdmabench.fish")
+        for name, expected in self.options.items():
+            lines = [line for line in text.splitlines() if f"__fish_seen_subcommand_from {name}'" in line]
+            self.assertLessEqual(expected, {f"--{found}" for line in lines for found in re.findall(r" -l ([a-z0-9-]+)", line)}, name)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=command.take_tool())

@@ -1,0 +1,175 @@
+// rdmabench completion: what a shell needs to complete command lines, from the options as they are
+// parsed.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.h"
+#include "output.h"
+
+namespace rdmabench::tools {
+namespace {
+
+/// An option as a shell completes it.
+struct Word {
+  std::vector<std::string> names;  ///< "-s", "--size"
+  std::string help;                ///< one line
+  bool takes_value = false;
+  std::vector<std::string> values;  ///< all that it takes, where they are few; else file names
+};
+
+std::vector<Word> options_of(const CLI::App& app) {
+  std::vector<Word> found;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->nonpositional()) continue;
+    Word word;
+    for (const std::string& name : option->get_snames()) word.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) word.names.push_back("--" + name);
+    word.help = option->get_description();
+    word.takes_value = option->get_items_expected_max() > 0 && option->get_type_size_max() > 0;
+    // The validator of an option with a few values is named "{table,json}".
+    const std::string type = option->get_type_name();
+    if (const std::size_t open = type.find('{'); open != std::string::npos && type.back() == '}') {
+      word.values = CLI::detail::split(type.substr(open + 1, type.size() - open - 2), ',');
+    }
+    found.push_back(std::move(word));
+  }
+  return found;
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+/// Within single quotes of any of the three shells: those would end at one.
+std::string quotable(std::string text) {
+  std::erase(text, '\'');
+  return text;
+}
+
+std::string bash_script(const CLI::App& app) {
+  std::vector<std::string> names;
+  std::string cases;
+  for (const CLI::App* command : commands_of(app)) {
+    names.push_back(command->get_name());
+    std::vector<std::string> words;
+    std::string values;
+    for (const Word& option : options_of(*command)) {
+      words.insert(words.end(), option.names.begin(), option.names.end());
+      if (!option.takes_value) continue;
+      values += fmt::format("        {}) {} ;;\n", fmt::join(option.names, "|"),
+                            option.values.empty()
+                                ? "COMPREPLY=($(compgen -f -- \"$word\")); return"
+                                : fmt::format("words='{}'", fmt::join(option.values, " ")));
+    }
+    cases += fmt::format("    {})\n      words='{}'\n      case $before in\n{}      esac ;;\n",
+                         command->get_name(), fmt::join(words, " "), values);
+  }
+  return fmt::format(R"(# bash completion of rdmabench
+_rdmabench() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words=''
+  if [ "$COMP_CWORD" = 1 ]; then
+    COMPREPLY=($(compgen -W '{} --help --version' -- "$word"))
+    return
+  fi
+  case ${{COMP_WORDS[1]}} in
+{}  esac
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+complete -o default -F _rdmabench rdmabench
+)",
+                     fmt::join(names, " "), cases);
+}
+
+std::string zsh_script(const CLI::App& app) {
+  const auto plain = [](std::string text) {  // what _arguments would take for syntax
+    for (const char special : {'[', ']', ':', '\\'})
+      std::replace(text.begin(), text.end(), special, ' ');
+    return quotable(std::move(text));
+  };
+  std::string commands, cases;
+  for (const CLI::App* command : commands_of(app)) {
+    commands +=
+        fmt::format("    '{}:{}'\n", command->get_name(), plain(command->get_description()));
+    cases += fmt::format("    {}) _arguments", command->get_name());
+    for (const Word& option : options_of(*command)) {
+      const std::string value = !option.takes_value ? ""
+                                : option.values.empty()
+                                    ? ":value:_files"
+                                    : fmt::format(":value:({})", fmt::join(option.values, " "));
+      for (const std::string& name : option.names) {
+        cases += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(option.help), value);
+      }
+    }
+    cases += " \\\n      '*:file:_files' ;;\n";
+  }
+  return fmt::format(R"(#compdef rdmabench
+_rdmabench() {{
+  local -a commands
+  commands=(
+{}  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+{}  esac
+}}
+_rdmabench "$@"
+)",
+                     commands, cases);
+}
+
+std::string fish_script(const CLI::App& app) {
+  std::string text = "# fish completion of rdmabench\n";
+  for (const CLI::App* command : commands_of(app)) {
+    text += fmt::format("complete -c rdmabench -n __fish_use_subcommand -f -a {} -d '{}'\n",
+                        command->get_name(), quotable(command->get_description()));
+  }
+  for (const CLI::App* command : commands_of(app)) {
+    for (const Word& option : options_of(*command)) {
+      text += fmt::format("complete -c rdmabench -n '__fish_seen_subcommand_from {}'",
+                          command->get_name());
+      for (const std::string& name : option.names) {
+        text += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      }
+      if (option.takes_value) text += " -r";
+      if (!option.values.empty()) text += fmt::format(" -f -a '{}'", fmt::join(option.values, " "));
+      text += fmt::format(" -d '{}'\n", quotable(option.help));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand("completion", "Print the completions of a shell");
+  sub->footer(
+      "Example:\n"
+      "  rdmabench completion bash > /etc/bash_completion.d/rdmabench");
+  auto shell = std::make_shared<std::string>();
+  sub->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  sub->callback([shell, &app, &command] {
+    // The tables of options are app's, which ends before the command runs.
+    const std::string text = *shell == "bash"  ? bash_script(app)
+                             : *shell == "zsh" ? zsh_script(app)
+                                               : fish_script(app);
+    command = [text] {
+      write_text(text, "");
+      return 0;
+    };
+  });
+}
+
+}  // namespace rdmabench::tools
