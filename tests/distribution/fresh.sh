@@ -1,9 +1,10 @@
 #!/bin/sh
 # The README's first command and the unit tests in a fresh Debian: made by debootstrap, entered by chroot, so it needs
 # root and a network, and no container runtime. Ends with 77 where it lacks one of them.
-# Usage: fresh.sh SUITE SOURCE_DIR WORK_DIR [COMPILER_PACKAGE]   (bookworm trixie sid)
+# The command that was built there also measures against the one that was built here.
+# Usage: fresh.sh SUITE SOURCE_DIR WORK_DIR COMMAND [COMPILER_PACKAGE]   (bookworm trixie sid)
 set -eu
-suite=$1 source=$2 work=$3 compiler=${4:-g++}
+suite=$1 source=$2 work=$3 command=$4 compiler=${5:-g++}
 mirror=${RDMABENCH_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=$work/$suite
 if [ "${RDMABENCH_FRESH:-}" != inside ]; then
@@ -13,7 +14,7 @@ if [ "${RDMABENCH_FRESH:-}" != inside ]; then
   RDMABENCH_FRESH=inside exec unshare --mount --propagation private sh "$0" "$@"
 fi
 
-rm -rf "$root"
+rm -rf "$root" "$work/said"
 mkdir -p "$root"
 debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$work/$suite.log" 2>&1 || { tail -3 "$work/$suite.log"; echo "skipped: no $mirror"; exit 77; }
 cp /etc/resolv.conf "$root/etc/"
@@ -29,6 +30,13 @@ inside() { chroot "$root" sh -euc "cd '$there'; $1"; }
 begin=$(date +%s)
 inside scripts/run
 echo "passed: scripts/run on $suite, $(($(date +%s) - begin)) s"
+mkfifo "$work/said"
+"$command" serve --address 127.0.0.1 --port 0 --with-parent 2>"$work/said" &
+read -r line <"$work/said"
+inside "build/run/tools/rdmabench lat 127.0.0.1 --port ${line##*:} --provider 'tcp;ofi_rxm' --op write -s 8,64K -n 1000 --validate
+  build/run/tools/rdmabench bw 127.0.0.1 --port ${line##*:} --provider 'tcp;ofi_rxm' -s 64K -n 1000"
+kill $!
+echo "passed: the command of $suite with the one of this system"
 # Out of the box: no preset, no network, not root, and a source tree that cannot be written.
 inside 'useradd --create-home builder && chmod -R a-w,a+rX /root && chmod a+x /root'
 inside 'cd / && unshare --net setpriv --reuid=builder --regid=builder --clear-groups sh -euc "
