@@ -170,7 +170,8 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   fid* const bound = av_ != nullptr ? &av_->fid : &eq_->fid;
   check(fi_ep_bind(endpoint, bound, 0), "fi_ep_bind", *info_);
   check(fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind to the queue", *info_);
-  *offload_ = settle_offload(options_of(*endpoint, info_->fabric_attr->prov_name), request_.shared_memory);
+  *offload_ =
+      settle_offload(options_of(*endpoint, info_->fabric_attr->prov_name), request_.shared_memory);
 #if FI_VERSION_GE(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), FI_VERSION(1, 13))
   if (route_->hmem) {
     int required = FI_HMEM_P2P_REQUIRED;
