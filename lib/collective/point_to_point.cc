@@ -218,11 +218,11 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
     for (const auto& [from, to] : round) {
       if (from != team.rank) continue;
       const PeerServer& server = servers[to];
-      result = to_text(measure_in(
-          options.memory, server.memory, options.host_instead,
-          [&, from = from, to = to](const std::string& memory, const std::string& peer_memory) {
-            return measure_pair(options, from, to, server, memory, peer_memory);
-          }));
+      result = to_text(
+          measure_in(options.memory, server.memory, options.host_instead,
+                     [&, target = to](const std::string& memory, const std::string& peer_memory) {
+                       return measure_pair(options, team.rank, target, server, memory, peer_memory);
+                     }));
     }
   }
   const std::vector<std::string> results = group.gather(result, patience());

@@ -130,8 +130,9 @@ std::vector<Failing> failing_parts(const Slice& slice, const AttributionOptions&
   if (left.empty()) return found;
   Counts counts(slice);
   while (const auto worst = counts.worst(options.min_partners)) {
-    const auto& [scope, count] = *worst;
-    const auto innocent = [&scope = scope](const FailedCell& cell) {
+    const auto& scope = worst->first;
+    const auto& count = worst->second;
+    const auto innocent = [&scope](const FailedCell& cell) {
       return !scope.holds(cell.sender, cell.receiver, cell.rail);
     };
     const auto blamed = std::stable_partition(left.begin(), left.end(), innocent);
