@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "distributions.h"
+#include "measure/distributions.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::analysis {
@@ -73,7 +73,7 @@ Drift find_drift(std::span<const Timed> a, std::span<const Timed> b) {
   }
   if (variance <= 0 || slopes.empty()) return {};
   const double beyond_chance = std::max(0.0, std::abs(statistic) - 1);  // continuity correction
-  return {.p_value = 2 * normal_below(-beyond_chance / std::sqrt(variance)),
+  return {.p_value = 2 * measure::normal_below(-beyond_chance / std::sqrt(variance)),
           .change = measure::median(std::span<const double>(slopes)) * longest_s};
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "distributions.h"
+#include "measure/distributions.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -13,10 +13,10 @@ double power_given(const PowerQuestion& question, double error, double t, double
   const double margin = std::log1p(question.margin);
   const double difference = std::abs(question.difference);
   const double needed = t * relative;
-  if (difference > margin) return normal_below((difference - margin) / error - needed);
+  if (difference > margin) return measure::normal_below((difference - margin) / error - needed);
   const double upper = (margin - difference) / error - needed;
   const double lower = -(margin + difference) / error + needed;
-  return upper > lower ? normal_below(upper) - normal_below(lower) : 0;
+  return upper > lower ? measure::normal_below(upper) - measure::normal_below(lower) : 0;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ double power_of(const PowerQuestion& question, std::uint32_t launches) {
   }
   const double degrees = 2.0 * launches - 2;
   const double error = question.deviation * std::sqrt(2.0 / launches);
-  const double t = t_quantile(1 - question.alpha, degrees);
+  const double t = measure::t_quantile(1 - question.alpha, degrees);
   constexpr double kMany = 400;  // above it the sample's deviation is taken as exact
   if (degrees > kMany) return power_given(question, error, t, 1);
   // Averages over the sampling distribution of the deviation, by its quantiles.
@@ -39,7 +39,8 @@ double power_of(const PowerQuestion& question, std::uint32_t launches) {
   double sum = 0;
   for (int i = 0; i < kSteps; ++i) {
     const double p = (i + 0.5) / kSteps;
-    sum += power_given(question, error, t, std::sqrt(chi_squared_quantile(p, degrees) / degrees));
+    sum += power_given(question, error, t,
+                       std::sqrt(measure::chi_squared_quantile(p, degrees) / degrees));
   }
   return sum / kSteps;
 }

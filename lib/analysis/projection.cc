@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "analysis/power.h"
-#include "distributions.h"
+#include "measure/distributions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 
@@ -72,7 +72,8 @@ ProjectedStep projected(const Job& job, const LinkSamples& samples, const LogSte
   ProjectedStep step;
   step.time = step_time(job, message);
   if (!log.single && !log.parts.empty()) {
-    const double t = t_quantile(1 - projection.options.settings.alpha, welch_degrees(log.parts));
+    const double t =
+        measure::t_quantile(1 - projection.options.settings.alpha, welch_degrees(log.parts));
     const double width = t * std::sqrt(total(log.parts));
     step.low_s = std::exp(log.value - width);
     step.high_s = std::exp(log.value + width);

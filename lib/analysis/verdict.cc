@@ -8,7 +8,7 @@
 
 #include "analysis/power.h"
 #include "bootstrap.h"
-#include "distributions.h"
+#include "measure/distributions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 
@@ -41,9 +41,9 @@ class Pivot {
 class StudentPivot final : public Pivot {
  public:
   explicit StudentPivot(double degrees) : degrees_(degrees) {}
-  double below(double t) const override { return t_below(t, degrees_); }
-  double above(double t) const override { return t_below(-t, degrees_); }
-  double quantile(double p) const override { return t_quantile(p, degrees_); }
+  double below(double t) const override { return measure::t_below(t, degrees_); }
+  double above(double t) const override { return measure::t_below(-t, degrees_); }
+  double quantile(double p) const override { return measure::t_quantile(p, degrees_); }
 
  private:
   double degrees_;

@@ -1,19 +1,16 @@
 #include "collective/median_watch.h"
 
-#include <cmath>
+#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::collective {
 
 bool MedianWatch::is_known(std::vector<double> samples, double precision) {
-  constexpr double kNormal = 3.0233;  // quantile of 1 - 0.05 / 20 / 2
   next_look_ *= 2;
   if (samples.size() < kFewest) return false;
   std::sort(samples.begin(), samples.end());
-  const auto count = static_cast<double>(samples.size());
-  const double rank = std::floor(count / 2 + 0.5 - kNormal * std::sqrt(count) / 2);
-  const std::size_t below = rank < 1 ? 0 : static_cast<std::size_t>(rank) - 1;
-  low_ = samples[below];
-  high_ = samples[samples.size() - 1 - below];
+  const measure::RankInterval ranks = measure::percentile_interval(samples.size(), 50, kLevel);
+  low_ = samples[ranks.low];
+  high_ = samples[ranks.high];
   return (high_ - low_) / 2 <= precision * samples[(samples.size() - 1) / 2];
 }
 

@@ -11,8 +11,8 @@ namespace rdmabench::collective {
 /// at the first narrow 95 % interval would miss the median in more than 5 % of rows. So the checks
 /// come at fixed numbers of samples, each twice the one before, with intervals of 99.75 %: of at
 /// most 20 checks all intervals hold the median in at least 95 % of rows, and so does the last one.
-/// Assumes independent samples. Source: Bonferroni's inequality; the interval as
-/// measure::median_interval(). A value; thread rule: one thread.
+/// Assumes independent samples. Source: Bonferroni's inequality; the interval is
+/// measure::percentile_interval(). A value; thread rule: one thread.
 class MedianWatch {
  public:
   /// The fewest samples with an interval at that level.

@@ -7,11 +7,23 @@
 
 namespace rdmabench::measure {
 
-std::uint64_t Histogram::middle_of(std::size_t bucket) noexcept {
+std::uint64_t Histogram::first_of(std::size_t bucket) noexcept {
   if (bucket < 2 * kSubBuckets) return bucket;
   const std::size_t shift = bucket / kSubBuckets - 1;
-  const std::uint64_t first = static_cast<std::uint64_t>(bucket - shift * kSubBuckets) << shift;
-  return first + ((std::uint64_t{1} << shift) - 1) / 2;
+  return static_cast<std::uint64_t>(bucket - shift * kSubBuckets) << shift;
+}
+
+std::uint64_t Histogram::middle_of(std::size_t bucket) noexcept {
+  // The bucket after the last one begins at 2^64, which is 0 here: the difference is right.
+  return first_of(bucket) + (first_of(bucket + 1) - first_of(bucket) - 1) / 2;
+}
+
+std::vector<Histogram::Bucket> Histogram::buckets() const {
+  std::vector<Bucket> filled;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    if (counts_[i] > 0) filled.push_back({first_of(i), first_of(i + 1) - 1, counts_[i]});
+  }
+  return filled;
 }
 
 void Histogram::merge(const Histogram& other) noexcept {

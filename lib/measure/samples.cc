@@ -12,7 +12,7 @@ LatencySummary summarise(const Moments& moments, Ticks deviation, double percent
   const std::uint64_t count = moments.count();
   const auto ns = [=](auto ticks) { return static_cast<double>(ticks) * ns_per_tick; };
   const auto percentile_ns = [&](double p) { return ns(sample_at(nearest_rank(count, p))); };
-  const RankInterval interval = median_interval(count);
+  const RankInterval interval = percentile_interval(count, 50);
   LatencySummary summary;
   summary.count = count;
   summary.min_ns = ns(moments.min());

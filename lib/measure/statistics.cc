@@ -1,9 +1,13 @@
 #include "rdmabench/measure/statistics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "measure/distributions.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/measure/histogram.h"
 
 namespace rdmabench::measure {
@@ -44,6 +48,34 @@ Moments moments_of(std::span<const std::uint64_t> samples) noexcept {
   return moments;
 }
 
+void check(double confidence) {
+  if (confidence > 0 && confidence < 1) return;
+  throw Error(Fault::usage, fmt::format("a confidence of {}", confidence),
+              "It lies between 0 and 1, such as 0.95.");
+}
+
+template <class T>
+Estimate percentile_of(std::span<const T> samples, double p, double confidence) {
+  const RankInterval ranks = percentile_interval(samples.size(), p, confidence);
+  if (samples.empty()) return {};
+  std::vector<T> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto at = [&](std::uint64_t index) { return static_cast<double>(sorted[index]); };
+  return {at(nearest_rank(sorted.size(), p)), at(ranks.low), at(ranks.high), ranks.covers,
+          sorted.size()};
+}
+
+template <class T>
+Estimate mean_of(std::span<const T> samples, double confidence) {
+  check(confidence);
+  const double center = mean(samples);
+  const auto count = static_cast<double>(samples.size());
+  if (samples.size() < 2) return {center, center, center, false, samples.size()};
+  const double half =
+      t_quantile((1 + confidence) / 2, count - 1) * stddev(samples) / std::sqrt(count);
+  return {center, center - half, center + half, true, samples.size()};
+}
+
 }  // namespace
 
 std::uint64_t nearest_rank(std::uint64_t count, double p) noexcept {
@@ -56,15 +88,19 @@ bool percentile_supported(std::uint64_t count, double p) noexcept {
   return static_cast<Uint128>(count) * (kWhole - millionths(p)) >= kBeyond * Uint128{kWhole};
 }
 
-RankInterval median_interval(std::uint64_t count) noexcept {
+RankInterval percentile_interval(std::uint64_t count, double p, double confidence) {
+  if (!(p > 0 && p < 100)) {
+    throw Error(Fault::usage, fmt::format("the interval of percentile {}", p),
+                "Percentiles lie between 0 and 100.");
+  }
+  check(confidence);
   if (count == 0) return {};
-  // The number of samples below the median is binomial(count, 1/2). Rank r (from 1) lies above the
-  // median with probability P(B <= r - 1), about Phi((r - 1/2 - n/2) / (sqrt(n)/2)): at most 2.5 %
-  // is asked.
-  const auto n = static_cast<double>(count);
-  const double rank = std::floor(n / 2 + 0.5 - 1.96 * std::sqrt(n) / 2);
-  const std::uint64_t low = rank < 1 ? 0 : static_cast<std::uint64_t>(rank) - 1;
-  return {low, count - 1 - low};
+  // The number B of samples below the percentile is binomial. Index i lies above it when at most i
+  // samples lie below: P(B <= i). The upper end is the same, counted from the other side.
+  const double tail = (1 - confidence) / 2;
+  const auto low = binomial_rank(count, p / 100, tail);
+  const auto high = binomial_rank(count, 1 - p / 100, tail);
+  return {low.value_or(0), count - 1 - high.value_or(0), low && high};
 }
 
 double percentile(std::span<const double> samples, double p) {
@@ -110,6 +146,20 @@ double stddev(std::span<const double> samples) {
 }
 double stddev(std::span<const std::uint64_t> samples) {
   return moments_of(samples).stddev();
+}
+
+Estimate estimate_percentile(std::span<const double> samples, double p, double confidence) {
+  return percentile_of(samples, p, confidence);
+}
+Estimate estimate_percentile(std::span<const std::uint64_t> samples, double p, double confidence) {
+  return percentile_of(samples, p, confidence);
+}
+
+Estimate estimate_mean(std::span<const double> samples, double confidence) {
+  return mean_of(samples, confidence);
+}
+Estimate estimate_mean(std::span<const std::uint64_t> samples, double confidence) {
+  return mean_of(samples, confidence);
 }
 
 }  // namespace rdmabench::measure

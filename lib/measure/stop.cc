@@ -138,7 +138,7 @@ double Stopper::spread() const {
 
 double Stopper::uncertainty() const {
   if (locations_.size() < 2) return std::numeric_limits<double>::quiet_NaN();
-  const RankInterval interval = median_interval(locations_.size());
+  const RankInterval interval = percentile_interval(locations_.size(), 50);
   const double half = (locations_[interval.high] - locations_[interval.low]) / 2;
   return half == 0 ? 0 : half / median(locations_);
 }

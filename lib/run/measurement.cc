@@ -178,9 +178,8 @@ class BandwidthSink {
     if (times.empty()) return;
     std::sort(times.begin(), times.end());
     row.peak_bits_per_s = bits / times.front() * kNsPerSecond;
-    constexpr std::size_t kFewest = 6;  // below it no interval holds 95 %
-    if (times.size() < kFewest) return;
-    const measure::RankInterval ranks = measure::median_interval(times.size());
+    const measure::RankInterval ranks = measure::percentile_interval(times.size(), 50);
+    if (!ranks.covers) return;
     row.bits_per_s_low = bits / times[ranks.high] * kNsPerSecond;
     row.bits_per_s_high = bits / times[ranks.low] * kNsPerSecond;
   }

@@ -104,8 +104,8 @@ struct Numbers {
   /// Of one operation: each sample is the longest that any rank took, divided by the batch. A rank
   /// that returns early, as the root of a broadcast, does not make it shorter.
   measure::LatencySummary time{};
-  /// Confidence of the interval in `time` around the median: 0.95 of measure::median_interval(), or
-  /// MedianWatch::kLevel, of the look that ended the row.
+  /// Confidence of the interval in `time` around the median: 0.95 of
+  /// measure::percentile_interval(), or MedianWatch::kLevel, of the look that ended the row.
   double median_level = 0.95;
   std::vector<RankTimes> ranks{};  ///< of one operation
   Arrivals arrivals{};

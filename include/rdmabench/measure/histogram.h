@@ -78,6 +78,16 @@ class Histogram {
   /// The nearest-rank percentile, 0 < p <= 100, as value_at() gives it.
   std::uint64_t percentile(double p) const noexcept;
 
+  /// Values from `low` to `high`, both included.
+  struct Bucket {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    std::uint64_t count = 0;
+  };
+
+  /// Those that are not empty, in ascending order.
+  std::vector<Bucket> buckets() const;
+
   /// The median distance from the median, with an error of at most kRelativeError * (2 * median +
   /// result). It is 0 for a spread within the median's bucket.
   std::uint64_t median_absolute_deviation() const;
@@ -95,6 +105,7 @@ class Histogram {
     const unsigned shift = shift_of(value);
     return shift * kSubBuckets + static_cast<std::size_t>(value >> shift);
   }
+  static std::uint64_t first_of(std::size_t bucket) noexcept;
   static std::uint64_t middle_of(std::size_t bucket) noexcept;
 
   std::vector<std::uint64_t> counts_;

@@ -19,14 +19,16 @@ bool percentile_supported(std::uint64_t count, double p) noexcept;
 struct RankInterval {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
+  bool covers = false;  ///< false: there are too few samples for the confidence that was asked for
 };
 
-/// The order statistics that enclose the median of the population with at least 95 % confidence.
-/// Valid for every distribution of independent samples; samples of one run are only roughly
-/// independent. Below 6 samples there is no such interval, and the result is the whole range.
-/// Source: Conover, Practical Nonparametric Statistics, 3.2; the binomial by its normal
-/// approximation with continuity correction.
-RankInterval median_interval(std::uint64_t count) noexcept;
+/// The order statistics that enclose the percentile p of the population with at least `confidence`,
+/// the rest divided equally among both sides. Valid for every distribution of independent samples;
+/// samples of one run are only roughly independent. Where there are too few samples, a side that
+/// they cannot bound is the first or the last sample: at 95 % the median needs 6, p99 needs 368.
+/// Throws Error(usage) unless 0 < p < 100 and 0 < confidence < 1. Source: Conover, Practical
+/// Nonparametric Statistics, 3.2, by the exact binomial distribution.
+RankInterval percentile_interval(std::uint64_t count, double p, double confidence = 0.95);
 
 // These functions accept samples in any order, and sort a copy where necessary. Without samples
 // they are 0. Percentiles and medians are by nearest rank, so they are always one of the samples.
@@ -48,6 +50,28 @@ double mean(std::span<const std::uint64_t> samples);
 double stddev(std::span<const double> samples);
 double stddev(std::span<const std::uint64_t> samples);
 
+/// A statistic of samples with its confidence interval.
+struct Estimate {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+  bool covers = false;      ///< false: too few samples for the confidence; see the functions
+  std::uint64_t count = 0;  ///< samples
+};
+
+/// The nearest-rank percentile p with the interval of percentile_interval(), which also says what
+/// it throws. The median is p = 50.
+Estimate estimate_percentile(std::span<const double> samples, double p, double confidence = 0.95);
+Estimate estimate_percentile(std::span<const std::uint64_t> samples, double p,
+                             double confidence = 0.95);
+
+/// The mean with its interval by Student's t, for independent samples of a distribution with a
+/// variance; with few samples of a skewed one it covers less often than asked for. Below two
+/// samples it does not cover, and its ends are the mean. Throws Error(usage) unless 0 < confidence
+/// < 1.
+Estimate estimate_mean(std::span<const double> samples, double confidence = 0.95);
+Estimate estimate_mean(std::span<const std::uint64_t> samples, double confidence = 0.95);
+
 /// A latency run in nanoseconds, over all of its samples.
 struct LatencySummary {
   std::uint64_t count = 0;
@@ -61,7 +85,7 @@ struct LatencySummary {
   double mean_ns = 0;
   double stddev_ns = 0;
   double mad_ns = 0;         ///< median absolute deviation
-  double median_low_ns = 0;  ///< the median's 95 % confidence interval, see median_interval()
+  double median_low_ns = 0;  ///< the median's 95 % confidence interval, see percentile_interval()
   double median_high_ns = 0;
   double percentile_error = 0;  ///< relative bound: 0 if exact, else Histogram::kRelativeError
 

@@ -70,8 +70,8 @@ class Stopper {
   double spread() const;
 
   /// Uncertainty of the median of the locations: half of its 95 % confidence interval, relative to
-  /// the median (median_interval()). It falls with the number of epochs, unless about half of them
-  /// have another speed.
+  /// the median (percentile_interval()). It falls with the number of epochs, unless about half of
+  /// them have another speed.
   double uncertainty() const;
 
  private:

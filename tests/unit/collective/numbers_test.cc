@@ -166,7 +166,7 @@ bool covers_with_a_look_after_each_epoch(Skewed stream, double precision) {
     for (int i = 0; i < 5; ++i) samples.push_back(stream.next());
     if (samples.size() < 20) continue;
     std::sort(samples.begin(), samples.end());
-    const measure::RankInterval interval = measure::median_interval(samples.size());
+    const measure::RankInterval interval = measure::percentile_interval(samples.size(), 50);
     const double low = samples[interval.low];
     const double high = samples[interval.high];
     if ((high - low) / 2 > precision * samples[(samples.size() - 1) / 2]) continue;

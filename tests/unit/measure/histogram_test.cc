@@ -40,6 +40,27 @@ TEST(Histogram, KeepsItsStatedErrorAtEveryMagnitude) {
   }
 }
 
+TEST(Histogram, HasABucketAroundEachValue) {
+  std::mt19937_64 random(3);
+  const Samples values = all_magnitudes(2000, random);
+  const Histogram histogram = histogram_of(values);
+  std::uint64_t count = 0;
+  std::uint64_t after = 0;
+  for (const Histogram::Bucket& bucket : histogram.buckets()) {
+    EXPECT_LE(after, bucket.low);
+    const auto inside = std::count_if(values.begin(), values.end(), [&](std::uint64_t value) {
+      return bucket.low <= value && value <= bucket.high;
+    });
+    EXPECT_EQ(bucket.count, static_cast<std::uint64_t>(inside)) << bucket.low;
+    EXPECT_LE(bucket.high - bucket.low, bucket.low / 128);
+    count += bucket.count;
+    after = bucket.high + 1;
+  }
+  EXPECT_EQ(count, values.size());
+  EXPECT_TRUE(Histogram().buckets().empty());
+  EXPECT_EQ(histogram_of({kLargest}).buckets().at(0).high, kLargest);
+}
+
 TEST(Histogram, IsExactBelow256) {
   for (std::uint64_t value = 0; value < 256; ++value) {
     EXPECT_EQ(histogram_of({0, value, kLargest}).value_at(1), value);

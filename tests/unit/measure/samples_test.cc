@@ -35,8 +35,8 @@ TEST(LatencyRecorder, AgreesWithTheSortedSamples) {
     EXPECT_EQ(summary.mean_ns, mean(samples) / 2) << shape;
     EXPECT_EQ(summary.stddev_ns, stddev(samples) / 2) << shape;
     EXPECT_EQ(summary.mad_ns, static_cast<double>(median_absolute_deviation(samples)) / 2) << shape;
-    EXPECT_EQ(summary.median_low_ns, half(median_interval(20000).low)) << shape;
-    EXPECT_EQ(summary.median_high_ns, half(median_interval(20000).high)) << shape;
+    EXPECT_EQ(summary.median_low_ns, half(percentile_interval(20000, 50).low)) << shape;
+    EXPECT_EQ(summary.median_high_ns, half(percentile_interval(20000, 50).high)) << shape;
     EXPECT_EQ(summary.percentile_error, 0) << shape;
   }
 }

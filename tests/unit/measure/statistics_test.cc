@@ -1,14 +1,20 @@
 #include "rdmabench/measure/statistics.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "random_samples.h"
+#include "rdmabench/base/error.h"
 
 namespace rdmabench::measure {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::Gt;
+using ::testing::Lt;
 
 TEST(NearestRank, IsTheSmallestSampleThatEnoughSamplesDoNotExceed) {
   // The definition in whole numbers, for p = tenths / 10 per cent.
@@ -93,53 +99,127 @@ TEST(Statistics, OfNothingAreZero) {
   EXPECT_EQ(percentile(Samples{}, 99), 0U);
 }
 
-/// P(B <= k) for k = 0..n of B binomial(n, 1/2), summed term by term.
-std::vector<long double> binomial_distribution(std::uint64_t n) {
+/// P(B <= k) for k = 0..n of B binomial(n, success), summed term by term.
+std::vector<long double> binomial_distribution(std::uint64_t n, long double success) {
   std::vector<long double> distribution;
   long double sum = 0;
   const auto size = static_cast<long double>(n);
   for (std::uint64_t k = 0; k <= n; ++k) {
     const auto i = static_cast<long double>(k);
-    sum += std::exp(std::lgamma(size + 1) - std::lgamma(i + 1) - std::lgamma(size - i + 1) -
-                    size * std::log(2.0L));
+    sum += std::exp(std::lgamma(size + 1) - std::lgamma(i + 1) - std::lgamma(size - i + 1) +
+                    i * std::log(success) + (size - i) * std::log(1 - success));
     distribution.push_back(sum);
   }
   return distribution;
 }
 
-TEST(MedianInterval, CoversTheMedianWith95PercentByTheExactBinomial) {
-  for (std::uint64_t count = 6; count < 5000; count += 1 + count / 20) {
-    const RankInterval interval = median_interval(count);
-    ASSERT_EQ(interval.low, count - 1 - interval.high);
-    const auto distribution = binomial_distribution(count);
-    // Index `low` lies above the median when at most `low` samples lie below it; and so for `high`.
-    EXPECT_LE(2 * distribution[interval.low], 0.05L) << count;
-    EXPECT_GT(2 * distribution[interval.low + 2], 0.05L) << count << ": two ranks too wide";
+TEST(PercentileInterval, IsTheNarrowestThatTheExactBinomialAllows) {
+  for (const double p : {1.0, 50.0, 90.0, 99.0}) {
+    for (const double confidence : {0.9, 0.95, 0.999}) {
+      for (std::uint64_t count = 2; count < 3000; count += 1 + count / 7) {
+        const RankInterval interval = percentile_interval(count, p, confidence);
+        const auto below = binomial_distribution(count, p / 100);
+        const auto tail = static_cast<long double>(1 - confidence) / 2;
+        // Index i lies above the percentile when at most i samples lie below it.
+        const bool low = below[0] <= tail;
+        const bool high = 1 - below[count - 1] <= tail;
+        ASSERT_EQ(interval.covers, low && high) << count << " p" << p << ' ' << confidence;
+        if (low) {
+          EXPECT_LE(below[interval.low], tail) << count << " p" << p << ' ' << confidence;
+          EXPECT_GT(below[interval.low + 1], tail) << count << " p" << p << ' ' << confidence;
+        } else {
+          EXPECT_EQ(interval.low, 0U);
+        }
+        if (high) {
+          EXPECT_LE(1 - below[interval.high], tail) << count << " p" << p << ' ' << confidence;
+          const long double higher = interval.high == 0 ? 1 : 1 - below[interval.high - 1];
+          EXPECT_GT(higher, tail) << count << " p" << p << ' ' << confidence;
+        } else {
+          EXPECT_EQ(interval.high, count - 1);
+        }
+      }
+    }
   }
 }
 
-TEST(MedianInterval, IsTheWholeRangeOfTooFewSamples) {
-  for (std::uint64_t count = 1; count < 6; ++count) {
-    EXPECT_EQ(median_interval(count).low, 0U);
-    EXPECT_EQ(median_interval(count).high, count - 1);
-  }
-  EXPECT_EQ(median_interval(0).high, 0U);
+TEST(PercentileInterval, TellsTooFewSamples) {
+  EXPECT_FALSE(percentile_interval(0, 50).covers);
+  EXPECT_EQ(percentile_interval(0, 50).high, 0U);
+  EXPECT_FALSE(percentile_interval(5, 50).covers);
+  EXPECT_TRUE(percentile_interval(6, 50).covers);
+  EXPECT_FALSE(percentile_interval(367, 99).covers);
+  EXPECT_TRUE(percentile_interval(368, 99).covers);
 }
 
-TEST(MedianInterval, HoldsTheTrueMedianInNineteenTrialsOfTwenty) {
+TEST(PercentileInterval, IsRightForVeryManySamples) {
+  // There the normal approximation is right to a thousandth of the interval's width.
+  for (const double count : {1e6, 1e9, 1e12}) {
+    const RankInterval interval = percentile_interval(static_cast<std::uint64_t>(count), 99);
+    const double half = 1.95996 * std::sqrt(count * 0.99 * 0.01);
+    EXPECT_NEAR(static_cast<double>(interval.low), 0.99 * count - half, 1 + 0.001 * half) << count;
+    EXPECT_NEAR(static_cast<double>(interval.high), 0.99 * count + half, 1 + 0.001 * half) << count;
+  }
+}
+
+TEST(PercentileInterval, RefusesWhatIsNoProbability) {
+  for (const double p : {0.0, 100.0, std::nan("")}) {
+    EXPECT_THROW(percentile_interval(10, p), Error);
+  }
+  for (const double confidence : {0.0, 1.0, std::nan("")}) {
+    EXPECT_THROW(percentile_interval(10, 50, confidence), Error);
+    EXPECT_THROW(estimate_mean(std::vector<double>{1, 2}, confidence), Error);
+  }
+}
+
+/// How many of 2000 trials' intervals hold the truth.
+template <class Interval>
+int held(double truth, Interval&& interval) {
   std::mt19937_64 random(4);
   std::exponential_distribution<double> latency(1);
-  constexpr int kTrials = 2000;
   int held = 0;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    std::vector<double> samples(101);
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::vector<double> samples(400);
     for (double& sample : samples) sample = latency(random);
-    std::sort(samples.begin(), samples.end());
-    const RankInterval interval = median_interval(samples.size());
-    held += samples[interval.low] <= std::log(2) && std::log(2) <= samples[interval.high] ? 1 : 0;
+    const Estimate estimate = interval(samples);
+    EXPECT_TRUE(estimate.covers);
+    EXPECT_EQ(estimate.count, 400U);
+    EXPECT_LE(estimate.low, estimate.value);
+    EXPECT_LE(estimate.value, estimate.high);
+    held += estimate.low <= truth && truth <= estimate.high ? 1 : 0;
   }
-  EXPECT_GT(held, 0.94 * kTrials);
-  EXPECT_LT(held, 0.98 * kTrials);
+  return held;
+}
+
+TEST(Estimate, HoldsTheTruthAsOftenAsAskedFor) {
+  const auto percentile = [](double p, double confidence) {
+    return [=](const auto& samples) { return estimate_percentile(samples, p, confidence); };
+  };
+  EXPECT_THAT(held(std::log(2), percentile(50, 0.95)), AllOf(Gt(1880), Lt(1960)));
+  EXPECT_THAT(held(std::log(2), percentile(50, 0.8)), AllOf(Gt(1570), Lt(1710)));
+  EXPECT_THAT(held(std::log(100), percentile(99, 0.95)), AllOf(Gt(1880), Lt(1980)));
+  EXPECT_THAT(held(1, [](const auto& samples) { return estimate_mean(samples, 0.95); }),
+              AllOf(Gt(1860), Lt(1940)));
+}
+
+TEST(Estimate, OfTheMeanIsStudents) {
+  const Estimate mean = estimate_mean(std::vector<double>{2, 4, 4, 4, 5, 5, 7, 9});
+  EXPECT_DOUBLE_EQ(mean.value, 5);
+  EXPECT_NEAR(mean.high - 5, 2.364624 * std::sqrt(32.0 / 7 / 8), 1e-6);  // t of 7 degrees
+  EXPECT_DOUBLE_EQ(mean.high - 5, 5 - mean.low);
+  EXPECT_EQ(estimate_mean(Samples{2, 4, 4, 4, 5, 5, 7, 9}).high, mean.high);
+}
+
+TEST(Estimate, TellsTooFewSamples) {
+  const Estimate none = estimate_mean(Samples{});
+  EXPECT_FALSE(none.covers || none.count > 0 || none.value != 0);
+  EXPECT_FALSE(estimate_percentile(Samples{}, 50).covers);
+  const Estimate one = estimate_mean(Samples{7});
+  EXPECT_FALSE(one.covers);
+  EXPECT_EQ(one.low, 7);
+  const Estimate few = estimate_percentile(Samples{3, 1, 2}, 99);
+  EXPECT_FALSE(few.covers);
+  EXPECT_EQ(few.value, 3);
+  EXPECT_EQ(few.high, 3);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-#include "distributions.h"
+#include "measure/distributions.h"
 
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
-namespace rdmabench::analysis {
+namespace rdmabench::measure {
 namespace {
 
 namespace bm = boost::math;
@@ -32,4 +33,11 @@ double chi_squared_quantile(double p, double degrees) {
   return bm::quantile(bm::chi_squared_distribution<double, Policy>(degrees), p);
 }
 
-}  // namespace rdmabench::analysis
+std::optional<std::uint64_t> binomial_rank(std::uint64_t trials, double success, double tail) {
+  const bm::binomial_distribution<double, Policy> successes(static_cast<double>(trials), success);
+  if (bm::cdf(successes, 0) > tail) return std::nullopt;
+  // Quantiles below the median are rounded down, so that the tail is kept.
+  return static_cast<std::uint64_t>(bm::quantile(successes, tail));
+}
+
+}  // namespace rdmabench::measure
