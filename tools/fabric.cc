@@ -17,7 +17,6 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/run.h"
-#include "rdmabench/fabric/text.h"
 
 namespace rdmabench::tools {
 namespace {

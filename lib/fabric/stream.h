@@ -8,7 +8,7 @@
 
 #include "fabric/coordinator.h"
 #include "rdmabench/fabric/matrix.h"
-#include "rdmabench/fabric/text.h"
+#include "rdmabench/fabric/run.h"
 
 namespace rdmabench::fabric {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rdmabench/fabric/matrix.h"
-#include "rdmabench/fabric/text.h"
+#include "rdmabench/fabric/run.h"
 
 namespace rdmabench::fabric {
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rdmabench/control/bootstrap.h"
@@ -72,5 +73,29 @@ struct RankOutcome {
 /// ranks when the coordinator is not there or is gone. Thread rule: one thread.
 RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous,
                 const OnFabricProgress& on_progress = {});
+
+// A run as text: JSON Lines, a table, CSV.
+
+/// The whole run as lines of docs/schema/rdmabench-fabric-1.schema.json, without a verdict.
+std::string to_json_lines(const Matrix& matrix);
+/// One line. `verdict` is a JSON object on one line, whose members the record takes over.
+std::string verdict_record(std::string_view verdict);
+
+/// Reads what was written. A second plan record begins another attempt: its measurements replace
+/// those of the same cell, and only its own losses count. An incomplete last line (the writer died)
+/// and records of other kinds are left out. Throws Error(usage) that names the line if this is no
+/// such stream or the plans differ.
+Matrix matrix_from_json_lines(std::string_view text);
+
+/// The same from a file. Throws Error(usage) that names the file, too.
+Matrix read_stream(const std::string& path);
+
+/// What was measured, a line for each metric and size, the worst pairs, what failed and who was
+/// lost; then each finding with its evidence, and what cannot be judged. Bandwidth in Gb/s (10^9
+/// bits), latency in microseconds. ASCII.
+std::string to_table(const Matrix& matrix, const Attribution& verdict);
+
+/// RFC 4180, one line for each measurement, with the names of the JSON.
+std::string to_csv(const Matrix& matrix);
 
 }  // namespace rdmabench::fabric

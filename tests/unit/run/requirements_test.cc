@@ -1,4 +1,4 @@
-#include "rdmabench/run/requirements.h"
+#include "rdmabench/run/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
