@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "rdmabench/run/connect.h"
+
 namespace rdmabench::run {
 namespace {
 

@@ -1,7 +1,6 @@
 // What went wrong in an epoch, in words.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -12,12 +11,6 @@ namespace rdmabench::run {
 
 /// "ok", "stalled", "wrong_data": as in a document.
 std::string_view name(workload::Outcome outcome) noexcept;
-
-/// "no completion for 10 s: waiting for message 812 of 1000 (64 bytes) from 10.0.0.2. Is ...?"
-/// `failure` is the endpoint's own account; `peer` names the other side.
-std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
-                       std::chrono::nanoseconds timeout, std::string_view peer,
-                       std::string_view failure);
 
 /// An epoch that began and failed. Its fault is `failed`.
 class EpochError : public Error {

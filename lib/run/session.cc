@@ -9,6 +9,7 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/run/connect.h"
 #include "run/epoch_text.h"
 #include "run/together.h"
 

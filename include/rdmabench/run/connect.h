@@ -2,6 +2,7 @@
 // device and provider that `rdmabench` makes.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include "rdmabench/endpoints.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/transport/transport.h"
+#include "rdmabench/workload/epoch.h"
 
 namespace rdmabench::run {
 
@@ -73,5 +75,12 @@ void with_connected(control::Channel& channel, const transport::EndpointRequest&
   visit();
   pair.finish();
 }
+
+/// Why an epoch ended, for an error of a loop over an Inbox: "nothing completed for 10 s, waiting
+/// for the peer's message: message 812 of 1000 (64 bytes) with node2". `timeout` is that of the
+/// Watch, `peer` names the other side, and `failure` is Endpoint::failure().
+std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
+                       std::chrono::nanoseconds timeout, std::string_view peer,
+                       std::string_view failure);
 
 }  // namespace rdmabench::run

@@ -1,4 +1,4 @@
-#include "run/epoch_text.h"
+#include "rdmabench/run/connect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

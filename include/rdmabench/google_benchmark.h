@@ -1,0 +1,253 @@
+// Benchmarks of transports for a program that uses Google Benchmark.
+//
+// A program that includes this header links benchmark::benchmark itself; rdmabench does not.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/listener.h"
+#include "rdmabench/measure/samples.h"
+#include "rdmabench/run/connect.h"
+#include "rdmabench/workload/inbox.h"
+
+namespace rdmabench::google_benchmark {
+
+/// What one benchmark measures.
+struct Options {
+  std::string backend = "auto";  ///< as run::Config::backend
+  std::string provider{};        ///< libfabric's, "shm"; "" = choose
+  std::string device{};          ///< of both sides; "" = choose
+  std::uint64_t bytes = 8;       ///< of a message, >= 1; atomics: 8
+  std::uint32_t depth = 1;       ///< posts that may be outstanding, >= 1
+  /// The longest wait for a completion, and for each step of the set-up.
+  std::chrono::milliseconds timeout = std::chrono::seconds(10);
+};
+
+namespace detail {
+
+inline transport::EndpointRequest request_of(const Options& options, transport::OperationCode code,
+                                             bool client) {
+  transport::EndpointRequest request;
+  request.client = client;
+  request.operations = code;
+  request.latency = options.depth == 1;
+  request.max_size = options.bytes;
+  request.depth = options.depth;
+  request.receives = 2 * options.depth;  // some go back while others are taken
+  request.signal_every = std::max(options.depth / 4, 1U);
+  request.provider = options.provider;
+  request.device = options.device;
+  request.delivery = options.backend == "ofi";  // elsewhere a completion says that already
+  request.timeout_ms = static_cast<std::uint32_t>(options.timeout.count());
+  return request;
+}
+
+/// The other end of the connection, in a thread of its own: it polls, and gives receives back.
+class Peer {
+ public:
+  Peer(const Options& options, transport::OperationCode code)
+      : thread_([this, options, code] { serve(options, code); }) {}
+  ~Peer() {
+    release();
+    listener_.stop();
+    thread_.join();
+  }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  std::uint16_t port() const noexcept { return listener_.port(); }
+
+  /// The client needs no more polls.
+  void release() noexcept { done_ = true; }
+
+ private:
+  /// What fails here ends the client's wait too, and is told there.
+  void serve(const Options& options, transport::OperationCode code) noexcept try {
+    auto channel = listener_.accept(Deadline::after(options.timeout));
+    if (!channel) return;
+    run::with_connected(*channel, request_of(options, code, false), options.backend,
+                        [&](auto& endpoint) { poll(endpoint, options, *channel); });
+  } catch (const std::exception&) {
+  }
+
+  template <transport::Transport T>
+  void poll(T& endpoint, const Options& options, control::Channel& channel) {
+    workload::EpochResult result;
+    workload::Watch watch(options.timeout, [] { return false; });
+    workload::Inbox<T> inbox(endpoint, {.receives = 2 * options.depth}, watch, result);
+    const auto on_receive = [&](const transport::Received& received) noexcept {
+      inbox.give_back_together(received.slot);
+    };
+    while (!done_.load(std::memory_order_relaxed)) {
+      inbox.excuse();  // nothing may arrive here however much the client writes
+      if (inbox.poll(workload::Wait::message, on_receive)) continue;
+      channel.abort("the peer's completion failed: " + endpoint.failure());
+      return;
+    }
+  }
+
+  control::Listener listener_{"127.0.0.1", 0};
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+/// The client's messages, one for each iteration.
+template <class Op, transport::Transport T>
+class Client {
+ public:
+  Client(T& endpoint, const Options& options, control::Channel& channel)
+      : endpoint_(endpoint),
+        options_(options),
+        plan_{.size = options.bytes, .depth = options.depth},
+        watch_(options.timeout, [&channel] { return channel.interrupted(); }),
+        inbox_(endpoint, plan_, watch_, result_) {}
+
+  /// Throws Error where a message fails.
+  void measure(benchmark::State& state) {
+    plan_.iterations = static_cast<std::uint64_t>(state.max_iterations);
+    last_ = measure::RawClock::stamp();
+    for ([[maybe_unused]] auto ignored : state) {
+      if (options_.depth == 1 ? !one() : !next()) [[unlikely]]
+        return throw_failure();
+      ++result_.message;
+    }
+    report(state);
+  }
+
+ private:
+  bool post(transport::Signal signal) noexcept {
+    return inbox_.template post<Op>({.local = 0, .remote = 0, .bytes = options_.bytes, .word = 0},
+                                    signal);
+  }
+
+  /// One stamp ends a message and begins the next.
+  bool one() {
+    if (!post(transport::Signal::now) || !inbox_.drain()) return false;
+    const measure::Ticks now = measure::RawClock::stamp();
+    intervals_[kept_] = now - last_;
+    last_ = now;
+    if (++kept_ == intervals_.size()) keep();
+    return true;
+  }
+
+  bool next() noexcept {
+    return result_.message + 1 == plan_.iterations ? post(transport::Signal::now) && inbox_.drain()
+                                                   : post(transport::Signal::by_interval);
+  }
+
+  void keep() {
+    recorder_.add(std::span(intervals_.data(), kept_));
+    kept_ = 0;
+    last_ = measure::RawClock::stamp();
+  }
+
+  /// Where the peer gave up, its reason comes when the visit ends.
+  void throw_failure() const {
+    if (result_.outcome == workload::Outcome::interrupted) return;
+    throw Error(Fault::failed, run::epoch_text(result_, plan_, options_.timeout,
+                                               "the peer in this process", endpoint_.failure()));
+  }
+
+  void report(benchmark::State& state) {
+    using benchmark::Counter;
+    const transport::Description facts = endpoint_.describe(options_.bytes);
+    state.SetLabel(facts.provider + ", completion: " + facts.completion);
+    const auto messages = static_cast<double>(state.iterations());
+    state.counters["messages_per_s"] = Counter(messages, Counter::kIsRate);
+    state.counters["bytes_per_s"] =
+        Counter(messages * static_cast<double>(options_.bytes), Counter::kIsRate);
+    if (options_.depth > 1) return;
+    keep();
+    const measure::LatencySummary all = recorder_.summary(1.0);
+    state.counters["p50_ns"] = Counter(all.p50_ns, Counter::kAvgThreads);
+    state.counters["p99_ns"] = Counter(all.p99_ns, Counter::kAvgThreads);
+  }
+
+  T& endpoint_;
+  const Options& options_;
+  workload::EpochPlan plan_;
+  workload::Watch watch_;
+  workload::EpochResult result_;
+  workload::Inbox<T> inbox_;
+  measure::LatencyRecorder recorder_{0};  // a histogram, however many iterations there are
+  std::array<measure::Ticks, 1024> intervals_{};
+  std::size_t kept_ = 0;
+  measure::Ticks last_ = 0;
+};
+
+}  // namespace detail
+
+/// One benchmark function: connects two endpoints in this process, posts one message of the
+/// operation Op for each iteration, and reports counters. The client's endpoint is driven by the
+/// caller's thread; its peer has a thread of its own, which polls: give the benchmark two
+/// processors.
+///
+/// With a depth of 1 an iteration ends when the message has completed, and "p50_ns" and "p99_ns"
+/// are of the times from post to completion, within measure::Histogram::kRelativeError. With a
+/// greater depth an iteration posts one message, and polls while `depth` are outstanding; the last
+/// iteration waits for all of them. "messages_per_s" and "bytes_per_s" are rates over the whole
+/// time. The label names the provider, and what a completion means there. Time and counters include
+/// what measuring costs: with a depth of 1 each message has one reading of CLOCK_MONOTONIC_RAW, and
+/// each iteration has a step of Google Benchmark's own loop. Nothing is subtracted.
+///
+/// A failure skips the benchmark with its text. No wait is longer than options.timeout.
+template <class Op>
+void run(benchmark::State& state, const Options& options) {
+  try {
+    if (options.depth == 0 || options.bytes == 0) {
+      throw Error(Fault::usage, "`depth` or `bytes` of 0", "Both are 1 at least.");
+    }
+    detail::Peer peer(options, Op::kCode);
+    auto channel =
+        control::Channel::connect("127.0.0.1", peer.port(), Deadline::after(options.timeout));
+    rdmabench::run::with_connected(
+        channel, detail::request_of(options, Op::kCode, true), options.backend,
+        [&]<class T>(T& endpoint) {
+          if constexpr (T::template supports<Op>) {
+            detail::Client<Op, T>(endpoint, options, channel).measure(state);
+          } else {
+            throw Error(Fault::unavailable, "this endpoint has no such operation");
+          }
+          peer.release();
+        });
+  } catch (const std::exception& error) {
+    state.SkipWithError(error.what());
+  }
+}
+
+/// Registers run<Op>() as a benchmark of that name, which reports by wall-clock time. Further
+/// settings are made on what it returns, as on that of benchmark::RegisterBenchmark().
+template <class Op>
+auto* add(const std::string& name, const Options& options) {
+  return benchmark::RegisterBenchmark(
+             name.c_str(), [options](benchmark::State& state) { run<Op>(state, options); })
+      ->UseRealTime();
+}
+
+}  // namespace rdmabench::google_benchmark
+
+/// Registers a benchmark "OPERATION/BACKEND/BYTES" of one message at a time, at namespace scope:
+///
+///   RDMABENCH_BENCHMARK(Write, "loop", 64);
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define RDMABENCH_BENCHMARK(operation, backend_name, message_bytes) \
+  RDMABENCH_BENCHMARK_AT(operation, backend_name, message_bytes, __COUNTER__)
+#define RDMABENCH_BENCHMARK_AT(operation, backend_name, message_bytes, count) \
+  RDMABENCH_BENCHMARK_AS(operation, backend_name, message_bytes, count)
+#define RDMABENCH_BENCHMARK_AS(operation, backend_name, message_bytes, count)                 \
+  [[maybe_unused]] static auto* const rdmabench_benchmark_##count =                           \
+      rdmabench::google_benchmark::add<rdmabench::transport::operation>(                      \
+          std::string(#operation "/") + (backend_name) + "/" + std::to_string(message_bytes), \
+          {.backend = (backend_name), .bytes = (message_bytes)})
+// NOLINTEND(cppcoreguidelines-macro-usage)
