@@ -7,13 +7,16 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
 #include "rdmabench/run/backends.h"
+#include "rdmabench/run/server.h"
 #include "run/protocol.h"
 #include "run/session.h"
 #include "run/worker.h"
@@ -77,12 +80,53 @@ TEST(Client, HandsTheReportOutBeforeItClosesTheSession) {
   EXPECT_THAT(report.error, Optional(HasSubstr("out of order")));
 }
 
-TEST(Client, WhatAHookThrowsLeavesTheRun) {
+TEST(Client, WhatAHookThrowsLeavesTheRunAndTheServerGoesOn) {
   struct NoPaper {};
   const auto fail = [](const auto&) { throw NoPaper(); };
-  EXPECT_THROW(run_in_process(quick(), {.on_progress = fail}), NoPaper);
-  EXPECT_THROW(run_in_process(quick(), {.on_row = fail}), NoPaper);
-  EXPECT_THROW(run_in_process(quick(), {.on_report = fail}), NoPaper);
+  const ServerThread server({.address = "127.0.0.1", .port = 0});
+  for (const RunHooks& hooks : {RunHooks{.on_progress = fail}, RunHooks{.on_row = fail},
+                                RunHooks{.on_report = fail}, RunHooks{}}) {
+    const auto run_once = [&] { return run(quick(), "127.0.0.1", server.port(), hooks); };
+    if (hooks.on_progress || hooks.on_row || hooks.on_report) {
+      EXPECT_THROW(run_once(), NoPaper);
+    } else {
+      EXPECT_EQ(run_once().error, std::nullopt);
+    }
+  }
+}
+
+TEST(Client, TheCallersThreadGetsItsProcessorsBack) {
+  const std::vector<int> before = processors();
+  if (before.size() < 2) GTEST_SKIP() << "one processor: bound or not is the same";
+  Config config = quick();
+  config.cpus = {before.back()};
+  const auto check = [&](const RunHooks& hooks, std::string_view how) {
+    std::vector<int> meanwhile;
+    RunHooks watched = hooks;
+    watched.on_row = [&](const report::Report& so_far) {
+      meanwhile = processors();
+      if (hooks.on_row) hooks.on_row(so_far);
+    };
+    std::string end = "finished";
+    try {
+      end = run_in_process(config, watched).error.value_or(end);
+    } catch (const std::exception& error) {
+      end = error.what();
+    }
+    EXPECT_THAT(end, HasSubstr(how));
+    EXPECT_EQ(meanwhile, config.cpus) << how;
+    EXPECT_EQ(processors(), before) << how;
+  };
+  check({}, "finished");
+  check({.on_row = [](const auto&) { throw std::runtime_error("no paper"); }}, "no paper");
+  std::stop_source source;
+  config.sizes = {8, 64};
+  check({.on_row = [&](const auto&) { source.request_stop(); }, .stop = source.get_token()},
+        "cancelled");
+  const std::uint16_t closed = control::Listener("127.0.0.1", 0).port();
+  config.connect_retry = {};
+  EXPECT_THROW(run(config, "127.0.0.1", closed), Error);
+  EXPECT_EQ(processors(), before);
 }
 
 TEST(Client, EachRowIsToldWhenItIsFinished) {
