@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/log.h"
 #include "rdmabench/control/channel.h"
 #include "tcp.h"
 #include "wait.h"
@@ -87,6 +89,7 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
   const auto given = deadline.left();
   const Deadline patience = Deadline::after(retry);
   const std::vector<tcp::endpoint> endpoints = resolve(host, port);
+  bool told = false;
   try {
     for (;;) {
       std::error_code failure;  // the first, unless some address refused: then the host is up
@@ -101,6 +104,12 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
       }
       const bool again = failure == asio::error::connection_refused && !patience.passed();
       if (!again || deadline.passed()) throw_unreached(host, port, endpoints, failure, given);
+      if (!std::exchange(told, true)) {
+        log_line([&] {
+          return fmt::format("connection refused: {} is tried again for {}",
+                             host_and_port(host, port), duration_text(patience.left()));
+        });
+      }
       std::this_thread::sleep_for(
           std::min<std::chrono::nanoseconds>({kRetryPause, patience.left(), deadline.left()}));
     }

@@ -14,6 +14,7 @@
 
 #include "loaded/versions.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/log.h"
 
 namespace rdmabench::loaded {
 namespace {
@@ -70,10 +71,18 @@ const Found& Library::load() const {
   static std::mutex mutex;
   static std::map<const Library*, Found>& all =
       *new std::map<const Library*, Found>;  // outlives what calls it at exit
-  const std::lock_guard lock(mutex);
+  std::unique_lock lock(mutex);
   const auto [at, is_new] = all.try_emplace(this);
-  if (is_new) at->second = open(file_);
-  return at->second;
+  const Found& found = at->second;
+  if (is_new) {
+    at->second = open(file_);
+    lock.unlock();  // the hook may come here again
+    log_line([&] {
+      return found.handle != nullptr ? fmt::format("loaded: {} from {}", file_, found.file)
+                                     : fmt::format("not loaded: {}: {}", file_, found.absence);
+    });
+  }
+  return found;
 }
 
 void* Library::find(const char* function) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/log.h"
 #include "rdmabench/control/channel.h"
 #include "run/epoch_text.h"
 
@@ -42,7 +43,7 @@ std::string obstacle(const Offer& own, const Offer* peer) {
 Match choose(const std::vector<const Backend*>& backends,
              const std::vector<transport::EndpointRequest>& rails,
              const std::vector<std::vector<Offer>>& ours, const std::vector<Offer>& theirs) {
-  std::string reasons;
+  std::vector<std::string> reasons;
   for (const Backend* backend : backends) {
     Match match{backend, {}};
     std::string why;
@@ -58,10 +59,17 @@ Match choose(const std::vector<const Backend*>& backends,
         why = control::printable(error.what());  // it may quote the server's offer
       }
     }
-    if (why.empty()) return match;
-    reasons += fmt::format("\n  {}: {}", backend->name, why);
+    if (why.empty()) {
+      log_line([&] {
+        return fmt::format("chosen: {}: {}{}{}", backend->name, match.choices.front().reason,
+                           reasons.empty() ? "" : "; passed over: ", fmt::join(reasons, "; "));
+      });
+      return match;
+    }
+    reasons.push_back(fmt::format("{}: {}", backend->name, why));
   }
-  throw Error(Fault::unavailable, "no back end reaches the server" + reasons);
+  throw Error(Fault::unavailable,
+              fmt::format("no back end reaches the server\n  {}", fmt::join(reasons, "\n  ")));
 }
 
 /// This side's offer for each back end that the client can use.

@@ -14,6 +14,7 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/log.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/fact.h"
 #include "run/pattern_table.h"
@@ -280,6 +281,7 @@ void Server::serve(control::Channel channel) {
   {
     std::optional<MemoryShare> share;  // before the session, whose workers it is for
     Session session(std::move(channel), config_.timeout);
+    log_line([&] { return fmt::format("session begun: {}", peer); });
     try {
       if (!config_.cpus.empty()) pin_this_thread(config_.cpus.front());
       line = converse(session, {config_, listener_, *gate_, memory_, share});
@@ -289,6 +291,7 @@ void Server::serve(control::Channel channel) {
       ++failed_;
     }
   }
+  log_line([&] { return fmt::format("session ended: {}: {}", peer, line); });
   event(fmt::format("{}: {}", peer, line));
   if (++served_ == config_.sessions) stop();
 }

@@ -15,6 +15,7 @@
 #include "fabric_error.h"
 #include "fits.h"
 #include "messages.h"
+#include "rdmabench/base/log.h"
 #include "row.h"
 
 namespace rdmabench::transport::ofi {
@@ -168,6 +169,10 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
                             client.host, server.host),
                 "Leave out `provider`, or name a network's.");
   }
+  log_line([&] {
+    return fmt::format("libfabric: the client has {}; the server has {}; chosen: {}",
+                       names_of(client), names_of(server), reason(match, request.provider));
+  });
   return {.client = write_fit(*match.client),
           .server = write_fit(*match.server),
           .reason = reason(match, request.provider)};
