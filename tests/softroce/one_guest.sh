@@ -20,6 +20,11 @@ if [[ -x $example ]]; then
     fail "scattered_reply over verbs: exit status $?"
   assert_no_resources scattered_reply
 fi
+program=$build_dir/tests/programs/caller_memory
+if [[ -x $program ]]; then
+  timeout 60 "$program" verbs "" "$host" || fail "caller_memory over verbs: exit status $?"
+  assert_no_resources caller_memory
+fi
 start_server
 for op in send write write-imm read; do
   for kind in lat bw; do
