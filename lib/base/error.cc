@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 namespace rdmabench {
 namespace {
@@ -24,14 +25,16 @@ std::string errno_text(int code) {
                          : fmt::format("{} ({})", message, name);
 }
 
-Error::Error(Fault fault, std::string_view what, std::string_view remedy, int code)
+Error::Error(Fault fault, std::string_view what, std::string_view remedy, int code, FailedCall call)
     : std::runtime_error(compose(what, remedy, code)),
       fault_(fault),
-      code_(code),
-      remedy_(remedy) {}
+      call_(std::move(call)),
+      remedy_(remedy) {
+  if (code != 0) call_.code = code;
+}
 
 Error::Error(const Error& other, const std::string& text)
-    : std::runtime_error(text), fault_(other.fault_), code_(other.code_), remedy_(other.remedy_) {}
+    : std::runtime_error(text), fault_(other.fault_), call_(other.call_), remedy_(other.remedy_) {}
 
 Error Error::at(std::string_view where) const {
   return {*this, fmt::format("{}: {}", where, what())};

@@ -79,7 +79,7 @@ std::error_code try_connect(asio::io_context& context, tcp::socket& socket,
   } else if (error == asio::error::network_unreachable || error == asio::error::host_unreachable) {
     remedy = fmt::format("Check the route to {}.", host);
   }
-  throw Error(Fault::failed, what, remedy, error.value());
+  throw Error(Fault::failed, what, remedy, error.value(), {.library = "libc", .name = "connect"});
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ bool wait_for(std::span<pollfd> entries, Deadline deadline) {
     if (ready > 0) return true;
     if (ready == 0 && left.count() == 0) return false;
     if (ready < 0 && errno != EINTR) {
-      throw Error(Fault::failed, "ppoll()", "", errno);
+      throw Error(Fault::failed, "ppoll()", "", errno, {.library = "libc", .name = "ppoll"});
     }
   }
 }

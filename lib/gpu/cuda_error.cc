@@ -68,8 +68,10 @@ Error cuda_error(const Driver& driver, cuda::Result result, std::string_view cal
                  std::string_view remedy) {
   const Known* known = find_known(result);
   if (remedy.empty() && known != nullptr) remedy = known->remedy;
-  return Error(known != nullptr ? known->fault : Fault::failed,
-               fmt::format("{}: {}", call, result_text(driver, result)), remedy);
+  return Error(
+      known != nullptr ? known->fault : Fault::failed,
+      fmt::format("{}: {}", call, result_text(driver, result)), remedy, 0,
+      {.library = "libcuda", .name = std::string(call.substr(0, call.find_first_of("( ")))});
 }
 
 void check(const Driver& driver, cuda::Result result, std::string_view call,

@@ -100,7 +100,7 @@ const Found& Library::require() const {
   if (found.handle != nullptr) return found;
   throw Error(Fault::unavailable,
               fmt::format("{} cannot be loaded from {}: {}", file_, searched(), found.absence),
-              remedy_);
+              remedy_, 0, {.library = file_, .name = "dlopen"});
 }
 
 void* Library::function(const char* name) const {
@@ -109,7 +109,8 @@ void* Library::function(const char* name) const {
   if (function != nullptr) return function;
   throw Error(Fault::unavailable,
               fmt::format("{} has no {}() as this build of rdmabench needs it", file, name),
-              "It is older than the one that rdmabench was built with: install a newer one.");
+              "It is older than the one that rdmabench was built with: install a newer one.", 0,
+              {.library = file_, .name = name});
 }
 
 const Library ibverbs("libibverbs.so.1", "Install libibverbs1 (Debian) or libibverbs (RHEL).");

@@ -28,7 +28,13 @@ Json to_object(const Resolved& resolved) {
 Json to_object(const Failure& failure) {
   return {{"fault", name(failure.fault)},
           {"code", failure.code},
-          {"outcome", text_or_null(failure.outcome)}};
+          {"outcome", text_or_null(failure.outcome)},
+          {"library", text_or_null(failure.library)},
+          {"call", text_or_null(failure.call)},
+          {"status", text_or_null(failure.status)},
+          {"operation", text_or_null(failure.operation)},
+          {"peer", text_or_null(failure.peer)},
+          {"remedy", text_or_null(failure.remedy)}};
 }
 
 Json to_object(const Clock& clock) {

@@ -95,15 +95,21 @@ report::Clock clock_facts(const measure::TickRate& rate) {
           .resolution_ns = measure::resolution_ns(source)};
 }
 
-void set_failure(report::Report& report, const std::exception& error) {
+void set_failure(report::Report& report, const Session& session, const std::exception& error) {
   report.error = error.what();
-  report.failure.emplace();
+  report::Failure& failure = report.failure.emplace();
+  failure.peer = session.channel().peer();
   if (const auto* const known = dynamic_cast<const Error*>(&error)) {
-    report.failure->fault = known->fault();
-    report.failure->code = known->code();
+    failure.fault = known->fault();
+    failure.code = known->code();
+    failure.library = known->call().library;
+    failure.call = known->call().name;
+    failure.status = known->call().status;
+    failure.remedy = known->remedy();
   }
   if (const auto* const epoch = dynamic_cast<const EpochError*>(&error)) {
-    report.failure->outcome = name(epoch->outcome());
+    failure.outcome = name(epoch->outcome());
+    failure.operation = operation_text(session.spec().pattern, session.spec().operation);
   }
 }
 
@@ -128,7 +134,7 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
     const Farewell farewell = parse_farewell(session.receive(SessionMessage::bye, "farewell"));
     if (config.watch) server = health::conditions_from_facts(farewell.facts);
   } catch (const std::exception& error) {
-    set_failure(report, error);
+    set_failure(report, session, error);
     session.channel().abort(error.what());
   } catch (const HookThrew& hook) {
     session.channel().abort("a call to the client's own code threw an exception");

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/workload/epoch.h"
@@ -15,8 +16,8 @@ std::string_view name(workload::Outcome outcome) noexcept;
 /// An epoch that began and failed. Its fault is `failed`.
 class EpochError : public Error {
  public:
-  EpochError(workload::Outcome outcome, const std::string& text)
-      : Error(Fault::failed, text), outcome_(outcome) {}
+  EpochError(workload::Outcome outcome, const std::string& text, FailedCall call = {})
+      : Error(Fault::failed, text, {}, 0, std::move(call)), outcome_(outcome) {}
 
   workload::Outcome outcome() const noexcept { return outcome_; }
 

@@ -188,7 +188,9 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
   const std::string text =
       epoch_text(results[first], plan_, timeout(), channel().peer(), workers_[first]->failure());
   const Outcome outcome = results[first].outcome;
-  throw EpochError(outcome, channel().interrupted() ? text + ": " + reason_of_peer() : text);
+  const bool ours = outcome == Outcome::post_failed || outcome == Outcome::completion_failed;
+  throw EpochError(outcome, channel().interrupted() ? text + ": " + reason_of_peer() : text,
+                   ours ? workers_[first]->failed_call() : FailedCall());
 }
 
 std::string Session::reason_of_peer() {

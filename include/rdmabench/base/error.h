@@ -16,6 +16,14 @@ enum class Fault : int {
   unavailable = 3,  ///< not available on this machine or in this build
 };
 
+/// The call of another library that failed, and with what.
+struct FailedCall {
+  std::string library{};  ///< "libibverbs", "libfabric", "libc"; "" = none, or not known
+  std::string name{};     ///< "ibv_reg_mr"; "" = none, or not known
+  std::string status{};   ///< of a completion that failed: "IBV_WC_RETRY_EXC_ERR"
+  int code = 0;           ///< a positive errno; 0 if there is none
+};
+
 /// A failed call with its arguments, its errno, and a remedy.
 ///
 /// `what()` is "WHAT: strerror (ERRNAME). REMEDY" without the parts that are empty.
@@ -23,21 +31,24 @@ enum class Fault : int {
 class Error : public std::runtime_error {
  public:
   /// `what` names the call and its arguments. `remedy` is whole sentences or empty. `code` is a
-  /// positive errno or 0.
-  Error(Fault fault, std::string_view what, std::string_view remedy = {}, int code = 0);
+  /// positive errno or 0. `call` says the same to a program; its `code` may be left out.
+  Error(Fault fault, std::string_view what, std::string_view remedy = {}, int code = 0,
+        FailedCall call = {});
 
   /// The same error with the prefix "WHERE: ".
   Error at(std::string_view where) const;
 
   Fault fault() const noexcept { return fault_; }
-  int code() const noexcept { return code_; }
+  int code() const noexcept { return call_.code; }
+  /// What is known of the call that failed.
+  const FailedCall& call() const noexcept { return call_; }
   const std::string& remedy() const noexcept { return remedy_; }
 
  private:
   Error(const Error& other, const std::string& text);
 
   Fault fault_;
-  int code_;
+  FailedCall call_;
   std::string remedy_;
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::run {
@@ -26,6 +27,8 @@ class OpenEndpoint {
   virtual void connect(std::string_view peer_address) = 0;
   virtual transport::Description describe(std::uint64_t bytes = 0) const = 0;
   virtual std::string failure() const = 0;
+  /// What failure() tells, for a program; empty where the back end does not know.
+  virtual FailedCall failed_call() const { return {}; }
 
   /// One poll while the caller waits for something else: providers with manual progress may still
   /// owe the peer something. Gives receives back.
@@ -45,6 +48,10 @@ class EndpointHolder : public Base {
     return endpoint_.describe(bytes);
   }
   std::string failure() const override { return endpoint_.failure(); }
+  FailedCall failed_call() const override {
+    if constexpr (requires(const T& known) { known.failed_call(); }) return endpoint_.failed_call();
+    return {};
+  }
 
   void progress() noexcept override {
     endpoint_.poll([this](const transport::Received& received) noexcept {

@@ -185,6 +185,7 @@ struct Message {
 ///   queue_pairs()        their number
 ///   peer_window_bytes()  after connect(): what this side may read and write of the peer
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes
+///   failed_call()        optional: the same as a FailedCall
 ///   describe(bytes)      facts for the report; Description::completion is that of a message of so many bytes
 ///   send_memory(), receive_memory(), window_memory()      where messages may lie in other memory than the
 ///                        host's: the memory::Buffer that each region is in, all of the same kind. Where its gpu()

@@ -4,6 +4,7 @@
 #include <rdma/fi_errno.h>
 
 #include <cstdlib>
+#include <utility>
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -21,8 +22,11 @@ std::string fabric_error_text(ssize_t code) {
 void throw_fabric_error(Fault fault, std::string_view call, ssize_t result,
                         std::string_view remedy) {
   const int positive = static_cast<int>(std::abs(result));
-  if (positive < kFirstOwnCode) throw Error(fault, call, remedy, positive);
-  throw Error(fault, fmt::format("{}: {}", call, fabric_error_text(result)), remedy);
+  FailedCall failed{.library = "libfabric"};
+  if (call.starts_with("fi_")) failed.name = call.substr(0, call.find_first_of("( :"));
+  if (positive < kFirstOwnCode) throw Error(fault, call, remedy, positive, std::move(failed));
+  throw Error(fault, fmt::format("{}: {}", call, fabric_error_text(result)), remedy, 0,
+              std::move(failed));
 }
 
 }  // namespace rdmabench::transport::ofi

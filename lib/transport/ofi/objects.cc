@@ -320,6 +320,13 @@ std::string Objects::failure() const {
   return text + ". Has the peer ended, or the link gone down?";
 }
 
+FailedCall Objects::failed_call() const {
+  if (refused_ || failure_code_ == 0) return {};
+  return {.library = "libfabric",
+          .status = fabric_error_text(failure_code_),
+          .code = failure_code_ < FI_ERRNO_OFFSET ? failure_code_ : 0};
+}
+
 Description Objects::describe(std::uint64_t bytes) const {
   const fi_info& info = *info_;
   const std::uint64_t size = bytes != 0 ? bytes : max_size_;

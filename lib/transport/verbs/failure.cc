@@ -39,6 +39,19 @@ std::string Core::failure() const {
                      placement_.mtu);
 }
 
+FailedCall Core::failed_call() const {
+  if (!failed_ || !refused_operation_.empty()) return {};
+  if (failed_call_ == nullptr) {
+    return {.library = "libibverbs",
+            .name = "ibv_poll_cq",
+            .status = std::string(mechanism::explain(failed_completion_.status).name)};
+  }
+  const std::string_view call = failed_call_;
+  return {.library = "libibverbs",
+          .name = std::string(call.substr(0, call.find(' '))),
+          .code = failed_code_};
+}
+
 PostStatus Core::refuse_send(SendQueue& send_queue, int code) noexcept {
   send_queue.signal_at =
       send_queue.posted;  // the request was not posted: let the next one carry the signal

@@ -29,6 +29,15 @@ TEST(Error, SaysFirstWhereItHappened) {
   EXPECT_EQ(placed.remedy(), "Raise it.");
 }
 
+TEST(Error, KeepsTheFailedCallForAProgram) {
+  const Error error(Fault::failed, "ibv_reg_mr(8 bytes)", "", ENOMEM,
+                    {.library = "libibverbs", .name = "ibv_reg_mr"});
+  const FailedCall call = error.at("at the server").call();
+  EXPECT_EQ(call.library, "libibverbs");
+  EXPECT_EQ(call.name, "ibv_reg_mr");
+  EXPECT_EQ(call.code, ENOMEM);
+}
+
 TEST(Error, NamesAnUnknownErrnoByItsNumber) {
   EXPECT_NE(errno_text(99999).find("99999"), std::string::npos);
 }

@@ -110,7 +110,13 @@ Report hostile_sample() {
   report.conditions.server = {{evil, evil}};
   report.counters.server = {{evil, evil, "other", evil, 1, false}};
   report.error = evil;
-  report.failure = Failure{.outcome = "wrong_data"};
+  report.failure = Failure{.outcome = "wrong_data",
+                           .library = evil,
+                           .call = evil,
+                           .status = evil,
+                           .operation = evil,
+                           .peer = evil,
+                           .remedy = evil};
   LatencyResult row = latency_row(8, 0, kNaN);
   row.operation = evil;
   row.spread = kInfinity;
@@ -124,7 +130,8 @@ Report hostile_sample() {
 Report failed_sample() {
   Report report;
   report.error = "the server at 10.0.0.2 did not answer in 5 s";
-  report.failure = Failure{.fault = Fault::failed, .code = 110, .outcome = "stalled"};
+  report.failure =
+      Failure{.fault = Fault::failed, .code = 110, .outcome = "stalled", .peer = "10.0.0.2"};
   return report;
 }
 

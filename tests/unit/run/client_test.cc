@@ -163,6 +163,8 @@ TEST(Client, AStopEndsTheRunSoonAndKeepsWhatIsFinished) {
     EXPECT_THAT(report.error, Optional(HasSubstr("cancelled")));
     ASSERT_TRUE(report.failure.has_value());
     EXPECT_EQ(report.failure->outcome, "cancelled");
+    EXPECT_EQ(report.failure->operation, "send");
+    EXPECT_THAT(report.failure->peer, HasSubstr("127.0.0.1:"));
     std::visit(
         [](const auto& rows) {
           ASSERT_EQ(rows.size(), 2U);

@@ -208,6 +208,8 @@ TEST_F(DataPath, AFailedMessageIsExplainedAndWhatIsFlushedAfterItIsNot) {
       pair.client.failure(),
       AllOf(HasSubstr("post 1: "), HasSubstr("IBV_WC_RETRY_EXC_ERR"), HasSubstr("0x81"),
             HasSubstr("`gid_index`"), HasSubstr("rxe0:1 10.0.0.1"), HasSubstr("path MTU 1024")));
+  EXPECT_EQ(pair.client.failed_call().library, "libibverbs");
+  EXPECT_EQ(pair.client.failed_call().status, "IBV_WC_RETRY_EXC_ERR");
 }
 
 TEST_F(DataPath, ReceivesFlushedByALostLinkFail) {
@@ -238,6 +240,8 @@ TEST_F(DataPath, APollThatFailsSaysSo) {
   fake_verbs::fail(Call::poll_cq, 1, EIO);
   EXPECT_EQ(poll_once(pair.client), -1);
   EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("ibv_poll_cq"), HasSubstr("EIO")));
+  EXPECT_EQ(pair.client.failed_call().name, "ibv_poll_cq");
+  EXPECT_EQ(pair.client.failed_call().code, EIO);
 }
 
 TEST_F(DataPath, SmallMessagesAreInlineAndLargerOnesAreNot) {

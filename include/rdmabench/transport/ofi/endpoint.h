@@ -60,6 +60,7 @@ class EndpointOf : private Objects {
   /// peer they know.
   using Objects::connect;
   using Objects::describe;
+  using Objects::failed_call;
   using Objects::failure;
   using Objects::peer_window_bytes;
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/ofi/context_pool.h"
 #include "rdmabench/transport/ofi/handles.h"
@@ -52,6 +53,7 @@ class Objects {
   Description describe(std::uint64_t bytes = 0) const;
   std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
   std::string failure() const;
+  FailedCall failed_call() const;
 
   /// fi_recv(3) into a receive slot.
   ssize_t receive_into(std::uint32_t slot) noexcept;

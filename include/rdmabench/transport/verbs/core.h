@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/transport/verbs/extended.h"
 #include "rdmabench/transport/verbs/plan.h"
@@ -59,6 +60,7 @@ class Core {
   void connect(std::string_view peer_address);
   Description describe(std::uint64_t bytes = 0) const;
   std::string failure() const;
+  FailedCall failed_call() const;
 
   std::uint32_t queue_pairs() const noexcept { return plan_.queue_pairs; }
   /// Posts that may be outstanding on a queue pair: what was asked for, or what the device takes.
