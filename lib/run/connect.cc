@@ -22,10 +22,11 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
                                std::string_view choice) {
     connection.add(open(chosen.name, wanted, choice));
   };
-  if (request.local_ip.empty()) request.local_ip = channel.local_ip();
-  if (request.peer_ip.empty()) request.peer_ip = channel.peer_ip();
   try {
+    // First: an address that the caller names is one of libfabric's options, the channel's is not.
     const std::vector<const Backend*> allowed = candidates(backend, request);
+    if (request.local_ip.empty()) request.local_ip = channel.local_ip();
+    if (request.peer_ip.empty()) request.peer_ip = channel.peer_ip();
     if (request.client) {
       const std::vector<std::vector<Offer>> ours = make_offers(allowed, {request});
       connection.send(SessionMessage::request, to_text(ours.front()));

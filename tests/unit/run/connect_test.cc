@@ -103,6 +103,21 @@ TEST(Connect, AnUnknownBackEndIsRefusedByNameOnBothSides) {
   }
 }
 
+TEST(Connect, AutoAsksEveryBackEndThatReachesOthers) {
+  Channels channels;
+  transport::EndpointRequest wanted = request(true);
+  wanted.memory = "cuda:99";  // which none has, so that the error lists all that were asked
+  try {
+    with_connected(channels.client, wanted, "auto", [](auto& /*endpoint*/) {});
+    FAIL();
+  } catch (const Error& error) {
+    for (const Backend& backend : backends()) {
+      if (!backend.reaches_others) continue;
+      EXPECT_THAT(error.what(), HasSubstr("\n  " + std::string(backend.name) + ": "));
+    }
+  }
+}
+
 TEST(Backends, AServiceOfOneBackEndNamesIt) {
   EXPECT_EQ(backend_of(transport::Service::xrc), "verbs");
   EXPECT_EQ(backend_of(transport::Service::msg), "ofi");
