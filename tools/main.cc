@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/nearest.h"
 #include "commands.h"
 #include "ending.h"
 #include "fabtests/fabtests.h"
 #include "flags/flag.h"
-#include "flags/nearest.h"
 #include "nccltests/run.h"
 #include "nccltests/tool.h"
 #include "perftest/run.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "nearest.h"
+#include "base/nearest.h"
 #include "rdmabench/base/error.h"
 #include "values.h"
 

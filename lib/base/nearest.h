@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::tools {
+namespace rdmabench {
 
 /// The word that takes the fewest edits to reach (Levenshtein's distance); "" when none is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& words);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench

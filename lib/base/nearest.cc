@@ -1,9 +1,9 @@
-#include "nearest.h"
+#include "base/nearest.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace rdmabench::tools {
+namespace rdmabench {
 namespace {
 
 std::size_t distance(const std::string& a, const std::string& b) {
@@ -31,4 +31,4 @@ std::string nearest(const std::string& word, const std::vector<std::string>& wor
   return best == words.end() || distance(word, *best) >= kFar ? "" : *best;
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench
