@@ -22,16 +22,16 @@ std::string shown(const Json& value) {
 }
 
 [[noreturn]] void throw_wrong(std::string_view key, const Json& value, std::string_view wanted) {
-  throw Error(Fault::failed,
-              fmt::format("the field '{}' of the message is {}, not {}", key, shown(value), wanted),
-              kSameBuild);
+  throw FieldError(
+      fmt::format("the field '{}' of the message is {}, not {}", key, shown(value), wanted),
+      kSameBuild, std::string(key), shown(value), std::string(wanted));
 }
 
 const Json& field(const Json& object, std::string_view key, std::string_view wanted) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   if (found == object.end()) {
-    throw Error(Fault::failed,
-                fmt::format("the message has no field '{}', which is {}", key, wanted), kSameBuild);
+    throw FieldError(fmt::format("the message has no field '{}', which is {}", key, wanted),
+                     kSameBuild, std::string(key), "", std::string(wanted));
   }
   return *found;
 }
@@ -58,13 +58,13 @@ bool is_int(const Json& value, std::int64_t min, std::int64_t max) {
 Json parse_object(std::string_view text, std::string_view what) {
   // The reader itself does not recurse, but each level costs memory, and what walks the result
   // might.
-  const auto bounded = [what](int depth, Json::parse_event_t event, const Json& /*parsed*/) {
+  const auto bounded = [what, text](int depth, Json::parse_event_t event, const Json& /*parsed*/) {
     const bool opens =
         event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
     if (opens && depth >= kMaxNesting) {
-      throw Error(Fault::failed,
-                  fmt::format("the '{}' message nests more than {} deep", what, kMaxNesting),
-                  kSameBuild);
+      throw FieldError(fmt::format("the '{}' message nests more than {} deep", what, kMaxNesting),
+                       kSameBuild, "", printable(text, kShownOfPeer),
+                       fmt::format("an object that nests at most {} deep", kMaxNesting));
     }
     return true;
   };
@@ -73,10 +73,9 @@ Json parse_object(std::string_view text, std::string_view what) {
     if (object.is_object()) return object;
   } catch (const Json::exception&) {  // told below
   }
-  throw Error(
-      Fault::failed,
-      fmt::format("the '{}' message is not a JSON object: {}", what, printable(text, kShownOfPeer)),
-      kSameBuild);
+  const std::string start = printable(text, kShownOfPeer);
+  throw FieldError(fmt::format("the '{}' message is not a JSON object: {}", what, start),
+                   kSameBuild, "", start, "a JSON object");
 }
 
 std::uint64_t get_uint(const Json& object, std::string_view key, std::uint64_t min,

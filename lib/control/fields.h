@@ -10,15 +10,35 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
+
+#include "rdmabench/base/error.h"
 
 namespace rdmabench::control {
 
 /// Objects and lists within one another; a message needs three or four.
 inline constexpr int kMaxNesting = 16;
 
-// Every function throws Error(failed) that names the field, its value and what would do. A name or
-// a text that the peer wrote is shown cut short and with '?' for what a terminal could choke on.
+/// What every function below throws: Error(failed) that names the field, its value and what would
+/// do. A name or a text that the peer wrote is shown cut short and with '?' for what a terminal
+/// could choke on. The parts are for who reads another document than a peer's message.
+class FieldError : public Error {
+ public:
+  FieldError(const std::string& text, std::string_view remedy, std::string key, std::string shown,
+             std::string wanted)
+      : Error(Fault::failed, text, remedy),
+        key_(std::move(key)),
+        shown_(std::move(shown)),
+        wanted_(std::move(wanted)) {}
+
+  const std::string& key() const noexcept { return key_; }        ///< "depth", "sizes[2]"; "" = all
+  const std::string& shown() const noexcept { return shown_; }    ///< "0"; "" = it is missing
+  const std::string& wanted() const noexcept { return wanted_; }  ///< "a whole number from 1 to 9"
+
+ private:
+  std::string key_, shown_, wanted_;
+};
 
 /// The object that `text` holds. `what` names the message for the error text: "request".
 nlohmann::json parse_object(std::string_view text, std::string_view what);
