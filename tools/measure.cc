@@ -6,7 +6,6 @@
 #include "flags/fields.h"
 #include "options.h"
 #include "output.h"
-#include "rdmabench/base/units.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -42,7 +41,7 @@ void add_lat(CLI::App& app, Command& command) {
       "  rdmabench lat node2 --op write -s 1:64K   a sweep\n"
       "  rdmabench lat node2 -d mlx5_0 -n 10k --format json --output lat.json\n"
       "  rdmabench lat --backend loop              the overhead of rdmabench itself");
-  add(*lat, command, Test::latency)->config.shape = workload::Shape::latency;
+  add(*lat, command, Test::latency)->config = run::usual_config(workload::Shape::latency);
 }
 
 void add_bw(CLI::App& app, Command& command) {
@@ -55,9 +54,7 @@ void add_bw(CLI::App& app, Command& command) {
       "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"
       "  rdmabench bw node2 --op send -s 64        message rate\n"
       "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds per size");
-  auto options = add(*bw, command, Test::bandwidth);
-  options->config.shape = workload::Shape::stream;
-  options->config.sizes = parse_size_list("64K");
+  add(*bw, command, Test::bandwidth)->config = run::usual_config(workload::Shape::stream);
 }
 
 void add_load(CLI::App& app, Command& command) {
@@ -75,10 +72,7 @@ void add_load(CLI::App& app, Command& command) {
       "  rdmabench load node2                      the latency-versus-load curve of 8 bytes\n"
       "  rdmabench load node2 --op read -s 4K -D 5s\n"
       "  rdmabench load node2 --rate 100k          one load");
-  run::Config& config = add(*load, command, Test::load)->config;
-  config.shape = workload::Shape::open_loop;
-  config.operation =
-      transport::OperationCode::send_imm;  // every transport can match its answers to requests
+  add(*load, command, Test::load)->config = run::usual_config(workload::Shape::open_loop);
 }
 
 }  // namespace rdmabench::tools

@@ -136,7 +136,7 @@ void settle(Options& options) {
   }
   config.workers = std::max(config.workers, static_cast<std::uint32_t>(config.devices.size()));
   if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
-      bytes != 0 && config.sizes == parse_size_list("64K")) {
+      bytes != 0 && config.sizes == run::usual_config(workload::Shape::stream).sizes) {
     config.sizes = {bytes};  // in place of the default of bw
   }
   settle_backend(config);

@@ -21,7 +21,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxOffer = 262144;  // bytes of an offer: a host may have many GIDs
 constexpr std::size_t kMaxOffers = 16;     // back ends
 constexpr std::size_t kMaxFacts = 1024;
-constexpr double kMaxRate = 1e12;  // messages per second
 
 /// Bytes that are not UTF-8 (a host name may hold any) become U+FFFD.
 std::string dump(const Json& json) {

@@ -18,6 +18,7 @@
 namespace rdmabench::run {
 
 inline constexpr std::size_t kMaxName = 256;  // bytes of a name
+inline constexpr double kMaxRate = 1e12;      // messages per second
 inline constexpr std::array<std::string_view, 4> kShapes{"latency", "bandwidth", "bidirectional",
                                                          "load"};
 
@@ -132,24 +133,29 @@ void walk_given(Fields& fields, Options&... options) {
   fields.text("pattern", options.pattern...);
 }
 
-/// All fields of a request but its offers and the timeout; `Spec` is SessionSpec, const for the
-/// writer.
+/// The fields that a Config has too; `options` is a Config or a SessionSpec, const for the writer.
+template <class Fields, class Options>
+void walk_shared(Fields& fields, Options& options) {
+  fields.name("test", kShapes, options.shape);
+  fields.name("operation", transport::kOperationNames, options.operation);
+  fields.name("service", transport::kServiceNames, options.service);
+  fields.number("threads", 1, kMaxWorkers, options.workers);
+  fields.number("queue_pairs", 1, kMaxQueuePairs, options.queue_pairs);
+  fields.number("depth", 1, kMaxDepth, options.depth);
+  fields.number("signal_every", 1, kMaxDepth, options.signal_every);
+  fields.flag("events", options.events);
+  fields.flag("validate", options.validate);
+  walk_given(fields, options);
+  fields.text("gpu_mapping", options.gpu_mapping);
+}
+
+/// All fields of a request but its offers and the timeout.
 template <class Fields, class Spec>
 void walk(Fields& fields, Spec& spec) {
-  fields.name("test", kShapes, spec.shape);
-  fields.name("operation", transport::kOperationNames, spec.operation);
-  fields.name("service", transport::kServiceNames, spec.service);
+  walk_shared(fields, spec);
   fields.number("max_size_bytes", 1, kMaxSize, spec.max_size);
-  fields.number("threads", 1, kMaxWorkers, spec.workers);
-  fields.number("queue_pairs", 1, kMaxQueuePairs, spec.queue_pairs);
-  fields.number("depth", 1, kMaxDepth, spec.depth);
-  fields.number("signal_every", 1, kMaxDepth, spec.signal_every);
-  fields.flag("events", spec.events);
-  fields.flag("validate", spec.validate);
-  walk_given(fields, spec);
   fields.text("memory", spec.peer_memory);
   fields.flag("gpu", spec.gpu);
-  fields.text("gpu_mapping", spec.gpu_mapping);
   fields.flag("paced", spec.paced);
 }
 

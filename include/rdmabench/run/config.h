@@ -81,6 +81,24 @@ struct Config : SharedOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
 };
 
+/// What the command measures where its user says nothing more: 64 KiB messages of a stream, and
+/// send-imm under a load, because every transport can match its answers to requests.
+Config usual_config(workload::Shape shape);
+
+/// What a client is told.
+struct ClientConfig {
+  Config config;
+  std::string host;  ///< of the server; "" = none, see run_in_process()
+  std::uint16_t port = kDefaultPort;
+};
+
+/// Reads a JSON object of at most 1 MiB, as a user writes it: {"shape": "bandwidth", "operation":
+/// "write", "sizes": [8, 4096], "stop": {"duration_s": 0.5}, "host": "node1"}. docs/c.md lists the
+/// keys: the members of Config, named as errors name them. What it does not have, and null, is as
+/// in usual_config(). Throws Error(usage) that names the key in backquotes, its value and what is
+/// allowed; which options exclude one another is left to run().
+ClientConfig config_from_json(std::string_view text);
+
 /// Messages per second of this size; 0 = as fast as it goes.
 constexpr double rate_of(const Config& config, std::uint64_t size) {
   constexpr double kBits = 8;

@@ -1,0 +1,139 @@
+// A JSON object that a user wrote: reads the keys that are known, and refuses the others.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "control/fields.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
+
+namespace rdmabench::run {
+
+/// Each key is read by one of the calls, which leaves its value alone where the object has not the
+/// key or has null there. They throw Error(usage) that names the key in backquotes, what it is and
+/// what it must be. As `Fields` of walk_shared() it reads the options of both sides.
+class UserOptions {
+ public:
+  static constexpr std::size_t kMaxText = 1 << 20;  ///< bytes of the whole object
+  static constexpr std::size_t kMaxValue = 4096;    ///< bytes of one text: a path
+  static constexpr std::size_t kMaxParsed = 256;    ///< bytes of one that is parsed further
+  static constexpr std::size_t kMaxItems = 4096;    ///< of one list
+
+  /// `what` is for errors: "the configuration". `most` is of the whole object, in bytes.
+  UserOptions(std::string_view text, std::string_view what, std::size_t most = kMaxText);
+
+  template <class T>
+  void number(std::string_view key, std::int64_t min, std::uint64_t max, T& value) {
+    take(key, [&](const std::string& name) {
+      if constexpr (std::is_signed_v<T>) {
+        value =
+            static_cast<T>(control::get_int(object_, name, min, static_cast<std::int64_t>(max)));
+      } else {
+        value =
+            static_cast<T>(control::get_uint(object_, name, static_cast<std::uint64_t>(min), max));
+      }
+    });
+  }
+  void flag(std::string_view key, bool& value) {
+    take(key, [&](const std::string& name) { value = control::get_bool(object_, name); });
+  }
+  void text(std::string_view key, std::string& value) {
+    take(key,
+         [&](const std::string& name) { value = control::get_string(object_, name, kMaxValue); });
+  }
+  /// A short text that `parse` reads, which throws Error(usage); '?' for what a terminal could
+  /// choke on, since errors quote it.
+  template <class T, class Parse>
+  void parsed(std::string_view key, T& value, Parse&& parse) {
+    take(key, [&](const std::string& name) {
+      const std::string text = control::printable(control::get_string(object_, name, kMaxParsed));
+      try {
+        value = parse(text);
+      } catch (const Error& error) {
+        throw error.at(fmt::format("`{}` of {}", name, what_));
+      }
+    });
+  }
+  template <class Enum, std::size_t kCount>
+  void name(std::string_view key, const std::array<std::string_view, kCount>& names, Enum& value) {
+    take(key, [&](const std::string& as) {
+      value = static_cast<Enum>(index_of(as, control::get_string(object_, as, kMaxValue), names));
+    });
+  }
+
+  void real(std::string_view key, double min, double max, double& value) {
+    take(key,
+         [&](const std::string& name) { value = control::get_double(object_, name, min, max); });
+  }
+  /// A time, whose key ends in "_s".
+  template <class Duration>
+  void seconds(std::string_view key, double min, double max, Duration& value) {
+    double number = std::chrono::duration<double>(value).count();
+    if (!has(key)) return;
+    real(key, min, max, number);
+    value = std::chrono::round<Duration>(std::chrono::duration<double>(number));
+  }
+  /// A list of texts, each as long as the object may be.
+  void texts(std::string_view key, std::vector<std::string>& values);
+  template <class T>
+  void numbers(std::string_view key, T min, T max, std::vector<T>& values) {
+    take(key, [&](const std::string& name) {
+      const auto list =
+          control::get_uint_list(object_, name, kMaxItems, static_cast<std::uint64_t>(min),
+                                 static_cast<std::uint64_t>(max));
+      values.assign(list.begin(), list.end());
+    });
+  }
+  /// An object within this one: calls read(UserOptions&), then refuses what that left over.
+  template <class Read>
+  void object(std::string_view key, Read&& read) {
+    take(key, [&](const std::string& name) {
+      UserOptions inner(control::get_object(object_, name), fmt::format("`{}` of {}", name, what_));
+      read(inner);
+      inner.refuse_others();
+    });
+  }
+  /// Sizes in bytes, each up to `max`: 8, [8, 64], or a text as parse_size_list() reads it.
+  void sizes(std::string_view key, std::uint64_t max, std::vector<std::uint64_t>& values);
+
+  /// Whether the key is given. It counts as known from then on.
+  bool has(std::string_view key);
+
+  /// Throws Error(usage) that names a key which no call has asked for, and the nearest known one.
+  void refuse_others() const;
+
+ private:
+  template <class Read>
+  void take(std::string_view key, Read&& read) {
+    if (!has(key)) return;
+    try {
+      read(spelled(key));
+    } catch (const control::FieldError& error) {
+      refuse(error);
+    }
+  }
+  UserOptions(nlohmann::json object, std::string what)
+      : what_(std::move(what)), object_(std::move(object)) {}
+  static std::string spelled(std::string_view key);
+  std::size_t index_of(std::string_view key, std::string_view word,
+                       std::span<const std::string_view> names) const;
+  [[noreturn]] void refuse(const control::FieldError& error) const;
+
+  std::string what_;
+  nlohmann::json object_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace rdmabench::run
