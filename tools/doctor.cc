@@ -3,24 +3,18 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "commands.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/features.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
-
-#if RDMABENCH_HAVE_VERBS
-#include "rdmabench/verbs/device.h"
-#endif
+#include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -50,38 +44,6 @@ std::string read_document(const std::string& path) {
     if (text.size() > kMost) throw Error(Fault::usage, path + " has more than 16 MiB");
   }
   return text;
-}
-
-/// What libibverbs alone tells: the MTU of an InfiniBand port, for one.
-std::string verbs_facts() {
-  std::string text;
-#if RDMABENCH_HAVE_VERBS
-  try {
-    for (const verbs::DeviceInfo& device : verbs::list_devices()) {
-      for (const verbs::PortInfo& port : device.ports) {
-        text += fmt::format("{}:{} active_mtu={} state={} gbps={:g}\n", device.name, port.number,
-                            port.active_mtu, port.state, port.gbps);
-      }
-    }
-  } catch (const Error&) {
-    // Without verbs the checks say by themselves what they lack.
-  }
-#endif
-  return text;
-}
-
-bool is_live(const DoctorCommand& command) {
-  // "/." and "//" are this machine too. What cannot be looked at is open_store()'s to refuse.
-  std::error_code error;
-  return std::filesystem::equivalent(command.root, "/", error) && !error;
-}
-
-std::shared_ptr<const health::FileStore> store_of(const DoctorCommand& command) {
-  if (!is_live(command)) return health::open_store(command.root);
-  const auto facts = std::make_shared<health::MemoryStore>();
-  health::collect_live_facts(*facts);
-  facts->add_file("rdmabench/verbs", verbs_facts());
-  return health::live_store(facts);
 }
 
 int print_checks() {
@@ -114,7 +76,7 @@ int doctor(const DoctorCommand& command) {
   for (const std::string& path : command.peers) {
     peers.push_back(health::read_peer(read_document(path), path));
   }
-  const auto store = store_of(command);
+  const auto store = run::open_node(command.root);
   health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
   write_text(command.format == "json"  ? health::to_json(diagnosis)
@@ -135,8 +97,7 @@ int doctor(const DoctorCommand& command) {
             .c_str(),
         stderr);
   }
-  const health::Tally tally = diagnosis.tally();
-  return tally.fail + tally.error > 0 ? 1 : 0;
+  return diagnosis.tally().failed() ? 1 : 0;
 }
 
 std::string footer() {

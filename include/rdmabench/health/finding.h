@@ -47,6 +47,8 @@ struct Finding {
 /// How many findings have each status.
 struct Tally {
   std::uint32_t pass = 0, warn = 0, fail = 0, skip = 0, error = 0;
+
+  bool failed() const noexcept { return fail + error > 0; }
 };
 
 /// All that `doctor` found on one node.

@@ -10,6 +10,10 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/transport.h"
 
+namespace rdmabench::health {
+class FileStore;
+}
+
 namespace rdmabench::run {
 
 class Worker;  // of this room alone
@@ -87,6 +91,10 @@ struct SharedLibrary {
 
 /// All that this build can load, but NCCL and MPI. Loads them; they stay loaded. Source: dlopen(3).
 std::vector<SharedLibrary> shared_libraries();
+
+/// The node that health::diagnose() is to judge: this machine for "/" in any spelling, with what
+/// libibverbs alone tells, or else what health::open_store() reads. Throws what that throws.
+std::shared_ptr<const health::FileStore> open_node(const std::string& root);
 
 /// All back ends, those that this build lacks among them, in the same order.
 std::span<const transport::BackendRow> known_backends();
