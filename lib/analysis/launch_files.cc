@@ -54,12 +54,15 @@ std::vector<fs::path> files_of(const std::string& path) {
 
 std::vector<Launch> load_launches(const std::vector<std::string>& paths) {
   std::vector<Launch> launches;
-  for (const std::string& path : paths) {
-    for (const fs::path& file : files_of(path)) {
-      for (Launch& launch : read_launches(read_file(file), file.string())) {
-        launches.push_back(std::move(launch));
-      }
+  const auto add = [&launches](const std::string& text, const std::string& source) {
+    for (Launch& launch : read_launches(text, source)) launches.push_back(std::move(launch));
+  };
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (paths[i].starts_with('{')) {
+      add(paths[i], fmt::format("document {}", i + 1));
+      continue;
     }
+    for (const fs::path& file : files_of(paths[i])) add(read_file(file), file.string());
   }
   refuse_copies(launches, {});
   return launches;

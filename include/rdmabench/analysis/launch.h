@@ -60,8 +60,9 @@ struct Launch {
 /// that it does not know are left alone.
 std::vector<Launch> read_launches(const std::string& text, const std::string& source);
 
-/// Of files, and of the *.json of directories, by name. Throws Error(usage) for what cannot be
-/// read, for a path that holds nothing, and for two launches that are the same.
+/// Of files, of the *.json of directories, by name, and of documents themselves: texts that begin
+/// with '{'. Throws Error(usage) for what cannot be read, for a path that holds nothing, and for
+/// two launches that are the same.
 std::vector<Launch> load_launches(const std::vector<std::string>& paths);
 
 /// Throws Error(usage) that names two launches which are one and the same: a copied file would

@@ -148,6 +148,17 @@ TEST_F(Files, OfADirectoryAreTakenByName) {
   EXPECT_THAT(launches[0].source, HasSubstr("a.json"));
 }
 
+TEST_F(Files, MayStandBesideDocumentsThemselves) {
+  const std::string one = report::to_json(bandwidth_report({{64, 1e9}}));
+  const std::string path = write("b.json", report::to_json(bandwidth_report({{64, 2e9}})));
+  const auto launches = load_launches({path, one});
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_THAT(launches[0].source, HasSubstr("b.json"));
+  EXPECT_EQ(launches[1].source, "document 2");
+  EXPECT_THROW(load_launches({one, one}), Error);
+  EXPECT_THROW(load_launches({"{\"schema\":"}), Error);
+}
+
 TEST_F(Files, ThatAreCopiesAreRefused) {
   const std::string text = report::to_json(bandwidth_report({{64, 1e9}}));
   write("a.json", text);
