@@ -25,18 +25,6 @@ Json to_object(const Resolved& resolved) {
           {"reason", resolved.reason},   {"details", to_object(resolved.details)}};
 }
 
-Json to_object(const Failure& failure) {
-  return {{"fault", name(failure.fault)},
-          {"code", failure.code},
-          {"outcome", text_or_null(failure.outcome)},
-          {"library", text_or_null(failure.library)},
-          {"call", text_or_null(failure.call)},
-          {"status", text_or_null(failure.status)},
-          {"operation", text_or_null(failure.operation)},
-          {"peer", text_or_null(failure.peer)},
-          {"remedy", text_or_null(failure.remedy)}};
-}
-
 Json to_object(const Clock& clock) {
   return {{"source", clock.source},
           {"reason", clock.reason},
@@ -73,7 +61,7 @@ Json to_document(const Report& report) {
   document["schema"] = kSchema;
   document["test"] = kTests[report.results.index()];
   document["error"] = report.error ? Json(*report.error) : Json(nullptr);
-  document["failure"] = report.failure ? to_object(*report.failure) : Json(nullptr);
+  document["failure"] = report.failure ? to_json(*report.failure) : Json(nullptr);
   document["suspect"] = !report.suspicions.empty();
   document["suspicions"] = to_list(report.suspicions);
   document["environment"] = to_object(report.environment);
@@ -89,6 +77,18 @@ Json to_document(const Report& report) {
 }
 
 }  // namespace
+
+Json to_json(const Failure& failure) {
+  return {{"fault", name(failure.fault)},
+          {"code", failure.code},
+          {"outcome", text_or_null(failure.outcome)},
+          {"library", text_or_null(failure.library)},
+          {"call", text_or_null(failure.call)},
+          {"status", text_or_null(failure.status)},
+          {"operation", text_or_null(failure.operation)},
+          {"peer", text_or_null(failure.peer)},
+          {"remedy", text_or_null(failure.remedy)}};
+}
 
 std::string to_json(const Report& report) {
   return document_text(to_document(report));

@@ -52,6 +52,8 @@ Json to_json(const Fact& fact);
 Json to_list(const Facts& facts);
 Json to_list(const std::vector<Counter>& counters);
 
+Json to_json(const Failure& failure);
+
 /// One row of a document's "results". The keys and their order do not depend on the result.
 Json to_row(const LatencyResult& result, const Resolved& resolved);
 Json to_row(const BandwidthResult& result, const Resolved& resolved);

@@ -97,18 +97,9 @@ report::Clock clock_facts(const measure::TickRate& rate) {
 
 void set_failure(report::Report& report, const Session& session, const std::exception& error) {
   report.error = error.what();
-  report::Failure& failure = report.failure.emplace();
+  report::Failure& failure = report.failure.emplace(failure_of(error));
   failure.peer = session.channel().peer();
-  if (const auto* const known = dynamic_cast<const Error*>(&error)) {
-    failure.fault = known->fault();
-    failure.code = known->code();
-    failure.library = known->call().library;
-    failure.call = known->call().name;
-    failure.status = known->call().status;
-    failure.remedy = known->remedy();
-  }
-  if (const auto* const epoch = dynamic_cast<const EpochError*>(&error)) {
-    failure.outcome = name(epoch->outcome());
+  if (!failure.outcome.empty()) {
     failure.operation = operation_text(session.spec().pattern, session.spec().operation);
   }
 }

@@ -85,4 +85,20 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
   return where;
 }
 
+report::Failure failure_of(const std::exception& error) {
+  report::Failure failure;
+  if (const auto* const known = dynamic_cast<const Error*>(&error)) {
+    failure.fault = known->fault();
+    failure.code = known->code();
+    failure.library = known->call().library;
+    failure.call = known->call().name;
+    failure.status = known->call().status;
+    failure.remedy = known->remedy();
+  }
+  if (const auto* const epoch = dynamic_cast<const EpochError*>(&error)) {
+    failure.outcome = name(epoch->outcome());
+  }
+  return failure;
+}
+
 }  // namespace rdmabench::run

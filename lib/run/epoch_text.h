@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/report/result.h"
 #include "rdmabench/workload/epoch.h"
 
 namespace rdmabench::run {
@@ -24,5 +25,8 @@ class EpochError : public Error {
  private:
   workload::Outcome outcome_;
 };
+
+/// What ended a run, as types.
+report::Failure failure_of(const std::exception& error);
 
 }  // namespace rdmabench::run
