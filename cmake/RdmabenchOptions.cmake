@@ -18,7 +18,7 @@ option(RDMABENCH_TOOLS "Build the rdmabench command" ON)
 option(RDMABENCH_EXAMPLES "Build the three programs of examples/" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_WERROR "Treat warnings as errors: scripts/test does, a newer compiler must not stop a user" OFF)
-option(RDMABENCH_PORTABLE "Link {fmt}, libstdc++ and libgcc into the command" OFF)
+option(RDMABENCH_PORTABLE "Link {fmt}, libstdc++ and libgcc into the command and librdmabench-c" OFF)
 set(RDMABENCH_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")
 
 # __FILE__ is relative to the root: tests of a clone in another folder are the same to a compiler cache.

@@ -6,7 +6,8 @@ Usage: api.py PROJECT_ROOT            fails where they differ
        api.py --self-test
 
 docs/api.md has one row for each: its name, whether it is stable, and the first sentence of its
-opening comment. --write keeps what a row says of stability; a new row is "advanced".
+opening comment. --write keeps what a row says of stability; a new row is "advanced". The C header
+has docs/c.md instead.
 """
 
 import pathlib
@@ -36,7 +37,7 @@ def purpose(text: str) -> str:
 
 def headers_of(root: pathlib.Path) -> dict[str, str]:
     found = dict(GENERATED)
-    for path in sorted((root / "include").rglob("*.h")):
+    for path in sorted((root / "include" / "rdmabench").rglob("*.h")):
         found[str(path.relative_to(root / "include"))] = purpose(path.read_text(encoding="utf-8"))
     return found
 

@@ -27,6 +27,7 @@ MAY_INCLUDE = {
     "fabric": {"base", "measure", "control", "report", "run"},
     "collective": {"base", "measure", "control", "report", "health", "gpu", "memory", "run"},
     "netplugin": {"base", "measure", "control", "report", "run"},
+    "c": {"base", "report", "health", "analysis", "run"},
 }
 # The tools are on top of all, and a test may look anywhere.
 

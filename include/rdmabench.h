@@ -1,0 +1,135 @@
+/* The C interface of rdmabench: runs measurements, serves them, examines a node, compares results.
+ *
+ * It is the stable binary interface: what librdmabench-c.so.0 exports keeps its meaning as long as
+ * the number is 0. Configurations and results are JSON texts in UTF-8, so that a new option or a
+ * new figure changes no function. docs/c.md lists the keys; docs/schema has the documents.
+ *
+ * Return value: that of the command, see enum rdmabench_code. It is never a C++ exception, and the
+ * library never prints, ends the process or changes signals.
+ *
+ * Result: a function with a parameter `result` stores there a text, which the caller gives back by
+ * rdmabench_free(); null where there is no memory for it. `result` itself may be null. Where the
+ * function failed, the text is an object with these members:
+ *
+ *   {"error": "what failed and what to do",
+ *    "failure": {"fault": "failed" | "usage" | "unavailable",
+ *                "code": an errno or 0, "outcome": "cancelled", ... or null, "remedy": "..."}}
+ *
+ * Any other document has no "error", or null there. A run that failed after it had begun to measure
+ * gives its whole document, with what was finished; its "failure" has no "remedy".
+ *
+ * Threads: every function may be called from any thread, and several at once, unless it says
+ * otherwise. A text that is passed in is the caller's and is not kept. */
+#ifndef RDMABENCH_H
+#define RDMABENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define RDMABENCH_API __attribute__((visibility("default")))
+#else
+#define RDMABENCH_API
+#endif
+
+enum rdmabench_code {
+  RDMABENCH_OK = 0,
+  RDMABENCH_FAILED = 1,     /**< the measurement or a check failed, or two sides differ */
+  RDMABENCH_USAGE = 2,      /**< wrong use; the text names the right one */
+  RDMABENCH_UNAVAILABLE = 3 /**< not available on this machine or in this build */
+};
+
+/** "0.2.0". Lives as long as the program. */
+RDMABENCH_API const char* rdmabench_version(void);
+
+/** Gives back a text that a function of this header stored in `result`. Null is permitted. */
+RDMABENCH_API void rdmabench_free(char* text);
+
+/** Ends runs early. One object may serve several runs, at once or in turn; a request stays. */
+typedef struct rdmabench_cancel rdmabench_cancel;
+
+/** A new object, without a request; null where there is no memory for it. */
+RDMABENCH_API rdmabench_cancel* rdmabench_cancel_new(void);
+
+/** Ends the runs that have `cancel`, within some 100 ms and one message once they measure. It only
+ * sets an atomic flag: it may be called from any thread and from a signal handler. */
+RDMABENCH_API void rdmabench_cancel_request(rdmabench_cancel* cancel);
+
+/** After the runs that have it have returned, and no sooner. Null is permitted. */
+RDMABENCH_API void rdmabench_cancel_free(rdmabench_cancel* cancel);
+
+/** Called with `user` and a text that lives until it returns. A value other than 0 ends the run as
+ * rdmabench_cancel_request() does; where the hooks have a `cancel`, the request is made on it. */
+typedef int (*rdmabench_callback)(void* user, const char* json);
+
+/** What rdmabench_run() tells meanwhile. Every member may be 0. All calls are made by the thread of
+ * rdmabench_run(), never while messages are timed. */
+typedef struct rdmabench_hooks {
+  size_t size; /**< sizeof(rdmabench_hooks): a later version may add members */
+  void* user;
+  /** Between epochs: {"size_index", "sizes", "size_bytes", "iterations", "target_iterations",
+   * "elapsed_s", "target_time_s", "messages_per_s"}. */
+  rdmabench_callback on_progress;
+  /** After each row: the document so far, whose last result is the new one. */
+  rdmabench_callback on_row;
+  /** Once, with the finished document, before the connection is closed: closing may take long where
+   * a device's driver waits, so keep here what must not be lost. Its return value means nothing. */
+  rdmabench_callback on_report;
+  rdmabench_cancel* cancel;
+} rdmabench_hooks;
+
+/** Measures. `config` is a JSON object: {"host": "node1", "shape": "bandwidth", "sizes": [65536],
+ * "stop": {"duration_s": 1}}. Without a "host", or with null there, against a server in a thread of
+ * this process, as {"backend": "loop"} needs it. `hooks` may be null. Blocks; binds its thread to
+ * "cpus" meanwhile. No single wait is longer than "timeout_s".
+ *
+ * Result: a document rdmabench/1. RDMABENCH_FAILED where the run ended early, and the document has
+ * what was finished. */
+RDMABENCH_API int rdmabench_run(const char* config, const rdmabench_hooks* hooks, char** result);
+
+/** Examines this node, or a saved one. `options`: {"root": "/", "only": ["port"], "expect":
+ * ["devices=8"]}; null is {}. Needs no privilege.
+ *
+ * Result: a document rdmabench-doctor/1. RDMABENCH_FAILED where a check failed, or could not be
+ * made because of an error. */
+RDMABENCH_API int rdmabench_doctor(const char* options, char** result);
+
+/** Tells whether two sides of results differ by more than matters. `request`: {"a": [...], "b":
+ * [...], "margin": 0.05, "alpha": 0.05, "factors": ["device"], "metrics": ["p50"], "skip_failed":
+ * false}. Each item of a side is the text of a document rdmabench/1 or rdmabench-coll/1, or the
+ * path of a file or folder of such.
+ *
+ * Result: a document rdmabench-compare/1. RDMABENCH_FAILED where its verdict is "different". */
+RDMABENCH_API int rdmabench_compare(const char* request, char** result);
+
+/** A server in threads of its own. */
+typedef struct rdmabench_server rdmabench_server;
+
+/** Starts a server, which answers clients until it is stopped. `config`: {"address": "", "port": 0,
+ * "max_clients": 64, "sessions": 0, "device": "", "gid_index": -1, "max_memory": bytes,
+ * "timeout_s": 10, "max_timeout_s": 60, "cpus": []}; null is {}, and then the port is 18515. Who
+ * can connect can make this machine send data and allocate memory: listen inside the cluster only.
+ *
+ * `on_event` may be null. It is called with `user` and a line about each client, by threads of the
+ * server, one at a time, at the latest while rdmabench_server_stop() runs. What it returns means
+ * nothing. `server` gets the server, or null where the function failed; `result` a text only
+ * then. */
+RDMABENCH_API int rdmabench_server_start(const char* config, rdmabench_callback on_event,
+                                         void* user, rdmabench_server** server, char** result);
+
+/** The TCP port that it listens on. */
+RDMABENCH_API uint16_t rdmabench_server_port(const rdmabench_server* server);
+
+/** Ends the sessions, then the server, and frees it. May take as long as a session's timeout. Null
+ * is permitted. Not from `on_event`. */
+RDMABENCH_API void rdmabench_server_stop(rdmabench_server* server);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
