@@ -1,0 +1,12 @@
+"""Measures RDMA fabrics, serves such measurements, examines nodes and compares results.
+
+A result is the document that the command writes with --format json, as a plain dict; docs/python.md
+has examples. The work is done by librdmabench-c.so.0, which is loaded when it is first needed.
+"""
+
+from ._documents import Document, load, to_frame
+from ._library import RdmabenchError
+from ._measure import Cancel, Server, compare, doctor, run, version
+
+__all__ = ["Cancel", "Document", "RdmabenchError", "Server", "compare", "doctor", "load", "run", "to_frame",
+           "version"]

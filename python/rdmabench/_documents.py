@@ -1,0 +1,74 @@
+"""Documents that were written before, and results as tables."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pathlib
+from typing import Any, Dict, Iterable, List, Mapping, Union
+
+Document = Dict[str, Any]
+Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+
+
+def texts_of(sources: Union[Source, Iterable[Source]]) -> List[str]:
+    """Each source as the C library takes it: a document's text or a path."""
+    several: Iterable[Any] = [sources] if isinstance(sources, (str, os.PathLike, Mapping)) else sources
+    return [json.dumps(one) if isinstance(one, Mapping) else _without_blanks(os.fspath(one)) for one in several]
+
+
+def _without_blanks(text: str) -> str:
+    return text.lstrip() if text.lstrip().startswith("{") else text
+
+
+def load(sources: Union[Source, Iterable[Source]]) -> List[Document]:
+    """Documents of any kind, as plain dicts, in the given order.
+
+    A source is the path of a file, the path of a folder (its *.json, by name), the text of a document, or a
+    document. A file that holds the documents of several runs gives each. Raises OSError for what cannot be
+    read and ValueError, which names the source, for what is not a document.
+    """
+    documents: List[Document] = []
+    for text in texts_of(sources):
+        if text.startswith("{"):
+            documents += _parse(text, "the document")
+            continue
+        path = pathlib.Path(text)
+        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        for file in files:
+            documents += _parse(file.read_text(encoding="utf-8"), str(file))
+    return documents
+
+
+def _parse(text: str, source: str) -> List[Document]:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{source} is not JSON: {error}") from error
+    if not isinstance(document, dict) or "schema" not in document:
+        raise ValueError(f"{source} is not a document of rdmabench: it has no \"schema\"")
+    several = document.get("documents")
+    return list(several) if isinstance(several, list) else [document]
+
+
+def to_frame(results: Union[Document, Iterable[Document]]) -> Any:
+    """The rows of one document or of several as a pandas DataFrame: a column for each key of a result.
+
+    Column "test" is the document's; of several documents "document" is the number of each, from 0. Raises
+    ImportError where pandas is missing and ValueError for a document without results.
+    """
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError as error:
+        raise ImportError("to_frame() needs pandas, which is not installed: "
+                          "apt-get install python3-pandas, or pip install pandas") from error
+    one = isinstance(results, Mapping)
+    documents: List[Any] = [results] if one else list(results)
+    rows = []
+    for number, document in enumerate(documents):
+        if "results" not in document:
+            raise ValueError(f"a document {document.get('schema')} has no results")
+        head = {"test": document.get("test")} if one else {"document": number, "test": document.get("test")}
+        rows += [{**head, **row} for row in document["results"]]
+    return pandas.DataFrame(rows)

@@ -1,0 +1,115 @@
+"""The C library: where it is found, and its functions as rdmabench.h declares them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import os
+import pathlib
+from typing import Any, Dict, Iterator, Optional
+
+NAME = "librdmabench-c.so.0"
+
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+NO_CALLBACK = CALLBACK(0)  # null
+
+
+class Hooks(ctypes.Structure):
+    """struct rdmabench_hooks."""
+
+    _fields_ = [("size", ctypes.c_size_t), ("user", ctypes.c_void_p), ("on_progress", CALLBACK),
+                ("on_row", CALLBACK), ("on_report", CALLBACK), ("cancel", ctypes.c_void_p)]
+
+
+class RdmabenchError(RuntimeError):
+    """What failed. str() of it is the whole text, the remedy included."""
+
+    def __init__(self, text: str, fault: str, failure: Optional[Dict[str, Any]] = None,
+                 report: Optional[Dict[str, Any]] = None) -> None:
+        super().__init__(text)
+        self.text = text
+        #: "failed" (the measurement), "usage" (wrong use) or "unavailable" (not on this machine)
+        self.fault = fault
+        #: The document's "failure": "outcome" is "cancelled" for a run that was.
+        self.failure: Dict[str, Any] = failure or {}
+        #: An errno, or 0.
+        self.code = int(self.failure.get("code") or 0)
+        #: What to do, where that is known apart from the text; otherwise "".
+        self.remedy = str(self.failure.get("remedy") or "")
+        #: The document of a run that had begun to measure, with what was finished.
+        self.report = report
+
+
+def _places() -> Iterator[str]:
+    named = os.environ.get("RDMABENCH_LIBRARY")
+    if named:
+        yield named
+        return
+    package = pathlib.Path(__file__).resolve().parent
+    # Beside the package, or where 'cmake --install' puts it: PREFIX/lib.../ for
+    # PREFIX/lib/python3/dist-packages/rdmabench.
+    folders = [package]
+    if len(package.parents) > 3:
+        folders += [package.parents[2], *sorted(package.parents[2].glob("*-linux-gnu*")), package.parents[3] / "lib64"]
+    for folder in folders:
+        if (folder / NAME).exists():
+            yield str(folder / NAME)
+    yield NAME
+
+
+@functools.lru_cache(maxsize=None)
+def library() -> ctypes.CDLL:
+    """The library, loaded once. Its calls release Python's lock."""
+    failures = []
+    for place in _places():
+        try:
+            found = ctypes.CDLL(place)
+        except OSError as error:
+            failures.append(str(error))
+            continue
+        _declare(found)
+        return found
+    remedy = f"Install rdmabench's {NAME}, or name it in RDMABENCH_LIBRARY."
+    raise RdmabenchError(f"{'; '.join(failures)}. {remedy}", "unavailable", {"remedy": remedy})
+
+
+def _declare(found: ctypes.CDLL) -> None:
+    text, handle = ctypes.c_char_p, ctypes.c_void_p
+    result = ctypes.POINTER(ctypes.c_void_p)
+    for name, returns, *takes in (
+            ("version", text),
+            ("free", None, handle),
+            ("cancel_new", handle),
+            ("cancel_request", None, handle),
+            ("cancel_free", None, handle),
+            ("run", ctypes.c_int, text, ctypes.POINTER(Hooks), result),
+            ("doctor", ctypes.c_int, text, result),
+            ("compare", ctypes.c_int, text, result),
+            ("server_start", ctypes.c_int, text, CALLBACK, handle, ctypes.POINTER(handle), result),
+            ("server_port", ctypes.c_uint16, handle),
+            ("server_stop", None, handle)):
+        function = getattr(found, f"rdmabench_{name}")
+        function.restype = returns
+        function.argtypes = list(takes)
+
+
+def call(name: str, *arguments: Any) -> Dict[str, Any]:
+    """The document that a function with a `result` gives; {} where it gives none. Raises RdmabenchError."""
+    text = ctypes.c_void_p()
+    code = getattr(library(), f"rdmabench_{name}")(*arguments, ctypes.byref(text))
+    try:
+        # The C library writes only valid UTF-8.
+        written = ctypes.string_at(text.value).decode() if text.value else ""
+    finally:
+        library().rdmabench_free(text)
+    if not written:
+        if code == 0:
+            return {}
+        raise RdmabenchError(f"rdmabench_{name}() returned {code} and no text: memory is short", "failed")
+    document: Dict[str, Any] = json.loads(written)
+    if document.get("error") is None:
+        return document
+    failure = document.get("failure") or {}
+    raise RdmabenchError(document["error"], failure.get("fault", "failed"), failure,
+                         document if "schema" in document else None)
