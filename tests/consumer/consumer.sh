@@ -1,22 +1,29 @@
 #!/bin/sh
-# Installs the build tree into a prefix of its own, builds a project against it twice, and builds and runs the examples.
-# Usage: consumer.sh CMAKE BUILD_DIR PROJECT_DIR EXAMPLES_DIR WORK_DIR COMPILER
+# Installs the build tree into a prefix of its own, builds a project against it twice, builds and runs the examples, and
+# runs those of docs/c.md and docs/python.md.
+# Usage: consumer.sh CMAKE BUILD_DIR PROJECT_DIR SOURCE_DIR WORK_DIR COMPILER PYTHON
 set -eu
-cmake=$1 build=$2 project=$3 examples=$4 work=$5 compiler=$6
+cmake=$1 build=$2 project=$3 source=$4 work=$5 compiler=$6 python=$7
 rm -rf "$work"
 export CMAKE_GENERATOR=Ninja  # as scripts/packages installs
 mkdir -p "$work"
 "$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log"
 
+# The first example in the language $1 of the document $2.
+example_of() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" "$source/docs/$2"; }
+example_of c c.md >"$work/example.c"
+example_of python python.md >"$work/example.py"
+
 # Builds the project in $1 in $work/$2.
 build_by_package() {
-  "$cmake" -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$work/prefix" \
-    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug >"$work/$2-configure.log"
+  "$cmake" -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$work/prefix" -DC_EXAMPLE="$work/example.c" \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug >"$work/$2-configure.log" 2>&1
   "$cmake" --build "$work/$2" >"$work/$2-build.log" || { cat "$work/$2-build.log"; exit 1; }
 }
 build_by_package "$project" cmake
 "$work/cmake/consumer"
-build_by_package "$examples" examples
+"$work/cmake/in_c"
+build_by_package "$source/examples" examples
 ctest=$(dirname "$cmake")/ctest
 "$ctest" --test-dir "$work/examples" --no-tests=error --output-on-failure
 
@@ -27,3 +34,12 @@ export PKG_CONFIG_PATH
 "$compiler" -std=c++20 "$project/consumer.cc" -o "$work/by-pkg-config" \
   $(pkg-config --cflags --libs rdmabench)
 "$work/by-pkg-config"
+# shellcheck disable=SC2046
+cc -std=c99 -pedantic -Wall -Werror "$work/example.c" -o "$work/c-by-pkg-config" \
+  $(pkg-config --cflags --libs rdmabench-c)
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir rdmabench-c) "$work/c-by-pkg-config" | grep -qx '2 rows, code 0'
+
+# The module finds the library of its prefix by itself.
+(unset RDMABENCH_LIBRARY
+ PYTHONPATH=$work/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 "$python" "$work/example.py") \
+  | tee "$work/python.log" | grep -qx 'usage Did you mean `depth`?'
