@@ -1,4 +1,5 @@
-// Every decoder of what a peer writes into a message, behind one byte that names it.
+// Every decoder of what a peer writes into a message, and of what a user configures, behind one
+// byte that names it.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,6 +12,7 @@
 #include "good_text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
+#include "rdmabench/run/config.h"
 #include "run/protocol.h"
 #include "targets.h"
 #if RDMABENCH_HAVE_VERBS
@@ -99,6 +101,22 @@ Verdict judge_report(std::string_view text) {
 }
 Verdict judge_farewell(std::string_view text) {
   return judge(text, run::parse_farewell, kWriteRun, nothing_more<run::Farewell>);
+}
+
+/// What a user writes, and no peer: a configuration. Nothing writes one, so it is only read.
+Verdict judge_config(std::string_view text) {
+  try {
+    const run::Config config = run::config_from_json(text).config;
+    const bool good =
+        !config.sizes.empty() &&
+        *std::max_element(config.sizes.begin(), config.sizes.end()) <= run::kMaxSize &&
+        config.depth <= run::kMaxDepth && config.workers >= 1 &&
+        config.workers <= run::kMaxWorkers && config.timeout.count() > 0;
+    return {good ? "" : "a configuration out of bounds was taken", true};
+  } catch (const Error& error) {
+    if (error.fault() == Fault::usage && is_good_text(error.what())) return {};
+    return {std::string("not a good error text: ") + error.what()};
+  }
 }
 
 const auto kWriteControl = [](const auto& value) { return control::to_text(value); };
@@ -242,7 +260,7 @@ constexpr std::array kDecoders {
   Decoder{'r', judge_request}, Decoder{'o', judge_offers}, Decoder{'s', judge_selection},
       Decoder{'i', judge_introduction}, Decoder{'e', judge_epoch}, Decoder{'p', judge_report},
       Decoder{'f', judge_farewell}, Decoder{'h', judge_hello}, Decoder{'c', judge_call},
-      Decoder{'a', judge_answer},
+      Decoder{'a', judge_answer}, Decoder{'C', judge_config},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

@@ -72,6 +72,13 @@ void add_run(std::vector<Seed>& list) {
   list.push_back({"payload", "seed-report",
                   "p" + run::to_text(run::EpochReport{.arrived = 9, .succeeded = 9})});
   list.push_back({"payload", "seed-farewell", "f" + run::to_text(run::Farewell{facts})});
+  list.push_back(
+      {"payload", "seed-config",
+       R"(C{"host":"n1","port":18515,"shape":"bandwidth","operation":"write","sizes":[8,64],)"
+       R"("depth":64,"stop":{"max_noise":0.01,"max_time_s":2.5},"cpus":[0,1],"devices":["rxe0"],)"
+       R"("requirements":"no-shm","validate":true})"});
+  list.push_back(
+      {"payload", "seed-config-sizes", R"(C{"sizes":"1:64K","counts":[5,6],"rate":1e5})"});
 }
 
 #if RDMABENCH_HAVE_VERBS
