@@ -12,11 +12,12 @@
  * function failed, the text is an object with these members:
  *
  *   {"error": "what failed and what to do",
- *    "failure": {"fault": "failed" | "usage" | "unavailable",
- *                "code": an errno or 0, "outcome": "cancelled", ... or null, "remedy": "..."}}
+ *    "failure": {"fault": "failed" | "usage" | "unavailable", "code": an errno or 0,
+ *                "outcome": "cancelled", ... , "library", "call", "status", "operation", "peer",
+ *                "remedy": texts, or null where there is none}}
  *
  * Any other document has no "error", or null there. A run that failed after it had begun to measure
- * gives its whole document, with what was finished; its "failure" has no "remedy".
+ * gives its whole document, with what was finished.
  *
  * Threads: every function may be called from any thread, and several at once, unless it says
  * otherwise. A text that is passed in is the caller's and is not kept. */

@@ -20,10 +20,8 @@ struct rdmabench_cancel {
 namespace rdmabench::c {
 
 std::string failure_text(const std::exception& error) {
-  const auto* const known = dynamic_cast<const Error*>(&error);
-  report::Json failure = report::to_json(run::failure_of(error));
-  failure["remedy"] = known != nullptr ? known->remedy() : "";
-  return report::document_text({{"error", error.what()}, {"failure", std::move(failure)}});
+  return report::document_text(
+      {{"error", error.what()}, {"failure", report::to_json(run::failure_of(error))}});
 }
 
 namespace {
