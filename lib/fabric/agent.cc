@@ -16,7 +16,7 @@
 #include "order_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 

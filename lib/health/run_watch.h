@@ -10,7 +10,6 @@
 #include "health/noise.h"
 #include "health/placement.h"
 #include "rdmabench/report/conditions.h"
-#include "rdmabench/report/fact.h"
 
 namespace rdmabench::health {
 

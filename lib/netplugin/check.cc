@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 #include "report/row.h"
 #include "task.h"
 

@@ -9,7 +9,7 @@
 #include "control/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 #include "run/facts_fields.h"
 #include "task.h"
 

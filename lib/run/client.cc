@@ -16,7 +16,7 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 #include "rdmabench/run/server.h"
 #include "run/epoch_text.h"
 #include "run/pattern_table.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "control/fields.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 #include "report/row.h"
 
 namespace rdmabench::run {

@@ -7,7 +7,7 @@
 #include "combination.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 
 namespace rdmabench::run {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 #include "rdmabench/run/config.h"
 #include "run/session.h"
 

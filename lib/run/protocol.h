@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 #include "rdmabench/run/config.h"
 #include "rdmabench/transport/transport.h"
 

@@ -16,7 +16,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 #include "run/pattern_table.h"
 #include "run/session.h"
 #include "verify.h"

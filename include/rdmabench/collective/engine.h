@@ -29,7 +29,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/collective/call.h"
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 
 namespace rdmabench::collective {
 

@@ -13,7 +13,6 @@
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
-#include "rdmabench/report/fact.h"
 
 namespace rdmabench::collective {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 
 namespace rdmabench::fabric {
 

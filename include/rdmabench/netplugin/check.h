@@ -12,7 +12,7 @@
 
 #include "rdmabench/control/channel.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 
 namespace rdmabench::netplugin {
 

@@ -14,7 +14,6 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
-#include "rdmabench/report/fact.h"
 
 namespace rdmabench::report {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 
 namespace rdmabench::collective::nccl {
 

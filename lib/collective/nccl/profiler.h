@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 
 namespace rdmabench::collective::nccl {
 

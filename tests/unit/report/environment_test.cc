@@ -1,4 +1,4 @@
-#include "rdmabench/report/fact.h"
+#include "rdmabench/report/conditions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
