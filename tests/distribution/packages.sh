@@ -26,6 +26,7 @@ echo "passed: packages and lintian; $(grep -c ^W "$work/lintian.log" || true) wa
 root=$work/root
 debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$work/debootstrap.log" 2>&1 || { tail -3 "$work/debootstrap.log"; echo "skipped: no $mirror"; exit 77; }
 cp /etc/resolv.conf "$root/etc/"
+echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/99snapshot"  # a mirror may be one
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 cp "$work"/*.deb "$root/root/"
