@@ -126,7 +126,7 @@ Result listen(void* context, int device, void* handle, void** comm) {
 Result connect(void* context, int device, void* handle, void** comm, abi::DeviceHandle** on) {
   Result result = broken().good->connect(context, device, handle, comm, on);
   // A comm of its own comes of it only when the other end has accepted; here it is waited for.
-  for (int i = 0; has("connect-waits") && result == abi::kSuccess; ++i) {
+  while (has("connect-waits") && result == abi::kSuccess) {
     if (*comm != nullptr) pause();
     usleep(1000);
     result = broken().good->connect(context, device, handle, comm, on);
