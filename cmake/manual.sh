@@ -12,8 +12,8 @@ version=$("$rdmabench" --version)
 page() {  # NAME SUMMARY HELP_OPTION COMMAND_LINE
   "$help2man" --no-info --no-discard-stderr --source "$version" --version-string "${version#* }" \
     --help-option "$3" --name "$2" --output "$directory/$1.1" "$4"
-  # help2man prints the date of the day; the same sources give the same page.
-  sed -i "s/^\.TH [^ ]* \"1\" \"[^\"]*\"/.TH $(echo "$1" | tr a-z A-Z) 1 \"\"/" "$directory/$1.1"
+  # One word for apropos(1), and no date of the day: the same sources give the same page.
+  sed -i "s/^$4 \\\\- /$1 \\\\- /; s/^\.TH [^ ]* \"1\" \"[^\"]*\"/.TH $(echo "$1" | tr a-z A-Z) 1 \"\"/" "$directory/$1.1"
 }
 # A copy of this name, for help2man's synopsis and the shell's quoting of a folder with spaces.
 link=$(mktemp -d)
