@@ -1,5 +1,6 @@
 // rdmabench fabric
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "rdmabench/base/affinity.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <cerrno>

@@ -1,6 +1,7 @@
 #include "rdmabench/run/client.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>

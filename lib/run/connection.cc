@@ -1,6 +1,7 @@
 #include "connection.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

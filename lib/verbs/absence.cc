@@ -1,6 +1,7 @@
 #include "verbs/absence.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

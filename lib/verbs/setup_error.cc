@@ -1,6 +1,7 @@
 #include "verbs/setup_error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
