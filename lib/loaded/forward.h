@@ -26,40 +26,27 @@ struct Signature<R(Arguments...)> {
 // One macro for each number of arguments. Types come from the header, so they are right with each
 // release of it. Parentheses around the name keep a macro of that name out.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
-#define RDMABENCH_ARGUMENT(name, index) \
-  rdmabench::loaded::Signature<decltype(name)>::Argument<index> a##index
 #define RDMABENCH_FORWARD(library, name, parameters, ...)                                \
   extern "C" rdmabench::loaded::Signature<decltype(name)>::Result(name) parameters {     \
     static const auto function =                                                         \
         reinterpret_cast<decltype(&(name))>(rdmabench::loaded::library.function(#name)); \
     return function(__VA_ARGS__);                                                        \
   }
+#define RDMABENCH_P(name, index) \
+  rdmabench::loaded::Signature<decltype(name)>::Argument<index> a##index
+#define RDMABENCH_P1(name) RDMABENCH_P(name, 0)
+#define RDMABENCH_P2(name) RDMABENCH_P1(name), RDMABENCH_P(name, 1)
+#define RDMABENCH_P3(name) RDMABENCH_P2(name), RDMABENCH_P(name, 2)
+#define RDMABENCH_P4(name) RDMABENCH_P3(name), RDMABENCH_P(name, 3)
+#define RDMABENCH_P5(name) RDMABENCH_P4(name), RDMABENCH_P(name, 4)
+#define RDMABENCH_P6(name) RDMABENCH_P5(name), RDMABENCH_P(name, 5)
+// clang-format off
 #define RDMABENCH_FORWARD_0(library, name) RDMABENCH_FORWARD(library, name, (), )
-#define RDMABENCH_FORWARD_1(library, name) \
-  RDMABENCH_FORWARD(library, name, (RDMABENCH_ARGUMENT(name, 0)), a0)
-#define RDMABENCH_FORWARD_2(library, name)                                                         \
-  RDMABENCH_FORWARD(library, name, (RDMABENCH_ARGUMENT(name, 0), RDMABENCH_ARGUMENT(name, 1)), a0, \
-                    a1)
-#define RDMABENCH_FORWARD_3(library, name)                                                         \
-  RDMABENCH_FORWARD(                                                                               \
-      library, name,                                                                               \
-      (RDMABENCH_ARGUMENT(name, 0), RDMABENCH_ARGUMENT(name, 1), RDMABENCH_ARGUMENT(name, 2)), a0, \
-      a1, a2)
-#define RDMABENCH_FORWARD_4(library, name)                                      \
-  RDMABENCH_FORWARD(library, name,                                              \
-                    (RDMABENCH_ARGUMENT(name, 0), RDMABENCH_ARGUMENT(name, 1),  \
-                     RDMABENCH_ARGUMENT(name, 2), RDMABENCH_ARGUMENT(name, 3)), \
-                    a0, a1, a2, a3)
-#define RDMABENCH_FORWARD_5(library, name)                                                    \
-  RDMABENCH_FORWARD(                                                                          \
-      library, name,                                                                          \
-      (RDMABENCH_ARGUMENT(name, 0), RDMABENCH_ARGUMENT(name, 1), RDMABENCH_ARGUMENT(name, 2), \
-       RDMABENCH_ARGUMENT(name, 3), RDMABENCH_ARGUMENT(name, 4)),                             \
-      a0, a1, a2, a3, a4)
-#define RDMABENCH_FORWARD_6(library, name)                                                     \
-  RDMABENCH_FORWARD(                                                                           \
-      library, name,                                                                           \
-      (RDMABENCH_ARGUMENT(name, 0), RDMABENCH_ARGUMENT(name, 1), RDMABENCH_ARGUMENT(name, 2),  \
-       RDMABENCH_ARGUMENT(name, 3), RDMABENCH_ARGUMENT(name, 4), RDMABENCH_ARGUMENT(name, 5)), \
-      a0, a1, a2, a3, a4, a5)
+#define RDMABENCH_FORWARD_1(library, name) RDMABENCH_FORWARD(library, name, (RDMABENCH_P1(name)), a0)
+#define RDMABENCH_FORWARD_2(library, name) RDMABENCH_FORWARD(library, name, (RDMABENCH_P2(name)), a0, a1)
+#define RDMABENCH_FORWARD_3(library, name) RDMABENCH_FORWARD(library, name, (RDMABENCH_P3(name)), a0, a1, a2)
+#define RDMABENCH_FORWARD_4(library, name) RDMABENCH_FORWARD(library, name, (RDMABENCH_P4(name)), a0, a1, a2, a3)
+#define RDMABENCH_FORWARD_5(library, name) RDMABENCH_FORWARD(library, name, (RDMABENCH_P5(name)), a0, a1, a2, a3, a4)
+#define RDMABENCH_FORWARD_6(library, name) RDMABENCH_FORWARD(library, name, (RDMABENCH_P6(name)), a0, a1, a2, a3, a4, a5)
+// clang-format on
 // NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)

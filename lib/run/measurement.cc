@@ -320,7 +320,6 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
   const measure::StopRule rule =
       config_.counts.empty() ? config_.stop : measure::StopRule::iterations(config_.counts[index]);
   measure::Stopper stopper(rule);
-  double elapsed_ns = 0;
   std::uint64_t warmup = 0;
   const auto add_row = [&] {
     auto& row = rows.emplace_back();
@@ -341,7 +340,6 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
                                                     intervals_.empty() ? 0 : messages);
       const Seen seen = sink.add(outcome, samples, messages, rate().ns_per_tick);
       stopper.add(messages, seen.elapsed_ns, seen.location_ns);
-      elapsed_ns += seen.elapsed_ns;
       call(hooks_.on_progress,
            Progress{
                .size_index = index,
@@ -349,7 +347,7 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
                .size_bytes = size,
                .iterations = stopper.iterations(),
                .target_iterations = rule.kind == Kind::iterations ? rule.count : 0,
-               .elapsed = std::chrono::nanoseconds(static_cast<std::int64_t>(elapsed_ns)),
+               .elapsed = std::chrono::nanoseconds(static_cast<std::int64_t>(stopper.elapsed_ns())),
                .target_time = rule.kind == Kind::duration ? rule.time : std::chrono::nanoseconds(0),
                .messages_per_s = static_cast<double>(messages) / seen.elapsed_ns * kNsPerSecond});
     }

@@ -15,13 +15,6 @@ class Rdmabench(CMakePackage):
     # A source tree: `spack dev-build rdmabench@0.2.0` in it, or a site's own url.
     version("0.2.0")
 
-    variant("verbs", default=True, description="InfiniBand and RoCE by libibverbs")
-    variant("ofi", default=True, description="EFA, TCP and more by libfabric")
-    variant("hwloc", default=True, description="Bind memory near devices")
-    variant("pmix", default=True, description="Start under srun and mpirun by PMIx")
-    variant("sqlite", default=True, description="Baselines of compare")
-    variant("archive", default=True, description="Archives of the doctor")
-
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")
     depends_on("pkgconfig", type="build")
@@ -33,22 +26,25 @@ class Rdmabench(CMakePackage):
     depends_on("nlohmann-json")
     depends_on("pugixml")
     # The headers serve the build; at run time each library is loaded when it is needed.
-    depends_on("rdma-core@39:", when="+verbs")
-    depends_on("libfabric@1.17:", when="+ofi")
-    depends_on("hwloc", when="+hwloc")
-    depends_on("pmix", when="+pmix")
-    depends_on("sqlite", when="+sqlite")
-    depends_on("libarchive", when="+archive")
+    optional = {
+        "verbs": ("rdma-core@39:", "InfiniBand and RoCE by libibverbs"),
+        "ofi": ("libfabric@1.17:", "EFA, TCP and more by libfabric"),
+        "hwloc": ("hwloc", "Bind memory near devices"),
+        "pmix": ("pmix", "Start under srun and mpirun by PMIx"),
+        "sqlite": ("sqlite", "Baselines of compare"),
+        "archive": ("libarchive", "Archives of the doctor"),
+    }
+    for name, (package, description) in optional.items():
+        variant(name, default=True, description=description)
+        depends_on(package, when=f"+{name}")
 
     conflicts("%gcc@:11", msg="rdmabench needs C++20 of GCC 12 or newer")
 
     def cmake_args(self):
-        args = [self.define_from_variant(f"RDMABENCH_{name.upper()}", name)
-                for name in ("verbs", "ofi", "hwloc", "pmix", "sqlite", "archive")]
+        args = [self.define_from_variant(f"RDMABENCH_{name.upper()}", name) for name in self.optional]
         return [*args, self.define("BUILD_TESTING", False), self.define("RDMABENCH_BENCH", False)]
 
     def setup_run_environment(self, env):
-        for name, library in (("verbs", "rdma-core"), ("ofi", "libfabric"), ("hwloc", "hwloc"), ("pmix", "pmix"),
-                              ("sqlite", "sqlite"), ("archive", "libarchive")):
+        for name, (package, _) in self.optional.items():
             if self.spec.satisfies(f"+{name}"):
-                env.prepend_path("LD_LIBRARY_PATH", self.spec[library].prefix.lib)
+                env.prepend_path("LD_LIBRARY_PATH", self.spec[package.partition("@")[0]].prefix.lib)
