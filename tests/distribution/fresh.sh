@@ -35,14 +35,9 @@ echo "passed: scripts/run on $suite, $(($(date +%s) - begin)) s"
 mkfifo "$work/said"
 "$command" serve --address 127.0.0.1 --port 0 --with-parent 2>"$work/said" &
 read -r line <"$work/said"
-# Their libfabrics may have different interfaces; then the refusal says so.
-if inside "build/run/tools/rdmabench lat 127.0.0.1 --port ${line##*:} --provider 'tcp;ofi_rxm' --op write -n 1000 --validate" 2>"$work/$suite.refusal"; then
-  echo "passed: the command of $suite with the one of this system"
-else
-  cat "$work/$suite.refusal"
-  grep -q "uses libfabric's interface" "$work/$suite.refusal"
-  echo "passed: the command of $suite refuses the one of this system by name"
-fi
+# Their libfabrics have different interfaces, and the same wire protocol.
+inside "build/run/tools/rdmabench lat 127.0.0.1 --port ${line##*:} --provider 'tcp;ofi_rxm' --op write -n 1000 --validate"
+echo "passed: the command of $suite with the one of this system"
 kill $!
 # Out of the box: no preset, no network, not root, and a source tree that cannot be written.
 inside 'useradd --create-home builder && chmod -R a-w,a+rX /root && chmod a+x /root'

@@ -145,12 +145,10 @@ void add_ofi(std::vector<Seed>& list) {
                                 .source = "10.0.0.2",
                                 .protocol = 7,
                                 .addr_format = 2};
-  list.push_back(
-      {"payload", "seed-ofi-offer", "1" + transport::ofi::write_offer({0x10011, "n1", {fit}})});
+  list.push_back({"payload", "seed-ofi-offer", "1" + transport::ofi::write_offer({"n1", {fit}})});
   list.push_back({"payload", "seed-ofi-fit", "2" + transport::ofi::write_fit(fit)});
   list.push_back({"payload", "seed-ofi-address",
-                  "3" + transport::ofi::write_address({.api = 0x10011,
-                                                       .provider = "tcp;ofi_rxm",
+                  "3" + transport::ofi::write_address({.provider = "tcp;ofi_rxm",
                                                        .protocol = 7,
                                                        .addr_format = 2,
                                                        .names = {std::string("\x02\x00\xab", 3)},

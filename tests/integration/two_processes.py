@@ -243,7 +243,7 @@ class Hostile(unittest.TestCase):
         with server() as peer:
             before = peer.resident_bytes()
             with self.dial(peer) as connection:
-                connection.sendall(b"RDMB" + struct.pack(">HHI", 2, 0x0301, 0xFFFFFFFF))
+                connection.sendall(b"RDMB" + struct.pack(">HHI", 3, 0x0301, 0xFFFFFFFF))
                 connection.recv(4096)
             self.assertIn("4294967295", peer.wait_lines(1)[0])
             self.assertLess(peer.resident_bytes() - before, 64 << 20)

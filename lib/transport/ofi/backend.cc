@@ -50,7 +50,9 @@ std::optional<std::size_t> rank(const Fit& fit, std::string_view wanted) {
 }
 
 bool reaches(const Fit& a, const Fit& b) {
-  if (a.provider != b.provider || a.protocol != b.protocol || a.addr_format != b.addr_format) {
+  // Releases of libfabric may differ as long as what they send is the same.
+  if (a.provider != b.provider || a.protocol != b.protocol ||
+      a.protocol_version != b.protocol_version || a.addr_format != b.addr_format) {
     return false;
   }
   // IP packets are routed between fabrics; for the rest the name is what tells
@@ -59,10 +61,12 @@ bool reaches(const Fit& a, const Fit& b) {
 }
 
 std::string names_of(const Offer& offer) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Fit& fit : offer.fits) {
-    if (std::find(names.begin(), names.end(), fit.provider) == names.end()) {
-      names.push_back(fit.provider);
+    std::string name = fmt::format("{} (protocol {}, version {})", fit.provider, fit.protocol,
+                                   fit.protocol_version);
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(std::move(name));
     }
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -136,7 +140,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
 
 std::string offer(const EndpointRequest& request) {
   refuse_what_is_not_here(request);
-  Offer offer{.api = api_version(), .host = host_identity(), .fits = {}};
+  Offer offer{.host = host_identity(), .fits = {}};
   for (Found& found : find_fits(request)) offer.fits.push_back(std::move(found.fit));
   if (offer.fits.empty()) throw explain_no_fit(request);
   return write_offer(offer);
@@ -146,12 +150,6 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
               std::string_view server_offer) {
   const Offer client = read_offer(client_offer);
   const Offer server = read_offer(server_offer);
-  if (client.api != server.api) {
-    throw Error(Fault::unavailable,
-                fmt::format("the client uses libfabric's interface {}, the server {}",
-                            version_text(client.api), version_text(server.api)),
-                "Use builds for the same libfabric, or `backend` verbs.");
-  }
   const Match match = best_match(client, server, request.provider);
   if (match.client == nullptr) {
     throw Error(Fault::unavailable,

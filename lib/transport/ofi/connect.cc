@@ -54,9 +54,9 @@ std::array<char, kMaxEndpointName + 1> padded(const std::string& name) {
 std::string Objects::address() const {
   const bool virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   Address address{
-      .api = api_version(),
       .provider = info_->fabric_attr->prov_name,
       .protocol = info_->ep_attr->protocol,
+      .protocol_version = info_->ep_attr->protocol_version,
       .addr_format = info_->addr_format,
       .names = {},
       .ticket = ticket_,
@@ -76,14 +76,14 @@ std::string Objects::address() const {
 
 void Objects::check_peer(const Address& peer) const {
   const Address own = read_address(address());
-  if (peer.api != own.api || peer.provider != own.provider || peer.protocol != own.protocol ||
-      peer.addr_format != own.addr_format) {
+  if (peer.provider != own.provider || peer.protocol != own.protocol ||
+      peer.protocol_version != own.protocol_version || peer.addr_format != own.addr_format) {
     throw Error(Fault::failed,
-                fmt::format("the peer uses {} (interface {}, protocol {}, address format {}), this "
+                fmt::format("the peer uses {} (protocol {}, version {}, address format {}), this "
                             "side {} ({}, {}, {})",
-                            peer.provider, version_text(peer.api), peer.protocol, peer.addr_format,
-                            own.provider, version_text(own.api), own.protocol, own.addr_format),
-                "Use the same build and the same libfabric on both sides.");
+                            peer.provider, peer.protocol, peer.protocol_version, peer.addr_format,
+                            own.provider, own.protocol, own.protocol_version, own.addr_format),
+                "Use the same libfabric on both sides.");
   }
   if (request_.buffer.empty() && peer.window_bytes != own.window_bytes) {
     throw Error(Fault::failed,

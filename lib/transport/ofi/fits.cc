@@ -104,6 +104,7 @@ Fit fit_of(const fi_info& info) {
           .fabric = std::string(text_or_empty(info.fabric_attr->name)),
           .source = source_text(info),
           .protocol = info.ep_attr->protocol,
+          .protocol_version = info.ep_attr->protocol_version,
           .addr_format = info.addr_format};
 }
 

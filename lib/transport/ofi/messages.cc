@@ -79,8 +79,10 @@ std::string from_hex(std::string_view text) {
 }
 
 Json to_json(const Fit& fit) {
-  return {{"provider", fit.provider}, {"domain", fit.domain},     {"fabric", fit.fabric},
-          {"source", fit.source},     {"protocol", fit.protocol}, {"addr_format", fit.addr_format}};
+  return {{"provider", fit.provider},      {"domain", fit.domain},
+          {"fabric", fit.fabric},          {"source", fit.source},
+          {"protocol", fit.protocol},      {"protocol_version", fit.protocol_version},
+          {"addr_format", fit.addr_format}};
 }
 
 Fit to_fit(const Json& json) {
@@ -90,6 +92,7 @@ Fit to_fit(const Json& json) {
           .fabric = string_of(json, "fabric"),
           .source = string_of(json, "source"),
           .protocol = number_of<std::uint32_t>(json, "protocol"),
+          .protocol_version = number_of<std::uint32_t>(json, "protocol_version"),
           .addr_format = number_of<std::uint32_t>(json, "addr_format")};
 }
 
@@ -100,13 +103,12 @@ std::string write_offer(const Offer& offer) {
   for (const Fit& fit : offer.fits) {
     if (fits.size() < kMaxFits) fits.push_back(to_json(fit));
   }
-  return Json{{"api", offer.api}, {"host", offer.host}, {"fits", fits}}.dump();
+  return Json{{"host", offer.host}, {"fits", fits}}.dump();
 }
 
 Offer read_offer(std::string_view text) {
   const Json json = parse(text);
-  Offer offer{
-      .api = number_of<std::uint32_t>(json, "api"), .host = string_of(json, "host"), .fits = {}};
+  Offer offer{.host = string_of(json, "host"), .fits = {}};
   const Json& fits = member(json, "fits");
   if (!fits.is_array() || fits.size() > kMaxFits) {
     refuse(fmt::format("'fits' is not a list of at most {}", kMaxFits));
@@ -126,9 +128,9 @@ Fit read_fit(std::string_view text) {
 std::string write_address(const Address& address) {
   Json names = Json::array();
   for (const std::string& name : address.names) names.push_back(to_hex(name));
-  return Json{{"api", address.api},
-              {"provider", address.provider},
+  return Json{{"provider", address.provider},
               {"protocol", address.protocol},
+              {"protocol_version", address.protocol_version},
               {"addr_format", address.addr_format},
               {"names", names},
               {"ticket", address.ticket},
@@ -140,9 +142,9 @@ std::string write_address(const Address& address) {
 
 Address read_address(std::string_view text) {
   const Json json = parse(text);
-  Address address{.api = number_of<std::uint32_t>(json, "api"),
-                  .provider = string_of(json, "provider"),
+  Address address{.provider = string_of(json, "provider"),
                   .protocol = number_of<std::uint32_t>(json, "protocol"),
+                  .protocol_version = number_of<std::uint32_t>(json, "protocol_version"),
                   .addr_format = number_of<std::uint32_t>(json, "addr_format"),
                   .names = {},
                   .ticket = number_of<std::uint64_t>(json, "ticket"),

@@ -14,11 +14,13 @@ namespace rdmabench::transport::ofi {
 /// One way in which a machine can reach others: what tells two entries of
 /// fi_getinfo(3) apart.
 struct Fit {
-  std::string provider;           ///< resolved: "tcp;ofi_rxm"
-  std::string domain;             ///< "eth0", "rdmap0s29-rdm"
-  std::string fabric;             ///< "10.0.0.0/24", "efa"
-  std::string source;             ///< the IP address it is bound to; "" for other kinds of address
-  std::uint32_t protocol = 0;     ///< FI_PROTO_*
+  std::string provider;        ///< resolved: "tcp;ofi_rxm"
+  std::string domain;          ///< "eth0", "rdmap0s29-rdm"
+  std::string fabric;          ///< "10.0.0.0/24", "efa"
+  std::string source;          ///< the IP address it is bound to; "" for other kinds of address
+  std::uint32_t protocol = 0;  ///< FI_PROTO_*
+  /// The provider's number for what it sends: fi_endpoint(3), protocol_version.
+  std::uint32_t protocol_version = 0;
   std::uint32_t addr_format = 0;  ///< FI_SOCKADDR_IN, ...
 
   bool operator==(const Fit&) const = default;
@@ -26,8 +28,7 @@ struct Fit {
 
 /// All of them on one machine, in libfabric's order of preference.
 struct Offer {
-  std::uint32_t api = 0;  ///< FI_VERSION in use
-  std::string host;       ///< the same text for two processes that can share memory
+  std::string host;  ///< the same text for two processes that can share memory
   std::vector<Fit> fits;
 };
 
@@ -40,9 +41,9 @@ inline constexpr std::size_t kMaxNames = 1024;
 
 /// What connect() needs to know of the peer's endpoint.
 struct Address {
-  std::uint32_t api = 0;
   std::string provider;
   std::uint32_t protocol = 0;
+  std::uint32_t protocol_version = 0;
   std::uint32_t addr_format = 0;
   /// Raw bytes of fi_getname(3), each 1 to kMaxEndpointName: one for each queue pair of an rdm
   /// endpoint, one of the listener for msg, none of a side that will connect to it.

@@ -42,14 +42,14 @@ std::string complaint(Call&& call, Fault fault) {
 // ----------------------------------------------------------------------------
 
 Json fit(std::string_view provider, std::string_view fabric = "10.0.0.0/24",
-         std::string_view source = "10.0.0.1") {
+         std::string_view source = "10.0.0.1", unsigned protocol_version = 1) {
   return {{"provider", provider}, {"domain", "eth0"}, {"fabric", fabric},
-          {"source", source},     {"protocol", 11U},  {"addr_format", 2U}};
+          {"source", source},     {"protocol", 11U},  {"protocol_version", protocol_version},
+          {"addr_format", 2U}};
 }
 
-std::string offer_of(std::initializer_list<Json> fits, std::string_view host = "here",
-                     std::uint32_t api = FI_VERSION(1, 17)) {
-  return Json{{"api", api}, {"host", host}, {"fits", Json(fits)}}.dump();
+std::string offer_of(std::initializer_list<Json> fits, std::string_view host = "here") {
+  return Json{{"host", host}, {"fits", Json(fits)}}.dump();
 }
 
 std::string chosen(const Choice& choice, const char* key = "provider") {
@@ -80,7 +80,8 @@ TEST(OfiChoose, TakesTheProviderThatIsNamedByItsCoreOrInFull) {
 TEST(OfiChoose, NeverTakesUnnamedWhatIsNoNetworkOrSlow) {
   const std::string odd = offer_of({fit("shm", "shm", ""), fit("udp;ofi_rxd"), fit("psm3")});
   EXPECT_THAT(complaint([&] { choose(request(), odd, odd); }, Fault::unavailable),
-              AllOf(HasSubstr("shm, udp;ofi_rxd, psm3"), HasSubstr("`provider`")));
+              AllOf(HasSubstr("shm (protocol"), HasSubstr("udp;ofi_rxd"), HasSubstr("psm3"),
+                    HasSubstr("`provider`")));
 }
 
 TEST(OfiChoose, TakesSharedMemoryByNameOnOneHostOnly) {
@@ -112,14 +113,12 @@ TEST(OfiChoose, NamesBothSidesWhenNothingIsCommon) {
               AllOf(HasSubstr("the client has efa"), HasSubstr("the server has net")));
 }
 
-TEST(OfiChoose, RefusesAnotherInterfaceVersion) {
-  EXPECT_THAT(complaint(
-                  [] {
-                    choose(request(), offer_of({fit("net")}),
-                           offer_of({fit("net")}, "there", FI_VERSION(2, 1)));
-                  },
-                  Fault::unavailable),
-              AllOf(HasSubstr("1.17"), HasSubstr("2.1")));
+TEST(OfiChoose, RefusesAnotherVersionOfAProvidersProtocol) {
+  const std::string older = offer_of({fit("net")});
+  const std::string newer = offer_of({fit("net", "10.0.0.0/24", "10.0.0.2", 2)});
+  EXPECT_THAT(
+      complaint([&] { choose(request(), older, newer); }, Fault::unavailable),
+      AllOf(HasSubstr("net (protocol 11, version 1)"), HasSubstr("net (protocol 11, version 2)")));
 }
 
 TEST(OfiChoose, RefusesWhatIsNoOffer) {
@@ -133,7 +132,7 @@ TEST(OfiChoose, RefusesWhatIsNoOffer) {
   Json long_name = Json::parse(good);
   long_name["fits"][0]["domain"] = std::string(5000, 'x');
   for (const std::string& bad :
-       {std::string(), std::string("[]"), std::string("{\"api\":"), std::string("{}"), many.dump(),
+       {std::string(), std::string("[]"), std::string("{\"host\":"), std::string("{}"), many.dump(),
         wrong_type.dump(), too_large.dump(), long_name.dump(), std::string(100000, ' ')}) {
     EXPECT_THROW(choose(request(), good, bad), Error) << bad.substr(0, 100);
   }

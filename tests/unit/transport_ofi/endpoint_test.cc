@@ -262,7 +262,7 @@ TEST_P(OfiEndpoint, RefusesAnAddressThatIsNotOneOfItsKind) {
                                  with("provider", "efa"),
                                  with("protocol", 999),
                                  with("protocol", 1ULL << 40),
-                                 with("api", 1),
+                                 with("protocol_version", 999),
                                  with("addr_format", 77),
                                  with("window_bytes", 1),
                                  with("window_bytes", huge),
