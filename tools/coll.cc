@@ -133,6 +133,7 @@ void write_run(const collective::Run& run, const std::vector<collective::PointTo
 }
 
 int run_coll(const CollOptions& options) {
+  check_writable(options.output);
   if (options.format == "nccl-tests" &&
       (options.operations.size() != 1 || options.operations[0] == "all")) {
     throw Error(Fault::usage, "--format nccl-tests with several operations",

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 
+#include "interruption.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/engine.h"
@@ -22,11 +24,7 @@ namespace {
 [[noreturn]] void leave(int code) {
   std::fflush(stdout);
   std::fflush(stderr);
-  _exit(code);
-}
-
-void tell(const std::string& text) {
-  std::fputs(fmt::format("rdmabench: {}\n", text).c_str(), stderr);
+  _exit(exit_status(code));
 }
 
 void show_progress(const collective::Run& run, std::size_t of) {
@@ -92,19 +90,38 @@ int exit_code(const collective::Run& run, const std::vector<collective::PointToP
 
 int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
          const collective::MemberOptions& member, collective::Run& run) {
+  std::mutex mutex;
+  collective::Run finished;  // rows
+  bool written = false;
+  // Launchers give a rank about a second, and this thread may be in a call of MPI or NCCL.
+  const OnInterruption on_interruption([&] {
+    const std::lock_guard lock(mutex);
+    finished.error = interrupted();
+    if (!written) write_stuck(job, finished, true);
+    leave(static_cast<int>(Fault::failed));
+  });
   try {
     job.plan.calls = job.calls(group.team().size);
     run.config = job.config;
     const std::size_t of = job.plan.calls.size();
-    collective::lead(group, engine, job.plan, member, run,
-                     [of](const collective::Run& so_far) { show_progress(so_far, of); });
+    collective::lead(group, engine, job.plan, member, run, [&](const collective::Run& so_far) {
+      {
+        const std::lock_guard lock(mutex);
+        finished = so_far;
+      }
+      show_progress(so_far, of);
+    });
   } catch (const Error& error) {
     group.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
     throw;
   }
   std::vector<collective::PointToPointResult> wire;
   if (run.error.empty() && job.wire) wire = measure_point_to_point(job, group, engine, run);
-  write_run(job, run, wire);
+  {
+    const std::lock_guard lock(mutex);
+    write_run(job, run, wire);
+    written = true;
+  }
   if (!run.error.empty()) {
     collective::dismiss(group, run);
     leave(static_cast<int>(run.fault));

@@ -13,6 +13,7 @@
 #include "rdmabench/analysis/baseline.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -81,7 +82,7 @@ int hold_against_baseline(const CompareOptions& options) {
     BaselineStore store(options.baseline, BaselineStore::Open::create);
     const std::size_t added = store.add(options.name, launches);
     write_text(fmt::format("STORED: {} launches in '{}', {} of them new\n", launches.size(),
-                           options.name, added),
+                           report::printable(options.name), added),
                options.output);
     return 0;
   }
@@ -89,7 +90,9 @@ int hold_against_baseline(const CompareOptions& options) {
   const analysis::Comparison comparison =
       analysis::compare(store.load(options.name), launches, options.comparison);
   const analysis::Regression verdict = find_regression(comparison, options.name);
-  write_text(options.format == "json" ? to_json(comparison) : verdict.line + "\n", options.output);
+  write_text(
+      options.format == "json" ? to_json(comparison) : report::printable(verdict.line) + "\n",
+      options.output);
   const bool failed = verdict.regressed || (options.strict && is_open(comparison));
   return failed ? static_cast<int>(Fault::failed) : 0;
 }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "commands.h"
+#include "ending.h"
 #include "flags/fields.h"
+#include "interruption.h"
 #include "options.h"
 #include "output.h"
 #include "process.h"
@@ -21,27 +23,40 @@ namespace {
 using transport::OperationCode;
 using workload::Shape;
 
+int write_all(const std::vector<report::Report>& reports, const Options& options,
+              const std::string& json) {
+  if (!json.empty()) write_file(report::to_json(reports), json);
+  return write(reports, options);
+}
+
 int demo(const Options& options, const std::string& json) {
+  check_writable(options.output);
+  check_writable(json);
   // Two spinning processes on one processor would measure the scheduler's time slice.
   const std::vector<int> cpus = processors();
   const bool apart = cpus.size() >= 2;
   const ServerProcess server(apart ? cpus[0] : -1);
 
   std::vector<report::Report> reports;
+  const run::RunHooks hooks = interruptible(progress_line());
   for (const Shape shape : {Shape::latency, Shape::stream}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       run::Config config = options.config;
       if (apart) config.cpus = {cpus[1]};
       config.shape = shape;
       config.operation = operation;
-      reports.push_back(
-          run::run(config, "127.0.0.1", server.port(), {.on_progress = progress_line()}));
+      try {
+        reports.push_back(run::run(config, "127.0.0.1", server.port(), hooks));
+      } catch (const Error&) {
+        if (interrupted().empty()) throw;
+        return write_all(reports, options, json);  // of the runs before
+      }
+      if (reports.back().error && !interrupted().empty()) reports.back().error = interrupted();
       name_flags(reports.back());
+      if (reports.back().error) return write_all(reports, options, json);
     }
   }
-  const int code = write(reports, options);
-  if (!json.empty()) write_file(report::to_json(reports), json);
-  return code;
+  return write_all(reports, options, json);
 }
 
 }  // namespace

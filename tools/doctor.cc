@@ -54,7 +54,7 @@ int print_checks() {
   for (const health::CheckInfo& check : health::checks()) {
     table.add_row({std::string(check.id), std::string(check.title), std::string(check.rule)});
   }
-  std::fputs(table.text().c_str(), stdout);
+  write_text(table.text());
   return 0;
 }
 
@@ -84,18 +84,15 @@ int doctor(const DoctorCommand& command) {
                                        : health::to_text(diagnosis, command.verbose),
              command.output);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::fputs(fmt::format("rdmabench: {} findings of {} in {:.2f} s\n", diagnosis.findings.size(),
-                         command.root, took.count())
-                 .c_str(),
-             stderr);
+  tell(fmt::format("{} findings of {} in {:.2f} s", diagnosis.findings.size(), command.root,
+                   took.count()));
   if (!command.collect.empty()) {
     const health::MemoryStore files = health::collect(store);
-    health::write_archive(files, command.collect);
-    std::fputs(
-        fmt::format("rdmabench: {} has {} files and links; 'rdmabench doctor --root {}' reads it\n",
-                    command.collect, files.items().size(), command.collect)
-            .c_str(),
-        stderr);
+    NewFile file(command.collect);
+    health::write_archive(files, file.part());
+    file.finish();
+    tell(fmt::format("{} has {} files and links; 'rdmabench doctor --root {}' reads it",
+                     command.collect, files.items().size(), command.collect));
   }
   return diagnosis.tally().failed() ? 1 : 0;
 }

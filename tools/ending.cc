@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <optional>
-#include <stop_token>
 
 #include "flags/fields.h"
+#include "interruption.h"
 #include "rdmabench/base/error.h"
+#include "writing.h"
 
 namespace rdmabench::tools {
 
 int fail(const std::exception& error) {
-  std::fputs(fmt::format("rdmabench: {}\n", with_flags(error.what())).c_str(), stderr);
+  tell(with_flags(error.what()));
   const auto* const known = dynamic_cast<const Error*>(&error);
   return static_cast<int>(known != nullptr ? known->fault() : Fault::failed);
 }
@@ -44,36 +44,30 @@ void CloseLimit::watch(std::chrono::nanoseconds limit, int code) {
   _exit(code);  // exit(3) would run destructors, which may not return either
 }
 
-namespace {
-
-std::stop_source stopping;
-
-/// The first signal ends the run, so that what is finished is written; the second one ends the
-/// process. No callback is registered with the stop_source, so that requesting the stop only sets
-/// an atomic flag.
-extern "C" void stop_running(int signal) {
-  stopping.request_stop();
-  std::signal(signal, SIG_DFL);
+run::RunHooks interruptible(const run::OnProgress& on_progress) {
+  return {.on_progress =
+              [on_progress](const run::Progress& progress) {
+                catch_interruption();
+                if (on_progress) on_progress(progress);
+              },
+          .stop = interruption()};
 }
-
-}  // namespace
 
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
                   const run::OnProgress& on_progress, const Write& write) {
   int code = 0;
   std::optional<CloseLimit> limit;
-  const run::OnReport on_report = [&](const report::Report& report) {
+  const run::OnReport on_report = [&](report::Report report) {
+    if (report.error && !interrupted().empty()) report.error = interrupted();
     try {
       code = write(report);
     } catch (const std::exception& error) {
       code = fail(error);  // now: closing may take long
     }
-    limit.emplace(config.timeout, code);
+    limit.emplace(config.timeout, exit_status(code));
   };
-  std::signal(SIGINT, stop_running);
-  std::signal(SIGTERM, stop_running);
-  const run::RunHooks hooks{
-      .on_progress = on_progress, .on_report = on_report, .stop = stopping.get_token()};
+  run::RunHooks hooks = interruptible(on_progress);
+  hooks.on_report = on_report;
   if (config.backend == "loop") {
     run::run_in_process(config, hooks);
   } else {

@@ -38,6 +38,9 @@ class CloseLimit {
 /// Writes and flushes a report, and returns the exit code for it.
 using Write = std::function<int(const report::Report&)>;
 
+/// Hooks by which a signal ends the run once something was timed (interruption.h).
+run::RunHooks interruptible(const run::OnProgress& on_progress);
+
 /// Measures against the server at host:port, or within this process over the loop back end. The
 /// report is written before the session is closed, which may take config.timeout. Returns the exit
 /// code.

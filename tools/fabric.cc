@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "flags/values.h"
+#include "interruption.h"
 #include "options.h"
 #include "output.h"
 #include "parse.h"
@@ -64,6 +65,7 @@ fabric::FabricPlan settled_plan(FabricCommand& options) {
 }
 
 void show_fabric_progress(const fabric::FabricProgress& progress) {
+  catch_interruption();
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (!terminal) return;
   std::fputs(fmt::format("\r\033[K{} {} of {}: {} nodes",
@@ -75,8 +77,9 @@ void show_fabric_progress(const fabric::FabricProgress& progress) {
 
 std::string to_text(const fabric::FabricResult& outcome, const std::string& format) {
   if (format == "json") {
-    return fabric::to_json_lines(outcome.matrix) +
-           fabric::verdict_record(fabric::to_json(outcome.verdict));
+    const std::string lines = fabric::to_json_lines(outcome.matrix);
+    if (!outcome.complete) return lines;
+    return lines + fabric::verdict_record(fabric::to_json(outcome.verdict));
   }
   if (format == "csv") return fabric::to_csv(outcome.matrix);
   double most = 0;
@@ -100,7 +103,11 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   if (options.link.format == "csv") {  // it has no place for lost nodes and the verdict
     std::fputs(to_text(result, "table").c_str(), stderr);
   }
-  write_text(text, "");
+  write_text(text);
+  if (!result.complete) {
+    tell(fmt::format("{} before the last round: the result is of the rounds that were finished",
+                     interrupted()));
+  }
   return verdict(result, options.strict);
 }
 
@@ -109,14 +116,14 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
 int run_fabric(FabricCommand& options) {
   options.run.plan = settled_plan(options);
   options.run.base = options.link.config;
+  options.run.stop = interruption();
   options.rendezvous.timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.run.wait);
   const fabric::RankOutcome outcome =
       fabric::run(options.run, control::make_rendezvous(options.rendezvous), show_fabric_progress);
   if (outcome.result) return print(options, *outcome.result);
   if (!outcome.left_early.empty()) {
-    std::fputs(fmt::format("rdmabench: rank {}: {}\n", outcome.rank, outcome.left_early).c_str(),
-               stderr);
+    tell(fmt::format("rank {}: {}", outcome.rank, outcome.left_early));
   }
   return 0;
 }

@@ -13,12 +13,14 @@
 #include "ending.h"
 #include "fabtests/fabtests.h"
 #include "flags/flag.h"
+#include "interruption.h"
 #include "nccltests/run.h"
 #include "nccltests/tool.h"
 #include "perftest/run.h"
 #include "perftest/tool.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
+#include "writing.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -98,7 +100,8 @@ int parse_and_run(int argc, char** argv) {
       "fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests. A symbolic link of\n"
       "such a name to this program does the same.\n"
       "\n"
-      "Exit codes: 0 done; 1 the measurement failed; 2 wrong usage; 3 not available here.");
+      "Exit codes: 0 done; 1 the measurement failed; 2 wrong usage; 3 not available here; 128 and the\n"
+      "signal's number after SIGINT, SIGTERM or SIGHUP: what was finished by then is written.");
   Command command;
   add_devices(app, command);
   add_serve(app, command);
@@ -130,9 +133,14 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace rdmabench::tools
 
 int main(int argc, char** argv) {
+  using namespace rdmabench::tools;
+  prepare_streams();
+  int code = 0;
   try {
-    return rdmabench::tools::parse_and_run(argc, argv);
+    code = parse_and_run(argc, argv);
+    flush_output();
   } catch (const std::exception& error) {
-    return rdmabench::tools::fail(error);
+    code = fail(error);
   }
+  return exit_status(code);
 }

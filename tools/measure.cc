@@ -12,6 +12,7 @@ namespace {
 
 int measure(Options options) {
   settle(options);
+  check_writable(options.output);
   return run_and_write(options.config, options.host, options.port, progress_line(),
                        [&](report::Report report) {
                          name_flags(report);

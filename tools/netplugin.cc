@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "flags/values.h"
+#include "interruption.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
@@ -44,31 +45,26 @@ extern "C" void stop_listening(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-void say(const std::string& line) {
-  std::fputs(fmt::format("rdmabench: {}\n", line).c_str(), stderr);
-}
-
 int serve(const State& state) {
   const std::uint16_t port =
       state.listen_port.empty()
           ? state.port
           : whole_as<std::uint16_t>({"--listen", state.listen_port}, 0, 65535);
-  std::signal(SIGPIPE, SIG_IGN);
   control::Listener listener(state.address, port);
   listening = &listener;
   std::signal(SIGINT, stop_listening);
   std::signal(SIGTERM, stop_listening);
-  say(fmt::format("listening on {}:{}", state.address.empty() ? "*" : state.address,
-                  listener.port()));
+  tell(fmt::format("listening on {}:{}", state.address.empty() ? "*" : state.address,
+                   listener.port()));
   int code = 0;
   while (!listener.stopped()) {
     auto client = listener.accept(Deadline::after(std::chrono::hours(1)));
     if (!client) continue;
     try {
-      netplugin::serve(state.options.file, *client, say);
+      netplugin::serve(state.options.file, *client, tell);
     } catch (const Error& error) {
       client->abort(error.what());
-      say(control::printable(error.what()));
+      tell(control::printable(error.what()));
       code = static_cast<int>(error.fault());
     }
     if (state.once) break;
@@ -78,20 +74,25 @@ int serve(const State& state) {
 }
 
 int print_cases() {
+  std::string text;
   for (const netplugin::CaseInfo& info : netplugin::cases()) {
-    std::fputs(fmt::format("{:20} {}\n", info.id, info.title).c_str(), stdout);
+    text += fmt::format("{:20} {}\n", info.id, info.title);
   }
+  write_text(text);
   return 0;
 }
 
 netplugin::OnProgress progress() {
-  if (isatty(STDERR_FILENO) == 0) return [](const std::string&) {};
-  return [](const std::string& what) {
-    std::fputs(fmt::format("\r\033[K{} ...", what).c_str(), stderr);
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  return [terminal](const std::string& what) {
+    catch_interruption();
+    if (!interrupted().empty()) throw Error(Fault::failed, interrupted());
+    if (terminal) std::fputs(fmt::format("\r\033[K{} ...", what).c_str(), stderr);
   };
 }
 
 int check(const State& state) {
+  check_writable(state.output);
   const auto on_progress = progress();
   netplugin::Check result;
   if (state.host.empty()) {
@@ -106,7 +107,7 @@ int check(const State& state) {
                            : state.format == "csv" ? netplugin::to_csv(result)
                                                    : netplugin::to_text(result, state.verbose);
   write_text(text, state.output);
-  if (!result.error.empty()) say(result.error);
+  if (!result.error.empty()) tell(result.error);
   return result.failed() ? 1 : 0;
 }
 

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <memory>
 
 #include "flags/fields.h"
 #include "rdmabench/base/error.h"
@@ -33,33 +31,6 @@ std::string to_text(std::span<const report::Report> reports, const Options& opti
 
 }  // namespace
 
-void write_file(const std::string& text, const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"),
-                                                             &std::fclose);
-  if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0) {
-    const int code = errno;
-    throw Error(Fault::failed, fmt::format("write to '{}'", path),
-                "Name a file that can be written.", code);
-  }
-}
-
-void write_text(const std::string& text, const std::string& path) {
-  const auto print = [&text] {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-        std::fflush(stdout) != 0) {
-      throw Error(Fault::failed, "write to standard output", {}, errno);
-    }
-  };
-  if (path.empty()) return print();
-  try {
-    write_file(text, path);
-  } catch (const Error&) {
-    print();  // what took minutes must not be lost
-    throw;
-  }
-}
-
 void erase_progress() {
   if (isatty(STDERR_FILENO) != 0) std::fputs(kEraseLine, stderr);
 }
@@ -70,7 +41,7 @@ int write(std::span<const report::Report> reports, const Options& options) {
   int code = 0;
   for (const report::Report& one : reports) {
     if (!one.error) continue;
-    std::fputs(fmt::format("rdmabench: {}\n", with_flags(*one.error)).c_str(), stderr);
+    tell(with_flags(*one.error));
     code = static_cast<int>(Fault::failed);
   }
   return code;

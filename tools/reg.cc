@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "interruption.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/affinity.h"
@@ -60,6 +61,7 @@ run::RegistrationReport measure(const RegOptions& options) {
     memory.numa = options.numa;
     memory.unaligned = options.unaligned;
     for (const std::uint64_t size : options.sizes) {
+      if (!interrupted().empty()) continue;
       try {
         add(outcome, bench, memory, options, size);
       } catch (const Error& error) {
@@ -67,12 +69,15 @@ run::RegistrationReport measure(const RegOptions& options) {
         outcome.refusals.push_back(
             fmt::format("{}, {}: {}", to_text(memory), format_size(size), error.what()));
       }
+      catch_interruption();
     }
   }
+  if (!interrupted().empty()) outcome.refusals.push_back(interrupted());
   return outcome;
 }
 
 int reg(const RegOptions& options) {
+  check_writable(options.common.output);
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
   const std::string& format = options.common.format;
@@ -80,9 +85,7 @@ int reg(const RegOptions& options) {
                            : format == "csv" ? to_csv(outcome)
                                              : to_table(outcome);
   if (!outcome.results.empty() || format == "json") write_text(text, options.common.output);
-  for (const std::string& refusal : outcome.refusals) {
-    std::fputs(fmt::format("rdmabench: {}\n", refusal).c_str(), stderr);
-  }
+  for (const std::string& refusal : outcome.refusals) tell(refusal);
   return outcome.refusals.empty() ? 0 : static_cast<int>(outcome.fault);
 }
 

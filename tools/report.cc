@@ -51,18 +51,6 @@ std::string to_text(const std::vector<Document>& documents, const std::string& f
   return report::to_html(documents, now());
 }
 
-/// The collector may read at any moment, so it must never see half of a file.
-void write_whole(const std::string& text, const std::string& path) {
-  const std::string part = path + ".part";
-  write_file(text, part);
-  if (std::rename(part.c_str(), path.c_str()) != 0) {
-    const int code = errno;
-    std::remove(part.c_str());
-    throw Error(Fault::failed, fmt::format("rename '{}' to '{}'", part, path),
-                "Name a place that can be written.", code);
-  }
-}
-
 int make_report(const ReportOptions& options) {
   const std::string format = options.format.empty() ? format_of(options.output) : options.format;
   if (format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0) {
@@ -74,14 +62,10 @@ int make_report(const ReportOptions& options) {
     for (Document& one : report::read_documents(file)) documents.push_back(std::move(one));
   }
   const std::string text = to_text(documents, format);
-  if (format == "prometheus" && !options.output.empty()) {
-    write_whole(text, options.output);
-  } else {
-    write_text(text, options.output);
-  }
+  write_text(text, options.output);
   for (const Document& document : documents) {
     for (const std::string& note : document.notes) {
-      std::fputs(fmt::format("rdmabench: {}: {}\n", document.source, note).c_str(), stderr);
+      tell(fmt::format("{}: {}", document.source, note));
     }
   }
   return 0;

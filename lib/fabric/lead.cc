@@ -79,21 +79,26 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
     for (const Measurement& one : earlier->measurements) next = std::max(next, one.round + 1);
     coordinator.resume(std::move(earlier->measurements));
   }
-  for (std::uint32_t i = 0; i < total; ++i) {
+  const auto tell_of = [&](std::uint32_t round) {
+    if (!on_progress) return;
+    on_progress({.round = round, .of = total, .alive = coordinator.alive(), .confirming = false});
+  };
+  tell_of(0);
+  for (std::uint32_t i = 0; i < total && !options.stop.stop_requested(); ++i) {
     coordinator.measure(rounds[i], i);
-    if (on_progress) {
-      on_progress({.round = i + 1, .of = total, .alive = coordinator.alive(), .confirming = false});
-    }
+    tell_of(i + 1);
   }
   const auto confirmed = [&] {
     if (!on_progress) return;
     on_progress({.round = next, .of = next, .alive = coordinator.alive(), .confirming = true});
   };
   FabricResult outcome;
-  outcome.verdict = options.confirm ? confirm(coordinator, next, {.seed = plan.seed}, confirmed)
-                                    : attribute(coordinator.matrix());
+  outcome.complete = !options.stop.stop_requested();
+  outcome.verdict = options.confirm && outcome.complete
+                        ? confirm(coordinator, next, {.seed = plan.seed}, confirmed)
+                        : attribute(coordinator.matrix());
   coordinator.finish();
-  if (file) file->end(to_json(outcome.verdict));
+  if (file && outcome.complete) file->end(to_json(outcome.verdict));
   outcome.matrix = coordinator.matrix();
   outcome.costs = coordinator.costs();
   return outcome;

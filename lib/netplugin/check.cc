@@ -217,7 +217,11 @@ Check check_here(const Options& options, const OnProgress& on_progress) {
   check.environment.client = report::collect_environment();
   check.plugin = look(options.file, 0, options.timeout);
   check.asked.versions = versions_of(options, check.plugin.versions);
-  run_all(check, on_progress, [&](const Task& task) { return run_here(options.file, task); });
+  try {
+    run_all(check, on_progress, [&](const Task& task) { return run_here(options.file, task); });
+  } catch (const Error& error) {
+    check.error = error.what();
+  }
   return check;
 }
 

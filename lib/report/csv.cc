@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "rdmabench/report/text_table.h"
 #include "rdmabench/report/writers.h"
 #include "row.h"
 
@@ -27,7 +28,7 @@ std::string cell_text(const Json& value) {
 
 std::string quoted(const Json& value) {
   constexpr std::string_view kFormula = "=+-@\t\r";
-  std::string text = cell_text(value);
+  std::string text = printable(cell_text(value), "\t\r\n");
   if (!text.empty() && !value.is_number() && kFormula.find(text[0]) != std::string_view::npos) {
     text.insert(0, 1, '\'');
   }

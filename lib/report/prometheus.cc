@@ -9,6 +9,7 @@
 
 #include "digest.h"
 #include "fabric_nodes.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
 namespace {
@@ -48,7 +49,7 @@ class Exposition {
 
   static std::string escaped(std::string_view text) {
     std::string out;
-    for (const char c : text) {
+    for (const char c : printable(text, "\n")) {
       if (c == '\n') {
         out += "\\n";
       } else {

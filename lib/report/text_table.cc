@@ -45,13 +45,14 @@ std::string TextTable::text() const {
   return text;
 }
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view text, std::string_view kept) {
   std::string out(text);
   unsigned char before = 0;
   for (char& c : out) {
     const auto byte = static_cast<unsigned char>(c);
     const bool c1 = before == 0xC2 && byte >= 0x80 && byte <= 0x9F;  // U+0080..U+009F in UTF-8
-    if (byte < 0x20 || byte == 0x7F || c1) c = '?';
+    const bool control = (byte < 0x20 && kept.find(c) == std::string_view::npos) || byte == 0x7F;
+    if (control || c1) c = '?';
     before = byte;
   }
   return out;

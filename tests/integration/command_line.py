@@ -116,12 +116,6 @@ class Output(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (0, ""))
             self.assertEqual(len(json.loads(path.read_text())["results"]), 2)
 
-    def test_results_are_not_lost_with_the_file(self):
-        result = run(*self.LOOP, "--format", "json", "--output", "/no/such/folder/x.json")
-        self.assertEqual(result.returncode, 1)
-        self.assertEqual(len(json.loads(result.stdout)["results"]), 2)
-        self.assertIn("/no/such/folder/x.json", result.stderr)
-
     def test_devices_lists_the_in_process_transport(self):
         self.assertIn("loop", run("devices").stdout)
 

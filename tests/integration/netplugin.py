@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -136,6 +137,22 @@ class NetPlugin(unittest.TestCase):
         document = self.checked(run(BROKEN, "--cases-only", "--format", "json",
                                     environment={"RDMABENCH_BROKEN_PLUGIN": PLUGIN}), 0)
         self.all_pass(document)
+
+    def test_a_signal_loses_no_finished_case(self):
+        side, terminal = os.openpty()  # for the progress
+        process = subprocess.Popen([RDMABENCH, "netplugin", PLUGIN, "--format", "json"], stdout=subprocess.PIPE,
+                                   stderr=terminal, text=True)
+        os.close(terminal)
+        shown = ""
+        while "order ..." not in shown:
+            shown += os.read(side, 4096).decode()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        os.close(side)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+        result = json.loads(output)
+        self.assertEqual(result["error"], "interrupted by SIGINT")
+        self.assertEqual(result["cases"][0]["status"], "PASS")
 
     def test_reports(self):
         broken = {"RDMABENCH_BROKEN_PLUGIN": PLUGIN, "RDMABENCH_BROKEN_FAULT": "handle-long"}

@@ -6,12 +6,12 @@
 #include <sched.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 
 #include "../ending.h"
 #include "../flags/fields.h"
+#include "../writing.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
@@ -59,7 +59,6 @@ std::string numeric(const std::string& name) {
 
 int serve(const Options& options) {
   constexpr auto kMaxTimeout = std::chrono::minutes(10);
-  std::signal(SIGPIPE, SIG_IGN);
   run::check_this_side(options.config);
   run::ServerConfig config{.address = options.source,
                            .port = options.port,
@@ -77,8 +76,7 @@ int measure(const Options& options) {
   run::check_this_side(options.config);
   return run_and_write(options.config, options.host, options.port, {},
                        [&](const report::Report& report) {
-                         std::fputs(to_text(report, options).c_str(), stdout);
-                         std::fflush(stdout);
+                         write_text(to_text(report, options));
                          if (!report.error) return 0;
                          say(*report.error);
                          return static_cast<int>(Fault::failed);

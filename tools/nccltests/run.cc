@@ -15,10 +15,6 @@
 namespace rdmabench::tools::nccltests {
 namespace {
 
-void tell(const std::string& text) {
-  std::fputs(fmt::format("rdmabench: {}\n", text).c_str(), stderr);
-}
-
 /// Prints skipped rows and wrong results to standard error: the table has no column for them.
 void tell_of(const collective::Run& run, const Flags& flags) {
   std::string last;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -51,8 +50,7 @@ constexpr FieldFlag kFields[] = {{"connection_manager", "-R"},
                                  {"validate", "--data_validation"}};
 
 void tell(std::string_view text) {
-  std::fputs(fmt::format("rdmabench: {}\n", report::printable(with_flags(text, kFields))).c_str(),
-             stderr);
+  tools::tell(with_flags(text, kFields));
 }
 
 /// Serves one client, as perftest's server does. The client prints the results.
@@ -115,6 +113,7 @@ int judge(const report::Report& report, const Flags& flags, const report::Perfte
 
 int measure(const Tool& tool, const Flags& flags) {
   const run::Config config = to_config(tool, flags);
+  if (flags.json) check_writable(flags.json_file);
   const report::PerftestStyle style{
       .gigabits = flags.gigabits, .peak = flags.peak, .cycles = flags.cycles};
   const run::OnProgress progress = flags.endless ? print_intervals(flags, style) : progress_line();
@@ -134,7 +133,6 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
     write_text(line.answer, "");
     return 0;
   }
-  std::signal(SIGPIPE, SIG_IGN);
   for (const std::string& note : line.flags.notes) tell(note);
   const bool client = !line.flags.host.empty() || line.flags.backend == "loop";
   try {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,13 @@ struct FabricOptions {
   CoordinatorOptions coordinator{};
   std::uint16_t port = 0;  ///< TCP port of the coordinator; 0 = a free one
   run::Config base{};      ///< options of this node alone: queues, path, memory, CPUs
+  /// Rank 0: requested, it ends the run after the round under way, without a verdict, so that
+  /// `resume` can go on.
+  std::stop_token stop{};
 };
 
-/// After each round; `of` counts the rounds that are known by then.
+/// When all nodes have come (round 0) and after each round; `of` counts the rounds that are known
+/// by then.
 struct FabricProgress {
   std::uint32_t round = 0;
   std::uint32_t of = 0;
@@ -54,6 +59,7 @@ struct FabricResult {
   Matrix matrix{};
   std::vector<RoundCost> costs{};
   Attribution verdict{};
+  bool complete = true;  ///< false: `stop` ended it
 };
 
 /// What this rank knows at the end.

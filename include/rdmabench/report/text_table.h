@@ -32,6 +32,6 @@ class TextTable {
 
 /// The text with '?' for every control character, so that words from a peer can neither break a
 /// line nor command the terminal.
-std::string printable(std::string_view text);
+std::string printable(std::string_view text, std::string_view kept = "");
 
 }  // namespace rdmabench::report

@@ -40,6 +40,12 @@ TEST(Csv, QuotesCommasQuotesAndLineEnds) {
   EXPECT_THAT(text, HasSubstr(",\"say \"\"no\"\"; one\r\ntwo\",false\r\n"));
 }
 
+TEST(Csv, HasNoControlCharacters) {
+  Report report = bandwidth_sample();
+  report.resolved.device = "\x1b[31mred";
+  EXPECT_THAT(to_csv(report), HasSubstr(",?[31mred,"));
+}
+
 TEST(Csv, MarksEveryRowOfASuspectRun) {
   EXPECT_THAT(to_csv(latency_sample()), HasSubstr(",The target's CPU was idle.,true\r\n"));
   EXPECT_THAT(to_csv(latency_sample()), Not(HasSubstr("false\r\n")));

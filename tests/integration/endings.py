@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""How commands end: a signal loses no finished row, an output that cannot be written is told, an old file is kept.
+
+Usage: endings.py RDMABENCH OFI(0|1)
+"""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RDMABENCH, OFI = sys.argv[1], sys.argv[2] == "1"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Terminal:
+    """A command whose standard error is a terminal, so that it shows its progress there."""
+
+    def __init__(self, *words, **more):
+        self.side, theirs = pty.openpty()
+        self.shown = ""
+        self.process = subprocess.Popen([RDMABENCH, *words], stdout=subprocess.PIPE, stderr=theirs, text=True, **more)
+        os.close(theirs)
+
+    def read(self) -> bool:
+        try:
+            some = os.read(self.side, 65536).decode(errors="replace")
+        except OSError:  # the command ended
+            some = ""
+        self.shown += some
+        return bool(some)
+
+    def wait_for(self, pattern: str) -> None:
+        while not re.search(pattern, self.shown):
+            if not self.read():
+                raise AssertionError(f"it ended without {pattern!r}: {self.shown}")
+
+    def end(self) -> tuple[int, str, str]:
+        """Reads the terminal to its end, so that the command never waits for us."""
+        while self.read():
+            pass
+        output = self.process.stdout.read()
+        os.close(self.side)
+        self.process.stdout.close()
+        return self.process.wait(timeout=60), output, self.shown
+
+
+class Signals(unittest.TestCase):
+    def test_what_is_finished_goes_to_standard_output_and_to_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for number in SIGNALS:
+                for to_file in (False, True):
+                    path = pathlib.Path(folder, f"{number}.json")
+                    # The second size would take an hour.
+                    command = Terminal("lat", "--backend", "loop", "--size", "8,64", "-D", "1h", "--format", "json",
+                                       *(["--output", str(path)] if to_file else []))
+                    command.wait_for("size 1 of 2")
+                    command.process.send_signal(number)
+                    status, output, shown = command.end()
+                    self.assertEqual(status, 128 + number, shown)
+                    result = json.loads(path.read_text(encoding="utf-8") if to_file else output)
+                    self.assertEqual(result["error"], f"interrupted by {number.name}")
+                    self.assertEqual([row["complete"] for row in result["results"]], [False])
+                    self.assertIn(f"interrupted by {number.name}", shown)
+
+    def test_a_finished_row_is_complete(self):
+        # The first size takes milliseconds, the second one minutes.
+        command = Terminal("lat", "--backend", "loop", "--size", "8,64M", "-n", "20k", "--format", "json")
+        command.wait_for("size 2 of 2")
+        command.process.send_signal(signal.SIGTERM)
+        status, output, shown = command.end()
+        self.assertEqual(status, 128 + signal.SIGTERM, shown)
+        result = json.loads(output)
+        self.assertEqual([row["complete"] for row in result["results"]], [True, False])
+        self.assertEqual(result["error"], "interrupted by SIGTERM")
+
+    def test_who_ignores_a_signal_still_does(self):
+        command = Terminal("lat", "--backend", "loop", "--size", "8", "-D", "300ms",
+                           preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        command.wait_for("size 1 of 1")
+        command.process.send_signal(signal.SIGHUP)
+        status, output, shown = command.end()
+        self.assertEqual(status, 0, shown)
+        self.assertIn("p50", output)
+
+    def test_perftests_name_keeps_its_rows_too(self):
+        command = Terminal("ib_write_lat", "--backend", "loop", "-D", "3600", "-s", "64")
+        command.wait_for("size 1 of 1")
+        command.process.send_signal(signal.SIGINT)
+        status, output, shown = command.end()
+        self.assertEqual(status, 128 + signal.SIGINT, shown)
+        self.assertRegex(output, r"\n +64 +\d+")
+
+    @unittest.skipUnless(OFI, "without libfabric")
+    def test_demo_writes_the_runs_before_the_signal(self):
+        command = Terminal("demo", "--size", "8,64", "--format", "json")
+        command.wait_for("size 2 of 2")
+        command.wait_for("(?s)size 2 of 2.*size 1 of 2")
+        command.process.send_signal(signal.SIGTERM)
+        status, output, shown = command.end()
+        self.assertEqual(status, 128 + signal.SIGTERM, shown)
+        first, second = json.loads(output)["documents"]
+        self.assertEqual([row["complete"] for row in first["results"]], [True, True])
+        self.assertIsNone(first["error"])
+        self.assertEqual(second["error"], "interrupted by SIGTERM")
+
+    @unittest.skipUnless(OFI, "without libfabric")
+    def test_fabric_prints_the_rounds_before_the_signal(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        place = dict(os.environ, WORLD_SIZE="4", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+        words = ("fabric", "--provider", "tcp", "-D", "100ms", "-s", "4K", "--format", "json", "--no-confirm")
+        others = [subprocess.Popen([RDMABENCH, *words], env=dict(place, RANK=str(rank)), stderr=subprocess.DEVNULL)
+                  for rank in (1, 2, 3)]
+        command = Terminal(*words, env=dict(place, RANK="0"))
+        try:
+            command.wait_for("round 1 of 3")
+            command.process.send_signal(signal.SIGTERM)
+            status, output, shown = command.end()
+        finally:
+            for other in others:
+                other.wait(timeout=60)
+        self.assertEqual(status, 128 + signal.SIGTERM, shown)
+        records = [json.loads(line) for line in output.splitlines()]
+        rounds = {record["round"] for record in records if record["record"] == "measurement"}
+        self.assertTrue(rounds)
+        self.assertLess(len(rounds), 3)
+        self.assertNotIn("verdict", [record["record"] for record in records])
+        self.assertIn("interrupted by SIGTERM before the last round", shown)
+
+
+class Outputs(unittest.TestCase):
+    COMMANDS = (("--help",), ("--version",), ("doctor", "--list"), ("netplugin", "--list"), ("completion", "bash"),
+                ("lat", "--backend", "loop", "-n", "10"), ("ib_send_lat", "--backend", "loop", "-n", "100"))
+
+    def test_standard_output_that_is_full_or_closed_is_an_error(self):
+        for words in self.COMMANDS:
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([RDMABENCH, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, f"{words}: {done.stderr}")
+            self.assertIn("standard output", done.stderr)
+            done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", RDMABENCH, *words], stderr=subprocess.PIPE, text=True,
+                                  timeout=60)
+            self.assertEqual(done.returncode, 1, f"{words}: {done.stderr}")
+            self.assertIn("standard output", done.stderr)
+
+    def test_a_reader_that_leaves_does_not_lose_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "lat.json")
+            reading, writing = os.pipe()
+            os.close(reading)
+            subprocess.run([RDMABENCH, "lat", "--backend", "loop", "-n", "10", "--format", "json", "--output", path],
+                           stderr=writing, stdout=writing, timeout=60)
+            os.close(writing)
+            self.assertEqual(len(json.loads(path.read_text(encoding="utf-8"))["results"]), 1)
+
+    def test_a_place_that_cannot_be_written_is_told_before_measuring(self):
+        for words in (("lat", "--backend", "loop", "-D", "1h", "--output", "/nowhere/x"),
+                      ("lat", "--backend", "loop", "-D", "1h", "--output", "/"),
+                      ("ib_write_lat", "--backend", "loop", "-D", "3600", "--out_json", "--out_json_file=/nowhere/x")):
+            done = subprocess.run([RDMABENCH, *words], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words[-1].rpartition("=")[2], done.stderr)
+
+    def test_a_full_disk_keeps_the_old_file_and_prints_the_result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "lat.json")
+            path.write_text("old", encoding="utf-8")
+            path.chmod(0o640)
+            words = [RDMABENCH, "lat", "--backend", "loop", "-n", "10", "--format", "json", "--output", path]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60, restore_signals=False,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(str(path), done.stderr)
+            self.assertEqual(len(json.loads(done.stdout)["results"]), 1)
+            self.assertEqual(path.read_text(encoding="utf-8"), "old")
+            self.assertEqual(os.listdir(folder), ["lat.json"])
+            # With room it is replaced, through a link too, and keeps its mode.
+            link = pathlib.Path(folder, "link.json")
+            link.symlink_to(path)
+            words[-1] = link
+            subprocess.run(words, check=True, timeout=60)
+            self.assertTrue(link.is_symlink())
+            self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+            self.assertEqual(len(json.loads(path.read_text(encoding="utf-8"))["results"]), 1)
+
+    def test_names_of_files_and_baselines_bring_no_control_characters(self):
+        with tempfile.TemporaryDirectory() as folder:
+            red = "\x1b[31mred"
+            files = [os.path.join(folder, f"{red}{number}.json") for number in range(2)]
+            for file in files:
+                subprocess.run([RDMABENCH, "lat", "--backend", "loop", "-n", "100", "--format", "json", "--output", file],
+                               check=True, timeout=60)
+            database = os.path.join(folder, "x.sqlite")
+            baseline = ("compare", "--baseline", database, "--name", red)
+            for words in (("compare", *files), ("compare", *files, "--format", "json"), ("compare", files[0], red),
+                          (*baseline, "--store", files[0]), (*baseline, files[1]), (*baseline, files[0]),
+                          *(("report", *files, "--format", form)
+                            for form in ("html", "junit", "prometheus", "csv", "markdown"))):
+                done = subprocess.run([RDMABENCH, *words], capture_output=True, text=True, timeout=60)
+                self.assertTrue(done.stdout or done.stderr)
+                self.assertNotIn("\x1b", done.stdout + done.stderr, words)
+
+    def test_a_device_and_a_pipe_are_written_in_place(self):
+        done = subprocess.run([RDMABENCH, "lat", "--backend", "loop", "-n", "10", "--format", "json", "--output",
+                               "/dev/stdout"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(json.loads(done.stdout)["results"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -1,0 +1,92 @@
+#include "interruption.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::tools {
+namespace {
+
+std::stop_source stopping;
+std::atomic<int> caught{0};
+std::atomic<int> event{-1};  // readable after a signal
+
+void make_readable(int descriptor) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t done = write(descriptor, &one, sizeof one);
+}
+
+/// No callback is registered with the stop_source, so that requesting the stop only sets an atomic
+/// flag.
+extern "C" void stop_running(int signal) {
+  const int before = errno;
+  caught = signal;
+  stopping.request_stop();
+  if (event >= 0) make_readable(event);
+  std::signal(signal, SIG_DFL);
+  errno = before;
+}
+
+int new_event() {
+  const int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (made < 0) throw Error(Fault::failed, "eventfd", {}, errno);
+  return made;
+}
+
+}  // namespace
+
+void catch_interruption() {
+  static const bool once = [] {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (std::signal(signal, stop_running) == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+std::stop_token interruption() {
+  return stopping.get_token();
+}
+
+std::string interrupted() {
+  const int signal = caught;
+  if (signal == 0) return "";
+  return fmt::format("interrupted by {}", signal == SIGINT    ? "SIGINT"
+                                          : signal == SIGTERM ? "SIGTERM"
+                                                              : "SIGHUP");
+}
+
+int exit_status(int code) {
+  constexpr int kOfSignals = 128;  // as shells have it
+  return caught == 0 ? code : kOfSignals + caught;
+}
+
+OnInterruption::OnInterruption(std::function<void()> write_and_end) : ended_(new_event()) {
+  if (event < 0) event = new_event();
+  thread_ = std::thread([this, write_and_end = std::move(write_and_end)] {
+    std::array<pollfd, 2> waits{pollfd{.fd = event, .events = POLLIN, .revents = 0},
+                                pollfd{.fd = ended_, .events = POLLIN, .revents = 0}};
+    while (poll(waits.data(), waits.size(), -1) < 0) {
+    }
+    if (waits[0].revents != 0) write_and_end();
+  });
+  catch_interruption();
+}
+
+OnInterruption::~OnInterruption() {
+  make_readable(ended_);
+  thread_.join();
+  close(ended_);
+}
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,55 @@
+// Where a command's results and messages go. Nothing that was measured is lost: a file is written
+// beside the old one and takes its name when it is whole, and what cannot be written to a file goes
+// to standard output.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rdmabench::tools {
+
+/// A file that takes the name `path` when it is finished. Until then the old one stays. A device or
+/// a pipe, and a file in a folder that cannot be written to, is written in place.
+class NewFile {
+ public:
+  /// Throws Error(failed) that names a path which cannot be written.
+  explicit NewFile(std::string path);
+  /// Removes what was not finished.
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  /// To be written by the caller.
+  const std::string& part() const { return part_; }
+
+  /// Throws Error(failed).
+  void finish();
+
+ private:
+  std::string path_;
+  std::string part_;
+};
+
+/// Throws Error(usage) that names a path which cannot be written; before measuring. "" is standard
+/// output.
+void check_writable(const std::string& path);
+
+/// Throws Error(failed) that names the path.
+void write_file(const std::string& text, const std::string& path);
+
+/// Writes to the file, or to standard output where `path` is empty. A text that cannot be written
+/// to the file goes to standard output, and Error(failed) is thrown.
+void write_text(const std::string& text, const std::string& path = "");
+
+/// At the start of the process: a standard stream that the caller has closed is opened so that what
+/// is written to it fails, because the next file or socket would take its number; and a pipe whose
+/// reader is gone makes a write fail instead of ending the process.
+void prepare_streams();
+
+/// At its end. Throws Error(failed) when standard output could not take all that was printed.
+void flush_output();
+
+/// A line on standard error, "rdmabench: ...", without control characters.
+void tell(std::string_view text);
+
+}  // namespace rdmabench::tools
