@@ -5,6 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -66,15 +67,10 @@ BENCHMARK(BM_PostAndPollSend);
 
 constexpr std::uint64_t kMessages = 1 << 20;
 
-/// The very loop that `lat --op read` runs, with its watch and one interval recorded per message;
-/// the target, which reads do not disturb, waits in a thread. Less BM_ReadsStamped, it is what
-/// recording costs beyond the stamp.
-template <measure::ClockSource kSource>
-void BM_ReadLatencyLoop(benchmark::State& state) {
+/// Times the initiator of the very loop that the command runs; the target waits in a thread.
+void run_loop(benchmark::State& state, LoopKey key, const EpochPlan& plan,
+              std::span<measure::Ticks> intervals) {
   Ends ends;
-  LoopKey key{.operation = OperationCode::read, .clock = kSource};
-  const EpochPlan plan{.iterations = kMessages, .size = kSize, .depth = 1, .receives = 1};
-  std::vector<measure::Ticks> intervals(plan.iterations);
   for (auto _ : state) {
     state.PauseTiming();
     key.side = Side::target;
@@ -95,7 +91,16 @@ void BM_ReadLatencyLoop(benchmark::State& state) {
     if (result.outcome != Outcome::ok) state.SkipWithError("the loop failed");
     state.ResumeTiming();
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.iterations));
+}
+
+/// `lat --op read`, with its watch and one interval recorded per message. Less BM_ReadsStamped, it
+/// is what recording costs beyond the stamp.
+template <measure::ClockSource kSource>
+void BM_ReadLatencyLoop(benchmark::State& state) {
+  const EpochPlan plan{.iterations = kMessages, .size = kSize, .depth = 1, .receives = 1};
+  std::vector<measure::Ticks> intervals(plan.iterations);
+  run_loop(state, {.operation = OperationCode::read, .clock = kSource}, plan, intervals);
 }
 BENCHMARK_TEMPLATE(BM_ReadLatencyLoop, measure::ClockSource::tsc)->UseRealTime();
 BENCHMARK_TEMPLATE(BM_ReadLatencyLoop, measure::ClockSource::raw)->UseRealTime();
@@ -121,37 +126,15 @@ void BM_ReadsStamped(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_ReadsStamped, measure::TscClock);
 BENCHMARK_TEMPLATE(BM_ReadsStamped, measure::RawClock);
 
-/// The very loop that `bw --op write` runs. Less BM_WritesPosted, it is what the pump, the watch
-/// and the walk over slots cost a message.
+/// `bw --op write`. Less BM_WritesPosted, it is what the pump, the watch and the walk over slots
+/// cost a message.
 void BM_StreamLoop(benchmark::State& state) {
-  Ends ends;
-  LoopKey key{.shape = Shape::stream, .operation = OperationCode::write};
   const EpochPlan plan{.iterations = kMessages,
                        .size = kSize,
                        .depth = kDepth,
                        .receives = 1,
                        .post_list = static_cast<std::uint32_t>(state.range(0))};
-  for (auto _ : state) {
-    state.PauseTiming();
-    key.side = Side::target;
-    const auto target = find_loop<Endpoint>(key);
-    target.stage(ends.b, key, plan);
-    std::thread serving([&] {
-      Watch watch(std::chrono::seconds(10), nullptr);
-      target.loop(ends.b, plan, watch, {});
-    });
-    key.side = Side::initiator;
-    const auto initiator = find_loop<Endpoint>(key);
-    initiator.stage(ends.a, key, plan);
-    Watch watch(std::chrono::seconds(10), nullptr);
-    state.ResumeTiming();
-    const EpochResult result = initiator.loop(ends.a, plan, watch, {});
-    state.PauseTiming();
-    serving.join();
-    if (result.outcome != Outcome::ok) state.SkipWithError("the loop failed");
-    state.ResumeTiming();
-  }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kMessages));
+  run_loop(state, {.shape = Shape::stream, .operation = OperationCode::write}, plan, {});
 }
 BENCHMARK(BM_StreamLoop)->Arg(1)->Arg(16)->UseRealTime();
 

@@ -3,6 +3,8 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+include(CheckPIESupported)
+check_pie_supported()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
@@ -38,6 +40,23 @@ if(RDMABENCH_SANITIZE)
     add_compile_options(-fno-sanitize=function)
   endif()
   add_link_options(-fsanitize=${RDMABENCH_SANITIZE})
+endif()
+
+# Of a fault in what reads a peer's bytes shall come no more than a crash (tests/integration/binary.py). The timed loops
+# read none, and do without what costs instructions in them.
+set(RDMABENCH_LOOP_OPTIONS "")
+if(NOT RDMABENCH_SANITIZE)
+  include(CheckCXXCompilerFlag)
+  add_compile_options(-fstack-protector-strong)
+  list(APPEND RDMABENCH_LOOP_OPTIONS -fno-stack-protector)
+  check_cxx_compiler_flag(-fcf-protection RDMABENCH_HAVE_CET)  # x86-64
+  if(RDMABENCH_HAVE_CET)
+    add_compile_options(-fcf-protection)
+    list(APPEND RDMABENCH_LOOP_OPTIONS -fcf-protection=none)
+  endif()
+  # It needs an optimizer.
+  add_compile_options("$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+  add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 endif()
 
 # With these two settings a clone in another folder finds what this one compiled. Debug information then names the

@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""What the command needs of a node, read from its ELF headers: libraries, symbol versions, size."""
+"""What the installed files say of themselves in their ELF headers: libraries, symbol versions, size, hardening.
+
+Usage: binary.py RDMABENCH LIBRARIES, which are separated by semicolons
+"""
 
 import os
+import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -15,8 +20,8 @@ LIBRARIES = r"lib(fmt\.so\.\d+|stdc\+\+\.so\.6|m\.so\.6|gcc_s\.so\.1|c\.so\.6)|l
 MOST_BYTES = 12_000_000
 
 
-def readelf(*words: str) -> str:
-    return subprocess.run(["readelf", "--wide", *words, command.TOOL], capture_output=True, text=True, timeout=60, check=True).stdout
+def readelf(*words: str, file: str = "") -> str:
+    return subprocess.run(["readelf", "--wide", *words, file or command.TOOL], capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 @unittest.skipUnless(shutil.which("readelf"), "binutils are not installed")
@@ -43,6 +48,32 @@ class Binary(unittest.TestCase):
             print("stripped", os.path.getsize(stripped), "bytes")
             self.assertLessEqual(os.path.getsize(stripped), MOST_BYTES)
 
+    def test_hardening(self):
+        for file in (command.TOOL, *BUILT_LIBRARIES):
+            with self.subTest(file):
+                self.assertRegex(readelf("--file-header", file=file), r"Type: +DYN ")
+                segments = readelf("--segments", file=file)
+                self.assertIn("GNU_RELRO", segments)
+                self.assertRegex(segments, r"GNU_STACK.* RW +0x")
+                self.assertRegex(readelf("--dynamic", file=file), r"BIND_NOW|Flags:.* NOW")
+                symbols = readelf("--symbols", file=file)
+                self.assertIn("__stack_chk_fail", symbols)
+        self.assertIn("PIE", readelf("--dynamic"))
+        self.assertRegex(readelf("--dyn-syms"), r"__\w+_chk\b")
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "x86-64's instruction")
+    def test_functions_begin_with_a_branch_target(self):
+        address = int(re.search(r": ([0-9a-f]+) .* main$", readelf("--symbols"), re.MULTILINE).group(1), 16)
+        with open(command.TOOL, "rb") as file:
+            for line in re.findall(r"^ +LOAD +(\S+) (\S+) \S+ (\S+)", readelf("--segments"), re.MULTILINE):
+                offset, begin, size = (int(word, 16) for word in line)
+                if begin <= address < begin + size:
+                    file.seek(offset + address - begin)
+                    self.assertEqual(file.read(4), b"\xf3\x0f\x1e\xfa")  # endbr64
+                    return
+        self.fail("main lies in no segment")
+
 
 if __name__ == "__main__":
+    BUILT_LIBRARIES = sys.argv.pop(2).split(";")
     unittest.main(argv=command.take_tool())
