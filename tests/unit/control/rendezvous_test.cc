@@ -267,44 +267,50 @@ TEST(Admission, ClosesTheOldestConnectionWithoutRefusingItsRank) {
   rlimit files{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
   if (files.rlim_max < 3 * kMany) GTEST_SKIP() << "too few files";
-  Listener listener("127.0.0.1", 0);
+  Listener listener("127.0.0.1", 0, Authentication::insecure());
   Readiness readiness;
   Admission admission(listener, readiness, {.token = "", .size = 1});
   const auto serve = [&] {
     for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
   };
-  Channel oldest = Channel::connect("127.0.0.1", listener.port(), plenty());
-  serve();
-  std::vector<RawSocket> others(kMany);
-  for (const RawSocket& other : others) {
-    other.connect(listener.port());
+  const auto arrive = [&](const RawSocket& client) {
+    client.connect(listener.port());
+    client.write(greeting(Authentication::Way::none));
     serve();
-  }
-  EXPECT_THAT(complaint([&] { oldest.receive(plenty(), "welcome"); }),
-              HasSubstr("closed the connection"));
+    EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
+  };
+  const RawSocket oldest;
+  arrive(oldest);
+  std::vector<RawSocket> others(kMany);
+  for (const RawSocket& other : others) arrive(other);
+  EXPECT_EQ(oldest.read(1), "");  // closed
 }
 
 TEST(Admission, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
-  Listener listener("127.0.0.1", 0);
+  Listener listener("127.0.0.1", 0, Authentication::insecure());
   Readiness readiness;
   Admission admission(listener, readiness, {.token = "", .size = 1});
   const auto serve = [&] {
     for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
   };
-  const std::string hello = to_text(RankHello{});
+  const auto say_hello = [&](const RawSocket& client) {
+    client.connect(listener.port());
+    client.write(greeting(Authentication::Way::none));
+    serve();  // accepts it
+    EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
+    client.write(frame(AdmissionMessage::hello, to_text(RankHello{})));
+  };
   {
-    Channel left = Channel::connect("127.0.0.1", listener.port(), plenty());
-    left.send(AdmissionMessage::hello, hello, plenty());
+    const RawSocket left;
+    say_hello(left);
   }
-  serve();  // accepts it
   serve();  // reads its hello
   EXPECT_FALSE(admission.complete());
-  Channel again = Channel::connect("127.0.0.1", listener.port(), plenty());
-  again.send(AdmissionMessage::hello, hello, plenty());
-  serve();
+  const RawSocket again;
+  say_hello(again);
   serve();
   EXPECT_TRUE(admission.complete());
-  EXPECT_TRUE(again.receive(AdmissionMessage::welcome, plenty(), "welcome").empty());
+  EXPECT_EQ(again.read(kHeaderBytes), frame(AdmissionMessage::welcome));
 }
 
 /// A peer that says `bytes` must cost rank 0 nothing but its connection.
