@@ -65,6 +65,7 @@ class Arrival {
   /// The message, once all of it has come; nothing while bytes are missing that are not here yet.
   std::optional<Message> take() {
     Connection& c = connection_;
+    if (c.distrusted) throw_distrusted();
     DecodedHeader decoded = decode_header(c.arrived(), c.max_payload);
     while (decoded.fault == HeaderFault::incomplete) {
       if (!read_towards(kHeaderBytes)) return std::nullopt;
@@ -108,8 +109,11 @@ class Arrival {
   void check_code(std::string_view frame, std::string_view code) {
     const Code due = connection_.seals->receiving.next(frame);
     if (same_bytes({due.data(), due.size()}, code)) return;
-    connection_.have = 0;
-    shutdown(connection_.socket, SHUT_RDWR);
+    connection_.distrusted = true;
+    throw_distrusted();
+  }
+
+  [[noreturn]] void throw_distrusted() const {
     throw Error(Fault::failed,
                 fmt::format("what came from {} in place of {} is not what the peer sent: its code "
                             "does not fit",

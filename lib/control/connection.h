@@ -35,6 +35,7 @@ struct Connection {
   std::uint16_t local_port = 0;
   std::uint32_t max_payload = kMaxUnproved;  ///< of a frame that arrives
   std::optional<Seals> seals;                ///< once both ends are known
+  bool distrusted = false;                   ///< a frame came that the peer did not send
   std::string frame;     ///< room for the frame that is arriving
   std::size_t have = 0;  ///< bytes of it that have arrived
 };

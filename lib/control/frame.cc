@@ -12,9 +12,6 @@ constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kTypeAt = 6;
 constexpr std::size_t kLengthAt = 8;
 
-/// Abort and the messages of the handshake (handshake.h).
-constexpr std::uint32_t kLastCommonCode = 6;
-
 /// Whether a protocol may have this code; which of its messages it is, the protocol knows.
 bool is_known(std::uint32_t code) noexcept {
   const auto protocol = static_cast<Protocol>(code >> 8U);

@@ -17,6 +17,8 @@
 namespace rdmabench::control {
 
 inline constexpr std::size_t kHeaderBytes = 12;
+/// Of those without a protocol: abort and the messages of the handshake (handshake.h).
+inline constexpr std::uint16_t kLastCommonCode = 6;
 
 struct Header {
   MessageType type;

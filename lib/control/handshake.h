@@ -21,6 +21,7 @@
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
+#include "frame.h"
 #include "rdmabench/control/channel.h"
 #include "secret.h"
 
@@ -34,6 +35,7 @@ enum class HandshakeMessage : std::uint16_t {
   welcome,
   refusal,
 };
+static_assert(static_cast<std::uint16_t>(HandshakeMessage::refusal) == kLastCommonCode);
 constexpr std::string_view name_of(HandshakeMessage type) noexcept {
   return message_name(static_cast<std::uint16_t>(type),
                       static_cast<std::uint16_t>(HandshakeMessage::greeting),

@@ -37,9 +37,9 @@ struct RendezvousOptions {
   std::optional<std::uint32_t> size = {};
   /// HOST:PORT or [IPV6]:PORT of rank 0
   std::optional<std::string> address = {};
+  std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
   /// Of ranks that meet over TCP. PMIx knows who belongs to the job.
   Authentication authentication = {};
-  std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
 };
 
 /// The same calls over PMIx and over TCP. An instance stands for this process until it is

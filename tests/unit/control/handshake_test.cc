@@ -189,7 +189,7 @@ TEST_F(Frames, ThatAreRepeatedAreRefused) {
 TEST_F(Frames, InAnotherOrderAreRefused) {
   client.socket.write(client.sealed("two", 1) + client.sealed("one"));
   EXPECT_THAT(refused(), kNotThePeers);
-  EXPECT_THAT(refused(), HasSubstr("closed"));  // and nothing after them is read
+  EXPECT_THAT(refused(), kNotThePeers);  // and nothing after them is read
 }
 
 TEST_F(Frames, OfTheServerItselfAreRefused) {

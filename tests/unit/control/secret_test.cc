@@ -37,8 +37,8 @@ TEST(SameBytes, ComparesAllOfThem) {
 }
 
 TEST(RandomBytes, AreNeverTheSame) {
-  EXPECT_EQ(random_bytes(kNonce).size(), kNonce);
-  EXPECT_NE(random_bytes(kNonce), random_bytes(kNonce));
+  EXPECT_EQ(control::random_bytes(kNonce).size(), kNonce);
+  EXPECT_NE(control::random_bytes(kNonce), control::random_bytes(kNonce));
 }
 
 TEST(Authentication, TakesASecretOf32To4096Bytes) {
