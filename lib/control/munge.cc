@@ -14,6 +14,7 @@ namespace {
 
 // munge.h, which few machines have: its functions and numbers have not changed since 0.5.
 constexpr int kOptionCipher = 0;
+constexpr int kOptionSocket = 8;
 constexpr int kOptionOnlyForUser = 9;
 constexpr int kAes128 = 4;
 constexpr int kSuccess = 0;
@@ -48,6 +49,18 @@ const Functions& functions() {
   return all;
 }
 
+using OwnedContext = std::unique_ptr<Context, void (*)(Context*)>;
+
+/// RDMABENCH_MUNGE_SOCKET is for a munged that listens elsewhere.
+OwnedContext make_context() {
+  const Functions& munge = functions();
+  OwnedContext context(munge.create(), munge.destroy);
+  if (context == nullptr) throw Error(Fault::failed, "munge_ctx_create()");
+  const char* const socket = std::getenv("RDMABENCH_MUNGE_SOCKET");
+  if (socket != nullptr && *socket != '\0') munge.set(context.get(), kOptionSocket, socket);
+  return context;
+}
+
 [[noreturn]] void throw_failed(const char* call, int code) {
   throw Error(code == kNoDaemon ? Fault::unavailable : Fault::failed,
               fmt::format("{}(): {}", call, functions().text(code)),
@@ -63,8 +76,7 @@ void require_munge() {
 
 std::string munge_encode(std::string_view payload) {
   const Functions& munge = functions();
-  const std::unique_ptr<Context, void (*)(Context*)> context(munge.create(), munge.destroy);
-  if (context == nullptr) throw Error(Fault::failed, "munge_ctx_create()");
+  const OwnedContext context = make_context();
   int code = munge.set(context.get(), kOptionCipher, kAes128);
   if (code == kSuccess) code = munge.set(context.get(), kOptionOnlyForUser, geteuid());
   if (code != kSuccess) throw_failed("munge_ctx_set", code);
@@ -80,7 +92,8 @@ std::unique_ptr<WipedText> munge_decode(const std::string& credential) {
   int size = 0;
   uid_t user = 0;
   gid_t group = 0;
-  const int code = functions().decode(credential.c_str(), nullptr, &bytes, &size, &user, &group);
+  const OwnedContext context = make_context();
+  const int code = functions().decode(credential.c_str(), context.get(), &bytes, &size, &user, &group);
   const std::unique_ptr<void, void (*)(void*)> owner(bytes, std::free);
   if (code == kNoDaemon) throw_failed("munge_decode", code);
   std::unique_ptr<WipedText> payload;
