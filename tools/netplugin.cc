@@ -99,9 +99,9 @@ int check(const State& state) {
   if (state.host.empty()) {
     result = netplugin::check_here(state.options, on_progress);
   } else {
-    control::Channel server = control::Channel::connect(
-        state.host, state.port, Deadline::after(std::chrono::seconds(10)), std::chrono::seconds(5),
-        state.authentication);
+    control::Channel server =
+        control::Channel::connect(state.host, state.port, Deadline::after(std::chrono::seconds(10)),
+                                  std::chrono::seconds(5), state.authentication);
     result = netplugin::check_with(state.options, server, on_progress);
   }
   erase_progress();

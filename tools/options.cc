@@ -104,18 +104,27 @@ void add_cpus(CLI::App& app, std::vector<int>& cpus) {
 
 void add_authentication(CLI::App& app, control::Authentication& to, const std::string& group) {
   app.add_option_function<std::string>(
-         "--token-file", [&to](const std::string& text) { set_token_file(to, {"--token-file", text}); },
+         "--token-file",
+         [&to](const std::string& text) {
+           set_token_file(to, {"--token-file", text});
+         },
          "the secret that both sides share [RDMABENCH_TOKEN_FILE, else "
          "~/.config/rdmabench/token, made at first use]")
       ->type_name("PATH")
       ->group(group);
   app.add_option_function<std::string>(
-         "--auth", [&to](const std::string& text) { set_auth(to, {"--auth", text}); },
+         "--auth",
+         [&to](const std::string& text) {
+           set_auth(to, {"--auth", text});
+         },
          "how both sides know one another: token, or munge [token]")
       ->type_name("WAY")
       ->group(group);
   app.add_flag_callback(
-         "--insecure", [&to] { set_insecure(to, {"--insecure", ""}); },
+         "--insecure",
+         [&to] {
+           set_insecure(to, {"--insecure", ""});
+         },
          "let anyone connect, or answer; on both sides")
       ->group(group);
 }

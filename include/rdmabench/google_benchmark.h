@@ -211,9 +211,8 @@ void run(benchmark::State& state, const Options& options) {
       throw Error(Fault::usage, "`depth` or `bytes` of 0", "Both are 1 at least.");
     }
     detail::Peer peer(options, Op::kCode);
-    auto channel =
-        control::Channel::connect("127.0.0.1", peer.port(), Deadline::after(options.timeout), {},
-                                  peer.authentication());
+    auto channel = control::Channel::connect(
+        "127.0.0.1", peer.port(), Deadline::after(options.timeout), {}, peer.authentication());
     rdmabench::run::with_connected(
         channel, detail::request_of(options, Op::kCode, true), options.backend,
         [&]<class T>(T& endpoint) {

@@ -226,7 +226,8 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
       result = to_text(
           measure_in(options.memory, server.memory, options.host_instead,
                      [&, target = to](const std::string& memory, const std::string& peer_memory) {
-                       return measure_pair(options, group.authentication(), team.rank, target, server, memory, peer_memory);
+                       return measure_pair(options, group.authentication(), team.rank, target,
+                                           server, memory, peer_memory);
                      }));
     }
   }

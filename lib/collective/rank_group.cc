@@ -105,8 +105,8 @@ std::unique_ptr<RankGroup> RankGroup::lead(control::Listener& listener,
       (number++ % 2 == kMain ? channels : heartbeats).push_back(std::move(*channel));
     }
   }
-  std::unique_ptr<RankGroup> group(new RankGroup({.rank = 0, .size = size}, std::move(identities),
-                                                 address.authentication));
+  std::unique_ptr<RankGroup> group(
+      new RankGroup({.rank = 0, .size = size}, std::move(identities), address.authentication));
   group->channels_ = std::move(channels);
   group->begin_heartbeat(std::move(heartbeats), options);
   group->barrier(deadline);

@@ -210,8 +210,8 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
       } catch (const Error& error) {
         const bool answered = dynamic_cast<const Refusal*>(&error) != nullptr;
         refused = refused || answered;
-        broke = broke || ((channel || dynamic_cast<const BrokenHandshake*>(&error) != nullptr) &&
-                          !answered);
+        broke = broke ||
+                ((channel || dynamic_cast<const BrokenHandshake*>(&error) != nullptr) && !answered);
         tried +=
             fmt::format("{}{} ({})", tried.empty() ? "" : "; ", host_and_port(host, address.port),
                         channel ? error.what() : reason_of(error));

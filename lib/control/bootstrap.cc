@@ -77,8 +77,7 @@ BootstrapAddress make_bootstrap_address(std::uint16_t port) {
 }
 
 std::string to_text(const BootstrapAddress& address) {
-  const nlohmann::ordered_json json = {
-      {"token", address.token},
+  const nlohmann::ordered_json json = {{"token", address.token},
                                        {"key", address.key},
                                        {"port", address.port},
                                        {"addresses", address.addresses}};

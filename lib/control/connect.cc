@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "handshake.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/channel.h"
-#include "handshake.h"
 #include "tcp.h"
 #include "wait.h"
 

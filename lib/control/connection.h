@@ -36,8 +36,8 @@ struct Connection {
   std::uint32_t max_payload = kMaxUnproved;  ///< of a frame that arrives
   std::optional<Seals> seals;                ///< once both ends are known
   bool distrusted = false;                   ///< a frame came that the peer did not send
-  std::string frame;     ///< room for the frame that is arriving
-  std::size_t have = 0;  ///< bytes of it that have arrived
+  std::string frame;                         ///< room for the frame that is arriving
+  std::size_t have = 0;                      ///< bytes of it that have arrived
 };
 
 }  // namespace rdmabench::control

@@ -49,7 +49,6 @@ std::string munge_payload(const Transcript& transcript) {
   return text;
 }
 
-
 [[noreturn]] void throw_refused(const std::string& peer, const std::string& host,
                                 const Authentication& own, std::string_view payload) {
   const auto reason = static_cast<RefusalReason>(payload.empty() ? 0 : payload[0]);
@@ -62,22 +61,24 @@ std::string munge_payload(const Transcript& transcript) {
                     "Give both sides the same `auth`, and `insecure` to both or to neither.");
     case RefusalReason::other_secret:
       if (own.way() == Way::munge) {
-        throw Refusal(Fault::failed,
-                      fmt::format("the peer {} did not accept this user's MUNGE credential", peer),
-                      "Both sides have to be the same user, on machines with the same key of munged "
-                      "and clocks that agree.");
+        throw Refusal(
+            Fault::failed,
+            fmt::format("the peer {} did not accept this user's MUNGE credential", peer),
+            "Both sides have to be the same user, on machines with the same key of munged "
+            "and clocks that agree.");
       }
       throw Refusal(Fault::failed, fmt::format("the peer {} has another token", peer),
                     own.copy_line(host).empty() ? "Give both sides the same `token_file`."
                                                 : "Copy it: " + own.copy_line(host));
     case RefusalReason::other_addresses:
-      throw Refusal(Fault::failed,
-                    fmt::format("the peer {} has the same secret, but sees other addresses than this "
-                                "side: they are translated on the way (NAT), which authentication "
-                                "does not allow",
-                                peer),
-                    "Connect to an address of the server itself: the host's network in place of a "
-                    "container's, a pod's address in place of a service's.");
+      throw Refusal(
+          Fault::failed,
+          fmt::format("the peer {} has the same secret, but sees other addresses than this "
+                      "side: they are translated on the way (NAT), which authentication "
+                      "does not allow",
+                      peer),
+          "Connect to an address of the server itself: the host's network in place of a "
+          "container's, a pod's address in place of a service's.");
     case RefusalReason::busy:
       throw ServerBusy(Fault::failed,
                        fmt::format("too many connections to the peer {} wait to be known", peer));
@@ -92,11 +93,12 @@ std::string munge_payload(const Transcript& transcript) {
 }
 
 [[noreturn]] void throw_unproved(const std::string& peer) {
-  throw Refusal(Fault::failed,
-                fmt::format("the peer {} did not prove that it has this side's secret: somebody else "
-                            "answers there, or between",
-                            peer),
-                "Find out which process listens at that port: ss -ltnp.");
+  throw Refusal(
+      Fault::failed,
+      fmt::format("the peer {} did not prove that it has this side's secret: somebody else "
+                  "answers there, or between",
+                  peer),
+      "Find out which process listens at that port: ss -ltnp.");
 }
 
 /// The answer of the server, which must be of this type.
@@ -283,8 +285,7 @@ bool Handshake::proved(Channel& channel, std::string_view payload) {
   const Digest own = proof_of(transcript_, secret->bytes(), kServer);
   channel.send(HandshakeMessage::welcome, view(own), Deadline::after({}));
   const SessionKeys keys = session_keys(transcript_, secret->bytes());
-  channel.connection_->seals.emplace(view(keys.server_to_client),
-                                     view(keys.client_to_server));
+  channel.connection_->seals.emplace(view(keys.server_to_client), view(keys.client_to_server));
   return true;
 }
 

@@ -6,10 +6,10 @@
 //   proof {proof, proof without addresses, credential}   ->
 //                                                        <- welcome {proof}
 //
-// or, at any time, <- refusal {reason, way}. A proof is an HMAC over the role, the way, both nonces,
-// the protocol version and the addresses of both ends. From the secret and the same follow two
-// session keys (HKDF), one for each direction: every later frame has a code (seal.h). Where neither
-// end proves anything the welcome follows the greeting.
+// or, at any time, <- refusal {reason, way}. A proof is an HMAC over the role, the way, both
+// nonces, the protocol version and the addresses of both ends. From the secret and the same follow
+// two session keys (HKDF), one for each direction: every later frame has a code (seal.h). Where
+// neither end proves anything the welcome follows the greeting.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@
 #include <string>
 #include <string_view>
 
+#include "frame.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "frame.h"
 #include "rdmabench/control/channel.h"
 #include "secret.h"
 
@@ -37,10 +37,9 @@ enum class HandshakeMessage : std::uint16_t {
 };
 static_assert(static_cast<std::uint16_t>(HandshakeMessage::refusal) == kLastCommonCode);
 constexpr std::string_view name_of(HandshakeMessage type) noexcept {
-  return message_name(static_cast<std::uint16_t>(type),
-                      static_cast<std::uint16_t>(HandshakeMessage::greeting),
-                      std::array<std::string_view, 5>{"greeting", "challenge", "proof", "welcome",
-                                                      "refusal"});
+  return message_name(
+      static_cast<std::uint16_t>(type), static_cast<std::uint16_t>(HandshakeMessage::greeting),
+      std::array<std::string_view, 5>{"greeting", "challenge", "proof", "welcome", "refusal"});
 }
 
 enum class RefusalReason : std::uint8_t {

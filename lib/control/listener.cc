@@ -174,8 +174,7 @@ std::optional<Channel> Listener::Impl::step() {
 
 std::optional<Channel> Listener::accept(Deadline deadline) {
   for (;;) {
-    std::array<pollfd, 2> waits{
-        {{stop_handle(), POLLIN, 0}, {handle(), POLLIN, 0}}};
+    std::array<pollfd, 2> waits{{{stop_handle(), POLLIN, 0}, {handle(), POLLIN, 0}}};
     if (!wait_for(waits, deadline) || waits[0].revents != 0) return std::nullopt;
     if (std::optional<Channel> known = impl_->step()) return known;
   }

@@ -93,7 +93,8 @@ std::unique_ptr<WipedText> munge_decode(const std::string& credential) {
   uid_t user = 0;
   gid_t group = 0;
   const OwnedContext context = make_context();
-  const int code = functions().decode(credential.c_str(), context.get(), &bytes, &size, &user, &group);
+  const int code =
+      functions().decode(credential.c_str(), context.get(), &bytes, &size, &user, &group);
   const std::unique_ptr<void, void (*)(void*)> owner(bytes, std::free);
   if (code == kNoDaemon) throw_failed("munge_decode", code);
   std::unique_ptr<WipedText> payload;

@@ -1,4 +1,5 @@
-// MUNGE: munged(8) of this machine says which user asks. libmunge is loaded when it is first called.
+// MUNGE: munged(8) of this machine says which user asks. libmunge is loaded when it is first
+// called.
 #pragma once
 
 #include <memory>

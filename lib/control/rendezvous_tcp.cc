@@ -33,7 +33,8 @@ TcpRendezvous::TcpRendezvous(const Launch& launch, const Authentication& authent
                              std::chrono::milliseconds timeout)
     : Rendezvous(launch.place),
       address_(launch.address),
-      authentication_(authentication.loaded()),
+      authentication_(launch.place.size == 1 ? Authentication::of_this_process()
+                                             : authentication.loaded()),
       checks_(launch.place.size),
       timeout_(timeout) {
   if (place().rank == 0) serve();

@@ -56,10 +56,11 @@ bool can_authenticate() noexcept {
 }
 
 Digest hmac_sha256(std::string_view /*key*/, std::string_view /*data*/) {
-  throw Error(Fault::unavailable,
-              "this rdmabench was built without OpenSSL's libcrypto, so it cannot authenticate",
-              "Build it with libssl-dev (Debian) or openssl-devel (RHEL) and RDMABENCH_CRYPTO=ON, or "
-              "set `insecure` on both sides.");
+  throw Error(
+      Fault::unavailable,
+      "this rdmabench was built without OpenSSL's libcrypto, so it cannot authenticate",
+      "Build it with libssl-dev (Debian) or openssl-devel (RHEL) and RDMABENCH_CRYPTO=ON, or "
+      "set `insecure` on both sides.");
 }
 #endif
 

@@ -17,9 +17,9 @@ namespace rdmabench::control {
 /// Thread rule: one thread.
 class Strangers {
  public:
-  static constexpr std::size_t kMost = 512;          ///< in all
-  static constexpr std::size_t kMostOfAddress = 8;   ///< of one address
-  static constexpr std::chrono::seconds kLimit{2};   ///< for all of the handshake
+  static constexpr std::size_t kMost = 512;               ///< in all
+  static constexpr std::size_t kMostOfAddress = 8;        ///< of one address
+  static constexpr std::chrono::seconds kLimit{2};        ///< for all of the handshake
   static constexpr std::chrono::milliseconds kGrace{10};  ///< before one makes room for another
 
   /// `authentication` is loaded(), and outlives this.

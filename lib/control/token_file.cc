@@ -39,6 +39,13 @@ std::string value_of(const char* name) {
               "Name another `token_file`.", code);
 }
 
+/// What systemd.exec(5) hands to a service by LoadCredential=. Only the service may enter the
+/// folder; where it is done by an access control list, the file's mode shows reading for its group.
+bool is_credential_of_service(const std::string& path) {
+  const std::string folder = value_of("CREDENTIALS_DIRECTORY");
+  return !folder.empty() && path.starts_with(folder + '/');
+}
+
 /// Throws Error(usage) unless this user and nobody else can read and write it.
 void check_mode(const struct stat& status, const std::string& path) {
   if (!S_ISREG(status.st_mode)) {
@@ -51,11 +58,13 @@ void check_mode(const struct stat& status, const std::string& path) {
                             status.st_uid, geteuid()),
                 "Copy it to a file of your own, with mode 0600.");
   }
-  if ((status.st_mode & kOthers) != 0) {
-    throw Error(Fault::usage,
-                fmt::format("the token file '{}' has mode {:04o}: others can use it too", path,
-                            status.st_mode & 07777U),
-                fmt::format("If nobody else has read it: chmod 600 '{}'. Else make a new one.", path));
+  const mode_t others = is_credential_of_service(path) ? kOthers & ~mode_t{S_IRGRP} : kOthers;
+  if ((status.st_mode & others) != 0) {
+    throw Error(
+        Fault::usage,
+        fmt::format("the token file '{}' has mode {:04o}: others can use it too", path,
+                    status.st_mode & 07777U),
+        fmt::format("If nobody else has read it: chmod 600 '{}'. Else make a new one.", path));
   }
 }
 
@@ -132,9 +141,10 @@ std::string own_token_file() {
   if (folder.empty()) {
     const std::string home = value_of("HOME");
     if (home.empty()) {
-      throw Error(Fault::usage,
-                  "neither RDMABENCH_TOKEN_FILE nor XDG_CONFIG_HOME nor HOME says where the token is",
-                  "Name a `token_file`.");
+      throw Error(
+          Fault::usage,
+          "neither RDMABENCH_TOKEN_FILE nor XDG_CONFIG_HOME nor HOME says where the token is",
+          "Name a `token_file`.");
     }
     folder = home + "/.config";
   }

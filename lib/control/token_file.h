@@ -19,8 +19,8 @@ std::string own_token_file();
 /// root. Throws Error(usage) that names the file and what is wrong with it.
 std::shared_ptr<const Secret> read_token_file(const std::string& path);
 
-/// The same; one that is not there yet is made with 32 random bytes, mode 0600. Of several processes
-/// that make it at once, one does, and all read that one.
+/// The same; one that is not there yet is made with 32 random bytes, mode 0600. Of several
+/// processes that make it at once, one does, and all read that one.
 std::shared_ptr<const Secret> read_or_make_token_file(const std::string& path);
 
 }  // namespace rdmabench::control

@@ -139,8 +139,8 @@ const Library nvml("libnvidia-ml.so.1",
                    "Install the NVIDIA driver; a container needs the driver capability utility.");
 
 std::span<const Library* const> libraries() noexcept {
-  static constexpr std::array kAll{&ibverbs, &rdmacm,  &mlx5, &efa,  &fabric, &hwloc,
-                                   &sqlite,  &archive, &crypto, &munge, &pmix, &cuda, &nvml};
+  static constexpr std::array kAll{&ibverbs, &rdmacm, &mlx5,  &efa,  &fabric, &hwloc, &sqlite,
+                                   &archive, &crypto, &munge, &pmix, &cuda,   &nvml};
   return kAll;
 }
 

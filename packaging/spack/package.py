@@ -20,6 +20,7 @@ class Rdmabench(CMakePackage):
     variant("hwloc", default=True, description="Bind memory near devices")
     variant("pmix", default=True, description="Start under srun and mpirun by PMIx")
     variant("sqlite", default=True, description="Baselines of compare")
+    variant("crypto", default=True, description="Authentication of both sides of a measurement")
     variant("archive", default=True, description="Archives of the doctor")
 
     depends_on("cxx", type="build")
@@ -39,16 +40,17 @@ class Rdmabench(CMakePackage):
     depends_on("pmix", when="+pmix")
     depends_on("sqlite", when="+sqlite")
     depends_on("libarchive", when="+archive")
+    depends_on("openssl", when="+crypto")
 
     conflicts("%gcc@:11", msg="rdmabench needs C++20 of GCC 12 or newer")
 
     def cmake_args(self):
         args = [self.define_from_variant(f"RDMABENCH_{name.upper()}", name)
-                for name in ("verbs", "ofi", "hwloc", "pmix", "sqlite", "archive")]
+                for name in ("verbs", "ofi", "hwloc", "pmix", "sqlite", "archive", "crypto")]
         return [*args, self.define("BUILD_TESTING", False), self.define("RDMABENCH_BENCH", False)]
 
     def setup_run_environment(self, env):
         for name, library in (("verbs", "rdma-core"), ("ofi", "libfabric"), ("hwloc", "hwloc"), ("pmix", "pmix"),
-                              ("sqlite", "sqlite"), ("archive", "libarchive")):
+                              ("sqlite", "sqlite"), ("archive", "libarchive"), ("crypto", "openssl")):
             if self.spec.satisfies(f"+{name}"):
                 env.prepend_path("LD_LIBRARY_PATH", self.spec[library].prefix.lib)

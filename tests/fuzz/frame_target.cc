@@ -63,8 +63,8 @@ class RawClient {
 
 std::string greeting(control::Authentication::Way way) {
   const std::string payload = std::string(1, static_cast<char>(way)) + std::string(32, 'n');
-  const auto header = control::encode_header({control::HandshakeMessage::greeting,
-                                              static_cast<std::uint32_t>(payload.size())});
+  const auto header = control::encode_header(
+      {control::HandshakeMessage::greeting, static_cast<std::uint32_t>(payload.size())});
   return std::string(header.data(), header.size()) + payload;
 }
 
@@ -129,8 +129,7 @@ Verdict judge_channel(std::string_view bytes) {
 /// A stranger says anything: nothing of it may let it in, or be thrown at the server. A first byte
 /// of 'p' sends a right greeting before it.
 Verdict judge_stranger(std::string_view bytes) {
-  static const control::Authentication authentication =
-      control::Authentication::of_this_process();
+  static const control::Authentication authentication = control::Authentication::of_this_process();
   static Listener listener("127.0.0.1", 0, authentication);
   {
     const RawClient client(listener.port());

@@ -153,8 +153,8 @@ class Authentication(unittest.TestCase):
 
     def test_one_shot_servers_follow_the_same_rule(self):
         port = fabric.free_port()
-        self.one_shot("fi_pingpong", "-p", "tcp", "-e", "rdm", "-B", port,
-                      client=("fi_pingpong", "-p", "tcp", "-e", "rdm", "-I", "20", "-P", port,
+        self.one_shot("fi_rdm_pingpong", "-p", "tcp", "-B", port,
+                      client=("fi_rdm_pingpong", "-p", "tcp", "-I", "20", "-S", "64", "-P", port,
                               "127.0.0.1"), port=port)
 
     @unittest.skipUnless(MUNGED, "munged is not installed (Debian: munge)")

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "values.h"
 #include "rdmabench/base/error.h"
+#include "values.h"
 
 namespace rdmabench::tools {
 namespace {

@@ -112,7 +112,8 @@ class Secret;  // of this room alone
 
 /// How the two ends of a connection prove to one another who they are, before anything else is
 /// said; docs/security.md has the rules. By default it is the user's own token file, made at first
-/// use: RDMABENCH_TOKEN_FILE, else $XDG_CONFIG_HOME/rdmabench/token, else ~/.config/rdmabench/token.
+/// use: RDMABENCH_TOKEN_FILE, else $XDG_CONFIG_HOME/rdmabench/token, else
+/// ~/.config/rdmabench/token.
 ///
 /// A value without effects: files are read, and libraries loaded, when a Listener is made or a
 /// Channel connects. What is wrong with them is thrown there: Error(usage) for a token file,
@@ -136,7 +137,8 @@ class Authentication {
   static Authentication insecure();
   /// Throws Error(usage) unless it has 32 to 4096 bytes.
   static Authentication secret(std::string_view bytes);
-  /// Of the threads of one process: random; insecure() in a build or on a machine without libcrypto.
+  /// Of the threads of one process: random; insecure() in a build or on a machine without
+  /// libcrypto.
   static Authentication of_this_process();
 
   Way way() const noexcept { return way_; }
@@ -177,8 +179,8 @@ class Channel {
   /// The deadline does not limit the look-up of a name: getaddrinfo(3) cannot be interrupted and
   /// keeps the limits of resolv.conf(5). A numeric address needs no look-up.
   ///
-  /// Returns when both ends have proved who they are. A server that has too many connections waiting
-  /// for that is tried again until the deadline.
+  /// Returns when both ends have proved who they are. A server that has too many connections
+  /// waiting for that is tried again until the deadline.
   ///
   /// Throws Error: no such host, refused, timed out; the peer has another secret, or another way to
   /// authenticate; Error(usage) for an empty host or a token file that others can read.

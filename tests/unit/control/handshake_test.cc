@@ -31,8 +31,8 @@ Authentication right() {
 std::string refusal(const Authentication& server, const Authentication& client) {
   Listener listener("127.0.0.1", 0, server);
   std::thread serving([&] { EXPECT_FALSE(listener.accept(Deadline::after(1h))); });
-  const std::string text = complaint(
-      [&] { Channel::connect("127.0.0.1", listener.port(), plenty(), {}, client); });
+  const std::string text =
+      complaint([&] { Channel::connect("127.0.0.1", listener.port(), plenty(), {}, client); });
   listener.stop();
   serving.join();
   return text;

@@ -371,8 +371,8 @@ TEST(Rendezvous, ARankThatBreaksTheRulesIsTheOneThatLeft) {
     const Job job(2);
     const auto zero = job.start(0);
     Channel hostile = Channel::connect("127.0.0.1", job.port(), plenty());
-    hostile.send(AdmissionMessage::hello,
-                 to_text(RankHello{.rank = 1, .size = 2, .host = "evil"}), plenty());
+    hostile.send(AdmissionMessage::hello, to_text(RankHello{.rank = 1, .size = 2, .host = "evil"}),
+                 plenty());
     for (const auto& [type, payload] : breach) hostile.send(type, payload, plenty());
     EXPECT_THAT(complaint([&] { zero->barrier(plenty()); }),
                 HasSubstr("rank 1 of evil (127.0.0.1) left before the barrier"));

@@ -24,7 +24,8 @@ TEST(Hmac, GivesTheValueOfRfc4231) {
 
 TEST(Hkdf, GivesTheValueOfRfc5869) {
   const Digest key = hkdf_extract(bytes_of("000102030405060708090a0b0c"), std::string(22, '\x0b'));
-  EXPECT_EQ(view(key), bytes_of("077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5"));
+  EXPECT_EQ(view(key),
+            bytes_of("077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5"));
   EXPECT_EQ(view(hkdf_expand(view(key), bytes_of("f0f1f2f3f4f5f6f7f8f9"))),
             bytes_of("3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf"));
 }

@@ -62,6 +62,16 @@ TEST_F(TokenFile, ThatOthersCanUseIsRefused) {
   EXPECT_NO_THROW(read_token_file(write(32, 0400)));
 }
 
+TEST_F(TokenFile, OfAServiceMayShowAnAccessControlList) {
+  write(32, 0440);
+  ASSERT_EQ(setenv("CREDENTIALS_DIRECTORY", std::filesystem::path(path()).parent_path().c_str(), 1),
+            0);
+  EXPECT_NO_THROW(read_token_file(path()));
+  write(32, 0444);
+  EXPECT_THAT(refusal(), HasSubstr("others can use it too"));
+  unsetenv("CREDENTIALS_DIRECTORY");
+}
+
 TEST_F(TokenFile, OfAnotherUserIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   constexpr uid_t kOther = 12345;

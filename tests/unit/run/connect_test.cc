@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <optional>
 #include <string>
-#include <future>
 #include <thread>
 
 #include "rdmabench/base/error.h"
