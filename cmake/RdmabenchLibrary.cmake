@@ -14,6 +14,7 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 #define RDMABENCH_HAVE_SQLITE @RDMABENCH_HAVE_SQLITE@
 #define RDMABENCH_HAVE_PMIX @RDMABENCH_HAVE_PMIX@
 #define RDMABENCH_HAVE_ARCHIVE @RDMABENCH_HAVE_ARCHIVE@
+#define RDMABENCH_HAVE_CRYPTO @RDMABENCH_HAVE_CRYPTO@
 ]] @ONLY)
 
 # rdmabench_library(name OUTPUT file LINK library... ROOMS room...) makes the target and the component name.

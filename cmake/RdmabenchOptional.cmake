@@ -54,6 +54,7 @@ rdmabench_optional(HWLOC hwloc)
 rdmabench_optional(SQLITE sqlite3)
 rdmabench_optional(PMIX pmix)
 rdmabench_optional(ARCHIVE libarchive)
+rdmabench_optional(CRYPTO "libcrypto>=1.1")
 
 # MPI is loaded too, but its headers differ: a module is built for each that is found (lib/collective/mpi).
 set(RDMABENCH_MPI AUTO CACHE STRING "Build the modules for Open MPI and MPICH: AUTO, ON or OFF")

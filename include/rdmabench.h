@@ -112,8 +112,10 @@ typedef struct rdmabench_server rdmabench_server;
 
 /** Starts a server, which answers clients until it is stopped. `config`: {"address": "", "port": 0,
  * "max_clients": 64, "sessions": 0, "device": "", "gid_index": -1, "max_memory": bytes,
- * "timeout_s": 10, "max_timeout_s": 60, "cpus": []}; null is {}, and then the port is 18515. Who
- * can connect can make this machine send data and allocate memory: listen inside the cluster only.
+ * "timeout_s": 10, "max_timeout_s": 60, "cpus": [], "token_file": "", "auth": "token", "insecure":
+ * false}; null is {}, and then the port is 18515. Clients have to have the same token, which is by
+ * default this user's own file, or be the same user by "auth": "munge". With "insecure", on both
+ * sides, who can connect can make this machine send data and allocate memory.
  *
  * `on_event` may be null. It is called with `user` and a line about each client, by threads of the
  * server, one at a time, at the latest while rdmabench_server_stop() runs. What it returns means

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "commands.h"
+#include "flags/authentication.h"
 #include "flags/values.h"
 #include "interruption.h"
 #include "options.h"
@@ -25,6 +26,7 @@ namespace {
 
 struct State {
   netplugin::Options options;
+  control::Authentication authentication;
   std::string host;
   std::string address;
   std::string listen_port;  ///< of --listen, which may be without a value
@@ -50,12 +52,12 @@ int serve(const State& state) {
       state.listen_port.empty()
           ? state.port
           : whole_as<std::uint16_t>({"--listen", state.listen_port}, 0, 65535);
-  control::Listener listener(state.address, port);
+  control::Listener listener(state.address, port, state.authentication);
   listening = &listener;
   std::signal(SIGINT, stop_listening);
   std::signal(SIGTERM, stop_listening);
-  tell(fmt::format("listening on {}:{}", state.address.empty() ? "*" : state.address,
-                   listener.port()));
+  tell(fmt::format("listening on {}:{}{}", state.address.empty() ? "*" : state.address,
+                   listener.port(), who_is_served(state.authentication)));
   int code = 0;
   while (!listener.stopped()) {
     auto client = listener.accept(Deadline::after(std::chrono::hours(1)));
@@ -98,8 +100,9 @@ int check(const State& state) {
   if (state.host.empty()) {
     result = netplugin::check_here(state.options, on_progress);
   } else {
-    control::Channel server = control::Channel::connect(
-        state.host, state.port, Deadline::after(std::chrono::seconds(10)), std::chrono::seconds(5));
+    control::Channel server =
+        control::Channel::connect(state.host, state.port, Deadline::after(std::chrono::seconds(10)),
+                                  std::chrono::seconds(5), state.authentication);
     result = netplugin::check_with(state.options, server, on_progress);
   }
   erase_progress();
@@ -190,6 +193,7 @@ void add_netplugin(CLI::App& app, Command& command) {
       },
       "port on which HOST listens [18517]")
       ->type_name("PORT");
+  add_authentication(*sub, state->authentication, "Options");
   add_parsed(
       *sub, "--api", [&options](const std::string& text) { set_api(options, text); },
       "interface version, 6 to 11, or all versions of the plugin [its newest]")

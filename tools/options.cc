@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "flags/authentication.h"
 #include "flags/values.h"
 #include "option_table.h"
 #include "parse.h"
@@ -69,6 +70,7 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
                                                   fmt::join(transport::kOperationNames, ", "),
                                                   test == Test::load ? "send-imm" : "send"));
   add_port(app, options.port);
+  add_authentication(app, options.config.authentication, "Path");
   add_cpus(app, options.config.cpus);
   app.get_option("--cpu")->group("Other");
   add_output(app, options);
@@ -98,6 +100,33 @@ void add_cpus(CLI::App& app, std::vector<int>& cpus) {
       ->delimiter(',')
       ->check(CLI::Range(0, 1023))
       ->type_name("N");
+}
+
+void add_authentication(CLI::App& app, control::Authentication& to, const std::string& group) {
+  app.add_option_function<std::string>(
+         "--token-file",
+         [&to](const std::string& text) {
+           set_token_file(to, {"--token-file", text});
+         },
+         "the secret that both sides share [RDMABENCH_TOKEN_FILE, else "
+         "~/.config/rdmabench/token, made at first use]")
+      ->type_name("PATH")
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--auth",
+         [&to](const std::string& text) {
+           set_auth(to, {"--auth", text});
+         },
+         "how both sides know one another: token, or munge [token]")
+      ->type_name("WAY")
+      ->group(group);
+  app.add_flag_callback(
+         "--insecure",
+         [&to] {
+           set_insecure(to, {"--insecure", ""});
+         },
+         "let anyone connect, or answer; on both sides")
+      ->group(group);
 }
 
 void add_port(CLI::App& app, std::uint16_t& port) {

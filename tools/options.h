@@ -36,6 +36,9 @@ void add_output(CLI::App& app, Options& options);
 /// --cpu: on which processors to run.
 void add_cpus(CLI::App& app, std::vector<int>& cpus);
 
+/// --token-file, --auth and --insecure. `to` has to outlive `app`.
+void add_authentication(CLI::App& app, control::Authentication& to, const std::string& group);
+
 /// --port.
 void add_port(CLI::App& app, std::uint16_t& port);
 

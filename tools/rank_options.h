@@ -42,6 +42,7 @@ inline void add_rank_options(CLI::App& app, control::RendezvousOptions& to, Rank
       "address of rank 0, HOST:PORT [from the launcher]")
       ->type_name("ADDRESS")
       ->group(group);
+  add_authentication(app, to.authentication, group);
 }
 
 }  // namespace rdmabench::tools

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "flags/authentication.h"
 #include "flags/fields.h"
 #include "options.h"
 #include "rdmabench/base/affinity.h"
@@ -48,8 +49,9 @@ int serve(const State& state) {
   serving = &server;
   std::signal(SIGINT, stop_serving);
   std::signal(SIGTERM, stop_serving);
-  std::fputs(fmt::format("rdmabench: listening on {}:{}\n",
-                         config.address.empty() ? "*" : config.address, server.port())
+  std::fputs(fmt::format("rdmabench: listening on {}:{}{}\n",
+                         config.address.empty() ? "*" : config.address, server.port(),
+                         who_is_served(config.authentication))
                  .c_str(),
              stderr);
   server.run();
@@ -63,13 +65,15 @@ void add_serve(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("serve", "Answer measurements of any number of clients");
   sub->footer(
       "Runs until SIGINT or SIGTERM and serves several clients at once. The clients set every parameter.\n"
-      "It writes one line per client to standard error. Anyone who can connect to the port can make\n"
-      "this machine send data and allocate receive buffers: open the port inside the cluster only.");
+      "It writes one line per client to standard error. It serves those alone who have the same token,\n"
+      "by default this user's own file, made at first use: docs/security.md. With --insecure anyone who can\n"
+      "connect to the port can make this machine send data and allocate receive buffers.");
   auto state = std::make_shared<State>();
   run::ServerConfig& config = state->config;
   sub->add_option("--address", config.address, "listen on this address only [all, IPv4 and IPv6]")
       ->type_name("ADDRESS");
   add_port(*sub, config.port);
+  add_authentication(*sub, config.authentication, "Options");
   add_cpus(*sub, config.cpus);
   sub->add_option("--device", config.device,
                   "use this device only: NAME[:PORT] or a libfabric domain [to match the client]")

@@ -67,6 +67,7 @@ class Peer {
   Peer& operator=(const Peer&) = delete;
 
   std::uint16_t port() const noexcept { return listener_.port(); }
+  const control::Authentication& authentication() const noexcept { return authentication_; }
 
   /// The client needs no more polls.
   void release() noexcept { done_ = true; }
@@ -97,7 +98,8 @@ class Peer {
     }
   }
 
-  control::Listener listener_{"127.0.0.1", 0};
+  control::Authentication authentication_ = control::Authentication::of_this_process();
+  control::Listener listener_{"127.0.0.1", 0, authentication_};
   std::atomic<bool> done_{false};
   std::thread thread_;
 };
@@ -209,8 +211,8 @@ void run(benchmark::State& state, const Options& options) {
       throw Error(Fault::usage, "`depth` or `bytes` of 0", "Both are 1 at least.");
     }
     detail::Peer peer(options, Op::kCode);
-    auto channel =
-        control::Channel::connect("127.0.0.1", peer.port(), Deadline::after(options.timeout));
+    auto channel = control::Channel::connect(
+        "127.0.0.1", peer.port(), Deadline::after(options.timeout), {}, peer.authentication());
     rdmabench::run::with_connected(
         channel, detail::request_of(options, Op::kCode, true), options.backend,
         [&]<class T>(T& endpoint) {

@@ -21,6 +21,7 @@ run::ServerConfig server_config(std::string_view text) {
   given.number("sessions", 0, std::numeric_limits<std::int64_t>::max(), config.sessions);
   given.text("device", config.device);
   given.number("gid_index", -1, 255, config.gid_index);
+  given.authentication(config.authentication);
   given.number("max_memory", 0, std::numeric_limits<std::uint64_t>::max(), config.max_memory);
   given.seconds("timeout_s", kShortest, kLongest, config.timeout);
   given.seconds("max_timeout_s", kShortest, kLongest, config.max_timeout);

@@ -21,17 +21,21 @@ constexpr const char* kStaged =
     ", staged: the wire moved pinned host memory and not the GPU's; the copies are not in it";
 
 /// The configuration of the server for the neighbour.
-run::ServerConfig server_config(const PointToPointOptions& options) {
+run::ServerConfig server_config(const PointToPointOptions& options,
+                                const control::Authentication& authentication) {
   run::ServerConfig config;
+  config.authentication = authentication;
   config.port = 0;
   config.device = options.device;
   config.timeout = options.timeout;
   return config;
 }
 
-run::Config config_of(const PointToPointOptions& options, const std::string& memory,
+run::Config config_of(const PointToPointOptions& options,
+                      const control::Authentication& authentication, const std::string& memory,
                       const std::string& peer_memory) {
   run::Config config;
+  config.authentication = authentication;
   config.shape = workload::Shape::stream;
   config.operation = transport::OperationCode::write;
   config.sizes = {options.size_bytes};
@@ -83,13 +87,14 @@ std::string memory_for_others(const std::string& memory) {
 }
 
 /// Measures one pair with this rank as the initiator.
-PointToPointResult measure_pair(const PointToPointOptions& options, std::uint32_t from,
+PointToPointResult measure_pair(const PointToPointOptions& options,
+                                const control::Authentication& authentication, std::uint32_t from,
                                 std::uint32_t to, const PeerServer& server,
                                 const std::string& memory, const std::string& peer_memory) {
   PointToPointResult pair{.from = from, .to = to};
   try {
     const report::Report report =
-        run::run(config_of(options, memory, peer_memory), server.host, server.port);
+        run::run(config_of(options, authentication, memory, peer_memory), server.host, server.port);
     pair.route = route_of(report, memory, peer_memory);
     pair.staged = report.resolved.staged;
     pair.error = report.error.value_or("");
@@ -204,7 +209,7 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
   if (team.size < 2) return pairs;
   // Twice, because any rank may try a second time.
   const auto patience = [&] { return Deadline::after(2 * options.duration + 8 * options.timeout); };
-  const run::ServerThread served(server_config(options));
+  const run::ServerThread served(server_config(options, group.authentication()));
   const nlohmann::json mine{{"host", this_rank(team.rank).host},
                             {"port", served.port()},
                             {"memory", memory_for_others(options.memory)}};
@@ -221,7 +226,8 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
       result = to_text(
           measure_in(options.memory, server.memory, options.host_instead,
                      [&, target = to](const std::string& memory, const std::string& peer_memory) {
-                       return measure_pair(options, team.rank, target, server, memory, peer_memory);
+                       return measure_pair(options, group.authentication(), team.rank, target,
+                                           server, memory, peer_memory);
                      }));
     }
   }

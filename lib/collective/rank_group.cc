@@ -76,8 +76,12 @@ RankIdentity this_rank(std::uint32_t rank) {
       .rank = rank, .host = control::this_host(), .process = static_cast<std::uint64_t>(getpid())};
 }
 
-RankGroup::RankGroup(Team team, std::vector<RankIdentity> identities)
-    : team_(team), identities_(std::move(identities)), state_(std::make_unique<LiveRankState>()) {}
+RankGroup::RankGroup(Team team, std::vector<RankIdentity> identities,
+                     control::Authentication authentication)
+    : team_(team),
+      identities_(std::move(identities)),
+      authentication_(std::move(authentication)),
+      state_(std::make_unique<LiveRankState>()) {}
 
 RankGroup::~RankGroup() = default;
 
@@ -101,7 +105,8 @@ std::unique_ptr<RankGroup> RankGroup::lead(control::Listener& listener,
       (number++ % 2 == kMain ? channels : heartbeats).push_back(std::move(*channel));
     }
   }
-  std::unique_ptr<RankGroup> group(new RankGroup({.rank = 0, .size = size}, std::move(identities)));
+  std::unique_ptr<RankGroup> group(
+      new RankGroup({.rank = 0, .size = size}, std::move(identities), address.authentication));
   group->channels_ = std::move(channels);
   group->begin_heartbeat(std::move(heartbeats), options);
   group->barrier(deadline);
@@ -117,7 +122,7 @@ std::unique_ptr<RankGroup> RankGroup::join(const control::BootstrapAddress& addr
                            .host = self.host,
                            .process = self.process,
                            .channel = kMain};
-  std::unique_ptr<RankGroup> group(new RankGroup(team, {std::move(self)}));
+  std::unique_ptr<RankGroup> group(new RankGroup(team, {std::move(self)}, address.authentication));
   group->channels_.push_back(control::join_rank_0(address, hello, deadline));
   hello.channel = kHeartbeat;
   std::vector<control::Channel> heartbeats;

@@ -11,6 +11,7 @@
 
 #include "fields.h"
 #include "frame.h"
+#include "handshake.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/bootstrap.h"
 #include "rdmabench/control/channel.h"
@@ -201,14 +202,16 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
       try {
         channel = Channel::connect(
             host, address.port,
-            Deadline::after(std::min<nanoseconds>(kConnectAttempt, attempt.left())));
+            Deadline::after(std::min<nanoseconds>(kConnectAttempt, attempt.left())), {},
+            address.authentication);
         channel->send(AdmissionMessage::hello, to_text(hello), attempt);
         channel->receive(AdmissionMessage::welcome, attempt, "welcome");
         return std::move(*channel);
       } catch (const Error& error) {
         const bool answered = dynamic_cast<const Refusal*>(&error) != nullptr;
         refused = refused || answered;
-        broke = broke || (channel && !answered);
+        broke = broke ||
+                ((channel || dynamic_cast<const BrokenHandshake*>(&error) != nullptr) && !answered);
         tried +=
             fmt::format("{}{} ({})", tried.empty() ? "" : "; ", host_and_port(host, address.port),
                         channel ? error.what() : reason_of(error));

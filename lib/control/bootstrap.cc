@@ -5,21 +5,23 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "admission.h"
 #include "fields.h"
 #include "rdmabench/base/error.h"
+#include "secret.h"
 
 namespace rdmabench::control {
 namespace {
 
+constexpr std::size_t kTokenBytes = 16;
 constexpr std::size_t kMaxAddresses = 256;
 constexpr std::size_t kMaxAddress = 256;  // bytes
 
@@ -57,32 +59,36 @@ std::vector<std::string> own_addresses() {
   return addresses;
 }
 
-std::string random_token() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw Error(Fault::failed, "getrandom()", {}, errno);
-  }
+std::string random_text(std::size_t bytes) {
   std::string text;
-  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  for (const char byte : random_bytes(bytes)) {
+    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
   return text;
 }
 
 }  // namespace
 
 BootstrapAddress make_bootstrap_address(std::uint16_t port) {
-  return {.token = random_token(), .port = port, .addresses = own_addresses()};
+  return {.token = random_text(kTokenBytes),
+          .port = port,
+          .addresses = own_addresses(),
+          .key = random_text(kMinSecret)};
 }
 
 std::string to_text(const BootstrapAddress& address) {
-  const nlohmann::ordered_json json = {
-      {"token", address.token}, {"port", address.port}, {"addresses", address.addresses}};
+  const nlohmann::ordered_json json = {{"token", address.token},
+                                       {"key", address.key},
+                                       {"port", address.port},
+                                       {"addresses", address.addresses}};
   return json.dump();
 }
 
 BootstrapAddress parse_bootstrap_address(std::string_view text) {
   const nlohmann::json json = parse_object(text, "address of rank 0");
   BootstrapAddress address{.token = get_string(json, "token", kMaxToken),
-                           .port = get_uint<std::uint16_t>(json, "port", 1)};
+                           .port = get_uint<std::uint16_t>(json, "port", 1),
+                           .key = get_string(json, "key", 2 * kMinSecret)};
   for (const nlohmann::json& one : get_list(json, "addresses", kMaxAddresses)) {
     if (!one.is_string() || one.get_ref<const std::string&>().size() > kMaxAddress) {
       throw Error(Fault::failed,
@@ -99,11 +105,15 @@ Bootstrap bootstrap(Rendezvous& rendezvous, std::string_view key, std::uint16_t 
                     Deadline deadline) {
   Bootstrap result{.place = rendezvous.place()};
   if (result.place.rank == 0) {
-    result.listener.emplace("", port);
-    result.address = make_bootstrap_address(result.listener->port());
-    rendezvous.put(key, to_text(result.address));
+    BootstrapAddress address = make_bootstrap_address(port);
+    address.authentication = rendezvous.authentication(address.key);
+    result.listener.emplace("", port, address.authentication);
+    address.port = result.listener->port();
+    rendezvous.put(key, to_text(address));
+    result.address = std::move(address);
   } else {
     result.address = parse_bootstrap_address(rendezvous.get(0, key, deadline));
+    result.address.authentication = rendezvous.authentication(result.address.key);
   }
   return result;
 }

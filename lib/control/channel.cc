@@ -65,19 +65,23 @@ class Arrival {
   /// The message, once all of it has come; nothing while bytes are missing that are not here yet.
   std::optional<Message> take() {
     Connection& c = connection_;
-    DecodedHeader decoded = decode_header(c.arrived());
+    if (c.distrusted) throw_distrusted();
+    DecodedHeader decoded = decode_header(c.arrived(), c.max_payload);
     while (decoded.fault == HeaderFault::incomplete) {
       if (!read_towards(kHeaderBytes)) return std::nullopt;
-      decoded = decode_header(c.arrived());
+      decoded = decode_header(c.arrived(), c.max_payload);
     }
-    if (decoded.fault != HeaderFault::none) throw header_error(decoded, c.peer);
+    if (decoded.fault != HeaderFault::none) throw header_error(decoded, c.peer, c.max_payload);
 
-    const std::size_t total = kHeaderBytes + decoded.header.length;
+    const std::size_t length = kHeaderBytes + decoded.header.length;
+    const std::size_t total = length + (c.seals ? kCodeBytes : 0);
     while (c.have < total) {
       if (!read_towards(total)) return std::nullopt;
     }
+    if (c.seals) check_code(c.arrived().substr(0, length), c.arrived().substr(length));
     c.have = 0;
     Message message{decoded.header.type, std::exchange(c.frame, {})};
+    message.payload.resize(length);
     message.payload.erase(0, kHeaderBytes);
     return message;
   }
@@ -99,6 +103,22 @@ class Arrival {
     if (got < 0 && !is_transient(errno)) throw_lost(errno);
     if (got > 0) c.have += static_cast<std::size_t>(got);
     return got > 0;
+  }
+
+  /// After a frame that the peer did not send, or not now, nothing of the connection is believed.
+  void check_code(std::string_view frame, std::string_view code) {
+    const Code due = connection_.seals->receiving.next(frame);
+    if (same_bytes({due.data(), due.size()}, code)) return;
+    connection_.distrusted = true;
+    throw_distrusted();
+  }
+
+  [[noreturn]] void throw_distrusted() const {
+    throw Error(Fault::failed,
+                fmt::format("what came from {} in place of {} is not what the peer sent: its code "
+                            "does not fit",
+                            connection_.peer, what_),
+                "Somebody between the two hosts adds, changes or repeats messages.");
   }
 
   [[noreturn]] void throw_closed() const {
@@ -163,6 +183,10 @@ void Channel::send(MessageType type, std::string_view payload, Deadline deadline
   const auto header = encode_header({type, static_cast<std::uint32_t>(payload.size())});
   std::string bytes(header.data(), header.size());
   bytes += payload;
+  if (connection_->seals) {
+    const Code code = connection_->seals->sending.next(bytes);
+    bytes.append(code.data(), code.size());
+  }
 
   const int socket = connection_->socket;
   int code = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "handshake.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/channel.h"
@@ -19,6 +20,8 @@ namespace {
 using asio::ip::tcp;
 
 constexpr std::chrono::milliseconds kRetryPause{20};
+constexpr std::chrono::milliseconds kBusyPause{5};
+constexpr int kBrokenAttempts = 5;  // connections that break before anyone answered
 
 std::vector<tcp::endpoint> resolve(const std::string& host, std::uint16_t port) {
   if (host.empty()) throw Error(Fault::usage, "an empty host name", "Name the server's host.");
@@ -82,14 +85,22 @@ std::error_code try_connect(asio::io_context& context, tcp::socket& socket,
   throw Error(Fault::failed, what, remedy, error.value(), {.library = "libc", .name = "connect"});
 }
 
+/// Before a server that is busy is tried again: not all clients at once.
+std::chrono::nanoseconds busy_pause() {
+  const auto random = static_cast<unsigned char>(random_bytes(1)[0]);
+  return kBusyPause * (1 + random % 8);
+}
+
 }  // namespace
 
 Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline deadline,
-                         std::chrono::milliseconds retry) {
+                         std::chrono::milliseconds retry, const Authentication& authentication) {
+  const Authentication own = authentication.loaded();
   const auto given = deadline.left();
   const Deadline patience = Deadline::after(retry);
   const std::vector<tcp::endpoint> endpoints = resolve(host, port);
   bool told = false;
+  int broke = 0;
   try {
     for (;;) {
       std::error_code failure;  // the first, unless some address refused: then the host is up
@@ -99,7 +110,20 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
         const auto share = deadline.left() / static_cast<std::int64_t>(endpoints.size() - i);
         const std::error_code error =
             try_connect(context, socket, endpoints[i], Deadline::after(share));
-        if (!error) return Channel(adopt(socket.release(), endpoints[i], host));
+        if (!error) {
+          Channel channel(adopt(socket.release(), endpoints[i], host));
+          try {
+            Handshake::of_client(channel, own, host, deadline);
+            return channel;
+          } catch (const BrokenHandshake& broken) {
+            const bool busy = dynamic_cast<const ServerBusy*>(&broken) != nullptr;
+            if (deadline.passed() || (!busy && ++broke == kBrokenAttempts)) throw;
+          }
+          std::this_thread::sleep_for(
+              std::min<std::chrono::nanoseconds>(busy_pause(), deadline.left()));
+          --i;  // the same address again
+          continue;
+        }
         if (!failure || error == asio::error::connection_refused) failure = error;
       }
       const bool again = failure == asio::error::connection_refused && !patience.passed();

@@ -4,10 +4,18 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "seal.h"
+
 namespace rdmabench::control {
+
+/// Bytes of a frame's payload from a peer that has not proved who it is. It may send two frames, so
+/// that all of it is less than 4 KiB.
+inline constexpr std::uint32_t kMaxUnproved = 2000;
 
 /// The socket does not block: reads and writes wait in wait_for() alone.
 struct Connection {
@@ -23,8 +31,13 @@ struct Connection {
   std::string peer;
   std::string peer_ip;
   std::string local_ip;
-  std::string frame;     ///< room for the frame that is arriving
-  std::size_t have = 0;  ///< bytes of it that have arrived
+  std::uint16_t peer_port = 0;
+  std::uint16_t local_port = 0;
+  std::uint32_t max_payload = kMaxUnproved;  ///< of a frame that arrives
+  std::optional<Seals> seals;                ///< once both ends are known
+  bool distrusted = false;                   ///< a frame came that the peer did not send
+  std::string frame;                         ///< room for the frame that is arriving
+  std::size_t have = 0;                      ///< bytes of it that have arrived
 };
 
 }  // namespace rdmabench::control

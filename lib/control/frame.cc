@@ -15,7 +15,7 @@ constexpr std::size_t kLengthAt = 8;
 /// Whether a protocol may have this code; which of its messages it is, the protocol knows.
 bool is_known(std::uint32_t code) noexcept {
   const auto protocol = static_cast<Protocol>(code >> 8U);
-  if (protocol == Protocol::common) return code == kAbortCode;
+  if (protocol == Protocol::common) return code >= kAbortCode && code <= kLastCommonCode;
   return protocol <= Protocol::netplugin || protocol == Protocol::user;
 }
 
@@ -43,7 +43,7 @@ std::array<char, kHeaderBytes> encode_header(Header header) noexcept {
   return bytes;
 }
 
-DecodedHeader decode_header(std::string_view bytes) noexcept {
+DecodedHeader decode_header(std::string_view bytes, std::uint32_t max_payload) noexcept {
   if (bytes.size() < kMagic.size()) return {HeaderFault::incomplete, 0};
   if (!bytes.starts_with(kMagic)) return {HeaderFault::foreign, read_number(bytes, 0, 4)};
   if (bytes.size() < kHeaderBytes) return {HeaderFault::incomplete, 0};
@@ -53,11 +53,12 @@ DecodedHeader decode_header(std::string_view bytes) noexcept {
   const std::uint32_t type = read_number(bytes, kTypeAt, 2);
   if (!is_known(type)) return {HeaderFault::unknown_type, type};
   const std::uint32_t length = read_number(bytes, kLengthAt, 4);
-  if (length > kMaxPayload) return {HeaderFault::too_long, length};
+  if (length > max_payload) return {HeaderFault::too_long, length};
   return {HeaderFault::none, 0, {MessageType(static_cast<std::uint16_t>(type)), length}};
 }
 
-Refusal header_error(const DecodedHeader& decoded, std::string_view peer) {
+Refusal header_error(const DecodedHeader& decoded, std::string_view peer,
+                     std::uint32_t max_payload) {
   const std::uint32_t value = decoded.value;
   std::string what = "sent an unreadable header";
   std::string_view remedy = "Install the same rdmabench on both sides.";
@@ -75,7 +76,7 @@ Refusal header_error(const DecodedHeader& decoded, std::string_view peer) {
       what = fmt::format("sent a message of the unknown type {}", value);
       break;
     case HeaderFault::too_long:
-      what = fmt::format("announced a message of {} bytes; the limit is {}", value, kMaxPayload);
+      what = fmt::format("announced a message of {} bytes; the limit is {}", value, max_payload);
       break;
     case HeaderFault::none:
     case HeaderFault::incomplete:

@@ -1,6 +1,9 @@
 // How a message travels: a header of 12 bytes, big-endian, and then the payload.
 //
 //   0  "RDMB"    4  u16 protocol version    6  u16 message code    8  u32 payload length in bytes
+//
+// Once both ends have proved who they are, 16 bytes follow that prove the same of the frame:
+// seal.h.
 #pragma once
 
 #include <array>
@@ -15,6 +18,8 @@
 namespace rdmabench::control {
 
 inline constexpr std::size_t kHeaderBytes = 12;
+/// Of those without a protocol: abort and the messages of the handshake (handshake.h).
+inline constexpr std::uint16_t kLastCommonCode = 6;
 
 struct Header {
   MessageType type;
@@ -29,7 +34,7 @@ enum class HeaderFault : std::uint8_t {
   foreign,        ///< the first bytes are not "RDMB"
   other_version,  ///< not kProtocolVersion; the rest of the header was not read
   unknown_type,   ///< neither abort nor a code of a Protocol
-  too_long,       ///< more than kMaxPayload
+  too_long,       ///< more than the limit
 };
 
 struct DecodedHeader {
@@ -40,7 +45,8 @@ struct DecodedHeader {
 
 /// Reads the header at the start of `bytes`. Foreign bytes are detected from the fourth on, so that
 /// a peer of another kind need not send twelve.
-DecodedHeader decode_header(std::string_view bytes) noexcept;
+DecodedHeader decode_header(std::string_view bytes,
+                            std::uint32_t max_payload = kMaxPayload) noexcept;
 
 /// The peer answered something other than what was due, such as an abort: it would say so again. A
 /// connection that breaks is another Error.
@@ -51,6 +57,7 @@ class Refusal : public Error {
 
 /// What to tell the user about a header with a fault (not `none`, not `incomplete`) that came from
 /// `peer`, "HOST:PORT".
-Refusal header_error(const DecodedHeader& decoded, std::string_view peer);
+Refusal header_error(const DecodedHeader& decoded, std::string_view peer,
+                     std::uint32_t max_payload = kMaxPayload);
 
 }  // namespace rdmabench::control

@@ -2,18 +2,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "rdmabench/base/error.h"
+#include "strangers.h"
 #include "tcp.h"
 #include "wait.h"
+#include "waits.h"
 
 namespace rdmabench::control {
 namespace {
@@ -68,24 +71,24 @@ void open_any(tcp::acceptor& acceptor, std::uint16_t port) {
 }  // namespace
 
 struct Listener::Impl {
-  Impl() : wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (wake < 0) {
-      throw Error(Fault::failed, "eventfd()", "Raise 'ulimit -n' if it is too low.", errno);
-    }
-  }
-  ~Impl() { close(wake); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+  explicit Impl(const Authentication& wanted) : authentication(wanted.loaded()) {}
+
+  std::optional<Channel> step();
+  void accept_next();
+  void look_at_clock();
 
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
-  int wake;         // readable for good once stop() was called
-  int handle = -1;  // the acceptor's
+  Waits waits;
+  Authentication authentication;
+  Strangers strangers{authentication};
   std::uint16_t port = 0;
+  std::optional<Deadline> paused;  // no connection is accepted until then
 };
 
-Listener::Listener(const std::string& address, std::uint16_t port) try
-    : impl_(std::make_unique<Impl>()) {
+Listener::Listener(const std::string& address, std::uint16_t port,
+                   const Authentication& authentication) try
+    : impl_(std::make_unique<Impl>(authentication)) {
   if (address.empty()) {
     open_any(impl_->acceptor, port);
   } else {
@@ -94,7 +97,7 @@ Listener::Listener(const std::string& address, std::uint16_t port) try
                                       tcp::resolver::passive | tcp::resolver::numeric_service);
     open(impl_->acceptor, results.begin()->endpoint(), false);
   }
-  impl_->handle = impl_->acceptor.native_handle();
+  impl_->waits.add(impl_->acceptor.native_handle(), Waits::kAcceptor);
   impl_->port = impl_->acceptor.local_endpoint().port();
 } catch (const std::system_error& error) {
   throw_not_listening(address, port, error.code());
@@ -109,41 +112,83 @@ std::uint16_t Listener::port() const noexcept {
 }
 
 int Listener::handle() const noexcept {
-  return impl_->handle;
+  return impl_->waits.handle();
 }
 
 int Listener::stop_handle() const noexcept {
-  return impl_->wake;
+  return impl_->waits.stop_handle();
+}
+
+/// Throws Error(failed) when there is no room for one more.
+void Listener::Impl::accept_next() {
+  if (const auto wait = strangers.make_room()) {
+    paused = Deadline::after(*wait);
+    waits.pause(acceptor.native_handle(), Waits::kAcceptor, true);
+    return;
+  }
+  tcp::endpoint peer;
+  auto size = static_cast<socklen_t>(peer.capacity());
+  const int socket = accept4(acceptor.native_handle(), peer.data(), &size, SOCK_CLOEXEC);
+  if (socket < 0) {
+    const int code = errno;
+    // The client may have left between the wait and now.
+    if (code == EAGAIN || code == ECONNABORTED || code == EINTR) return;
+    throw Error(Fault::failed, fmt::format("accept a connection on port {}", port),
+                "Raise 'ulimit -n', or wait until other clients are done.", code);
+  }
+  peer.resize(size);
+  Channel channel(adopt(socket, peer, address_text(peer.address())));
+  const int handle = channel.handle();
+  waits.add(handle, strangers.add(std::move(channel)));
+}
+
+/// Ends waits that are over, and sets the clock to the next.
+void Listener::Impl::look_at_clock() {
+  if (paused && paused->passed()) {
+    paused.reset();
+    waits.pause(acceptor.native_handle(), Waits::kAcceptor, false);
+  }
+  std::optional<std::chrono::nanoseconds> next = strangers.expire();
+  if (paused) next = std::min(next.value_or(paused->left()), paused->left());
+  waits.wake_in(next);
+}
+
+/// What can be done without waiting: strangers first, so that the known are not kept waiting by the
+/// new.
+std::optional<Channel> Listener::Impl::step() {
+  constexpr std::size_t kAtATime = 64;
+  std::array<epoll_event, kAtATime> events{};
+  const std::size_t count = waits.ready(events);
+  std::optional<Channel> known;
+  bool is_new = false;
+  for (std::size_t i = 0; i < count && !known; ++i) {
+    const std::uint64_t key = events[i].data.u64;  // packed: a copy
+    is_new = is_new || key == Waits::kAcceptor;
+    known = strangers.proceed(key);
+  }
+  if (known) waits.remove(known->handle());
+  if (is_new && !known) accept_next();
+  look_at_clock();
+  return known;
 }
 
 std::optional<Channel> Listener::accept(Deadline deadline) {
   for (;;) {
-    std::array<pollfd, 2> waits{{{impl_->wake, POLLIN, 0}, {impl_->handle, POLLIN, 0}}};
+    std::array<pollfd, 2> waits{{{stop_handle(), POLLIN, 0}, {handle(), POLLIN, 0}}};
     if (!wait_for(waits, deadline) || waits[0].revents != 0) return std::nullopt;
-    tcp::endpoint peer;
-    auto size = static_cast<socklen_t>(peer.capacity());
-    const int socket = accept4(waits[1].fd, peer.data(), &size, SOCK_CLOEXEC);
-    if (socket >= 0) {
-      peer.resize(size);
-      return Channel(adopt(socket, peer, address_text(peer.address())));
-    }
-    const int code = errno;
-    // The client may have left between the wait and now.
-    if (code == EAGAIN || code == ECONNABORTED || code == EINTR) continue;
-    throw Error(Fault::failed, fmt::format("accept a connection on port {}", impl_->port),
-                "Raise 'ulimit -n', or wait until other clients are done.", code);
+    if (std::optional<Channel> known = impl_->step()) return known;
   }
 }
 
 void Listener::stop() noexcept {
   const int saved = errno;  // a signal handler must leave it as it was
   const std::uint64_t one = 1;
-  static_cast<void>(!write(impl_->wake, &one, sizeof one));
+  static_cast<void>(!write(impl_->waits.stop_handle(), &one, sizeof one));
   errno = saved;
 }
 
 bool Listener::stopped() const noexcept {
-  pollfd entry{impl_->wake, POLLIN, 0};
+  pollfd entry{impl_->waits.stop_handle(), POLLIN, 0};
   return poll(&entry, 1, 0) > 0;
 }
 

@@ -24,16 +24,17 @@ bool has_pmix() noexcept {
   return pmix_library() != nullptr;
 }
 
-std::unique_ptr<Rendezvous> over_pmix(std::chrono::milliseconds timeout) {
-  return std::make_unique<PmixRendezvous>(std::make_unique<PmixClient>(*pmix_library(), timeout),
-                                          timeout);
+std::unique_ptr<Rendezvous> over_pmix(const RendezvousOptions& options) {
+  return std::make_unique<PmixRendezvous>(
+      std::make_unique<PmixClient>(*pmix_library(), options.timeout), options.authentication,
+      options.timeout);
 }
 #else
 bool has_pmix() noexcept {
   return false;
 }
 
-std::unique_ptr<Rendezvous> over_pmix(std::chrono::milliseconds /*timeout*/) {
+std::unique_ptr<Rendezvous> over_pmix(const RendezvousOptions& /*options*/) {
   return nullptr;  // read_launch() does not choose it
 }
 #endif
@@ -42,8 +43,8 @@ std::unique_ptr<Rendezvous> over_pmix(std::chrono::milliseconds /*timeout*/) {
 
 std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) try {
   const Launch launch = read_launch(options, environment, has_pmix);
-  if (launch.way == Launch::Way::pmix) return over_pmix(options.timeout);
-  return std::make_unique<TcpRendezvous>(launch, options.timeout);
+  if (launch.way == Launch::Way::pmix) return over_pmix(options);
+  return std::make_unique<TcpRendezvous>(launch, options.authentication, options.timeout);
 } catch (const std::system_error& error) {
   throw Error(Fault::failed, "start a thread", "Raise 'ulimit -u' if it is too low.",
               error.code().value());

@@ -39,10 +39,11 @@ bool may_come(pmix_status_t status) {
 
 }  // namespace
 
-PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client,
+PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication,
                                std::chrono::milliseconds timeout)
     : Rendezvous(place_of(*client)),
       client_(std::move(client)),
+      authentication_(std::move(authentication)),
       checks_(place().size),
       timeout_(timeout) {}
 
@@ -92,6 +93,10 @@ void PmixRendezvous::barrier(Deadline deadline) {
   throw Error(Fault::failed, done ? fmt::format("{} died before the barrier", names)
                                   : fmt::format("{} did not reach the barrier within {}", names,
                                                 duration_text(given)));
+}
+
+Authentication PmixRendezvous::authentication(std::string_view key) const {
+  return authentication_.is_insecure() ? authentication_ : Authentication::secret(key);
 }
 
 /// "rank 3 (n7)": the launcher knows the host even of a rank that never came.

@@ -16,17 +16,20 @@ namespace rdmabench::control {
 
 class PmixRendezvous : public Rendezvous {
  public:
-  PmixRendezvous(std::unique_ptr<PmixClient> client, std::chrono::milliseconds timeout);
+  PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication,
+                 std::chrono::milliseconds timeout);
 
   void put(std::string_view key, std::string_view value) override;
   std::string get(std::uint32_t rank, std::string_view key, Deadline deadline) override;
   void barrier(Deadline deadline) override;
+  Authentication authentication(std::string_view key) const override;
 
  private:
   std::string who(std::uint32_t rank);
   std::vector<std::uint32_t> without(const std::string& mark, bool afresh);
 
   std::unique_ptr<PmixClient> client_;
+  Authentication authentication_;
   RendezvousChecks checks_;
   std::chrono::milliseconds timeout_;
   std::uint64_t barriers_ = 0;

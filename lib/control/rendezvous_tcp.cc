@@ -29,9 +29,12 @@ std::chrono::milliseconds wait_of(Deadline deadline) {
 
 }  // namespace
 
-TcpRendezvous::TcpRendezvous(const Launch& launch, std::chrono::milliseconds timeout)
+TcpRendezvous::TcpRendezvous(const Launch& launch, const Authentication& authentication,
+                             std::chrono::milliseconds timeout)
     : Rendezvous(launch.place),
       address_(launch.address),
+      authentication_(launch.place.size == 1 ? Authentication::of_this_process()
+                                             : authentication.loaded()),
       checks_(launch.place.size),
       timeout_(timeout) {
   if (place().rank == 0) serve();
@@ -40,7 +43,8 @@ TcpRendezvous::TcpRendezvous(const Launch& launch, std::chrono::milliseconds tim
 
 void TcpRendezvous::serve() {
   try {
-    Listener listener(is_loopback(address_.host) ? address_.host : "", address_.port);
+    Listener listener(is_loopback(address_.host) ? address_.host : "", address_.port,
+                      authentication_);
     address_.port = listener.port();
     server_ = std::make_unique<RendezvousServer>(std::move(listener), place().size);
   } catch (const Error& error) {
@@ -53,7 +57,9 @@ void TcpRendezvous::serve() {
 /// A name that does not resolve yet, or a host without a route, may be one that is starting.
 void TcpRendezvous::join() {
   const bool own = place().rank == 0 && !is_loopback(address_.host);
-  channel_ = join_rank_0({.port = address_.port, .addresses = {own ? "127.0.0.1" : address_.host}},
+  channel_ = join_rank_0({.port = address_.port,
+                          .addresses = {own ? "127.0.0.1" : address_.host},
+                          .authentication = authentication_},
                          {.rank = place().rank, .size = place().size, .host = place().host},
                          Deadline::after(timeout_), true);
 }
@@ -86,6 +92,10 @@ std::string TcpRendezvous::get(std::uint32_t rank, std::string_view key, Deadlin
 
 void TcpRendezvous::barrier(Deadline deadline) {
   static_cast<void>(ask(BarrierCall{wait_of(deadline)}, deadline));
+}
+
+Authentication TcpRendezvous::authentication(std::string_view key) const {
+  return authentication_.derived(key);
 }
 
 }  // namespace rdmabench::control

@@ -17,11 +17,13 @@ namespace rdmabench::control {
 class TcpRendezvous : public Rendezvous {
  public:
   /// Throws Error as make_rendezvous() says.
-  TcpRendezvous(const Launch& launch, std::chrono::milliseconds timeout);
+  TcpRendezvous(const Launch& launch, const Authentication& authentication,
+                std::chrono::milliseconds timeout);
 
   void put(std::string_view key, std::string_view value) override;
   std::string get(std::uint32_t rank, std::string_view key, Deadline deadline) override;
   void barrier(Deadline deadline) override;
+  Authentication authentication(std::string_view key) const override;
 
  private:
   void serve();
@@ -29,6 +31,7 @@ class TcpRendezvous : public Rendezvous {
   std::string ask(const Call& call, Deadline deadline);
 
   Address address_;
+  Authentication authentication_;
   RendezvousChecks checks_;
   std::chrono::milliseconds timeout_;
   std::unique_ptr<RendezvousServer> server_;  // of rank 0

@@ -20,12 +20,14 @@ void set(int socket, int level, int option, int value) {
   static_cast<void>(setsockopt(socket, level, option, &value, sizeof value));
 }
 
-std::string local_address(int socket) {
+void set_local_end(Connection& connection) {
   asio::ip::tcp::endpoint local;
   auto size = static_cast<socklen_t>(local.capacity());
-  if (getsockname(socket, local.data(), &size) != 0) return "unknown";
+  connection.local_ip = "unknown";
+  if (getsockname(connection.socket, local.data(), &size) != 0) return;
   local.resize(size);
-  return address_text(local.address());
+  connection.local_ip = address_text(local.address());
+  connection.local_port = local.port();
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ std::unique_ptr<Connection> adopt(int socket, const asio::ip::tcp::endpoint& pee
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
   connection->peer = host_and_port(host, peer.port());
   connection->peer_ip = address_text(peer.address());
-  connection->local_ip = local_address(socket);
+  connection->peer_port = peer.port();
+  set_local_end(*connection);
   return connection;
 }
 

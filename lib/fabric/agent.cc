@@ -91,6 +91,7 @@ void Agent::open() {
     config.port = 0;
     config.max_clients = 2 * kMaxFan;
     config.device = device;
+    config.authentication = options_.base.authentication;
     config.gid_index = options_.base.gid_index;
     config.timeout = config_of(plan_, options_.base, Metric::latency, rail).timeout;
     config.max_timeout = std::max(config.max_timeout, config.timeout);
@@ -217,7 +218,9 @@ std::string run_agent(const AgentOptions& options, const control::BootstrapAddre
                                                    .host = options.host},
                                                   deadline);
   FabricPlan plan = parse_plan(channel.receive(FabricMessage::plan, deadline, "plan"));
-  Agent agent(options, std::move(channel), std::move(plan));
+  AgentOptions own = options;
+  own.base.authentication = coordinator.authentication;  // the servers and clients of this run
+  Agent agent(own, std::move(channel), std::move(plan));
   return agent.serve_until_goodbye();
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "loaded/versions.h"
 #include "rdmabench/base/error.h"
@@ -76,6 +77,9 @@ const Found& Library::load() const {
   const Found& found = at->second;
   if (is_new) {
     at->second = open(file_);
+    if (found.handle == nullptr && older_ != nullptr) {
+      if (Found older = open(older_); older.handle != nullptr) at->second = std::move(older);
+    }
     lock.unlock();  // the hook may come here again
     log_line([&] {
       return found.handle != nullptr ? fmt::format("loaded: {} from {}", file_, found.file)
@@ -123,6 +127,10 @@ const Library sqlite("libsqlite3.so.0", "Install libsqlite3-0 (Debian) or sqlite
 const Library archive(
     "libarchive.so.13",
     "Install libarchive13 (Debian; from 13 on libarchive13t64) or libarchive (RHEL).");
+const Library crypto("libcrypto.so.3",
+                     "Install libssl3 (Debian; from 13 on libssl3t64) or openssl-libs (RHEL).",
+                     "libcrypto.so.1.1");
+const Library munge("libmunge.so.2", "Install libmunge2 (Debian) or munge-libs (RHEL).");
 const Library pmix("libpmix.so.2", "Install libpmix2 (Debian) or pmix (RHEL).");
 const Library cuda(
     "libcuda.so.1",
@@ -131,8 +139,8 @@ const Library nvml("libnvidia-ml.so.1",
                    "Install the NVIDIA driver; a container needs the driver capability utility.");
 
 std::span<const Library* const> libraries() noexcept {
-  static constexpr std::array kAll{&ibverbs, &rdmacm,  &mlx5, &efa,  &fabric, &hwloc,
-                                   &sqlite,  &archive, &pmix, &cuda, &nvml};
+  static constexpr std::array kAll{&ibverbs, &rdmacm, &mlx5,  &efa,  &fabric, &hwloc, &sqlite,
+                                   &archive, &crypto, &munge, &pmix, &cuda,   &nvml};
   return kAll;
 }
 

@@ -16,8 +16,9 @@ struct Found {
 
 class Library {
  public:
-  /// `file` as dlopen(3) wants it.
-  constexpr Library(const char* file, const char* remedy) noexcept : file_(file), remedy_(remedy) {}
+  /// `file` as dlopen(3) wants it; `older` is what serves as well where that is missing.
+  constexpr Library(const char* file, const char* remedy, const char* older = nullptr) noexcept
+      : file_(file), remedy_(remedy), older_(older) {}
 
   const char* name() const noexcept { return file_; }
   const char* remedy() const noexcept { return remedy_; }
@@ -40,6 +41,7 @@ class Library {
  private:
   const char* file_;
   const char* remedy_;
+  const char* older_;
 };
 
 // Thread rule of all that follows: any thread.
@@ -51,6 +53,8 @@ extern const Library fabric;
 extern const Library hwloc;
 extern const Library sqlite;
 extern const Library archive;
+extern const Library crypto;
+extern const Library munge;
 extern const Library pmix;
 extern const Library cuda;
 extern const Library nvml;

@@ -148,7 +148,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   std::optional<PinnedThread> pinned;
   if (!config.cpus.empty()) pinned.emplace(config.cpus.front());
   Session session(control::Channel::connect(host, port, Deadline::after(config.timeout),
-                                            std::min(config.connect_retry, spec.timeout / 2)),
+                                            std::min(config.connect_retry, spec.timeout / 2),
+                                            config.authentication),
                   config.timeout);
   session.set_cpus(config.cpus);
   session.set_stop(hooks.stop);
@@ -194,6 +195,7 @@ report::Report run_in_process(const Config& config, const RunHooks& hooks) {
   Config pinned = config;
   ServerConfig server_config{
       .address = "127.0.0.1", .port = 0, .max_clients = 1, .timeout = config.timeout};
+  pinned.authentication = server_config.authentication = control::Authentication::of_this_process();
   // Two threads that poll on one processor would measure the scheduler's time slice.
   std::vector<int> cpus = processors();
   // From where this thread is on: several runs at once do not meet on the first processors.

@@ -55,6 +55,7 @@ void read_own_side(UserOptions& given, Config& config) {
   given.text("backend", config.backend);
   given.texts("devices", config.devices);
   given.number("gid_index", -1, 255, config.gid_index);
+  given.authentication(config.authentication);
   given.text("fabric", config.fabric);
   given.text("source_ip", config.source_ip);
   given.text("memory", config.memory);

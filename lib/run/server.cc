@@ -228,7 +228,7 @@ struct Server::Client {
 Server::Server(const ServerConfig& config, OnEvent on_event)
     : config_(config),
       on_event_(std::move(on_event)),
-      listener_(config.address, config.port),
+      listener_(config.address, config.port, config.authentication),
       gate_(std::make_unique<Gate>()) {}
 
 Server::~Server() {

@@ -53,6 +53,33 @@ bool UserOptions::has(std::string_view key) {
   return found != object_.end() && !found->is_null();
 }
 
+void UserOptions::authentication(control::Authentication& value) {
+  constexpr std::array<std::string_view, 2> kWays{"token", "munge"};
+  std::string file;
+  std::size_t way = 0;
+  bool insecure = false;
+  text("token_file", file);
+  const bool has_way = has("auth");
+  if (has_way) {
+    take("auth", [&](const std::string& name) {
+      way = index_of(name, control::get_string(object_, name, kMaxValue), kWays);
+    });
+  }
+  flag("insecure", insecure);
+  if (insecure ? has_way || !file.empty() : way == 1 && !file.empty()) {
+    throw Error(Fault::usage,
+                fmt::format("more than one of `insecure`, `auth` and `token_file` in {}", what_),
+                "Both sides prove who they are in one way, or in none.");
+  }
+  if (insecure) {
+    value = control::Authentication::insecure();
+  } else if (way == 1) {
+    value = control::Authentication::munge();
+  } else if (!file.empty()) {
+    value = control::Authentication::token_file(file);
+  }
+}
+
 void UserOptions::refuse(const control::FieldError& error) const {
   throw Error(Fault::usage, fmt::format("`{}` of {} is {}", error.key(), what_, error.shown()),
               fmt::format("It must be {}.", error.wanted()));

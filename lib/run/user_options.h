@@ -53,6 +53,8 @@ class UserOptions {
     take(key,
          [&](const std::string& name) { value = control::get_string(object_, name, kMaxValue); });
   }
+  /// `token_file`, `auth` and `insecure`.
+  void authentication(control::Authentication& value);
   /// A short text that `parse` reads, which throws Error(usage); '?' for what a terminal could
   /// choke on, since errors quote it.
   template <class T, class Parse>

@@ -33,6 +33,7 @@ class Rdmabench(CMakePackage):
         "pmix": ("pmix", "Start under srun and mpirun by PMIx"),
         "sqlite": ("sqlite", "Baselines of compare"),
         "archive": ("libarchive", "Archives of the doctor"),
+        "crypto": ("openssl", "Authentication of both sides of a measurement"),
     }
     for name, (package, description) in optional.items():
         variant(name, default=True, description=description)

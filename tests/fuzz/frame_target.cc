@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "control/handshake.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 #include "targets.h"
@@ -60,6 +61,13 @@ class RawClient {
   int socket_;
 };
 
+std::string greeting(control::Authentication::Way way) {
+  const std::string payload = std::string(1, static_cast<char>(way)) + std::string(32, 'n');
+  const auto header = control::encode_header(
+      {control::HandshakeMessage::greeting, static_cast<std::uint32_t>(payload.size())});
+  return std::string(header.data(), header.size()) + payload;
+}
+
 /// The messages that a reader must find in `bytes`, up to the first one that is broken or cut off.
 std::vector<Message> whole_messages(std::string_view bytes) {
   std::vector<Message> messages;
@@ -88,12 +96,13 @@ bool take(Channel& channel, std::chrono::milliseconds wait, std::vector<Message>
 }
 
 Verdict judge_channel(std::string_view bytes) {
-  static Listener listener("127.0.0.1", 0);
+  static Listener listener("127.0.0.1", 0, control::Authentication::insecure());
   if (bytes.empty()) return {};
   const std::size_t piece = std::max<std::size_t>(
       {static_cast<std::uint8_t>(bytes.front()), bytes.size() / kMaxPieces, 1});
   bytes.remove_prefix(1);
   std::optional<RawClient> client(listener.port());
+  client->write(greeting(control::Authentication::Way::none));
   Channel channel = listener.accept(Deadline::after(std::chrono::seconds(5))).value();
 
   std::vector<Message> got;
@@ -117,9 +126,27 @@ Verdict judge_channel(std::string_view bytes) {
   return {"", !got.empty()};
 }
 
+/// A stranger says anything: nothing of it may let it in, or be thrown at the server. A first byte
+/// of 'p' sends a right greeting before it.
+Verdict judge_stranger(std::string_view bytes) {
+  static const control::Authentication authentication = control::Authentication::of_this_process();
+  static Listener listener("127.0.0.1", 0, authentication);
+  {
+    const RawClient client(listener.port());
+    if (bytes.starts_with('p')) client.write(greeting(control::Authentication::Way::token));
+    client.write(bytes.substr(std::min<std::size_t>(bytes.size(), 1)));
+    client.finish();
+    // All has come, so one call reads it to the end of the connection.
+    if (listener.accept(Deadline::after({}))) return {"a stranger was let in"};
+  }
+  return {listener.accept(Deadline::after({})) ? "a stranger was let in late" : "",
+          bytes.size() > 1 && bytes.substr(1).starts_with("RDMB")};
+}
+
 }  // namespace
 
 Verdict judge_frame(std::string_view bytes) {
+  if (bytes.starts_with('s')) return judge_stranger(bytes.substr(1));
   if (bytes.starts_with('c')) return judge_channel(bytes.substr(1));
   return {control::broken_rule(bytes),
           control::decode_header(bytes).fault == control::HeaderFault::none};

@@ -32,7 +32,7 @@ inline std::string broken_header_rule(std::string_view bytes) {
       const auto again = encode_header(decoded.header);
       if (decoded.header.length > kMaxPayload) return "a length over the limit was taken";
       const std::uint16_t code = decoded.header.type.code();
-      if (code != kAbortCode && code < first_code(Protocol::admission)) {
+      if ((code == 0 || code > kLastCommonCode) && code < first_code(Protocol::admission)) {
         return "an unknown type was taken";
       }
       if (!bytes.starts_with(std::string_view(again.data(), again.size()))) {

@@ -4,6 +4,7 @@
 
 #include "control/admission.h"
 #include "control/frame.h"
+#include "control/handshake.h"
 #include "control/rendezvous_messages.h"
 #include "rdmabench/features.h"
 #include "run/protocol.h"
@@ -31,6 +32,11 @@ void add_frames(std::vector<Seed>& list) {
                                    frame(SessionMessage::abort, "out of memory");
   list.push_back({"frame", "seed-channel-whole", "c\xff" + conversation});
   list.push_back({"frame", "seed-channel-in-pieces", "c\x07" + conversation});
+  const std::string nonce(32, 'n');
+  const std::string greeting = frame(control::HandshakeMessage::greeting, "\1" + nonce);
+  const std::string proof = frame(control::HandshakeMessage::proof, nonce + nonce + "MUNGE:AwQF:");
+  list.push_back({"frame", "seed-stranger-greeting", "s " + greeting + proof});
+  list.push_back({"frame", "seed-stranger-proof", "sp" + proof});
   list.push_back({"frame", "seed-channel-cut-off", "c\x40" + request.substr(0, 40)});
 }
 

@@ -16,7 +16,8 @@ struct Verdict {
 };
 
 /// A first byte of 'c' sends the rest through a Channel, in pieces as long as the second byte says;
-/// anything else is read as one frame and its fields.
+/// 's' sends it to a listener as a stranger, after a right greeting where a 'p' follows; anything
+/// else is read as one frame and its fields.
 Verdict judge_frame(std::string_view bytes);
 
 /// The first byte is the tag of a decoder (see payload_target.cc), the rest is what it reads.

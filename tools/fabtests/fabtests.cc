@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "../ending.h"
+#include "../flags/authentication.h"
 #include "../flags/fields.h"
 #include "../writing.h"
 #include "output.h"
@@ -66,6 +67,7 @@ int serve(const Options& options) {
                            .sessions = 1,
                            .timeout = options.config.timeout,
                            .max_timeout = kMaxTimeout};
+  config.authentication = options.config.authentication;
   if (!options.config.devices.empty()) config.device = options.config.devices.front();
   run::Server server(config, [](const std::string& line) { say(line); });
   server.run();
@@ -97,7 +99,10 @@ int exit_code(const Error& error) {
 
 int run(const Tool& tool, const std::vector<std::string>& words) {
   try {
-    Options options = parse(tool.program, words);
+    std::vector<std::string> own = words;
+    const control::Authentication authentication = take_authentication(own);
+    Options options = parse(tool.program, own);
+    options.config.authentication = authentication;
     if (!options.answer.empty()) {
       say(options.answer);
       return EXIT_FAILURE;

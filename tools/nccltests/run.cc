@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "../flags/authentication.h"
 #include "../output.h"
 #include "command_line.h"
 #include "local_ranks.h"
@@ -37,7 +38,9 @@ void tell_of(const collective::Run& run, const Flags& flags) {
 }  // namespace
 
 int run(const Tool& tool, const std::vector<std::string>& words) {
-  const CommandLine<Flags> line = parse(tool, words);
+  std::vector<std::string> own = words;
+  const control::Authentication authentication = take_authentication(own);
+  const CommandLine<Flags> line = parse(tool, own);
   const Flags& flags = line.flags;
   if (!line.answer.empty()) {
     write_text(line.answer, "");
@@ -63,6 +66,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
     local.emplace(static_cast<std::uint32_t>(ranks), all);
   }
   CollJob job = to_job(tool, flags);
+  job.rendezvous.authentication = authentication;
   if (!local && !is_launched()) job.rendezvous.size = 1;
   job.write = [&](const collective::Run& run, const std::vector<collective::PointToPointResult>&) {
     write_text(report::to_nccl_tests(to_table(tool, flags, run)), "");

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "../ending.h"
+#include "../flags/authentication.h"
 #include "../flags/fields.h"
 #include "../output.h"
 #include "command_line.h"
@@ -54,12 +55,13 @@ void tell(std::string_view text) {
 }
 
 /// Serves one client, as perftest's server does. The client prints the results.
-int serve(const Flags& flags) {
+int serve(const Flags& flags, const control::Authentication& authentication) {
   if (!flags.file.empty()) {
     throw Error(Fault::usage, "--mmap at the server", "Give it at the client: it decides.");
   }
   run::ServerConfig config;
   config.port = flags.port;
+  config.authentication = authentication;
   config.max_clients = 1;
   config.sessions = 1;
   config.timeout = flags.timeout;
@@ -111,8 +113,9 @@ int judge(const report::Report& report, const Flags& flags, const report::Perfte
   return faults.empty() ? 0 : static_cast<int>(Fault::failed);
 }
 
-int measure(const Tool& tool, const Flags& flags) {
-  const run::Config config = to_config(tool, flags);
+int measure(const Tool& tool, const Flags& flags, const control::Authentication& authentication) {
+  run::Config config = to_config(tool, flags);
+  config.authentication = authentication;
   if (flags.json) check_writable(flags.json_file);
   const report::PerftestStyle style{
       .gigabits = flags.gigabits, .peak = flags.peak, .cycles = flags.cycles};
@@ -127,7 +130,9 @@ int measure(const Tool& tool, const Flags& flags) {
 
 }  // namespace
 
-int run(const Tool& tool, const std::vector<std::string>& words) {
+int run(const Tool& tool, const std::vector<std::string>& given) {
+  std::vector<std::string> words = given;
+  const control::Authentication authentication = take_authentication(words);
   const CommandLine<Flags> line = parse(tool, words);
   if (!line.answer.empty()) {
     write_text(line.answer, "");
@@ -136,7 +141,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   for (const std::string& note : line.flags.notes) tell(note);
   const bool client = !line.flags.host.empty() || line.flags.backend == "loop";
   try {
-    return client ? measure(tool, line.flags) : serve(line.flags);
+    return client ? measure(tool, line.flags, authentication) : serve(line.flags, authentication);
   } catch (const Error& error) {
     tell(error.what());
     return static_cast<int>(error.fault());

@@ -82,6 +82,8 @@ class RankGroup final : public Exchange {
   bool leads() const noexcept { return team_.rank == 0; }
   /// On rank 0 all, by rank; on other ranks only their own.
   const std::vector<RankIdentity>& identities() const noexcept { return identities_; }
+  /// Of further connections between the ranks.
+  const control::Authentication& authentication() const noexcept { return authentication_; }
   LiveRankState& state() noexcept { return *state_; }
   Heartbeat& heartbeat() noexcept { return *heartbeat_; }
 
@@ -103,7 +105,8 @@ class RankGroup final : public Exchange {
                       Fault fault = Fault::failed) noexcept;
 
  private:
-  RankGroup(Team team, std::vector<RankIdentity> identities);
+  RankGroup(Team team, std::vector<RankIdentity> identities,
+            control::Authentication authentication);
 
   void begin_heartbeat(std::vector<control::Channel> heartbeats, const HeartbeatOptions& options);
   std::string receive(std::uint32_t rank, control::MessageType type, Deadline deadline,
@@ -116,6 +119,7 @@ class RankGroup final : public Exchange {
 
   Team team_;
   std::vector<RankIdentity> identities_;
+  control::Authentication authentication_;
   std::vector<control::Channel> channels_;  // rank 0: of ranks 1, 2, ...; else: to rank 0
   std::string verdict_;                     // rank 0's, where it ended the run
   std::unique_ptr<LiveRankState> state_;

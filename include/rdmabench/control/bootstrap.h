@@ -19,6 +19,9 @@ struct BootstrapAddress {
   std::string token{};  ///< of the run: another run's rank 0 may listen at the same port
   std::uint16_t port = 0;
   std::vector<std::string> addresses{};  ///< of rank 0's machine, numeric; not all may be reachable
+  std::string key{};                     ///< random; only the rendezvous carries it
+  /// Of the connections between the ranks, from the key. It is not published.
+  Authentication authentication{};
 };
 
 /// For rank 0 that listens on this port of this machine. Throws Error(failed) when the kernel gives
@@ -37,9 +40,9 @@ struct Bootstrap {
   std::optional<Listener> listener{};  ///< on rank 0: admits the others
 };
 
-/// Collective: rank 0 listens on `port` (0: a free one) and publishes where, under `key`; the
-/// others read that. `key` names the use: two uses of one rendezvous need two keys. Rank 0's
-/// rendezvous has to live until the others have returned.
+/// Collective: the ranks agree on a secret of this run. Rank 0 listens on `port` (0: a free one)
+/// and publishes where, under `key`; the others read that. `key` names the use: two uses of one
+/// rendezvous need two keys. Rank 0's rendezvous has to live until the others have returned.
 ///
 /// Throws Error as Listener, Rendezvous::put() and Rendezvous::get() do.
 Bootstrap bootstrap(Rendezvous& rendezvous, std::string_view key, std::uint16_t port,

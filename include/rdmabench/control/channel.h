@@ -108,8 +108,67 @@ struct Message {
   std::string payload;  ///< 0..kMaxPayload bytes; whatever the peer chose to send
 };
 
+class Secret;  // of this room alone
+
+/// How the two ends of a connection prove to one another who they are, before anything else is
+/// said; docs/security.md has the rules. By default it is the user's own token file, made at first
+/// use: RDMABENCH_TOKEN_FILE, else $XDG_CONFIG_HOME/rdmabench/token, else
+/// ~/.config/rdmabench/token.
+///
+/// A value without effects: files are read, and libraries loaded, when a Listener is made or a
+/// Channel connects. What is wrong with them is thrown there: Error(usage) for a token file,
+/// Error(unavailable) for a library. Thread rule: a value.
+class Authentication {
+ public:
+  enum class Way : std::uint8_t {
+    token = 1,  ///< both ends have the same secret
+    munge,      ///< both ends are the same user, says MUNGE
+    none,       ///< neither end proves anything
+  };
+
+  Authentication() = default;
+
+  /// Every byte of `path`, 32 to 4096 of them. Nobody but this user may have access to it. "" is
+  /// the default file.
+  static Authentication token_file(std::string path);
+  /// A credential of munged(8), which only the same user can decode.
+  static Authentication munge();
+  /// Anyone may connect, and anyone may answer. Both ends have to say so.
+  static Authentication insecure();
+  /// Throws Error(usage) unless it has 32 to 4096 bytes.
+  static Authentication secret(std::string_view bytes);
+  /// Of the threads of one process: random; insecure() in a build or on a machine without
+  /// libcrypto.
+  static Authentication of_this_process();
+
+  Way way() const noexcept { return way_; }
+  bool is_insecure() const noexcept { return way_ == Way::none; }
+  /// Of the token; "" where none is named, unless loaded() found it.
+  const std::string& file() const noexcept { return file_; }
+
+  /// The same, with what it needs read and loaded: a later change of the file has no effect.
+  Authentication loaded() const;
+
+  /// A secret of one job, from this one and a label that need not be secret.
+  Authentication derived(std::string_view label) const;
+
+  /// The line that copies the token of `host` to this one; "" where it is not in a file.
+  std::string copy_line(const std::string& host) const;
+
+ private:
+  friend class Handshake;
+  explicit Authentication(Way way) : way_(way) {}
+
+  Way way_ = Way::token;
+  std::string file_;
+  std::shared_ptr<const Secret> secret_;
+};
+
 /// Every error is an Error(failed) that names the peer. A moved-from channel may only be destroyed
 /// or assigned to.
+///
+/// Unless both ends are insecure, each message carries a code over its direction, number and bytes.
+/// One that somebody else sent, changed, repeated or left out is an error, and ends the connection.
 ///
 /// Thread rule: one thread at a time, but interrupted() may run beside any other call.
 class Channel {
@@ -120,9 +179,14 @@ class Channel {
   /// The deadline does not limit the look-up of a name: getaddrinfo(3) cannot be interrupted and
   /// keeps the limits of resolv.conf(5). A numeric address needs no look-up.
   ///
-  /// Throws Error: no such host, refused, timed out; Error(usage) for an empty host.
+  /// Returns when both ends have proved who they are. A server that has too many connections
+  /// waiting for that is tried again until the deadline.
+  ///
+  /// Throws Error: no such host, refused, timed out; the peer has another secret, or another way to
+  /// authenticate; Error(usage) for an empty host or a token file that others can read.
   static Channel connect(const std::string& host, std::uint16_t port, Deadline deadline,
-                         std::chrono::milliseconds retry = {});
+                         std::chrono::milliseconds retry = {},
+                         const Authentication& authentication = {});
 
   ~Channel();
   Channel(Channel&& other) noexcept;
@@ -177,6 +241,7 @@ class Channel {
 
  private:
   friend class Listener;
+  friend class Handshake;
   explicit Channel(std::unique_ptr<Connection> connection) noexcept;
 
   std::unique_ptr<Connection> connection_;

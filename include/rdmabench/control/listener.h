@@ -16,8 +16,9 @@ class Listener {
  public:
   /// Listens on `address`, a numeric address or a name of this machine; "" is every address, of
   /// IPv6 and IPv4 alike (IPv4 alone where IPv6 is off). Port 0 takes a free one. Throws Error: the
-  /// port is in use or not permitted, the address is not of this machine.
-  Listener(const std::string& address, std::uint16_t port);
+  /// port is in use or not permitted, the address is not of this machine; as Authentication says.
+  Listener(const std::string& address, std::uint16_t port,
+           const Authentication& authentication = {});
   ~Listener();
   Listener(Listener&& other) noexcept;
   Listener& operator=(Listener&& other) noexcept;
@@ -26,11 +27,15 @@ class Listener {
 
   std::uint16_t port() const noexcept;
 
-  /// For poll(2) alone: readable when a connection waits, and when stop() was called.
+  /// For poll(2) alone: readable when accept() has something to do, if only to close a connection
+  /// that said nothing in time.
   int handle() const noexcept;
+  /// Readable when stop() was called.
   int stop_handle() const noexcept;
 
-  /// The next connection, or nothing when the deadline passes or stop() was called.
+  /// The next connection whose other end has proved who it is, or nothing when the deadline passes
+  /// or stop() was called. Those that have not yet are served here, side by side: each for 2 s and
+  /// 4 KiB, 8 of one address.
   ///
   /// Throws Error(failed) when this process or machine has no resources for it (EMFILE, ENFILE,
   /// ENOBUFS, ENOMEM). The connection stays queued, so an immediate second call fails too: report

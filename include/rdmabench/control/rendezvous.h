@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "rdmabench/base/deadline.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::control {
 
@@ -37,6 +38,8 @@ struct RendezvousOptions {
   /// HOST:PORT or [IPV6]:PORT of rank 0
   std::optional<std::string> address = {};
   std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
+  /// Of ranks that meet over TCP. PMIx knows who belongs to the job.
+  Authentication authentication = {};
 };
 
 /// The same calls over PMIx and over TCP. An instance stands for this process until it is
@@ -71,6 +74,11 @@ class Rendezvous {
   /// Returns when every rank has called it. Throws Error(failed) naming the ranks that did not come
   /// in time. After a failure the ranks no longer agree on what comes next: leave.
   virtual void barrier(Deadline deadline) = 0;
+
+  /// For the connections between the ranks of a run, which all give the same random `key`. PMIx
+  /// hands values to ranks of the job alone, so there the key is the secret. Over TCP who listens
+  /// could read it: the secret is made of it and of what the ranks share already.
+  virtual Authentication authentication(std::string_view key) const = 0;
 
  protected:
   explicit Rendezvous(Place place) : place_(std::move(place)) {}

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/control/channel.h"
 #include "rdmabench/measure/stop.h"
 #include "rdmabench/run/shared_options.h"
 #include "rdmabench/transport/transport.h"
@@ -57,8 +58,9 @@ struct Config : SharedOptions {
   /// Devices of this side; none = choose. The server's are chosen to match. Worker i uses device i
   /// modulo their number.
   std::vector<std::string> devices;
-  std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
-  std::string fabric;           ///< libfabric, of this side: "efa", "efa-direct"; "" = choose
+  std::int32_t gid_index = -1;               ///< RoCE, of this side; -1 = choose
+  control::Authentication authentication{};  ///< how the server and this side know one another
+  std::string fabric;     ///< libfabric, of this side: "efa", "efa-direct"; "" = choose
   std::string source_ip;  ///< libfabric, of this side's endpoints; "" = the control connection's
   std::string memory = "host";  ///< of this side, see memory/
   std::string peer_memory;  ///< of the server: "host", "huge", "cuda:..."; "" = of this side's kind

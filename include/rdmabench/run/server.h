@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 
 namespace rdmabench::run {
@@ -25,7 +26,8 @@ struct ServerConfig {
   std::string device{};            ///< to use, as EndpointRequest::device; "" = to match the client
   std::int32_t gid_index = -1;     ///< RoCE, of this side; -1 = choose
   std::uint64_t max_memory = std::uint64_t{4}
-                             << 30;  ///< bytes that all sessions may register at once
+                             << 30;          ///< bytes that all sessions may register at once
+  control::Authentication authentication{};  ///< who is served
   /// For each step of a client's set-up.
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
   /// The threads of a session with several workers run on these in turn; none = anywhere.

@@ -27,17 +27,17 @@ TEST(Connect, NamesTheAddressesThatItTried) {
 
 TEST(Connect, TriesEveryAddressOfAName) {
   Listener listener("127.0.0.1", 0);  // "localhost" is often ::1 first
-  const Channel client = Channel::connect("localhost", listener.port(), plenty());
+  const auto [client, server] = meet(listener, "localhost");
   EXPECT_EQ(client.peer_ip(), "127.0.0.1");
   EXPECT_EQ(client.peer(), "localhost:" + std::to_string(listener.port()));
 }
 
 TEST(Connect, WaitsForAServerThatIsStillStarting) {
-  const RawSocket server;
-  const std::uint16_t port = server.bind();
+  const std::uint16_t port = Listener("127.0.0.1", 0).port();
   std::thread starter([&] {
     std::this_thread::sleep_for(30ms);
-    server.listen(1);
+    Listener listener("127.0.0.1", port);
+    EXPECT_TRUE(listener.accept(plenty()));
   });
   EXPECT_NO_THROW(Channel::connect("127.0.0.1", port, plenty(), 10s));
   starter.join();

@@ -62,17 +62,17 @@ TEST(Header, OfAnotherProtocolIsToldFromItsFourthByte) {
 
 TEST(Header, OfAnotherVersionNamesBothVersions) {
   // Type and length make no sense, which is another version's right.
-  const DecodedHeader decoded = decode_header("RDMB\0\4\xff\xff\xff\xff\xff\xff"s);
+  const DecodedHeader decoded = decode_header("RDMB\0\2\xff\xff\xff\xff\xff\xff"s);
   EXPECT_EQ(decoded.fault, HeaderFault::other_version);
   EXPECT_STREQ(
       header_error(decoded, kPeer).what(),
-      "the peer at 127.0.0.1:1234 speaks protocol version 4, this is version 3. Install the "
+      "the peer at 127.0.0.1:1234 speaks protocol version 2, this is version 3. Install the "
       "same rdmabench on both sides.");
 }
 
 TEST(Header, OfAnUnknownTypeNamesIt) {
   for (const std::string& bytes :
-       {"RDMB\0\3\0\0\0\0\0\0"s, "RDMB\0\3\0\2\0\0\0\0"s, "RDMB\0\3\x70\1\0\0\0\0"s}) {
+       {"RDMB\0\3\0\0\0\0\0\0"s, "RDMB\0\3\0\7\0\0\0\0"s, "RDMB\0\3\x70\1\0\0\0\0"s}) {
     const DecodedHeader decoded = decode_header(bytes);
     EXPECT_EQ(decoded.fault, HeaderFault::unknown_type);
     EXPECT_THAT(header_error(decoded, kPeer).what(),

@@ -33,8 +33,8 @@ TEST(HostilePeer, ThatSpeaksHttpIsRecognised) {
 }
 
 TEST(HostilePeer, ThatSpeaksAnotherVersionIsNamedWithIt) {
-  EXPECT_THAT(answer_to("RDMB\0\4\0\1\0\0\0\0"s),
-              HasSubstr("speaks protocol version 4, this is version 3"));
+  EXPECT_THAT(answer_to("RDMB\0\2\0\1\0\0\0\0"s),
+              HasSubstr("speaks protocol version 2, this is version 3"));
 }
 
 TEST(HostilePeer, ThatAnnouncesFourGigabytesIsRefused) {

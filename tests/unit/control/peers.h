@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "control/connection.h"
 #include "control/frame.h"
+#include "control/handshake.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
@@ -70,15 +73,32 @@ bool eventually(auto&& condition) {
 }
 
 /// A client and the server's side of the same connection.
+struct Ends {
+  Channel client;
+  Channel server;
+};
+
+/// Connects to `listener`, whose accept() is called meanwhile.
+inline Ends meet(Listener& listener, const std::string& host = "127.0.0.1",
+                 const Authentication& authentication = {}) {
+  auto connecting = std::async(std::launch::async, [&] {
+    return Channel::connect(host, listener.port(), plenty(), {}, authentication);
+  });
+  std::optional<Channel> server = listener.accept(plenty());
+  return {connecting.get(), std::move(server).value()};
+}
+
 struct Pair {
-  explicit Pair(const std::string& address = "127.0.0.1")
-      : listener(address, 0),
-        client(Channel::connect(address, listener.port(), plenty())),
-        server(listener.accept(plenty()).value()) {}
+  explicit Pair(const std::string& address = "127.0.0.1") : Pair(Listener(address, 0), address) {}
 
   Listener listener;
   Channel client;
   Channel server;
+
+ private:
+  Pair(Listener&& of, const std::string& address) : Pair(of, meet(of, address)) {}
+  Pair(Listener& of, Ends ends)
+      : listener(std::move(of)), client(std::move(ends.client)), server(std::move(ends.server)) {}
 };
 
 /// A TCP socket on 127.0.0.1 that keeps to no protocol.
@@ -115,6 +135,23 @@ class RawSocket {
     }));
   }
 
+  int handle() const { return fd_; }
+
+  std::uint16_t port() const {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    EXPECT_EQ(getsockname(fd_, generic(address), &size), 0);
+    return ntohs(address.sin_port);
+  }
+
+  /// So many bytes, fewer where the peer has left.
+  std::string read(std::size_t count) const {
+    std::string bytes(count, '\0');
+    const ssize_t got = ::recv(fd_, bytes.data(), bytes.size(), MSG_WAITALL);
+    bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+    return bytes;
+  }
+
   void close() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
@@ -140,22 +177,29 @@ class RawSocket {
   int fd_;
 };
 
-/// A server's channel whose client is a raw socket.
+/// A whole frame as it goes over the wire, without a code.
+inline std::string frame(MessageType type, std::string_view payload = {}) {
+  const auto header = encode_header({type, static_cast<std::uint32_t>(payload.size())});
+  return std::string(header.data(), header.size()).append(payload);
+}
+
+inline std::string greeting(Authentication::Way way) {
+  return frame(HandshakeMessage::greeting,
+               std::string(1, static_cast<char>(way)) + std::string(kNonce, 'n'));
+}
+
+/// A server's channel whose client is a raw socket. Neither proves who it is.
 struct RawPair {
-  RawPair() : listener("127.0.0.1", 0) {
+  RawPair() : listener("127.0.0.1", 0, Authentication::insecure()) {
     client.connect(listener.port());
+    client.write(greeting(Authentication::Way::none));
     server.emplace(listener.accept(plenty()).value());
+    EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
   }
 
   Listener listener;
   RawSocket client;
   std::optional<Channel> server;
 };
-
-/// A whole frame as it goes over the wire.
-inline std::string frame(MessageType type, std::string_view payload = {}) {
-  const auto header = encode_header({type, static_cast<std::uint32_t>(payload.size())});
-  return std::string(header.data(), header.size()).append(payload);
-}
 
 }  // namespace rdmabench::control

@@ -99,7 +99,8 @@ TEST(ReadinessTest, WatchesAListener) {
   Readiness readiness;
   readiness.watch(listener, 7);
   EXPECT_THAT(readiness.wait(brief()), IsEmpty());
-  const Channel client = Channel::connect("127.0.0.1", listener.port(), plenty());
+  const RawSocket client;
+  client.connect(listener.port());
   EXPECT_THAT(readiness.wait(plenty()), ElementsAre(7));
 }
 

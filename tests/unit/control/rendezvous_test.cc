@@ -267,89 +267,113 @@ TEST(Admission, ClosesTheOldestConnectionWithoutRefusingItsRank) {
   rlimit files{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
   if (files.rlim_max < 3 * kMany) GTEST_SKIP() << "too few files";
-  Listener listener("127.0.0.1", 0);
+  Listener listener("127.0.0.1", 0, Authentication::insecure());
   Readiness readiness;
   Admission admission(listener, readiness, {.token = "", .size = 1});
   const auto serve = [&] {
     for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
   };
-  Channel oldest = Channel::connect("127.0.0.1", listener.port(), plenty());
-  serve();
-  std::vector<RawSocket> others(kMany);
-  for (const RawSocket& other : others) {
-    other.connect(listener.port());
+  const auto arrive = [&](const RawSocket& client) {
+    client.connect(listener.port());
+    client.write(greeting(Authentication::Way::none));
     serve();
-  }
-  EXPECT_THAT(complaint([&] { oldest.receive(plenty(), "welcome"); }),
-              HasSubstr("closed the connection"));
+    EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
+  };
+  const RawSocket oldest;
+  arrive(oldest);
+  std::vector<RawSocket> others(kMany);
+  for (const RawSocket& other : others) arrive(other);
+  EXPECT_EQ(oldest.read(1), "");  // closed
 }
 
 TEST(Admission, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
-  Listener listener("127.0.0.1", 0);
+  Listener listener("127.0.0.1", 0, Authentication::insecure());
   Readiness readiness;
   Admission admission(listener, readiness, {.token = "", .size = 1});
   const auto serve = [&] {
     for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
   };
-  const std::string hello = to_text(RankHello{});
+  const auto say_hello = [&](const RawSocket& client) {
+    client.connect(listener.port());
+    client.write(greeting(Authentication::Way::none));
+    serve();  // accepts it
+    EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
+    client.write(frame(AdmissionMessage::hello, to_text(RankHello{})));
+  };
   {
-    Channel left = Channel::connect("127.0.0.1", listener.port(), plenty());
-    left.send(AdmissionMessage::hello, hello, plenty());
+    const RawSocket left;
+    say_hello(left);
   }
-  serve();  // accepts it
   serve();  // reads its hello
   EXPECT_FALSE(admission.complete());
-  Channel again = Channel::connect("127.0.0.1", listener.port(), plenty());
-  again.send(AdmissionMessage::hello, hello, plenty());
-  serve();
+  const RawSocket again;
+  say_hello(again);
   serve();
   EXPECT_TRUE(admission.complete());
-  EXPECT_TRUE(again.receive(AdmissionMessage::welcome, plenty(), "welcome").empty());
+  EXPECT_EQ(again.read(kHeaderBytes), frame(AdmissionMessage::welcome));
 }
 
-/// A peer that says `bytes` must cost rank 0 nothing but its connection.
-void expect_shrugged_off(const std::string& bytes) {
+/// Whether ranks 0 and 1 meet with what `hostile` did before rank 1 came.
+void expect_shrugged_off(const auto& hostile) {
   const Job job(2);
   const auto zero = job.start(0);
-  RawSocket hostile;
-  hostile.connect(job.port());
-  hostile.write(bytes);
+  const auto peer = hostile(job.port());
   const auto one = job.start(1);
   one->put("k", "v");
-  EXPECT_EQ(zero->get(1, "k", plenty()), "v") << bytes;
-  hostile.reset();
-  EXPECT_EQ(zero->get(1, "k", plenty()), "v") << bytes;
+  EXPECT_EQ(zero->get(1, "k", plenty()), "v");
+}
+
+/// A stranger that says `bytes` must cost rank 0 nothing but its connection.
+void expect_stranger_shrugged_off(const std::string& bytes) {
+  expect_shrugged_off([&](std::uint16_t port) {
+    auto stranger = std::make_unique<RawSocket>();
+    stranger->connect(port);
+    stranger->write(bytes);
+    return stranger;
+  });
+}
+
+/// And so must one that has the secret, but is no rank of this run.
+void expect_shrugged_off(MessageType type, const std::string& payload) {
+  expect_shrugged_off([&](std::uint16_t port) {
+    Channel known = Channel::connect("127.0.0.1", port, plenty());
+    known.send(type, payload, plenty());
+    return known;
+  });
 }
 
 TEST(Rendezvous, ShrugsOffStrangers) {
-  expect_shrugged_off("");
-  expect_shrugged_off("GET / HTTP/1.1\r\n\r\n");
-  expect_shrugged_off(frame(AdmissionMessage::hello, "{}").substr(0, 9));
-  expect_shrugged_off(frame(AdmissionMessage::hello, "[1]"));
-  expect_shrugged_off(
-      frame(AdmissionMessage::hello, to_text(RankHello{.rank = 7, .size = 2, .host = "x"})));
-  expect_shrugged_off(
-      frame(AdmissionMessage::hello, to_text(RankHello{.rank = 0, .size = 2, .host = "x"})));
-  expect_shrugged_off(frame(RendezvousMessage::call, to_text(Call{BarrierCall{1ms}})));
-  expect_shrugged_off(frame(TestMessage::bye));
+  expect_stranger_shrugged_off("");
+  expect_stranger_shrugged_off("GET / HTTP/1.1\r\n\r\n");
+  expect_stranger_shrugged_off(frame(AdmissionMessage::hello, "{}").substr(0, 9));
+  // What a stranger took rank 1 with once: a right hello.
+  expect_stranger_shrugged_off(
+      frame(AdmissionMessage::hello, to_text(RankHello{.rank = 1, .size = 2, .host = "x"})));
+  expect_shrugged_off(AdmissionMessage::hello, "[1]");
+  expect_shrugged_off(AdmissionMessage::hello,
+                      to_text(RankHello{.rank = 7, .size = 2, .host = "x"}));
+  expect_shrugged_off(AdmissionMessage::hello,
+                      to_text(RankHello{.rank = 0, .size = 2, .host = "x"}));
+  expect_shrugged_off(RendezvousMessage::call, to_text(Call{BarrierCall{1ms}}));
+  expect_shrugged_off(TestMessage::bye, "");
 }
 
 TEST(Rendezvous, ARankThatBreaksTheRulesIsTheOneThatLeft) {
-  const std::string hello =
-      frame(AdmissionMessage::hello, to_text(RankHello{.rank = 1, .size = 2, .host = "evil"}));
-  const auto request = [](const Call& call) {
-    return frame(RendezvousMessage::call, to_text(call));
-  };
-  for (const std::string& breach :
-       {frame(RendezvousMessage::call, "{}"), frame(AdmissionMessage::hello, "{}"),
-        request(GetCall{2, "k", 1ms}), request(GetCall{0, "k", 10s}) + request(BarrierCall{10s}),
-        frame(RendezvousMessage::call, R"({"call":"put","key":"a b","value":""})"),
-        frame(RendezvousMessage::call, R"({"call":"put","key":"a","value":"\u0000"})")}) {
+  using Breach = std::vector<std::pair<MessageType, std::string>>;
+  const MessageType call = RendezvousMessage::call;
+  const auto request = [](const Call& of) { return to_text(of); };
+  for (const Breach& breach :
+       {Breach{{call, "{}"}}, Breach{{AdmissionMessage::hello, "{}"}},
+        Breach{{call, request(GetCall{2, "k", 1ms})}},
+        Breach{{call, request(GetCall{0, "k", 10s})}, {call, request(BarrierCall{10s})}},
+        Breach{{call, R"({"call":"put","key":"a b","value":""})"}},
+        Breach{{call, R"({"call":"put","key":"a","value":"\u0000"})"}}}) {
     const Job job(2);
     const auto zero = job.start(0);
-    RawSocket hostile;
-    hostile.connect(job.port());
-    hostile.write(hello + breach);
+    Channel hostile = Channel::connect("127.0.0.1", job.port(), plenty());
+    hostile.send(AdmissionMessage::hello, to_text(RankHello{.rank = 1, .size = 2, .host = "evil"}),
+                 plenty());
+    for (const auto& [type, payload] : breach) hostile.send(type, payload, plenty());
     EXPECT_THAT(complaint([&] { zero->barrier(plenty()); }),
                 HasSubstr("rank 1 of evil (127.0.0.1) left before the barrier"));
   }

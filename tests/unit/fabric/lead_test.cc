@@ -137,19 +137,26 @@ TEST_F(LeadTest, ANodeWithoutTheDeviceSaysSo) {
 TEST_F(LeadTest, ConnectionsThatMakeNoSenseDoNotDisturb) {
   start(0);
   start(1);
-  Channel wrong_rank = Channel::connect("127.0.0.1", listener_.port(), plenty());
-  wrong_rank.send(AdmissionMessage::hello,
-                  to_text(control::RankHello{.token = "abc", .rank = 7, .size = 3, .host = "x"}),
-                  plenty());
-  Channel nonsense = Channel::connect("127.0.0.1", listener_.port(), plenty());
-  nonsense.send(AdmissionMessage::hello, "{", plenty());
-  Channel liar = Channel::connect("127.0.0.1", listener_.port(), plenty());
-  liar.send(AdmissionMessage::hello,
-            to_text(control::RankHello{.token = "abc", .rank = 2, .size = 3, .host = "liar"}),
-            plenty());
-  liar.send(FabricMessage::ready,
-            to_text(Ready{.rails = {}, .ports = {1, 2, 3}, .environment = {}}), plenty());
+  std::vector<Channel> open;
+  std::thread strangers([&] {
+    Channel wrong_rank = Channel::connect("127.0.0.1", listener_.port(), plenty());
+    wrong_rank.send(AdmissionMessage::hello,
+                    to_text(control::RankHello{.token = "abc", .rank = 7, .size = 3, .host = "x"}),
+                    plenty());
+    Channel nonsense = Channel::connect("127.0.0.1", listener_.port(), plenty());
+    nonsense.send(AdmissionMessage::hello, "{", plenty());
+    Channel liar = Channel::connect("127.0.0.1", listener_.port(), plenty());
+    liar.send(AdmissionMessage::hello,
+              to_text(control::RankHello{.token = "abc", .rank = 2, .size = 3, .host = "liar"}),
+              plenty());
+    liar.send(FabricMessage::ready,
+              to_text(Ready{.rails = {}, .ports = {1, 2, 3}, .environment = {}}), plenty());
+    open.push_back(std::move(wrong_rank));
+    open.push_back(std::move(nonsense));
+    open.push_back(std::move(liar));
+  });
   const FabricResult outcome = measure();
+  strangers.join();
   EXPECT_THAT(errors(), IsEmpty());
   ASSERT_THAT(outcome.matrix.lost, SizeIs(1));
   EXPECT_THAT(outcome.matrix.lost[0].reason, HasSubstr("3 rails"));

@@ -193,7 +193,9 @@ TEST(Client, AStopEndsAWaitForASilentServer) {
 
 TEST(Client, AnEndpointThatDoesNotOpenNamesTheSide) {
   control::Listener listener("127.0.0.1", 0);
+  auto accepting = std::async(std::launch::async, [&] { return listener.accept(soon()); });
   Session session(Channel::connect("127.0.0.1", listener.port(), soon()), std::chrono::seconds(5));
+  const std::optional<Channel> server = accepting.get();
   for (const bool client : {true, false}) {
     transport::EndpointRequest request;
     request.client = client;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -23,9 +24,11 @@ Deadline in_five_seconds() {
 /// Two channels that are connected to each other.
 struct Channels {
   control::Listener listener{"127.0.0.1", 0};
-  control::Channel client =
-      control::Channel::connect("127.0.0.1", listener.port(), in_five_seconds());
+  std::future<control::Channel> connecting = std::async(std::launch::async, [this] {
+    return control::Channel::connect("127.0.0.1", listener.port(), in_five_seconds());
+  });
   control::Channel server = listener.accept(in_five_seconds()).value();
+  control::Channel client = connecting.get();
 };
 
 transport::EndpointRequest request(bool client) {

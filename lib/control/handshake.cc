@@ -1,0 +1,292 @@
+#include "handshake.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "connection.h"
+#include "frame.h"
+#include "munge.h"
+#include "tcp.h"
+
+namespace rdmabench::control {
+namespace {
+
+using Way = Authentication::Way;
+
+constexpr std::string_view kClient = "client";
+constexpr std::string_view kServer = "server";
+constexpr std::string_view kMungeLabel = "rdmabench";
+
+std::string end_text(const std::string& ip, std::uint16_t port) {
+  return host_and_port(ip.substr(0, ip.find('%')), port);
+}
+
+/// Each part with its length before it: no two lists of parts have one text.
+void add(std::string& text, std::string_view part) {
+  text += static_cast<char>(part.size() >> 8U);
+  text += static_cast<char>(part.size() & 0xffU);
+  text += part;
+}
+
+std::string_view way_text(Way way) {
+  switch (way) {
+    case Way::token:
+      return "a token";
+    case Way::munge:
+      return "MUNGE";
+    case Way::none:
+      return "no authentication (`insecure`)";
+  }
+  return "an unknown way to authenticate";
+}
+
+/// What MUNGE's credential carries: it is of this connection, and has the secret of its proofs.
+std::string munge_payload(const Transcript& transcript) {
+  std::string text(kMungeLabel);
+  add(text, transcript.client_nonce);
+  add(text, transcript.server_nonce);
+  return text;
+}
+
+[[noreturn]] void throw_refused(const std::string& peer, const std::string& host,
+                                const Authentication& own, std::string_view payload) {
+  const auto reason = static_cast<RefusalReason>(payload.empty() ? 0 : payload[0]);
+  const Way theirs = static_cast<Way>(payload.size() < 2 ? 0 : payload[1]);
+  switch (reason) {
+    case RefusalReason::other_way:
+      throw Refusal(Fault::failed,
+                    fmt::format("the peer {} uses {}, this side {}", peer, way_text(theirs),
+                                way_text(own.way())),
+                    "Give both sides the same `auth`, and `insecure` to both or to neither.");
+    case RefusalReason::other_secret:
+      if (own.way() == Way::munge) {
+        throw Refusal(
+            Fault::failed,
+            fmt::format("the peer {} did not accept this user's MUNGE credential", peer),
+            "Both sides have to be the same user, on machines with the same key of munged "
+            "and clocks that agree.");
+      }
+      throw Refusal(Fault::failed, fmt::format("the peer {} has another token", peer),
+                    own.copy_line(host).empty() ? "Give both sides the same `token_file`."
+                                                : "Copy it: " + own.copy_line(host));
+    case RefusalReason::other_addresses:
+      throw Refusal(
+          Fault::failed,
+          fmt::format("the peer {} has the same secret, but sees other addresses than this "
+                      "side: they are translated on the way (NAT), which authentication "
+                      "does not allow",
+                      peer),
+          "Connect to an address of the server itself: the host's network in place of a "
+          "container's, a pod's address in place of a service's.");
+    case RefusalReason::busy:
+      throw ServerBusy(Fault::failed,
+                       fmt::format("too many connections to the peer {} wait to be known", peer));
+    case RefusalReason::late:
+      throw BrokenHandshake(Fault::failed,
+                            fmt::format("the peer {} waited too long for this side's proof", peer));
+    case RefusalReason::unreadable:
+      break;
+  }
+  throw Refusal(Fault::failed, fmt::format("the peer {} refused to authenticate", peer),
+                "Install the same rdmabench on both sides.");
+}
+
+[[noreturn]] void throw_unproved(const std::string& peer) {
+  throw Refusal(
+      Fault::failed,
+      fmt::format("the peer {} did not prove that it has this side's secret: somebody else "
+                  "answers there, or between",
+                  peer),
+      "Find out which process listens at that port: ss -ltnp.");
+}
+
+/// The answer of the server, which must be of this type.
+std::string answer(Channel& channel, HandshakeMessage due, const std::string& host,
+                   const Authentication& own, Deadline deadline) {
+  const Message message = channel.receive(deadline, "answer to the authentication");
+  if (message.type == HandshakeMessage::refusal) {
+    throw_refused(channel.peer(), host, own, message.payload);
+  }
+  return channel.expect(message, due);
+}
+
+}  // namespace
+
+std::string_view name_of(RefusalReason reason) noexcept {
+  switch (reason) {
+    case RefusalReason::other_way:
+      return "it uses another way to authenticate";
+    case RefusalReason::other_secret:
+      return "it has another secret";
+    case RefusalReason::other_addresses:
+      return "addresses are translated on the way";
+    case RefusalReason::busy:
+      return "too many connections of its address wait to be known";
+    case RefusalReason::late:
+      return "it did not say who it is in time";
+    case RefusalReason::unreadable:
+      return "it does not authenticate as rdmabench does";
+  }
+  return "unknown";
+}
+
+std::string Transcript::text(std::string_view role, bool with_addresses) const {
+  std::string text;
+  add(text, "rdmabench");
+  add(text, role);
+  add(text, std::to_string(kProtocolVersion));
+  add(text, std::to_string(static_cast<unsigned>(way)));
+  add(text, client_nonce);
+  add(text, server_nonce);
+  add(text, with_addresses ? client_end : "");
+  add(text, with_addresses ? server_end : "");
+  return text;
+}
+
+Digest proof_of(const Transcript& transcript, std::string_view secret, std::string_view role,
+                bool with_addresses) {
+  return hmac_sha256(secret, transcript.text(role, with_addresses));
+}
+
+SessionKeys session_keys(const Transcript& transcript, std::string_view secret) {
+  const Digest key = hkdf_extract(transcript.client_nonce + transcript.server_nonce, secret);
+  return {hkdf_expand(view(key), transcript.text("key from client to server")),
+          hkdf_expand(view(key), transcript.text("key from server to client"))};
+}
+
+void Handshake::of_client(Channel& channel, const Authentication& own, const std::string& host,
+                          Deadline deadline) {
+  Connection& connection = *channel.connection_;
+  Transcript transcript{.way = own.way(),
+                        .client_nonce = random_bytes(kNonce),
+                        .client_end = end_text(connection.local_ip, connection.local_port),
+                        .server_end = end_text(connection.peer_ip, connection.peer_port)};
+  bool heard = false;
+  try {
+    channel.send(HandshakeMessage::greeting,
+                 std::string(1, static_cast<char>(own.way())) + transcript.client_nonce, deadline);
+    if (own.is_insecure()) {
+      answer(channel, HandshakeMessage::welcome, host, own, deadline);
+      connection.max_payload = kMaxPayload;
+      return;
+    }
+    transcript.server_nonce = answer(channel, HandshakeMessage::challenge, host, own, deadline);
+    heard = true;
+  } catch (const Refusal&) {
+    throw;
+  } catch (const BrokenHandshake&) {
+    throw;
+  } catch (const Error& error) {
+    if (heard || deadline.passed()) throw;
+    throw BrokenHandshake(Fault::failed, error.what());
+  }
+  if (transcript.server_nonce.size() != kNonce) throw_unproved(channel.peer());
+
+  std::shared_ptr<const Secret> secret = own.secret_;
+  std::string credential;
+  if (own.way() == Way::munge) {
+    const WipedText fresh(random_bytes(kMinSecret));
+    secret = std::make_shared<const Secret>(fresh.text);
+    const WipedText payload(munge_payload(transcript) + fresh.text);
+    credential = munge_encode(payload.text);
+  }
+  const Digest proof = proof_of(transcript, secret->bytes(), kClient);
+  const Digest without = proof_of(transcript, secret->bytes(), kClient, false);
+  std::string payload(view(proof));
+  payload += view(without);
+  channel.send(HandshakeMessage::proof, payload + credential, deadline);
+
+  // A refusal has no code: the server does not know this side.
+  const SessionKeys keys = session_keys(transcript, secret->bytes());
+  const Digest due = proof_of(transcript, secret->bytes(), kServer);
+  const Message message = channel.receive(deadline, "answer to the authentication");
+  if (message.type == HandshakeMessage::refusal) {
+    throw_refused(channel.peer(), host, own, message.payload);
+  }
+  if (!same_bytes(channel.expect(message, HandshakeMessage::welcome), view(due))) {
+    throw_unproved(channel.peer());
+  }
+  connection.seals.emplace(view(keys.client_to_server), view(keys.server_to_client));
+  connection.max_payload = kMaxPayload;
+}
+
+void Handshake::refuse(Channel& channel, RefusalReason reason) const {
+  const std::string text = fmt::format("refused the peer {}: {}", channel.peer(), name_of(reason));
+  try {
+    const std::array<char, 2> payload{static_cast<char>(reason),
+                                      static_cast<char>(authentication_.way())};
+    channel.send(HandshakeMessage::refusal, {payload.data(), payload.size()}, Deadline::after({}));
+  } catch (const Error&) {
+    // It has left, or does not read.
+  }
+  throw Error(Fault::failed, text);
+}
+
+bool Handshake::proceed(Channel& channel) {
+  for (;;) {
+    std::optional<Message> message;
+    try {
+      message = channel.receive_ready("greeting");
+    } catch (const Refusal&) {  // a header of another program or version
+      refuse(channel, RefusalReason::unreadable);
+    }
+    if (!message) return false;
+    const bool greeting = due_ == Due::greeting;
+    if (message->type != (greeting ? HandshakeMessage::greeting : HandshakeMessage::proof)) {
+      refuse(channel, RefusalReason::unreadable);
+    }
+    if (greeting ? greeted(channel, message->payload) : proved(channel, message->payload)) {
+      channel.connection_->max_payload = kMaxPayload;
+      return true;
+    }
+  }
+}
+
+bool Handshake::greeted(Channel& channel, std::string_view greeting) {
+  if (greeting.size() != 1 + kNonce) refuse(channel, RefusalReason::unreadable);
+  if (greeting[0] != static_cast<char>(authentication_.way())) {
+    refuse(channel, RefusalReason::other_way);
+  }
+  if (authentication_.is_insecure()) {
+    channel.send(HandshakeMessage::welcome, {}, Deadline::after({}));
+    return true;
+  }
+  const Connection& connection = *channel.connection_;
+  transcript_ = {.way = authentication_.way(),
+                 .client_nonce = std::string(greeting.substr(1)),
+                 .server_nonce = random_bytes(kNonce),
+                 .client_end = end_text(connection.peer_ip, connection.peer_port),
+                 .server_end = end_text(connection.local_ip, connection.local_port)};
+  channel.send(HandshakeMessage::challenge, transcript_.server_nonce, Deadline::after({}));
+  due_ = Due::proof;
+  return false;
+}
+
+bool Handshake::proved(Channel& channel, std::string_view payload) {
+  if (payload.size() < 2 * kDigest) refuse(channel, RefusalReason::unreadable);
+  std::shared_ptr<const Secret> secret = authentication_.secret_;
+  if (authentication_.way() == Way::munge) {
+    const auto decoded = munge_decode(std::string(payload.substr(2 * kDigest)));
+    const std::string due = munge_payload(transcript_);
+    if (decoded == nullptr || decoded->text.size() != due.size() + kMinSecret ||
+        !decoded->text.starts_with(due)) {
+      refuse(channel, RefusalReason::other_secret);
+    }
+    secret = std::make_shared<const Secret>(std::string_view(decoded->text).substr(due.size()));
+  }
+  const Digest due = proof_of(transcript_, secret->bytes(), kClient);
+  if (!same_bytes(payload.substr(0, kDigest), view(due))) {
+    const Digest without = proof_of(transcript_, secret->bytes(), kClient, false);
+    refuse(channel, same_bytes(payload.substr(kDigest, kDigest), view(without))
+                        ? RefusalReason::other_addresses
+                        : RefusalReason::other_secret);
+  }
+  const Digest own = proof_of(transcript_, secret->bytes(), kServer);
+  channel.send(HandshakeMessage::welcome, view(own), Deadline::after({}));
+  const SessionKeys keys = session_keys(transcript_, secret->bytes());
+  channel.connection_->seals.emplace(view(keys.server_to_client), view(keys.client_to_server));
+  return true;
+}
+
+}  // namespace rdmabench::control

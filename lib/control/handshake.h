@@ -1,0 +1,116 @@
+// What the two ends of a connection say before anything else, so that each knows the other:
+//
+//   client                                                  server
+//   greeting {way, nonce}                                ->
+//                                                        <- challenge {nonce}
+//   proof {proof, proof without addresses, credential}   ->
+//                                                        <- welcome {proof}
+//
+// or, at any time, <- refusal {reason, way}. A proof is an HMAC over the role, the way, both
+// nonces, the protocol version and the addresses of both ends. From the secret and the same follow
+// two session keys (HKDF), one for each direction: every later frame has a code (seal.h). Where
+// neither end proves anything the welcome follows the greeting.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "frame.h"
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
+#include "secret.h"
+
+namespace rdmabench::control {
+
+enum class HandshakeMessage : std::uint16_t {
+  abort = kAbortCode,
+  greeting,
+  challenge,
+  proof,
+  welcome,
+  refusal,
+};
+static_assert(static_cast<std::uint16_t>(HandshakeMessage::refusal) == kLastCommonCode);
+constexpr std::string_view name_of(HandshakeMessage type) noexcept {
+  return message_name(
+      static_cast<std::uint16_t>(type), static_cast<std::uint16_t>(HandshakeMessage::greeting),
+      std::array<std::string_view, 5>{"greeting", "challenge", "proof", "welcome", "refusal"});
+}
+
+enum class RefusalReason : std::uint8_t {
+  other_way = 1,    ///< one end is insecure, or only one uses MUNGE
+  other_secret,     ///< another token, or another user
+  other_addresses,  ///< the same secret; but somebody between the ends translates addresses
+  busy,             ///< too many connections wait to be known: try again
+  late,             ///< no proof in time
+  unreadable,       ///< not a message of the handshake, or not as it should be
+};
+std::string_view name_of(RefusalReason reason) noexcept;
+
+/// The connection broke before anyone answered: trying again may help.
+class BrokenHandshake : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The server refused for want of room.
+class ServerBusy : public BrokenHandshake {
+ public:
+  using BrokenHandshake::BrokenHandshake;
+};
+
+/// What a proof and the session keys are made of.
+struct Transcript {
+  Authentication::Way way = Authentication::Way::token;
+  std::string client_nonce{};
+  std::string server_nonce{};
+  std::string client_end{};  ///< "10.0.0.1:4242", without the scope of a link-local address
+  std::string server_end{};
+
+  std::string text(std::string_view role, bool with_addresses = true) const;
+};
+
+struct SessionKeys {
+  Digest client_to_server;
+  Digest server_to_client;
+};
+
+Digest proof_of(const Transcript& transcript, std::string_view secret, std::string_view role,
+                bool with_addresses = true);
+SessionKeys session_keys(const Transcript& transcript, std::string_view secret);
+
+/// The two halves. `authentication` is loaded().
+class Handshake {
+ public:
+  /// The client's: returns when the server is known. Throws Error(failed) with the server's reason,
+  /// BrokenHandshake. `host` is what the user calls the server.
+  static void of_client(Channel& channel, const Authentication& authentication,
+                        const std::string& host, Deadline deadline);
+
+  /// The server's, a step at a time: it never waits.
+  explicit Handshake(const Authentication& authentication) : authentication_(authentication) {}
+
+  /// Takes what has arrived. True when the client is known, and welcome. Throws Error when it is to
+  /// be closed: it left, or was refused.
+  bool proceed(Channel& channel);
+
+  /// Says why, as far as the peer listens, and throws Error.
+  [[noreturn]] void refuse(Channel& channel, RefusalReason reason) const;
+
+ private:
+  enum class Due : std::uint8_t { greeting, proof };
+
+  bool greeted(Channel& channel, std::string_view greeting);
+  bool proved(Channel& channel, std::string_view payload);
+
+  const Authentication& authentication_;
+  Due due_ = Due::greeting;
+  Transcript transcript_{};
+};
+
+}  // namespace rdmabench::control

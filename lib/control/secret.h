@@ -1,0 +1,74 @@
+// Bytes that only the ends of a connection may know, and what is computed from them. HMAC-SHA256 is
+// that of OpenSSL's libcrypto, loaded when it is first needed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace rdmabench::control {
+
+inline constexpr std::size_t kMinSecret = 32;    ///< bytes
+inline constexpr std::size_t kMaxSecret = 4096;  ///< bytes
+inline constexpr std::size_t kNonce = 32;        ///< bytes
+inline constexpr std::size_t kDigest = 32;       ///< bytes of SHA-256
+
+using Digest = std::array<char, kDigest>;
+
+/// Overwritten when it is destroyed; nothing prints it.
+class Secret {
+ public:
+  explicit Secret(std::string_view bytes)
+      : bytes_(std::make_unique<char[]>(bytes.size())), size_(bytes.size()) {
+    bytes.copy(bytes_.get(), size_);
+  }
+  ~Secret() { wipe(bytes_.get(), size_); }
+  Secret(const Secret&) = delete;
+  Secret& operator=(const Secret&) = delete;
+
+  std::string_view bytes() const noexcept { return {bytes_.get(), size_}; }
+
+  /// explicit_bzero(3).
+  static void wipe(void* bytes, std::size_t size) noexcept;
+
+ private:
+  std::unique_ptr<char[]> bytes_;
+  std::size_t size_;
+};
+
+/// A text that is overwritten at the end of its scope: what a secret is read or computed in.
+struct WipedText {
+  std::string text;
+
+  explicit WipedText(std::string of = {}) : text(std::move(of)) {}
+  ~WipedText() { Secret::wipe(text.data(), text.size()); }
+  WipedText(const WipedText&) = delete;
+  WipedText& operator=(const WipedText&) = delete;
+};
+
+/// From getrandom(2). Throws Error(failed).
+std::string random_bytes(std::size_t count);
+
+/// Whether libcrypto is here.
+bool can_authenticate() noexcept;
+
+/// RFC 2104 with SHA-256. Throws Error(unavailable) with the package's name where libcrypto is
+/// missing.
+Digest hmac_sha256(std::string_view key, std::string_view data);
+
+/// RFC 5869, its two steps; an output of at most one digest. There is one program for libcrypto 1.1
+/// and 3, which share HMAC() but no function for this.
+Digest hkdf_extract(std::string_view salt, std::string_view secret);
+Digest hkdf_expand(std::string_view key, std::string_view info);
+
+inline std::string_view view(const Digest& digest) noexcept {
+  return {digest.data(), digest.size()};
+}
+
+/// In a time that does not depend on where they differ.
+bool same_bytes(std::string_view a, std::string_view b) noexcept;
+
+}  // namespace rdmabench::control

@@ -1,0 +1,168 @@
+#include "token_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/log.h"
+
+namespace rdmabench::control {
+namespace {
+
+constexpr mode_t kOthers = 077;
+
+struct File {
+  explicit File(int opened) noexcept : fd(opened) {}
+  ~File() {
+    if (fd >= 0) close(fd);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  int fd;
+};
+
+std::string value_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+[[noreturn]] void throw_cannot(const char* what, const std::string& path, int code) {
+  throw Error(Fault::usage, fmt::format("cannot {} the token file '{}'", what, path),
+              "Name another `token_file`.", code);
+}
+
+/// What systemd.exec(5) hands to a service by LoadCredential=. Only the service may enter the
+/// folder; where it is done by an access control list, the file's mode shows reading for its group.
+bool is_credential_of_service(const std::string& path) {
+  const std::string folder = value_of("CREDENTIALS_DIRECTORY");
+  return !folder.empty() && path.starts_with(folder + '/');
+}
+
+/// Throws Error(usage) unless this user and nobody else can read and write it.
+void check_mode(const struct stat& status, const std::string& path) {
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(Fault::usage, fmt::format("the token file '{}' is not a regular file", path),
+                "Name another `token_file`.");
+  }
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    throw Error(Fault::usage,
+                fmt::format("the token file '{}' belongs to user {}, this is user {}", path,
+                            status.st_uid, geteuid()),
+                "Copy it to a file of your own, with mode 0600.");
+  }
+  const mode_t others = is_credential_of_service(path) ? kOthers & ~mode_t{S_IRGRP} : kOthers;
+  if ((status.st_mode & others) != 0) {
+    throw Error(
+        Fault::usage,
+        fmt::format("the token file '{}' has mode {:04o}: others can use it too", path,
+                    status.st_mode & 07777U),
+        fmt::format("If nobody else has read it: chmod 600 '{}'. Else make a new one.", path));
+  }
+}
+
+/// Every byte counts, a newline at the end too: copies of a file are equal.
+std::shared_ptr<const Secret> read_all(const File& file, const std::string& path) {
+  WipedText bytes(std::string(kMaxSecret + 1, '\0'));
+  std::size_t have = 0;
+  while (have < bytes.text.size()) {
+    const ssize_t got = ::read(file.fd, bytes.text.data() + have, bytes.text.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_cannot("read", path, errno);
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  if (have < kMinSecret || have > kMaxSecret) {
+    throw Error(Fault::usage,
+                fmt::format("the token file '{}' has {} bytes; {} to {} are needed", path,
+                            have > kMaxSecret ? fmt::format("more than {}", kMaxSecret)
+                                              : fmt::format("{}", have),
+                            kMinSecret, kMaxSecret),
+                fmt::format("Make one: (umask 077; head -c 32 /dev/urandom > '{}')", path));
+  }
+  return std::make_shared<const Secret>(std::string_view(bytes.text).substr(0, have));
+}
+
+/// Null where there is no such file.
+std::shared_ptr<const Secret> read_if_there(const std::string& path) {
+  // Not to wait for the writer of a named pipe.
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.fd < 0) {
+    if (errno == ENOENT) return nullptr;
+    throw_cannot("open", path, errno);
+  }
+  struct stat status {};
+  if (fstat(file.fd, &status) != 0) throw_cannot("look at", path, errno);
+  check_mode(status, path);
+  return read_all(file, path);
+}
+
+/// Under another name first: who finds the file finds all of it. link(2) does nothing where another
+/// process was faster.
+void make(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) throw_cannot("make the folder of", path, error.value());
+
+  WipedText bytes(random_bytes(kMinSecret));
+  std::string own = path + ".XXXXXX";
+  {
+    const File file(mkostemp(own.data(), O_CLOEXEC));  // O_EXCL and mode 0600
+    if (file.fd < 0) throw_cannot("make", path, errno);
+    const ssize_t wrote = ::write(file.fd, bytes.text.data(), bytes.text.size());
+    const int code = wrote < 0 ? errno : ENOSPC;
+    if (wrote != static_cast<ssize_t>(bytes.text.size()) || fsync(file.fd) != 0) {
+      unlink(own.c_str());
+      throw_cannot("write", path, code);
+    }
+  }
+  const int code = link(own.c_str(), path.c_str()) == 0 ? 0 : errno;
+  unlink(own.c_str());
+  if (code != 0 && code != EEXIST) throw_cannot("make", path, code);
+  if (code == 0) log_line([&] { return fmt::format("token: made {}", path); });
+}
+
+}  // namespace
+
+std::string named_token_file() {
+  return value_of("RDMABENCH_TOKEN_FILE");
+}
+
+std::string own_token_file() {
+  std::string folder = value_of("XDG_CONFIG_HOME");
+  if (folder.empty()) {
+    const std::string home = value_of("HOME");
+    if (home.empty()) {
+      throw Error(
+          Fault::usage,
+          "neither RDMABENCH_TOKEN_FILE nor XDG_CONFIG_HOME nor HOME says where the token is",
+          "Name a `token_file`.");
+    }
+    folder = home + "/.config";
+  }
+  return folder + "/rdmabench/token";
+}
+
+std::shared_ptr<const Secret> read_token_file(const std::string& path) {
+  if (auto secret = read_if_there(path)) return secret;
+  throw Error(Fault::usage, fmt::format("there is no token file '{}'", path),
+              fmt::format("Copy it from the other host, or make one: (umask 077; head -c 32 "
+                          "/dev/urandom > '{}')",
+                          path));
+}
+
+std::shared_ptr<const Secret> read_or_make_token_file(const std::string& path) {
+  if (auto secret = read_if_there(path)) return secret;
+  make(path);
+  return read_token_file(path);
+}
+
+}  // namespace rdmabench::control

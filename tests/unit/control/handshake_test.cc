@@ -1,0 +1,321 @@
+// Who is let in, who is not, and what happens to the frames of those who are.
+#include "control/handshake.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "control/seal.h"
+#include "control/strangers.h"
+#include "peers.h"
+
+namespace rdmabench::control {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kFrameOfRefusal = kHeaderBytes + 2;
+
+const std::string kRight(kMinSecret, 'r');
+const std::string kWrong(kMinSecret, 'w');
+
+Authentication right() {
+  return Authentication::secret(kRight);
+}
+
+/// What the client says whose server accepts in its own thread and gets nobody.
+std::string refusal(const Authentication& server, const Authentication& client) {
+  Listener listener("127.0.0.1", 0, server);
+  std::thread serving([&] { EXPECT_FALSE(listener.accept(Deadline::after(1h))); });
+  const std::string text =
+      complaint([&] { Channel::connect("127.0.0.1", listener.port(), plenty(), {}, client); });
+  listener.stop();
+  serving.join();
+  return text;
+}
+
+TEST(Handshake, LetsTheRightSecretIn) {
+  Listener listener("127.0.0.1", 0, right());
+  auto [client, server] = meet(listener, "127.0.0.1", right());
+  for (int i = 0; i < 3; ++i) {
+    client.send(TestMessage::hello, "one", plenty());
+    EXPECT_EQ(server.receive(TestMessage::hello, plenty(), "greeting"), "one");
+    server.send(TestMessage::ready, std::string(kMaxPayload, 'x'), plenty());
+    EXPECT_EQ(client.receive(TestMessage::ready, plenty(), "start").size(), kMaxPayload);
+  }
+}
+
+TEST(Handshake, RefusesAnotherSecretAndSaysHowToCopyIt) {
+  EXPECT_THAT(refusal(right(), Authentication::secret(kWrong)),
+              AllOf(HasSubstr("has another token"), HasSubstr("the same `token_file`")));
+  const std::string path = ::testing::TempDir() + "handshake_test.token";
+  std::ofstream(path) << kWrong;
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  EXPECT_THAT(refusal(right(), Authentication::token_file(path)),
+              HasSubstr("Copy it: scp -p 127.0.0.1:" + path + " " + path));
+  std::filesystem::remove(path);
+}
+
+TEST(Handshake, NamesTheSideThatIsInsecure) {
+  EXPECT_THAT(refusal(right(), Authentication::insecure()),
+              AllOf(HasSubstr("uses a token, this side no authentication (`insecure`)"),
+                    HasSubstr("to both or to neither")));
+  EXPECT_THAT(refusal(Authentication::insecure(), right()),
+              HasSubstr("uses no authentication (`insecure`), this side a token"));
+}
+
+TEST(Handshake, TwoInsecureEndsMeet) {
+  Listener listener("127.0.0.1", 0, Authentication::insecure());
+  auto [client, server] = meet(listener, "127.0.0.1", Authentication::insecure());
+  client.send(TestMessage::hello, "one", plenty());
+  EXPECT_EQ(server.receive(TestMessage::hello, plenty(), "greeting"), "one");
+}
+
+TEST(Handshake, DerivedSecretsDifferByTheirLabel) {
+  Listener listener("127.0.0.1", 0, right().derived("job 1"));
+  EXPECT_NO_THROW(meet(listener, "127.0.0.1", right().derived("job 1")));
+  EXPECT_THAT(refusal(right().derived("job 1"), right().derived("job 2")),
+              HasSubstr("another token"));
+  EXPECT_THAT(refusal(right().derived("job 1"), right()), HasSubstr("another token"));
+}
+
+/// A server of the test's own that follows the protocol, as far as it can without the secret.
+class RogueServer {
+ public:
+  RogueServer() : port_(listening_.bind()) { listening_.listen(1); }
+
+  /// What the client says to this answer to its proof.
+  std::string answer(std::string_view welcome) {
+    std::thread serving([&] {
+      const int client = accept(listening_.handle(), nullptr, nullptr);
+      const auto take = [&](std::size_t count) {
+        std::string bytes(count, '\0');
+        EXPECT_EQ(recv(client, bytes.data(), count, MSG_WAITALL), static_cast<ssize_t>(count));
+      };
+      take(kHeaderBytes + 1 + kNonce);
+      const std::string challenge = frame(HandshakeMessage::challenge, std::string(kNonce, 's'));
+      EXPECT_GT(send(client, challenge.data(), challenge.size(), MSG_NOSIGNAL), 0);
+      take(kHeaderBytes + 2 * kDigest);
+      EXPECT_GT(send(client, welcome.data(), welcome.size(), MSG_NOSIGNAL), 0);
+      close(client);
+    });
+    const std::string text =
+        complaint([&] { Channel::connect("127.0.0.1", port_, plenty(), {}, right()); });
+    serving.join();
+    return text;
+  }
+
+ private:
+  RawSocket listening_;
+  std::uint16_t port_;
+};
+
+TEST(Handshake, TheClientRefusesAServerWithoutTheSecret) {
+  EXPECT_THAT(RogueServer().answer(frame(HandshakeMessage::welcome, std::string(kDigest, 'p'))),
+              HasSubstr("did not prove that it has this side's secret"));
+  EXPECT_THAT(RogueServer().answer(frame(HandshakeMessage::welcome)),
+              HasSubstr("did not prove that it has this side's secret"));
+  EXPECT_THAT(RogueServer().answer(frame(TestMessage::hello, "x")), HasSubstr("was due"));
+}
+
+/// A client that has the secret, but writes its frames itself.
+class RawClient {
+ public:
+  explicit RawClient(Listener& listener, std::string_view secret = kRight,
+                     const std::string& seen_as = "127.0.0.1") {
+    socket.connect(listener.port());
+    socket.write(greeting(Authentication::Way::token));
+    EXPECT_FALSE(listener.accept(brief()));  // it answers, and waits for the proof
+    const std::string challenge = socket.read(kHeaderBytes + kNonce);
+    transcript = {.way = Authentication::Way::token,
+                  .client_nonce = std::string(kNonce, 'n'),
+                  .server_nonce = challenge.substr(kHeaderBytes),
+                  .client_end = seen_as + ":" + std::to_string(socket.port()),
+                  .server_end = "127.0.0.1:" + std::to_string(listener.port())};
+    keys = session_keys(transcript, secret);
+    proof = std::string(view(proof_of(transcript, secret, "client")));
+    proof += view(proof_of(transcript, secret, "client", false));
+    socket.write(frame(HandshakeMessage::proof, proof));
+  }
+
+  /// A frame with the code of a message that has this number.
+  std::string sealed(std::string_view payload, int number = 0, bool from_server = false) const {
+    Seal seal(view(from_server ? keys.server_to_client : keys.client_to_server));
+    std::string bytes = frame(TestMessage::hello, payload);
+    for (int i = 0; i < number; ++i) seal.next("");
+    const Code code = seal.next(bytes);
+    return bytes.append(code.data(), code.size());
+  }
+
+  RawSocket socket;
+  Transcript transcript{};
+  SessionKeys keys{};
+  std::string proof;
+};
+
+class Frames : public ::testing::Test {
+ protected:
+  Frames() : server(listener.accept(plenty())) { EXPECT_TRUE(server); }
+
+  std::string refused() {
+    return complaint([this] { server->receive(TestMessage::hello, plenty(), "hello"); });
+  }
+  std::string taken() { return server->receive(TestMessage::hello, plenty(), "hello"); }
+
+  const testing::Matcher<std::string> kNotThePeers =
+      AllOf(HasSubstr("in place of hello is not what the peer sent"), HasSubstr("its code"));
+
+  Listener listener{"127.0.0.1", 0, right()};
+  RawClient client{listener};
+  std::optional<Channel> server;
+};
+
+TEST_F(Frames, OfThePeerAreTakenInTurn) {
+  client.socket.write(client.sealed("one") + client.sealed("two", 1));
+  EXPECT_EQ(taken(), "one");
+  EXPECT_EQ(taken(), "two");
+}
+
+TEST_F(Frames, ThatAreRepeatedAreRefused) {
+  client.socket.write(client.sealed("one") + client.sealed("one"));
+  EXPECT_EQ(taken(), "one");
+  EXPECT_THAT(refused(), kNotThePeers);
+}
+
+TEST_F(Frames, InAnotherOrderAreRefused) {
+  client.socket.write(client.sealed("two", 1) + client.sealed("one"));
+  EXPECT_THAT(refused(), kNotThePeers);
+  EXPECT_THAT(refused(), kNotThePeers);  // and nothing after them is read
+}
+
+TEST_F(Frames, OfTheServerItselfAreRefused) {
+  client.socket.write(client.sealed("one", 0, true));
+  EXPECT_THAT(refused(), kNotThePeers);
+}
+
+TEST_F(Frames, ThatAreChangedAreRefused) {
+  std::string bytes = client.sealed("one");
+  bytes[kHeaderBytes] ^= 1;
+  client.socket.write(bytes);
+  EXPECT_THAT(refused(), kNotThePeers);
+}
+
+TEST_F(Frames, OfAnotherTypeAreRefused) {
+  std::string bytes = client.sealed("one");
+  bytes.replace(0, kHeaderBytes, frame(TestMessage::offer, "one").substr(0, kHeaderBytes));
+  client.socket.write(bytes);
+  EXPECT_THAT(refused(), kNotThePeers);
+}
+
+TEST_F(Frames, WithoutACodeAreRefused) {
+  client.socket.write(frame(TestMessage::hello, "one") + frame(TestMessage::abort, "four"));
+  EXPECT_THAT(refused(), kNotThePeers);
+}
+
+TEST_F(Frames, ThatAreCutShortAreNotTaken) {
+  const std::string bytes = client.sealed("one");
+  client.socket.write(bytes.substr(0, bytes.size() - 1));
+  EXPECT_FALSE(server->receive_ready("hello"));
+  client.socket.close();
+  EXPECT_THAT(refused(), HasSubstr("(30 of 31 bytes came)"));
+}
+
+/// Why the server refuses a stranger: the frame that it gets, or "" where it is closed without.
+std::string reason_given(Listener& listener, const RawSocket& stranger) {
+  EXPECT_FALSE(listener.accept(brief()));
+  const std::string answer = stranger.read(kFrameOfRefusal);
+  if (answer.size() != kFrameOfRefusal) return answer;
+  EXPECT_EQ(answer.substr(0, kHeaderBytes),
+            frame(HandshakeMessage::refusal, "xx").substr(0, kHeaderBytes));
+  return std::string(name_of(static_cast<RefusalReason>(answer[kHeaderBytes])));
+}
+
+TEST(Stranger, BehindTranslatedAddressesIsToldSo) {
+  Listener listener("127.0.0.1", 0, right());
+  const RawClient client(listener, kRight, "10.0.0.1");
+  EXPECT_EQ(reason_given(listener, client.socket), "addresses are translated on the way");
+}
+
+TEST(Stranger, WithARecordedProofIsRefused) {
+  Listener listener("127.0.0.1", 0, right());
+  const RawClient honest(listener);
+  EXPECT_TRUE(listener.accept(plenty()));
+  const RawSocket thief;  // the nonce of the server is another one now
+  thief.connect(listener.port());
+  thief.write(greeting(Authentication::Way::token) + frame(HandshakeMessage::proof, honest.proof));
+  EXPECT_FALSE(listener.accept(brief()));
+  EXPECT_EQ(thief.read(kHeaderBytes + kNonce).size(), kHeaderBytes + kNonce);
+  EXPECT_EQ(reason_given(listener, thief), "it has another secret");
+}
+
+TEST(Stranger, MayNotAnswerWithTheServersOwnProof) {
+  Listener listener("127.0.0.1", 0, right());
+  const RawSocket stranger;
+  stranger.connect(listener.port());
+  stranger.write(greeting(Authentication::Way::token));
+  EXPECT_FALSE(listener.accept(brief()));
+  const std::string challenge = stranger.read(kHeaderBytes + kNonce);
+  stranger.write(challenge);
+  EXPECT_EQ(reason_given(listener, stranger), "it does not authenticate as rdmabench does");
+}
+
+TEST(Stranger, MaySendNothingButTheHandshake) {
+  for (const std::string& bytes :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), frame(TestMessage::hello, "{}"),
+        frame(HandshakeMessage::abort, "x"), frame(HandshakeMessage::greeting, "short"),
+        frame(HandshakeMessage::welcome, std::string(kDigest, 'x')),
+        frame(HandshakeMessage::proof, std::string(2 * kDigest, 'x')),
+        std::string("RDMB\0\2\0\2\0\0\0\0", kHeaderBytes)}) {
+    Listener listener("127.0.0.1", 0, right());
+    const RawSocket stranger;
+    stranger.connect(listener.port());
+    stranger.write(bytes);
+    EXPECT_EQ(reason_given(listener, stranger), "it does not authenticate as rdmabench does")
+        << bytes;
+  }
+}
+
+TEST(Stranger, MaySendLessThan4KiB) {
+  Listener listener("127.0.0.1", 0, right());
+  const RawSocket stranger;
+  stranger.connect(listener.port());
+  stranger.write(frame(HandshakeMessage::greeting, std::string(4096, 'x')));
+  EXPECT_EQ(reason_given(listener, stranger), "it does not authenticate as rdmabench does");
+  EXPECT_LT(2 * (kHeaderBytes + kMaxUnproved), 4096);  // two frames at most
+}
+
+TEST(Stranger, ThatIsSilentDelaysNobodyAndIsClosed) {
+  Listener listener("127.0.0.1", 0, right());
+  std::vector<RawSocket> silent(3);
+  for (const RawSocket& one : silent) one.connect(listener.port());
+  const auto begin = Deadline::Clock::now();
+  EXPECT_NO_THROW(meet(listener, "127.0.0.1", right()));
+  EXPECT_LT(Deadline::Clock::now() - begin, Strangers::kLimit);
+  EXPECT_FALSE(listener.accept(Deadline::after(Strangers::kLimit + 100ms)));
+  for (const RawSocket& one : silent) {
+    const std::string answer = one.read(kFrameOfRefusal);
+    ASSERT_EQ(answer.size(), kFrameOfRefusal);
+    EXPECT_EQ(name_of(static_cast<RefusalReason>(answer[kHeaderBytes])),
+              "it did not say who it is in time");
+  }
+}
+
+TEST(Stranger, MakesRoomForThoseWhoComeLater) {
+  Listener listener("127.0.0.1", 0, right());
+  constexpr std::size_t kMany = 20 * Strangers::kMostOfAddress;
+  std::vector<RawSocket> silent(kMany);
+  for (const RawSocket& one : silent) one.connect(listener.port());
+  const auto begin = Deadline::Clock::now();
+  EXPECT_NO_THROW(meet(listener, "127.0.0.1", right()));
+  EXPECT_LT(Deadline::Clock::now() - begin, Strangers::kLimit);  // none of them waits for its end
+  const std::string answer = silent.front().read(kFrameOfRefusal);
+  ASSERT_EQ(answer.size(), kFrameOfRefusal);
+  EXPECT_EQ(static_cast<RefusalReason>(answer[kHeaderBytes]), RefusalReason::busy);
+}
+
+}  // namespace
+}  // namespace rdmabench::control

@@ -1,0 +1,108 @@
+#include "control/token_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <vector>
+
+#include "peers.h"
+
+namespace rdmabench::control {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class TokenFile : public ::testing::Test {
+ protected:
+  TokenFile() : folder_(::testing::TempDir() + "token.XXXXXX") {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+  }
+  ~TokenFile() override { std::filesystem::remove_all(folder_); }
+  TokenFile(const TokenFile&) = delete;
+  TokenFile& operator=(const TokenFile&) = delete;
+
+  std::string path(const std::string& name = "token") const { return folder_ + '/' + name; }
+
+  std::string write(std::size_t bytes, mode_t mode = 0600) const {
+    std::ofstream(path()) << std::string(bytes, 'x');
+    EXPECT_EQ(chmod(path().c_str(), mode), 0);
+    return path();
+  }
+
+  std::string refusal() const {
+    return complaint([this] { read_token_file(path()); });
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(TokenFile, IsReadToTheLastByte) {
+  EXPECT_EQ(read_token_file(write(32))->bytes(), std::string(32, 'x'));
+  EXPECT_EQ(read_token_file(write(4096))->bytes().size(), 4096);
+}
+
+TEST_F(TokenFile, OfAnotherLengthIsRefused) {
+  write(31);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("has 31 bytes; 32 to 4096"), HasSubstr(path())));
+  write(4097);
+  EXPECT_THAT(refusal(), HasSubstr("more than 4096"));
+}
+
+TEST_F(TokenFile, ThatOthersCanUseIsRefused) {
+  for (const mode_t mode : {0640, 0604, 0620, 0602, 0610}) {
+    write(32, mode);
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("others can use it too"), HasSubstr("chmod 600")));
+  }
+  EXPECT_NO_THROW(read_token_file(write(32, 0400)));
+}
+
+TEST_F(TokenFile, OfAServiceMayShowAnAccessControlList) {
+  write(32, 0440);
+  ASSERT_EQ(setenv("CREDENTIALS_DIRECTORY", std::filesystem::path(path()).parent_path().c_str(), 1),
+            0);
+  EXPECT_NO_THROW(read_token_file(path()));
+  write(32, 0444);
+  EXPECT_THAT(refusal(), HasSubstr("others can use it too"));
+  unsetenv("CREDENTIALS_DIRECTORY");
+}
+
+TEST_F(TokenFile, OfAnotherUserIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  constexpr uid_t kOther = 12345;
+  ASSERT_EQ(chown(write(32).c_str(), kOther, 0), 0);
+  EXPECT_THAT(refusal(), HasSubstr("belongs to user 12345, this is user 0"));
+}
+
+TEST_F(TokenFile, ThatIsNoFileIsRefused) {
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("there is no token file"), HasSubstr("umask 077")));
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));  // and nobody waits for its writer
+}
+
+TEST_F(TokenFile, IsMadeOnceByAllWhoNeedIt) {
+  const std::string made = path("new/folder/token");
+  std::vector<std::thread> threads;
+  std::vector<std::shared_ptr<const Secret>> secrets(8);
+  for (auto& secret : secrets) {
+    threads.emplace_back([&] { secret = read_or_make_token_file(made); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<std::string> all;
+  for (const auto& secret : secrets) all.emplace(secret->bytes());
+  EXPECT_EQ(all.size(), 1);
+  EXPECT_EQ(all.begin()->size(), kMinSecret);
+  struct stat status {};
+  ASSERT_EQ(stat(made.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0600);
+  const std::filesystem::directory_iterator left(path("new/folder"));
+  EXPECT_EQ(std::distance(begin(left), end(left)), 1);
+}
+
+}  // namespace
+}  // namespace rdmabench::control
