@@ -6,6 +6,7 @@ namespace rdmabench::tools {
 namespace {
 
 constexpr FieldFlag kNative[] = {{"algorithm", "--algorithm"},
+                                 {"allow", "--allow"},
                                  {"backend", "--backend"},
                                  {"bandwidth_sizes", "--size"},
                                  {"clients", "--clients"},
@@ -23,6 +24,7 @@ constexpr FieldFlag kNative[] = {{"algorithm", "--algorithm"},
                                  {"gpu_mapping", "--gpu-mapping"},
                                  {"inline_limit", "--inline"},
                                  {"iterations", "--iterations"},
+                                 {"job", "--job"},
                                  {"latency_sizes", "--latency-size"},
                                  {"memory", "--memory"},
                                  {"misalignment", "--misalign"},
