@@ -371,9 +371,10 @@ Description Objects::describe(std::uint64_t bytes) const {
                   {"receive_queue", fmt::format("{}", info.rx_attr->size)},
                   {"registration", to_text(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE)},
                   {"window_key", key_text(info)},
-                  {"receives_from", connected                             ? "the connected peer"
-                                    : (info.caps & FI_DIRECTED_RECV) != 0 ? "the peer alone"
-                                                                          : "any sender"},
+                  {"receives_from", connected ? "the connected peer"
+                                    : (info.caps & FI_DIRECTED_RECV) != 0
+                                        ? "the peer alone"
+                                        : "any sender: this provider has no directed receives"},
                   {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
   if (route_->gpu) {

@@ -77,10 +77,18 @@ Info with_completion_level(Info info, const EndpointRequest& request) {
   return delivery != nullptr ? std::move(delivery) : std::move(info);
 }
 
+/// They announce directed receives and take an untagged message of any sender: `net` of 1.17, as
+/// tests/unit/transport_ofi/stranger_test.cc shows; `tcp` of libfabric 2 is its successor.
+bool ignores_direction(std::string_view provider) {
+  return provider == "net" || provider == "tcp";
+}
+
 /// Receives that take the peer's messages alone, where the provider has them: whoever knows the
 /// address may send.
 Info with_directed_receives(Info info, const EndpointRequest& request) {
-  if (request.service == Service::msg) return info;
+  if (request.service == Service::msg || ignores_direction(info->fabric_attr->prov_name)) {
+    return info;
+  }
   Info directed = refined(*info, [](fi_info& hints) { hints.caps |= FI_DIRECTED_RECV; });
   return directed != nullptr ? std::move(directed) : std::move(info);
 }
