@@ -1,5 +1,11 @@
 // rdmabench lat, rdmabench bw, rdmabench load
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <memory>
+#include <string>
 
 #include "commands.h"
 #include "ending.h"
@@ -10,9 +16,22 @@
 namespace rdmabench::tools {
 namespace {
 
+/// What the clients of one incast have in common without being told: the launcher's job, or who
+/// started them.
+std::string usual_job() {
+  for (const char* name : {"SLURM_JOB_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PBS_JOBID",
+                           "LSB_JOBID", "JOB_ID"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  const passwd* const user = getpwuid(geteuid());
+  return user != nullptr ? user->pw_name : fmt::format("user {}", geteuid());
+}
+
 int measure(Options options) {
   settle(options);
   check_writable(options.output);
+  if (options.config.clients > 1 && options.config.job.empty()) options.config.job = usual_job();
   return run_and_write(options.config, options.host, options.port, progress_line(),
                        [&](report::Report report) {
                          name_flags(report);

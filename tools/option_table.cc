@@ -149,6 +149,8 @@ constexpr Flag kQueues[] = {
         kNumber<0, 65535, &Config::completion_vector>),
     row("--clients=N", "incast: start when N clients of the server have come, all with this option",
         "1", kNumber<1, run::kMaxClients, &Config::clients>),
+    row("--job=NAME", "incast: only clients of the same job wait for one another",
+        "the launcher's job, else the user", kText<&Config::job>),
     row("--peers=N", "UD: one queue pair of this side sends to N of the server's", "one each",
         set_peers),
 };

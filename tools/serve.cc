@@ -1,17 +1,23 @@
 // rdmabench serve
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <string_view>
 
 #include "commands.h"
 #include "flags/authentication.h"
 #include "flags/fields.h"
+#include "log_queue.h"
 #include "options.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
@@ -22,17 +28,36 @@ namespace {
 
 std::atomic<run::Server*> serving{nullptr};
 
-/// The first signal stops the server when its clients are done; the second one ends the process.
+/// Ends the process where a library's call keeps a session: the kernel frees what it has.
+extern "C" void stop_at_once(int /*signal*/) {
+  constexpr std::string_view kText =
+      "rdmabench: a session did not end within a second: a library's call does not return. The "
+      "process ends now.\n";
+  pollfd room{STDERR_FILENO, POLLOUT, 0};  // who does not read must not keep us either
+  if (poll(&room, 1, 0) > 0) static_cast<void>(!write(STDERR_FILENO, kText.data(), kText.size()));
+  _exit(0);
+}
+
+/// The first signal ends the sessions, which tell their clients, and the server within a second;
+/// the second one ends the process.
 extern "C" void stop_serving(int signal) {
   if (run::Server* const server = serving) server->stop();
+  std::signal(SIGALRM, stop_at_once);
+  constexpr itimerval kLimit{{0, 0}, {0, 950'000}};
+  setitimer(ITIMER_REAL, &kLimit, nullptr);
   std::signal(signal, SIG_DFL);
 }
 
-void log_line(const std::string& line) {
-  std::fputs(
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), with_flags(line))
-          .c_str(),
-      stderr);
+std::string log_line(const std::string& line) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}", fmt::gmtime(std::time(nullptr)), with_flags(line));
+}
+
+/// Each client takes some: the limit that a shell starts with is for programs that use select(2).
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 struct State {
@@ -44,8 +69,9 @@ int serve(const State& state) {
   const run::ServerConfig& config = state.config;
   if (config.cpus.size() == 1) pin_this_thread(config.cpus[0]);
   if (state.with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
-  std::signal(SIGPIPE, SIG_IGN);  // a closed log must not end the sessions
-  run::Server server(config, log_line);
+  raise_descriptor_limit();
+  LogQueue log(STDERR_FILENO);
+  run::Server server(config, [&log](const std::string& line) { log.put(log_line(line)); });
   serving = &server;
   std::signal(SIGINT, stop_serving);
   std::signal(SIGTERM, stop_serving);
@@ -59,6 +85,54 @@ int serve(const State& state) {
   return 0;
 }
 
+void add_size(CLI::App& sub, const char* flag, std::uint64_t& value, const char* help) {
+  add_parsed(
+      sub, flag, [&value](const std::string& text) { value = parse_size(text); }, help)
+      ->type_name("SIZE");
+}
+
+void add_time(CLI::App& sub, const char* flag, std::chrono::nanoseconds& value, const char* help) {
+  add_parsed(
+      sub, flag, [&value](const std::string& text) { value = parse_duration(text); }, help)
+      ->type_name("TIME");
+}
+
+/// "Of an address": of the clients that connect from it; this machine's count as one.
+void add_limits(CLI::App& sub, run::ServerConfig& config) {
+  constexpr std::uint32_t kMostThreads = run::kMaxClients * run::kMaxWorkers;
+  const auto add_number = [&sub](const char* flag, std::uint32_t& value, std::uint32_t most,
+                                 const char* help) {
+    sub.add_option(flag, value, help)->type_name("N")->check(CLI::Range(1U, most));
+  };
+  add_number("--max-clients", config.max_clients, run::kMaxClients, "clients at once [256]");
+  add_number("--max-address-clients", config.max_address_clients, run::kMaxClients,
+             "clients at once from one address; this machine's count as one [64]");
+  add_number("--max-threads", config.max_threads, kMostThreads,
+             "threads of all sessions at once [1024]");
+  add_number("--max-address-threads", config.max_address_threads, kMostThreads,
+             "threads of the sessions of one address [256]");
+  add_size(sub, "--max-memory", config.max_memory, "memory of all sessions at once [8G]");
+  add_size(sub, "--max-address-memory", config.max_address_memory,
+           "memory of the sessions of one address [4G]");
+  add_time(sub, "--timeout", config.timeout,
+           "how long a client may take for each step of its set-up [10s]");
+  add_time(sub, "--max-timeout", config.max_timeout,
+           "longest --timeout that a client may ask for [1m]");
+  add_time(sub, "--max-idle", config.max_idle,
+           "by how much a client may pause longer than it measures [2m]");
+  add_time(sub, "--max-session", config.max_session, "longest session [24h]");
+  sub.add_option("--allow", config.allow,
+                 "also send to this network: 10.0.0.0/8, a prefix of GIDs as fe80::/64, or "
+                 "lid:FIRST-LAST; may be repeated [only to the address that a client came from]")
+      ->type_name("NETWORK")
+      ->allow_extra_args(false);
+  sub.add_option("--allow-provider", config.allow_providers,
+                 "let clients of other machines use this provider of libfabric, whose addresses "
+                 "cannot be judged; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, Command& command) {
@@ -66,8 +140,8 @@ void add_serve(CLI::App& app, Command& command) {
   sub->footer(
       "Runs until SIGINT or SIGTERM and serves several clients at once. The clients set every parameter.\n"
       "It writes one line per client to standard error. It serves those alone who have the same token,\n"
-      "by default this user's own file, made at first use: docs/security.md. With --insecure anyone who can\n"
-      "connect to the port can make this machine send data and allocate receive buffers.");
+      "by default this user's own file, made at first use: docs/security.md; they can make this machine send\n"
+      "data to where they connect from and use memory, within the limits below: docs/limits.md.");
   auto state = std::make_shared<State>();
   run::ServerConfig& config = state->config;
   sub->add_option("--address", config.address, "listen on this address only [all, IPv4 and IPv6]")
@@ -78,24 +152,7 @@ void add_serve(CLI::App& app, Command& command) {
   sub->add_option("--device", config.device,
                   "use this device only: NAME[:PORT] or a libfabric domain [to match the client]")
       ->type_name("NAME");
-  sub->add_option("--max-clients", config.max_clients, "clients at once [64]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  add_parsed(
-      *sub, "--max-memory",
-      [&config](const std::string& text) { config.max_memory = parse_size(text); },
-      "memory that all sessions may register together [4G]")
-      ->type_name("SIZE");
-  add_parsed(
-      *sub, "--timeout",
-      [&config](const std::string& text) { config.timeout = parse_duration(text); },
-      "how long a client may take for each step of its set-up [10s]")
-      ->type_name("TIME");
-  add_parsed(
-      *sub, "--max-timeout",
-      [&config](const std::string& text) { config.max_timeout = parse_duration(text); },
-      "longest --timeout that a client may ask for [1m]")
-      ->type_name("TIME");
+  add_limits(*sub, config);
   sub->add_flag("--with-parent", state->with_parent)->group("");  // for the demo's own server
   sub->callback([state, &command] { command = [state] { return serve(*state); }; });
 }

@@ -28,6 +28,7 @@ run::ServerConfig server_config(const PointToPointOptions& options,
   config.port = 0;
   config.device = options.device;
   config.timeout = options.timeout;
+  config.allow = config.allow_providers = {"any"};  // the neighbour, by whatever device it has
   return config;
 }
 

@@ -89,13 +89,14 @@ void Agent::open() {
     const std::string device = rail < plan_.rails.size() ? plan_.rails[rail] : "";
     run::ServerConfig config;
     config.port = 0;
-    config.max_clients = 2 * kMaxFan;
+    config.max_clients = config.max_address_clients = 2 * kMaxFan;
     config.device = device;
     config.authentication = options_.base.authentication;
     config.gid_index = options_.base.gid_index;
+    config.allow = config.allow_providers = {"any"};  // each node of the job, by whatever rail
     config.timeout = config_of(plan_, options_.base, Metric::latency, rail).timeout;
     config.max_timeout = std::max(config.max_timeout, config.timeout);
-    config.max_memory = std::uint64_t{64} << 30;
+    config.max_memory = config.max_address_memory = std::uint64_t{64} << 30;
     servers_.push_back(std::make_unique<run::ServerThread>(config));
     ready.rails.push_back(device.empty() ? "auto" : device);
     ready.ports.push_back(servers_.back()->port());

@@ -117,11 +117,17 @@ void Connection::wait_readable(const Deadline& deadline, std::string_view waitin
   // burn a core.
   constexpr auto kSpin = std::chrono::milliseconds(1);
   constexpr auto kNap = std::chrono::milliseconds(1);
+  constexpr auto kStopNap = std::chrono::milliseconds(50);  // where only a stop is to be noticed
   const Deadline spin = Deadline::after(kSpin);
   const bool polls = !endpoints_.empty() || stop_.stop_possible();
   while (polls && !deadline.passed()) {
     throw_if_stopped();
-    if (channel_.readable(spin.passed() ? kNap : std::chrono::milliseconds(0))) return;
+    const auto nap =
+        endpoints_.empty()
+            ? std::min(kStopNap, std::chrono::ceil<std::chrono::milliseconds>(deadline.left()))
+        : spin.passed() ? kNap
+                        : std::chrono::milliseconds(0);
+    if (channel_.readable(nap)) return;
     for (OpenEndpoint* const endpoint : endpoints_) endpoint->progress();
   }
   if (!polls || channel_.readable(std::chrono::milliseconds(0))) return;
@@ -212,7 +218,11 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);
   connection.send(SessionMessage::choice, to_text(selection));
 
-  Introduction server = parse_introduction(connection.receive(SessionMessage::address, "address"));
+  // Opening may take longer than the deadline, which is then what to raise.
+  const std::string awaited =
+      fmt::format("address, which it has once {} endpoints of {} queue pairs are open over {}",
+                  count, rails.front().queue_pairs, match.backend->name);
+  Introduction server = parse_introduction(connection.receive(SessionMessage::address, awaited));
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t rail = i % rails.size();
     open(*match.backend, rails[rail], match.choices[rail].client);

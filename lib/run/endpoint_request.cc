@@ -106,10 +106,18 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
 }
 
 std::uint64_t memory_of(const transport::EndpointRequest& request) {
-  const std::uint64_t slots = std::uint64_t{2} * request.send_slots + request.receive_slots;
+  constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;  // x86-64's default
+  const memory::Request memory = memory::parse_request(request.memory);
+  const std::uint64_t page = memory.kind != memory::Kind::huge ? 4096
+                             : memory.huge_page_bytes != 0     ? memory.huge_page_bytes
+                                                               : kHugePage;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / kMaxWorkers / 4;
   const std::uint64_t stride = transport::stride_of(request);
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / kMaxWorkers;
-  return slots > kMost / stride ? kMost : slots * stride;
+  const auto bytes = [&](std::uint64_t slots) {
+    if (slots > kMost / stride) return kMost;
+    return std::min(kMost, (slots * stride + request.misalignment + page - 1) / page * page);
+  };
+  return 2 * bytes(request.send_slots) + bytes(request.receive_slots);
 }
 
 }  // namespace rdmabench::run

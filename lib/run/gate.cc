@@ -3,26 +3,36 @@
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::run {
 
-void Gate::pass(std::uint32_t clients, const Deadline& deadline) {
+void Gate::pass(const std::string& job, std::uint32_t clients, const Deadline& deadline,
+                const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  Group& group = groups_[clients];  // one for each size asked for: the protocol bounds them
+  const auto place = groups_.try_emplace({job, clients}).first;
+  Group& group = place->second;
   const std::uint64_t opened = group.opened;
+  ++group.inside;
   if (++group.waiting == clients) {
     group.waiting = 0;
     ++group.opened;
     changed_.notify_all();
-    return;
   }
   const bool complete =
-      changed_.wait_for(lock, deadline.left(), [&] { return group.opened != opened; });
+      changed_.wait_for(lock, stop, deadline.left(), [&] { return group.opened != opened; });
+  const std::uint32_t there = complete ? 0 : group.waiting--;
+  if (--group.inside == 0) groups_.erase(place);
   if (complete) return;
-  const std::uint32_t there = group.waiting--;
   throw Error(Fault::failed,
-              fmt::format("only {} of {} clients of the incast came in time", there, clients),
-              "Start them at the same time, or raise `timeout`.");
+              fmt::format("only {} of {} clients of the incast{} came in time", there, clients,
+                          job.empty() ? "" : fmt::format(" '{}'", control::printable(job, 40))),
+              "Start them at the same time with the same `job`, or raise `timeout`.");
+}
+
+std::size_t Gate::groups() {
+  const std::lock_guard lock(mutex_);
+  return groups_.size();
 }
 
 }  // namespace rdmabench::run

@@ -137,7 +137,7 @@ Farewell parse_farewell(std::string_view text);
 /// The endpoint that a side needs for each worker. Pure, so that both sides come to the same sizes.
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client);
 
-/// Bytes of memory that such an endpoint takes; saturates.
+/// Bytes of memory that the messages of such an endpoint take, in whole pages; saturates.
 std::uint64_t memory_of(const transport::EndpointRequest& request);
 
 }  // namespace rdmabench::run

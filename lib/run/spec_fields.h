@@ -100,6 +100,7 @@ class FactWriter {
 template <class Fields, class... Options>
 void walk_given(Fields& fields, Options&... options) {
   fields.number("incast_clients", 1, kMaxClients, options.clients...);
+  fields.text("incast_job", options.job...);
   fields.number("post_list", 1, kMaxPostList, options.post_list...);
   fields.number("segments", 1, kMaxSegments, options.segments...);
   fields.number("receives", 0, 2 * kMaxDepth, options.receives...);

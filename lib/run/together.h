@@ -52,8 +52,11 @@ void run_together(std::size_t count, const Prepare& prepare, const Work& work,
   drive(0);
   for (std::thread& thread : threads) thread.join();
   if (!failed) return;
-  throw Error(Fault::failed, fmt::format("start {} threads: {}", count, failure),
-              "Lower `workers`, or raise 'ulimit -u'.");
+  // The caller's own thread is one of them.
+  throw Error(
+      Fault::failed,
+      fmt::format("{} of {} threads could be started: {}", threads.size() + 1, count, failure),
+      "Lower `workers`, or raise 'ulimit -u' or the limit of the control group.");
 }
 
 }  // namespace rdmabench::run

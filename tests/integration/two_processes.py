@@ -260,7 +260,7 @@ class Hostile(unittest.TestCase):
     def test_silence_ends_at_the_timeout(self):
         with server("--timeout", "2s") as peer:
             with self.dial(peer) as connection:
-                self.assertIn("no request", peer.wait_lines(1)[0])
+                self.assertIn("waiting for its request", peer.wait_lines(1)[0])
                 connection.recv(4096)
             self.still_serves(peer)
 

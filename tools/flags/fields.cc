@@ -6,6 +6,7 @@ namespace rdmabench::tools {
 namespace {
 
 constexpr FieldFlag kNative[] = {{"algorithm", "--algorithm"},
+                                 {"allow", "--allow"},
                                  {"auth", "--auth"},
                                  {"backend", "--backend"},
                                  {"bandwidth_sizes", "--size"},
@@ -25,6 +26,7 @@ constexpr FieldFlag kNative[] = {{"algorithm", "--algorithm"},
                                  {"inline_limit", "--inline"},
                                  {"insecure", "--insecure"},
                                  {"iterations", "--iterations"},
+                                 {"job", "--job"},
                                  {"latency_sizes", "--latency-size"},
                                  {"memory", "--memory"},
                                  {"misalignment", "--misalign"},

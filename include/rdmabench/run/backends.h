@@ -1,6 +1,7 @@
 // The back ends of this build, and an open endpoint of one with its type erased.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -77,6 +78,7 @@ struct Backend : transport::BackendRow {
                               std::string_view server_offer);
   std::vector<transport::DeviceInfo> (*devices)();
   std::unique_ptr<Worker> (*open)(const transport::EndpointRequest&, std::string_view choice);
+  transport::Footprint (*footprint)(const transport::EndpointRequest&, std::string_view choice);
 };
 
 /// The back ends of this build, in order of preference: verbs, ofi, loop.

@@ -1,85 +1,84 @@
 // The server of a run: serves clients, which choose every parameter.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "rdmabench/control/channel.h"
-#include "rdmabench/control/listener.h"
 
 namespace rdmabench::run {
 
+/// A limit "of an address" is of all clients that connect from it; those from this machine count as
+/// one address, whichever they take.
 struct ServerConfig {
-  std::string address{};           ///< to listen on; "" = every address of this machine
-  std::uint16_t port = 18515;      ///< 0 = a free one
-  std::uint32_t max_clients = 64;  ///< at once; further clients are refused
-  std::uint64_t sessions = 0;      ///< stop after so many; 0 = when told to
-  std::string device{};            ///< to use, as EndpointRequest::device; "" = to match the client
-  std::int32_t gid_index = -1;     ///< RoCE, of this side; -1 = choose
-  std::uint64_t max_memory = std::uint64_t{4}
-                             << 30;          ///< bytes that all sessions may register at once
-  control::Authentication authentication{};  ///< who is served
+  std::string address{};                   ///< to listen on; "" = every address of this machine
+  std::uint16_t port = 18515;              ///< 0 = a free one
+  std::uint32_t max_clients = 256;         ///< at once; further clients are refused
+  std::uint32_t max_address_clients = 64;  ///< of an address
+  std::uint64_t sessions = 0;              ///< stop when so many were completed; 0 = when told to
+  std::string device{};         ///< to use, as EndpointRequest::device; "" = to match the client
+  std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
+  /// Bytes that all sessions may use at once: buffers, queues and what providers allocate for them.
+  std::uint64_t max_memory = std::uint64_t{8} << 30;
+  std::uint64_t max_address_memory = std::uint64_t{4} << 30;  ///< of an address
+  control::Authentication authentication{};                   ///< who is served
+  std::uint32_t max_threads = 1024;                           ///< of all sessions at once
+  std::uint32_t max_address_threads = 256;                    ///< of an address
   /// For each step of a client's set-up.
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
   /// The threads of a session with several workers run on these in turn; none = anywhere.
   std::vector<int> cpus{};
   /// The longest timeout that a client may ask for: a dead client keeps its place that long.
   std::chrono::nanoseconds max_timeout = std::chrono::minutes(1);
+  /// By how much the time in which a session waits for its client may exceed that in which it
+  /// measures. Waits shorter than a second do not count.
+  std::chrono::nanoseconds max_idle = std::chrono::minutes(2);
+  std::chrono::nanoseconds max_session = std::chrono::hours(24);  ///< the longest one
+  /// Where a session may send to besides the address that its client connected from: networks
+  /// ("10.0.0.0/8"), prefixes of GIDs ("fe80::/64"), LIDs ("lid:1-100").
+  std::vector<std::string> allow{};
+  /// libfabric's providers whose peers' addresses cannot be judged: "shm", "udp". A client on this
+  /// machine may use each.
+  std::vector<std::string> allow_providers{};
 };
 
 /// One line about a client, for a log: "10.0.0.1:4242: latency of write over verbs: done".
 /// Called from the threads of the server, one at a time.
 using OnEvent = std::function<void(const std::string& line)>;
 
-class Gate;
-
 /// Serves clients, each in its own thread, until stop(). Whatever a client does or sends ends only
-/// that client's session. Its endpoint and memory are freed before its line is reported.
+/// that client's session. Its endpoint and memory are freed before its line is reported. Lines
+/// about clients that were refused or failed are limited to some a second; the next one says how
+/// many were dropped.
 class Server {
  public:
-  /// Throws Error when the port cannot be had.
+  /// Throws Error when the port cannot be had, Error(usage) for a network that is none.
   Server(const ServerConfig& config, OnEvent on_event);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  std::uint16_t port() const { return listener_.port(); }
+  std::uint16_t port() const;
 
-  /// Returns after stop(), when every session has ended.
+  /// Returns after stop(), when every session has ended. They are told why, and end within a
+  /// second unless a library's call does not return.
   void run();
 
   /// Sessions that ended with an error.
-  std::uint64_t failed_sessions() const noexcept { return failed_; }
+  std::uint64_t failed_sessions() const noexcept;
 
   /// From any thread, or a signal handler.
-  void stop() noexcept { listener_.stop(); }
+  void stop() noexcept;
 
  private:
-  struct Client;
-
-  void admit(control::Channel channel);
-  void serve(control::Channel channel);
-  void reap(bool all);
-  void event(const std::string& line);
-
-  ServerConfig config_;
-  OnEvent on_event_;
-  control::Listener listener_;
-  std::unique_ptr<Gate> gate_;
-  std::list<std::unique_ptr<Client>> clients_;
-  std::atomic<std::uint64_t> memory_{0};
-  std::atomic<std::uint64_t> served_{0};
-  std::atomic<std::uint64_t> failed_{0};
-  std::mutex event_mutex_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// A server that runs in a thread of its own for as long as this object lives.

@@ -32,10 +32,11 @@ struct SharedOptions : transport::EndpointOptions {
   /// A traffic pattern that both programs registered, in place of the loops of the shape, which is
   /// then latency: see run/patterns.h. "" = none.
   std::string pattern;
-  bool validate = false;          ///< compare every byte that arrives
-  bool target_idle = false;       ///< latency: the target's CPU stays idle and does not poll
-  bool watch = true;              ///< counters, placement and noise of both sides; about 50 ms
-  std::uint32_t clients = 1;      ///< incast: so many clients of the server start together
+  bool validate = false;      ///< compare every byte that arrives
+  bool target_idle = false;   ///< latency: the target's CPU stays idle and does not poll
+  bool watch = true;          ///< counters, placement and noise of both sides; about 50 ms
+  std::uint32_t clients = 1;  ///< incast: so many clients of the server start together
+  std::string job;            ///< incast: clients with another one do not count; at most 256 bytes
   std::uint64_t working_set = 0;  ///< bytes that messages walk through; 0 = hot in cache
   std::uint64_t stride = 0;  ///< bytes from one message to the next; 0 = its size in cache lines
 };

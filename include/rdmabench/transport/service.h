@@ -45,6 +45,12 @@ constexpr bool has_operation(Service service, OperationCode code) {
 
 struct EndpointRequest;
 
+/// What an open endpoint takes of a process besides the memory of its messages.
+struct Footprint {
+  std::uint64_t memory = 0;  ///< bytes
+  std::uint64_t descriptors = 0;
+};
+
 /// What a back end tells of itself, whether this build has it or not: lib/transport/<name>/row.h.
 struct BackendRow {
   std::string_view name;              ///< that of its folder: "verbs"

@@ -5,7 +5,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +16,10 @@
 #include "rdmabench/memory/request.h"
 #include "rdmabench/transport/operation.h"
 #include "rdmabench/transport/service.h"
+
+namespace rdmabench {
+class AllowedPeers;  // lib/base/allowed_peers.h
+}
 
 namespace rdmabench::transport {
 
@@ -112,6 +118,9 @@ struct EndpointRequest : EndpointOptions {
   std::uint32_t timeout_ms = 10000;  ///< of each step of connect() that waits for the peer
   std::string local_ip;              ///< this side's address of the control connection; "" if none
   std::string peer_ip;               ///< the other side's address of it; "" if none
+  /// Which of the addresses that the peer names may be sent to; null = each.
+  std::shared_ptr<const AllowedPeers> allowed_peers{};
+  std::stop_token stop{};  ///< ends what connect() waits for
 };
 
 /// One way in which a transport can reach its peer, chosen by the client for both sides.

@@ -32,4 +32,10 @@ std::vector<DeviceInfo> devices() {
            .details = {{"reach", "this process"}}}};
 }
 
+Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/) {
+  constexpr std::uint64_t kEntry = 128;
+  return {.memory =
+              (std::uint64_t{request.depth} + request.receives) * request.queue_pairs * kEntry};
+}
+
 }  // namespace rdmabench::transport::loop

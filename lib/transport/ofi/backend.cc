@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <tuple>
@@ -100,6 +101,28 @@ std::string reason(const Match& match, std::string_view wanted) {
   return fmt::format(
       "{} on {}{}{}: {}", fit.provider, fit.domain, fit.source.empty() ? "" : " ", fit.source,
       wanted.empty() ? "first of efa, verbs, other RDMA and TCP that both sides have" : "as named");
+}
+
+/// Messages over connected endpoints, as datagrams.
+constexpr std::string_view kLayered = ";ofi_rxm";
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr) return otherwise;
+  const std::uint64_t value = std::strtoull(text, nullptr, 10);
+  return value != 0 ? value : otherwise;
+}
+
+/// What ofi_rxm has for each endpoint: receive buffers that are posted from the start, and some to
+/// send from, by the thousand. Nothing but its variables changes their number. Source: fi_rxm(7).
+std::uint64_t layered_buffers() {
+  constexpr std::uint64_t kPosted = 4096;
+  constexpr std::uint64_t kBuffer = 16384;
+  constexpr std::uint64_t kHeader = 512;
+  constexpr std::uint64_t kAtOnce = 1024;
+  const std::uint64_t posted = setting("FI_OFI_RXM_MSG_RX_SIZE", kPosted);
+  const std::uint64_t bytes = setting("FI_OFI_RXM_BUFFER_SIZE", kBuffer) + kHeader;
+  return ((posted + kAtOnce - 1) / kAtOnce + 1) * kAtOnce * bytes;
 }
 
 struct Refusal {
@@ -196,6 +219,21 @@ std::vector<DeviceInfo> devices() {
     }
   }
   return all;
+}
+
+Footprint footprint(const EndpointRequest& request, std::string_view choice) {
+  // As measured of libfabric 1.17: tests/integration/limits.py compares.
+  constexpr std::uint64_t kEntry = 384;  // a context of ours, one of the provider's, a completion
+  constexpr std::uint64_t kEndpoint = 2 << 20;
+  constexpr std::uint64_t kDescriptors = 6;  // of fabric, domain and completion queue
+  const std::string provider = read_fit(choice).provider;
+  const bool layered = provider.ends_with(kLayered);
+  const std::uint64_t entries = std::uint64_t{2} * request.depth + request.receives;
+  const std::uint64_t of_queue_pair = provider == kSharedMemory ? std::uint64_t{10} << 20
+                                      : layered                 ? layered_buffers() + (1 << 20)
+                                                                : std::uint64_t{1} << 20;
+  return {.memory = kEndpoint + request.queue_pairs * (of_queue_pair + entries * kEntry),
+          .descriptors = kDescriptors + std::uint64_t{layered ? 10U : 2U} * request.queue_pairs};
 }
 
 }  // namespace rdmabench::transport::ofi

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/allowed_peers.h"
+#include "base/network.h"
 #include "fabric_error.h"
 #include "fits.h"
 #include "messages.h"
@@ -49,7 +52,51 @@ std::array<char, kMaxEndpointName + 1> padded(const std::string& name) {
   return bytes;
 }
 
+IpAddress ip_of(const char* socket, const std::string& provider) {
+  sockaddr any{};
+  std::memcpy(&any, socket, sizeof any);
+  const auto found = address_of(any.sa_family, socket);
+  if (found) return *found;
+  throw Error(Fault::failed, fmt::format("the peer's address for provider {} is of family {}, not "
+                                         "an IP address",
+                                         provider, any.sa_family));
+}
+
+IpAddress gid_at(const char* bytes) {
+  IpAddress gid;
+  std::memcpy(gid.bytes.data(), bytes, gid.bytes.size());
+  return gid;
+}
+
 }  // namespace
+
+/// Throws Error(failed) for one that this side is not to send to.
+void Objects::check_allowed(const char* name, const std::string& own) const {
+  if (request_.allowed_peers == nullptr) return;
+  const AllowedPeers& allowed = *request_.allowed_peers;
+  const std::string provider = info_->fabric_attr->prov_name;
+  const auto check_gid = [&](std::size_t offset) {
+    const bool same = own.size() >= offset + sizeof(IpAddress) &&
+                      gid_at(own.data() + offset) == gid_at(name + offset);
+    allowed.check_gid(gid_at(name + offset), 0, same);
+  };
+  constexpr std::size_t kGidOfSockaddrIb = 8;  // rdma/ib.h: family, pkey, flow label, GID
+  switch (info_->addr_format) {
+    case FI_SOCKADDR:
+    case FI_SOCKADDR_IN:
+    case FI_SOCKADDR_IN6:
+      if (provider.starts_with("udp")) {
+        allowed.check_provider(provider, "its datagrams need no consent of the one they reach");
+      }
+      return allowed.check_ip(ip_of(name, provider));
+    case FI_ADDR_EFA:
+      return check_gid(0);  // fi_efa(7): a GID, then the queue pair
+    case FI_SOCKADDR_IB:
+      return check_gid(kGidOfSockaddrIb);
+    default:
+      return allowed.check_provider(provider, "whose its addresses are cannot be told");
+  }
+}
 
 std::string Objects::address() const {
   const bool virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
@@ -131,12 +178,16 @@ void Objects::post_receives(std::uint32_t queue_pair) {
 void Objects::insert_peers(const Address& peer) {
   for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
     const auto name = padded(peer.names[queue_pair]);
+    check_allowed(name.data(), name_of(queue_pairs_[queue_pair].ep->fid, *info_));
     const int inserted =
         fi_av_insert(av_.get(), name.data(), 1, &queue_pairs_[queue_pair].peer, 0, nullptr);
     if (inserted != 1) {
       throw_fabric_error(Fault::failed, call("fi_av_insert", *info_),
                          inserted < 0 ? inserted : -FI_EINVAL,
                          "Can this side reach the peer's address?");
+    }
+    if ((info_->caps & FI_DIRECTED_RECV) != 0) {
+      queue_pairs_[queue_pair].from = queue_pairs_[queue_pair].peer;
     }
     post_receives(queue_pair);
   }
@@ -210,7 +261,7 @@ void Objects::await_connected(const fid_ep& endpoint, const Deadline& deadline) 
 std::uint32_t Objects::next_event(Event& event, const Deadline& deadline,
                                   std::string_view waiting_for) {
   static_assert(offsetof(Event, data) == sizeof(fi_eq_cm_entry));
-  while (!deadline.passed()) {
+  while (!deadline.passed() && !request_.stop.stop_requested()) {
     std::uint32_t kind = 0;
     const ssize_t read = fi_eq_read(eq_.get(), &kind, &event, offsetof(Event, bytes), 0);
     if (read >= 0) {
@@ -229,6 +280,10 @@ std::uint32_t Objects::next_event(Event& event, const Deadline& deadline,
     }
     if (read != -FI_EAGAIN) throw_fabric_error(Fault::failed, call("fi_eq_read", *info_), read);
     std::this_thread::sleep_for(kNap);
+  }
+  if (request_.stop.stop_requested()) {
+    throw Error(Fault::failed, fmt::format("{}: ended while waiting for the {}",
+                                           call("connection", *info_), waiting_for));
   }
   throw Error(Fault::failed,
               fmt::format("{}: no {} within {} ms", call("connection", *info_), waiting_for,

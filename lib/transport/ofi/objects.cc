@@ -5,6 +5,7 @@
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,9 +27,26 @@ namespace {
 
 constexpr std::size_t kQueueMargin = 16;
 
-// Memory keys are the caller's to choose unless the provider does (FI_MR_PROV_KEY), and may not
-// repeat within a domain (-FI_ENOKEY). Each endpoint has its own domain.
-enum : std::uint64_t { kSendKey = 1, kReceiveKey = 2, kWindowKey = 3, kOperandKey = 4 };
+/// Memory keys are the caller's to choose unless the provider does (FI_MR_PROV_KEY), and may not
+/// repeat within a domain (-FI_ENOKEY). Who knows a key and reaches the endpoint may read and write
+/// the memory, so it is not to be guessed.
+std::uint64_t random_key(const fi_info& info) {
+  std::uint64_t key = 0;
+  while (key == 0 || key == FI_KEY_NOTAVAIL) {
+    if (getrandom(&key, sizeof key, 0) != sizeof key) {
+      throw Error(Fault::failed, "getrandom() of a memory key", {}, errno);
+    }
+    const std::size_t bytes = info.domain_attr->mr_key_size;
+    if (bytes < sizeof key) key &= (std::uint64_t{1} << (8 * bytes)) - 1;
+  }
+  return key;
+}
+
+std::string key_text(const fi_info& info) {
+  if ((info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0) return "the provider's choice";
+  return fmt::format("random, {} bits",
+                     8 * std::min<std::size_t>(info.domain_attr->mr_key_size, 8));
+}
 
 /// Posts that may be under way on a queue pair.
 std::uint32_t depth_of(const EndpointRequest& request) {
@@ -244,10 +262,10 @@ void Objects::register_memory() {
     throw Error(Fault::unavailable, call("fi_mr_reg", *info_) + " with raw keys (FI_MR_RAW)",
                 "Name another `provider`.");
   }
-  const auto registered = [&](memory::Buffer& memory, std::uint64_t access, std::uint64_t key) {
+  const auto registered = [&](memory::Buffer& memory, std::uint64_t access) {
     Fid<fid_mr> owner;
     const MemoryRoute route = memory.gpu() != nullptr ? *route_ : MemoryRoute{};
-    check(ofi::register_memory(*domain_, memory, route, access, key, owner),
+    check(ofi::register_memory(*domain_, memory, route, access, random_key(*info_), owner),
           fmt::format("fi_mr_regattr of {} bytes", memory.size()), *info_,
           "Raise 'ulimit -l', or lower `sizes` or `depth`.");
     if ((mode & FI_MR_ENDPOINT) != 0) {
@@ -257,16 +275,16 @@ void Objects::register_memory() {
     return owner;
   };
   if ((mode & FI_MR_LOCAL) != 0 || (route_->hmem && (mode & FI_MR_HMEM) != 0)) {
-    send_registration_ = registered(send_memory_, FI_SEND | FI_READ | FI_WRITE, kSendKey);
-    receive_registration_ = registered(receive_memory_, FI_RECV, kReceiveKey);
+    send_registration_ = registered(send_memory_, FI_SEND | FI_READ | FI_WRITE);
+    receive_registration_ = registered(receive_memory_, FI_RECV);
     send_descriptor_ = fi_mr_desc(send_registration_.get());
     receive_descriptor_ = fi_mr_desc(receive_registration_.get());
     if (operations_.any(is_atomic)) {
-      operand_registration_ = registered(operand_memory_, FI_READ | FI_WRITE, kOperandKey);
+      operand_registration_ = registered(operand_memory_, FI_READ | FI_WRITE);
       operand_descriptor_ = fi_mr_desc(operand_registration_.get());
     }
   }
-  window_registration_ = registered(window_memory_, FI_REMOTE_READ | FI_REMOTE_WRITE, kWindowKey);
+  window_registration_ = registered(window_memory_, FI_REMOTE_READ | FI_REMOTE_WRITE);
   if (fi_mr_key(window_registration_.get()) == FI_KEY_NOTAVAIL) {
     throw Error(Fault::unavailable, call("fi_mr_key", *info_) + ": no key of 64 bits",
                 "Name another `provider`.");
@@ -276,7 +294,7 @@ void Objects::register_memory() {
 ssize_t Objects::receive_into(std::uint32_t slot) noexcept {
   ReceiveContext& receive = receives_[slot];
   return fi_recv(queue_pairs_[receive.queue_pair].ep.get(), receive.buffer, request_.max_size,
-                 receive_descriptor_, FI_ADDR_UNSPEC, &receive);
+                 receive_descriptor_, queue_pairs_[receive.queue_pair].from, &receive);
 }
 
 void Objects::repost(void* receive_context) noexcept {
@@ -329,6 +347,7 @@ FailedCall Objects::failed_call() const {
 
 Description Objects::describe(std::uint64_t bytes) const {
   const fi_info& info = *info_;
+  const bool connected = request_.service == Service::msg;
   const std::uint64_t size = bytes != 0 ? bytes : max_size_;
   const bool injected = operations_.any(notifies) && size <= inject_limit_;
   const bool delivered =
@@ -351,6 +370,11 @@ Description Objects::describe(std::uint64_t bytes) const {
                   {"send_queue", fmt::format("{}", info.tx_attr->size)},
                   {"receive_queue", fmt::format("{}", info.rx_attr->size)},
                   {"registration", to_text(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE)},
+                  {"window_key", key_text(info)},
+                  {"receives_from", connected ? "the connected peer"
+                                    : (info.caps & FI_DIRECTED_RECV) != 0
+                                        ? "the peer alone"
+                                        : "any sender: this provider has no directed receives"},
                   {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
   if (route_->gpu) {

@@ -56,6 +56,15 @@ Info with_queues(Info info, const EndpointRequest& request) {
                           info->rx_attr->size));
 }
 
+/// Providers allocate for the sizes of their queues, however few of them are used: tcp;ofi_rxm has
+/// 70 MiB for each endpoint at its default.
+void ask_for_no_more(fi_info& info, const EndpointRequest& request) {
+  constexpr std::size_t kLeast = 64;  // for messages of a provider's own
+  info.tx_attr->size = std::min(info.tx_attr->size, std::max<std::size_t>(request.depth, kLeast));
+  info.rx_attr->size =
+      std::min(info.rx_attr->size, std::max<std::size_t>(request.receives, kLeast));
+}
+
 /// A stream of writes ends with a token that may overtake them, so their completions must mean that
 /// the data is in the target's memory. Where the provider has no such level, on hardware, an
 /// acknowledged write is the most there is. Source: fi_cq(3), "completion level".
@@ -66,6 +75,22 @@ Info with_completion_level(Info info, const EndpointRequest& request) {
   Info delivery =
       refined(*info, [](fi_info& hints) { hints.tx_attr->op_flags |= FI_DELIVERY_COMPLETE; });
   return delivery != nullptr ? std::move(delivery) : std::move(info);
+}
+
+/// They announce directed receives and take an untagged message of any sender: `net` of 1.17, as
+/// tests/unit/transport_ofi/stranger_test.cc shows; `tcp` of libfabric 2 is its successor.
+bool ignores_direction(std::string_view provider) {
+  return provider == "net" || provider == "tcp";
+}
+
+/// Receives that take the peer's messages alone, where the provider has them: whoever knows the
+/// address may send.
+Info with_directed_receives(Info info, const EndpointRequest& request) {
+  if (request.service == Service::msg || ignores_direction(info->fabric_attr->prov_name)) {
+    return info;
+  }
+  Info directed = refined(*info, [](fi_info& hints) { hints.caps |= FI_DIRECTED_RECV; });
+  return directed != nullptr ? std::move(directed) : std::move(info);
 }
 
 bool in_gpu_memory(const EndpointRequest& request) {
@@ -92,10 +117,11 @@ void check_message_size(const fi_info& info, std::uint64_t size) {
 }  // namespace
 
 Info chosen_info(const EndpointRequest& request, std::string_view choice) {
-  Info info =
-      with_completion_level(with_queues(find_chosen(request, read_fit(choice)), request), request);
+  Info info = with_directed_receives(find_chosen(request, read_fit(choice)), request);
+  info = with_completion_level(with_queues(std::move(info), request), request);
   info = with_gpu_memory(std::move(info), request);
   check_message_size(*info, request.max_size);
+  ask_for_no_more(*info, request);
   info->domain_attr->threading = FI_THREAD_DOMAIN;  // it names what the provider could bear
   return info;
 }

@@ -198,4 +198,19 @@ std::vector<transport::DeviceInfo> devices() {
   return lines;
 }
 
+Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/) {
+  // Drivers round a queue up to a power of two of its entries, and to pages.
+  constexpr std::uint64_t kEntry = 256;  // with its inline data and what we keep of it
+  constexpr std::uint64_t kCompletion = 64;
+  constexpr std::uint64_t kObject = 64 << 10;
+  const auto inlined = static_cast<std::uint64_t>(std::max(request.inline_limit, 0));
+  const std::uint64_t segments = std::uint64_t{16} * request.segments;
+  const std::uint64_t send = kEntry + 2 * (inlined + segments) + 2 * 2 * kCompletion;
+  const std::uint64_t receive = kEntry + 2 * segments + 2 * kCompletion;
+  constexpr std::uint64_t kDescriptors = 8;  // of the device, its events and rdma_cm's
+  return {
+      .memory = request.queue_pairs * (kObject + request.depth * send + request.receives * receive),
+      .descriptors = kDescriptors};
+}
+
 }  // namespace rdmabench::transport::verbs

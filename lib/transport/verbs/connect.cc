@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <random>
 
+#include "base/allowed_peers.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
+#include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/queue_pair.h"
 #include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
@@ -69,6 +71,21 @@ void Core::check_peer(const Address& peer) const {
   }
 }
 
+void Core::check_allowed(const Address& peer) const {
+  if (request_.allowed_peers == nullptr) return;
+  const AllowedPeers& allowed = *request_.allowed_peers;
+  const auto is_own = [&peer] {
+    const std::vector<mechanism::DeviceInfo> devices = mechanism::list_devices();
+    return std::any_of(devices.begin(), devices.end(), [&](const mechanism::DeviceInfo& device) {
+      return std::any_of(device.ports.begin(), device.ports.end(), [&](const auto& port) {
+        return std::any_of(port.gids.begin(), port.gids.end(),
+                           [&](const auto& entry) { return entry.gid == peer.gid; });
+      });
+    });
+  };
+  allowed.check_gid({peer.gid.raw}, peer.lid, allowed.here() && is_own());
+}
+
 mechanism::Connection Core::connection_to(const Address& peer) const {
   return {.port = placement_.port,
           .gid_index = placement_.gid_index,
@@ -85,6 +102,7 @@ void Core::connect(std::string_view peer_address) {
   if (!peer_.empty()) throw Error(Fault::usage, "a verbs endpoint was connected twice");
   const Address peer = read_address(peer_address);
   check_peer(peer);
+  check_allowed(peer);
   window_address_ = peer.window;
   peer_window_bytes_ = peer.window_bytes;
   window_key_ = peer.window_key;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -21,6 +22,7 @@ namespace rdmabench::run {
 namespace {
 
 using control::Channel;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -117,13 +119,20 @@ TEST_F(ServerTest, AClientForWhomThereIsNoThreadIsToldSo) {
 }
 #endif
 
-TEST_F(ServerTest, EndsAfterAsManySessionsAsItWasToldOf) {
+TEST_F(ServerTest, EndsAfterAsManyCompletedSessionsAsItWasToldOf) {
   ServerConfig config;
   config.sessions = 2;
   start(config);
   expect_service();
-  { const Channel leaves = dial(); }
-  EXPECT_EQ(wait().size(), 2U);
+  {
+    Channel stranger = dial();
+    constexpr std::string_view kGet = "GET / HTTP/1.1\r\n\r\n";
+    EXPECT_EQ(send(stranger.handle(), kGet.data(), kGet.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(kGet.size()));
+    EXPECT_THROW(stranger.receive(SessionMessage::offer, soon(), "offer"), Error);
+  }
+  expect_service();
+  EXPECT_EQ(wait().size(), 3U);
   EXPECT_EQ(server_->failed_sessions(), 1U);
 }
 
@@ -139,7 +148,7 @@ TEST_F(ServerTest, AClientThatSaysNothingIsLetGoAfterTheTimeout) {
   Channel silent = dial();
   EXPECT_THROW(silent.receive(SessionMessage::offer, soon(), "offer"), Error);
   expect_service();
-  EXPECT_THAT(stop(), ::testing::Contains(HasSubstr("no request")));
+  EXPECT_THAT(stop(), ::testing::Contains(HasSubstr("waiting for its request")));
 }
 
 TEST_F(ServerTest, ARequestOutOfBoundsIsRefusedByName) {
@@ -167,7 +176,7 @@ TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
     run(big, "127.0.0.1", server_->port());
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("server's limit of 1048576 bytes"));
+    EXPECT_THAT(error.what(), HasSubstr("this host has 0 bytes of at most 1048576"));
   }
   expect_service();
 }
@@ -180,8 +189,98 @@ TEST_F(ServerTest, OneClientTooManyIsToldSo) {
     second.receive(SessionMessage::offer, soon(), "offer");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("busy with 1 client"));
+    EXPECT_THAT(error.what(), HasSubstr("this host has 1 sessions of at most 1"));
   }
+}
+
+TEST_F(ServerTest, AnAddressHasNoMoreThanItsShare) {
+  start({.max_clients = 3, .max_address_clients = 2, .timeout = std::chrono::seconds(20)});
+  const Channel first = dial();
+  const Channel second = dial();
+  Channel third = dial();
+  try {
+    third.receive(SessionMessage::offer, soon(), "offer");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("this host has 2 sessions of at most 2"),
+                                    HasSubstr("--max-address-clients")));
+  }
+}
+
+TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
+  start({.max_address_threads = 2});
+  Config wide;
+  wide.backend = "loop";
+  wide.workers = 3;
+  try {
+    run(wide, "127.0.0.1", server_->port());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(
+        error.what(),
+        HasSubstr("this session needs 3 threads, and this host has 0 threads of at most 2"));
+  }
+  expect_service();
+}
+
+TEST_F(ServerTest, QueuesCountAsMemory) {
+  start({.max_memory = 4 << 20});
+  Config deep;
+  deep.backend = "loop";
+  deep.depth = 16384;
+  deep.queue_pairs = 64;
+  try {
+    run(deep, "127.0.0.1", server_->port());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("bytes of at most 4194304"));
+  }
+  expect_service();
+}
+
+TEST_F(ServerTest, EndsWithinASecondAndSaysSoToASilentClient) {
+  start({.timeout = std::chrono::minutes(1)});
+  Channel silent = dial();
+  Channel half_way = dial();
+  Request request;
+  request.spec.timeout = std::chrono::minutes(1);
+  request.rails = {{{"loop", "x", ""}}};
+  half_way.send(SessionMessage::request, to_text(request), soon());
+  half_way.receive(SessionMessage::offer, soon(), "offer");
+  const auto begin = std::chrono::steady_clock::now();
+  stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  for (Channel* channel : {&silent, &half_way}) {
+    try {
+      channel->receive(SessionMessage::offer, soon(), "offer");
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("the server is shutting down"));
+    }
+  }
+}
+
+TEST_F(ServerTest, ASessionEndsWhenItHasLastedTooLong) {
+  start({.timeout = std::chrono::minutes(1), .max_session = std::chrono::milliseconds(1)});
+  Channel silent = dial();
+  try {
+    silent.receive(SessionMessage::offer, soon(), "offer");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--max-session"));
+  }
+}
+
+TEST_F(ServerTest, StrangersCostNoMoreThanALittleLog) {
+  start({});
+  for (int i = 0; i < 200; ++i) dial();
+  const std::vector<std::string> lines = stop();
+  EXPECT_LT(lines.size(), 80U);
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("were dropped")));
+}
+
+TEST_F(ServerTest, ANetworkThatIsNoneIsRefused) {
+  EXPECT_THROW(Server({.port = 0, .allow = {"10.0.0.0/33"}}, {}), Error);
 }
 
 TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {

@@ -50,7 +50,9 @@ TEST(RunTogether, NothingWorksWhereAThreadCannotBeStarted) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::failed);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("start 5 threads: "), HasSubstr("`workers`")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("3 of 5 threads could be started: Resource temporarily"),
+                      HasSubstr("`workers`")));
   }
   EXPECT_EQ(worked, 0);
   EXPECT_EQ(ended, 2);  // those that started were joined

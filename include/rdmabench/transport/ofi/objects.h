@@ -24,6 +24,8 @@ namespace rdmabench::transport::ofi {
 struct QueuePair {
   Fid<fid_ep> ep;
   fi_addr_t peer = FI_ADDR_UNSPEC;  ///< of an rdm endpoint; a connected one ignores it
+  fi_addr_t from =
+      FI_ADDR_UNSPEC;  ///< whose messages receives take: the peer's where it is offered
 };
 
 /// A posted receive: the first member is the provider's while it is.
@@ -119,6 +121,7 @@ class Objects {
   void settle_memory();
   void register_memory();
   void check_peer(const Address& peer) const;
+  void check_allowed(const char* name, const std::string& own) const;
   void post_receives(std::uint32_t queue_pair);
   void insert_peers(const Address& peer);
   void connect_queue_pairs(const Address& peer);

@@ -135,6 +135,7 @@ class Core {
 
   void remember(const Address& peer);
   void check_peer(const Address& peer) const;
+  void check_allowed(const Address& peer) const;
   void connect_queue_pairs(const Address& peer);
   void open_manager();
   void connect_by_manager(const Address& peer);

@@ -1,0 +1,120 @@
+#include "base/allowed_peers.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench {
+namespace {
+
+constexpr std::string_view kLids = "lid:";
+constexpr std::string_view kAny = "any";
+
+std::optional<std::uint16_t> number(std::string_view text) {
+  std::uint16_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::pair<std::uint16_t, std::uint16_t>> parse_lids(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto first = number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
+  if (!first || !last || *first > *last) return std::nullopt;
+  return std::pair(*first, *last);
+}
+
+std::string to_text(const IpAddress& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, address.bytes.data(), text, sizeof text);
+  constexpr std::string_view kMapped = "::ffff:";
+  const std::string_view all = text;
+  const bool four = all.starts_with(kMapped) && all.find('.') != std::string_view::npos;
+  return std::string(four ? all.substr(kMapped.size()) : all);
+}
+
+}  // namespace
+
+AllowedNetworks parse_allowed(std::span<const std::string> allow,
+                              std::span<const std::string> providers) {
+  AllowedNetworks allowed;
+  for (const std::string& text : allow) {
+    if (text == kAny) {
+      allowed.networks.push_back({{}, 0});
+      allowed.lids.emplace_back(0, 0xffff);
+      continue;
+    }
+    if (text.starts_with(kLids)) {
+      if (const auto lids = parse_lids(std::string_view(text).substr(kLids.size()))) {
+        allowed.lids.push_back(*lids);
+        continue;
+      }
+    } else if (const auto network = parse_network(text)) {
+      allowed.networks.push_back(*network);
+      continue;
+    }
+    throw Error(
+        Fault::usage, fmt::format("`allow` of '{}'", text),
+        "Give a network (10.0.0.0/8), a prefix of GIDs (fe80::/64), LIDs (lid:1-100) or any.");
+  }
+  allowed.providers.assign(providers.begin(), providers.end());
+  return allowed;
+}
+
+AllowedPeers::AllowedPeers(std::string peer_ip, const std::string& local_ip,
+                           AllowedNetworks allowed)
+    : peer_ip_(std::move(peer_ip)), allowed_(std::move(allowed)) {
+  const std::optional<IpAddress> peer = parse_ip(peer_ip_);
+  here_ = peer_ip_ == local_ip || (peer && is_of_this_host(*peer));
+}
+
+bool AllowedPeers::is_allowed(const IpAddress& address) const noexcept {
+  return std::any_of(allowed_.networks.begin(), allowed_.networks.end(),
+                     [&](const IpNetwork& network) { return network.has(address); });
+}
+
+void AllowedPeers::check_ip(const IpAddress& address) const {
+  const std::optional<IpAddress> peer = parse_ip(peer_ip_);
+  if (peer == address || is_allowed(address) || (here_ && is_of_this_host(address))) return;
+  throw Error(Fault::failed,
+              fmt::format("the client at {} names {} as the address to send to", peer_ip_,
+                          to_text(address)),
+              fmt::format("Start the server with '--allow {}' or with a network that has it.",
+                          to_text(address)));
+}
+
+void AllowedPeers::check_gid(const IpAddress& gid, std::uint16_t lid, bool own) const {
+  const bool by_lid =
+      lid != 0 && std::any_of(allowed_.lids.begin(), allowed_.lids.end(), [lid](const auto& range) {
+        return range.first <= lid && lid <= range.second;
+      });
+  if (by_lid || is_allowed(gid) || (here_ && own)) return;
+  static const IpNetwork kMapped = parse_network("::ffff:0:0/96").value_or(IpNetwork());
+  static const IpNetwork kLinkLocal = parse_network("fe80::/10").value_or(IpNetwork());
+  if (kMapped.has(gid) || !kLinkLocal.has(gid)) return check_ip(gid);
+  throw Error(
+      Fault::failed,
+      fmt::format("the client at {} names GID {}{} to send to, which does not tell whose it is",
+                  peer_ip_, to_text(gid), lid != 0 ? fmt::format(" and LID {}", lid) : ""),
+      "Start the server with '--allow PREFIX' of the GIDs of this fabric, as fe80::/64, or with "
+      "'--allow lid:FIRST-LAST'.");
+}
+
+void AllowedPeers::check_provider(std::string_view provider, std::string_view why) const {
+  const std::string_view core = provider.substr(0, provider.find(';'));
+  const bool named = std::any_of(
+      allowed_.providers.begin(), allowed_.providers.end(),
+      [&](const std::string& name) { return name == provider || name == core || name == kAny; });
+  if (here_ || named) return;
+  throw Error(Fault::failed,
+              fmt::format("provider {} for the client at {}: {}", provider, peer_ip_, why),
+              fmt::format("Start the server with '--allow-provider {}'.", provider));
+}
+
+}  // namespace rdmabench

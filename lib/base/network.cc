@@ -1,0 +1,99 @@
+#include "base/network.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+namespace rdmabench {
+namespace {
+
+constexpr std::uint32_t kMappedBits = 96;  // of ::ffff:0.0.0.0/96, where IPv4 addresses are
+
+IpAddress mapped(const in_addr& address) {
+  IpAddress found;
+  found.bytes[10] = found.bytes[11] = 0xff;
+  std::memcpy(found.bytes.data() + 12, &address, sizeof address);
+  return found;
+}
+
+bool is_ipv4(const IpAddress& address) noexcept {
+  static constexpr IpNetwork kMapped{{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}, kMappedBits};
+  return kMapped.has(address);
+}
+
+}  // namespace
+
+std::optional<IpAddress> address_of(int family, const void* socket) {
+  if (family == AF_INET) {
+    sockaddr_in four{};
+    std::memcpy(&four, socket, sizeof four);
+    return mapped(four.sin_addr);
+  }
+  if (family != AF_INET6) return std::nullopt;
+  sockaddr_in6 six{};
+  std::memcpy(&six, socket, sizeof six);
+  IpAddress found;
+  std::memcpy(found.bytes.data(), &six.sin6_addr, found.bytes.size());
+  return found;
+}
+
+std::optional<IpAddress> parse_ip(std::string_view text) {
+  const std::string plain(text.substr(0, text.find('%')));
+  in_addr four{};
+  if (inet_pton(AF_INET, plain.c_str(), &four) == 1) return mapped(four);
+  IpAddress found;
+  if (inet_pton(AF_INET6, plain.c_str(), found.bytes.data()) == 1) return found;
+  return std::nullopt;
+}
+
+bool IpNetwork::has(const IpAddress& address) const noexcept {
+  for (std::uint32_t bit = 0; bit < bits; bit += 8) {
+    const std::uint32_t here = std::min(bits - bit, 8U);
+    const auto mask = static_cast<std::uint8_t>(0xff00U >> here);
+    if (((first.bytes[bit / 8] ^ address.bytes[bit / 8]) & mask) != 0) return false;
+  }
+  return true;
+}
+
+std::optional<IpNetwork> parse_network(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const std::optional<IpAddress> address = parse_ip(text.substr(0, slash));
+  if (!address) return std::nullopt;
+  IpNetwork network{*address, 128};
+  if (slash == std::string_view::npos) return network;
+  const std::string_view digits = text.substr(slash + 1);
+  std::uint32_t bits = 0;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+  // "::ffff:10.0.0.0/104" counts all bits, "10.0.0.0/8" those of IPv4.
+  const bool four = text.substr(0, slash).find(':') == std::string_view::npos;
+  if (failed != std::errc() || end != digits.data() + digits.size() || bits > (four ? 32U : 128U)) {
+    return std::nullopt;
+  }
+  network.bits = four ? kMappedBits + bits : bits;
+  return network;
+}
+
+bool is_loopback(const IpAddress& address) noexcept {
+  IpAddress six;
+  six.bytes[15] = 1;
+  return address == six || (is_ipv4(address) && address.bytes[12] == 127);
+}
+
+bool is_of_this_host(const IpAddress& address) {
+  if (is_loopback(address)) return true;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return false;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    const sockaddr* const socket = entry->ifa_addr;
+    if (socket != nullptr && address_of(socket->sa_family, socket) == address) return true;
+  }
+  return false;
+}
+
+}  // namespace rdmabench

@@ -1,0 +1,46 @@
+// IP addresses and networks, to compare what a peer says with whom it connected from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmabench {
+
+/// An IPv6 address; an IPv4 address is one in its mapped form, ::ffff:10.0.0.1, as RoCE writes it
+/// into a GID.
+struct IpAddress {
+  std::array<std::uint8_t, 16> bytes{};
+
+  bool operator==(const IpAddress&) const = default;
+};
+
+/// "10.0.0.1", "::1", "fe80::1%eth0" (the scope is dropped); nothing for other text.
+std::optional<IpAddress> parse_ip(std::string_view text);
+
+/// The address in a sockaddr_in or sockaddr_in6 of that family, which need not be aligned; nothing
+/// for another family.
+std::optional<IpAddress> address_of(int family, const void* socket);
+
+/// Addresses with the same first bits.
+struct IpNetwork {
+  IpAddress first{};
+  std::uint32_t bits = 128;
+
+  bool has(const IpAddress& address) const noexcept;
+};
+
+/// "10.0.0.0/8", "fe80::/64", or an address alone; nothing for other text. Bits behind the prefix
+/// do not count.
+std::optional<IpNetwork> parse_network(std::string_view text);
+
+/// 127.0.0.0/8 or ::1.
+bool is_loopback(const IpAddress& address) noexcept;
+
+/// Whether an interface of this machine has the address, or it is a loopback address. Reads
+/// getifaddrs(3).
+bool is_of_this_host(const IpAddress& address);
+
+}  // namespace rdmabench

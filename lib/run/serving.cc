@@ -1,0 +1,229 @@
+#include "run/serving.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "base/allowed_peers.h"
+#include "health/run_watch.h"
+#include "memory/gpu_memory.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
+#include "rdmabench/report/conditions.h"
+#include "run/gate.h"
+#include "verify.h"
+
+namespace rdmabench::run {
+namespace {
+
+/// A client may pause. One that holds its session and measures little ends it.
+class Patience {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Patience(std::chrono::nanoseconds most) : most_(most) {}
+
+  void wait() {
+    const Clock::time_point now = Clock::now();
+    idle_ = std::max(Clock::duration::zero(), idle_ - (now - since_));
+    since_ = now;
+  }
+
+  /// Throws Error(failed) when the client has paused too long in all.
+  void work() {
+    constexpr auto kPause = std::chrono::seconds(1);
+    const Clock::time_point now = Clock::now();
+    if (now - since_ >= kPause) idle_ += now - since_;
+    since_ = now;
+    if (idle_ <= most_) return;
+    throw Error(Fault::failed,
+                fmt::format("the client paused for {} more than it measured, of at most {}",
+                            std::chrono::duration_cast<std::chrono::milliseconds>(idle_),
+                            std::chrono::duration_cast<std::chrono::milliseconds>(most_)),
+                "Measure without pauses, or raise 'rdmabench serve --max-idle'.");
+  }
+
+ private:
+  std::chrono::nanoseconds most_;
+  Clock::duration idle_{0};
+  Clock::time_point since_ = Clock::now();
+};
+
+std::string describe(const SessionSpec& spec, const transport::Description& endpoint) {
+  constexpr std::array<std::string_view, 4> kTests{"latency", "bandwidth",
+                                                   "bidirectional bandwidth", "load"};
+  return fmt::format("{} of {} over {} {}",
+                     spec.pattern.empty() ? kTests[static_cast<std::size_t>(spec.shape)]
+                                          : std::string_view(spec.pattern),
+                     operation_text(spec.pattern, spec.operation), endpoint.backend,
+                     endpoint.device);
+}
+
+/// What came of a client's epochs.
+struct ServedEpochs {
+  std::uint64_t messages = 0;
+  std::string failed;  ///< why the verified transfer failed, which comes before anything is timed
+};
+
+/// Waits until all clients of an incast can begin.
+void wait_for_others(const Session& session, const Host& host) {
+  const SessionSpec& spec = session.spec();
+  if (spec.clients == 1) return;
+  // A little less than the client waits, so that it receives the error.
+  host.gate.pass(spec.job, spec.clients, Deadline::after(spec.timeout * 9 / 10), session.stop());
+}
+
+/// One epoch. Returns its messages.
+std::uint64_t serve_epoch(Session& session, const EpochOrder& order, const Host& host) {
+  session.stage(workload::Side::target, order);
+  session.send(SessionMessage::ready);
+  const EpochOutcome outcome = session.run({});
+  if (session.spec().target_idle) session.receive(SessionMessage::result, "end of the operations");
+  if (order.verify) wait_for_others(session, host);
+  session.send(SessionMessage::result, to_text(outcome.target));
+  return order.iterations * session.workers();
+}
+
+/// Serves epochs until the client says bye or gives up.
+ServedEpochs serve_epochs(Session& session, health::RunWatch* watch, const Host& host) {
+  ServedEpochs done;
+  Patience patience(host.config.max_idle);
+  bool timed = !may_start_over(session.spec());
+  for (;;) {
+    session.throw_if_stopped();
+    patience.wait();
+    const control::Message message = session.receive("order of the client");
+    patience.work();
+    if (message.type == SessionMessage::bye) {
+      Farewell farewell;
+      if (watch != nullptr) farewell.facts = health::to_facts(watch->end());
+      session.send(SessionMessage::bye, to_text(farewell));
+      return done;
+    }
+    if (message.type == SessionMessage::abort) {
+      const std::string text =
+          fmt::format("the client gave up: {}", control::printable(message.payload));
+      if (timed) throw Error(Fault::failed, text);
+      done.failed = text;
+      return done;
+    }
+    if (message.type != SessionMessage::epoch) {
+      throw Error(Fault::failed, fmt::format("the client sent '{}' instead of an epoch",
+                                             name_of(message.type.as<SessionMessage>())));
+    }
+    const EpochOrder order = parse_epoch_order(message.payload, session.spec());
+    timed = timed || !order.verify;
+    try {
+      done.messages += serve_epoch(session, order, host);
+    } catch (const Error& error) {
+      if (timed || !may_be_the_memory(session, error)) throw;
+      done.failed = error.what();
+      return done;
+    }
+  }
+}
+
+/// The client's next request after a verified transfer failed. Throws Error(failed) with `why`
+/// where it sends none or was given kMostVerifications attempts.
+Request ask_again(Session& session, const std::string& why, std::vector<memory::FailedWay>& failed,
+                  int tried) {
+  if (tried == kMostVerifications) throw Error(Fault::failed, why);
+  try {
+    if (tried % kTriesOfAWay == 0) add_failed(session, why, failed);
+    session.start_over(why);
+    return parse_request(session.receive(SessionMessage::request, "request"));
+  } catch (const std::exception& error) {
+    throw Error(Fault::failed, fmt::format("{}; and it did not start over: {}", why, error.what()));
+  }
+}
+
+/// Where messages are staged in host memory: how long the copies take, which are not timed.
+void add_staging_cost(Session& session, report::Facts& facts) {
+  memory::GpuMemory* const gpu = session.worker().gpu_memory();
+  if (gpu == nullptr || !gpu->staged()) return;
+  const memory::CopyTimes times = gpu->measure_copies(session.spec().max_size);
+  facts.push_back({"staging_copy_bytes", times.bytes});
+  facts.push_back({"staging_to_device_ns", times.to_device_ns});
+  facts.push_back({"staging_from_device_ns", times.from_device_ns});
+}
+
+void check_timeout(const Request& request, const ServerConfig& config) {
+  if (request.spec.timeout <= config.max_timeout) return;
+  throw Error(
+      Fault::failed,
+      fmt::format("a timeout of {} is longer than this server's limit of {}", request.spec.timeout,
+                  std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
+      "Lower `timeout`, or raise 'rdmabench serve --max-timeout'.");
+}
+
+/// The server's half of setting up a session.
+void open_workers(Session& session, const Request& request,
+                  const transport::EndpointRequest& wanted, const Host& host) {
+  const OpenOne open = [&](const Backend& backend, const transport::EndpointRequest& of_one,
+                           std::string_view choice) {
+    const transport::Footprint takes = backend.footprint(of_one, choice);
+    host.shares.push_back(
+        host.quota.take(host.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
+    session.open(backend, of_one, choice);
+  };
+  connect_server(session, wanted, request.rails, request.spec.workers, open, [&] {
+    Introduction own{.addresses = {},
+                     .environment = report::collect_environment(),
+                     .memory = session.memory_path()};
+    for (report::Fact& fact : session.memory_facts()) own.environment.push_back(std::move(fact));
+    add_staging_cost(session, own.environment);
+    return own;
+  });
+}
+
+/// Opens the workers and serves epochs, until the client ends the session or starts over.
+ServedEpochs serve_request(Session& session, const Request& request, const Host& host,
+                           const std::vector<memory::FailedWay>& failed) {
+  check_timeout(request, host.config);
+  session.agree(request.spec);
+  session.set_cpus(host.config.cpus);
+  transport::EndpointRequest wanted = endpoint_request(request.spec, false);
+  wanted.device = host.config.device;
+  wanted.gid_index = host.config.gid_index;
+  wanted.failed_ways = failed;
+  wanted.local_ip = session.channel().local_ip();
+  wanted.peer_ip = session.channel().peer_ip();
+  wanted.allowed_peers =
+      std::make_shared<AllowedPeers>(wanted.peer_ip, wanted.local_ip, host.allowed);
+  wanted.stop = session.stop();
+  host.shares.clear();  // the workers that they were for are closed
+  host.shares.push_back(host.quota.take(
+      host.name,
+      {.threads = request.spec.workers, .memory = memory_of(wanted) * request.spec.workers}));
+  open_workers(session, request, wanted, host);
+  std::optional<health::RunWatch> watch;
+  if (request.spec.watch) {
+    watch.emplace(session.devices());
+    watch->begin();
+  }
+  if (!request.spec.gpu) wait_for_others(session, host);  // else with the transfer to be verified
+  session.send(SessionMessage::ready);
+  session.set_timeout(request.spec.timeout);
+  return serve_epochs(session, watch ? &*watch : nullptr, host);
+}
+
+}  // namespace
+
+std::string converse(Session& session, const Host& host) {
+  Request request = parse_request(session.receive(SessionMessage::request, "request"));
+  std::vector<memory::FailedWay> failed;
+  for (int tried = 1;; ++tried) {
+    const ServedEpochs done = serve_request(session, request, host, failed);
+    if (done.failed.empty()) {
+      return fmt::format("{}: {} messages", describe(request.spec, session.worker().describe()),
+                         done.messages);
+    }
+    request = ask_again(session, done.failed, failed, tried);
+  }
+}
+
+}  // namespace rdmabench::run

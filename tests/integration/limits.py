@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""What clients may have of `rdmabench serve`, and what it survives. Usage: limits.py RDMABENCH"""
+
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import command
+from command import run, server
+
+BASE = 16 << 20  # bytes that a server has besides its sessions: libraries that the first one loads
+
+
+def client(port: str, *words: str) -> tuple[str, ...]:
+    return (*words[:1], "127.0.0.1", "--port", port, "--backend", "ofi", "--no-watch", *words[1:])
+
+
+def dial(port: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(port)), timeout=20)
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """What comes until the server closes."""
+    text = b""
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(4096):
+            text += part
+    return text
+
+
+class Limits(unittest.TestCase):
+    def assert_serves(self, port: str) -> None:
+        result = run(*client(port, "lat", "-n", "10"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_session_without_threads_ends_alone(self):
+        """`ulimit -u` holds for a user, and not for root: the server is another one's."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can start a process as another user")
+        folder = pathlib.Path(tempfile.mkdtemp())
+        folder.chmod(0o755)
+        copy = folder / "rdmabench"
+        copy.write_bytes(pathlib.Path(command.TOOL).read_bytes())
+        copy.chmod(0o755)
+        words = ["setpriv", "--reuid", "65533", "--clear-groups", "bash", "-c",
+                 f"ulimit -u 24; exec {copy} serve --port 0 --address 127.0.0.1"]
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        try:
+            port = re.search(r":(\d+)$", process.stderr.readline().strip()).group(1)
+            result = run(*client(port, "bw", "-n", "100", "--threads", "48", "--provider", "net"))
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertRegex(result.stderr, r"\d+ of 48 threads could be started: Resource "
+                                            "temporarily unavailable")
+            self.assertIsNone(process.poll())
+            self.assert_serves(port)
+        finally:
+            process.kill()
+            process.communicate()
+
+    def charged(self, *words: str) -> int:
+        """What the server says that a session needs, from what it refuses."""
+        needs = 0
+        for workers in (1, int(words[words.index("--threads") + 1]) if "--threads" in words else 1):
+            with server("--max-memory", str(max(1, needs))) as peer:
+                result = run(*client(peer.port, "bw", *words))
+                match = re.search(r"needs (\d+) bytes", result.stderr)
+                self.assertIsNotNone(match, result.stderr)
+                needs += int(match.group(1)) * (workers if needs else 1)
+        return needs
+
+    def test_memory_is_what_the_process_really_uses(self):
+        if command.SANITIZED:
+            self.skipTest("a sanitizer's own memory counts too")
+        for words in (("--provider", "net", "--depth", "4096", "--qps", "16"),
+                      ("--provider", "tcp;ofi_rxm", "--qps", "8"),
+                      ("--provider", "shm", "--qps", "8"),
+                      ("--provider", "net", "--threads", "8"),
+                      ("--provider", "net", "-s", "1M", "--validate")):
+            words = ("-s", "8", "-n", "2000", *words) if "-s" not in words else ("-n", "50", *words)
+            with self.subTest(words=words):
+                needs = self.charged(*words)
+                with server("--max-memory", str(needs)) as peer:
+                    before = peer.resident_bytes()
+                    result = run(*client(peer.port, "bw", *words))
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    grown = peer.peak_bytes() - before
+                    self.assertLessEqual(grown, needs + BASE)
+
+    def test_a_request_beyond_the_limit_is_refused_before_it_uses_it(self):
+        with server("--max-memory", "64M") as peer:
+            before = peer.resident_bytes()
+            result = run(*client(peer.port, "bw", "--depth", "16384", "--receives", "32768",
+                                 "--qps", "128", "--threads", "4", "--provider", "net"))
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("of at most 67108864", result.stderr)
+            self.assertIn("memory'", result.stderr)  # the option that raises it
+            self.assertLess(peer.peak_bytes() - before, (64 << 20) + BASE)
+            self.assert_serves(peer.port)
+
+    def test_many_queue_pairs_over_a_layered_provider_are_set_up_in_time(self):
+        with server() as peer:
+            result = run(*client(peer.port, "bw", "-n", "200", "--qps", "64", "--provider",
+                                 "tcp;ofi_rxm"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_one_address_leaves_room_for_others(self):
+        with server("--max-clients", "6", "--max-address-clients", "3") as peer:
+            silent = [dial(peer.port) for _ in range(3)]
+            refused = read_all(dial(peer.port))
+            self.assertIn(b"this host has 3 sessions of at most 3", refused)
+            for connection in silent:
+                connection.close()
+            peer.wait_lines(4)
+            self.assert_serves(peer.port)
+
+    def test_descriptors_are_raised_to_the_hard_limit(self):
+        with server() as peer:
+            limits = pathlib.Path(f"/proc/{peer.process.pid}/limits").read_text()
+            soft, hard = re.search(r"Max open files +(\S+) +(\S+)", limits).groups()
+            self.assertEqual(soft, hard)
+
+    def test_a_pause_beyond_the_limit_ends_the_session(self):
+        with server("--max-idle", "1s", "--max-session", "3s") as peer:
+            with dial(peer.port) as silent:
+                self.assertIn(b"--max-session", read_all(silent))
+
+    def test_a_full_pipe_does_not_wedge_the_server(self):
+        reader, writer = os.pipe()
+        with contextlib.closing(socket.socket()) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        process = subprocess.Popen([command.TOOL, "serve", "--port", port], stderr=writer)
+        try:
+            while b"listening" not in os.read(reader, 4096):
+                pass
+            os.set_blocking(writer, False)
+            with contextlib.suppress(BlockingIOError):
+                while os.write(writer, b"x" * 65536):
+                    pass
+            for _ in range(3):
+                self.assert_serves(port)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(timeout=10), 0)
+            self.assertLess(time.monotonic() - begin, 1.2)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(reader)
+            os.close(writer)
+
+    def test_a_stop_takes_a_second_and_is_told(self):
+        with server("--timeout", "1m") as peer:
+            silent = [dial(peer.port) for _ in range(5)]
+            half = dial(peer.port)
+            half.sendall(b"R")  # a part of a frame, or of nothing
+            busy = subprocess.Popen([command.TOOL, *client(peer.port, "bw", "-D", "1m")],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            deadline = time.monotonic() + 10
+            while peer.threads() < 9 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            begin = time.monotonic()
+            self.assertEqual(peer.stop(), 0)
+            self.assertLess(time.monotonic() - begin, 1.2)
+            for connection in silent:
+                self.assertIn(b"the server is shutting down", read_all(connection))
+            errors = busy.communicate(timeout=20)[1]
+            self.assertEqual(busy.returncode, 1, errors)
+            self.assertIn("the server is shutting down", errors)
+
+    def test_a_stranger_does_not_end_a_one_shot_server(self):
+        with contextlib.closing(socket.socket()) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        folder = tempfile.mkdtemp()
+        name = os.path.join(folder, "ib_send_bw")
+        os.symlink(os.path.abspath(command.TOOL), name)
+        process = subprocess.Popen([name, "-p", port, "--backend", "ofi"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        try:
+            deadline = time.monotonic() + 20
+            while True:
+                try:
+                    stranger = dial(port)
+                    break
+                except ConnectionRefusedError:
+                    self.assertLess(time.monotonic(), deadline)
+            with stranger:
+                stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                read_all(stranger)
+            done = subprocess.run([name, "-p", port, "--backend", "ofi", "-n", "100", "127.0.0.1"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            errors = process.communicate(timeout=20)[1]
+            self.assertEqual(process.returncode, 0, errors)
+            self.assertIn("127.0.0.1", errors)  # the stranger is logged
+        finally:
+            process.kill()
+            process.wait()
+
+    def test_jobs_of_an_incast_do_not_meet(self):
+        words = ("bw", "-s", "4K", "-n", "200", "--clients", "2", "--timeout", "3s")
+        with server() as peer:
+            first = subprocess.Popen([command.TOOL, *client(peer.port, *words, "--job", "a")],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            other = run(*client(peer.port, *words, "--job", "b"))
+            self.assertEqual(other.returncode, 1, other.stderr)
+            self.assertIn("1 of 2 clients of the incast 'b'", other.stderr)
+            self.assertIn("1 of 2 clients of the incast 'a'", first.communicate(timeout=20)[1])
+            pair = [subprocess.Popen([command.TOOL, *client(peer.port, *words, "--job", "c")],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                    for _ in range(2)]
+            for one in pair:
+                errors = one.communicate(timeout=30)[1]
+                self.assertEqual(one.returncode, 0, errors)
+
+    def test_strangers_make_few_lines(self):
+        with server() as peer:
+            for _ in range(500):
+                dial(peer.port).close()
+            self.assert_serves(peer.port)
+            peer.stop()
+            peer.reader.join()
+            self.assertLess(len(peer.lines), 150)
+            self.assertTrue(any("were dropped" in line for line in peer.lines), peer.lines[-5:])
+
+
+if __name__ == "__main__":
+    command.take_tool()
+    sys.exit(command.run_cases(sys.argv[1:], at_once=2))

@@ -1,0 +1,77 @@
+#include "base/allowed_peers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+AllowedPeers peers(std::vector<std::string> allow, std::vector<std::string> providers = {},
+                   const std::string& peer = "192.0.2.7") {
+  return {peer, "192.0.2.1", parse_allowed(allow, providers)};
+}
+
+IpAddress ip(std::string_view text) {
+  return parse_ip(text).value();
+}
+
+template <class Check>
+std::string refusal(Check&& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(AllowedPeers, ThePeerOfTheControlConnectionIsAllowedAndNobodyElse) {
+  const AllowedPeers known = peers({});
+  EXPECT_NO_THROW(known.check_ip(ip("192.0.2.7")));
+  EXPECT_THAT(refusal([&] { known.check_ip(ip("192.0.2.8")); }),
+              AllOf(HasSubstr("192.0.2.7 names 192.0.2.8"), HasSubstr("--allow 192.0.2.8")));
+  EXPECT_THROW(known.check_ip(ip("127.0.0.1")), Error);  // this host is another client's
+  EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_ip(ip("127.0.0.2")));
+}
+
+TEST(AllowedPeers, ANetworkOfTheOperatorIsAllowed) {
+  const AllowedPeers known = peers({"198.51.100.0/24"});
+  EXPECT_NO_THROW(known.check_ip(ip("198.51.100.9")));
+  EXPECT_THROW(known.check_ip(ip("198.51.101.9")), Error);
+  EXPECT_NO_THROW(peers({"any"}).check_ip(ip("203.0.113.1")));
+}
+
+TEST(AllowedPeers, AGidIsAnAddressOrAllowedByPrefixOrLid) {
+  const IpAddress link_local = ip("fe80::5054:ff:fe12:3456");
+  EXPECT_NO_THROW(peers({}).check_gid(ip("::ffff:192.0.2.7"), 0, false));  // RoCE v2
+  EXPECT_THROW(peers({}).check_gid(ip("::ffff:192.0.2.8"), 0, false), Error);
+  EXPECT_THAT(refusal([&] { peers({}).check_gid(link_local, 12, false); }),
+              AllOf(HasSubstr("LID 12"), HasSubstr("fe80::/64"), HasSubstr("lid:FIRST-LAST")));
+  EXPECT_NO_THROW(peers({"fe80::/64"}).check_gid(link_local, 12, false));
+  EXPECT_NO_THROW(peers({"lid:10-12"}).check_gid(link_local, 12, false));
+  EXPECT_THROW(peers({"lid:10-12"}).check_gid(link_local, 13, false), Error);
+  EXPECT_THROW(peers({"lid:0-12"}).check_gid(link_local, 0, false), Error);  // it has none
+  EXPECT_THROW(peers({}).check_gid(link_local, 0, true), Error);  // ours, and the peer is not here
+  EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_gid(link_local, 0, true));
+}
+
+TEST(AllowedPeers, AProviderIsNamedOrForThisMachine) {
+  EXPECT_THAT(refusal([&] { peers({}).check_provider("shm", "why"); }),
+              AllOf(HasSubstr("192.0.2.7: why"), HasSubstr("--allow-provider shm")));
+  EXPECT_NO_THROW(peers({}, {"udp"}).check_provider("udp;ofi_rxd", "why"));
+  EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_provider("shm", "why"));
+}
+
+TEST(AllowedPeers, TextThatNamesNothingIsRefused) {
+  for (const char* text : {"", "here", "10.0.0.0/33", "lid:", "lid:2-1", "lid:70000", "lid:1-"}) {
+    EXPECT_THROW(peers({text}), Error) << text;
+  }
+}
+
+}  // namespace
+}  // namespace rdmabench

@@ -1,0 +1,46 @@
+#include "base/network.h"
+
+#include <gtest/gtest.h>
+
+namespace rdmabench {
+namespace {
+
+bool has(std::string_view network, std::string_view address) {
+  return parse_network(network).value().has(parse_ip(address).value());
+}
+
+TEST(Network, HasTheAddressesOfItsPrefix) {
+  EXPECT_TRUE(has("10.0.0.0/8", "10.255.1.2"));
+  EXPECT_FALSE(has("10.0.0.0/8", "11.0.0.1"));
+  EXPECT_TRUE(has("10.1.2.128/25", "10.1.2.129"));
+  EXPECT_FALSE(has("10.1.2.128/25", "10.1.2.127"));
+  EXPECT_TRUE(has("0.0.0.0/0", "192.168.0.1"));
+  EXPECT_FALSE(has("0.0.0.0/0", "2001:db8::1"));
+  EXPECT_TRUE(has("fe80::/64", "fe80::1"));
+  EXPECT_FALSE(has("fe80::/64", "fe80:0:0:1::1"));
+  EXPECT_TRUE(has("::/0", "10.0.0.1"));
+  EXPECT_TRUE(has("10.0.0.1", "10.0.0.1"));
+  EXPECT_FALSE(has("10.0.0.1", "10.0.0.2"));
+  EXPECT_TRUE(has("10.0.0.0/8", "::ffff:10.0.0.1"));  // as a GID of RoCE has it
+}
+
+TEST(Network, TextThatIsNoneIsNotTaken) {
+  for (const char* text : {"", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8x", "10.0.0/8", "fe80::/129",
+                           "fe80::/-1", "here"}) {
+    EXPECT_FALSE(parse_network(text)) << text;
+  }
+}
+
+TEST(Network, AScopeIsDropped) {
+  EXPECT_EQ(parse_ip("fe80::1%eth0"), parse_ip("fe80::1"));
+}
+
+TEST(Network, AnAddressOfThisHostIsKnown) {
+  EXPECT_TRUE(is_of_this_host(*parse_ip("127.0.0.1")));
+  EXPECT_TRUE(is_of_this_host(*parse_ip("127.8.8.8")));
+  EXPECT_TRUE(is_of_this_host(*parse_ip("::1")));
+  EXPECT_FALSE(is_of_this_host(*parse_ip("192.0.2.1")));  // for documentation alone (RFC 5737)
+}
+
+}  // namespace
+}  // namespace rdmabench

@@ -1,0 +1,146 @@
+// What one who is no part of a session can do to it over the fabric: he knows its addresses, and
+// how the window was registered before keys were random.
+#include <rdma/fi_domain.h>
+
+#include "base/allowed_peers.h"
+#include "pair.h"
+#include "rdmabench/base/error.h"
+#include "transport/ofi/messages.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+using Ends = PairOf<ManyEndpoint>;
+
+class Stranger : public ::testing::TestWithParam<const char*> {};
+
+/// An endpoint that sends to `victim` without its consent.
+std::unique_ptr<ManyEndpoint> stranger(const EndpointRequest& r, const Address& victim) {
+  const std::string text = offer(r);
+  auto endpoint = std::make_unique<ManyEndpoint>(r, choose(r, text, text).client);
+  endpoint->connect(write_address(victim));
+  return endpoint;
+}
+
+EndpointRequest stranger_request(const char* provider, OperationCode code) {
+  EndpointRequest r = request(provider, code);
+  r.events = false;
+  return r;
+}
+
+std::string fact(const ManyEndpoint& endpoint, std::string_view wanted) {
+  for (const auto& [name, value] : endpoint.describe().details) {
+    if (name == wanted) return value;
+  }
+  return "";
+}
+
+std::uint64_t key_of(const std::string& text) {
+  return read_address(text).window_key;
+}
+
+TEST_P(Stranger, HasNoKeyThatHeCouldGuess) {
+  const EndpointRequest r = stranger_request(GetParam(), OperationCode::write);
+  Ends ends(r);
+  Ends more(r);
+  const std::uint64_t first = key_of(ends.b->address());
+  const std::uint64_t second = key_of(more.b->address());
+  EXPECT_NE(first, second);
+  EXPECT_GT(first | second, std::uint64_t{1} << 32);
+  EXPECT_EQ(fact(*ends.b, "window_key"), "random, 64 bits");
+}
+
+TEST_P(Stranger, WritesNothingIntoAWindow) {
+  const EndpointRequest r = stranger_request(GetParam(), OperationCode::write);
+  Ends ends(r);
+  Address victim = read_address(ends.b->address());
+  victim.window_key = 3;  // each session's, once
+  const auto other = stranger(r, victim);
+  const Region window = ends.b->window();
+  std::fill_n(window.data, kSize, std::byte{7});
+  std::fill_n(other->send_region().data, kSize, std::byte{9});
+  static_cast<void>(other->post<Write>(0, 0, kSize, 0, Signal::now));
+  const Deadline deadline = Deadline::after(std::chrono::milliseconds(300));
+  bool refused = false;
+  while (!refused && !deadline.passed()) {
+    refused = other->poll([](const Received&) noexcept {}) < 0;
+    ends.b->poll([](const Received&) noexcept {});
+  }
+  EXPECT_EQ(window.data[0], std::byte{7});
+  EXPECT_EQ(window.data[kSize - 1], std::byte{7});
+}
+
+TEST_P(Stranger, SendsNothingThatCounts) {
+  const EndpointRequest r = stranger_request(GetParam(), OperationCode::send);
+  Ends ends(r);
+  if (fact(*ends.b, "receives_from") != "the peer alone") {
+    // The report says so; and so must whoever relies on it.
+    EXPECT_STREQ(GetParam(), "net");
+    EXPECT_THAT(fact(*ends.b, "receives_from"), ::testing::StartsWith("any sender"));
+    GTEST_SKIP() << "a provider that takes what anyone sends";
+  }
+  const auto other = stranger(r, read_address(ends.b->address()));
+  std::fill_n(other->send_region().data, kSize, std::byte{9});
+  std::fill_n(ends.a->send_region().data, kSize, std::byte{5});
+  const Deadline deadline = Deadline::after(std::chrono::milliseconds(300));
+  bool posted = false;
+  while (!deadline.passed()) {
+    if (!posted) posted = other->post<Send>(0, 0, kSize, 0, Signal::now) == PostStatus::posted;
+    other->poll([](const Received&) noexcept {});
+    ends.poll();
+  }
+  EXPECT_TRUE(posted);
+  EXPECT_EQ(ends.at_b.size(), 0U);
+  ends.must([&] { return ends.a->post<Send>(0, 0, kSize, 0, Signal::now); });
+  ends.poll_until([&] { return !ends.at_b.empty(); });
+  const Region received = ends.b->receive_region();
+  EXPECT_EQ(received.data[ends.at_b[0].slot % received.slots * received.stride], std::byte{5});
+  EXPECT_EQ(ends.at_b.size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Providers, Stranger,
+                         ::testing::Values("tcp;ofi_rxm", "net", "udp;ofi_rxd"), test_name);
+
+TEST(AllowedPeer, AnAddressOfSomebodyElseIsNotInserted) {
+  EndpointRequest r = request("net", OperationCode::send);
+  const std::string text = offer(r);
+  const Choice choice = choose(r, text, text);
+  ManyEndpoint client(r, choice.client);
+  const std::string address = client.address();
+  EndpointRequest server = r;
+  server.client = false;
+  server.allowed_peers =
+      std::make_shared<AllowedPeers>("192.0.2.7", "192.0.2.1", AllowedNetworks());
+  ManyEndpoint refusing(server, choice.server);
+  try {
+    refusing.connect(address);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("192.0.2.7 names 127.0.0.1"));
+  }
+  server.allowed_peers = std::make_shared<AllowedPeers>(
+      "192.0.2.7", "192.0.2.1", parse_allowed(std::vector<std::string>{"127.0.0.0/8"}, {}));
+  ManyEndpoint allowing(server, choice.server);
+  EXPECT_NO_THROW(allowing.connect(address));
+}
+
+TEST(AllowedPeer, SharedMemoryIsForThisMachineOrByName) {
+  EndpointRequest r = request("shm", OperationCode::send);
+  r.local_ip.clear();
+  const std::string text = offer(r);
+  const Choice choice = choose(r, text, text);
+  ManyEndpoint client(r, choice.client);
+  EndpointRequest server = r;
+  server.client = false;
+  server.allowed_peers =
+      std::make_shared<AllowedPeers>("192.0.2.7", "192.0.2.1", AllowedNetworks());
+  ManyEndpoint refusing(server, choice.server);
+  EXPECT_THROW(refusing.connect(client.address()), Error);
+  server.allowed_peers =
+      std::make_shared<AllowedPeers>("127.0.0.1", "127.0.0.1", AllowedNetworks());
+  ManyEndpoint allowing(server, choice.server);
+  EXPECT_NO_THROW(allowing.connect(client.address()));
+}
+
+}  // namespace
+}  // namespace rdmabench::transport::ofi
