@@ -13,7 +13,7 @@ import unittest
 import command
 
 LIBRARIES = ("libibverbs.so.1", "librdmacm.so.1", "libmlx5.so.1", "libefa.so.1", "libfabric.so.1", "libhwloc.so.15", "libsqlite3.so.0",
-             "libarchive.so.13", "libpmix.so.2", "libcuda.so.1", "libnvidia-ml.so.1")
+             "libarchive.so.13", "libcrypto.so.3", "libmunge.so.2", "libpmix.so.2", "libcuda.so.1", "libnvidia-ml.so.1")
 
 
 class Absent(unittest.TestCase):
@@ -65,6 +65,8 @@ class Absent(unittest.TestCase):
         for name, package, *words in (("libibverbs.so.1", "libibverbs1", "reg"),
                                       ("libfabric.so.1", "libfabric1", "demo"),
                                       ("libsqlite3.so.0", "libsqlite3-0", "compare", "--baseline", database, "--name", "a", "--store", self.results),
+                                      ("libcrypto.so.3", "libssl3", "lat", "127.0.0.1"),
+                                      ("libmunge.so.2", "libmunge2", "serve", "--port", "0", "--auth", "munge"),
                                       ("libarchive.so.13", "libarchive13", "doctor", "--collect", archive)):
             done = self.run_without((name,), *words)
             self.assertEqual(done.returncode, 3, (words, done.stderr))
