@@ -111,9 +111,12 @@ RDMABENCH_API int rdmabench_compare(const char* request, char** result);
 typedef struct rdmabench_server rdmabench_server;
 
 /** Starts a server, which answers clients until it is stopped. `config`: {"address": "", "port": 0,
- * "max_clients": 64, "sessions": 0, "device": "", "gid_index": -1, "max_memory": bytes,
- * "timeout_s": 10, "max_timeout_s": 60, "cpus": []}; null is {}, and then the port is 18515. Who
- * can connect can make this machine send data and allocate memory: listen inside the cluster only.
+ * "max_clients": 256, "max_address_clients": 64, "sessions": 0, "device": "", "gid_index": -1,
+ * "max_memory": bytes, "max_address_memory": bytes, "max_threads": 1024, "max_address_threads": 256,
+ * "timeout_s": 10, "max_timeout_s": 60, "max_idle_s": 120, "max_session_s": 86400, "cpus": [],
+ * "allow": [], "allow_providers": []}; null is {}, and then the port is 18515. docs/limits.md tells
+ * what each limits. Who can connect can make this machine send data to it and use memory: listen
+ * inside the cluster only.
  *
  * `on_event` may be null. It is called with `user` and a line about each client, by threads of the
  * server, one at a time, at the latest while rdmabench_server_stop() runs. What it returns means
@@ -125,8 +128,8 @@ RDMABENCH_API int rdmabench_server_start(const char* config, rdmabench_callback 
 /** The TCP port that it listens on. */
 RDMABENCH_API uint16_t rdmabench_server_port(const rdmabench_server* server);
 
-/** Ends the sessions, then the server, and frees it. May take as long as a session's timeout. Null
- * is permitted. Not from `on_event`. */
+/** Ends the sessions, then the server, and frees it: within a second, unless a call of a driver
+ * does not return. Null is permitted. Not from `on_event`. */
 RDMABENCH_API void rdmabench_server_stop(rdmabench_server* server);
 
 #ifdef __cplusplus
