@@ -1,7 +1,8 @@
 // Many short sessions, one after the other, for soak.py and load.py: a process for each would take
 // longer to start than its session.
 // Usage: many_sessions HOST PORT SESSIONS|--seconds N BACKEND [PROVIDER]
-// With --seconds it prints how many there were.
+// With --seconds it says "ready", begins at a byte of standard input, and prints how many there
+// were.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,10 +16,11 @@
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   using Clock = std::chrono::steady_clock;
+  Clock::duration time{};
   Clock::time_point end = Clock::time_point::max();
   if (words.size() > 4 && words[2] == "--seconds") {
     const std::chrono::duration<double> given(std::atof(words[3].c_str()));
-    end = Clock::now() + std::chrono::duration_cast<Clock::duration>(given);
+    time = std::chrono::duration_cast<Clock::duration>(given);
     words.erase(words.begin() + 2);
     words[2] = "2000000000";
   }
@@ -32,11 +34,15 @@ int main(int argc, char** argv) {
   config.watch = false;
   config.backend = words[3];
   if (words.size() > 4) config.provider = words[4];
-  if (end != Clock::time_point::max()) {
+  if (time != Clock::duration()) {
     // Hundreds of clients on one machine: each loads its libraries before it has a deadline to
     // keep.
     static_cast<void>(rdmabench::run::find_backend(config.backend).devices());
     config.timeout = std::chrono::seconds(30);
+    std::puts("ready");
+    std::fflush(stdout);
+    static_cast<void>(std::getchar());  // until all of them are
+    end = Clock::now() + time;
   }
   const auto port = static_cast<std::uint16_t>(std::atoi(words[1].c_str()));
   const int most = std::atoi(words[2].c_str());
