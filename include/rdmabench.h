@@ -111,11 +111,13 @@ RDMABENCH_API int rdmabench_compare(const char* request, char** result);
 typedef struct rdmabench_server rdmabench_server;
 
 /** Starts a server, which answers clients until it is stopped. `config`: {"address": "", "port": 0,
- * "max_clients": 64, "sessions": 0, "device": "", "gid_index": -1, "max_memory": bytes,
- * "timeout_s": 10, "max_timeout_s": 60, "cpus": [], "token_file": "", "auth": "token", "insecure":
- * false}; null is {}, and then the port is 18515. Clients have to have the same token, which is by
- * default this user's own file, or be the same user by "auth": "munge". With "insecure", on both
- * sides, who can connect can make this machine send data and allocate memory.
+ * "max_clients": 256, "max_address_clients": 64, "sessions": 0, "device": "", "gid_index": -1,
+ * "max_memory": bytes, "max_address_memory": bytes, "max_threads": 1024, "max_address_threads": 256,
+ * "timeout_s": 10, "max_timeout_s": 60, "max_idle_s": 120, "max_session_s": 86400, "cpus": [],
+ * "allow": [], "allow_providers": [], "token_file": "", "auth": "token", "insecure": false}; null is
+ * {}, and then the port is 18515. docs/limits.md tells what each limits. Clients have to have the
+ * same token, which is by default this user's own file, or be the same user by "auth": "munge". With
+ * "insecure", on both sides, who can connect is served.
  *
  * `on_event` may be null. It is called with `user` and a line about each client, by threads of the
  * server, one at a time, at the latest while rdmabench_server_stop() runs. What it returns means
@@ -127,8 +129,8 @@ RDMABENCH_API int rdmabench_server_start(const char* config, rdmabench_callback 
 /** The TCP port that it listens on. */
 RDMABENCH_API uint16_t rdmabench_server_port(const rdmabench_server* server);
 
-/** Ends the sessions, then the server, and frees it. May take as long as a session's timeout. Null
- * is permitted. Not from `on_event`. */
+/** Ends the sessions, then the server, and frees it: within a second, unless a call of a driver
+ * does not return. Null is permitted. Not from `on_event`. */
 RDMABENCH_API void rdmabench_server_stop(rdmabench_server* server);
 
 #ifdef __cplusplus

@@ -89,12 +89,15 @@ void AllowedPeers::check_ip(const IpAddress& address) const {
                           to_text(address)));
 }
 
-void AllowedPeers::check_gid(const IpAddress& gid, std::uint16_t lid, bool own) const {
+void AllowedPeers::check_gid(const IpAddress& gid, std::uint16_t lid, const IpAddress& local,
+                             bool own) const {
   const bool by_lid =
       lid != 0 && std::any_of(allowed_.lids.begin(), allowed_.lids.end(), [lid](const auto& range) {
         return range.first <= lid && lid <= range.second;
       });
+  const bool by_default = allowed_.networks.empty() && allowed_.lids.empty();
   if (by_lid || is_allowed(gid) || (here_ && own)) return;
+  if (by_default && network_beside(local).has(gid)) return;
   static const IpNetwork kMapped = parse_network("::ffff:0:0/96").value_or(IpNetwork());
   static const IpNetwork kLinkLocal = parse_network("fe80::/10").value_or(IpNetwork());
   if (kMapped.has(gid) || !kLinkLocal.has(gid)) return check_ip(gid);

@@ -37,9 +37,10 @@ class AllowedPeers {
   /// Each throws Error(failed) that names the address and the option which allows it.
   void check_ip(const IpAddress& address) const;
   /// A GID that is an IP address is checked as one. A link-local one tells nothing of the control
-  /// connection's peer: it must be allowed by its prefix or by the LID (0 where it has none).
-  /// `own`: it is this machine's, which the peer may name where it is here too.
-  void check_gid(const IpAddress& gid, std::uint16_t lid, bool own) const;
+  /// connection's peer: it must be allowed by its prefix or by the LID (0 where it has none). Where
+  /// the operator names neither networks nor LIDs, the subnet of `local`, the GID of this side, is
+  /// allowed. `own`: it is this machine's, which the peer may name where it is here too.
+  void check_gid(const IpAddress& gid, std::uint16_t lid, const IpAddress& local, bool own) const;
   /// For what `why` tells: of a provider whose addresses cannot be judged.
   void check_provider(std::string_view provider, std::string_view why) const;
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <memory>
@@ -24,6 +25,21 @@ IpAddress mapped(const in_addr& address) {
 bool is_ipv4(const IpAddress& address) noexcept {
   static constexpr IpNetwork kMapped{{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}, kMappedBits};
   return kMapped.has(address);
+}
+
+/// Whether an interface has the address; then `use` is called with it.
+template <class Use>
+bool with_interface_of(const IpAddress& address, Use&& use) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return false;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    const sockaddr* const socket = entry->ifa_addr;
+    if (socket == nullptr || address_of(socket->sa_family, socket) != address) continue;
+    use(*entry);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -85,15 +101,23 @@ bool is_loopback(const IpAddress& address) noexcept {
 }
 
 bool is_of_this_host(const IpAddress& address) {
-  if (is_loopback(address)) return true;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return false;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &freeifaddrs);
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    const sockaddr* const socket = entry->ifa_addr;
-    if (socket != nullptr && address_of(socket->sa_family, socket) == address) return true;
-  }
-  return false;
+  return is_loopback(address) || with_interface_of(address, [](const ifaddrs&) {});
+}
+
+IpNetwork network_beside(const IpAddress& own) {
+  constexpr std::uint32_t kSubnetBits = 64;
+  if (!is_ipv4(own)) return {own, kSubnetBits};
+  IpNetwork network{own, 128};
+  with_interface_of(own, [&](const ifaddrs& interface) {
+    const auto mask = interface.ifa_netmask == nullptr ? std::nullopt
+                                                       : address_of(AF_INET, interface.ifa_netmask);
+    if (!mask) return;
+    network.bits = kMappedBits;
+    for (std::size_t i = kMappedBits / 8; i < mask->bytes.size(); ++i) {
+      network.bits += static_cast<std::uint32_t>(std::popcount(mask->bytes[i]));
+    }
+  });
+  return network;
 }
 
 }  // namespace rdmabench

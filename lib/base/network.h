@@ -39,6 +39,10 @@ std::optional<IpNetwork> parse_network(std::string_view text);
 /// 127.0.0.0/8 or ::1.
 bool is_loopback(const IpAddress& address) noexcept;
 
+/// The addresses beside that of one of this machine's interfaces: its network by getifaddrs(3) for
+/// IPv4, the first 64 bits for IPv6 and for the GIDs of InfiniBand and EFA.
+IpNetwork network_beside(const IpAddress& own);
+
 /// Whether an interface of this machine has the address, or it is a loopback address. Reads
 /// getifaddrs(3).
 bool is_of_this_host(const IpAddress& address);

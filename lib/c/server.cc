@@ -35,6 +35,8 @@ run::ServerConfig server_config(std::string_view text) {
   given.seconds("max_idle_s", kShortest, kLongest, config.max_idle);
   given.seconds("max_session_s", kShortest, kLongestSession, config.max_session);
   given.numbers("cpus", 0, 1023, config.cpus);
+  given.texts("allow", config.allow);
+  given.texts("allow_providers", config.allow_providers);
   given.refuse_others();
   return config;
 }

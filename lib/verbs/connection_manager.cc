@@ -154,10 +154,14 @@ ConnectionManager::Id ConnectionManager::make_id() {
 
 ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
                                                  std::string_view step, Deadline deadline) {
+  constexpr std::int64_t kStopNap = 100;  // milliseconds after which a stop is noticed
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(channel_.get(), &event) != 0) {
     if (errno != EAGAIN && errno != EINTR)
       throw setup_error(SetupCall::any, "rdma_get_cm_event()", errno);
+    if (with.stop.stop_requested()) {
+      throw Error(Fault::failed, fmt::format("{}: ended before there was an event", step));
+    }
     if (deadline.passed()) {
       throw Error(Fault::failed,
                   fmt::format("{}: no event within {} ms", step, with.timeout.count()),
@@ -165,7 +169,7 @@ ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
     pollfd readable{.fd = channel_->fd, .events = POLLIN, .revents = 0};
-    poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left, 1000)));
+    poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left, kStopNap)));
   }
   Event copy{.type = event->event, .status = event->status, .id = event->id};
   // InfiniBand pads private data, so shorter data is not from rdmabench.

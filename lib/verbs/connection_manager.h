@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct ManagedConnection {
   std::uint8_t reads_in = 0;
   PathAttributes path{};  ///< values other than the defaults replace those of the manager
   std::chrono::milliseconds timeout{10000};  ///< of each wait for the manager or the peer
+  std::stop_token stop{};                    ///< ends them
 };
 
 /// The connections of one endpoint. The queue pairs belong to the caller, are in INIT, and must

@@ -142,7 +142,7 @@ class Server:
         self.port: int = library().rdmabench_server_port(handle)
 
     def stop(self) -> None:
-        """Ends the sessions, then the server. May take as long as a session's timeout."""
+        """Ends the sessions, then the server: within a second, unless a call of a driver does not return."""
         handle, self._handle = self._handle, None
         if handle is not None:
             library().rdmabench_server_stop(handle)

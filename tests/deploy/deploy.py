@@ -128,6 +128,57 @@ class MpiJob(unittest.TestCase):
         subprocess.run(["sh", "-n", "-c", self.launcher["args"][0]], check=True)
 
 
+class Serve(unittest.TestCase):
+    def setUp(self) -> None:
+        self.document = yaml.safe_load((ROOT / "deploy/kubernetes/serve.yaml").read_text())
+        self.schema = json.loads((ROOT / "tests/deploy/serve.schema.json").read_text())
+        self.pod = self.document["spec"]["template"]["spec"]
+        self.container = self.pod["containers"][0]
+
+    def test_it_has_known_fields_of_the_right_kind(self) -> None:
+        jsonschema.validate(self.document, self.schema)
+
+    def test_the_schema_sees_a_right_too_many(self) -> None:
+        for change in ({"privileged": True}, {"allowPrivilegeEscalation": True},
+                       {"readOnlyRootFilesystem": False},
+                       {"capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]}}):
+            document = copy.deepcopy(self.document)
+            container = document["spec"]["template"]["spec"]["containers"][0]
+            container["securityContext"].update(change)
+            with self.assertRaises(jsonschema.ValidationError, msg=change):
+                jsonschema.validate(document, self.schema)
+
+    def test_labels_ports_and_volumes_agree(self) -> None:
+        self.assertEqual(self.document["spec"]["selector"]["matchLabels"],
+                         self.document["spec"]["template"]["metadata"]["labels"])
+        words = self.container["command"]
+        port = self.container["ports"][0]
+        self.assertEqual(words[words.index("--port") + 1], str(port["containerPort"]))
+        self.assertEqual(port["hostPort"], port["containerPort"])
+        self.assertEqual({mount["name"] for mount in self.container["volumeMounts"]},
+                         {volume["name"] for volume in self.pod["volumes"]})
+
+    def test_the_server_keeps_below_its_pod(self) -> None:
+        words = self.container["command"]
+        memory = int(words[words.index("--max-memory") + 1].removesuffix("G"))
+        self.assertLess(memory, int(self.container["resources"]["limits"]["memory"].removesuffix("Gi")))
+
+    def test_its_user_is_the_image_s(self) -> None:
+        dockerfile = (ROOT / "deploy/docker/Dockerfile").read_text()
+        self.assertIn(f"--uid {self.pod['securityContext']['runAsUser']} mpiuser", dockerfile)
+
+
+class Unit(unittest.TestCase):
+    def test_the_server_keeps_below_the_unit_s_limits(self) -> None:
+        text = (ROOT / "deploy/systemd/rdmabench.service").read_text()
+        memory = int(re.search(r"--max-memory (\d+)G", text).group(1))
+        self.assertLess(memory, int(re.search(r"^MemoryMax=(\d+)G$", text, re.MULTILINE).group(1)))
+        threads = int(re.search(r"--max-threads (\d+)", text).group(1))
+        clients = int(re.search(r"--max-clients (\d+)", text).group(1))
+        tasks = int(re.search(r"^TasksMax=(\d+)$", text, re.MULTILINE).group(1))
+        self.assertLess(threads + clients, tasks)
+
+
 class Sbatch(unittest.TestCase):
     def setUp(self) -> None:
         self.path = ROOT / "deploy/slurm/fabric.sbatch"

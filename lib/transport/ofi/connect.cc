@@ -76,9 +76,10 @@ void Objects::check_allowed(const char* name, const std::string& own) const {
   const AllowedPeers& allowed = *request_.allowed_peers;
   const std::string provider = info_->fabric_attr->prov_name;
   const auto check_gid = [&](std::size_t offset) {
-    const bool same = own.size() >= offset + sizeof(IpAddress) &&
-                      gid_at(own.data() + offset) == gid_at(name + offset);
-    allowed.check_gid(gid_at(name + offset), 0, same);
+    IpAddress local;
+    if (own.size() >= offset + sizeof local) local = gid_at(own.data() + offset);
+    const IpAddress gid = gid_at(name + offset);
+    allowed.check_gid(gid, 0, local, gid == local);
   };
   constexpr std::size_t kGidOfSockaddrIb = 8;  // rdma/ib.h: family, pkey, flow label, GID
   switch (info_->addr_format) {

@@ -83,7 +83,7 @@ void Core::check_allowed(const Address& peer) const {
       });
     });
   };
-  allowed.check_gid({peer.gid.raw}, peer.lid, allowed.here() && is_own());
+  allowed.check_gid({peer.gid.raw}, peer.lid, {gid_.raw}, allowed.here() && is_own());
 }
 
 mechanism::Connection Core::connection_to(const Address& peer) const {
@@ -165,15 +165,15 @@ void Core::open_manager() {
 }
 
 void Core::connect_by_manager(const Address& peer) {
-  const mechanism::ManagedConnection with{
-      .device = placement_.device,
-      .port = placement_.port,
-      .session = request_.client ? peer.session : session_,
-      .mtu = placement_.mtu,
-      .reads_out = reads_out_,
-      .reads_in = plan_.reads_in,
-      .path = plan_.path,
-      .timeout = std::chrono::milliseconds(request_.timeout_ms)};
+  const mechanism::ManagedConnection with{.device = placement_.device,
+                                          .port = placement_.port,
+                                          .session = request_.client ? peer.session : session_,
+                                          .mtu = placement_.mtu,
+                                          .reads_out = reads_out_,
+                                          .reads_in = plan_.reads_in,
+                                          .path = plan_.path,
+                                          .timeout = std::chrono::milliseconds(request_.timeout_ms),
+                                          .stop = request_.stop};
   if (request_.client) {
     manager_->connect(manager_address(), peer.manager, peer.listener, queues_.pairs, with);
   } else {

@@ -48,16 +48,30 @@ TEST(AllowedPeers, ANetworkOfTheOperatorIsAllowed) {
 
 TEST(AllowedPeers, AGidIsAnAddressOrAllowedByPrefixOrLid) {
   const IpAddress link_local = ip("fe80::5054:ff:fe12:3456");
-  EXPECT_NO_THROW(peers({}).check_gid(ip("::ffff:192.0.2.7"), 0, false));  // RoCE v2
-  EXPECT_THROW(peers({}).check_gid(ip("::ffff:192.0.2.8"), 0, false), Error);
-  EXPECT_THAT(refusal([&] { peers({}).check_gid(link_local, 12, false); }),
+  const IpAddress other = ip("2001:db8::1");  // subnet of this side
+  EXPECT_NO_THROW(peers({}).check_gid(ip("::ffff:192.0.2.7"), 0, other, false));  // RoCE v2
+  EXPECT_THROW(peers({}).check_gid(ip("::ffff:192.0.2.8"), 0, other, false), Error);
+  EXPECT_THAT(refusal([&] { peers({}).check_gid(link_local, 12, other, false); }),
               AllOf(HasSubstr("LID 12"), HasSubstr("fe80::/64"), HasSubstr("lid:FIRST-LAST")));
-  EXPECT_NO_THROW(peers({"fe80::/64"}).check_gid(link_local, 12, false));
-  EXPECT_NO_THROW(peers({"lid:10-12"}).check_gid(link_local, 12, false));
-  EXPECT_THROW(peers({"lid:10-12"}).check_gid(link_local, 13, false), Error);
-  EXPECT_THROW(peers({"lid:0-12"}).check_gid(link_local, 0, false), Error);  // it has none
-  EXPECT_THROW(peers({}).check_gid(link_local, 0, true), Error);  // ours, and the peer is not here
-  EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_gid(link_local, 0, true));
+  EXPECT_NO_THROW(peers({"fe80::/64"}).check_gid(link_local, 12, other, false));
+  EXPECT_NO_THROW(peers({"lid:10-12"}).check_gid(link_local, 12, other, false));
+  EXPECT_THROW(peers({"lid:10-12"}).check_gid(link_local, 13, other, false), Error);
+  EXPECT_THROW(peers({"lid:0-12"}).check_gid(link_local, 0, other, false), Error);  // it has none
+  // Ours, and the peer is not here.
+  EXPECT_THROW(peers({}).check_gid(link_local, 0, other, true), Error);
+  EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_gid(link_local, 0, other, true));
+}
+
+TEST(AllowedPeers, TheSubnetOfTheDeviceIsAllowedUnlessTheOperatorNamesOthers) {
+  const IpAddress peer = ip("fe80::5054:ff:fe12:3456");
+  const IpAddress local = ip("fe80::5054:ff:fe12:1");
+  EXPECT_NO_THROW(peers({}).check_gid(peer, 12, local, false));
+  EXPECT_THROW(peers({"10.0.0.0/8"}).check_gid(peer, 12, local, false), Error);
+  EXPECT_THROW(peers({"lid:1-2"}).check_gid(peer, 12, local, false), Error);
+  EXPECT_NO_THROW(peers({}).check_gid(ip("::ffff:127.9.9.9"), 0, ip("127.0.0.1"), false));
+  EXPECT_THROW(peers({}).check_gid(ip("::ffff:128.0.0.1"), 0, ip("127.0.0.1"), false), Error);
+  // Of an address that no interface here has, the network is not known.
+  EXPECT_THROW(peers({}).check_gid(ip("192.0.2.9"), 0, ip("192.0.2.10"), false), Error);
 }
 
 TEST(AllowedPeers, AProviderIsNamedOrForThisMachine) {

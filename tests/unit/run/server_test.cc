@@ -295,6 +295,31 @@ TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {
   expect_service();
 }
 
+TEST_F(ServerTest, AClientThatPausesTooLongIsLetGo) {
+  start({.max_idle = std::chrono::milliseconds(1)});
+  Channel channel = dial();
+  Request request;
+  request.rails = {{{"loop", "x", ""}}};
+  channel.send(SessionMessage::request, to_text(request), soon());
+  channel.receive(SessionMessage::offer, soon(), "offer");
+  channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
+  const Introduction server =
+      parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
+  const auto worker = find_backend("loop").open(endpoint_request(request.spec, true), "");
+  channel.send(SessionMessage::address, to_text(Introduction{{worker->address()}, {}}), soon());
+  worker->connect(server.addresses.at(0));
+  channel.receive(SessionMessage::ready, soon(), "readiness");
+  EXPECT_FALSE(channel.readable(std::chrono::milliseconds(1100)));  // less does not count
+  channel.send(SessionMessage::epoch, to_text(EpochOrder{8, 1000}), soon());
+  try {
+    channel.receive(SessionMessage::ready, soon(), "readiness");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--max-idle"));
+  }
+  expect_service();
+}
+
 TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   start({});
   Channel channel = dial();
