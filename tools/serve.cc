@@ -121,9 +121,11 @@ void add_limits(CLI::App& sub, run::ServerConfig& config) {
   add_time(sub, "--max-idle", config.max_idle,
            "by how much a client may pause longer than it measures [2m]");
   add_time(sub, "--max-session", config.max_session, "longest session [24h]");
-  sub.add_option("--allow", config.allow,
-                 "also send to this network: 10.0.0.0/8, a prefix of GIDs as fe80::/64, or "
-                 "lid:FIRST-LAST; may be repeated [only to the address that a client came from]")
+  sub.add_option(
+         "--allow", config.allow,
+         "send to this network, and not to the subnet of the RDMA device: 10.0.0.0/8, a prefix "
+         "of GIDs as fe80::/64, lid:FIRST-LAST or any; may be repeated [that subnet, and the "
+         "address that a client came from]")
       ->type_name("NETWORK")
       ->allow_extra_args(false);
   sub.add_option("--allow-provider", config.allow_providers,
