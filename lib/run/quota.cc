@@ -76,12 +76,12 @@ Quota::Share Quota::take(const std::string& address, const Usage& wanted) {
     for (const Kind& kind : kKinds) {
       const std::uint64_t more = wanted.*kind.amount;
       if (more == 0) continue;
+      if (!fits(total_.*kind.amount, more, all_.*kind.amount)) {
+        refuse(kind, "this server has", total_.*kind.amount, more, all_.*kind.amount, kind.remedy);
+      }
       if (!fits(own.*kind.amount, more, each_.*kind.amount)) {
         refuse(kind, fmt::format("{} has", address), own.*kind.amount, more, each_.*kind.amount,
                kind.each_remedy);
-      }
-      if (!fits(total_.*kind.amount, more, all_.*kind.amount)) {
-        refuse(kind, "this server has", total_.*kind.amount, more, all_.*kind.amount, kind.remedy);
       }
     }
   } catch (const Error&) {

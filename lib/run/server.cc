@@ -179,23 +179,22 @@ void Server::Impl::run() {
 
 void Server::Impl::admit(control::Channel channel) {
   const std::string name = quota_name(channel.peer_ip(), channel.local_ip());
+  Client& client = clients.emplace_back(std::move(channel), name, Quota::Share());
   std::string reason;
   try {
-    clients.emplace_back(std::move(channel), name, Quota::Share());
-    Client& client = clients.back();
     client.place = quota.take(name, {.sessions = 1, .descriptors = 1});
     client.thread = std::thread([this, &client] { serve(client); });
     return;
   } catch (const std::system_error& error) {
     reason =
         fmt::format("this server has no thread for one more client: {}", error.code().message());
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     reason = error.what();
   }
-  Client& refused = clients.back();
-  refused.channel.abort(reason);
-  event(About::refused, fmt::format("{}: refused: {}", refused.channel.peer(), reason));
+  client.channel.abort(reason);
+  const std::string line = fmt::format("{}: refused: {}", client.channel.peer(), reason);
   clients.pop_back();
+  event(About::refused, line);
 }
 
 void Server::Impl::serve(Client& client) noexcept {
@@ -246,7 +245,7 @@ void Server::Impl::reap(bool all) {
       continue;
     }
     lock.unlock();
-    client->thread.join();
+    if (client->thread.joinable()) client->thread.join();
     client = clients.erase(client);
     lock.lock();
   }

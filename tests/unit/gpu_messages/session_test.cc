@@ -56,6 +56,12 @@ SessionSpec spec_of(const Config& config) {
   return spec;
 }
 
+/// Memory for the queues of a session, and for half as many messages again as it has.
+std::uint64_t one_and_a_half(const SessionSpec& spec) {
+  const transport::EndpointRequest request = endpoint_request(spec, false);
+  return find_backend("verbs").footprint(request, "").memory + memory_of(request) * 3 / 2;
+}
+
 class GpuSession : public OnFakeGpu {
  protected:
   static ServerConfig server_config() {
@@ -242,7 +248,7 @@ TEST_F(GpuSession, AServerOutlivesAClientThatFailsAndHasItsMemoryBack) {
   config.gpu_mapping = "default";
   ServerConfig serving = server_config();
   serving.sessions = 0;
-  serving.max_memory = memory_of(endpoint_request(spec_of(config), false)) * 3 / 2;
+  serving.max_memory = one_and_a_half(spec_of(config));
   const Running server(serving, *this);
   const auto expect_nothing_left = [&](int sessions) {
     wait_for_lines(sessions);
@@ -256,7 +262,7 @@ TEST_F(GpuSession, AServerOutlivesAClientThatFailsAndHasItsMemoryBack) {
   EXPECT_EQ(server.measure(config).error.value_or(""), "");
   expect_nothing_left(2);
   config.sizes = {2 * config.sizes[0]};
-  EXPECT_THAT(server.measure(config).error.value_or(""), HasSubstr("the server's limit of"))
+  EXPECT_THAT(server.measure(config).error.value_or(""), HasSubstr("--max-memory"))
       << "one session at a time is all that it has memory for";
 }
 
@@ -266,7 +272,7 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
   const SessionSpec spec = spec_of(config_of());
   ServerConfig config = server_config();
   config.sessions = 0;
-  config.max_memory = memory_of(endpoint_request(spec, false)) * 3 / 2;
+  config.max_memory = one_and_a_half(spec);
   const Running server(config, *this);
   {
     Session session(server.dial(), spec.timeout);
@@ -296,7 +302,7 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
     EXPECT_THAT(complaint([&] { session.receive(SessionMessage::result, "result"); }).what(),
                 HasSubstr("wrong messages"));
     EXPECT_TRUE(session.peer_gave_up());
-    EXPECT_THAT(server.measure(config_of()).error.value_or(""), HasSubstr("the server's limit of"));
+    EXPECT_THAT(server.measure(config_of()).error.value_or(""), HasSubstr("--max-memory"));
     session.channel().abort("enough");
   }
   wait_for_lines(2);

@@ -176,7 +176,7 @@ TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
     run(big, "127.0.0.1", server_->port());
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("this host has 0 bytes of at most 1048576"));
+    EXPECT_THAT(error.what(), HasSubstr("this server has 0 bytes of at most 1048576"));
   }
   expect_service();
 }
@@ -189,7 +189,7 @@ TEST_F(ServerTest, OneClientTooManyIsToldSo) {
     second.receive(SessionMessage::offer, soon(), "offer");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("this host has 1 sessions of at most 1"));
+    EXPECT_THAT(error.what(), HasSubstr("this server has 1 sessions of at most 1"));
   }
 }
 
