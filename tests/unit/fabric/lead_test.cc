@@ -194,6 +194,7 @@ class LonelyRendezvous final : public control::Rendezvous {
     return "";
   }
   void barrier(Deadline /*until*/) override {}
+  control::Authentication authentication(std::string_view /*key*/) const override { return {}; }
 };
 
 TEST(FabricRun, SaysWhatIsWrongBeforeItWaitsForAnybody) {
