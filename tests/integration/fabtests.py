@@ -122,7 +122,6 @@ class Fabtests(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         _, said = peer.communicate(timeout=60)
         self.assertEqual(peer.returncode, 0, said)
-        self.assertIn("does not speak", said)
 
 
 if __name__ == "__main__":

@@ -221,48 +221,57 @@ class Staying(unittest.TestCase):
 
 
 class Hostile(unittest.TestCase):
-    """Whatever comes to the port costs the server one line."""
+    """Whatever comes to the port costs the server one line, and nothing from a stranger."""
+
+    VERSION = 3
+    REFUSAL = b"RDMB" + struct.pack(">HHI", VERSION, 6, 2)
 
     def dial(self, peer) -> socket.socket:
         return socket.create_connection(("127.0.0.1", int(peer.port)), timeout=10)
 
-    def still_serves(self, peer) -> None:
-        result = run(*client(peer.port, "lat", "-n", "20"))
-        self.assertEqual(result.returncode, 0, result.stderr)
+    def let_in(self, peer) -> socket.socket:
+        """A client of an insecure server."""
+        connection = self.dial(peer)
+        connection.sendall(b"RDMB" + struct.pack(">HHI", self.VERSION, 2, 33) + b"\3" + b"n" * 32)
+        self.assertEqual(connection.recv(12), b"RDMB" + struct.pack(">HHI", self.VERSION, 5, 0))
+        return connection
 
-    def test_random_bytes_get_one_line(self):
+    def still_serves(self, peer, *words: str, lines: int = 1) -> None:
+        """`lines`: what the server has to say in all, that of the honest client included."""
+        result = run(*client(peer.port, "lat", "-n", "20", *words))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(peer.wait_lines(lines)), lines)
+
+    def test_random_bytes_of_a_stranger_are_refused(self):
         with server() as peer:
             with self.dial(peer) as connection:
                 connection.sendall(bytes(range(7, 250)))
-                connection.recv(4096)
-            self.assertEqual(len(peer.wait_lines(1)), 1)
-            self.assertIn("does not speak", peer.lines[0])
+                self.assertTrue(connection.recv(4096).startswith(self.REFUSAL))
             self.still_serves(peer)
 
     def test_a_frame_that_announces_4_gib_gets_one_line(self):
-        with server() as peer:
+        with server("--insecure") as peer:
             before = peer.resident_bytes()
-            with self.dial(peer) as connection:
-                connection.sendall(b"RDMB" + struct.pack(">HHI", 3, 0x0301, 0xFFFFFFFF))
+            with self.let_in(peer) as connection:
+                connection.sendall(b"RDMB" + struct.pack(">HHI", self.VERSION, 0x0301, 0xFFFFFFFF))
                 connection.recv(4096)
             self.assertIn("4294967295", peer.wait_lines(1)[0])
             self.assertLess(peer.resident_bytes() - before, 64 << 20)
-            self.still_serves(peer)
+            self.still_serves(peer, "--insecure", lines=2)
 
-    def test_another_version_is_named_to_both(self):
+    def test_another_version_is_told_ours(self):
         with server() as peer:
             with self.dial(peer) as connection:
-                connection.sendall(b"RDMB" + struct.pack(">HHI", 99, 2, 0))
-                self.assertIn(b"version 99", connection.recv(4096))
-            self.assertIn("version 99", peer.wait_lines(1)[0])
+                connection.sendall(b"RDMB" + struct.pack(">HHI", 2, 0x0301, 0))
+                self.assertTrue(connection.recv(4096).startswith(self.REFUSAL))
             self.still_serves(peer)
 
     def test_silence_ends_at_the_timeout(self):
-        with server("--timeout", "2s") as peer:
-            with self.dial(peer) as connection:
+        with server("--insecure", "--timeout", "2s") as peer:
+            with self.let_in(peer) as connection:
                 self.assertIn("waiting for its request", peer.wait_lines(1)[0])
                 connection.recv(4096)
-            self.still_serves(peer)
+            self.still_serves(peer, "--insecure", lines=2)
 
     def test_a_client_killed_in_the_middle(self):
         with server() as peer:
@@ -274,7 +283,7 @@ class Hostile(unittest.TestCase):
                 victim.kill()
                 victim.wait()
             self.assertEqual(len(peer.wait_lines(2)), 2)
-            self.still_serves(peer)
+            self.still_serves(peer, lines=3)
 
     def test_a_client_stopped_in_the_middle_ends_at_its_own_timeout(self):
         with server() as peer:
@@ -285,7 +294,7 @@ class Hostile(unittest.TestCase):
             victim.send_signal(signal.SIGSTOP)
             try:
                 self.assertEqual(len(peer.wait_lines(1, timeout=15)), 1)
-                self.still_serves(peer)
+                self.still_serves(peer, lines=2)
             finally:
                 victim.kill()
                 victim.wait()

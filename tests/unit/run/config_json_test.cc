@@ -99,6 +99,22 @@ TEST(ConfigFromJson, ReadsOptionsOfThisSide) {
   EXPECT_THAT(config.counts, ElementsAre(7));
 }
 
+TEST(ConfigFromJson, ReadsHowTheServerAndThisSideKnowOneAnother) {
+  using Way = control::Authentication::Way;
+  EXPECT_EQ(config_given("{}").authentication.way(), Way::token);
+  EXPECT_EQ(config_given(R"({"token_file":"/a/token"})").authentication.file(), "/a/token");
+  EXPECT_EQ(config_given(R"({"auth":"munge"})").authentication.way(), Way::munge);
+  EXPECT_EQ(config_given(R"({"auth":"token","token_file":"t"})").authentication.file(), "t");
+  EXPECT_TRUE(config_given(R"({"insecure":true})").authentication.is_insecure());
+  EXPECT_FALSE(config_given(R"({"insecure":false,"auth":"token"})").authentication.is_insecure());
+  EXPECT_THAT(json_refusal(R"({"auth":"password"})"), HasSubstr("`auth`"));
+  for (const char* const both :
+       {R"({"insecure":true,"token_file":"t"})", R"({"insecure":true,"auth":"munge"})",
+        R"({"auth":"munge","token_file":"t"})"}) {
+    EXPECT_THAT(json_refusal(both), HasSubstr("more than one of `insecure`, `auth` and"));
+  }
+}
+
 TEST(ConfigFromJson, TakesSizesAsNumberListOrText) {
   EXPECT_THAT(config_given(R"({"sizes":64})").sizes, ElementsAre(64));
   EXPECT_THAT(config_given(R"({"sizes":[8,4096]})").sizes, ElementsAre(8, 4096));
