@@ -112,8 +112,8 @@ typedef struct rdmabench_server rdmabench_server;
 
 /** Starts a server, which answers clients until it is stopped. `config`: {"address": "", "port": 0,
  * "max_clients": 256, "max_address_clients": 64, "sessions": 0, "device": "", "gid_index": -1,
- * "max_memory": bytes, "max_address_memory": bytes, "max_threads": 1024, "max_address_threads": 256,
- * "timeout_s": 10, "max_timeout_s": 60, "max_idle_s": 120, "max_session_s": 86400, "cpus": [],
+ * "max_memory": bytes, "max_address_memory": bytes, "max_threads": 1024, "max_address_threads":
+ * 256, "timeout_s": 10, "max_timeout_s": 60, "max_idle_s": 120, "max_session_s": 86400, "cpus": [],
  * "allow": [], "allow_providers": []}; null is {}, and then the port is 18515. docs/limits.md tells
  * what each limits. Who can connect can make this machine send data to it and use memory: listen
  * inside the cluster only.
