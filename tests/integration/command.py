@@ -22,8 +22,10 @@ def run(*words: str, timeout: float = 60) -> subprocess.CompletedProcess:
 class Server:
     """`rdmabench serve` on a free port; its log lines are collected as they come."""
 
-    def __init__(self, *words: str):
-        self.process = subprocess.Popen([TOOL, "serve", "--port", "0", *words],
+    def __init__(self, *words: str, below: int = 0):
+        """`below`: with so many descriptors, as a shell's soft limit gives."""
+        start = ["bash", "-c", f'ulimit -Sn {below}; exec "$@"', "bash"] if below else []
+        self.process = subprocess.Popen([*start, TOOL, "serve", "--port", "0", *words],
                                         stderr=subprocess.PIPE, text=True)
         first = self.process.stderr.readline()
         match = re.search(r"listening on .*:(\d+)", first)
@@ -78,8 +80,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def server(*words: str):
-    instance = Server(*words)
+def server(*words: str, below: int = 0):
+    instance = Server(*words, below=below)
     try:
         yield instance
     finally:
