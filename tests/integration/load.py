@@ -9,6 +9,7 @@ server grow after a settling time.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -57,6 +58,8 @@ def run_clients(options: argparse.Namespace, port: str, count: int, seconds: flo
 def main() -> int:
     options = parse()
     command.TOOL = options.tool
+    # Else each thread that there is at once may keep a heap of its own: that is no growth of ours.
+    os.environ["MALLOC_ARENA_MAX"] = "2"
     wrong = []
     for count in map(int, options.clients.split(",")):
         with command.server("--max-clients", "256", "--max-address-clients", "256",
