@@ -5,6 +5,8 @@ import contextlib
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -77,6 +79,30 @@ class Server:
         self.process.wait()
         self.reader.join()
         self.process.stderr.close()
+
+
+VERSION = 3  # of the protocol
+
+
+def dial(port: str) -> socket.socket:
+    """To a server that may have been started in this moment."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", int(port)), timeout=20)
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def let_in(port: str) -> socket.socket:
+    """A client of an insecure server, which waits for its request now."""
+    connection = dial(port)
+    connection.sendall(b"RDMB" + struct.pack(">HHI", VERSION, 2, 33) + b"\3" + b"n" * 32)
+    if connection.recv(12) != b"RDMB" + struct.pack(">HHI", VERSION, 5, 0):
+        raise AssertionError("the insecure server did not let a client in")
+    return connection
 
 
 @contextlib.contextmanager

@@ -23,18 +23,6 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-def dial(port: str) -> socket.socket:
-    """To a server that was started in this moment."""
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", int(port)), timeout=10)
-        except ConnectionRefusedError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-
-
 class Fabtests(unittest.TestCase):
     def pair(self, name: str, *words: str, server: tuple = (), client: tuple = ()):
         """A server and a client with the same options: (client, the server's exit code, its words)."""
@@ -115,7 +103,7 @@ class Fabtests(unittest.TestCase):
         port = free_port()
         peer = subprocess.Popen([command.TOOL, "fi_rdm_pingpong", "-B", port, "-p", "tcp"],
                                 stderr=subprocess.PIPE, text=True)
-        with dial(port) as connection:
+        with command.dial(port) as connection:
             connection.sendall(b"no request at all, I think")
             connection.recv(4096)
         result = command.run("fi_rdm_pingpong", "-P", port, "-p", "tcp", "-I", "10", "127.0.0.1")

@@ -18,7 +18,7 @@ import unittest
 import jsonschema
 
 import command
-from command import run, server
+from command import VERSION, dial, let_in, run, server
 
 SCHEMA: dict = {}
 OPERATIONS = ("send", "send-imm", "write", "write-imm", "read")
@@ -223,18 +223,7 @@ class Staying(unittest.TestCase):
 class Hostile(unittest.TestCase):
     """Whatever comes to the port costs the server one line, and nothing from a stranger."""
 
-    VERSION = 3
     REFUSAL = b"RDMB" + struct.pack(">HHI", VERSION, 6, 2)
-
-    def dial(self, peer) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", int(peer.port)), timeout=10)
-
-    def let_in(self, peer) -> socket.socket:
-        """A client of an insecure server."""
-        connection = self.dial(peer)
-        connection.sendall(b"RDMB" + struct.pack(">HHI", self.VERSION, 2, 33) + b"\3" + b"n" * 32)
-        self.assertEqual(connection.recv(12), b"RDMB" + struct.pack(">HHI", self.VERSION, 5, 0))
-        return connection
 
     def still_serves(self, peer, *words: str, lines: int = 1) -> None:
         """`lines`: what the server has to say in all, that of the honest client included."""
@@ -244,7 +233,7 @@ class Hostile(unittest.TestCase):
 
     def test_random_bytes_of_a_stranger_are_refused(self):
         with server() as peer:
-            with self.dial(peer) as connection:
+            with dial(peer.port) as connection:
                 connection.sendall(bytes(range(7, 250)))
                 self.assertTrue(connection.recv(4096).startswith(self.REFUSAL))
             self.still_serves(peer)
@@ -252,8 +241,8 @@ class Hostile(unittest.TestCase):
     def test_a_frame_that_announces_4_gib_gets_one_line(self):
         with server("--insecure") as peer:
             before = peer.resident_bytes()
-            with self.let_in(peer) as connection:
-                connection.sendall(b"RDMB" + struct.pack(">HHI", self.VERSION, 0x0301, 0xFFFFFFFF))
+            with let_in(peer.port) as connection:
+                connection.sendall(b"RDMB" + struct.pack(">HHI", VERSION, 0x0301, 0xFFFFFFFF))
                 connection.recv(4096)
             self.assertIn("4294967295", peer.wait_lines(1)[0])
             self.assertLess(peer.resident_bytes() - before, 64 << 20)
@@ -261,14 +250,14 @@ class Hostile(unittest.TestCase):
 
     def test_another_version_is_told_ours(self):
         with server() as peer:
-            with self.dial(peer) as connection:
+            with dial(peer.port) as connection:
                 connection.sendall(b"RDMB" + struct.pack(">HHI", 2, 0x0301, 0))
                 self.assertTrue(connection.recv(4096).startswith(self.REFUSAL))
             self.still_serves(peer)
 
     def test_silence_ends_at_the_timeout(self):
         with server("--insecure", "--timeout", "2s") as peer:
-            with self.let_in(peer) as connection:
+            with let_in(peer.port) as connection:
                 self.assertIn("waiting for its request", peer.wait_lines(1)[0])
                 connection.recv(4096)
             self.still_serves(peer, "--insecure", lines=2)
