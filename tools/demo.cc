@@ -42,6 +42,7 @@ int demo(const Options& options, const std::string& json) {
   for (const Shape shape : {Shape::latency, Shape::stream}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       run::Config config = options.config;
+      config.authentication = server.authentication();
       if (apart) config.cpus = {cpus[1]};
       config.shape = shape;
       config.operation = operation;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "control/secret.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
@@ -37,9 +40,19 @@ std::string first_line(int pipe) {
   return line;
 }
 
+/// A file without a name: the two processes need no home, and no file of the user.
+int nameless_token(std::string_view bytes) {
+  const int file = memfd_create("token", MFD_CLOEXEC);
+  if (file < 0 || fchmod(file, S_IRUSR | S_IWUSR) != 0 ||
+      ::write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+    throw Error(Fault::failed, "a token in memory (memfd_create)", {}, errno);
+  }
+  return file;
+}
+
 }  // namespace
 
-ServerProcess::ServerProcess(int cpu) {
+ServerProcess::ServerProcess(int cpu) : authentication_(control::Authentication::insecure()) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(Fault::failed, "pipe2", {}, errno);
   pipe_ = ends[0];
@@ -48,6 +61,16 @@ ServerProcess::ServerProcess(int cpu) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
   std::vector<std::string> words{"rdmabench", "serve", "--address",    "127.0.0.1",
                                  "--port",    "0",     "--with-parent"};
+  int token = -1;
+  if (control::can_authenticate()) {
+    const std::string bytes = control::random_bytes(control::kMinSecret);
+    authentication_ = control::Authentication::secret(bytes);
+    token = nameless_token(bytes);
+    posix_spawn_file_actions_adddup2(&actions, token, token);  // which the child inherits
+    words.insert(words.end(), {"--token-file", fmt::format("/proc/self/fd/{}", token)});
+  } else {
+    words.emplace_back("--insecure");
+  }
   if (cpu >= 0) {
     words.emplace_back("--cpu");
     words.push_back(std::to_string(cpu));
@@ -59,6 +82,7 @@ ServerProcess::ServerProcess(int cpu) {
       posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
+  if (token >= 0) close(token);
   const std::string line = failed == 0 ? first_line(pipe_) : "";
   const std::size_t colon = line.rfind(':');
   if (line.find("listening on ") == std::string::npos || colon == std::string::npos) {

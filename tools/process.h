@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "rdmabench/control/channel.h"
+
 namespace rdmabench::tools {
 
 /// `rdmabench serve` on a free port, in a child process that the destructor ends.
@@ -19,7 +21,11 @@ class ServerProcess {
 
   std::uint16_t port() const { return port_; }
 
+  /// By which this process and nobody else is served.
+  const control::Authentication& authentication() const { return authentication_; }
+
  private:
+  control::Authentication authentication_;
   pid_t pid_ = -1;
   int pipe_ = -1;
   std::uint16_t port_ = 0;

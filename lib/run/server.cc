@@ -200,8 +200,8 @@ void Server::Impl::admit(control::Channel channel) {
 void Server::Impl::serve(Client& client) noexcept {
   try {
     serve_session(client);
-  } catch (const std::exception&) {  // no memory for its line, say: the other sessions go on
-    ++failed;
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    // No memory for its line, say: the other sessions go on.
   }
   client.forget_socket();
   client.place.give_back();
@@ -214,6 +214,7 @@ void Server::Impl::serve_session(Client& client) {
   const std::string peer = client.channel.peer();
   std::string line;
   About about = About::failed;
+  bool begun = false;
   {
     std::vector<Quota::Share> shares;  // before the session, whose workers they are for
     Session session(std::move(client.channel), config.timeout);
@@ -221,20 +222,20 @@ void Server::Impl::serve_session(Client& client) {
     log_line([&] { return fmt::format("session begun: {}", peer); });
     try {
       if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
-      line = converse(session, {config, allowed, gate, quota, client.name, shares});
+      line = converse(session, {config, allowed, gate, quota, client.name, shares, begun});
       about = About::completed;
     } catch (const std::exception& error) {
       line = client.stop.stop_requested() ? std::string(client.why)
                                           : control::printable(error.what());  // it may quote
       session.channel().abort(line);
-      ++failed;
+      if (begun) ++failed;
     }
     client.forget_socket();
   }
   client.place.give_back();
   log_line([&] { return fmt::format("session ended: {}: {}", peer, line); });
   event(about, fmt::format("{}: {}", peer, line));
-  if (about == About::completed && ++served == config.sessions) listener.stop();
+  if (begun && ++served == config.sessions) listener.stop();
 }
 
 void Server::Impl::reap(bool all) {

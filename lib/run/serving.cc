@@ -207,6 +207,7 @@ ServedEpochs serve_request(Session& session, const Request& request, const Host&
   }
   if (!request.spec.gpu) wait_for_others(session, host);  // else with the transfer to be verified
   session.send(SessionMessage::ready);
+  host.begun = true;
   session.set_timeout(request.spec.timeout);
   return serve_epochs(session, watch ? &*watch : nullptr, host);
 }

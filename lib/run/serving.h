@@ -20,6 +20,7 @@ struct Host {
   Quota& quota;
   const std::string& name;            ///< whom the client counts as
   std::vector<Quota::Share>& shares;  ///< threads and memory of this session, for all its workers
+  bool& begun;                        ///< set once both sides are ready to measure
 };
 
 /// A whole session, once its client has connected. Returns its line for the log. Throws what ended

@@ -100,6 +100,20 @@ class Signals(unittest.TestCase):
         self.assertRegex(output, r"\n +64 +\d+")
 
     @unittest.skipUnless(OFI, "without libfabric")
+    def test_a_one_shot_server_ends_with_1_when_its_client_is_killed(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        words = ("ib_write_bw", "--backend", "ofi", "-p", port, "-s", "64")
+        server = subprocess.Popen([RDMABENCH, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        client = Terminal(*words, "-D", "3600", "127.0.0.1")
+        client.wait_for("size 1 of 1")
+        client.process.kill()
+        client.end()
+        _, errors = server.communicate(timeout=60)
+        self.assertEqual(server.returncode, 1, errors)
+
+    @unittest.skipUnless(OFI, "without libfabric")
     def test_demo_writes_the_runs_before_the_signal(self):
         command = Terminal("demo", "--size", "8,64", "--format", "json")
         command.wait_for("size 2 of 2")

@@ -42,7 +42,9 @@ class Limits(unittest.TestCase):
         """`ulimit -u` holds for a user, and not for root: the server is another one's."""
         if os.geteuid() != 0:
             self.skipTest("only root can start a process as another user")
-        folder = pathlib.Path(tempfile.mkdtemp())
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        folder = pathlib.Path(kept.name)
         folder.chmod(0o755)
         copy = folder / "rdmabench"
         copy.write_bytes(pathlib.Path(command.TOOL).read_bytes())
@@ -181,8 +183,9 @@ class Limits(unittest.TestCase):
         with contextlib.closing(socket.socket()) as probe:
             probe.bind(("127.0.0.1", 0))
             port = str(probe.getsockname()[1])
-        folder = tempfile.mkdtemp()
-        name = os.path.join(folder, "ib_send_bw")
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        name = os.path.join(kept.name, "ib_send_bw")
         os.symlink(os.path.abspath(command.TOOL), name)
         process = subprocess.Popen([name, "-p", port, "--backend", "ofi"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)

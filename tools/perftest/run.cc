@@ -73,7 +73,7 @@ int serve(const Flags& flags, const control::Authentication& authentication) {
   run::Server server(config, [](const std::string& line) { tell(line); });
   if (flags.one_number == OneNumber::none) write_text(kBanner, "");
   server.run();  // until a client was served
-  return 0;
+  return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
 }
 
 std::string text_of(const report::Report& report, const Flags& flags,
