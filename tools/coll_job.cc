@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "interruption.h"
 #include "output.h"
@@ -40,16 +41,54 @@ void write_run(const CollJob& job, const collective::Run& run,
   if (!run.error.empty()) tell(run.error);
 }
 
-/// Writes the rows so far, from the thread that ends the process: no error may stop that.
-void write_stuck(const CollJob& job, const collective::Run& run, bool leads) {
-  if (!leads) return tell(run.error);
-  try {
-    write_run(job, run);
-  } catch (const std::exception& error) {
-    tell(run.error);
-    tell(error.what());
+/// The rows that are finished, written once: by the end of the run, by a signal, or by the thread
+/// that finds the library stuck.
+class Results {
+ public:
+  Results(const CollJob& job, collective::Run& run) : job_(job), run_(run) {}
+
+  /// After each row. A signal must not lose it, and launchers give a rank about a second, while
+  /// this thread may be in a call of MPI or NCCL.
+  void keep(const collective::Run& so_far) {
+    {
+      const std::lock_guard lock(mutex_);
+      finished_ = so_far;
+    }
+    if (!on_interruption_) on_interruption_.emplace([this] { end(interrupted(), true); });
   }
-}
+
+  void write(const std::vector<collective::PointToPointResult>& wire) {
+    const std::lock_guard lock(mutex_);
+    write_run(job_, run_, wire);
+    written_ = true;
+  }
+
+  /// From a thread that ends the process: no error may stop that, and the lock is kept.
+  [[noreturn]] void end(const std::string& reason, bool leads) {
+    mutex_.lock();
+    if (leads && !written_) {
+      finished_.config = job_.config;
+      finished_.error = reason;
+      try {
+        write_run(job_, finished_);
+      } catch (const std::exception& error) {
+        tell(reason);
+        tell(error.what());
+      }
+    } else {
+      tell(reason);
+    }
+    leave(static_cast<int>(Fault::failed));
+  }
+
+ private:
+  const CollJob& job_;
+  collective::Run& run_;
+  std::mutex mutex_;
+  collective::Run finished_;
+  bool written_ = false;
+  std::optional<OnInterruption> on_interruption_;
+};
 
 /// The options, with the memory where the back end has its buffers unless another was given.
 collective::PointToPointOptions wire_options(const CollJob& job, const collective::Engine& engine) {
@@ -89,26 +128,13 @@ int exit_code(const collective::Run& run, const std::vector<collective::PointToP
 }
 
 int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
-         const collective::MemberOptions& member, collective::Run& run) {
-  std::mutex mutex;
-  collective::Run finished;  // rows
-  bool written = false;
-  // Launchers give a rank about a second, and this thread may be in a call of MPI or NCCL.
-  const OnInterruption on_interruption([&] {
-    const std::lock_guard lock(mutex);
-    finished.error = interrupted();
-    if (!written) write_stuck(job, finished, true);
-    leave(static_cast<int>(Fault::failed));
-  });
+         const collective::MemberOptions& member, collective::Run& run, Results& results) {
   try {
     job.plan.calls = job.calls(group.team().size);
     run.config = job.config;
     const std::size_t of = job.plan.calls.size();
     collective::lead(group, engine, job.plan, member, run, [&](const collective::Run& so_far) {
-      {
-        const std::lock_guard lock(mutex);
-        finished = so_far;
-      }
+      results.keep(so_far);
       show_progress(so_far, of);
     });
   } catch (const Error& error) {
@@ -117,11 +143,7 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
   }
   std::vector<collective::PointToPointResult> wire;
   if (run.error.empty() && job.wire) wire = measure_point_to_point(job, group, engine, run);
-  {
-    const std::lock_guard lock(mutex);
-    write_run(job, run, wire);
-    written = true;
-  }
+  results.write(wire);
   if (!run.error.empty()) {
     collective::dismiss(group, run);
     leave(static_cast<int>(run.fault));
@@ -130,8 +152,8 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
 }
 
 int take_part(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
-              const collective::MemberOptions& member, collective::Run& run) {
-  if (group.leads()) return lead(job, group, engine, member, run);
+              const collective::MemberOptions& member, collective::Run& run, Results& results) {
+  if (group.leads()) return lead(job, group, engine, member, run, results);
   try {
     collective::follow(group, engine, member);
     if (job.wire) collective::measure_point_to_point(group, wire_options(job, engine));
@@ -148,6 +170,7 @@ int take_part(CollJob& job, collective::RankGroup& group, collective::Engine& en
 int run_job(CollJob& job) {
   if (job.wire) job.wire->timeout = job.plan.timeout;
   collective::Run run;
+  Results results(job, run);
   bool leads = false;
   // Called from another thread: the one that hangs in the library cannot be stopped.
   const collective::HeartbeatOptions heartbeat{
@@ -155,9 +178,7 @@ int run_job(CollJob& job) {
           job.plan.timeout / 8, std::chrono::milliseconds(50), std::chrono::milliseconds(500)),
       .on_stuck =
           [&](const std::string& reason) {
-            run.error = reason;
-            write_stuck(job, run, leads);
-            leave(static_cast<int>(Fault::failed));
+            results.end(interrupted().empty() ? reason : interrupted(), leads);
           },
       // Not leave(): the other thread may hold what that waits for.
       .on_ending_stuck = [] { _exit(static_cast<int>(Fault::failed)); }};
@@ -171,7 +192,7 @@ int run_job(CollJob& job) {
   const std::shared_ptr<collective::Engine> engine = job.backend == "nccl"
                                                          ? collective::make_nccl_engine(job.nccl)
                                                          : collective::make_mpi_engine(job.mpi);
-  return take_part(job, group, *engine, member, run);
+  return take_part(job, group, *engine, member, run, results);
 }
 
 }  // namespace rdmabench::tools

@@ -25,14 +25,18 @@ void make_readable(int descriptor) {
   [[maybe_unused]] const ssize_t done = write(descriptor, &one, sizeof one);
 }
 
-/// No callback is registered with the stop_source, so that requesting the stop only sets an atomic
-/// flag.
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+/// The first of them: the next one, whichever it is, ends the process. No callback is registered
+/// with the stop_source, so that requesting the stop only sets an atomic flag.
 extern "C" void stop_running(int signal) {
   const int before = errno;
   caught = signal;
   stopping.request_stop();
   if (event >= 0) make_readable(event);
-  std::signal(signal, SIG_DFL);
+  for (const int one : kSignals) {
+    if (std::signal(one, SIG_DFL) == SIG_IGN) std::signal(one, SIG_IGN);
+  }
   errno = before;
 }
 
@@ -46,7 +50,7 @@ int new_event() {
 
 void catch_interruption() {
   static const bool once = [] {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int signal : kSignals) {
       if (std::signal(signal, stop_running) == SIG_IGN) std::signal(signal, SIG_IGN);
     }
     return true;

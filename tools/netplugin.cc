@@ -6,10 +6,12 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "commands.h"
+#include "ending.h"
 #include "flags/authentication.h"
 #include "flags/values.h"
 #include "interruption.h"
@@ -60,14 +62,18 @@ int serve(const State& state) {
                    listener.port(), who_is_served(state.authentication)));
   int code = 0;
   while (!listener.stopped()) {
-    auto client = listener.accept(Deadline::after(std::chrono::hours(1)));
-    if (!client) continue;
+    std::optional<control::Channel> client;
     try {
-      netplugin::serve(state.options.file, *client, tell);
-    } catch (const Error& error) {
-      client->abort(error.what());
-      tell(control::printable(error.what()));
-      code = static_cast<int>(error.fault());
+      client = listener.accept(Deadline::after(std::chrono::hours(1)));
+      if (client) netplugin::serve(state.options.file, *client, tell);
+    } catch (const std::exception& error) {
+      if (client) client->abort(error.what());
+      code = fail(error);
+    }
+    if (!client) {
+      // Where there is no room for one more connection, there may be later.
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      continue;
     }
     if (state.once) break;
   }

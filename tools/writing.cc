@@ -57,7 +57,8 @@ NewFile::NewFile(std::string path) : path_(std::move(path)) {
   const fs::path target = fs::canonical(path_, ignored);  // of a link
   if (!target.empty()) path_ = target;
   part_ = fmt::format("{}.{}.part", path_, getpid());
-  const int file = open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  unlink(part_.c_str());  // left by an earlier process of this number
+  const int file = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file >= 0) {
     if (exists) fchmod(file, old.st_mode & 07777);
     close(file);

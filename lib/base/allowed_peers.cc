@@ -96,11 +96,14 @@ void AllowedPeers::check_gid(const IpAddress& gid, std::uint16_t lid, const IpAd
         return range.first <= lid && lid <= range.second;
       });
   const bool by_default = allowed_.networks.empty() && allowed_.lids.empty();
-  if (by_lid || is_allowed(gid) || (here_ && own)) return;
+  // InfiniBand routes by the LID: the GID beside it proves nothing where the operator names LIDs.
+  const bool by_gid = is_allowed(gid) && (lid == 0 || allowed_.lids.empty());
+  if (by_lid || by_gid) return;
   if (by_default && network_beside(local).has(gid)) return;
+  if (here_ && own && lid == 0) return;
   static const IpNetwork kMapped = parse_network("::ffff:0:0/96").value_or(IpNetwork());
   static const IpNetwork kLinkLocal = parse_network("fe80::/10").value_or(IpNetwork());
-  if (kMapped.has(gid) || !kLinkLocal.has(gid)) return check_ip(gid);
+  if (lid == 0 && (kMapped.has(gid) || !kLinkLocal.has(gid))) return check_ip(gid);
   throw Error(
       Fault::failed,
       fmt::format("the client at {} names GID {}{} to send to, which does not tell whose it is",

@@ -120,4 +120,15 @@ IpNetwork network_beside(const IpAddress& own) {
   return network;
 }
 
+std::string host_of(const std::string& peer_ip, const std::string& local_ip) {
+  const std::optional<IpAddress> address = parse_ip(peer_ip);
+  if (peer_ip == local_ip || (address && is_of_this_host(*address))) return "this host";
+  if (!address || is_ipv4(*address)) return "the address " + peer_ip;
+  IpAddress subnet = *address;
+  std::fill(subnet.bytes.begin() + 8, subnet.bytes.end(), std::uint8_t{0});
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, subnet.bytes.data(), text, sizeof text);
+  return std::string("the network ") + text + "/64";
+}
+
 }  // namespace rdmabench

@@ -39,6 +39,11 @@ std::optional<IpNetwork> parse_network(std::string_view text);
 /// 127.0.0.0/8 or ::1.
 bool is_loopback(const IpAddress& address) noexcept;
 
+/// Whom a connection counts as where something is limited for each host: "this host" for every
+/// address of this machine, of which a process here may take any, an IPv4 address, or the /64 of an
+/// IPv6 address, which one host may have all of.
+std::string host_of(const std::string& peer_ip, const std::string& local_ip);
+
 /// The addresses beside that of one of this machine's interfaces: its network by getifaddrs(3) for
 /// IPv4, the first 64 bits for IPv6 and for the GIDs of InfiniBand and EFA.
 IpNetwork network_beside(const IpAddress& own);

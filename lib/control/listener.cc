@@ -83,7 +83,6 @@ struct Listener::Impl {
   Authentication authentication;
   Strangers strangers{authentication};
   std::uint16_t port = 0;
-  std::optional<Deadline> paused;  // no connection is accepted until then
 };
 
 Listener::Listener(const std::string& address, std::uint16_t port,
@@ -121,11 +120,6 @@ int Listener::stop_handle() const noexcept {
 
 /// Throws Error(failed) when there is no room for one more.
 void Listener::Impl::accept_next() {
-  if (const auto wait = strangers.make_room()) {
-    paused = Deadline::after(*wait);
-    waits.pause(acceptor.native_handle(), Waits::kAcceptor, true);
-    return;
-  }
   tcp::endpoint peer;
   auto size = static_cast<socklen_t>(peer.capacity());
   const int socket = accept4(acceptor.native_handle(), peer.data(), &size, SOCK_CLOEXEC);
@@ -133,24 +127,20 @@ void Listener::Impl::accept_next() {
     const int code = errno;
     // The client may have left between the wait and now.
     if (code == EAGAIN || code == ECONNABORTED || code == EINTR) return;
+    // Strangers must not keep those out who could be served.
+    if ((code == EMFILE || code == ENFILE) && strangers.drop_oldest()) return;
     throw Error(Fault::failed, fmt::format("accept a connection on port {}", port),
                 "Raise 'ulimit -n', or wait until other clients are done.", code);
   }
   peer.resize(size);
   Channel channel(adopt(socket, peer, address_text(peer.address())));
   const int handle = channel.handle();
-  waits.add(handle, strangers.add(std::move(channel)));
+  if (const auto key = strangers.add(std::move(channel))) waits.add(handle, *key);
 }
 
 /// Ends waits that are over, and sets the clock to the next.
 void Listener::Impl::look_at_clock() {
-  if (paused && paused->passed()) {
-    paused.reset();
-    waits.pause(acceptor.native_handle(), Waits::kAcceptor, false);
-  }
-  std::optional<std::chrono::nanoseconds> next = strangers.expire();
-  if (paused) next = std::min(next.value_or(paused->left()), paused->left());
-  waits.wake_in(next);
+  waits.wake_in(strangers.expire());
 }
 
 /// What can be done without waiting: strangers first, so that the known are not kept waiting by the
@@ -167,16 +157,22 @@ std::optional<Channel> Listener::Impl::step() {
     known = strangers.proceed(key);
   }
   if (known) waits.remove(known->handle());
-  if (is_new && !known) accept_next();
-  look_at_clock();
+  look_at_clock();  // now: there may be no room for one more
+  if (is_new && !known) {
+    accept_next();
+    look_at_clock();
+  }
   return known;
 }
 
 std::optional<Channel> Listener::accept(Deadline deadline) {
-  for (;;) {
+  constexpr int kStepsPastDeadline = 64;  // what is here already is served
+  for (int steps = 1;; ++steps) {
     std::array<pollfd, 2> waits{{{stop_handle(), POLLIN, 0}, {handle(), POLLIN, 0}}};
     if (!wait_for(waits, deadline) || waits[0].revents != 0) return std::nullopt;
     if (std::optional<Channel> known = impl_->step()) return known;
+    // Strangers may keep this busy for ever.
+    if (steps >= kStepsPastDeadline && deadline.passed()) return std::nullopt;
   }
 }
 

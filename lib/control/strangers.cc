@@ -1,13 +1,20 @@
 #include "strangers.h"
 
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
+#include "base/network.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 
 namespace rdmabench::control {
 namespace {
+
+constexpr std::size_t kHandshakeBytes = 4096;
 
 void tell(const Error& error) {
   log_line([&] { return std::string(error.what()); });
@@ -15,33 +22,49 @@ void tell(const Error& error) {
 
 }  // namespace
 
-void Strangers::refuse(Map::iterator stranger, RefusalReason reason) {
+void Strangers::refuse(Stranger& stranger, RefusalReason reason) {
   try {
-    stranger->second.handshake.refuse(stranger->second.channel, reason);
+    stranger.handshake.refuse(stranger.channel, reason);
   } catch (const Error& error) {
     tell(error);
   }
-  all_.erase(stranger);
 }
 
-std::optional<std::chrono::nanoseconds> Strangers::make_room() {
-  std::map<std::string_view, std::pair<std::size_t, Map::iterator>> addresses;
-  auto crowded = all_.size() >= kMost ? all_.begin() : all_.end();
-  for (auto at = all_.begin(); at != all_.end() && crowded == all_.end(); ++at) {
-    auto& [count, oldest] =
-        addresses.try_emplace(at->second.channel.peer_ip(), 0, at).first->second;
-    if (++count >= kMostOfAddress) crowded = oldest;
+std::optional<std::uint64_t> Strangers::add(Channel channel) {
+  Stranger stranger{std::move(channel),
+                    {},
+                    Handshake(authentication_),
+                    Deadline::after(kGrace),
+                    Deadline::after(kLimit)};
+  stranger.host = host_of(stranger.channel.peer_ip(), stranger.channel.local_ip());
+  std::map<std::string_view, std::size_t> counts;
+  std::string_view crowded = stranger.host;
+  for (const auto& [key, other] : all_) {
+    if (++counts[other.host] > counts[crowded] && all_.size() >= kMost) crowded = other.host;
   }
-  if (crowded == all_.end()) return std::nullopt;
-  if (!crowded->second.grace.passed()) return crowded->second.grace.left();
-  refuse(crowded, RefusalReason::busy);
-  return std::nullopt;
+  if (counts[stranger.host] >= kMostOfAddress) crowded = stranger.host;
+  if (counts[stranger.host] >= kMostOfAddress || all_.size() >= kMost) {
+    const auto oldest = std::find_if(
+        all_.begin(), all_.end(), [&](const auto& other) { return other.second.host == crowded; });
+    if (!oldest->second.grace.passed()) {
+      // What it has sent is read, or closing would reset the connection before it has its answer.
+      std::array<char, kHandshakeBytes> sent;
+      static_cast<void>(recv(stranger.channel.handle(), sent.data(), sent.size(), MSG_DONTWAIT));
+      refuse(stranger, RefusalReason::busy);
+      return std::nullopt;
+    }
+    refuse(oldest->second, RefusalReason::busy);
+    all_.erase(oldest);
+  }
+  all_.try_emplace(next_, std::move(stranger));
+  return next_++;
 }
 
-std::uint64_t Strangers::add(Channel channel) {
-  all_.try_emplace(next_, Stranger{std::move(channel), Handshake(authentication_),
-                                   Deadline::after(kGrace), Deadline::after(kLimit)});
-  return next_++;
+bool Strangers::drop_oldest() {
+  if (all_.empty()) return false;
+  refuse(all_.begin()->second, RefusalReason::busy);
+  all_.erase(all_.begin());
+  return true;
 }
 
 std::optional<Channel> Strangers::proceed(std::uint64_t key) {
@@ -60,7 +83,8 @@ std::optional<Channel> Strangers::proceed(std::uint64_t key) {
 
 std::optional<std::chrono::nanoseconds> Strangers::expire() {
   while (!all_.empty() && all_.begin()->second.limit.passed()) {
-    refuse(all_.begin(), RefusalReason::late);
+    refuse(all_.begin()->second, RefusalReason::late);
+    all_.erase(all_.begin());
   }
   if (all_.empty()) return std::nullopt;
   return all_.begin()->second.limit.left();

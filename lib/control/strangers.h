@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "handshake.h"
 #include "rdmabench/base/deadline.h"
@@ -25,15 +26,13 @@ class Strangers {
   /// `authentication` is loaded(), and outlives this.
   explicit Strangers(const Authentication& authentication) : authentication_(authentication) {}
 
-  /// Nothing where one more may be added: the oldest of an address with too many was closed, if
-  /// need be. Else for how long none may: the oldest came just now.
-  std::optional<std::chrono::nanoseconds> make_room();
+  /// Returns its key. Where there are too many, of its address or of all, the oldest of the address
+  /// that has most makes room; if that one came just now, the new one is refused, which tries
+  /// again, and nothing is returned.
+  std::optional<std::uint64_t> add(Channel channel);
 
-  /// Returns its key.
-  std::uint64_t add(Channel channel);
-
-  /// Whether the key is of one that is still here.
-  bool has(std::uint64_t key) const { return all_.contains(key); }
+  /// Refuses the oldest, for its file descriptor. False where there is none.
+  bool drop_oldest();
 
   /// Reads what it sent. Its channel, once it has proved who it is; it is a stranger no more.
   std::optional<Channel> proceed(std::uint64_t key);
@@ -44,13 +43,14 @@ class Strangers {
  private:
   struct Stranger {
     Channel channel;
+    std::string host;  ///< whom it counts as
     Handshake handshake;
     Deadline grace;
     Deadline limit;
   };
   using Map = std::map<std::uint64_t, Stranger>;  // the oldest first
 
-  void refuse(Map::iterator stranger, RefusalReason reason);
+  static void refuse(Stranger& stranger, RefusalReason reason);
 
   const Authentication& authentication_;
   std::uint64_t next_ = 1;

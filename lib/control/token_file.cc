@@ -39,14 +39,9 @@ std::string value_of(const char* name) {
               "Name another `token_file`.", code);
 }
 
-/// What systemd.exec(5) hands to a service by LoadCredential=. Only the service may enter the
-/// folder; where it is done by an access control list, the file's mode shows reading for its group.
-bool is_credential_of_service(const std::string& path) {
-  const std::string folder = value_of("CREDENTIALS_DIRECTORY");
-  return !folder.empty() && path.starts_with(folder + '/');
-}
-
-/// Throws Error(usage) unless this user and nobody else can read and write it.
+/// Throws Error(usage) unless this user and nobody else can read and write it. What root has given
+/// to a group is for those whom root chose: the credentials of a service (systemd.exec(5)) and the
+/// secrets of a pod are such files.
 void check_mode(const struct stat& status, const std::string& path) {
   if (!S_ISREG(status.st_mode)) {
     throw Error(Fault::usage, fmt::format("the token file '{}' is not a regular file", path),
@@ -58,7 +53,7 @@ void check_mode(const struct stat& status, const std::string& path) {
                             status.st_uid, geteuid()),
                 "Copy it to a file of your own, with mode 0600.");
   }
-  const mode_t others = is_credential_of_service(path) ? kOthers & ~mode_t{S_IRGRP} : kOthers;
+  const mode_t others = status.st_uid == 0 && geteuid() != 0 ? kOthers & ~mode_t{S_IRGRP} : kOthers;
   if ((status.st_mode & others) != 0) {
     throw Error(
         Fault::usage,
@@ -124,7 +119,11 @@ void make(const std::string& path) {
       throw_cannot("write", path, code);
     }
   }
-  const int code = link(own.c_str(), path.c_str()) == 0 ? 0 : errno;
+  int code = link(own.c_str(), path.c_str()) == 0 ? 0 : errno;
+  // Some file systems have no links. There the last of several first uses at once counts.
+  if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS) {
+    code = rename(own.c_str(), path.c_str()) == 0 ? 0 : errno;
+  }
   unlink(own.c_str());
   if (code != 0 && code != EEXIST) throw_cannot("make", path, code);
   if (code == 0) log_line([&] { return fmt::format("token: made {}", path); });

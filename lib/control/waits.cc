@@ -28,11 +28,12 @@ Waits::Waits()
 }
 
 void Waits::add(int handle, std::uint64_t key) {
-  set(EPOLL_CTL_ADD, handle, key, EPOLLIN);
-}
-
-void Waits::pause(int handle, std::uint64_t key, bool paused) {
-  set(EPOLL_CTL_MOD, handle, key, paused ? 0U : EPOLLIN);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = key;
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, handle, &event) != 0) {
+    throw Error(Fault::failed, "epoll_ctl()", "", errno);
+  }
 }
 
 void Waits::remove(int handle) noexcept {
@@ -50,15 +51,6 @@ void Waits::wake_in(std::optional<std::chrono::nanoseconds> wait) noexcept {
 std::size_t Waits::ready(std::span<epoll_event> events) const noexcept {
   const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);
   return count < 0 ? 0 : static_cast<std::size_t>(count);
-}
-
-void Waits::set(int operation, int handle, std::uint64_t key, unsigned events) const {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = key;
-  if (epoll_ctl(epoll_, operation, handle, &event) != 0) {
-    throw Error(Fault::failed, "epoll_ctl()", "", errno);
-  }
 }
 
 void Waits::close_all() const noexcept {

@@ -29,7 +29,6 @@ class Waits {
 
   /// Throws Error(failed) when there is no memory for it.
   void add(int handle, std::uint64_t key);
-  void pause(int handle, std::uint64_t key, bool paused);
   void remove(int handle) noexcept;
 
   /// The clock wakes the waits then; nothing: not any more.
@@ -39,7 +38,6 @@ class Waits {
   std::size_t ready(std::span<epoll_event> events) const noexcept;
 
  private:
-  void set(int operation, int handle, std::uint64_t key, unsigned events) const;
   void close_all() const noexcept;
 
   int epoll_;

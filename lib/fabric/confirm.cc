@@ -39,11 +39,13 @@ std::vector<Round> rounds_of(const std::vector<Confirmation>& wanted) {
 }
 
 Attribution confirm(Coordinator& coordinator, std::uint32_t& number,
-                    const ConfirmationOptions& options, const std::function<void()>& done) {
+                    const ConfirmationOptions& options, const std::function<void()>& done,
+                    const std::stop_token& stop) {
   Attribution verdict = attribute(coordinator.matrix());
   for (int i = 0; i < kMostPlans; ++i) {
     const std::size_t before = coordinator.matrix().measurements.size();
     for (const Round& round : rounds_of(confirmations(verdict, coordinator.matrix(), options))) {
+      if (stop.stop_requested()) return verdict;
       coordinator.measure(round, number++, true);
       done();
     }

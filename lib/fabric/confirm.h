@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <vector>
 
 #include "fabric/coordinator.h"
@@ -16,8 +17,9 @@ namespace rdmabench::fabric {
 std::vector<Round> rounds_of(const std::vector<Confirmation>& wanted);
 
 /// Repeats confirming rounds and attribution until nothing is open. `number` is the number of the
-/// next round and is advanced; `done` is called after each.
+/// next round and is advanced; `done` is called after each. `stop` ends it before the next round.
 Attribution confirm(Coordinator& coordinator, std::uint32_t& number,
-                    const ConfirmationOptions& options, const std::function<void()>& done);
+                    const ConfirmationOptions& options, const std::function<void()>& done,
+                    const std::stop_token& stop = {});
 
 }  // namespace rdmabench::fabric

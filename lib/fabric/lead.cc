@@ -93,10 +93,10 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
     on_progress({.round = next, .of = next, .alive = coordinator.alive(), .confirming = true});
   };
   FabricResult outcome;
-  outcome.complete = !options.stop.stop_requested();
-  outcome.verdict = options.confirm && outcome.complete
-                        ? confirm(coordinator, next, {.seed = plan.seed}, confirmed)
+  outcome.verdict = options.confirm
+                        ? confirm(coordinator, next, {.seed = plan.seed}, confirmed, options.stop)
                         : attribute(coordinator.matrix());
+  outcome.complete = !options.stop.stop_requested();
   coordinator.finish();
   if (file && outcome.complete) file->end(to_json(outcome.verdict));
   outcome.matrix = coordinator.matrix();

@@ -107,10 +107,4 @@ void Quota::Share::give_back() noexcept {
   if (Quota* const quota = std::exchange(quota_, nullptr)) quota->give_back(address_, used_);
 }
 
-std::string quota_name(const std::string& peer_ip, const std::string& local_ip) {
-  const std::optional<IpAddress> address = parse_ip(peer_ip);
-  const bool here = peer_ip == local_ip || (address && is_of_this_host(*address));
-  return here ? "this host" : fmt::format("the address {}", peer_ip);
-}
-
 }  // namespace rdmabench::run

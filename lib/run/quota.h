@@ -65,8 +65,4 @@ class Quota {
   std::map<std::string, Usage> of_address_;  ///< of those that have something
 };
 
-/// Whom a client counts as: its address, and "this host" for each address of this machine, of which
-/// a process here may take any.
-std::string quota_name(const std::string& peer_ip, const std::string& local_ip);
-
 }  // namespace rdmabench::run

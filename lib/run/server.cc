@@ -178,7 +178,7 @@ void Server::Impl::run() {
 }
 
 void Server::Impl::admit(control::Channel channel) {
-  const std::string name = quota_name(channel.peer_ip(), channel.local_ip());
+  const std::string name = host_of(channel.peer_ip(), channel.local_ip());
   Client& client = clients.emplace_back(std::move(channel), name, Quota::Share());
   std::string reason;
   try {

@@ -31,6 +31,11 @@ constexpr std::size_t kQueueMargin = 16;
 /// repeat within a domain (-FI_ENOKEY). Who knows a key and reaches the endpoint may read and write
 /// the memory, so it is not to be guessed.
 std::uint64_t random_key(const fi_info& info) {
+  if ((info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0) return 0;
+  if (info.domain_attr->mr_key_size == 0) {
+    throw Error(Fault::unavailable,
+                fmt::format("provider {} takes no keys of memory", info.fabric_attr->prov_name));
+  }
   std::uint64_t key = 0;
   while (key == 0 || key == FI_KEY_NOTAVAIL) {
     if (getrandom(&key, sizeof key, 0) != sizeof key) {
