@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/descriptors.h"
 #include "commands.h"
 #include "flags/authentication.h"
 #include "flags/fields.h"
@@ -50,14 +50,6 @@ extern "C" void stop_serving(int signal) {
 
 std::string log_line(const std::string& line) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}", fmt::gmtime(std::time(nullptr)), with_flags(line));
-}
-
-/// Each client takes some: the limit that a shell starts with is for programs that use select(2).
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 struct State {

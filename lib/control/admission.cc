@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
+#include "base/descriptors.h"
 #include "fields.h"
 #include "frame.h"
 #include "handshake.h"
@@ -62,24 +61,12 @@ std::string reason_of(const Error& error) {
   return text;
 }
 
-namespace {
-
-/// Where the limit stays too low, first_refusal() says which connection had no room.
-void allow_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
-}
-
-}  // namespace
-
 Admission::Admission(Listener& listener, Readiness& readiness, AdmissionRules rules)
     : listener_(listener),
       readiness_(readiness),
       rules_(std::move(rules)),
       seats_(std::size_t{rules_.size - rules_.first_rank} * rules_.channels) {
-  allow_files();
+  raise_descriptor_limit();  // where it stays too low, first_refusal() says so
   readiness_.watch(listener_, kListenerKey);
 }
 
