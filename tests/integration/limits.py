@@ -105,6 +105,8 @@ class Limits(unittest.TestCase):
             self.assert_serves(peer.port)
 
     def test_many_queue_pairs_over_a_layered_provider_are_set_up_in_time(self):
+        if command.SANITIZED:
+            self.skipTest("a sanitizer takes that time by itself")
         with server() as peer:
             result = run(*client(peer.port, "bw", "-n", "200", "--qps", "64", "--provider",
                                  "tcp;ofi_rxm"))
@@ -162,13 +164,14 @@ class Limits(unittest.TestCase):
 
     def test_a_stop_takes_a_second_and_is_told(self):
         with server("--timeout", "1m", "--insecure") as peer:
+            own = peer.threads()
             silent = [let_in(peer.port) for _ in range(5)]
             half = let_in(peer.port)
             half.sendall(b"R")  # a part of a frame, or of nothing
             busy = subprocess.Popen([command.TOOL, *client(peer.port, "bw", "-D", "1m", "--insecure")],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             deadline = time.monotonic() + 10
-            while peer.threads() < 9 and time.monotonic() < deadline:
+            while peer.threads() < own + 7 and time.monotonic() < deadline:
                 time.sleep(0.01)
             begin = time.monotonic()
             self.assertEqual(peer.stop(), 0)
