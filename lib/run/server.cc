@@ -103,8 +103,8 @@ struct Server::Impl {
     bool done = false;  ///< of the server's mutex
   };
 
-  Impl(const ServerConfig& its_config, OnEvent its_on_event)
-      : config(its_config),
+  Impl(ServerConfig its_config, OnEvent its_on_event)
+      : config(std::move(its_config)),
         allowed(parse_allowed(config.allow, config.allow_providers)),
         on_event(std::move(its_on_event)),
         listener(config.address, config.port, config.authentication),

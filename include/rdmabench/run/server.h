@@ -21,7 +21,7 @@ struct ServerConfig {
   std::uint16_t port = 18515;              ///< 0 = a free one
   std::uint32_t max_clients = 256;         ///< at once; further clients are refused
   std::uint32_t max_address_clients = 64;  ///< of an address
-  std::uint64_t sessions = 0;              ///< stop after so many that began to measure; 0 = when told to
+  std::uint64_t sessions = 0;   ///< stop after so many that began to measure; 0 = when told to
   std::string device{};         ///< to use, as EndpointRequest::device; "" = to match the client
   std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
   /// Bytes that all sessions may use at once: buffers, queues and what providers allocate for them.
