@@ -91,7 +91,7 @@ class Usage(unittest.TestCase):
 
     def test_nobody_listens(self):
         self.assertIn("rdmabench serve",
-                      self.refused("lat", "127.0.0.1", "-p", "1", "--timeout", "1s", code=1))
+                      self.refused("lat", "127.0.0.1", "-p", "1", "--timeout", "1s", "--insecure", code=1))
 
 
 class Output(unittest.TestCase):
