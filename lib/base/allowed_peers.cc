@@ -1,6 +1,5 @@
 #include "base/allowed_peers.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,15 +27,6 @@ std::optional<std::pair<std::uint16_t, std::uint16_t>> parse_lids(std::string_vi
   const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
   if (!first || !last || *first > *last) return std::nullopt;
   return std::pair(*first, *last);
-}
-
-std::string to_text(const IpAddress& address) {
-  char text[INET6_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET6, address.bytes.data(), text, sizeof text);
-  constexpr std::string_view kMapped = "::ffff:";
-  const std::string_view all = text;
-  const bool four = all.starts_with(kMapped) && all.find('.') != std::string_view::npos;
-  return std::string(four ? all.substr(kMapped.size()) : all);
 }
 
 }  // namespace

@@ -67,6 +67,14 @@ std::optional<IpAddress> parse_ip(std::string_view text) {
   return std::nullopt;
 }
 
+std::string to_text(const IpAddress& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const bool four = is_ipv4(address);
+  inet_ntop(four ? AF_INET : AF_INET6, address.bytes.data() + (four ? kMappedBits / 8 : 0), text,
+            sizeof text);
+  return text;
+}
+
 bool IpNetwork::has(const IpAddress& address) const noexcept {
   for (std::uint32_t bit = 0; bit < bits; bit += 8) {
     const std::uint32_t here = std::min(bits - bit, 8U);
@@ -126,9 +134,7 @@ std::string host_of(const std::string& peer_ip, const std::string& local_ip) {
   if (!address || is_ipv4(*address)) return "the address " + peer_ip;
   IpAddress subnet = *address;
   std::fill(subnet.bytes.begin() + 8, subnet.bytes.end(), std::uint8_t{0});
-  char text[INET6_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET6, subnet.bytes.data(), text, sizeof text);
-  return std::string("the network ") + text + "/64";
+  return "the network " + to_text(subnet) + "/64";
 }
 
 }  // namespace rdmabench

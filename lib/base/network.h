@@ -20,6 +20,9 @@ struct IpAddress {
 /// "10.0.0.1", "::1", "fe80::1%eth0" (the scope is dropped); nothing for other text.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
+/// As parse_ip() reads it.
+std::string to_text(const IpAddress& address);
+
 /// The address in a sockaddr_in or sockaddr_in6 of that family, which need not be aligned; nothing
 /// for another family.
 std::optional<IpAddress> address_of(int family, const void* socket);

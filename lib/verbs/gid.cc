@@ -1,9 +1,9 @@
 #include "rdmabench/verbs/gid.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/network.h"
 #include "rdmabench/base/handle.h"
 #include "rdmabench/verbs/device.h"
 #include "verbs/setup_error.h"
@@ -111,22 +112,12 @@ Gid from_socket_address(const sockaddr& address) noexcept {
 }
 
 std::string to_text(const Gid& gid) {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (is_ipv4(gid)) {
-    inet_ntop(AF_INET, gid.raw.data() + kIpv4Mapped.size(), text, sizeof text);
-  } else {
-    inet_ntop(AF_INET6, gid.raw.data(), text, sizeof text);
-  }
-  return text;
+  return rdmabench::to_text(IpAddress{gid.raw});
 }
 
 std::optional<Gid> parse_gid(std::string_view text) {
-  const std::string address(text.substr(0, text.find('%')));
-  in_addr ipv4{};
-  if (inet_pton(AF_INET, address.c_str(), &ipv4) == 1) return from_ipv4(ipv4);
-  Gid gid;
-  if (inet_pton(AF_INET6, address.c_str(), gid.raw.data()) == 1) return gid;
-  return std::nullopt;
+  const std::optional<IpAddress> address = parse_ip(text);
+  return address ? std::optional(Gid{address->bytes}) : std::nullopt;
 }
 
 std::string_view name(GidType type) noexcept {
