@@ -45,7 +45,7 @@ class GpuTest : public testing::Test {
         "fake");
   }
 
-  static Deadline soon() { return Deadline::after(std::chrono::seconds(20)); }
+  static Deadline soon() { return Deadline::after(std::chrono::seconds(120)); }
 
   static std::span<std::byte> bytes_at(DevicePointer at, std::uint64_t bytes) {
     return {static_cast<std::byte*>(fake_cuda_host_pointer(at)), bytes};
