@@ -136,9 +136,20 @@ std::string Heartbeat::reason() const {
 
 void Heartbeat::end(const std::string& reason) {
   if (expected_) return;
-  const std::lock_guard lock(mutex_);
-  if (reason_.empty()) reason_ = reason;
-  over_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (reason_.empty()) reason_ = reason;
+    over_ = true;
+  }
+  told_changed_.notify_all();
+}
+
+void Heartbeat::beat() {
+  if (leads_) return;
+  std::unique_lock lock(mutex_);
+  const std::uint64_t own = ++asked_;
+  readiness_.wake();
+  told_changed_.wait_for(lock, kSendLimit, [&] { return told_ >= own || over_; });
 }
 
 void Heartbeat::run() {
@@ -157,9 +168,17 @@ void Heartbeat::run() {
 }
 
 void Heartbeat::tell() {
-  if (over_ || expected_ || !channels_.front()) return;
-  channels_.front()->send(GroupMessage::heartbeat, to_text(state_.read()),
-                          Deadline::after(kSendLimit));
+  std::unique_lock lock(mutex_);
+  const std::uint64_t asked = asked_;
+  lock.unlock();
+  if (!over_ && !expected_ && channels_.front()) {
+    channels_.front()->send(GroupMessage::heartbeat, to_text(state_.read()),
+                            Deadline::after(kSendLimit));
+  }
+  lock.lock();
+  told_ = asked;
+  lock.unlock();
+  told_changed_.notify_all();
 }
 
 /// Drops a channel that has ended: it would stay readable.

@@ -49,8 +49,9 @@ class Heartbeat {
   /// From now on the end of a connection is not a failure.
   void expect_end() noexcept { expected_ = true; }
 
-  /// Sends the state at once, not only at the next interval. Does not wait.
-  void beat() noexcept { readiness_.wake(); }
+  /// Sends the state at once, not only at the next interval, and waits until it was sent, for
+  /// kSendLimit at most. On rank 0 it does nothing.
+  void beat();
 
   /// Rank 0: waits until a silent rank counts as hung, then judges.
   Blame explain();
@@ -104,6 +105,9 @@ class Heartbeat {
   bool ending_ = false;  // on_stuck is or will be called
   bool ended_ = false;   // on_stuck has returned
   std::condition_variable ended_changed_;
+  std::uint64_t asked_ = 0;  // beats that were asked for
+  std::uint64_t told_ = 0;   // ... and of those the last that was answered
+  std::condition_variable told_changed_;
   std::thread thread_;
 };
 

@@ -131,8 +131,8 @@ Epoch Member::run(const RankCommand& order, const Starts& starts) {
   LiveRankState& state = group_.state();
   state.enter(Phase::filling);
   state.at(order.first_iteration);
-  group_.heartbeat()
-      .beat();  // before timing: an epoch may be shorter than the heartbeat's interval
+  // Before timing: an epoch may be shorter than the heartbeat's interval.
+  group_.heartbeat().beat();
   fill(row_.check ? operations : std::min<std::uint64_t>(operations, row_.slots),
        order.first_iteration);
   const Deadline limit = deadline(layout_.send_bytes * operations);

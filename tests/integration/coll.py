@@ -62,6 +62,7 @@ def coll(ranks: int, *arguments: str, **more: str) -> subprocess.CompletedProces
 
 def document(done: subprocess.CompletedProcess) -> dict:
     """mpirun's own words may stand behind the document."""
+    assert done.stdout, done
     body, _ = json.JSONDecoder().raw_decode(done.stdout)
     with open(SCHEMA, encoding="utf-8") as file:
         jsonschema.validate(body, json.load(file))
