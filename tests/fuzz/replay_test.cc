@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Verdict judge(const std::string& target, std::string_view bytes) {
+  if (target == "import") return judge_import(bytes);
   return target == "frame" ? judge_frame(bytes) : judge_payload(bytes);
 }
 
@@ -24,7 +25,7 @@ std::string content(const fs::path& path) {
 }
 
 TEST(FuzzCorpus, BreaksNoRule) {
-  for (const std::string target : {"frame", "payload"}) {
+  for (const std::string target : {"frame", "payload", "import"}) {
     int files = 0;
     for (const auto& entry : fs::directory_iterator(fs::path(RDMABENCH_CORPUS) / target)) {
       ++files;

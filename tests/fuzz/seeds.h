@@ -8,7 +8,7 @@
 namespace rdmabench::fuzz {
 
 struct Seed {
-  std::string target;  ///< "frame" or "payload"
+  std::string target;  ///< "frame", "payload" or "import"
   std::string name;    ///< of the file
   std::string bytes;
 };

@@ -1,4 +1,4 @@
-// fuzz: what must hold for any bytes that a peer may send.
+// fuzz: what must hold for any bytes that a peer may send or a user bring.
 //
 // Each target is one function over bytes. libFuzzer drives it (libfuzzer.cc); a unit test replays
 // the corpus through it (replay_test.cc). An exception other than rdmabench::Error passes through
@@ -22,5 +22,8 @@ Verdict judge_frame(std::string_view bytes);
 
 /// The first byte is the tag of a decoder (see payload_target.cc), the rest is what it reads.
 Verdict judge_payload(std::string_view bytes);
+
+/// The first byte names what a user brings (see import_target.cc), the rest is the file.
+Verdict judge_import(std::string_view bytes);
 
 }  // namespace rdmabench::fuzz
