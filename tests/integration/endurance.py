@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Mixed sessions of one server, of which a random one is killed, stopped or cut off every second:
+is an honest client served within its deadline at every moment, and is nothing left at the end?
+
+Usage: endurance.py RDMABENCH [--seconds N] [--backend ofi --provider tcp | --backend verbs]
+[--host ADDRESS] [--clients N] [--seed N]. Ends with 1 when an honest client failed, when the server
+ended, or when its memory, descriptors, threads or verbs objects
+are more at the end than after the first session. Cutting off takes pidfd_getfd(2): root, or the
+same user where Yama allows it.
+"""
+
+import argparse
+import collections
+import ctypes
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import command
+from soak import look
+
+PIDFD_GETFD = 438
+DEADLINE = 10  # seconds: the default of --timeout
+# glibc keeps a heap for each thread that there may be at once, and the provider may keep a descriptor.
+MORE = {"resident_kib": 32 << 10, "mappings": 200, "descriptors": 1}
+OPERATIONS = {"lat": ["send", "write", "read"], "bw": ["send", "write", "write-imm", "read"]}
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool")
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--backend", default="ofi")
+    parser.add_argument("--provider", default="")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--clients", type=int, default=4, help="at once (%(default)s)")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
+    return parser.parse_args()
+
+
+def sockets_of(pid: int) -> list[socket.socket]:
+    """Copies of the sockets of another process."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    pidfd = os.pidfd_open(pid)
+    found = []
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
+                    continue
+            except FileNotFoundError:
+                continue
+            copy = libc.syscall(PIDFD_GETFD, pidfd, int(name), 0)
+            if copy >= 0:
+                found.append(socket.socket(fileno=copy))
+    finally:
+        os.close(pidfd)
+    return found
+
+
+def cut_off(pid: int, port: int) -> None:
+    """Ends the connections of a client to the server's port, as a network would."""
+    for one in sockets_of(pid):
+        with one:
+            try:
+                if one.family in (socket.AF_INET, socket.AF_INET6) and one.getpeername()[1] == port:
+                    one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # not a connection, or it has ended
+
+
+class Clients:
+    """Processes that measure something random until something happens to them."""
+
+    def __init__(self, options: argparse.Namespace, port: str):
+        self.options = options
+        self.port = port
+        self.random = random.Random(options.seed)
+        self.running: list[subprocess.Popen] = []
+        self.stopped: list[tuple[float, subprocess.Popen]] = []
+        self.counts: collections.Counter = collections.Counter()
+
+    def words(self, test: str) -> list[str]:
+        options = self.options
+        words = [test, options.host, "--port", self.port, "--backend", options.backend]
+        return words + (["--provider", options.provider] if options.provider else [])
+
+    def start(self) -> None:
+        test = self.random.choice(list(OPERATIONS))
+        more = ["--op", self.random.choice(OPERATIONS[test]), "-D", self.random.choice(["100ms", "2s"]),
+                "--size", self.random.choice(["8", "4K", "64K", "8,1K,32K"]), "--no-watch"]
+        if test == "bw":
+            more += self.random.choice([[], ["-b"], ["-q", "2"], ["--threads", "2"]])
+        self.running.append(subprocess.Popen([command.TOOL, *self.words(test), *more],
+                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def fill(self) -> None:
+        for client in [one for one in self.running if one.poll() is not None]:
+            self.counts["ended with 0" if client.returncode == 0 else "failed by themselves"] += 1
+            self.running.remove(client)
+        while len(self.running) < self.options.clients:
+            self.start()
+
+    def strike(self) -> None:
+        """What happens to one of them. The stopped are killed after a while."""
+        client = self.running.pop(self.random.randrange(len(self.running)))
+        what = self.random.choice(["killed", "stopped", "cut off"])
+        if client.poll() is None:
+            self.counts[what] += 1
+            if what == "cut off":
+                cut_off(client.pid, int(self.port))
+                self.stopped.append((time.monotonic() + 2, client))
+            else:
+                client.send_signal(signal.SIGKILL if what == "killed" else signal.SIGSTOP)
+                self.stopped.append((time.monotonic() + 20, client))
+        self.reap(time.monotonic())
+
+    def reap(self, now: float) -> None:
+        for entry in [one for one in self.stopped if one[0] <= now or one[1].poll() is not None]:
+            entry[1].kill()
+            entry[1].wait()
+            self.stopped.remove(entry)
+
+    def end(self) -> None:
+        for client in self.running:
+            client.kill()
+            client.wait()
+        self.reap(float("inf"))
+
+
+class Honest(threading.Thread):
+    """One short session after the other."""
+
+    def __init__(self, clients: Clients):
+        super().__init__()
+        self.words = [*clients.words("lat"), "-n", "50", "--no-watch"]
+        self.over = threading.Event()
+        self.times: list[float] = []
+        self.failures: list[str] = []
+
+    def run(self) -> None:
+        while not self.over.wait(0.2):
+            begin = time.monotonic()
+            done = command.run(*self.words, timeout=6 * DEADLINE)
+            self.times.append(time.monotonic() - begin)
+            if done.returncode != 0 or self.times[-1] > DEADLINE:
+                self.failures.append(f"{self.times[-1]:.1f} s, {done.stderr.strip()[:300]}")
+
+
+def main() -> int:
+    options = parse()
+    command.TOOL = options.tool
+    wrong = []
+    with command.server() as peer:
+        clients = Clients(options, peer.port)
+        first = command.run(*clients.words("lat"), "-n", "50", "--no-watch")
+        if first.returncode != 0:
+            print(first.stderr)
+            return 1
+        before = look(peer, options.backend)
+        honest = Honest(clients)
+        honest.start()
+        end = time.monotonic() + options.seconds
+        while time.monotonic() < end and peer.process.poll() is None:
+            clients.fill()
+            time.sleep(1)  # this is the interval that is asked for
+            clients.strike()
+        clients.end()
+        honest.over.set()
+        honest.join()
+        time.sleep(0 if peer.process.poll() is not None else DEADLINE + 2)  # sessions of the stopped
+        if peer.process.poll() is not None:
+            wrong.append(f"the server ended with {peer.process.returncode}")
+        else:
+            after = look(peer, options.backend)
+            print(f"before: {before}\nafter:  {after}")
+            wrong += [f"{name} grew" for name in after if after[name] > before[name] + MORE.get(name, 0)]
+            if peer.stop() != 0:
+                wrong.append("the server did not end with 0")
+    times = sorted(honest.times)
+    print(f"seed {options.seed}, {options.seconds:.0f} s: {dict(clients.counts)}; {len(times)} honest sessions, "
+          f"median {times[len(times) // 2]:.2f} s, longest {times[-1]:.2f} s")
+    wrong += [f"an honest client: {one}" for one in honest.failures[:5]]
+    print("\n".join(wrong) or "nothing grew, nobody honest failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
