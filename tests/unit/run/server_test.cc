@@ -26,6 +26,16 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+/// What the call throws; "" where it throws nothing.
+std::string refusal_of(auto&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 class ServerTest : public ::testing::Test {
  protected:
   void start(ServerConfig config) {
@@ -107,12 +117,8 @@ TEST_F(ServerTest, AClientForWhomThereIsNoThreadIsToldSo) {
     const MoreMemoryAtMost less_than_a_stack(4 << 20);
     std::vector<Channel> held;  // the stacks of threads that have ended serve the first ones
     for (int i = 0; i < 16; ++i) held.push_back(dial());
-    try {
-      held.back().receive(SessionMessage::offer, soon(), "offer");
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("no thread for one more client"));
-    }
+    EXPECT_THAT(refusal_of([&] { held.back().receive(SessionMessage::offer, soon(), "offer"); }),
+                HasSubstr("no thread for one more client"));
   }
   expect_service();
   EXPECT_THAT(stop(), ::testing::Contains(HasSubstr("no thread for one more client")));
@@ -158,12 +164,8 @@ TEST_F(ServerTest, ARequestOutOfBoundsIsRefusedByName) {
   const std::string good = R"("max_size_bytes":8)";
   request.replace(request.find(good), good.size(), R"("max_size_bytes":0)");
   channel.send(SessionMessage::request, request, soon());
-  try {
-    channel.receive(SessionMessage::offer, soon(), "offer");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("max_size_bytes"));
-  }
+  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::offer, soon(), "offer"); }),
+              HasSubstr("max_size_bytes"));
   expect_service();
 }
 
@@ -172,12 +174,8 @@ TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
   Config big;
   big.backend = "loop";
   big.sizes = {8 << 20};
-  try {
-    run(big, "127.0.0.1", server_->port());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("this server has 0 bytes of at most 1048576"));
-  }
+  EXPECT_THAT(refusal_of([&] { run(big, "127.0.0.1", server_->port()); }),
+              HasSubstr("this server has 0 bytes of at most 1048576"));
   expect_service();
 }
 
@@ -185,12 +183,8 @@ TEST_F(ServerTest, OneClientTooManyIsToldSo) {
   start({.max_clients = 1, .timeout = std::chrono::milliseconds(300)});
   Channel first = dial();
   Channel second = dial();
-  try {
-    second.receive(SessionMessage::offer, soon(), "offer");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("this server has 1 sessions of at most 1"));
-  }
+  EXPECT_THAT(refusal_of([&] { second.receive(SessionMessage::offer, soon(), "offer"); }),
+              HasSubstr("this server has 1 sessions of at most 1"));
 }
 
 TEST_F(ServerTest, AnAddressHasNoMoreThanItsShare) {
@@ -198,13 +192,9 @@ TEST_F(ServerTest, AnAddressHasNoMoreThanItsShare) {
   const Channel first = dial();
   const Channel second = dial();
   Channel third = dial();
-  try {
-    third.receive(SessionMessage::offer, soon(), "offer");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("this host has 2 sessions of at most 2"),
-                                    HasSubstr("--max-address-clients")));
-  }
+  EXPECT_THAT(refusal_of([&] { third.receive(SessionMessage::offer, soon(), "offer"); }),
+              AllOf(HasSubstr("this host has 2 sessions of at most 2"),
+                    HasSubstr("--max-address-clients")));
 }
 
 TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
@@ -212,14 +202,8 @@ TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
   Config wide;
   wide.backend = "loop";
   wide.workers = 3;
-  try {
-    run(wide, "127.0.0.1", server_->port());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(
-        error.what(),
-        HasSubstr("this session needs 3 threads, and this host has 0 threads of at most 2"));
-  }
+  EXPECT_THAT(refusal_of([&] { run(wide, "127.0.0.1", server_->port()); }),
+              HasSubstr("this session needs 3 threads, and this host has 0 threads of at most 2"));
   expect_service();
 }
 
@@ -229,12 +213,8 @@ TEST_F(ServerTest, QueuesCountAsMemory) {
   deep.backend = "loop";
   deep.depth = 16384;
   deep.queue_pairs = 64;
-  try {
-    run(deep, "127.0.0.1", server_->port());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("bytes of at most 4194304"));
-  }
+  EXPECT_THAT(refusal_of([&] { run(deep, "127.0.0.1", server_->port()); }),
+              HasSubstr("bytes of at most 4194304"));
   expect_service();
 }
 
@@ -251,24 +231,16 @@ TEST_F(ServerTest, EndsWithinASecondAndSaysSoToASilentClient) {
   stop();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   for (Channel* channel : {&silent, &half_way}) {
-    try {
-      channel->receive(SessionMessage::offer, soon(), "offer");
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("the server is shutting down"));
-    }
+    EXPECT_THAT(refusal_of([&] { channel->receive(SessionMessage::offer, soon(), "offer"); }),
+                HasSubstr("the server is shutting down"));
   }
 }
 
 TEST_F(ServerTest, ASessionEndsWhenItHasLastedTooLong) {
   start({.timeout = std::chrono::minutes(1), .max_session = std::chrono::milliseconds(1)});
   Channel silent = dial();
-  try {
-    silent.receive(SessionMessage::offer, soon(), "offer");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--max-session"));
-  }
+  EXPECT_THAT(refusal_of([&] { silent.receive(SessionMessage::offer, soon(), "offer"); }),
+              HasSubstr("--max-session"));
 }
 
 TEST_F(ServerTest, StrangersCostNoMoreThanALittleLog) {
@@ -311,12 +283,8 @@ TEST_F(ServerTest, AClientThatPausesTooLongIsLetGo) {
   channel.receive(SessionMessage::ready, soon(), "readiness");
   EXPECT_FALSE(channel.readable(std::chrono::milliseconds(1100)));  // less does not count
   channel.send(SessionMessage::epoch, to_text(EpochOrder{8, 1000}), soon());
-  try {
-    channel.receive(SessionMessage::ready, soon(), "readiness");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--max-idle"));
-  }
+  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::ready, soon(), "readiness"); }),
+              HasSubstr("--max-idle"));
   expect_service();
 }
 
@@ -337,12 +305,8 @@ TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   channel.receive(SessionMessage::ready, soon(), "readiness");
   channel.send(SessionMessage::epoch, to_text(EpochOrder{8, 1000}), soon());
   channel.receive(SessionMessage::ready, soon(), "readiness");
-  try {
-    channel.receive(SessionMessage::result, soon(), "result");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("nothing completed for 100ms"));
-  }
+  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::result, soon(), "result"); }),
+              HasSubstr("nothing completed for 100ms"));
   expect_service();
 }
 
