@@ -102,12 +102,15 @@ void AllowedPeers::check_gid(const IpAddress& gid, std::uint16_t lid, const IpAd
       "'--allow lid:FIRST-LAST'.");
 }
 
-void AllowedPeers::check_provider(std::string_view provider, std::string_view why) const {
+bool AllowedPeers::names_provider(std::string_view provider) const noexcept {
   const std::string_view core = provider.substr(0, provider.find(';'));
-  const bool named = std::any_of(
+  return std::any_of(
       allowed_.providers.begin(), allowed_.providers.end(),
       [&](const std::string& name) { return name == provider || name == core || name == kAny; });
-  if (here_ || named) return;
+}
+
+void AllowedPeers::check_provider(std::string_view provider, std::string_view why) const {
+  if (here_ || names_provider(provider)) return;
   throw Error(Fault::failed,
               fmt::format("provider {} for the client at {}: {}", provider, peer_ip_, why),
               fmt::format("Start the server with '--allow-provider {}'.", provider));

@@ -49,7 +49,7 @@ class GpuMemory(unittest.TestCase):
         return document
 
     def test_every_operation_is_compared_by_the_gpu_and_labelled(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             for test in ("lat", "bw"):
                 for operation in OPERATIONS:
                     if (test, operation) == ("lat", "write"):

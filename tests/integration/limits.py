@@ -182,6 +182,15 @@ class Limits(unittest.TestCase):
             self.assertEqual(busy.returncode, 1, errors)
             self.assertIn("the server is shutting down", errors)
 
+    def test_no_client_may_end_the_server_by_dying_within_a_write(self):
+        """ofi_rxm reads the context of an error that has none (endurance.py met it)."""
+        with server() as peer:
+            words = client(peer.port, "bw", "--op", "write-imm", "-n", "10")
+            refused = run(*words, "--provider", "tcp;ofi_rxm")
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("rdmabench serve --allow-provider tcp", refused.stderr)
+            self.assert_serves(peer.port, "--op", "write-imm")  # by another provider
+
     def test_a_stranger_does_not_end_a_one_shot_server(self):
         with contextlib.closing(socket.socket()) as probe:
             probe.bind(("127.0.0.1", 0))

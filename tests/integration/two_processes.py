@@ -52,14 +52,14 @@ class Measuring(unittest.TestCase):
                             self.assertTrue(row["validated"])
 
     def test_a_slot_is_not_filled_again_while_it_is_sent(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             for operation in OPERATIONS:  # many more messages than there are slots of 1 MiB
                 with self.subTest(operation=operation):
                     self.measured(peer.port, "bw", "--op", operation, "--validate", "-s", "1M",
                                   "-n", "64", "--provider", "tcp", "--no-watch")
 
     def test_every_provider_that_needs_no_device(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             for provider in ("tcp", "shm"):
                 for operation in OPERATIONS:
                     with self.subTest(provider=provider, operation=operation):

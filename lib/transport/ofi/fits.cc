@@ -10,6 +10,7 @@
 #include <array>
 #include <utility>
 
+#include "base/allowed_peers.h"
 #include "fabric_error.h"
 
 namespace rdmabench::transport::ofi {
@@ -117,7 +118,7 @@ bool is_kernel_ip(const Fit& fit) {
 
 bool wanted(const Fit& fit, const EndpointRequest& request) {
   return fit.provider != kRefusedProvider && is_provider(fit.provider, request.provider) &&
-         is_domain(fit.domain, request.device) &&
+         !may_end_with_its_peer(fit.provider, request) && is_domain(fit.domain, request.device) &&
          (request.fabric.empty() || fit.fabric == request.fabric);
 }
 
@@ -128,6 +129,12 @@ bool fails_atomics(std::string_view provider) {
 }
 
 }  // namespace
+
+bool may_end_with_its_peer(std::string_view provider, const EndpointRequest& request) {
+  const bool layered = provider == "tcp;ofi_rxm" || provider == "net;ofi_rxm";
+  return layered && request.operations.has(OperationCode::write_imm) &&
+         request.allowed_peers != nullptr && !request.allowed_peers->names_provider(provider);
+}
 
 bool has_atomics(fi_info& info, OperationSet operations) {
   if (fails_atomics(text_or_empty(info.fabric_attr->prov_name))) return false;

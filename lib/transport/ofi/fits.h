@@ -51,6 +51,11 @@ bool is_domain(std::string_view domain, std::string_view wanted);
 /// do in microseconds, and libfabric has deprecated it.
 inline constexpr std::string_view kRefusedProvider = "sockets";
 
+/// Whether a peer that dies within the payload of a write with immediate ends this process, and so
+/// the sessions of all others: `tcp` and `net` report an error without a context, which ofi_rxm of
+/// 1.17 to 2.3 reads. A server offers such a provider only where its operator names it.
+bool may_end_with_its_peer(std::string_view provider, const EndpointRequest& request);
+
 /// Whether a provider that has FI_ATOMIC has this one on 8 bytes too: `net` of 1.17 promises it and
 /// has none. Opens its domain to ask.
 bool has_atomics(fi_info& info, OperationSet operations);
