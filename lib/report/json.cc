@@ -41,7 +41,11 @@ Json to_object(const Environment& sides) {
 Json to_list(const std::vector<Suspicion>& suspicions) {
   Json list = Json::array();
   for (const Suspicion& suspicion : suspicions) {
-    list.push_back({{"code", suspicion.code}, {"text", suspicion.text}});
+    list.push_back({{"code", suspicion.code},
+                    {"text", suspicion.text},
+                    {"side", suspicion.side},
+                    {"summary", suspicion.summary},
+                    {"remedy", suspicion.remedy}});
   }
   return list;
 }
