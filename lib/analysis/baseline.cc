@@ -6,9 +6,11 @@
 #if RDMABENCH_HAVE_SQLITE
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sqlite3.h>
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "rdmabench/base/handle.h"
@@ -101,6 +103,31 @@ class Transaction {
   bool open_ = true;
 };
 
+/// A launch of a kind of which the baseline has some must be like one of these, because a baseline
+/// of an older release may hold several configurations.
+void refuse_other_configuration(const std::vector<Launch>& known, const Launch& launch,
+                                const Factors& allowed) {
+  std::optional<std::vector<Confound>> closest;
+  const Launch* other = nullptr;
+  for (const Launch& one : known) {
+    std::vector<Confound> found = find_other_configuration(one, launch, allowed);
+    if (found.empty()) return;
+    if (closest && closest->size() <= found.size()) continue;
+    closest = std::move(found);
+    other = &one;
+  }
+  if (!closest) return;
+  std::string what;
+  for (const Confound& one : *closest) {
+    what += fmt::format("{}{} {} instead of {}", what.empty() ? "" : "; ", one.name,
+                        fmt::join(one.b, ", "), fmt::join(one.a, ", "));
+  }
+  throw Error(
+      Fault::usage,
+      fmt::format("{} has another configuration than {}: {}", launch.source, other->source, what),
+      "Store it under a name of its own, or declare with `factor` what may differ.");
+}
+
 }  // namespace
 
 class BaselineStore::Database {
@@ -186,9 +213,16 @@ BaselineStore::BaselineStore(const std::string& path, Open open)
 
 BaselineStore::~BaselineStore() = default;
 
-std::size_t BaselineStore::add(const std::string& baseline, const std::vector<Launch>& launches) {
+std::size_t BaselineStore::add(const std::string& baseline, const std::vector<Launch>& launches,
+                               const Factors& allowed) {
   sqlite3* const connection = database_->connection();
   Transaction transaction(connection);
+  std::vector<Launch> known;
+  if (database_->find(baseline) >= 0) known = load(baseline);
+  for (const Launch& launch : launches) {
+    refuse_other_configuration(known, launch, allowed);
+    known.push_back(launch);
+  }
   Statement(connection, "INSERT OR IGNORE INTO baseline (name) VALUES (?1)")
       .bind(1, baseline)
       .step();
@@ -230,13 +264,25 @@ std::vector<Launch> BaselineStore::load(const std::string& baseline) {
 
 std::vector<BaselineStore::Entry> BaselineStore::list() {
   Statement query(database_->connection(),
-                  "SELECT name, count(launch.id) FROM baseline LEFT JOIN launch"
-                  " ON baseline_id = baseline.id GROUP BY baseline.id ORDER BY name");
+                  "SELECT name, count(launch.id), min(stored_utc), max(stored_utc)"
+                  " FROM baseline LEFT JOIN launch ON baseline_id = baseline.id"
+                  " GROUP BY baseline.id ORDER BY name");
   std::vector<Entry> entries;
   while (query.step()) {
-    entries.push_back({query.text(0), static_cast<std::uint64_t>(query.number(1))});
+    entries.push_back(
+        {query.text(0), static_cast<std::uint64_t>(query.number(1)), query.text(2), query.text(3)});
   }
   return entries;
+}
+
+std::size_t BaselineStore::remove(const std::string& baseline) {
+  Transaction transaction(database_->connection());
+  const std::size_t launches = load(baseline).size();
+  Statement(database_->connection(), "DELETE FROM baseline WHERE name = ?1")
+      .bind(1, baseline)
+      .step();
+  transaction.commit();
+  return launches;
 }
 
 }  // namespace rdmabench::analysis
@@ -252,7 +298,10 @@ BaselineStore::BaselineStore(const std::string&, Open) {
               "Build it with libsqlite3-dev and -DRDMABENCH_SQLITE=ON.");
 }
 BaselineStore::~BaselineStore() = default;
-std::size_t BaselineStore::add(const std::string&, const std::vector<Launch>&) {
+std::size_t BaselineStore::add(const std::string&, const std::vector<Launch>&, const Factors&) {
+  return 0;
+}
+std::size_t BaselineStore::remove(const std::string&) {
   return 0;
 }
 std::vector<Launch> BaselineStore::load(const std::string&) {

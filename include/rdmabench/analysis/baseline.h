@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
 
 namespace rdmabench::analysis {
@@ -26,8 +27,10 @@ class BaselineStore {
   BaselineStore& operator=(const BaselineStore&) = delete;
 
   /// Adds all launches or none. Returns how many were new: a launch that the baseline holds already
-  /// is not stored twice.
-  std::size_t add(const std::string& baseline, const std::vector<Launch>& launches);
+  /// is not stored twice. Throws Error(usage) that names a launch of another configuration than
+  /// those of the baseline, and what differs; see find_other_configuration(). `allowed` may differ.
+  std::size_t add(const std::string& baseline, const std::vector<Launch>& launches,
+                  const Factors& allowed = Factors({}));
 
   /// In the order in which they were stored. Throws Error(usage) that lists the baselines if there
   /// is none of this name.
@@ -36,12 +39,27 @@ class BaselineStore {
   struct Entry {
     std::string name;
     std::uint64_t launches = 0;
+    std::string
+        first_utc;  ///< when its first launch was stored: "2026-11-21T17:02:05Z"; may be empty
+    std::string last_utc;
   };
   std::vector<Entry> list();  ///< by name
+
+  /// Removes the baseline with all its launches, and returns how many these were. Throws as load().
+  std::size_t remove(const std::string& baseline);
 
  private:
   class Database;
   std::unique_ptr<Database> database_;
 };
+
+/// In what the configuration of `launch` is another one than that of `known`: back end, provider,
+/// device and transport, and, where both are of one test and operation, what was asked for, what
+/// that came to, and what their numbers mean. Empty if in nothing but `allowed`.
+std::vector<Confound> find_other_configuration(const Launch& known, const Launch& launch,
+                                               const Factors& allowed);
+
+/// What a baseline holds, for people: each launch with its configuration.
+std::string to_table(const std::vector<Launch>& baseline);
 
 }  // namespace rdmabench::analysis

@@ -77,6 +77,54 @@ TEST_F(Baseline, ThatIsUnknownListsWhatThereIs) {
   }
 }
 
+TEST_F(Baseline, CanBeListedShownAndRemoved) {
+  BaselineStore store(path_, Open::create);
+  store.add("nightly", bandwidth_launches(3, 1e11, 0.01, 1));
+  store.add("weekly", bandwidth_launches(2, 1e11, 0.01, 2));
+  const auto entries = store.list();
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].launches, 3U);
+  EXPECT_EQ(entries[0].last_utc.size(), std::string("2026-11-21T17:02:05Z").size());
+  const std::string table = to_table(store.load("nightly"));
+  EXPECT_THAT(table, HasSubstr("3 launches"));
+  EXPECT_THAT(table, HasSubstr("verbs mlx5 mlx5_0:1"));
+  EXPECT_EQ(store.remove("nightly"), 3U);
+  EXPECT_EQ(store.list().size(), 1U);
+  EXPECT_EQ(store.load("weekly").size(), 2U);
+  EXPECT_THROW(store.remove("nightly"), Error);
+}
+
+Launch of_provider(const std::string& provider, const std::string& source, int minute) {
+  report::Report report = bandwidth_report({{65536, 1e11}}, minute);
+  report.resolved.provider = provider;
+  set_fact(report.config, "depth", provider == "shm" ? "64" : "128");
+  return launch_of(report, source);
+}
+
+TEST_F(Baseline, ALaunchOfAnotherConfigurationIsRefusedByName) {
+  BaselineStore store(path_, Open::create);
+  store.add("nightly", {of_provider("tcp", "tcp.json", 0)});
+  try {
+    store.add("nightly", {of_provider("tcp", "tcp2.json", 1), of_provider("shm", "shm.json", 2)});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    EXPECT_THAT(error.what(), HasSubstr("shm.json"));
+    EXPECT_THAT(error.what(), HasSubstr("resolved.provider shm instead of tcp"));
+    EXPECT_THAT(error.what(), HasSubstr("config.depth 64 instead of 128"));
+  }
+  EXPECT_EQ(store.load("nightly").size(), 1U) << "all or none";
+  EXPECT_THROW(store.add("new", {of_provider("tcp", "a", 3), of_provider("shm", "b", 4)}), Error);
+  EXPECT_EQ(
+      store.add("nightly", {of_provider("shm", "shm.json", 2)}, Factors({"provider", "depth"})), 1U)
+      << "declared";
+  // Another test of the same fabric belongs into the same baseline, another kernel too.
+  report::Report latency = latency_report({{8, 1000}}, 5);
+  latency.resolved.provider = "tcp";
+  set_fact(latency.environment.client, "kernel", "6.12.0");
+  EXPECT_EQ(store.add("nightly", {launch_of(latency, "lat.json")}), 1U);
+}
+
 TEST_F(Baseline, FileMustBeThereAndOurs) {
   EXPECT_THAT(refusal(), HasSubstr("--store"));
   std::ofstream(path_) << std::string(5000, 'x');
