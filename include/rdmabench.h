@@ -100,11 +100,12 @@ RDMABENCH_API int rdmabench_run(const char* config, const rdmabench_hooks* hooks
 RDMABENCH_API int rdmabench_doctor(const char* options, char** result);
 
 /** Tells whether two sides of results differ by more than matters. `request`: {"a": [...], "b":
- * [...], "margin": 0.05, "alpha": 0.05, "factors": ["device"], "metrics": ["p50"], "skip_failed":
- * false}. Each item of a side is the text of a document rdmabench/1 or rdmabench-coll/1, or the
- * path of a file or folder of such.
+ * [...], "a_name": "A", "b_name": "B", "margin": 0.05, "alpha": 0.05, "factors": ["device"],
+ * "metrics": ["p50"], "skip_failed": false}. Each item of a side is the text of a document
+ * rdmabench/1 or rdmabench-coll/1, or the path of a file or folder of such.
  *
- * Result: a document rdmabench-compare/1. RDMABENCH_FAILED where its verdict is "different". */
+ * Result: a document rdmabench-compare/1. RDMABENCH_FAILED where some quantity of b is worse
+ * than a's by more than the margin. */
 RDMABENCH_API int rdmabench_compare(const char* request, char** result);
 
 /** A server in threads of its own. */

@@ -24,6 +24,9 @@ struct CompareOptions {
   std::vector<std::string> b;
   std::vector<std::string> factors;
   analysis::ComparisonOptions comparison;
+  std::string a_name;  ///< "" = by the paths
+  std::string b_name;
+  std::vector<std::string> fail_on;
   bool strict = false;
   bool plan = false;
   double variation = 0;  ///< of --cv; 0: from the pilot
@@ -31,15 +34,33 @@ struct CompareOptions {
   std::string baseline;  ///< the database
   std::string name;
   bool store = false;
+  bool list = false;
+  bool show = false;
+  bool remove = false;
   std::string format = "table";
   std::string output;
 };
 
-bool is_open(const analysis::Comparison& comparison) {
-  using analysis::Verdict;
-  return comparison.verdict == Verdict::inconclusive || comparison.verdict == Verdict::drifting ||
-         comparison.verdict == Verdict::refused || comparison.confounded() ||
-         !comparison.complete();
+/// What the options say to fail on, and the sides' names.
+void settle(CompareOptions& options, const std::pair<std::string, std::string>& by_paths) {
+  using analysis::FailOn;
+  analysis::ComparisonOptions& comparison = options.comparison;
+  comparison.a_name = options.a_name.empty() ? by_paths.first : options.a_name;
+  comparison.b_name = options.b_name.empty() ? by_paths.second : options.b_name;
+  if (options.strict) {
+    comparison.fail_on = {FailOn::worse, FailOn::different, FailOn::inconclusive,
+                          FailOn::confounded, FailOn::incomplete};
+  }
+  if (options.fail_on.empty()) return;
+  comparison.fail_on.clear();
+  if (options.fail_on == std::vector<std::string>{"none"}) return;
+  for (const std::string& word : options.fail_on) {
+    comparison.fail_on.push_back(analysis::parse_fail_on(word));
+  }
+}
+
+int exit_code(const analysis::Comparison& comparison) {
+  return comparison.failed() ? static_cast<int>(Fault::failed) : 0;
 }
 
 int compare_sides(CompareOptions options) {
@@ -54,47 +75,89 @@ int compare_sides(CompareOptions options) {
     throw Error(Fault::usage, fmt::format("'{}' beside --a and --b", options.paths[0]),
                 "Give every file with --a or with --b.");
   }
+  settle(options, analysis::side_names(options.a, options.b));
   const analysis::Comparison comparison = analysis::compare(
       analysis::load_launches(options.a), analysis::load_launches(options.b), options.comparison);
   write_text(options.format == "json" ? to_json(comparison) : to_table(comparison), options.output);
-  const bool failed =
-      comparison.verdict == analysis::Verdict::different || (options.strict && is_open(comparison));
-  return failed ? static_cast<int>(Fault::failed) : 0;
+  return exit_code(comparison);
 }
 
-int hold_against_baseline(const CompareOptions& options) {
-  using analysis::BaselineStore;
-  if (options.name.empty()) {
-    throw Error(Fault::usage, "--baseline without --name", "Name the baseline, as --name nightly.");
+int store(const CompareOptions& options, const std::vector<analysis::Launch>& launches) {
+  const auto failed = std::find_if(launches.begin(), launches.end(),
+                                   [](const analysis::Launch& one) { return one.error; });
+  if (failed != launches.end()) {
+    throw Error(Fault::usage, fmt::format("{} ended early: {}", failed->source, *failed->error),
+                "Store only launches that ran to the end.");
   }
+  analysis::BaselineStore store(options.baseline, analysis::BaselineStore::Open::create);
+  const std::size_t added = store.add(options.name, launches, options.comparison.factors);
+  write_text(fmt::format("STORED: {} launches in '{}', {} of them new\n", launches.size(),
+                         report::printable(options.name), added),
+             options.output);
+  return 0;
+}
+
+/// --list, --show and --remove.
+int keep_baselines(const CompareOptions& options) {
+  using analysis::BaselineStore;
+  const char* const word = options.list ? "--list" : options.show ? "--show" : "--remove";
+  if (!options.paths.empty() || !options.a.empty() || !options.b.empty()) {
+    throw Error(Fault::usage, fmt::format("{} with files", word),
+                options.remove ? "It removes a whole baseline: compare --baseline DB --name NAME "
+                                 "--remove."
+                               : "It only tells what the database holds.");
+  }
+  BaselineStore store(options.baseline, BaselineStore::Open::existing);
+  if (options.list) {
+    report::TextTable table({{"baseline", report::TextTable::Align::left},
+                             {"launches"},
+                             {"first stored", report::TextTable::Align::left},
+                             {"last stored", report::TextTable::Align::left}});
+    const std::vector<BaselineStore::Entry> entries = store.list();
+    for (const BaselineStore::Entry& one : entries) {
+      table.add_row({one.name, fmt::format("{}", one.launches), one.first_utc, one.last_utc});
+    }
+    write_text(entries.empty() ? "The database holds no baseline.\n" : table.text(),
+               options.output);
+    return 0;
+  }
+  if (options.show) {
+    write_text(to_table(store.load(options.name)), options.output);
+    return 0;
+  }
+  const std::size_t removed = store.remove(options.name);
+  write_text(
+      fmt::format("REMOVED: '{}' with {} launches\n", report::printable(options.name), removed),
+      options.output);
+  return 0;
+}
+
+int hold_against_baseline(CompareOptions options) {
+  using analysis::BaselineStore;
+  if (options.list + options.show + options.remove + options.store > 1) {
+    throw Error(Fault::usage, "more than one of --store, --list, --show and --remove",
+                "Do one at a time.");
+  }
+  if (options.name.empty() && !options.list) {
+    throw Error(Fault::usage, "--baseline without --name",
+                "Name the baseline, as --name nightly; --list tells which there are.");
+  }
+  if (options.list || options.show || options.remove) return keep_baselines(options);
   if (options.paths.empty() || !options.a.empty() || !options.b.empty()) {
     throw Error(Fault::usage, "--baseline takes the new launches' files alone",
                 "Write: compare --baseline DB --name NAME FILES.");
   }
   const std::vector<analysis::Launch> launches = analysis::load_launches(options.paths);
-  if (options.store) {
-    const auto failed = std::find_if(launches.begin(), launches.end(),
-                                     [](const analysis::Launch& one) { return one.error; });
-    if (failed != launches.end()) {
-      throw Error(Fault::usage, fmt::format("{} ended early: {}", failed->source, *failed->error),
-                  "Store only launches that ran to the end.");
-    }
-    BaselineStore store(options.baseline, BaselineStore::Open::create);
-    const std::size_t added = store.add(options.name, launches);
-    write_text(fmt::format("STORED: {} launches in '{}', {} of them new\n", launches.size(),
-                           report::printable(options.name), added),
-               options.output);
-    return 0;
-  }
-  BaselineStore store(options.baseline, BaselineStore::Open::existing);
-  const analysis::Comparison comparison =
-      analysis::compare(store.load(options.name), launches, options.comparison);
-  const analysis::Regression verdict = find_regression(comparison, options.name);
+  if (options.store) return store(options, launches);
+  const auto names = analysis::side_names({options.name}, options.paths);
+  settle(options, {options.name, names.second == options.name ? "the new launches" : names.second});
+  const analysis::Comparison comparison = analysis::compare(
+      BaselineStore(options.baseline, BaselineStore::Open::existing).load(options.name), launches,
+      options.comparison);
   write_text(
-      options.format == "json" ? to_json(comparison) : report::printable(verdict.line) + "\n",
+      options.format == "json" ? to_json(comparison) : find_regression(comparison).line + "\n",
       options.output);
-  const bool failed = verdict.regressed || (options.strict && is_open(comparison));
-  return failed ? static_cast<int>(Fault::failed) : 0;
+  return exit_code(comparison);
 }
 
 int plan(const CompareOptions& options) {
@@ -122,9 +185,13 @@ int run(const CompareOptions& options) {
   options.comparison.settings.check();
   if (options.plan) return plan(options);
   if (!options.baseline.empty()) return hold_against_baseline(options);
-  if (options.store || !options.name.empty()) {
-    throw Error(Fault::usage,
-                options.store ? "--store without --baseline" : "--name without --baseline",
+  const char* const alone = options.store    ? "--store"
+                            : options.list   ? "--list"
+                            : options.show   ? "--show"
+                            : options.remove ? "--remove"
+                                             : "--name";
+  if (options.store || options.list || options.show || options.remove || !options.name.empty()) {
+    throw Error(Fault::usage, fmt::format("{} without --baseline", alone),
                 "Name the database: --baseline DB.sqlite.");
   }
   return compare_sides(options);
@@ -142,12 +209,15 @@ constexpr const char* kCompareFooter =
     "the launches' logs; a seeded bootstrap-t above 20 launches a side), and a verdict:\n"
     "  EQUIVALENT                within the margin\n"
     "  DIFFERENT BUT IMMATERIAL  within the margin, yet not the same\n"
-    "  DIFFERENT                 beyond the margin\n"
-    "  INCONCLUSIVE              neither was proved, and how many launches more may do it\n"
+    "  BETTER, WORSE             beyond the margin: B against A, by whether less or more is better\n"
+    "  INCONCLUSIVE              neither was proved, and how many launches more may do it, or which "
+    "noise\n"
+    "                            to remove first\n"
     "  DRIFTING                  the values moved while the launches ran\n"
     "  REFUSED                   too few samples for the percentile, or no value\n"
-    "Over all sizes it is EQUIVALENT if every size is, DIFFERENT if one is after Holm's "
-    "correction.\n"
+    "Over all sizes it is EQUIVALENT if every size is, BETTER or WORSE if one is after Holm's "
+    "correction, and\n"
+    "MIXED if some are better and some are worse.\n"
     "\n"
     "Whatever else differs between the sides (kernel, MTU, depth, ...) makes the verdict "
     "CONFOUNDED, unless it\n"
@@ -157,13 +227,16 @@ constexpr const char* kCompareFooter =
     "Examples:\n"
     "  rdmabench compare --plan --cv 2% --margin 5%          how many launches it will take\n"
     "  rdmabench compare ib/ roce/ --factor device --margin 3%\n"
-    "  rdmabench compare --a a1.json a2.json --b b1.json b2.json --metric p50 --format json\n"
+    "  rdmabench compare --a old*.json --b new*.json --a-name 6.1 --b-name 6.12 --factor kernel\n"
+    "  rdmabench compare a/ b/ --fail-on different,inconclusive --format json\n"
     "  rdmabench compare --baseline lab.sqlite --name nightly --store good*.json\n"
     "  rdmabench compare --baseline lab.sqlite --name nightly tonight*.json    one line, exit code\n"
+    "  rdmabench compare --baseline lab.sqlite --list        also --name nightly --show, --remove\n"
     "\n"
-    "Exit codes: 0 EQUIVALENT, IMMATERIAL, or open (with --strict: 1; open are also quantities that "
-    "are REFUSED\n"
-    "or that B lacks); 1 DIFFERENT, or with --baseline REGRESSION; 2 wrong usage or input; 3 no SQLite in this build. docs/compare.md says how and "
+    "Exit codes: 1 what --fail-on names is so: by default that B is WORSE, or MIXED, or with "
+    "--baseline a\n"
+    "REGRESSION; 0 otherwise; 2 wrong usage or input; 3 no SQLite in this build. docs/compare.md says "
+    "how and\n"
     "why.";
 
 void add_settings(CLI::App& sub, CompareOptions& options) {
@@ -212,13 +285,24 @@ void add_compare(CLI::App& app, Command& command) {
   add_settings(*sub, *options);
   sub->add_flag("--skip-failed", options->comparison.skip_failed,
                 "leave launches that ended early out, and say so");
-  sub->add_flag("--strict", options->strict, "exit with 1 also where there is no clear verdict");
+  sub->add_option("--a-name", options->a_name, "what A is called [by its path]")->type_name("NAME");
+  sub->add_option("--b-name", options->b_name, "what B is called [by its path]")->type_name("NAME");
+  add_parsed(
+      *sub, "--fail-on", [options](const std::string& text) { options->fail_on = split(text); },
+      "exit with 1 if B is worse, different, inconclusive, confounded or incomplete, separated by "
+      "commas; or none [worse]")
+      ->type_name("LIST");
+  sub->add_flag("--strict", options->strict, "all that --fail-on knows")
+      ->excludes(sub->get_option("--fail-on"));
   sub->add_flag("--plan", options->plan,
                 "say how many launches a verdict takes, from --cv or a pilot's files");
   sub->add_option("--baseline", options->baseline, "SQLite database of named baselines")
       ->type_name("DB");
   sub->add_option("--name", options->name, "which baseline")->type_name("NAME");
   sub->add_flag("--store", options->store, "add the files to the baseline instead of judging them");
+  sub->add_flag("--list", options->list, "which baselines the database holds");
+  sub->add_flag("--show", options->show, "what the baseline holds");
+  sub->add_flag("--remove", options->remove, "remove the baseline with all its launches");
   sub->add_option("--format", options->format, "table or json [table]")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json"}));

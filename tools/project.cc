@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "flags/fields.h"
 #include "options.h"
 #include "output.h"
 #include "quantity.h"
@@ -24,6 +25,8 @@ using analysis::Job;
 struct ProjectOptions {
   std::vector<std::string> paths;
   std::vector<std::string> against;
+  std::string a_name;  ///< "" = by the paths
+  std::string b_name;
   std::string operation;
   analysis::ProjectionOptions projection;
   // Each is one value, and one of the three may be several.
@@ -88,6 +91,9 @@ int run(ProjectOptions options) {
   if (options.projection.price_b && options.against.empty()) {
     throw Error(Fault::usage, "--price-b without --against", "B is the fabric of --against.");
   }
+  const auto names = analysis::side_names(options.paths, options.against);
+  options.projection.a_name = options.a_name.empty() ? names.first : options.a_name;
+  options.projection.b_name = options.b_name.empty() ? names.second : options.b_name;
   const std::vector<analysis::Launch> of_a = analysis::load_launches(options.paths);
   analysis::LinkSamples a = analysis::collect_link(of_a, options.operation);
   std::optional<analysis::LinkSamples> b;
@@ -98,7 +104,8 @@ int run(ProjectOptions options) {
   }
   const analysis::Projection projection =
       analysis::project(std::move(a), std::move(b), options.projection);
-  write_text(options.format == "json" ? to_json(projection) : to_table(projection), options.output);
+  write_text(with_flags(options.format == "json" ? to_json(projection) : to_table(projection)),
+             options.output);
   return 0;
 }
 
@@ -122,15 +129,18 @@ constexpr const char* kProjectFooter =
     "\n"
     "Intervals are a jackknife's over launches: five of each kind for a verdict. With --against "
     "there are the\n"
-    "verdicts of 'compare' on the step time, and where along --nodes, --params or --tokens the "
-    "difference passes\n"
-    "the margin. Every assumption is printed with where it comes from.\n"
+    "verdicts of 'compare' on the step time, which side is better from where on along --nodes, "
+    "--params or\n"
+    "--tokens. Every assumption is printed with where it comes from.\n"
     "\n"
     "Examples:\n"
     "  rdmabench project ib/ --model llama-3-8b --nodes 2:256\n"
     "  rdmabench project ib/ --against roce/ --model llama-3-70b --parallel sharded --nodes 8:512\n"
     "  rdmabench project ib/ --against roce/ --params 1B:64B --nodes 32 --overlap 80% --margin 2%\n"
     "  rdmabench project a.json --params 7B --stragglers none --extrapolate --format json\n"
+    "\n"
+    "Where the data cannot carry it, all that is missing is said at once, with the commands that "
+    "measure it.\n"
     "\n"
     "Exit codes: 0 projected; 2 wrong usage, or data that cannot carry it. docs/project.md has the "
     "formulas.";
@@ -259,6 +269,8 @@ void add_project(CLI::App& app, Command& command) {
   sub->add_option("FILES", options->paths, "documents of the fabric, A")->type_name("")->required();
   sub->add_option("--against", options->against, "documents of another fabric, B")
       ->type_name("FILES");
+  sub->add_option("--a-name", options->a_name, "what A is called [by its path]")->type_name("NAME");
+  sub->add_option("--b-name", options->b_name, "what B is called [by its path]")->type_name("NAME");
   sub->add_option("--op", options->operation, "which operation's curve [the only one]")
       ->type_name("OP");
   add_job(*sub, *options);

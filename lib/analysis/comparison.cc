@@ -22,7 +22,7 @@ constexpr std::size_t kFewestPairs = 8;
 using Launches = std::vector<const Launch*>;
 
 ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool skip_failed,
-                       const char* side_name) {
+                       const std::string& side_name) {
   ComparedSide side;
   std::set<std::string> pairs;
   for (const Launch& launch : launches) {
@@ -37,6 +37,7 @@ ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool
          std::set<std::string>(launch.suspicions.begin(), launch.suspicions.end())) {
       ++side.suspicions[code];
     }
+    side.remedies.insert(launch.remedies.begin(), launch.remedies.end());
     for (const auto& [kind, count] : launch.disturbances) side.disturbances[kind] += count;
   }
   side.pairs = static_cast<std::uint32_t>(pairs.size());
@@ -46,7 +47,7 @@ ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool
                 "verdict.");
   }
   if (kept.empty()) {
-    throw Error(Fault::usage, fmt::format("side {} has no launch", side_name),
+    throw Error(Fault::usage, fmt::format("side '{}' has no launch", side_name),
                 "Give it at least one document, and five for a verdict.");
   }
   return side;
@@ -133,11 +134,14 @@ void adjust(const std::vector<Cell*>& cells) {
   }
 }
 
+bool is_proved(const Cell& cell, const Settings& settings) {
+  return cell.judgement.verdict == Verdict::different && cell.p_beyond_adjusted < settings.alpha;
+}
+
 /// DIFFERENT by more than the margin and the drift together.
 bool outweighs_drift(const Cell& cell, const Settings& settings) {
-  return cell.judgement.verdict == Verdict::different && cell.p_beyond_adjusted < settings.alpha &&
-         std::abs(cell.judgement.estimate->difference) >
-             std::log1p(settings.margin) + std::abs(cell.drift.change);
+  return is_proved(cell, settings) && std::abs(cell.judgement.estimate->difference) >
+                                          std::log1p(settings.margin) + std::abs(cell.drift.change);
 }
 
 /// After a drift of more than half the margin no verdict is possible, because the time of a launch
@@ -155,39 +159,58 @@ void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) 
     cells[i]->judgement.more.reset();
     cells[i]->judgement.text = fmt::format(
         "the values moved by {:+.1f} % while the launches ran (p = {:.2g}); find the cause, then "
-        "measure A and B in turn",
+        "measure the two sides in turn",
         100 * std::expm1(change), p_values[i]);
   }
 }
 
 /// Different if some cell is, by the adjusted p-value; equivalent if every cell is within the
 /// margin. `more` becomes the largest need of an inconclusive cell, if all needs are known.
-Verdict combine(const std::vector<const Cell*>& cells, const Settings& settings,
-                std::optional<std::uint32_t>& more) {
+Outcome combine(const std::vector<const Cell*>& cells, const Settings& settings) {
+  Outcome outcome;
   bool all_within = !cells.empty();
   bool some_nonzero = false;
   bool drifting = false;
   bool countable = true;
   std::uint32_t most = 0;
   for (const Cell* cell : cells) {
-    const Verdict verdict = cell->judgement.verdict;
-    if (verdict == Verdict::different && cell->p_beyond_adjusted < settings.alpha) {
-      return Verdict::different;
+    const Judgement& judgement = cell->judgement;
+    const Verdict verdict = judgement.verdict;
+    if (is_proved(*cell, settings)) {
+      const bool first = outcome.direction == Direction::none;
+      outcome.verdict = Verdict::different;
+      outcome.direction = first || outcome.direction == judgement.direction ? judgement.direction
+                                                                            : Direction::mixed;
     }
     drifting |= verdict == Verdict::drifting;
     const bool within = verdict == Verdict::equivalent || verdict == Verdict::immaterial;
     all_within &= within;
     some_nonzero |= verdict == Verdict::immaterial && cell->p_nonzero_adjusted < kZeroAlpha;
-    if (!within) {
-      countable &= cell->judgement.more.has_value();
-      most = std::max(most, cell->judgement.more.value_or(0));
+    if (within) continue;
+    countable &= judgement.more.has_value();
+    most = std::max(most, judgement.more.value_or(0));
+    if (judgement.obstacle == Obstacle::noise) {
+      outcome.obstacle = Obstacle::noise;
+      outcome.variation = std::max(outcome.variation, variation_of(judgement.deviation));
+    } else if (outcome.obstacle == Obstacle::none) {
+      outcome.obstacle = judgement.obstacle;
     }
   }
-  if (drifting) return Verdict::drifting;
-  if (all_within) return some_nonzero ? Verdict::immaterial : Verdict::equivalent;
-  if (cells.empty()) return Verdict::refused;
-  if (countable && most > 0) more = most;
-  return Verdict::inconclusive;
+  if (outcome.verdict == Verdict::different) {
+    outcome.obstacle = Obstacle::none;
+    outcome.variation = 0;
+    return outcome;
+  }
+  if (drifting) {
+    outcome.verdict = Verdict::drifting;
+  } else if (all_within) {
+    outcome.verdict = some_nonzero ? Verdict::immaterial : Verdict::equivalent;
+  } else if (cells.empty()) {
+    outcome.verdict = Verdict::refused;
+  } else if (countable && most > 0) {
+    outcome.more = most;
+  }
+  return outcome;
 }
 
 std::vector<const Cell*> usable(std::span<const Family> families) {
@@ -236,8 +259,9 @@ void pair_up(Comparison& comparison, const Quantities& a, const Quantities& b) {
         fmt::format("{} quantities were measured on one side alone and are left out.", alone));
   }
   if (comparison.lost > 0) {
-    comparison.notes.push_back(fmt::format(
-        "{} quantities of A have no value in B: the verdict is without them.", comparison.lost));
+    comparison.notes.push_back(
+        fmt::format("{} quantities of {} have no value in {}: the verdict is without them.",
+                    comparison.lost, comparison.options.a_name, comparison.options.b_name));
   }
 }
 
@@ -302,9 +326,10 @@ void note_balance(Comparison& comparison) {
   const auto [fewer, more] = std::minmax(comparison.a.launches, comparison.b.launches);
   if (more < 2 * fewer) return;
   comparison.notes.push_back(fmt::format(
-      "{} launches against {}: where noise is skewed, a wrong EQUIVALENT is more likely than the "
+      "{} launches of {} against {} of {}: where noise is skewed, a wrong EQUIVALENT is more likely than the "
       "alpha. Run as many of both.",
-      comparison.b.launches, comparison.a.launches));
+      comparison.b.launches, comparison.options.b_name, comparison.a.launches,
+      comparison.options.a_name));
 }
 
 /// Notes sizes that are DIFFERENT alone but not after the correction for many sizes.
@@ -336,30 +361,35 @@ void note_factors(Comparison& comparison) {
 
 }  // namespace
 
-bool Comparison::confounded() const {
-  return std::any_of(confounds.begin(), confounds.end(),
-                     [](const Confound& confound) { return !confound.declared; });
-}
-
 Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
                    const ComparisonOptions& options) {
   options.settings.check();
+  if (options.a_name.empty() || options.a_name == options.b_name) {
+    throw Error(Fault::usage,
+                fmt::format("sides named '{}' and '{}'", options.a_name, options.b_name),
+                "Give each side a name of its own by `a_name` and `b_name`.");
+  }
   refuse_copies(a, b);
   Comparison comparison;
   comparison.options = options;
   Launches kept_a;
   Launches kept_b;
-  comparison.a = summarize(a, kept_a, options.skip_failed, "A");
-  comparison.b = summarize(b, kept_b, options.skip_failed, "B");
+  comparison.a = summarize(a, kept_a, options.skip_failed, options.a_name);
+  comparison.b = summarize(b, kept_b, options.skip_failed, options.b_name);
   pair_up(comparison, collect_quantities(kept_a, options.metrics),
           collect_quantities(kept_b, options.metrics));
   const std::vector<Cell*> cells = judged_cells(comparison.families);
   adjust(cells);
   refuse_drifting(cells, options.settings);
   for (Family& family : comparison.families) {
-    family.verdict = combine(usable({&family, 1}), options.settings, family.more);
+    for (Cell& cell : family.cells) {
+      set_direction(cell.judgement, family.metric == Metric::bandwidth);
+    }
   }
-  comparison.verdict = combine(usable(comparison.families), options.settings, comparison.more);
+  for (Family& family : comparison.families) {
+    static_cast<Outcome&>(family) = combine(usable({&family, 1}), options.settings);
+  }
+  static_cast<Outcome&>(comparison) = combine(usable(comparison.families), options.settings);
   note_correction(comparison);
   note_balance(comparison);
   gate(comparison, kept_a, kept_b);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "json_words.h"
 #include "rdmabench/analysis/comparison.h"
 #include "report/row.h"
 
@@ -16,12 +17,10 @@ std::string word(Verdict verdict) {
   return verdict == Verdict::immaterial ? "DIFFERENT_BUT_IMMATERIAL" : std::string(name(verdict));
 }
 
-Json to_object(const ComparedSide& side) {
-  return {{"launches", side.launches},
-          {"pairs", side.pairs},
-          {"failed", side.failed},
-          {"suspicions", side.suspicions},
-          {"counters", side.disturbances}};
+Json to_object(const std::string& name, const ComparedSide& side) {
+  return {
+      {"name", name},          {"launches", side.launches},     {"pairs", side.pairs},
+      {"failed", side.failed}, {"suspicions", side.suspicions}, {"counters", side.disturbances}};
 }
 
 Json to_object(const Confound& confound) {
@@ -67,7 +66,9 @@ Json to_object(const Cell& cell, Metric metric) {
           {"a_suspect_launches", cell.a_suspect},
           {"b_suspect_launches", cell.b_suspect},
           {"verdict", word(judgement.verdict)},
+          {"direction", json_word(judgement.direction)},
           {"more_launches", or_null(judgement.more)},
+          {"obstacle", json_word(judgement.obstacle)},
           {"reason", judgement.text}};
 }
 
@@ -79,7 +80,9 @@ Json to_object(const Family& family) {
           {"kind", family.kind},
           {"metric", name(family.metric)},
           {"verdict", word(family.verdict)},
+          {"direction", json_word(family.direction)},
           {"more_launches", or_null(family.more)},
+          {"obstacle", json_word(family.obstacle)},
           {"confounded_by", family.confounds},
           {"cells", std::move(cells)}};
 }
@@ -92,7 +95,11 @@ std::string to_json(const Comparison& comparison) {
   json["schema"] = kCompareSchema;
   json["verdict"] = comparison.confounded() ? "CONFOUNDED" : word(comparison.verdict);
   json["as_they_stand"] = word(comparison.verdict);
+  json["direction"] = json_word(comparison.direction);
+  json["summary"] = summary(comparison);
+  json["failed"] = comparison.failed();
   json["more_launches"] = or_null(comparison.more);
+  json["obstacle"] = json_word(comparison.obstacle);
   json["settings"] = {{"margin", settings.margin},
                       {"alpha", settings.alpha},
                       {"nonzero_alpha", kZeroAlpha},
@@ -100,9 +107,13 @@ std::string to_json(const Comparison& comparison) {
                       {"seed", settings.seed},
                       {"resamples", settings.resamples},
                       {"fewest_launches", kFewestLaunches},
-                      {"factors", comparison.options.factors.words()}};
-  json["a"] = to_object(comparison.a);
-  json["b"] = to_object(comparison.b);
+                      {"factors", comparison.options.factors.words()},
+                      {"fail_on", Json::array()}};
+  for (const FailOn what : comparison.options.fail_on) {
+    json["settings"]["fail_on"].push_back(name(what));
+  }
+  json["a"] = to_object(comparison.options.a_name, comparison.a);
+  json["b"] = to_object(comparison.options.b_name, comparison.b);
   json["order"] = {{"known", comparison.order.known},
                    {"separate", comparison.order.separate},
                    {"blocks", comparison.order.blocks},

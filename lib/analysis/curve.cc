@@ -196,7 +196,10 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
     }
     if (rows_of(launch, samples.operation).empty()) continue;
     (is_latency(launch) ? latency : bandwidth).push_back(&launch);
-    suspicions.insert(launch.suspicions.begin(), launch.suspicions.end());
+    const std::set<std::string> own(launch.suspicions.begin(), launch.suspicions.end());
+    for (const std::string& code : own) ++samples.suspected[code];
+    samples.remedies.insert(launch.remedies.begin(), launch.remedies.end());
+    suspicions.insert(own.begin(), own.end());
   }
   if (latency.empty() && bandwidth.empty()) {
     throw Error(Fault::usage, fmt::format("no curve of '{}'", samples.operation), kKinds);

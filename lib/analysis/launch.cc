@@ -237,7 +237,10 @@ Launch read_launch(const ResultJson& json, const std::string& source) {
   }
   launch.error = reader.optional_text("error");
   for (const ResultJson& one : reader.list("suspicions")) {
-    launch.suspicions.push_back(Reader(one, source + ": a suspicion").text("code"));
+    const Reader suspicion(one, source + ": a suspicion");
+    const std::string code = suspicion.text("code");
+    launch.suspicions.push_back(code);
+    if (one.contains("remedy")) launch.remedies[code] = suspicion.text("remedy");
   }
   read_environment(launch, reader.at("environment"));
   read_counters(launch, reader.at("counters"));

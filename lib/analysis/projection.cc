@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/power.h"
+#include "analysis/shortage.h"
 #include "measure/distributions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
@@ -87,23 +88,6 @@ ProjectedStep projected(const Job& job, const LinkSamples& samples, const LogSte
   return step;
 }
 
-Job job_at(const ProjectionOptions& options, double value) {
-  Job job = options.job;
-  switch (options.axis) {
-    case Axis::nodes:
-      job.nodes = value;
-      break;
-    case Axis::parameters:
-      job.parameters = value;
-      break;
-    case Axis::tokens:
-      job.tokens_per_gpu = value;
-      break;
-  }
-  job.check();
-  return job;
-}
-
 ProjectionRow project_row(const Projection& projection, double value) {
   const ProjectionOptions& options = projection.options;
   const Job job = job_at(options, value);
@@ -123,6 +107,7 @@ ProjectionRow project_row(const Projection& projection, double value) {
                                     parts.empty() ? 1 : welch_degrees(parts),
                                     static_cast<std::uint32_t>(fewest), options.settings);
     plan_further(*row.difference, options.settings);
+    set_direction(*row.difference, false);
   } catch (const Error& error) {
     row.a.reset();
     row.b.reset();
@@ -146,20 +131,21 @@ std::optional<double> difference_at(const Projection& projection, double value) 
   }
 }
 
-bool is_beyond(double difference, const Settings& settings) {
-  return std::abs(difference) > std::log1p(settings.margin);
+/// Of B, as it was estimated; none within the margin.
+Direction beyond(double difference, const Settings& settings) {
+  if (std::abs(difference) <= std::log1p(settings.margin)) return Direction::none;
+  return difference < 0 ? Direction::better : Direction::worse;
 }
 
 /// Bisects until the interval is one node, or 0.1 %.
-double find_crossing(const Projection& projection, double from, double to, bool beyond_after) {
+double find_crossing(const Projection& projection, double from, double to, Direction after) {
   const bool whole = projection.options.axis == Axis::nodes;
   for (int i = 0; i < 60 && to - from > (whole ? 1 : from / 1000); ++i) {
     double middle = std::sqrt(from * to);
     if (whole) middle = std::clamp(std::round(middle), from + 1, to - 1);
     const auto difference = difference_at(projection, middle);
     if (!difference) break;
-    const bool beyond = is_beyond(*difference, projection.options.settings);
-    (beyond == beyond_after ? to : from) = middle;
+    (beyond(*difference, projection.options.settings) == after ? to : from) = middle;
   }
   return to;
 }
@@ -173,13 +159,14 @@ void find_break_evens(Projection& projection) {
     const double now = std::log(row.b->time.step_s / row.a->time.step_s);
     if (last != nullptr) {
       const double before = std::log(last->b->time.step_s / last->a->time.step_s);
-      const bool beyond = is_beyond(now, settings);
-      if (beyond != is_beyond(before, settings)) {
+      const Direction after = beyond(now, settings);
+      if (after != beyond(before, settings)) {
         projection.break_evens.push_back(
             {.from = last->value,
              .to = row.value,
-             .about = find_crossing(projection, last->value, row.value, beyond),
-             .beyond_after = beyond});
+             .about = find_crossing(projection, last->value, row.value, after),
+             .beyond_after = after != Direction::none,
+             .after = after});
       }
     }
     last = &row;
@@ -259,7 +246,7 @@ void list_assumptions(Projection& projection) {
 }
 
 /// Notes tails that were not measured at the size of the messages.
-void note_tail(Projection& projection, const char* label, const LinkSamples& samples,
+void note_tail(Projection& projection, const std::string& label, const LinkSamples& samples,
                std::optional<ProjectedStep> ProjectionRow::*side) {
   if (projection.options.job.stragglers == Stragglers::none || samples.latency.empty()) return;
   const Curve& measured = *samples.latency[0].latency_ns;
@@ -276,7 +263,7 @@ void note_tail(Projection& projection, const char* label, const LinkSamples& sam
 }
 
 void add_notes(Projection& projection) {
-  const auto add_side = [&](const char* label, const LinkSamples& samples) {
+  const auto add_side = [&](const std::string& label, const LinkSamples& samples) {
     for (const std::string& note : samples.notes) {
       projection.notes.push_back(fmt::format("{}: {}", label, note));
     }
@@ -293,11 +280,12 @@ void add_notes(Projection& projection) {
           label));
     }
   };
-  note_tail(projection, "A", projection.a, &ProjectionRow::a);
-  if (projection.b) note_tail(projection, "B", *projection.b, &ProjectionRow::b);
-  add_side("A", projection.a);
-  if (projection.b) add_side("B", *projection.b);
-  if (projection.options.extrapolate) {
+  const ProjectionOptions& options = projection.options;
+  note_tail(projection, options.a_name, projection.a, &ProjectionRow::a);
+  if (projection.b) note_tail(projection, options.b_name, *projection.b, &ProjectionRow::b);
+  add_side(options.a_name, projection.a);
+  if (projection.b) add_side(options.b_name, *projection.b);
+  if (options.extrapolate) {
     projection.notes.emplace_back(
         "Messages beyond the measured sizes are extrapolated: the largest one's bandwidth, the "
         "smallest one's time.");
@@ -306,6 +294,23 @@ void add_notes(Projection& projection) {
 
 }  // namespace
 
+Job job_at(const ProjectionOptions& options, double value) {
+  Job job = options.job;
+  switch (options.axis) {
+    case Axis::nodes:
+      job.nodes = value;
+      break;
+    case Axis::parameters:
+      job.parameters = value;
+      break;
+    case Axis::tokens:
+      job.tokens_per_gpu = value;
+      break;
+  }
+  job.check();
+  return job;
+}
+
 std::string_view name(Axis axis) noexcept {
   return axis == Axis::nodes ? "nodes" : axis == Axis::parameters ? "parameters" : "tokens_per_gpu";
 }
@@ -313,6 +318,11 @@ std::string_view name(Axis axis) noexcept {
 Projection project(LinkSamples a, std::optional<LinkSamples> b, const ProjectionOptions& options) {
   options.settings.check();
   if (options.values.empty()) throw Error(Fault::usage, "a projection without a value of its axis");
+  if (b && (options.a_name.empty() || options.a_name == options.b_name)) {
+    throw Error(Fault::usage,
+                fmt::format("sides named '{}' and '{}'", options.a_name, options.b_name),
+                "Give each side a name of its own by `a_name` and `b_name`.");
+  }
   if (b && b->operation != a.operation) {
     throw Error(Fault::usage, fmt::format("{} against {}", a.operation, b->operation),
                 "Project the same operation on both sides.");
@@ -327,7 +337,8 @@ Projection project(LinkSamples a, std::optional<LinkSamples> b, const Projection
   }
   const bool none = std::all_of(projection.rows.begin(), projection.rows.end(),
                                 [](const ProjectionRow& row) { return !row.a; });
-  if (none) throw Error(Fault::usage, projection.rows[0].refusal);
+  if (none) refuse_all(projection);
+  refuse_rows(projection);
   if (projection.b) find_break_evens(projection);
   list_assumptions(projection);
   add_notes(projection);

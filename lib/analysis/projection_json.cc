@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "json_words.h"
 #include "rdmabench/analysis/projection.h"
 #include "report/row.h"
 
@@ -40,16 +41,19 @@ Json to_object(const std::optional<Judgement>& judgement) {
           {"ratio_low", ratio(&Estimate::low)},
           {"ratio_high", ratio(&Estimate::high)},
           {"verdict", immaterial ? "DIFFERENT_BUT_IMMATERIAL" : name(judgement->verdict)},
+          {"direction", json_word(judgement->direction)},
           {"more_launches", or_null(judgement->more)},
+          {"obstacle", json_word(judgement->obstacle)},
           {"reason", judgement->text}};
 }
 
-Json to_object(const LinkSamples& samples) {
+Json to_object(const std::string& name, const LinkSamples& samples) {
   Json sources = Json::array();
   for (const auto* list : {&samples.latency, &samples.bandwidth}) {
     for (const LinkSample& one : *list) sources.push_back(one.source);
   }
-  return {{"latency_launches", samples.latency.size()},
+  return {{"name", name},
+          {"latency_launches", samples.latency.size()},
           {"bandwidth_launches", samples.bandwidth.size()},
           {"sources", std::move(sources)},
           {"suspicions", samples.suspicions}};
@@ -61,13 +65,14 @@ std::string to_json(const Projection& projection) {
   const ProjectionOptions& options = projection.options;
   Json json;
   json["schema"] = kProjectSchema;
+  json["summary"] = summary(projection);
   json["operation"] = projection.a.operation;
   json["curve"] = name(projection.source);
   json["margin"] = options.settings.margin;
   json["alpha"] = options.settings.alpha;
   json["axis"] = name(options.axis);
-  json["a"] = to_object(projection.a);
-  json["b"] = projection.b ? to_object(*projection.b) : Json(nullptr);
+  json["a"] = to_object(options.a_name, projection.a);
+  json["b"] = projection.b ? to_object(options.b_name, *projection.b) : Json(nullptr);
   json["assumptions"] = Json::array();
   for (const Assumption& one : projection.assumptions) {
     json["assumptions"].push_back(
@@ -86,7 +91,8 @@ std::string to_json(const Projection& projection) {
     json["break_evens"].push_back({{"from", one.from},
                                    {"to", one.to},
                                    {"about", one.about},
-                                   {"then", one.beyond_after ? "beyond_margin" : "within_margin"}});
+                                   {"then", one.beyond_after ? "beyond_margin" : "within_margin"},
+                                   {"direction", json_word(one.after)}});
   }
   json["price_a_per_node_hour"] = or_null(options.price_a);
   json["price_b_per_node_hour"] = or_null(options.price_b);

@@ -50,17 +50,18 @@ std::string side_table(const Projection& projection, SideOfRow side) {
 
 std::string difference_table(const Projection& projection) {
   TextTable table({{std::string(name(projection.options.axis))},
-                   {"step A[ms]"},
-                   {"step B[ms]"},
-                   {"B/A-1"},
+                   {projection.options.a_name + "[ms]"},
+                   {projection.options.b_name + "[ms]"},
+                   {"change"},
                    {"low"},
                    {"high"},
                    {"verdict", TextTable::Align::left}});
   for (const ProjectionRow& row : projection.rows) {
     if (!row.difference) continue;
     const auto& estimate = row.difference->estimate;
-    std::string verdict(name(row.difference->verdict));
-    if (row.difference->more) verdict += fmt::format(", {} more", *row.difference->more);
+    std::string verdict(name(row.difference->verdict, row.difference->direction));
+    verdict += open_text(row.difference->more, row.difference->obstacle,
+                         variation_of(row.difference->deviation));
     table.add_row({axis_value(row.value), milliseconds(row.a->time.step_s),
                    milliseconds(row.b->time.step_s),
                    percent(std::log(row.b->time.step_s / row.a->time.step_s)),
@@ -70,8 +71,8 @@ std::string difference_table(const Projection& projection) {
   return table.text();
 }
 
-std::string bounds(const char* label, const ProjectedStep& step) {
-  return fmt::format("  {}: nothing hidden {} ms, all hidden that can be {} ms\n", label,
+std::string bounds(const std::string& label, const ProjectedStep& step) {
+  return fmt::format("  {}: nothing hidden {} ms, all hidden that can be {} ms\n", printable(label),
                      milliseconds(step.nothing_hidden_s), milliseconds(step.all_hidden_s));
 }
 
@@ -80,35 +81,22 @@ std::string costs(const Projection& projection) {
   for (const ProjectionRow& row : projection.rows) {
     if (!row.a || (!row.a->cost && !(row.b && row.b->cost))) continue;
     text += fmt::format("  {}:", axis_value(row.value));
-    if (row.a->cost) text += fmt::format(" A {:.4g}", *row.a->cost);
-    if (row.b && row.b->cost) text += fmt::format(" B {:.4g}", *row.b->cost);
-    if (row.b && row.a->cost && row.b->cost) {
-      text += fmt::format(", B/A-1 {}", percent(std::log(*row.b->cost / *row.a->cost)));
+    const ProjectionOptions& options = projection.options;
+    const bool both = row.b && row.a->cost && row.b->cost;
+    if (row.a->cost) text += fmt::format(" {} {:.4g}", printable(options.a_name), *row.a->cost);
+    if (row.b && row.b->cost) {
+      text += fmt::format("{} {} {:.4g}", row.a->cost ? "," : "", printable(options.b_name),
+                          *row.b->cost);
     }
+    if (both) text += fmt::format(", {}", percent(std::log(*row.b->cost / *row.a->cost)));
     text += '\n';
   }
   if (text.empty()) return {};
   return "\nCost of one step, in the currency of the prices per node and hour:\n" + text;
 }
 
-std::string break_even_text(const Projection& projection) {
-  if (!projection.b) return {};
-  const std::string axis(name(projection.options.axis));
-  const double margin = 100 * projection.options.settings.margin;
-  std::string text;
-  for (const BreakEven& one : projection.break_evens) {
-    text += fmt::format(
-        "Break-even: {} the margin of {:g} % from about {:.4g} {} on (between {:.6g} and {:.6g}).\n",
-        one.beyond_after ? "beyond" : "within", margin, one.about, axis, one.from, one.to);
-  }
-  if (text.empty()) {
-    text = fmt::format("Break-even: none over these {}; the margin is {:g} %.\n", axis, margin);
-  }
-  return "\n" + text;
-}
-
-std::string side_text(const char* label, const LinkSamples& samples) {
-  return fmt::format("{}: {}, {} launches of latency, {} of bandwidth\n", label,
+std::string samples_text(const std::string& label, const LinkSamples& samples) {
+  return fmt::format("{}: {}, {} launches of latency, {} of bandwidth\n", printable(label),
                      printable(samples.operation), samples.latency.size(),
                      samples.bandwidth.size());
 }
@@ -116,22 +104,33 @@ std::string side_text(const char* label, const LinkSamples& samples) {
 }  // namespace
 
 std::string to_table(const Projection& projection) {
-  std::string text = "Step time projected from measured curves\n\n";
-  text += side_text("A", projection.a) + side_table(projection, &ProjectionRow::a);
+  const std::string& a = projection.options.a_name;
+  const std::string& b = projection.options.b_name;
+  std::string text = printable(summary(projection)) + "\n";
   if (projection.b) {
-    text += "\n" + side_text("B", *projection.b) + side_table(projection, &ProjectionRow::b);
-    text += "\nB against A\n" + difference_table(projection);
+    text +=
+        printable(fmt::format("\nStep time projected from measured curves, {} against {}", b, a),
+                  "\n") +
+        "\n" + difference_table(projection);
+  } else {
+    text += "\nStep time projected from measured curves\n";
+  }
+  text += "\n" + samples_text(a, projection.a) + side_table(projection, &ProjectionRow::a);
+  if (projection.b) {
+    text += "\n" + samples_text(b, *projection.b) + side_table(projection, &ProjectionRow::b);
   }
   for (const ProjectionRow& row : projection.rows) {
-    const std::string why = row.difference ? row.difference->text : row.refusal;
+    const bool noisy = row.difference && row.difference->obstacle == Obstacle::noise;
+    const std::string why = noisy            ? ""  // the table says it
+                            : row.difference ? row.difference->text
+                                             : row.refusal;
     if (!why.empty()) text += fmt::format("  {}: {}\n", axis_value(row.value), printable(why));
   }
-  text += break_even_text(projection);
   text += "\nBounds by overlap, at the first row:\n";
   for (const ProjectionRow& row : projection.rows) {
     if (!row.a) continue;
-    text += bounds("A", *row.a);
-    if (row.b) text += bounds("B", *row.b);
+    text += bounds(a, *row.a);
+    if (row.b) text += bounds(b, *row.b);
     break;
   }
   text += costs(projection);

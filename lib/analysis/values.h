@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -50,5 +51,25 @@ std::vector<double> logs(const Sample& sample);
 
 /// "+3.20 %": by how much a ratio, given by its logarithm, differs from 1.
 std::string percent(double log_ratio);
+
+/// "5 %", of 0.05.
+std::string percent_of(double ratio);
+
+/// "1 launch", "3 launches", "1 quantity".
+std::string counted(std::size_t number, std::string_view one);
+
+/// "64K", "64 @0.5".
+std::string cell_text(const Cell& cell);
+
+/// "write bandwidth", "read latency p99".
+std::string family_text(const Family& family);
+
+/// What stands in the way of a verdict, and what to do about it, or how many more launches it
+/// takes; empty where neither is known. A whole sentence.
+std::string advice(const Outcome& outcome, const ComparedSide& a, const ComparedSide& b);
+
+/// After the word of a verdict: ", 3 more", ", varies by 40 %"; may be empty.
+std::string open_text(const std::optional<std::uint32_t>& more, Obstacle obstacle,
+                      double variation);
 
 }  // namespace rdmabench::analysis

@@ -128,6 +128,29 @@ std::string_view name(Verdict verdict) noexcept {
   return "REFUSED";
 }
 
+std::string_view name(Direction direction) noexcept {
+  switch (direction) {
+    case Direction::none:
+      break;
+    case Direction::better:
+      return "BETTER";
+    case Direction::worse:
+      return "WORSE";
+    case Direction::mixed:
+      return "MIXED";
+  }
+  return "";
+}
+
+std::string_view name(Verdict verdict, Direction direction) noexcept {
+  const bool known = verdict == Verdict::different && direction != Direction::none;
+  return known ? name(direction) : name(verdict);
+}
+
+std::string_view name(Obstacle obstacle) noexcept {
+  return obstacle == Obstacle::noise ? "noise" : obstacle == Obstacle::margin ? "margin" : "";
+}
+
 void Settings::check() const {
   require(margin > 0 && margin < 1, "a margin of", margin, "It lies between 0 and 100 %.");
   require(alpha > 0 && alpha <= 0.2, "an alpha of", alpha, "It lies between 0 and 0.2.");
@@ -178,24 +201,45 @@ Judgement judge_estimate(double difference, double standard_error, double degree
 void plan_further(Judgement& judgement, const Settings& settings) {
   if (judgement.verdict != Verdict::inconclusive || !judgement.estimate) return;
   const std::uint32_t have = std::min(judgement.a_units, judgement.b_units);
+  const auto further = [&](double difference) -> std::optional<std::uint32_t> {
+    const auto need = launches_needed({.deviation = judgement.deviation,
+                                       .difference = difference,
+                                       .margin = settings.margin,
+                                       .alpha = settings.alpha,
+                                       .power = settings.power});
+    if (!need) return std::nullopt;
+    return std::max({have + 1, *need, kFewestLaunches}) - have;
+  };
+  const auto many = [](const std::optional<std::uint32_t>& more) {
+    return !more || *more > kManyLaunches;
+  };
   // A difference that may be noise is planned for as 0, the cheapest case.
   constexpr double kNoticed = 0.05;
   const bool noticed = judgement.p_nonzero < kNoticed;
-  const auto need = launches_needed({.deviation = judgement.deviation,
-                                     .difference = noticed ? judgement.estimate->difference : 0,
-                                     .margin = settings.margin,
-                                     .alpha = settings.alpha,
-                                     .power = settings.power});
-  if (need) {
-    judgement.more = std::max({have + 1, *need, kFewestLaunches}) - have;
-    return;
-  }
-  judgement.more.reset();
+  judgement.more = further(noticed ? judgement.estimate->difference : 0);
+  if (!many(judgement.more)) return;
+  const bool noisy = !noticed || many(further(0));
+  judgement.obstacle = noisy ? Obstacle::noise : Obstacle::margin;
   if (!judgement.text.empty()) judgement.text += "; ";
-  judgement.text += fmt::format(
-      "{}: over {} launches",
-      noticed ? "the difference seems to be about the margin itself" : "the noise is too large",
-      kMostLaunches);
+  const std::string count = judgement.more
+                                ? fmt::format("{} more launches of each side", *judgement.more)
+                                : fmt::format("over {} launches", kMostLaunches);
+  judgement.text +=
+      noisy ? fmt::format("the launches vary by {:.0f} %, too much for a margin of {:g} %",
+                          100 * variation_of(judgement.deviation), 100 * settings.margin)
+            : fmt::format("the difference seems to be about the margin itself: a verdict takes {}",
+                          count);
+}
+
+void set_direction(Judgement& judgement, bool higher_is_better) noexcept {
+  judgement.direction = Direction::none;
+  if (judgement.verdict != Verdict::different || !judgement.estimate) return;
+  const bool higher = judgement.estimate->difference > 0;
+  judgement.direction = higher == higher_is_better ? Direction::better : Direction::worse;
+}
+
+double variation_of(double deviation) {
+  return std::sqrt(std::expm1(deviation * deviation));
 }
 
 std::vector<double> holm(std::span<const double> p_values) {

@@ -40,6 +40,8 @@ int compare(std::string_view text, std::string& result) {
   given.texts("factors", factors);
   given.texts("metrics", metrics);
   given.flag("skip_failed", options.skip_failed);
+  given.text("a_name", options.a_name);
+  given.text("b_name", options.b_name);
   given.refuse_others();
   options.settings.check();
   options.factors = analysis::Factors(std::move(factors));
@@ -47,7 +49,7 @@ int compare(std::string_view text, std::string& result) {
   const analysis::Comparison comparison =
       analysis::compare(analysis::load_launches(a), analysis::load_launches(b), options);
   result = to_json(comparison);
-  return comparison.verdict == analysis::Verdict::different ? RDMABENCH_FAILED : RDMABENCH_OK;
+  return comparison.failed() ? RDMABENCH_FAILED : RDMABENCH_OK;
 }
 
 }  // namespace

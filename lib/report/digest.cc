@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -88,6 +89,9 @@ void visit_comparison(const Document& document, const std::function<void(const M
       for (const char* key : {"size_bytes", "load", "unit", "verdict"}) {
         add_label(measured, key, any_text_of(cell, key));
       }
+      add_label(measured, "direction", direction_of(family, cell));
+      add_label(measured, "a_name", side_name(document.body, "a"));
+      add_label(measured, "b_name", side_name(document.body, "b"));
       const Json& estimate = object_of(cell, "estimate");
       for (const std::string_view key : {"a", "b", "a_units", "b_units"}) {
         add_value(measured, key, cell);
@@ -110,8 +114,10 @@ void visit_projection(const Document& document, const std::function<void(const M
       add_label(measured, "axis", text_of(document.body, "axis"));
       add_label(measured, "at", any_text_of(row, "value"));
       add_label(measured, "side", std::string(side));
+      add_label(measured, "name", side_name(document.body, side));
       for (const std::string_view key :
-           {"step_s", "step_low_s", "step_high_s", "compute_s", "communication_s"}) {
+           {"step_s", "step_low_s", "step_high_s", "compute_s", "communication_s",
+            "nothing_hidden_s", "all_hidden_s", "cost_per_step"}) {
         add_value(measured, key, step);
       }
       measured.error = text_of(row, "refusal");
@@ -225,6 +231,11 @@ double number_of(const Json& object, std::string_view key) {
                                                 : std::numeric_limits<double>::quiet_NaN();
 }
 
+std::string number_text(const Json& object, std::string_view key) {
+  const double value = number_of(object, key);
+  return std::isfinite(value) ? fmt::format("{:.10g}", value) : any_text_of(object, key);
+}
+
 bool flag_of(const Json& object, std::string_view key) {
   const Json* const found = find(object, key);
   return found != nullptr && found->is_boolean() && found->get<bool>();
@@ -238,6 +249,27 @@ const Json& list_of(const Json& object, std::string_view key) {
 const Json& object_of(const Json& object, std::string_view key) {
   static const Json kNone = Json::object();
   return typed(object, key, Json::value_t::object, kNone);
+}
+
+std::string side_name(const Json& body, std::string_view side) {
+  const std::string name = text_of(object_of(body, side), "name");
+  return !name.empty() ? name : side == "a" ? "A" : "B";
+}
+
+std::string verdict_text(std::string_view verdict, std::string_view direction) {
+  std::string text(verdict == "DIFFERENT" && !direction.empty() ? direction : verdict);
+  for (char& c : text) {
+    c = c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
+std::string direction_of(const Json& family, const Json& cell) {
+  if (text_of(cell, "verdict") != "DIFFERENT") return "";
+  if (const std::string known = text_of(cell, "direction"); !known.empty()) return known;
+  const double ratio = number_of(object_of(cell, "estimate"), "ratio");
+  if (!std::isfinite(ratio)) return "";
+  return (ratio > 1) == (text_of(family, "metric") == "bandwidth") ? "better" : "worse";
 }
 
 std::string fact_of(const Json& facts, std::string_view name) {

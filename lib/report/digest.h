@@ -54,6 +54,8 @@ std::string any_text(const nlohmann::ordered_json& value);
 std::string any_text_of(const nlohmann::ordered_json& object, std::string_view key);
 /// NaN where there is none.
 double number_of(const nlohmann::ordered_json& object, std::string_view key);
+/// A number as people write it, "16" and not "16.0"; any other value as any_text_of().
+std::string number_text(const nlohmann::ordered_json& object, std::string_view key);
 bool flag_of(const nlohmann::ordered_json& object, std::string_view key);
 /// An empty list where there is none.
 const nlohmann::ordered_json& list_of(const nlohmann::ordered_json& object, std::string_view key);
@@ -67,6 +69,17 @@ std::string fact_of(const nlohmann::ordered_json& facts, std::string_view name);
 std::string host_of(const Document& fabric, std::uint64_t rank);
 /// "mlx5_0", or "rail 1" where the plan names none.
 std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t rail);
+
+/// What a side, "a" or "b", of a comparison or projection is called; "A" or "B" where the document
+/// has no name.
+std::string side_name(const nlohmann::ordered_json& body, std::string_view side);
+
+/// Of a verdict, for people: "WORSE", "EQUIVALENT", "DIFFERENT BUT IMMATERIAL".
+std::string verdict_text(std::string_view verdict, std::string_view direction);
+
+/// "better", "worse" or empty, of a cell of a comparison; by its ratio where an older document does
+/// not say.
+std::string direction_of(const nlohmann::ordered_json& family, const nlohmann::ordered_json& cell);
 
 /// "394.2 Gb/s", "1.91 us", "8", "64K".
 std::string rate_text(double bits_per_s);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "compared.h"
 #include "digest.h"
 
 namespace rdmabench::report {
@@ -237,73 +238,6 @@ Judgements of_fabric(const Document& document) {
   return list;
 }
 
-Status status_of_verdict(std::string_view verdict) {
-  if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Status::pass;
-  if (verdict == "INCONCLUSIVE" || verdict == "DRIFTING") return Status::warn;
-  if (verdict == "REFUSED") return Status::skip;
-  return verdict == "DIFFERENT" ? Status::fail : Status::error;
-}
-
-Judgements of_comparison(const Document& document) {
-  Judgements list;
-  if (text_of(document.body, "verdict") == "CONFOUNDED") {
-    list.push_back({"compare",
-                    "B against A",
-                    "confounds",
-                    Status::warn,
-                    "Something besides what is compared differs between the two sides.",
-                    "Make the two sides alike, or declare what differs.",
-                    {}});
-  }
-  for (const Json& family : list_of(document.body, "families")) {
-    for (const Json& cell : list_of(family, "cells")) {
-      Judgement one;
-      one.group = "compare." + text_of(family, "test");
-      one.subject = "B against A";
-      one.id = fmt::format("{} {} {}", text_of(family, "operation"), text_of(family, "metric"),
-                           size_text(number_of(cell, "size_bytes")));
-      if (const std::string load = any_text_of(cell, "load"); !load.empty()) {
-        one.id += " load " + load;
-      }
-      const std::string verdict = text_of(cell, "verdict");
-      one.outcome = status_of_verdict(verdict);
-      const Json& estimate = object_of(cell, "estimate");
-      one.text = fmt::format("{}, B/A {} ({} to {}). {}", verdict, any_text_of(estimate, "ratio"),
-                             any_text_of(estimate, "ratio_low"),
-                             any_text_of(estimate, "ratio_high"), text_of(cell, "reason"));
-      for (const char* key : {"a", "b", "unit", "a_units", "b_units", "more_launches"}) {
-        add_detail(one, cell, key);
-      }
-      list.push_back(std::move(one));
-    }
-  }
-  return list;
-}
-
-Judgements of_projection(const Document& document) {
-  Judgements list;
-  const std::string axis = text_of(document.body, "axis");
-  for (const Json& row : list_of(document.body, "rows")) {
-    Judgement one;
-    one.group = "project";
-    one.id = fmt::format("{} {}", axis, any_text_of(row, "value"));
-    const Json& difference = object_of(row, "difference");
-    one.subject = difference.empty() ? "A" : "B against A";
-    const std::string refusal = text_of(row, "refusal");
-    if (!refusal.empty()) {
-      one.outcome = Status::skip;
-      one.text = refusal;
-    } else if (!difference.empty()) {
-      // A difference is what was asked for here, and no failure.
-      one.text = fmt::format("{}, B/A {} ({} to {})", text_of(difference, "verdict"),
-                             any_text_of(difference, "ratio"), any_text_of(difference, "ratio_low"),
-                             any_text_of(difference, "ratio_high"));
-    }
-    list.push_back(std::move(one));
-  }
-  return list;
-}
-
 /// A row is right or wrong; a run that ended early is a separate error.
 Judgements of_coll(const Document& document) {
   Judgements list;
@@ -378,8 +312,8 @@ Judgements judgements(const Document& document) {
   if (document.schema == kDoctorSchema) return of_doctor(document);
   if (document.schema == kRunSchema) return of_run(document);
   if (document.schema == kFabricSchema) return of_fabric(document);
-  if (document.schema == kCompareSchema) return of_comparison(document);
-  if (document.schema == kProjectSchema) return of_projection(document);
+  if (document.schema == kCompareSchema) return judge_comparison(document);
+  if (document.schema == kProjectSchema) return judge_projection(document);
   if (document.schema == kCollSchema) return of_coll(document);
   if (document.schema == kNetPluginSchema) return of_netplugin(document);
   return {};

@@ -135,55 +135,131 @@ std::string run_table(const Document& document) {
   return escaped(test) + over + "\n\n" + table.text();
 }
 
+/// Details, folded by those who can.
+std::string folded(const std::string& heading, const std::string& text) {
+  if (text.empty()) return "";
+  return fmt::format("<details><summary>{}</summary>\n\n{}</details>\n\n", heading, text);
+}
+
+std::string notes_text(const Json& body) {
+  std::string text;
+  for (const Json& one : list_of(body, "notes")) {
+    text += fmt::format("- {}\n", escaped(any_text(one)));
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
+/// "+12.30 %"; in times where `typical` is half, double or beyond.
+std::string change_text(double ratio, double typical) {
+  if (!std::isfinite(ratio)) return "-";
+  if (typical >= 2 || typical <= 0.5) return fmt::format("{:.3g} times", ratio);
+  return fmt::format("{:+.2f} %", 100 * (ratio - 1));
+}
+
 std::string comparison_table(const Document& document) {
-  Table table({"what", "size", "B/A", "interval", "verdict"});
+  const Json& body = document.body;
+  Table table({"what", "size", escaped(side_name(body, "a")), escaped(side_name(body, "b")),
+               "change", "interval", "verdict"});
   for_each_measured(document, [&](const Measured& measured) {
     std::map<std::string_view, std::string> labels(measured.labels.begin(), measured.labels.end());
     std::map<std::string_view, double> values(measured.values.begin(), measured.values.end());
     const bool known = values.count("ratio") != 0;
-    table.add(
-        {escaped(labels["operation"] + " " + labels["metric"]), escaped(labels["size_bytes"]),
-         known ? fmt::format("{:.4f}", values["ratio"]) : "-",
-         known ? fmt::format("{:.4f} to {:.4f}", values["ratio_low"], values["ratio_high"]) : "-",
-         escaped(labels["verdict"])});
+    const auto value = [&](std::string_view side) {
+      if (values.count(side) == 0) return std::string("-");
+      return labels["unit"] == "ns" ? time_text(values[side]) : rate_text(values[side]);
+    };
+    std::string size = labels["size_bytes"];
+    if (!labels["load"].empty()) size += " load " + labels["load"];
+    table.add({escaped(labels["operation"] + " " + labels["metric"]), escaped(size), value("a"),
+               value("b"), known ? change_text(values["ratio"], values["ratio"]) : "-",
+               known ? fmt::format("{} to {}", change_text(values["ratio_low"], values["ratio"]),
+                                   change_text(values["ratio_high"], values["ratio"]))
+                     : "-",
+               escaped(verdict_text(labels["verdict"], labels["direction"]))});
   });
-  const std::string verdict = text_of(document.body, "verdict");
-  const std::string stands = text_of(document.body, "as_they_stand");
   std::string text;
-  if (!verdict.empty()) text += fmt::format("Verdict: **{}**", escaped(verdict));
-  if (!stands.empty() && stands != verdict)
-    text += fmt::format(", as they stand {}", escaped(stands));
-  const Json& plan = object_of(document.body, "plan");
+  const std::string verdict = text_of(body, "verdict");
+  const std::string stands = text_of(body, "as_they_stand");
+  if (text_of(body, "summary").empty() && !verdict.empty()) {
+    text += fmt::format("Verdict: **{}**", escaped(verdict));
+    if (!stands.empty() && stands != verdict) {
+      text += fmt::format(", as they stand {}", escaped(stands));
+    }
+    text += "\n\n";
+  }
+  const Json& plan = object_of(body, "plan");
   if (!plan.empty()) {
     const std::string launches = any_text_of(plan, "launches_per_side");
-    text += fmt::format("Plan: **{}** launches of each side",
+    text += fmt::format("Plan: **{}** launches of each side\n\n",
                         launches.empty() ? "more than are planned for" : escaped(launches));
   }
-  return text + "\n\n" + table.text();
+  Table differ({"fact", escaped(side_name(body, "a")), escaped(side_name(body, "b")), "declared"});
+  for (const Json& one : list_of(body, "confounds")) {
+    differ.add({escaped(text_of(one, "name")), escaped(any_text_of(one, "a")),
+                escaped(any_text_of(one, "b")), flag_of(one, "declared") ? "yes" : "no"});
+  }
+  return text + table.text() +
+         folded("What else differs, and notes", differ.text() + notes_text(body));
+}
+
+/// How long the step of the first row is with no overlap and with all that there can be.
+std::string overlap_bounds(const Json& body) {
+  for (const Json& row : list_of(body, "rows")) {
+    Table table(
+        {"at " + escaped(number_text(row, "value")), "nothing hidden", "all hidden that can be"});
+    for (const char* side : {"a", "b"}) {
+      const Json& step = object_of(row, side);
+      const double nothing = number_of(step, "nothing_hidden_s") * 1e9;
+      if (!std::isfinite(nothing)) continue;
+      table.add({escaped(side_name(body, side)), time_text(nothing),
+                 cell(number_of(step, "all_hidden_s") * 1e9, time_text)});
+    }
+    if (const std::string text = table.text(); !text.empty()) {
+      return "Bounds by overlap:\n\n" + text;
+    }
+  }
+  return "";
 }
 
 std::string projection_table(const Document& document) {
-  const std::string axis = escaped(text_of(document.body, "axis"));
-  Table table({axis.empty() ? "at" : axis, "A", "B", "B/A", "verdict"});
-  for (const Json& row : list_of(document.body, "rows")) {
+  const Json& body = document.body;
+  const std::string axis = escaped(text_of(body, "axis"));
+  const std::string a = escaped(side_name(body, "a"));
+  const std::string b = escaped(side_name(body, "b"));
+  Table table({axis.empty() ? "at" : axis, a, b, "change", "verdict"});
+  Table costs({axis.empty() ? "at" : axis, a, b});
+  bool priced = false;
+  for (const Json& row : list_of(body, "rows")) {
     const auto step = [&](const char* side) {
       return cell(number_of(object_of(row, side), "step_s") * 1e9, time_text);
     };
+    const auto cost = [&](const char* side) {
+      const double value = number_of(object_of(row, side), "cost_per_step");
+      priced |= std::isfinite(value);
+      return std::isfinite(value) ? fmt::format("{:.4g}", value) : "-";
+    };
     const Json& difference = object_of(row, "difference");
     const std::string refusal = text_of(row, "refusal");
+    const std::string at = escaped(number_text(row, "value"));
     const double ratio = number_of(difference, "ratio");
-    table.add({escaped(any_text_of(row, "value")), step("a"), step("b"),
-               std::isfinite(ratio) ? fmt::format("{:.4f}", ratio) : "-",
-               escaped(refusal.empty() ? text_of(difference, "verdict") : refusal)});
+    table.add({at, step("a"), step("b"), change_text(ratio, ratio),
+               escaped(refusal.empty() ? verdict_text(text_of(difference, "verdict"),
+                                                      text_of(difference, "direction"))
+                                       : refusal)});
+    if (refusal.empty()) costs.add({at, cost("a"), cost("b")});
   }
   std::string text = "Projected time of a step:\n\n" + table.text();
+  if (priced) {
+    text += "Cost of one step, in the currency of the prices per node and hour:\n\n" + costs.text();
+  }
   Table assumptions({"assumption", "value", "from"});
-  for (const Json& one : list_of(document.body, "assumptions")) {
+  for (const Json& one : list_of(body, "assumptions")) {
     assumptions.add({escaped(text_of(one, "name")),
                      escaped(any_text_of(one, "value") + " " + text_of(one, "unit")),
                      escaped(text_of(one, "origin"))});
   }
-  return text + assumptions.text();
+  return text + overlap_bounds(body) +
+         folded("Assumptions and notes", assumptions.text() + notes_text(body));
 }
 
 std::string fabric_table(const Document& document) {
@@ -237,6 +313,9 @@ std::string to_markdown(std::span<const Document> documents) {
     const std::vector<Judgement> list = judgements(document);
     text += fmt::format("## {} ({})\n\n", escaped(document.source), document.schema);
     for (const std::string& note : document.notes) text += escaped(note) + "\n\n";
+    if (const std::string first = text_of(document.body, "summary"); !first.empty()) {
+      text += fmt::format("**{}**\n\n", escaped(first));
+    }
     text += summary(list) + findings(list);
     if (document.schema == kRunSchema) text += run_table(document);
     if (document.schema == kCompareSchema) text += comparison_table(document);

@@ -162,7 +162,37 @@ class Analysis(unittest.TestCase):
         self.assertEqual(document["schema"], "rdmabench-compare/1")
         self.assertEqual((document["a"]["launches"], document["b"]["launches"]), (10, 10))
         self.assertEqual(document["confounds"], [])
-        self.assertIn("B against A", run("compare", self.side("a"), self.side("b")).stdout)
+        self.assertEqual((document["a"]["name"], document["b"]["name"]), ("a", "b"))
+        self.assertRegex(run("compare", self.side("a"), self.side("b")).stdout.splitlines()[0], r"\bb\b.*\ba\b")
+
+    def steady(self, name: str, factor: float) -> str:
+        """Launches of `bw` whose rates are all but the same, so that the verdict is known."""
+        folder = self.root / name
+        folder.mkdir(exist_ok=True)
+        for i in range(5):
+            document = json.loads((self.root / "a" / f"bw{i}.json").read_text(encoding="utf-8"))
+            for row in document["results"]:
+                row["bits_per_s"] = 1e10 * factor * (1 + 0.001 * i)
+            (folder / f"{i}.json").write_text(json.dumps(document), encoding="utf-8")
+        return str(folder)
+
+    def test_an_improvement_is_no_failure(self):
+        slow, fast = self.steady("slow", 1), self.steady("fast", 3)
+        result = run("compare", slow, fast)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertTrue(result.stdout.startswith("fast is BETTER than slow: "), result)
+        self.assertEqual(run("compare", fast, slow).returncode, 1)
+        self.assertEqual(run("compare", fast, slow, "--fail-on", "none").returncode, 0)
+        self.assertEqual(run("compare", slow, fast, "--fail-on", "worse,different").returncode, 1)
+        self.assertEqual(run("compare", slow, fast, "--strict").returncode, 1)
+        result = run("compare", fast, slow, "--a-name", "6.1", "--b-name", "6.12", "--format", "json",
+                     "--output", str(self.root / "worse.json"))
+        self.assertEqual(result.returncode, 1, result)
+        junit = run("report", str(self.root / "worse.json"), "--format", "junit").stdout
+        self.assertIn('name="send bandwidth 1K [6.12 against 6.1]"', junit)
+        self.assertIn('failures="3"', junit)  # two sizes and the verdict
+        self.assertIn("'wors'", self.refused("compare", slow, fast, "--fail-on", "wors"))
+        self.assertIn("--a-name", self.refused("compare", slow, fast, "--a-name", "x", "--b-name", "x"))
 
     def test_a_baseline(self):
         database = str(self.root / "base.sqlite")
@@ -177,6 +207,21 @@ class Analysis(unittest.TestCase):
         self.assertIn("'nightly'", result.stdout)
         self.assertIn("'weekly'", self.refused("compare", "--baseline", database, "--name", "weekly",
                                                self.side("b")))
+        self.assertRegex(run("compare", "--baseline", database, "--list").stdout, r"nightly +10 ")
+        self.assertIn("bandwidth", run(*words, "--show").stdout)
+        document = json.loads((self.root / "b" / "bw0.json").read_text(encoding="utf-8"))
+        document["resolved"]["provider"] = "shm"
+        other = self.root / "other.json"
+        other.write_text(json.dumps(document), encoding="utf-8")
+        refusal = self.refused(*words, "--store", str(other))
+        self.assertIn("other.json", refusal)
+        self.assertIn("resolved.provider shm instead of", refusal)
+        self.assertIn("--factor", refusal)
+        self.assertEqual(run(*words, "--store", str(other), "--factor", "provider").returncode, 0)
+        self.assertIn("more than one", self.refused(*words, "--show", "--remove"))
+        self.assertIn("--baseline", self.refused("compare", "--list"))
+        self.assertIn("11 launches", run(*words, "--remove").stdout)
+        self.assertIn("no baseline", run("compare", "--baseline", database, "--list").stdout)
 
     def test_a_plan(self):
         self.assertIn("5 launches of each side", run("compare", "--plan", "--cv", "2%").stdout)
@@ -209,8 +254,10 @@ class Analysis(unittest.TestCase):
 
     def test_a_projection_of_nothing(self):
         self.assertIn("--params", self.refused("project", self.side("a")))
-        self.assertIn("--extrapolate", self.refused("project", self.side("a"), "--params", "1B",
-                                                      "--nodes", "2"))
+        refusal = self.refused("project", self.side("a"), "--params", "1B", "--nodes", "2,512")
+        for word in ("a lacks a message of ", "10000 samples", "-n 10000", "rdmabench bw HOST", "--extrapolate",
+                     "--stragglers"):
+            self.assertIn(word, refusal)
         self.assertIn("'gpt-9'", self.refused("project", self.side("a"), "--model", "gpt-9"))
         self.assertIn("Vary one", self.refused("project", self.side("a"), "--params", "1B:8B",
                                                "--nodes", "2,4"))

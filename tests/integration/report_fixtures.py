@@ -101,16 +101,18 @@ def compare() -> dict:
                       "p_beyond_margin": 0.99, "p_nonzero": 0.2, "p_beyond_margin_holm": 1, "p_nonzero_holm": 0.6, "drift_ratio": 1.0, "drift_p": 0.7, "a_suspect_launches": 0, "b_suspect_launches": 1,
                       "unit": "ns", "a": 1900.0 if ratio else None, "b": 1900.0 * ratio if ratio else None, "a_units": 7, "b_units": 7,
                       "estimate": {"ratio": ratio, "ratio_low": ratio - half, "ratio_high": ratio + half, "log_standard_error": 0.01, "method": "welch_t"} if ratio else None,
-                      "verdict": verdict, "more_launches": 9 if verdict == "INCONCLUSIVE" else None,
+                      "verdict": verdict, "direction": "worse" if verdict == "DIFFERENT" else None,
+                      "more_launches": 9 if verdict == "INCONCLUSIVE" else None, "obstacle": None,
                       "reason": "Fewer than 10 samples lie beyond this percentile." if verdict == "REFUSED" else ""})
-    return {"schema": "rdmabench-compare/1", "verdict": "CONFOUNDED", "as_they_stand": "DIFFERENT", "more_launches": None,
-            "settings": {"margin": 0.05, "alpha": 0.05, "nonzero_alpha": 0.01, "power": 0.9, "seed": 1, "resamples": 9999, "fewest_launches": 5, "factors": ["backend"]},
-            "a": {"launches": 7, "pairs": 1, "failed": [], "suspicions": {}, "counters": {}},
-            "b": {"launches": 7, "pairs": 1, "failed": [], "suspicions": {"migration": 1}, "counters": {"retransmission": 12}},
+    return {"schema": "rdmabench-compare/1", "verdict": "CONFOUNDED", "as_they_stand": "DIFFERENT", "direction": "worse", "failed": True, "more_launches": None, "obstacle": None,
+            "summary": "CONFOUNDED by environment.client.kernel: not only what is compared differs. As they stand: roce is WORSE than ib.",
+            "settings": {"margin": 0.05, "alpha": 0.05, "nonzero_alpha": 0.01, "power": 0.9, "seed": 1, "resamples": 9999, "fewest_launches": 5, "factors": ["backend"], "fail_on": ["worse"]},
+            "a": {"name": "ib", "launches": 7, "pairs": 1, "failed": [], "suspicions": {}, "counters": {}},
+            "b": {"name": "roce", "launches": 7, "pairs": 1, "failed": [], "suspicions": {"migration": 1}, "counters": {"retransmission": 12}},
             "order": {"known": True, "separate": False, "blocks": 4, "pattern": "ABBAABBAABBAAB"},
             "confounds": [{"name": "config.backend", "where": "", "a": ["verbs"], "b": ["ofi"], "declared": True},
                           {"name": "environment.client.kernel", "where": "", "a": ["6.1.0-18"], "b": ["6.5.0-9"], "declared": False}],
-            "families": [{"test": "latency", "operation": "write", "kind": "half_round_trip", "metric": "p50", "verdict": "DIFFERENT", "more_launches": None, "confounded_by": [], "cells": cells}],
+            "families": [{"test": "latency", "operation": "write", "kind": "half_round_trip", "metric": "p50", "verdict": "DIFFERENT", "direction": "worse", "more_launches": None, "obstacle": None, "confounded_by": [], "cells": cells}],
             "notes": ["Seven launches of each side, by turns."]}
 
 
@@ -118,18 +120,19 @@ def project() -> dict:
     def step(seconds):
         return {"step_s": seconds, "step_low_s": seconds * 0.97, "step_high_s": seconds * 1.04, "compute_s": 1.41, "communication_s": seconds - 1.3,
                 "stragglers_s": 0.01, "hidden_s": 0.2, "nothing_hidden_s": seconds + 0.2, "all_hidden_s": 1.41, "collectives": 96, "message_bytes": 26214400,
-                "message_s": 0.002, "cost_per_step": None}
+                "message_s": 0.002, "cost_per_step": seconds / 120}
     rows = []
     for nodes in (2, 4, 8, 16, 32, 64, 128):
         a, b = 1.5 + 0.002 * nodes, 1.5 + 0.004 * nodes
         rows.append({"value": nodes, "a": step(a), "b": step(b), "difference": {"ratio": b / a, "ratio_low": b / a * 0.98, "ratio_high": b / a * 1.02,
-                     "verdict": "EQUIVALENT" if nodes < 16 else "DIFFERENT", "more_launches": None, "reason": ""}, "refusal": None})
+                     "verdict": "EQUIVALENT" if nodes < 16 else "DIFFERENT", "direction": None if nodes < 16 else "worse", "more_launches": None,
+                     "obstacle": None, "reason": ""}, "refusal": None})
     rows.append({"value": 1024, "a": None, "b": None, "difference": None, "refusal": "The tail at 1024 nodes needs 15000 samples; there are 2000."})
-    return {"schema": "rdmabench-project/1", "operation": "write", "curve": "latency", "margin": 0.02, "alpha": 0.05, "axis": "nodes",
-            "a": {"latency_launches": 7, "bandwidth_launches": 7, "sources": ["ib.json"], "suspicions": []}, "b": {"latency_launches": 7, "bandwidth_launches": 7, "sources": ["roce.json"], "suspicions": []},
+    return {"schema": "rdmabench-project/1", "summary": "Break-even: ib is better by more than the margin of 2 % from about 11.6 nodes on.", "operation": "write", "curve": "latency", "margin": 0.02, "alpha": 0.05, "axis": "nodes",
+            "a": {"name": "ib", "latency_launches": 7, "bandwidth_launches": 7, "sources": ["ib.json"], "suspicions": []}, "b": {"name": "roce", "latency_launches": 7, "bandwidth_launches": 7, "sources": ["roce.json"], "suspicions": []},
             "assumptions": [{"name": "parameters", "value": "7e9", "unit": "", "origin": "7B: its paper"}, {"name": "overlap", "value": "0.5", "unit": "", "origin": "default"},
                             {"name": "bucket_bytes", "value": "26214400", "unit": "bytes", "origin": "default"}],
-            "rows": rows, "break_evens": [{"from": 8, "to": 16, "about": 11.6, "then": "beyond_margin"}], "price_a_per_node_hour": None, "price_b_per_node_hour": None,
+            "rows": rows, "break_evens": [{"from": 8, "to": 16, "about": 11.6, "then": "beyond_margin", "direction": "worse"}], "price_a_per_node_hour": None, "price_b_per_node_hour": None,
             "notes": ["A ring over all nodes was assumed."]}
 
 

@@ -5,9 +5,11 @@
 namespace rdmabench::tools {
 namespace {
 
-constexpr FieldFlag kNative[] = {{"algorithm", "--algorithm"},
+constexpr FieldFlag kNative[] = {{"a_name", "--a-name"},
+                                 {"algorithm", "--algorithm"},
                                  {"allow", "--allow"},
                                  {"auth", "--auth"},
+                                 {"b_name", "--b-name"},
                                  {"backend", "--backend"},
                                  {"bandwidth_sizes", "--size"},
                                  {"clients", "--clients"},
@@ -20,6 +22,7 @@ constexpr FieldFlag kNative[] = {{"algorithm", "--algorithm"},
                                  {"events", "--events"},
                                  {"extrapolate", "--extrapolate"},
                                  {"fabric", "--fabric"},
+                                 {"factor", "--factor"},
                                  {"gid_index", "--gid-index"},
                                  {"gpu", "--gpu"},
                                  {"gpu_mapping", "--gpu-mapping"},

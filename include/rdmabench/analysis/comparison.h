@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rdmabench/analysis/launch.h"
@@ -90,17 +91,24 @@ struct Cell {
   double p_nonzero_adjusted = 1;  ///< likewise
 };
 
+/// A verdict over several quantities.
+struct Outcome {
+  /// "For all sizes" is equivalent only if each size is (an intersection-union test, which needs no
+  /// correction); "for some size" is different only by Holm's correction.
+  Verdict verdict = Verdict::inconclusive;
+  Direction direction = Direction::none;  ///< of the quantities that are different
+  std::optional<std::uint32_t> more;      ///< launches of each side
+  Obstacle obstacle = Obstacle::none;     ///< noise where any quantity has it
+  double variation = 0;  ///< of the launches of the quantity that varies most; 0 without noise
+};
+
 /// One metric of one operation, over sizes.
-struct Family {
+struct Family : Outcome {
   std::string test;
   std::string operation;
   std::string kind;
   Metric metric = Metric::p50;
-  std::vector<Cell> cells;  ///< by size, then load
-  /// "For all sizes" is equivalent only if each size is (an intersection-union test, which needs no
-  /// correction); "for some size" is different only by Holm's correction.
-  Verdict verdict = Verdict::inconclusive;
-  std::optional<std::uint32_t> more;   ///< launches of each side
+  std::vector<Cell> cells;             ///< by size, then load
   std::vector<std::string> confounds;  ///< names of undeclared ones
 };
 
@@ -110,8 +118,24 @@ struct ComparedSide {
   std::uint32_t pairs = 0;                            ///< of nodes
   std::vector<std::string> failed;                    ///< "FILE: why it ended early"; left out
   std::map<std::string, std::uint32_t> suspicions;    ///< launches by code
+  std::map<std::string, std::string> remedies;        ///< by code, where the documents have one
   std::map<std::string, std::uint64_t> disturbances;  ///< events by class of counter
 };
+
+/// What makes a comparison fail.
+enum class FailOn : std::uint8_t {
+  worse,         ///< some quantity of B is worse than A's by more than the margin
+  different,     ///< some quantity differs by more than the margin, for better or worse
+  inconclusive,  ///< there is no clear verdict: INCONCLUSIVE, DRIFTING or REFUSED
+  confounded,    ///< something differs that is not what is compared
+  incomplete,    ///< a quantity of A was not judged
+};
+
+/// "worse", "different", ...
+std::string_view name(FailOn what) noexcept;
+
+/// Throws Error(usage) that lists them.
+FailOn parse_fail_on(std::string_view text);
 
 /// What was asked.
 struct ComparisonOptions {
@@ -119,9 +143,13 @@ struct ComparisonOptions {
   Factors factors{{}};
   std::vector<Metric> metrics{};  ///< empty: all, as far as the samples carry them
   bool skip_failed = false;       ///< leave launches that ended early out, and say so
+  std::string a_name = "A";       ///< of the sides, in texts
+  std::string b_name = "B";
+  std::vector<FailOn> fail_on{FailOn::worse};
 };
 
-struct Comparison {
+/// Its own verdict is that of all families, by the same two rules.
+struct Comparison : Outcome {
   ComparisonOptions options;
   ComparedSide a;
   ComparedSide b;
@@ -129,8 +157,6 @@ struct Comparison {
   std::vector<Family> families;
   std::vector<Confound> confounds;  ///< declared ones too
   std::vector<std::string> notes;
-  Verdict verdict = Verdict::inconclusive;  ///< of all families, by the same two rules
-  std::optional<std::uint32_t> more;
   std::size_t refused = 0;  ///< quantities of both sides that cannot be judged
   std::size_t absent = 0;   ///< quantities of A that B has no row of
   std::size_t lost = 0;     ///< quantities that have a value in A and none in B, absent or refused
@@ -139,14 +165,20 @@ struct Comparison {
   bool complete() const { return refused + absent == 0; }
   /// Whether anything differs that is not what is being compared: then no verdict is one about it.
   bool confounded() const;
+  /// Whether something is so that `options.fail_on` names.
+  bool failed() const;
 };
 
-/// B against A. Throws Error(usage) if a side has no launch, a launch is on both, one ended early
-/// (unless skip_failed) or the two have no quantity in common.
+/// B against A. Throws Error(usage) if the sides have one name or none, a side has no launch, a
+/// launch is on both, one ended early (unless skip_failed) or the two have no quantity in common.
 Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
                    const ComparisonOptions& options);
 
-/// For people: the verdict first, then why. At most 100 columns where words allow it.
+/// The verdict in one or two sentences, with what it rests on and what to do where there is none.
+std::string summary(const Comparison& comparison);
+
+/// For people: the summary first, then the figures, then what else is known. At most 100 columns
+/// where words allow it.
 std::string to_table(const Comparison& comparison);
 
 /// A document of docs/schema/rdmabench-compare-1.schema.json, ended by a newline.
@@ -159,8 +191,8 @@ struct Regression {
   bool settled = false;    ///< the line is a verdict, and not INCONCLUSIVE
 };
 
-/// The comparison as a regression test of B against a baseline A named `baseline`.
-Regression find_regression(const Comparison& comparison, const std::string& baseline);
+/// The comparison as a regression test of B against a baseline A, which the options name.
+Regression find_regression(const Comparison& comparison);
 
 /// One quantity's need.
 struct PlannedQuantity {

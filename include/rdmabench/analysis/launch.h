@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rdmabench::analysis {
@@ -43,10 +44,11 @@ struct Row {
 
 /// One run of one test.
 struct Launch {
-  std::string source;                   ///< "a.json", or "demo.json#2" of several documents
-  std::string test;                     ///< "latency", "bandwidth", "load" or "collective"
-  std::optional<std::string> error;     ///< why it ended early
-  std::vector<std::string> suspicions;  ///< codes: "migration", ...
+  std::string source;                           ///< "a.json", or "demo.json#2" of several documents
+  std::string test;                             ///< "latency", "bandwidth", "load" or "collective"
+  std::optional<std::string> error;             ///< why it ended early
+  std::vector<std::string> suspicions;          ///< codes: "migration", ...
+  std::map<std::string, std::string> remedies;  ///< by code of suspicion, where the document has it
   std::map<std::string, std::uint64_t> disturbances;  ///< by counter class; only what is not zero
   std::map<std::string, std::string> facts;  ///< "environment.client.kernel", "config.depth", ...
   std::optional<double> time_s;              ///< when it ran, in seconds since 1970
@@ -64,6 +66,12 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
 /// with '{'. Throws Error(usage) for what cannot be read, for a path that holds nothing, and for
 /// two launches that are the same.
 std::vector<Launch> load_launches(const std::vector<std::string>& paths);
+
+/// Names of two sides by the paths they were loaded from: what tells these apart and no more, as
+/// "ib" and "roce" for runs/ib/*.json and runs/roce/*.json. "A" and "B" where the paths do not. `b`
+/// may be empty, where there is one side alone.
+std::pair<std::string, std::string> side_names(const std::vector<std::string>& a,
+                                               const std::vector<std::string>& b);
 
 /// Throws Error(usage) that names two launches which are one and the same: a copied file would
 /// count as evidence.

@@ -63,7 +63,9 @@ struct LinkSamples {
   std::vector<LinkSample> latency;
   std::vector<LinkSample> bandwidth;
   std::vector<std::string> notes;  ///< "sizes 1K and 2K are not in every launch and are left out"
-  std::vector<std::string> suspicions;  ///< of the launches that were taken
+  std::vector<std::string> suspicions;             ///< of the launches that were taken
+  std::map<std::string, std::uint32_t> suspected;  ///< launches by code of suspicion
+  std::map<std::string, std::string> remedies;     ///< by code, where the documents have one
 };
 
 /// The launches' rows of `operation`; empty: the only operation that all of them have. Only latency
@@ -178,6 +180,23 @@ double slowest_quantile(double links) noexcept;
 /// al., PyTorch Distributed, 2020; Rajbhandari et al., ZeRO, 2020. Throws what MessageTime throws.
 StepTime step_time(const Job& job, const MessageTime& message);
 
+/// What the measurements lack for a step of a job; all that is 0 or false is there.
+struct Shortage {
+  double smallest_bytes = 0;  ///< messages that are smaller or larger than what was measured
+  double largest_bytes = 0;   ///< 0: none is missing
+  bool latency = false;       ///< stragglers ask for a measured latency, and there is none
+  double samples = 0;         ///< that stragglers ask for, of a latency of one size
+  bool beyond_percentiles =
+      false;  ///< stragglers ask for more than the largest percentile there is
+
+  bool any() const;
+  void add(const Shortage& other);
+};
+
+/// Throws nothing of what MessageTime throws: it tells all of it at once.
+Shortage find_shortage(const Job& job, const LinkSamples& samples, TimeSource source,
+                       bool extrapolate);
+
 /// What is varied from row to row.
 enum class Axis : std::uint8_t { nodes, parameters, tokens };
 
@@ -192,6 +211,8 @@ struct ProjectionOptions {
   Settings settings;              ///< of the verdict; the margin is of the step time
   std::optional<double> price_a;  ///< of one node for an hour, in any currency
   std::optional<double> price_b;
+  std::string a_name = "A";  ///< of the sides, in texts
+  std::string b_name = "B";
   /// Where a value comes from, by the assumption's name: "given", "model llama-3-8b". What is not
   /// here is a default.
   std::map<std::string, std::string> origins;
@@ -229,6 +250,7 @@ struct BreakEven {
   double to = 0;
   double about = 0;           ///< where the difference, as it was estimated, is the margin itself
   bool beyond_after = false;  ///< beyond the margin from there on; else within it
+  Direction after = Direction::none;  ///< of B from there on; none within the margin
 };
 
 struct Projection {
@@ -244,10 +266,17 @@ struct Projection {
 
 /// Projects A, and B beside it where it is given. The interval is a jackknife's over launches, of
 /// both kinds of curve apart, with Satterthwaite's degrees of freedom. Throws Error(usage) for a
-/// job that check() refuses, and where no row could be projected, with the first row's reason.
+/// job that check() refuses, and where no row could be projected: it names all that is missing for
+/// all rows, and the commands that measure it.
 Projection project(LinkSamples a, std::optional<LinkSamples> b, const ProjectionOptions& options);
 
-/// For people; every assumption is in it.
+/// Which side is better and from where on, or how long a step takes: in a sentence or a few.
+std::string summary(const Projection& projection);
+
+/// Of each break-even a sentence.
+std::vector<std::string> break_even_sentences(const Projection& projection);
+
+/// For people: the summary first, the assumptions last.
 std::string to_table(const Projection& projection);
 
 /// A document of docs/schema/rdmabench-project-1.schema.json, ended by a newline.

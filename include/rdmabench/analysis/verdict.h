@@ -27,6 +27,34 @@ enum class Verdict : std::uint8_t {
 /// "EQUIVALENT", "DIFFERENT BUT IMMATERIAL", ...
 std::string_view name(Verdict verdict) noexcept;
 
+/// Whether B is the better of two sides that are DIFFERENT. Of a latency or a step time the lower
+/// one is better, of a bandwidth the higher one.
+enum class Direction : std::uint8_t {
+  none,  ///< it is not known which one is better, or they are not DIFFERENT
+  better,
+  worse,
+  mixed,  ///< of several quantities: some are better and some are worse
+};
+
+/// "BETTER", "WORSE", "MIXED"; empty for none.
+std::string_view name(Direction direction) noexcept;
+
+/// For people: the direction of what is DIFFERENT, where it is known; else name(verdict).
+std::string_view name(Verdict verdict, Direction direction) noexcept;
+
+/// What stands in the way of a verdict, where more than kManyLaunches further launches are needed.
+enum class Obstacle : std::uint8_t {
+  none,
+  noise,   ///< the launches vary so much that even an equality takes that many
+  margin,  ///< the difference seems to be about the margin itself
+};
+
+/// "noise", "margin"; empty for none.
+std::string_view name(Obstacle obstacle) noexcept;
+
+/// Beyond so many further launches of each side the remedy is another one than more launches.
+inline constexpr std::uint32_t kManyLaunches = 50;
+
 /// Decided before the measurement; the defaults are those of docs/compare.md.
 struct Settings {
   double margin = 0.05;  ///< 0.05: B/A within 1/1.05 to 1.05 does not matter; 0 < margin < 1
@@ -72,7 +100,9 @@ struct Judgement {
   double p_nonzero = 1;               ///< of "no difference", two-sided
   double deviation = 0;               ///< of one launch's log, both sides pooled
   std::optional<std::uint32_t> more;  ///< further launches of each side; see plan_further()
-  std::string text;                   ///< why there is no verdict, or empty
+  Direction direction = Direction::none;
+  Obstacle obstacle = Obstacle::none;  ///< see plan_further()
+  std::string text;                    ///< why there is no verdict, or empty
 };
 
 /// Judges two sides by the logs of their per-launch values, in any order. Finite values. Welch's
@@ -88,8 +118,15 @@ Judgement judge_estimate(double difference, double standard_error, double degree
 
 /// Where there is no verdict: how many more launches would give one with the requested power, if
 /// the deviation and the difference are as estimated. A difference that may be noise (p >= 0.05) is
-/// taken as none. Where that is over kMostLaunches, `text` says so. It takes milliseconds.
+/// taken as none. Where that is over kManyLaunches, `obstacle` and `text` say why. It takes
+/// milliseconds.
 void plan_further(Judgement& judgement, const Settings& settings);
+
+/// Sets the direction of a judgement that is DIFFERENT, and clears that of any other.
+void set_direction(Judgement& judgement, bool higher_is_better) noexcept;
+
+/// By how much launches vary whose logs have this standard deviation: a ratio, 0.4 is 40 %.
+double variation_of(double deviation);
 
 /// Holm's step-down: the p-values adjusted for being tested together, in the given order. Source:
 /// Holm 1979.

@@ -26,7 +26,8 @@ Comparison confounded() {
   report::Report failed = latency_report({}, 50);
   failed.error = "bytes that are no UTF-8: \xff";
   b.push_back(launch_of(failed));
-  return compare(a, b, {.factors = Factors({"mtu"}), .skip_failed = true});
+  return compare(a, b,
+                 {.factors = Factors({"mtu"}), .skip_failed = true, .a_name = "x", .b_name = "y"});
 }
 
 LinkSamples fabric(double ns_per_byte, int launches) {

@@ -91,6 +91,11 @@ std::vector<Launch> bandwidth_launches(int count, double bits_per_s, double devi
   return launches;
 }
 
+Sides in_turn(int count, double rate_a, double rate_b, double deviation) {
+  return {bandwidth_launches(count, rate_a, deviation, 1, 0, 2),
+          bandwidth_launches(count, rate_b, deviation, 2, 1, 2)};
+}
+
 void set_fact(report::Facts& facts, const std::string& name, const std::string& value) {
   for (report::Fact& fact : facts) {
     if (fact.name != name) continue;

@@ -27,6 +27,14 @@ Launch launch_of(const report::Report& report, const std::string& source = "x.js
 std::vector<Launch> bandwidth_launches(int count, double bits_per_s, double deviation,
                                        std::uint64_t seed, int minute = 0, int step = 1);
 
+struct Sides {
+  std::vector<Launch> a;
+  std::vector<Launch> b;
+};
+
+/// A B A B ...: a minute each.
+Sides in_turn(int count, double rate_a, double rate_b, double deviation = 0.005);
+
 /// Changes or adds a fact.
 void set_fact(report::Facts& facts, const std::string& name, const std::string& value);
 

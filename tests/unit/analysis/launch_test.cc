@@ -50,6 +50,15 @@ TEST(ReadLaunches, TakesWhatTheReportWrites) {
   EXPECT_TRUE(launch.rows[0].percentiles[4].supported);
 }
 
+TEST(ReadLaunches, KnowsTheRemediesOfSuspicions) {
+  report::Report report = bandwidth_report({{64, 1e9}});
+  report.suspicions = {{"noise", "text", "client", "the machine is noisy", "use another CPU"}};
+  EXPECT_EQ(launch_of(report).remedies.at("noise"), "use another CPU");
+  Json old = Json::parse(report::to_json(report));
+  old["suspicions"][0].erase("remedy");  // as an older release wrote it
+  EXPECT_TRUE(read_launches(old.dump(), "x.json").at(0).remedies.empty());
+}
+
 TEST(ReadLaunches, KnowsWhichPercentilesAreUnsupported) {
   const Launch launch = launch_of(latency_report({{8, 1000}}, 0, 500));
   EXPECT_TRUE(launch.rows[0].percentiles[1].supported) << "p90 of 500";
@@ -195,6 +204,23 @@ TEST(ParseMetric, ListsThem) {
     EXPECT_THAT(error.what(), HasSubstr("'p98'"));
     EXPECT_THAT(error.what(), HasSubstr("bandwidth"));
   }
+}
+
+TEST(SideNames, AreWhatTellsThePathsApart) {
+  using Names = std::pair<std::string, std::string>;
+  EXPECT_EQ(side_names({"ib/"}, {"roce"}), Names("ib", "roce"));
+  EXPECT_EQ(side_names({"/data/runs/ib"}, {"/data/runs/roce/"}), Names("ib", "roce"));
+  EXPECT_EQ(side_names({"ib/1.json", "ib/2.json"}, {"roce/1.json"}), Names("ib", "roce/1"));
+  EXPECT_EQ(side_names({"ib/1.json", "ib/2.json"}, {"roce/1.json", "roce/2.json"}),
+            Names("ib", "roce"));
+  EXPECT_EQ(side_names({"ib/bw.json"}, {"roce/bw.json"}), Names("ib", "roce"));
+  EXPECT_EQ(side_names({"old-1.json", "old-2.json"}, {"new-1.json", "new-2.json"}),
+            Names("old", "new"));
+  EXPECT_EQ(side_names({"a.json"}, {"b.json"}), Names("a", "b"));
+  EXPECT_EQ(side_names({"runs"}, {"runs/b"}), Names("runs", "runs/b"));
+  EXPECT_EQ(side_names({"1.json", "3.json"}, {"2.json", "4.json"}), Names("A", "B"));
+  EXPECT_EQ(side_names({"{}"}, {"b.json"}), Names("A", "B")) << "a document has no path";
+  EXPECT_EQ(side_names({"runs/ib/"}, {}), Names("ib", "B"));
 }
 
 }  // namespace

@@ -155,9 +155,70 @@ TEST(Project, FindsTheBreakEven) {
   EXPECT_THAT(to_table(projection), HasSubstr("Break-even: within the margin of 5 %"));
 }
 
-TEST(Project, SaysThatThereIsNoBreakEven) {
+TEST(Project, SaysThatTheTwoAreAlike) {
   EXPECT_THAT(to_table(project(fabric(400e9), fabric(400e9), options())),
-              HasSubstr("Break-even: none"));
+              testing::StartsWith("A and B are alike from 2 nodes on: "));
+}
+
+TEST(Project, SaysWhoIsBetterWhereThereIsNoBreakEven) {
+  ProjectionOptions named = options();
+  named.a_name = "ib";
+  named.b_name = "roce";
+  const Projection slower = project(fabric(400e9), fabric(100e9), named);
+  EXPECT_TRUE(slower.break_evens.empty());
+  EXPECT_THAT(to_table(slower), testing::StartsWith("ib is better from 2 nodes on: its step is "));
+  EXPECT_EQ(slower.rows[0].difference->direction, Direction::worse);
+  const Projection faster = project(fabric(100e9), fabric(400e9), named);
+  EXPECT_THAT(summary(faster), testing::StartsWith("roce is better from 2 nodes on: "));
+  const auto json = nlohmann::json::parse(to_json(faster));
+  EXPECT_EQ(json["summary"], summary(faster));
+  EXPECT_EQ(json["b"]["name"], "roce");
+  EXPECT_EQ(json["rows"][0]["difference"]["direction"], "better");
+}
+
+// A is better for few nodes and B for many: of the latter the step in which it overtakes is not
+// within the margin at any projected value.
+TEST(Project, FindsWhereTheOtherSideIsBetter) {
+  const auto link = [](double latency_ns, double bits_per_s) {
+    std::vector<Launch> list;
+    for (int i = 0; i < 5; ++i) {
+      list.push_back(launch_of(latency_report({{1, latency_ns}, {1 << 30, latency_ns}}, i)));
+      list.push_back(launch_of(bandwidth_report({{1, bits_per_s}, {1 << 30, bits_per_s}}, i + 9)));
+    }
+    return collect_link(list, "");
+  };
+  ProjectionOptions wide = options();
+  wide.values = {2, 4096};
+  wide.job.tokens_per_gpu = 1;
+  wide.job.flops_per_gpu = 1e21;
+  const Projection projection = project(link(100'000, 400e9), link(1000, 200e9), wide);
+  ASSERT_EQ(projection.break_evens.size(), 1U);
+  EXPECT_EQ(projection.break_evens[0].after, Direction::better);
+  EXPECT_THAT(summary(projection), testing::StartsWith("Break-even: B is better by more than"));
+}
+
+TEST(Project, SaysAllThatIsMissingAtOnce) {
+  std::vector<Launch> launches;
+  for (int i = 0; i < 5; ++i) {
+    launches.push_back(launch_of(latency_report({{1024, 1e4}, {1 << 20, 1e6}}, i, 50)));
+    launches.push_back(launch_of(bandwidth_report({{1024, 1e9}, {1 << 20, 1e10}}, i + 9)));
+  }
+  ProjectionOptions job = options();
+  job.job.parameters = 8e9;
+  job.job.stragglers = Stragglers::collective;
+  job.values = {2, 4};
+  job.a_name = "tcp";
+  try {
+    project(collect_link(launches, ""), std::nullopt, job);
+    FAIL();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_THAT(text, HasSubstr("tcp lacks messages of 6546645 to 13093290 bytes"));
+    EXPECT_THAT(text, HasSubstr("100 samples of a latency of each size"));
+    EXPECT_THAT(text, HasSubstr("'rdmabench lat HOST --op write -s 1K:16M -n 100 "));
+    EXPECT_THAT(text, HasSubstr("'rdmabench bw HOST --op write -s 1K:16M --format json"));
+    EXPECT_THAT(text, HasSubstr("Or allow `extrapolate` and set `stragglers` to none."));
+  }
 }
 
 TEST(Project, CostsPerStepNodesTimesHours) {
@@ -184,7 +245,7 @@ TEST(Project, ARowThatCannotBeCarriedIsRefusedAlone) {
   const Projection projection = project(collect_link(launches, ""), std::nullopt, tail);
   EXPECT_TRUE(projection.rows[0].a);
   EXPECT_FALSE(projection.rows[1].a);
-  EXPECT_THAT(projection.rows[1].refusal, HasSubstr("takes 14779 samples"));
+  EXPECT_THAT(projection.rows[1].refusal, HasSubstr("100000 samples of a latency"));
   EXPECT_THAT(to_table(projection), HasSubstr("refused"));
   tail.values = {1024};
   EXPECT_THROW(project(collect_link(launches, ""), std::nullopt, tail), Error);

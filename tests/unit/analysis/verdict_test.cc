@@ -104,7 +104,30 @@ TEST(Judge, SaysThatTheMarginItselfCannotBeSettled) {
   Judgement judgement = judge(kNoise, around(std::log(1.05), kNoise), {});
   plan_further(judgement, {});
   EXPECT_FALSE(judgement.more);
+  EXPECT_EQ(judgement.obstacle, Obstacle::margin);
   EXPECT_THAT(judgement.text, testing::HasSubstr("margin itself"));
+}
+
+TEST(Judge, SaysThatLaunchesVaryTooMuch) {
+  std::vector<double> noise = kNoise;
+  for (double& value : noise) value *= 20;
+  Judgement judgement = judge(noise, around(0.0, noise), {});
+  plan_further(judgement, {});
+  EXPECT_EQ(judgement.obstacle, Obstacle::noise);
+  EXPECT_THAT(judgement.text, testing::HasSubstr("the launches vary by "));
+}
+
+TEST(Judge, OnlyWhatIsDifferentHasADirection) {
+  const std::vector<double> same(5, 3.0);
+  Judgement higher = judge(same, around(1, same), {});
+  set_direction(higher, true);
+  EXPECT_EQ(name(higher.verdict, higher.direction), "BETTER");
+  set_direction(higher, false);
+  EXPECT_EQ(name(higher.verdict, higher.direction), "WORSE");
+  Judgement within = judge(same, around(0.01, same), {});
+  set_direction(within, true);
+  EXPECT_EQ(within.direction, Direction::none);
+  EXPECT_EQ(name(within.verdict, within.direction), "DIFFERENT BUT IMMATERIAL");
 }
 
 TEST(Judge, BootstrapIsRepeatedByItsSeed) {

@@ -273,7 +273,8 @@ TEST(Markdown, TellsFailuresFirst) {
 }
 
 TEST(Markdown, NoWordBecomesMarkup) {
-  const std::string text = to_markdown(every_document());
+  const std::string text = std::regex_replace(to_markdown(every_document()),
+                                              std::regex("</?(details|summary)>"), "");  // our own
   EXPECT_FALSE(std::regex_search(text, std::regex(R"((^|[^\\])[<>`|*]img|[^\\]<)")));
   EXPECT_THAT(text, HasSubstr("\\<img src=x"));
   EXPECT_THAT(text, Not(HasSubstr("@all")));
@@ -292,7 +293,71 @@ TEST(Markdown, HasTheNodesOfAFabricTheWorstFirst) {
 TEST(Markdown, TellsVerdicts) {
   const std::string text = to_markdown(parse_documents(compare_text(), "c"));
   EXPECT_THAT(text, HasSubstr("Verdict: **CONFOUNDED**, as they stand DIFFERENT"));
-  EXPECT_THAT(text, HasSubstr("| write p50 | 8 | 1.2500 | 1.2000 to 1.3000 | EQUIVALENT |"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "| write p50 | 8 | 2 us | 2.5 us | +25.00 % | +20.00 % to +30.00 % | EQUIVALENT |"));
+}
+
+/// A comparison of one bandwidth, three times that of A, under names.
+Document improvement(const std::string& fail_on, double adjusted = 0.001) {
+  return parse_documents(fmt::format(R"({{"schema":"rdmabench-compare/1","verdict":"DIFFERENT",
+      "as_they_stand":"DIFFERENT","direction":"better","summary":"roce is BETTER than ib: all of it.",
+      "failed":false,"settings":{{"alpha":0.05,"fail_on":[{}]}},"a":{{"name":"ib"}},
+      "b":{{"name":"roce"}},"confounds":[],"families":[{{"test":"bandwidth","operation":"write",
+      "metric":"bandwidth","cells":[{{"size_bytes":64,"unit":"bits_per_s","a":1e9,"b":3e9,
+      "verdict":"DIFFERENT","direction":"better","p_beyond_margin_holm":{},
+      "estimate":{{"ratio":3,"ratio_low":2.5,"ratio_high":3.5}}}}]}}],"notes":["a note"]}})",
+                                     fail_on, adjusted),
+                         "c")
+      .at(0);
+}
+
+std::uint64_t failures(const Document& document) {
+  return junit({document}).child("testsuites").attribute("failures").as_uint();
+}
+
+TEST(Junit, AnImprovementIsNoFailure) {
+  EXPECT_EQ(failures(improvement("\"worse\"")), 0U);
+  EXPECT_EQ(failures(improvement("\"different\"")), 1U) << "as it was asked for";
+  EXPECT_EQ(failures(improvement("\"different\"", 0.2)), 0U) << "not after the correction";
+  const pugi::xml_document xml = junit({improvement("")});
+  EXPECT_TRUE(xml.select_node("//testcase[@name='write bandwidth 64 [roce against ib]']"));
+  EXPECT_TRUE(xml.select_node("//testcase[@name='the verdict [roce against ib]']"));
+}
+
+TEST(Junit, AnOlderComparisonHasTheDirectionOfItsMetric) {
+  // One cell is DIFFERENT: a latency that rose.
+  EXPECT_EQ(failures(parse_documents(compare_text(), "c").at(0)), 1U);
+  std::string fell = compare_text();
+  for (std::size_t at = 0; (at = fell.find("1.25", at)) != std::string::npos;) fell[at] = '0';
+  EXPECT_EQ(failures(parse_documents(fell, "c").at(0)), 0U);
+}
+
+TEST(Markdown, SaysTheVerdictFirstAndFoldsTheDetails) {
+  const std::string text = to_markdown(std::vector{improvement("\"worse\"")});
+  EXPECT_THAT(text, HasSubstr("\n\n**roce is BETTER than ib: all of it.**\n\n**2 pass**"));
+  EXPECT_THAT(text, HasSubstr("| what | size | ib | roce | change |"));
+  EXPECT_THAT(text, HasSubstr("| 1 Gb/s | 3 Gb/s | 3 times | 2.5 times to 3.5 times | BETTER |"));
+  EXPECT_LT(text.find("BETTER |"), text.find("<details>"));
+  EXPECT_LT(text.find("<details>"), text.find("- a note"));
+}
+
+TEST(Markdown, HasTheCostAndTheBoundsOfAProjection) {
+  const auto documents = parse_documents(
+      R"({"schema":"rdmabench-project/1","summary":"roce is better from 2 nodes on.","axis":"nodes",
+      "a":{"name":"ib"},"b":{"name":"roce"},"rows":[{"value":2.0,"a":{"step_s":2.0,"cost_per_step":
+      0.25,"nothing_hidden_s":2.5,"all_hidden_s":1.5},"b":{"step_s":1.0,"cost_per_step":0.125,
+      "nothing_hidden_s":1.25,"all_hidden_s":0.75},"difference":{"ratio":0.5,"verdict":"DIFFERENT",
+      "direction":"better"}}]})",
+      "p");
+  const std::string text = to_markdown(documents);
+  EXPECT_THAT(text, HasSubstr("**roce is better from 2 nodes on.**"));
+  EXPECT_THAT(text, HasSubstr("| nodes | ib | roce | change | verdict |"));
+  EXPECT_THAT(text, HasSubstr("| 2 | 2 s | 1 s | 0.5 times | BETTER |"));
+  EXPECT_THAT(text, HasSubstr("| 2 | 0.25 | 0.125 |"));
+  EXPECT_THAT(text, HasSubstr("| roce | 1.25 s | 750 ms |"));
+  EXPECT_TRUE(junit(documents).select_node("//testcase[@name='nodes 2 [roce against ib]']"));
 }
 
 TEST(Markdown, PrintsAPlan) {
@@ -304,7 +369,7 @@ TEST(Markdown, PrintsAPlan) {
 
 TEST(Markdown, PrintsAProjectionWithItsAssumptions) {
   const std::string text = to_markdown(parse_documents(project_text(), "p"));
-  EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.5 s | 1.0000 | EQUIVALENT |"));
+  EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.5 s | +0.00 % | EQUIVALENT |"));
   EXPECT_THAT(text, HasSubstr("| 4096 | - | - | - | too few samples |"));
   EXPECT_THAT(text, HasSubstr("| overlap | 0.5 "));
 }

@@ -1,0 +1,284 @@
+// A comparison in one or two sentences.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "rdmabench/analysis/comparison.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/report/text_table.h"
+#include "values.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using report::printable;
+
+constexpr std::size_t kMostNames = 4;  // of what confounds, in a sentence
+
+/// By how much B is worse, as a log; negative if it is better.
+double worse_by(const Family& family, const Cell& cell) {
+  const double difference = cell.judgement.estimate->difference;
+  return family.metric == Metric::bandwidth ? -difference : difference;
+}
+
+struct Spokesman {
+  const Family* family = nullptr;
+  const Cell* cell = nullptr;
+  double worse = 0;
+};
+
+/// The quantities by what was proved of them, and those that differ most.
+struct Census {
+  Spokesman worst;  ///< proved worse
+  Spokesman best;   ///< proved better
+  Spokesman farthest;
+  std::size_t worse = 0;
+  std::size_t better = 0;
+  std::size_t within = 0;
+  std::size_t cells = 0;  ///< with an estimate
+};
+
+Census count(const Comparison& comparison) {
+  Census census;
+  const double alpha = comparison.options.settings.alpha;
+  for (const Family& family : comparison.families) {
+    for (const Cell& cell : family.cells) {
+      if (!cell.judgement.estimate) continue;
+      ++census.cells;
+      const Spokesman one{&family, &cell, worse_by(family, cell)};
+      const auto take = [&one](Spokesman& place, double by, double than) {
+        if (place.cell == nullptr || by > than) place = one;
+      };
+      take(census.farthest, std::abs(one.worse), std::abs(census.farthest.worse));
+      const Verdict verdict = cell.judgement.verdict;
+      census.within += verdict == Verdict::equivalent || verdict == Verdict::immaterial ? 1U : 0U;
+      if (verdict != Verdict::different || cell.p_beyond_adjusted >= alpha) continue;
+      if (cell.judgement.direction == Direction::worse) {
+        ++census.worse;
+        take(census.worst, one.worse, census.worst.worse);
+      } else {
+        ++census.better;
+        take(census.best, -one.worse, -census.best.worse);
+      }
+    }
+  }
+  return census;
+}
+
+/// "write latency p50 of 8 +20.00 % [+18.00 %, +22.00 %]"; in times from half and double on.
+std::string spoken(const Spokesman& one) {
+  if (one.cell == nullptr) return "no quantity could be judged";
+  const Estimate& estimate = *one.cell->judgement.estimate;
+  const bool times = std::abs(estimate.difference) >= std::log(2.0);
+  const auto text = [times](double log_ratio) {
+    return times ? fmt::format("{:.3g}", std::exp(log_ratio)) : percent(log_ratio);
+  };
+  return fmt::format("{} of {} {}{} [{}, {}]", family_text(*one.family), cell_text(*one.cell),
+                     text(estimate.difference), times ? " times" : "", text(estimate.low),
+                     text(estimate.high));
+}
+
+std::string first_reason(const Comparison& comparison, Verdict verdict) {
+  for (const Family& family : comparison.families) {
+    for (const Cell& cell : family.cells) {
+      if (cell.judgement.verdict != verdict || cell.judgement.text.empty()) continue;
+      return fmt::format("{} of {}: {}", family_text(family), cell_text(cell), cell.judgement.text);
+    }
+  }
+  return "no value on both sides";
+}
+
+std::string different_sentence(const Comparison& comparison, const Census& census) {
+  const std::string& a = comparison.options.a_name;
+  const std::string& b = comparison.options.b_name;
+  const std::string margin = percent_of(comparison.options.settings.margin);
+  const std::string all = counted(census.cells, "quantity");
+  if (comparison.direction == Direction::mixed) {
+    return fmt::format(
+        "{} is better than {} in some quantities and worse in others (MIXED): {} of {} are better "
+        "by more than the margin of {}, most of all {}; {} {} worse, most of all {}.",
+        b, a, census.better, all, margin, spoken(census.best), census.worse,
+        census.worse == 1 ? "is" : "are", spoken(census.worst));
+  }
+  const bool worse = comparison.direction == Direction::worse;
+  const std::size_t number = worse ? census.worse : census.better;
+  return fmt::format(
+      "{} is {} than {}: {} of {} {} {} by more than the margin of {}, most of all {}.", b,
+      name(comparison.direction), a, number, all, number == 1 ? "is" : "are",
+      worse ? "worse" : "better", margin, spoken(worse ? census.worst : census.best));
+}
+
+std::string sentence(const Comparison& comparison) {
+  const std::string& a = comparison.options.a_name;
+  const std::string& b = comparison.options.b_name;
+  const std::string margin = percent_of(comparison.options.settings.margin);
+  const Census census = count(comparison);
+  const std::string all = counted(census.cells, "quantity");
+  switch (comparison.verdict) {
+    case Verdict::different:
+      return different_sentence(comparison, census);
+    case Verdict::equivalent:
+      return fmt::format("{} is EQUIVALENT to {}: {} lie{} within the margin of {}.", b, a, all,
+                         census.cells == 1 ? "s" : "", margin);
+    case Verdict::immaterial:
+      return fmt::format(
+          "{} is DIFFERENT from {} BUT that is IMMATERIAL: {} lie{} within the margin of {}, most "
+          "of all differs {}.",
+          b, a, all, census.cells == 1 ? "s" : "", margin, spoken(census.farthest));
+    case Verdict::drifting:
+      return fmt::format(
+          "DRIFTING: {} cannot be compared with {}, because values moved with time; {}.", b, a,
+          first_reason(comparison, Verdict::drifting));
+    case Verdict::refused:
+      return fmt::format("REFUSED: {} cannot be compared with {}; {}.", b, a,
+                         first_reason(comparison, Verdict::refused));
+    case Verdict::inconclusive:
+      break;
+  }
+  const std::string what = advice(comparison, comparison.a, comparison.b);
+  return fmt::format(
+      "INCONCLUSIVE: it is not shown whether {} differs from {} by more than the margin of {}; within "
+      "it: {} of {}.{}{}",
+      b, a, margin, census.within, all, what.empty() ? "" : " ", what);
+}
+
+/// The names of the undeclared differences.
+std::vector<std::string> confounds_of(const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const Confound& one : comparison.confounds) {
+    if (!one.declared) names.push_back(one.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string counted(std::size_t number, std::string_view one) {
+  if (number == 1) return fmt::format("1 {}", one);
+  if (one.ends_with("ch")) return fmt::format("{} {}es", number, one);
+  if (one.ends_with('y')) return fmt::format("{} {}ies", number, one.substr(0, one.size() - 1));
+  return fmt::format("{} {}s", number, one);
+}
+
+std::string percent_of(double ratio) {
+  return fmt::format("{:.4g} %", 100 * ratio);
+}
+
+std::string cell_text(const Cell& cell) {
+  std::string text = format_size(cell.size_bytes);
+  if (cell.load) text += fmt::format(" @{:g}", *cell.load);
+  return text;
+}
+
+std::string family_text(const Family& family) {
+  std::string text = fmt::format("{} {}", family.operation, family.test);
+  if (name(family.metric) != family.test) text += fmt::format(" {}", name(family.metric));
+  return text;
+}
+
+std::string open_text(const std::optional<std::uint32_t>& more, Obstacle obstacle,
+                      double variation) {
+  if (obstacle == Obstacle::noise) {
+    return fmt::format(", varies by {:.0f} %", 100 * variation);
+  }
+  if (obstacle == Obstacle::margin) return ", at the margin";
+  return more ? fmt::format(", {} more", *more) : "";
+}
+
+std::string advice(const Outcome& outcome, const ComparedSide& a, const ComparedSide& b) {
+  if (outcome.obstacle == Obstacle::margin) {
+    return "The difference seems to be about the margin itself, which no reasonable number of "
+           "launches decides.";
+  }
+  if (outcome.obstacle == Obstacle::none) {
+    if (!outcome.more) return "";
+    return fmt::format("{} more of each side would show it.", counted(*outcome.more, "launch"));
+  }
+  struct Found {
+    std::uint32_t launches;
+    std::string code;
+    std::string remedy;
+  };
+  std::vector<Found> all;
+  for (const ComparedSide* side : {&a, &b}) {
+    for (const auto& [code, launches] : side->suspicions) {
+      auto known = std::find_if(all.begin(), all.end(),
+                                [code = code](const Found& one) { return one.code == code; });
+      if (known == all.end()) known = all.insert(all.end(), {0, code, ""});
+      known->launches += launches;
+      const auto remedy = side->remedies.find(code);
+      if (remedy != side->remedies.end()) known->remedy = remedy->second;
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Found& one, const Found& other) {
+    return one.launches > other.launches;
+  });
+  std::string text = fmt::format(
+      "These launches vary by {:.0f} %: remove the noise first, because more launches hardly help.",
+      100 * outcome.variation);
+  for (const Found& one : all) {
+    text += fmt::format(" {} {} suspect of {}{}.", counted(one.launches, "launch"),
+                        one.launches == 1 ? "is" : "are", one.code,
+                        one.remedy.empty() ? "" : ": " + one.remedy);
+  }
+  if (all.empty()) {
+    text +=
+        " No launch is suspect of anything: pin the measuring threads, isolate their CPUs, and "
+        "stop other jobs on the machines and the network.";
+  }
+  return text;
+}
+
+std::string summary(const Comparison& comparison) {
+  std::vector<std::string> names = confounds_of(comparison);
+  if (names.empty()) return sentence(comparison);
+  const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
+  names.resize(names.size() - more);
+  return fmt::format("CONFOUNDED by {}{}: not only what is compared differs. As they stand: {}",
+                     fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+                     sentence(comparison));
+}
+
+Regression find_regression(const Comparison& comparison) {
+  const Census census = count(comparison);
+  Regression regression;
+  std::string word(name(comparison.verdict));
+  std::string what = "most of all " + spoken(census.farthest);
+  regression.settled = comparison.verdict != Verdict::inconclusive &&
+                       comparison.verdict != Verdict::drifting &&
+                       comparison.verdict != Verdict::refused;
+  if (census.worse > 0) {
+    regression.regressed = true;
+    word = "REGRESSION";
+    what = fmt::format("{}; {} of {}", spoken(census.worst), census.worse,
+                       counted(census.cells, "quantity"));
+  } else if (census.better > 0) {
+    word = "IMPROVEMENT";
+    what = fmt::format("{}; {} of {}", spoken(census.best), census.better,
+                       counted(census.cells, "quantity"));
+  }
+  std::string rest;
+  if (comparison.lost > 0) {
+    rest +=
+        fmt::format("; {} of the baseline {} no value tonight",
+                    counted(comparison.lost, "quantity"), comparison.lost == 1 ? "has" : "have");
+  }
+  const std::vector<std::string> names = confounds_of(comparison);
+  if (!names.empty()) rest += fmt::format("; confounded by {}", fmt::join(names, ", "));
+  const std::string advised = advice(comparison, comparison.a, comparison.b);
+  if (!advised.empty()) rest += "; " + advised;
+  if (comparison.obstacle != Obstacle::noise) {  // else the advice has them
+    for (const auto& [code, launches] : comparison.b.suspicions) {
+      rest += fmt::format("; {} suspect of {}", counted(launches, "launch"), code);
+    }
+  }
+  regression.line = printable(fmt::format("{}: {}; {} against {} of '{}', margin {}{}", word, what,
+                                          counted(comparison.b.launches, "launch"),
+                                          comparison.a.launches, comparison.options.a_name,
+                                          percent_of(comparison.options.settings.margin), rest));
+  return regression;
+}
+
+}  // namespace rdmabench::analysis

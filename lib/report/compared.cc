@@ -1,0 +1,126 @@
+#include "compared.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Whether the comparison was asked to fail on this. Older documents fail on what is worse.
+bool fails_on(const Json& body, std::string_view what) {
+  const Json& settings = object_of(body, "settings");
+  if (!settings.contains("fail_on")) return what == "worse";
+  const Json& list = list_of(settings, "fail_on");
+  return std::any_of(list.begin(), list.end(), [&](const Json& one) { return one == what; });
+}
+
+/// As the exit code judges: what is DIFFERENT by itself alone, and not after the correction for
+/// many quantities, does not fail.
+Status status_of_cell(const Json& body, const Json& cell, std::string_view direction) {
+  const std::string verdict = text_of(cell, "verdict");
+  if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Status::pass;
+  if (verdict == "REFUSED") return Status::skip;
+  if (verdict == "INCONCLUSIVE" || verdict == "DRIFTING") {
+    return fails_on(body, "inconclusive") ? Status::fail : Status::warn;
+  }
+  if (verdict != "DIFFERENT") return Status::error;
+  const double adjusted = number_of(cell, "p_beyond_margin_holm");
+  const double alpha = number_of(object_of(body, "settings"), "alpha");
+  if (adjusted >= alpha) return Status::warn;  // false where one is not known
+  const bool fails =
+      fails_on(body, "different") || (direction != "better" && fails_on(body, "worse"));
+  return fails ? Status::fail : Status::pass;
+}
+
+/// "1.25 times (1.2 to 1.3)".
+std::string ratio_text(const Json& estimate) {
+  if (estimate.empty()) return "no estimate";
+  return fmt::format("{:.4g} times ({:.4g} to {:.4g})", number_of(estimate, "ratio"),
+                     number_of(estimate, "ratio_low"), number_of(estimate, "ratio_high"));
+}
+
+}  // namespace
+
+std::vector<Judgement> judge_comparison(const Document& document) {
+  const Json& body = document.body;
+  std::vector<Judgement> list;
+  const std::string subject =
+      fmt::format("{} against {}", side_name(body, "b"), side_name(body, "a"));
+  if (const std::string summary = text_of(body, "summary"); !summary.empty()) {
+    const std::string verdict = text_of(body, "as_they_stand");
+    const bool open = verdict == "INCONCLUSIVE" || verdict == "DRIFTING" || verdict == "REFUSED";
+    const Status outcome = flag_of(body, "failed") ? Status::fail
+                           : open                  ? Status::warn
+                                                   : Status::pass;
+    list.push_back({"compare", subject, "the verdict", outcome, summary, "", {}});
+  }
+  if (text_of(body, "verdict") == "CONFOUNDED") {
+    list.push_back({"compare",
+                    subject,
+                    "confounds",
+                    fails_on(body, "confounded") ? Status::fail : Status::warn,
+                    "Something besides what is compared differs between the two sides.",
+                    "Make the two sides alike, or declare what differs.",
+                    {}});
+  }
+  for (const Json& family : list_of(body, "families")) {
+    for (const Json& cell : list_of(family, "cells")) {
+      Judgement one;
+      one.group = "compare." + text_of(family, "test");
+      one.subject = subject;
+      one.id = fmt::format("{} {} {}", text_of(family, "operation"), text_of(family, "metric"),
+                           size_text(number_of(cell, "size_bytes")));
+      if (const std::string load = any_text_of(cell, "load"); !load.empty()) {
+        one.id += " load " + load;
+      }
+      const std::string direction = direction_of(family, cell);
+      one.outcome = status_of_cell(body, cell, direction);
+      const std::string reason = text_of(cell, "reason");
+      one.text =
+          fmt::format("{}: {}{}{}", verdict_text(text_of(cell, "verdict"), direction),
+                      ratio_text(object_of(cell, "estimate")), reason.empty() ? "" : "; ", reason);
+      for (const char* key : {"a", "b", "unit", "a_units", "b_units", "more_launches"}) {
+        if (const std::string text = any_text_of(cell, key); !text.empty()) {
+          one.details.emplace_back(key, text);
+        }
+      }
+      list.push_back(std::move(one));
+    }
+  }
+  return list;
+}
+
+std::vector<Judgement> judge_projection(const Document& document) {
+  std::vector<Judgement> list;
+  const std::string axis = text_of(document.body, "axis");
+  const std::string a = side_name(document.body, "a");
+  const std::string both = fmt::format("{} against {}", side_name(document.body, "b"), a);
+  if (const std::string summary = text_of(document.body, "summary"); !summary.empty()) {
+    const bool one = object_of(document.body, "b").empty();
+    list.push_back({"project", one ? a : both, "in short", Status::pass, summary, "", {}});
+  }
+  for (const Json& row : list_of(document.body, "rows")) {
+    Judgement one;
+    one.group = "project";
+    one.id = fmt::format("{} {}", axis, number_text(row, "value"));
+    const Json& difference = object_of(row, "difference");
+    one.subject = difference.empty() ? a : both;
+    const std::string refusal = text_of(row, "refusal");
+    if (!refusal.empty()) {
+      one.outcome = Status::skip;
+      one.text = refusal;
+    } else if (!difference.empty()) {
+      // A difference is what was asked for here, and no failure.
+      one.text = fmt::format(
+          "{}: {}", verdict_text(text_of(difference, "verdict"), text_of(difference, "direction")),
+          ratio_text(difference));
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,16 @@
+// What comparisons and projections judge.
+#pragma once
+
+#include <vector>
+
+#include "digest.h"
+
+namespace rdmabench::report {
+
+/// A verdict of all, and one of each quantity; by what the comparison was asked to fail on.
+std::vector<Judgement> judge_comparison(const Document& document);
+
+/// Of each row, none of which fails: a difference is what was asked for.
+std::vector<Judgement> judge_projection(const Document& document);
+
+}  // namespace rdmabench::report
