@@ -207,7 +207,7 @@ class Page(unittest.TestCase):
         self.assertIn("Reseat or replace the cable of mlx5_0:1.", self.text(".finding.fail"))
         self.assertIn("2 places", self.text("#summary"))
         self.assertIn("port.rate", self.text(".finding.fail code"))
-        self.assertIn("CONFOUNDED; as they stand DIFFERENT", self.text("#summary"))
+        self.assertIn("CONFOUNDED by environment.client.kernel", self.text("#summary"))
 
     def test_collectives_have_curves_rows_and_their_share_of_the_wire(self):
         figures = [one for one in self.all("figure") if one.find_element(By.TAG_NAME, "figcaption").text in ("Bus bandwidth over size", "Time over size")]
@@ -334,6 +334,86 @@ class Page(unittest.TestCase):
         self.check_quiet()
         self.load(PHONE)
         self.shoot("phone")
+
+    def report(self, name: str, *documents: str):
+        """Opens the page of these documents."""
+        files = []
+        for i, text in enumerate(documents):
+            file = self.path / f"{name}-{i}.json"
+            file.write_text(text, encoding="utf-8")
+            files.append(str(file))
+        page = self.path / f"{name}.html"
+        result = run("report", *files, "-o", str(page))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.browser.get(page.as_uri())
+        self.wait("return [...document.querySelectorAll('.chart')].every(e => e.clientWidth === 0 || e.dataset.drawn)")
+
+    def test_a_doubt_of_many_runs_is_one_line(self):
+        runs = []
+        for i in range(9):
+            one = report_fixtures.latency(1, f"node{i}")
+            one["suspicions"] = [{"code": "noise", "text": f"client: {i} gaps; use another CPU.", "side": "client",
+                                  "summary": "the machine is noisy", "remedy": "use another CPU"}]
+            runs.append(json.dumps(one))
+        self.report("doubts", *runs)
+        points = [one.text for one in self.all("#summary .points li")]
+        self.assertEqual(points, ["! WARN Suspect: 9 runs: the machine is noisy; use another CPU."])
+        line = next(one for one in self.all("ul.plain > li") if "suspect" in one.text)
+        self.assertIn("Each of the 9 findings", line.text)
+        self.browser.execute_script("arguments[0].querySelector('details').open = true", line)
+        self.wait("return document.querySelectorAll('ul.plain > li li').length === 9")
+
+    def test_an_improvement_is_no_failure_and_sides_have_names(self):
+        better = report_fixtures.compare()
+        better.update(verdict="DIFFERENT", direction="better", failed=False, confounds=[], summary="roce is BETTER than ib: 1 of 1.")
+        cell = better["families"][0]["cells"][0]
+        cell.update(direction="better", p_beyond_margin_holm=0.001, estimate={**cell["estimate"], "ratio": 0.12, "ratio_low": 0.1, "ratio_high": 0.15})
+        better["families"][0]["cells"] = [cell, {**cell, "size_bytes": 64, "estimate": {**cell["estimate"], "ratio": 9.03, "ratio_low": 8, "ratio_high": 10}, "direction": "worse"}]
+        self.report("better", json.dumps(better))
+        self.assertEqual(self.text(".verdict .badge.pass"), "\u2713 BETTER")
+        self.assertIn("roce is BETTER than ib", self.text(".verdict"))
+        self.assertIn("Nothing in these documents asks for attention", self.text("#summary"))
+        self.assertFalse([one for one in self.all("details") if one.text.startswith("Details") and one.get_attribute("open")])
+        ticks = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")
+        self.assertIn("roce against ib", ticks)
+        self.assertIn("alike", ticks)
+        self.assertIn("10 times", ticks)
+        self.assertIn("1/10", ticks)
+        self.assertFalse([one for one in ticks if "803" in one or "margin" in one], ticks)
+        boxes = self.browser.execute_script("""return [...document.querySelectorAll('.chart svg text')].map(e => e.getBoundingClientRect()).map(r => [r.left, r.right, r.top, r.bottom])""")
+        for i, one in enumerate(boxes):
+            for other in boxes[i + 1:]:
+                apart = one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+                self.assertTrue(apart, (ticks[i], one, other))
+
+    def test_a_projection_has_its_cost_its_bounds_and_its_first_sentence(self):
+        section = next(one for one in self.all("main > section") if one.find_element(By.TAG_NAME, "h2").text == "Projection")
+        self.assertTrue(section.text.splitlines()[1].startswith("Break-even: ib is better by more than"), section.text[:200])
+        for caption, words in (("Cost of one step, in the currency of the prices per node and hour", ("ib", "roce", "0.01253")),
+                               ("Bounds by overlap of communication and computation", ("ib: nothing hidden", "roce: all hidden that can be"))):
+            table = self.text(f"[aria-label='{caption}']")
+            for word in words:
+                self.assertIn(word, table)
+
+    def test_nodes_of_one_host_are_told_apart(self):
+        lines = [json.loads(line) for line in report_fixtures.fabric(4).splitlines()[:-1]]  # without its verdict
+        for node in lines[0]["nodes"]:
+            node["host"] = "vm"
+        self.report("vm", "".join(json.dumps(line) + "\n" for line in lines))
+        labels = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")
+        for rank in range(4):
+            self.assertEqual(sum(f"vm ({rank})" in one for one in labels), 2, labels)
+
+    def test_nothing_is_cut_off_on_paper(self):
+        self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        widths = self.browser.execute_script("return [...document.querySelectorAll('.chart')].filter(e => e.dataset.drawn).map(e => (e.querySelector('svg') ?? e.querySelector('canvas')).clientWidth)")
+        self.assertGreater(len(widths), 7)
+        self.assertLessEqual(max(widths), 640, widths)
+        figure = next(one for one in self.all("figure") if one.find_element(By.TAG_NAME, "figcaption").text == "Latency over message size")
+        names = self.browser.execute_script("return [...arguments[0].querySelectorAll('.on-paper li')].map(e => e.textContent)", figure)
+        self.assertGreaterEqual(len(names), 6)  # of each run p50 and p99
+        self.browser.execute_script("dispatchEvent(new Event('afterprint'))")
+        self.assertGreater(self.browser.execute_script("return Math.max(...[...document.querySelectorAll('.chart svg')].map(e => e.clientWidth))"), 640)
 
     def test_it_can_be_printed(self):
         self.load(WIDE, dark=True)

@@ -3,7 +3,7 @@ import * as echarts from 'echarts/core';
 import {CustomChart, HeatmapChart, LineChart, ScatterChart} from 'echarts/charts';
 import {GridComponent, LegendComponent, MarkLineComponent, TooltipComponent, VisualMapPiecewiseComponent} from 'echarts/components';
 import {CanvasRenderer, SVGRenderer} from 'echarts/renderers';
-import {fold, h, freshId} from './dom.js';
+import {fold, freshId, h, list, text} from './dom.js';
 
 echarts.use([CustomChart, HeatmapChart, LineChart, ScatterChart, GridComponent, LegendComponent, MarkLineComponent,
   TooltipComponent, VisualMapPiecewiseComponent, CanvasRenderer, SVGRenderer]);
@@ -31,9 +31,15 @@ export function setDark(value) {
   for (const one of charts) one.draw();
 }
 
-/** Of paper: what a chart had of the screen's width would be cut off. */
-export function resizeAll() {
-  for (const one of charts) one.chart?.resize();
+// CSS pixels that fit on A4 and Letter with a browser's margins: what a chart has of the screen's width would be cut off.
+const kPaper = 640;
+const kSquarePaper = 560;
+let printing = false;
+
+/** Lays every chart out for paper, and back for the screen. At once, because a browser prints before its next frame. */
+export function setPrinting(value) {
+  printing = value;
+  for (const one of charts) one.fit();
 }
 
 const base = (colours, narrow) => ({
@@ -46,6 +52,13 @@ const base = (colours, narrow) => ({
     textStyle: {color: colours.text, fontSize: 12}, transitionDuration: 0,
   },
 });
+
+/** Each name once, with its colour and kind of line. */
+function legendOnPaper(series) {
+  const known = new Set();
+  return series.filter((one) => text(one.name) !== '' && !known.has(one.name) && known.add(one.name))
+      .map((one) => h('li', {}, h('span', {class: 'line', style: `border-top:3px ${one.lineStyle?.type ?? 'solid'} ${one.color}`}), one.name));
+}
 
 /** An axis in the page's colours. */
 export function axis(name, extra = {}) {
@@ -67,14 +80,26 @@ export function figure({title, description, options, tables, height = 340, below
   const canvasBox = h('div', {class: square ? 'chart square' : 'chart', role: 'img', 'aria-labelledby': titleId,
     'aria-describedby': `${titleId}-text`, style: square ? null : `height:${height}px`});
   const words = h('p', {id: `${titleId}-text`, class: 'words'}, description);
-  const node = h('figure', {}, h('figcaption', {id: titleId}, title), words, canvasBox, below,
+  const names = h('ul', {class: 'legend on-paper'});
+  const node = h('figure', {}, h('figcaption', {id: titleId}, title), words, canvasBox, below, names,
       fold('The same as a table', tables));
   const one = {
     chart: null,
     draw() {
       if (!one.chart) return;
       const narrow = canvasBox.clientWidth < 520;
-      one.chart.setOption({...base(palette(), narrow), ...options(narrow)}, {notMerge: true});
+      const given = options(narrow);
+      // A legend that turns pages shows one of them on paper, so there all names stand below the chart.
+      names.replaceChildren(...(given.legend ? legendOnPaper(list(given.series)) : []));
+      if (printing && given.legend) given.legend.show = false;
+      one.chart.setOption({...base(palette(), narrow), ...given}, {notMerge: true});
+    },
+    fit() {
+      canvasBox.style.width = printing ? `${square ? kSquarePaper : kPaper}px` : '';
+      if (!one.chart) return;
+      one.chart.resize();
+      one.draw();
+      one.chart.getZr().refreshImmediately();
     },
     say(sentence) {
       words.textContent = sentence;

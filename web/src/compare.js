@@ -4,65 +4,141 @@ import {add, fold, h, isNumber, list, object, table, text} from './dom.js';
 import {count, percent, plural, rate, size, time} from './format.js';
 import {badge} from './status.js';
 
-const kStatus = {EQUIVALENT: 'PASS', DIFFERENT_BUT_IMMATERIAL: 'PASS', DIFFERENT: 'FAIL', INCONCLUSIVE: 'WARN', DRIFTING: 'WARN', REFUSED: 'SKIP', CONFOUNDED: 'WARN'};
-const verdictBadge = (verdict) => badge(kStatus[text(verdict)] ?? 'ERROR', text(verdict).replaceAll('_', ' '));
+const kOpen = {INCONCLUSIVE: 'WARN', DRIFTING: 'WARN', REFUSED: 'SKIP', CONFOUNDED: 'WARN'};
 const cellName = (cell) => size(cell.size_bytes) + (isNumber(cell.load) ? ` at ${percent(cell.load, 0)}` : '');
 const valueText = (cell, value) => (cell.unit === 'ns' ? time(value) : rate(value));
-const signed = (ratio) => (isNumber(ratio) ? `${ratio >= 1 ? '+' : '\u2212'}${Math.abs((ratio - 1) * 100).toFixed(2)} %` : '\u2013');
+const sideName = (body, side) => text(object(body[side]).name) || side.toUpperCase();
 
-function familyTable(family, cells) {
-  return table(`${text(family.operation)}, ${text(family.metric)}: B against A`, [{name: 'Size'}, {name: 'A', number: true}, {name: 'B', number: true},
-    {name: 'B against A', number: true}, {name: 'Interval', number: true}, {name: 'Launches A, B', number: true}, {name: 'Verdict'}, {name: 'Remark'}],
+/** By how much a ratio is over or under 1; in times where `typical` is half, double or beyond. */
+function signed(ratio, typical = ratio) {
+  if (!isNumber(ratio)) return '\u2013';
+  if (typical >= 2 || typical <= 0.5) return `${Number(ratio.toPrecision(3))} times`;
+  return `${ratio >= 1 ? '+' : '\u2212'}${Math.abs((ratio - 1) * 100).toFixed(2)} %`;
+}
+
+/** better, worse, mixed or ''. Documents of older releases do not say it, but their metric does. */
+function directionOf(metric, one) {
+  if (text(one.verdict) !== 'DIFFERENT') return '';
+  if (text(one.direction)) return text(one.direction);
+  const {ratio} = object(one.estimate ?? one);
+  return isNumber(ratio) ? ((ratio > 1) === (metric === 'bandwidth') ? 'better' : 'worse') : '';
+}
+
+const verdictWord = (verdict, direction) => (direction || text(verdict)).toUpperCase().replaceAll('_', ' ');
+
+/** As the exit code judges it. */
+function cellStatus(body, cell, direction) {
+  const settings = object(body.settings);
+  const fails = (what) => (Array.isArray(settings.fail_on) ? settings.fail_on.includes(what) : what === 'worse');
+  const verdict = text(cell.verdict);
+  if (verdict === 'EQUIVALENT' || verdict === 'DIFFERENT_BUT_IMMATERIAL') return 'PASS';
+  if (verdict === 'INCONCLUSIVE' || verdict === 'DRIFTING') return fails('inconclusive') ? 'FAIL' : 'WARN';
+  if (verdict !== 'DIFFERENT') return kOpen[verdict] ?? 'ERROR';
+  if (isNumber(cell.p_beyond_margin_holm) && isNumber(settings.alpha) && cell.p_beyond_margin_holm >= settings.alpha) return 'WARN';
+  return fails('different') || (direction !== 'better' && fails('worse')) ? 'FAIL' : 'PASS';
+}
+
+function bodyStatus(body) {
+  if (body.failed === true) return 'FAIL';
+  const verdict = text(body.verdict);
+  if (verdict !== 'DIFFERENT') return verdict === 'EQUIVALENT' || verdict === 'DIFFERENT_BUT_IMMATERIAL' ? 'PASS' : kOpen[verdict] ?? 'ERROR';
+  if (text(body.direction) === '' && body.failed === undefined) return 'FAIL';  // of an older release
+  return text(body.direction) === 'better' ? 'PASS' : 'WARN';
+}
+
+const bodyWord = (body) => verdictWord(body.verdict, text(body.verdict) === 'DIFFERENT' ? text(body.direction) : '');
+
+function cellBadge(body, family, cell) {
+  const direction = directionOf(text(family.metric), cell);
+  return badge(cellStatus(body, cell, direction), verdictWord(cell.verdict, direction));
+}
+
+function familyTable(body, family, cells) {
+  return table(`${text(family.operation)}, ${text(family.metric)}: ${sideName(body, 'b')} against ${sideName(body, 'a')}`, [{name: 'Size'}, {name: sideName(body, 'a'), number: true}, {name: sideName(body, 'b'), number: true},
+    {name: 'Change', number: true}, {name: 'Interval', number: true}, {name: 'Launches', number: true}, {name: 'Verdict'}, {name: 'Remark'}],
   cells.map((cell) => {
     const estimate = object(cell.estimate);
-    return [cellName(cell), valueText(cell, cell.a), valueText(cell, cell.b), signed(estimate.ratio), isNumber(estimate.ratio_low) ? `${signed(estimate.ratio_low)} to ${signed(estimate.ratio_high)}` : '\u2013',
-      `${text(cell.a_units)}, ${text(cell.b_units)}`, verdictBadge(cell.verdict), [text(cell.reason), isNumber(cell.more_launches) ? ` ${plural(cell.more_launches, 'more launch').replace('launchs', 'launches')} of each side` : '']];
+    const more = isNumber(cell.more_launches) && !text(cell.obstacle) ? `${cell.more_launches} more ${cell.more_launches === 1 ? 'launch' : 'launches'} of each side would tell` : '';
+    return [cellName(cell), valueText(cell, cell.a), valueText(cell, cell.b), signed(estimate.ratio), isNumber(estimate.ratio_low) ? `${signed(estimate.ratio_low, estimate.ratio)} to ${signed(estimate.ratio_high, estimate.ratio)}` : '\u2013',
+      `${text(cell.a_units)}, ${text(cell.b_units)}`, cellBadge(body, family, cell), [text(cell.reason), more].filter(Boolean).join('; ')];
   }));
 }
 
-/** A forest plot: each size's interval against the margin. */
-function forest(family, margin) {
+// Ratios that an axis may have ticks at, the nearest to 1 first: "+5 %", then "2 times" and "1/2".
+const kTicks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5].map((one) => [1 + one, 1 - one])
+    .concat([2, 5, 10, 20, 50, 100, 200, 500, 1000, 1e4, 1e5, 1e6].map((one) => [one, 1 / one]));
+
+/** Ticks between the ends of a logarithmic axis, with room for their words. */
+function ticksOf(low, high, most) {
+  const room = (high - low) / most;
+  const ticks = [0];
+  for (const ratio of kTicks.reverse().flat()) {
+    const at = Math.log(ratio);
+    if (at >= low && at <= high && ticks.every((one) => Math.abs(one - at) >= room)) ticks.push(at);
+  }
+  kTicks.reverse();
+  return ticks.sort((a, b) => a - b);
+}
+
+function tickText(at) {
+  const ratio = Math.exp(at);
+  if (Math.abs(at) < 1e-9) return 'alike';
+  if (ratio > 1.9) return `${Number(ratio.toPrecision(3))} times`;
+  if (ratio < 0.51) return `1/${Number((1 / ratio).toPrecision(3))}`;
+  return `${ratio > 1 ? '+' : '\u2212'}${Number((Math.abs(ratio - 1) * 100).toPrecision(3))} %`;
+}
+
+/** A forest plot: each size's interval against the margin, as ratios on a logarithmic axis. */
+function forest(body, family, margin) {
   const cells = list(family.cells).map(object);
-  const drawn = cells.filter((cell) => isNumber(object(cell.estimate).ratio_low));
-  if (drawn.length === 0) return familyTable(family, cells);
-  const change = (ratio) => (ratio - 1) * 100;
+  const drawn = cells.filter((cell) => ['ratio', 'ratio_low', 'ratio_high'].every((key) => object(cell.estimate)[key] > 0));
+  if (drawn.length === 0) return familyTable(body, family, cells);
+  const words = (cell) => verdictWord(cell.verdict, directionOf(text(family.metric), cell));
+  const ends = drawn.flatMap((cell) => [Math.log(cell.estimate.ratio_low), Math.log(cell.estimate.ratio_high)]);
+  const low = Math.min(-1.5 * Math.log1p(margin), ...ends);
+  const high = Math.max(1.5 * Math.log1p(margin), ...ends);
+  const pad = (high - low) * 0.04;
+  const both = `${sideName(body, 'b')} against ${sideName(body, 'a')}`;
   const options = (narrow) => {
     const colours = palette();
-    const colour = (cell) => ({PASS: colours.series[0], FAIL: colours.series[1]}[kStatus[text(cell.verdict)]] ?? colours.muted);
-    const reach = Math.max(margin * 150, ...drawn.flatMap((cell) => [Math.abs(change(cell.estimate.ratio_low)), Math.abs(change(cell.estimate.ratio_high))]));
-    const limit = Math.ceil(reach * 1.08);
+    const colour = (cell) => ({EQUIVALENT: colours.series[0], 'DIFFERENT BUT IMMATERIAL': colours.series[0], BETTER: colours.series[2], WORSE: colours.series[1]}[words(cell)] ?? colours.muted);
+    const ticks = ticksOf(low - pad, high + pad, narrow ? 4 : 9);
     return {
-      grid: {left: narrow ? 78 : 110, right: 24, top: 24, bottom: 46},
-      xAxis: axis('B against A, in percent', {type: 'value', min: -limit, max: limit, nameGap: 28, axisLabel: {formatter: (value) => `${value > 0 ? '+' : ''}${value}`}}),
-      yAxis: axis('', {type: 'category', inverse: true, data: drawn.map(cellName), splitLine: {show: false}}),
+      grid: {left: narrow ? 78 : 210, right: 30, top: 10, bottom: 46},
+      xAxis: axis(both, {type: 'value', min: low - pad, max: high + pad, nameGap: 28, axisTick: {customValues: ticks}, axisLabel: {customValues: ticks, formatter: tickText, hideOverlap: true}, splitLine: {show: false}}),
+      yAxis: axis('', {type: 'category', inverse: true, data: drawn.map((cell) => (narrow ? cellName(cell) : `${cellName(cell)}  ${words(cell) === 'DIFFERENT BUT IMMATERIAL' ? 'IMMATERIAL' : words(cell)}`)), splitLine: {show: false}}),
       tooltip: {trigger: 'item', confine: true, backgroundColor: colours.ground, borderColor: colours.line, textStyle: {color: colours.text},
-        formatter: ({dataIndex}) => tip(cellName(drawn[dataIndex]), [`${signed(drawn[dataIndex].estimate.ratio)} (${signed(drawn[dataIndex].estimate.ratio_low)} to ${signed(drawn[dataIndex].estimate.ratio_high)})`, text(drawn[dataIndex].verdict).replaceAll('_', ' ')])},
+        formatter: ({dataIndex}) => {
+          const {ratio, ratio_low: from, ratio_high: to} = drawn[dataIndex].estimate;
+          return tip(cellName(drawn[dataIndex]), [`${signed(ratio)} (${signed(from, ratio)} to ${signed(to, ratio)})`, words(drawn[dataIndex])]);
+        }},
       series: [{
-        type: 'custom', data: drawn.map((cell, i) => [change(cell.estimate.ratio), i, change(cell.estimate.ratio_low), change(cell.estimate.ratio_high)]), encode: {x: [0, 2, 3], y: 1},
+        type: 'custom', data: drawn.map((cell, i) => [Math.log(cell.estimate.ratio), i, Math.log(cell.estimate.ratio_low), Math.log(cell.estimate.ratio_high)]), encode: {x: [0, 2, 3], y: 1},
         renderItem: (_, api) => {
           const [x, y] = api.coord([api.value(0), api.value(1)]);
-          const [low] = api.coord([api.value(2), api.value(1)]);
-          const [high] = api.coord([api.value(3), api.value(1)]);
+          const [from] = api.coord([api.value(2), api.value(1)]);
+          const [to] = api.coord([api.value(3), api.value(1)]);
           const fill = colour(drawn[api.value(1)]);
           const line = (x1, y1, x2, y2) => ({type: 'line', shape: {x1, y1, x2, y2}, style: {stroke: fill, lineWidth: 2}});
-          return {type: 'group', children: [line(low, y, high, y), line(low, y - 5, low, y + 5), line(high, y - 5, high, y + 5),
+          return {type: 'group', children: [line(from, y, to, y), line(from, y - 5, from, y + 5), line(to, y - 5, to, y + 5),
             {type: 'circle', shape: {cx: x, cy: y, r: 5}, style: {fill}}]};
         },
-        markLine: {silent: true, symbol: 'none', lineStyle: {color: colours.muted, type: 'dashed'}, label: {show: !narrow, color: colours.muted, position: 'start', formatter: ({value}) => (value === 0 ? 'alike' : 'margin')},
-          data: [{xAxis: 0, lineStyle: {type: 'solid'}}, {xAxis: change(1 + margin)}, {xAxis: change(1 / (1 + margin))}]},
+        // Without words: they would stand over one another where the margin is narrow. The sentence above names the lines.
+        markLine: {silent: true, symbol: 'none', lineStyle: {color: colours.muted, type: 'dashed'}, label: {show: false},
+          data: [{xAxis: 0, lineStyle: {type: 'solid'}}, {xAxis: Math.log1p(margin)}, {xAxis: -Math.log1p(margin)}]},
       }],
     };
   };
-  const better = text(family.metric) === 'bandwidth' ? 'More is better.' : 'Less is better.';
+  const better = text(family.metric) === 'bandwidth' ? 'More is better: to the right' : 'Less is better: to the left';
   return figure({title: `${text(family.operation)}, ${text(family.metric)} (${text(family.test)}, ${text(family.kind).replaceAll('_', ' ')})`,
-    description: `B against A with its interval; between the dashed lines a difference does not matter. ${better}`, options,
-    height: 110 + 34 * drawn.length, tables: () => familyTable(family, cells)}).node;
+    description: `${both}, with its interval. ${better}. Between the dashed lines, the margin of ${percent(margin)}, a difference does not matter.`, options,
+    height: 96 + 34 * drawn.length, tables: () => familyTable(body, family, cells)}).node;
 }
 
 function confounds(body) {
   const all = list(body.confounds).map(object);
   if (all.length === 0) return h('p', {}, 'Nothing else differed between the two sides, as far as their environments tell.');
-  return table('What else differs between A and B', [{name: 'Fact'}, {name: 'In'}, {name: 'A'}, {name: 'B'}, {name: 'Declared?'}],
+  return table('What else differs', [{name: 'Fact'}, {name: 'In'}, {name: sideName(body, 'a')}, {name: sideName(body, 'b')}, {name: 'Declared?'}],
       all.map((one) => ({attributes: one.declared === true ? {} : {class: 'differs'}, cells: [text(one.name), text(one.where) || 'all', text(one.a), text(one.b), one.declared === true ? 'declared' : 'not declared']})));
 }
 
@@ -74,6 +150,8 @@ function side(name, value) {
   return h('li', {}, `${name}: ${words.filter(Boolean).join(', ')}`, list(one.failed).length > 0 ? h('ul', {}, list(one.failed).map((line) => h('li', {}, text(line)))) : null);
 }
 
+const notesOf = (body) => (list(body.notes).length > 0 ? h('ul', {}, list(body.notes).map((one) => h('li', {}, text(one)))) : null);
+
 function planSection(body) {
   const plan = object(body.plan);
   return add(h('div'), [
@@ -81,28 +159,34 @@ function planSection(body) {
         ` would tell, at a margin of ${percent(plan.margin)} with a power of ${percent(plan.power, 0)}, from ${text(plan.pilot_launches)} pilot launches.`),
     table('Launches of each side, by quantity', [{name: 'Quantity'}, {name: 'Launches vary by', number: true}, {name: 'Launches of each side', number: true}],
         list(plan.quantities).map(object).map((one) => [text(one.what), percent(one.log_stddev, 2), isNumber(one.launches_per_side) ? text(one.launches_per_side) : 'too many'])),
-    list(body.notes).length > 0 ? h('ul', {}, list(body.notes).map((one) => h('li', {}, text(one)))) : null,
+    notesOf(body),
   ]);
+}
+
+/** The verdict in words. */
+function sentence(body, margin) {
+  if (text(body.summary)) return text(body.summary);
+  const stands = text(body.verdict) === 'CONFOUNDED' ? `; something differs that is not what is compared. As they stand: ${verdictWord(body.as_they_stand, '')}` : '';
+  return `${sideName(body, 'b')} against ${sideName(body, 'a')}, at a margin of ${percent(margin)}${stands}`;
 }
 
 export function compareSection({body}) {
   if (body.plan !== undefined) return planSection(body);
   const settings = object(body.settings);
   const margin = isNumber(settings.margin) && settings.margin > 0 ? settings.margin : 0.05;
+  const undeclared = list(body.confounds).map(object).some((one) => one.declared !== true);
   return add(h('div'), [
-    h('p', {class: 'verdict'}, verdictBadge(body.verdict), ` B against A, at a margin of ${percent(margin)}`, isNumber(body.more_launches) ? `; ${body.more_launches} more launches of each side would tell` : ''),
-    text(body.verdict) === 'CONFOUNDED' ? h('p', {class: 'warning'}, 'Something differs that is not what is compared, so this is no verdict about that. As the two sides stand: ', verdictBadge(body.as_they_stand)) : null,
-    h('ul', {class: 'plain'}, side('A', body.a), side('B', body.b)),
-    list(body.families).map((family) => forest(object(family), margin)),
-    h('h3', {}, 'What else differs'), confounds(body),
-    list(body.notes).length > 0 ? h('ul', {}, list(body.notes).map((one) => h('li', {}, text(one)))) : null,
+    h('p', {class: 'verdict'}, badge(bodyStatus(body), bodyWord(body)), ` ${sentence(body, margin)}`),
+    list(body.families).map((family) => forest(body, object(family), margin)),
+    fold('Details: the launches of both sides, what else differs, notes', () => [
+      h('ul', {class: 'plain'}, side(sideName(body, 'a'), body.a), side(sideName(body, 'b'), body.b)), confounds(body), notesOf(body)], undeclared),
   ]);
 }
 
 export function comparePoints({source, body}) {
   if (body.plan !== undefined) return [];
-  const verdict = text(body.verdict);
-  return [{status: kStatus[verdict] ?? 'ERROR', text: `${source}: ${verdict.replaceAll('_', ' ')}${verdict === 'CONFOUNDED' ? `; as they stand ${text(body.as_they_stand).replaceAll('_', ' ')}` : ''}`}];
+  const stands = text(body.verdict) === 'CONFOUNDED' ? `; as they stand ${verdictWord(body.as_they_stand, '')}` : '';
+  return [{status: bodyStatus(body), text: `${source}: ${text(body.summary) || bodyWord(body) + stands}`}];
 }
 
 /** Numbers that were asked for, as they were asked for. */
@@ -112,40 +196,81 @@ function exact(value, unit = '') {
   return `${Math.abs(value) < 1e5 ? String(Number(value.toPrecision(6))) : count(value)} ${unit}`;
 }
 
+const seconds = (value) => (isNumber(value) ? time(value * 1e9) : '\u2013');
+const stepOf = (row, key) => object(object(row)[key]);
+const hasTwo = (rows) => rows.some((row) => isNumber(stepOf(row, 'b').step_s));
+
 function projectionTable(body, rows, axisName) {
-  const two = rows.some((row) => object(row.b).step_s !== undefined);
-  const step = (one) => (isNumber(object(one).step_s) ? time(one.step_s * 1e9) : '\u2013');
-  const interval = (one) => (isNumber(object(one).step_low_s) ? `${time(one.step_low_s * 1e9)} to ${time(one.step_high_s * 1e9)}` : '\u2013');
-  return table('Projected time of a step', [{name: axisName, number: true}, {name: two ? 'A' : 'step', number: true}, {name: 'interval', number: true},
-    {name: 'communication', number: true}, ...(two ? [{name: 'B', number: true}, {name: 'interval', number: true}, {name: 'communication', number: true}, {name: 'B against A', number: true}] : []), {name: 'Verdict'}],
+  const two = hasTwo(rows);
+  const interval = (one) => (isNumber(one.step_low_s) ? `${seconds(one.step_low_s)} to ${seconds(one.step_high_s)}` : '\u2013');
+  const heads = (name) => [{name, number: true}, {name: 'interval', number: true}, {name: 'communication', number: true}];
+  return table('Projected time of a step', [{name: axisName, number: true}, ...heads(two ? sideName(body, 'a') : 'step'),
+    ...(two ? [...heads(sideName(body, 'b')), {name: 'Change', number: true}] : []), {name: 'Verdict'}],
   rows.map((row) => {
-    const side = (one) => [step(one), interval(one), isNumber(object(one).communication_s) ? time(one.communication_s * 1e9) : '\u2013'];
+    const cells = (key) => [seconds(stepOf(row, key).step_s), interval(stepOf(row, key)), seconds(stepOf(row, key).communication_s)];
     const difference = object(row.difference);
-    return [exact(row.value), ...side(row.a), ...(two ? [...side(row.b), signed(difference.ratio)] : []),
-      text(row.refusal) ? [badge('SKIP', 'refused'), ` ${text(row.refusal)}`] : text(difference.verdict) ? verdictBadge(difference.verdict) : ''];
+    const direction = directionOf('step', difference);
+    return [exact(row.value), ...cells('a'), ...(two ? [...cells('b'), signed(difference.ratio)] : []),
+      text(row.refusal) ? [badge('SKIP', 'refused'), ` ${text(row.refusal)}`] : text(difference.verdict) ? badge('INFO', verdictWord(difference.verdict, direction)) : ''];
   }), {class: 'scroll wide'});
 }
 
-function projectionChart(body, rows, axisName) {
-  const sides = ['a', 'b'].filter((side) => rows.some((row) => isNumber(object(row[side]).step_s)));
+/** What a step costs, where there are prices. */
+function costTable(body, rows, axisName) {
+  const priced = ['a', 'b'].filter((key) => rows.some((row) => isNumber(stepOf(row, key).cost_per_step)));
+  if (priced.length === 0) return null;
+  const cost = (row, key) => stepOf(row, key).cost_per_step;
+  const shown = rows.filter((row) => priced.some((key) => isNumber(cost(row, key))));
+  return table('Cost of one step, in the currency of the prices per node and hour', [{name: axisName, number: true}, ...priced.map((key) => ({name: sideName(body, key), number: true})), ...(priced.length > 1 ? [{name: 'Change', number: true}] : [])],
+      shown.map((row) => [exact(row.value), ...priced.map((key) => (isNumber(cost(row, key)) ? String(Number(cost(row, key).toPrecision(4))) : '\u2013')),
+        ...(priced.length > 1 ? [signed(cost(row, 'b') / cost(row, 'a'))] : [])]));
+}
+
+/** How long a step is with no overlap, and with all that there can be. */
+function overlapTable(body, rows, axisName) {
+  const sides = ['a', 'b'].filter((key) => rows.some((row) => isNumber(stepOf(row, key).nothing_hidden_s)));
   if (sides.length === 0) return null;
+  return table('Bounds by overlap of communication and computation', [{name: axisName, number: true}, ...sides.flatMap((key) => {
+    const name = sides.length > 1 ? `${sideName(body, key)}: ` : '';
+    return [{name: `${name}nothing hidden`, number: true}, {name: `${name}all hidden that can be`, number: true}];
+  })], rows.filter((row) => sides.some((key) => isNumber(stepOf(row, key).nothing_hidden_s)))
+      .map((row) => [exact(row.value), ...sides.flatMap((key) => [seconds(stepOf(row, key).nothing_hidden_s), seconds(stepOf(row, key).all_hidden_s)])]));
+}
+
+/** Where one side becomes better, or the two come within the margin. */
+function breakEvens(body, axisName) {
+  const all = list(body.break_evens).map(object).filter((one) => isNumber(one.about));
+  if (all.length === 0) return null;
+  const words = (one) => {
+    const where = `from about ${count(one.about)} ${axisName} on (between ${exact(one.from).trim()} and ${exact(one.to).trim()})`;
+    if (text(one.then) === 'within_margin') return `Within the margin of ${percent(body.margin)} ${where}.`;
+    const name = {better: sideName(body, 'b'), worse: sideName(body, 'a')}[text(one.direction)];
+    return name ? `${name} is better by more than the margin of ${percent(body.margin)} ${where}.` : `Beyond the margin of ${percent(body.margin)} ${where}.`;
+  };
+  return h('ul', {class: 'plain'}, all.map((one) => h('li', {}, `Break-even: ${words(one)}`)));
+}
+
+function projectionChart(body, rows, axisName) {
+  const sides = ['a', 'b'].filter((key) => rows.some((row) => isNumber(stepOf(row, key).step_s)));
+  if (sides.length === 0) return null;
+  const nameOf = (key) => (sides.length > 1 ? sideName(body, key) : 'step');
   const options = (narrow) => {
     const colours = palette();
-    const known = (side) => rows.filter((row) => isNumber(row.value) && row.value > 0 && isNumber(object(row[side]).step_s));
+    const known = (key) => rows.filter((row) => isNumber(row.value) && row.value > 0 && isNumber(stepOf(row, key).step_s));
     const even = list(body.break_evens).map(object).filter((one) => isNumber(one.about));
-    const end = (side, key) => ({name: `${side.toUpperCase()}, interval`, type: 'line', symbol: 'none', lineStyle: {type: 'dotted', width: 1.5}, color: colours.series[sides.indexOf(side)],
-      data: known(side).filter((row) => isNumber(row[side][key])).map((row) => [row.value, row[side][key]])});
+    const end = (key, part) => ({name: `${nameOf(key)}, interval`, type: 'line', symbol: 'none', lineStyle: {type: 'dotted', width: 1.5}, color: colours.series[sides.indexOf(key)],
+      data: known(key).filter((row) => isNumber(row[key][part])).map((row) => [row.value, row[key][part]])});
+    const values = sides.flatMap((key) => known(key).map((row) => row.value));
     return {
       legend: legend(narrow), grid: {left: narrow ? 62 : 74, right: narrow ? 18 : 30, top: 30, bottom: 78},
-      xAxis: axis(axisName, {type: 'log', logBase: 2, nameGap: 28, axisLabel: {formatter: (value) => count(value, 3)}, min: Math.min(...sides.flatMap((side) => known(side).map((row) => row.value))),
-        max: Math.max(...sides.flatMap((side) => known(side).map((row) => row.value)))}),
+      xAxis: axis(axisName, {type: 'log', logBase: 2, nameGap: 28, axisLabel: {formatter: (value) => count(value, 3)}, min: Math.min(...values), max: Math.max(...values)}),
       yAxis: axis('time of a step', {type: 'value', nameGap: narrow ? 46 : 56, scale: true, axisLabel: {formatter: (value) => time(value * 1e9, 3)}}),
       tooltip: {trigger: 'item', confine: true, backgroundColor: colours.ground, borderColor: colours.line, textStyle: {color: colours.text},
         formatter: ({data, seriesName}) => tip(seriesName, [`${axisName}: ${count(data[0])}`, time(data[1] * 1e9)])},
-      series: sides.flatMap((side, i) => [
-        {name: side.toUpperCase(), type: 'line', symbol: kSymbols[i], symbolSize: 8, color: colours.series[i], lineStyle: {width: 2}, data: known(side).map((row) => [row.value, row[side].step_s]),
+      series: sides.flatMap((key, i) => [
+        {name: nameOf(key), type: 'line', symbol: kSymbols[i], symbolSize: 8, color: colours.series[i], lineStyle: {width: 2}, data: known(key).map((row) => [row.value, row[key].step_s]),
           markLine: i === 0 && even.length > 0 ? {silent: true, symbol: 'none', lineStyle: {color: colours.muted, type: 'dashed'}, label: {formatter: 'break-even', color: colours.muted}, data: even.map((one) => ({xAxis: one.about}))} : undefined},
-        end(side, 'step_low_s'), end(side, 'step_high_s')]),
+        end(key, 'step_low_s'), end(key, 'step_high_s')]),
     };
   };
   const refused = rows.filter((row) => text(row.refusal)).length;
@@ -156,12 +281,14 @@ function projectionChart(body, rows, axisName) {
 export function projectSection({body}) {
   const rows = list(body.rows).map(object);
   const axisName = text(body.axis).replaceAll('_', ' ') || 'value';
-  const facts = Object.entries(body).filter(([key, value]) => (value === null || typeof value !== 'object') && key !== 'schema' && text(value) !== '');
+  const facts = Object.entries(body).filter(([key, value]) => (value === null || typeof value !== 'object') && key !== 'schema' && key !== 'summary' && text(value) !== '');
   return add(h('div'), [
-    projectionChart(body, rows, axisName), projectionTable(body, rows, axisName),
-    table('What was assumed', [{name: 'Assumption'}, {name: 'Value', number: true}, {name: 'From'}],
-        list(body.assumptions).map((one) => (object(one) === one ? [text(one.name).replaceAll('_', ' '), exact(one.value, text(one.unit)), text(one.origin)] : [text(one), '', '']))),
-    list(body.notes).length > 0 ? h('ul', {}, list(body.notes).map((one) => h('li', {}, text(one)))) : null,
-    fold('How it was asked', () => table('Settings', [{name: 'What'}, {name: 'Value'}], facts.map(([key, value]) => [key.replaceAll('_', ' '), text(value)]))),
+    text(body.summary) ? h('p', {class: 'verdict'}, text(body.summary)) : null,
+    projectionChart(body, rows, axisName), projectionTable(body, rows, axisName), breakEvens(body, axisName), costTable(body, rows, axisName),
+    overlapTable(body, rows, axisName),
+    fold('Details: what was assumed, how it was asked, notes', () => [
+      table('What was assumed', [{name: 'Assumption'}, {name: 'Value'}, {name: 'From'}],
+          list(body.assumptions).map((one) => (object(one) === one ? [text(one.name).replaceAll('_', ' '), exact(one.value, text(one.unit)), text(one.origin)] : [text(one), '', '']))),
+      table('Settings', [{name: 'What'}, {name: 'Value'}], facts.map(([key, value]) => [key.replaceAll('_', ' '), text(value)])), notesOf(body)]),
   ]);
 }

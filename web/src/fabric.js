@@ -34,12 +34,19 @@ class Fabric {
     this.lost = list(this.body.lost);
     this.ranks = [];
     this.nodes = new Map();
+    this.shared = new Set();  // names of several nodes
     for (const node of list(this.body.nodes)) this.learn(node.rank, node);
     this.series = list(document.series).map((one) => this.read(one)).filter((one) => one.pairs.size > 0);
     for (const one of [...this.errors, ...this.lost]) {
       for (const rank of [one.rank, one.sender, one.receiver]) if (isNumber(rank)) this.learn(rank, {});
     }
     this.ranks.sort((a, b) => a - b);
+    const known = new Set();
+    for (const node of this.nodes.values()) {
+      const name = text(object(node).host);
+      if (known.has(name)) this.shared.add(name);
+      known.add(name);
+    }
   }
 
   learn(rank, node) {
@@ -48,8 +55,10 @@ class Fabric {
     this.ranks.push(rank);
   }
 
+  /** With the rank where several nodes are on one host. */
   host(rank) {
-    return text(object(this.nodes.get(rank)).host) || `node ${rank}`;
+    const name = text(object(this.nodes.get(rank)).host) || `node ${rank}`;
+    return this.shared.has(name) ? `${name} (${rank})` : name;
   }
 
   railName(rail, rank = this.ranks[0]) {
@@ -193,7 +202,7 @@ function matrixTable(fabric, all) {
 }
 
 function lookUp(fabric) {
-  const choices = fabric.ranks.map((rank) => ({value: String(rank), text: `${fabric.host(rank)} (${rank})`}));
+  const choices = fabric.ranks.map((rank) => ({value: String(rank), text: fabric.host(rank)}));
   const out = h('div', {'aria-live': 'polite', class: 'found'});
   const show = () => {
     out.replaceChildren();

@@ -10,6 +10,7 @@ const digits = (value, count = 4) => {
 
 const scaled = (value, steps, count) => {
   if (!isNumber(value)) return '\u2013';
+  if (value === 0) return '0';
   const step = steps.find(([limit]) => Math.abs(value) >= limit) ?? steps[steps.length - 1];
   return `${digits(value / (step[0] || 1), count)} ${step[1]}`;
 };

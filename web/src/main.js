@@ -1,5 +1,5 @@
 // The page: reads the data that lie in it, and puts the sections together.
-import {resizeAll, setDark} from './chart.js';
+import {setDark, setPrinting} from './chart.js';
 import {collPoints, collSection} from './coll.js';
 import {comparePoints, compareSection, projectSection} from './compare.js';
 import {add, h, list, object, text} from './dom.js';
@@ -53,11 +53,12 @@ function sections(documents) {
 function points(documents) {
   const all = documents.flatMap((one) => {
     try {
-      return {'rdmabench-fabric/1': () => fabricSummary(one).points, 'rdmabench-compare/1': () => comparePoints(one), 'rdmabench/1': () => runPoints(one), 'rdmabench-netplugin/1': () => netpluginPoints(one), 'rdmabench-coll/1': () => collPoints(one)}[one.schema]?.() ?? [];
+      return {'rdmabench-fabric/1': () => fabricSummary(one).points, 'rdmabench-compare/1': () => comparePoints(one), 'rdmabench-netplugin/1': () => netpluginPoints(one), 'rdmabench-coll/1': () => collPoints(one)}[one.schema]?.() ?? [];
     } catch (error) {
       return [{status: 'ERROR', text: `${one.source}: ${error.message}`}];
     }
   });
+  all.push(...runPoints(documents.filter((one) => one.schema === 'rdmabench/1')));
   const doctors = documents.filter((one) => one.schema === 'rdmabench-doctor/1');
   if (doctors.length > 0) all.push(...doctorPoints(doctors));
   return all.filter((one) => one.status !== 'PASS').sort((a, b) => kOrder.indexOf(a.status) - kOrder.indexOf(b.status));
@@ -101,8 +102,8 @@ function followTheme() {
   };
   document.querySelectorAll('input[name=theme]').forEach((input) => input.addEventListener('change', () => apply()));
   system.addEventListener('change', () => apply());
-  addEventListener('beforeprint', () => { apply(true); resizeAll(); });
-  addEventListener('afterprint', () => { apply(); resizeAll(); });
+  addEventListener('beforeprint', () => { apply(true); setPrinting(true); });
+  addEventListener('afterprint', () => { apply(); setPrinting(false); });
   apply();
 }
 

@@ -198,16 +198,38 @@ function registration(documents) {
   rowsOf(document).map((row) => [text(row.memory), size(row.size_bytes), text(row.route), time(row.register_p50_ns), time(row.register_p99_ns), time(row.deregister_p50_ns)])));
 }
 
+/** The suspicions of runs, those of one code together, the most frequent first. */
+function suspicions(documents) {
+  const all = new Map();
+  for (const {source, body} of documents) {
+    for (const one of list(body.suspicions).map(object)) {
+      const code = text(one.code) || text(one.text);
+      if (!all.has(code)) all.set(code, {summary: text(one.summary), remedy: text(one.remedy), found: [], sources: new Set()});
+      all.get(code).found.push(`${source}: ${text(one.text)}`);
+      all.get(code).sources.add(source);
+    }
+  }
+  return [...all].map(([code, one]) => ({code, ...one})).sort((a, b) => b.sources.size - a.sources.size);
+}
+
+const suspicionText = (one) => (one.found.length === 1 ? one.found[0] :
+  `${plural(one.sources.size, 'run')}: ${one.summary || one.code}${one.remedy ? `; ${one.remedy}` : ''}.`);
+
 /** What one should know before believing a number. */
 function doubts(documents) {
   const items = [];
+  const unstable = [];
   for (const {source, body} of documents) {
     if (text(body.error)) items.push(h('li', {}, badge('FAIL', 'ended early'), ` ${source}: ${text(body.error)}`));
     for (const one of list(body.errors)) items.push(h('li', {}, badge('FAIL'), ` ${source}: ${text(one)}`));
-    for (const one of list(body.suspicions)) items.push(h('li', {}, badge('WARN', 'suspect'), ` ${source}: ${text(object(one).text)}`));
     for (const row of rowsOf({body})) {
-      if (row.stable === false) items.push(h('li', {}, badge('WARN', 'not stable'), ` ${source}, ${size(row.size_bytes)}: the epochs differed by ${percent(row.spread)}.`));
+      if (row.stable === false) unstable.push(`${source}, ${size(row.size_bytes)}: the epochs differed by ${percent(row.spread)}.`);
     }
+  }
+  const each = (found) => (found.length > 1 ? fold(`Each of the ${found.length} findings`, () => h('ul', {}, found.map((line) => h('li', {}, line)))) : null);
+  for (const one of suspicions(documents)) items.push(h('li', {}, badge('WARN', 'suspect'), ` ${suspicionText(one)}`, each(one.found)));
+  if (unstable.length > 0) {
+    items.push(h('li', {}, badge('WARN', 'not stable'), unstable.length === 1 ? ` ${unstable[0]}` : ` ${plural(unstable.length, 'row')}: the epochs still differed when the run ended.`, each(unstable)));
   }
   return items.length > 0 ? h('ul', {class: 'plain'}, items) : null;
 }
@@ -238,11 +260,12 @@ function counters(documents) {
       [{name: 'Run'}, {name: 'Side'}, {name: 'Device'}, {name: 'Counter'}, {name: 'Class'}, {name: 'Change', number: true}], rows));
 }
 
-export function runPoints(document) {
-  const {source, body} = document;
+export function runPoints(documents) {
   const points = [];
-  if (text(body.error)) points.push({status: 'FAIL', text: `${source} ended early: ${text(body.error)}`});
-  else if (list(body.results).length === 0 && list(body.errors).length === 0) points.push({status: 'ERROR', text: `${source} holds no result`});
-  for (const one of list(body.suspicions)) points.push({status: 'WARN', text: `${source} is suspect: ${text(object(one).text)}`});
+  for (const {source, body} of documents) {
+    if (text(body.error)) points.push({status: 'FAIL', text: `${source} ended early: ${text(body.error)}`});
+    else if (list(body.results).length === 0 && list(body.errors).length === 0) points.push({status: 'ERROR', text: `${source} holds no result`});
+  }
+  for (const one of suspicions(documents)) points.push({status: 'WARN', text: `Suspect: ${suspicionText(one)}`});
   return points;
 }
