@@ -40,6 +40,7 @@ struct CollOptions {
   control::RendezvousOptions rendezvous;
   std::string format = "table";
   std::string output;
+  bool wide = false;
 };
 
 template <class E>
@@ -101,10 +102,10 @@ report::Facts config_facts(const CollOptions& options) {
           {"buffer_bytes", plan.buffer_bytes}};
 }
 
-std::string to_text(const collective::Run& run, const std::string& format) {
-  return format == "json"  ? collective::to_json(run)
-         : format == "csv" ? collective::to_csv(run)
-                           : collective::to_table(run);
+std::string to_text(const collective::Run& run, const CollOptions& options) {
+  return options.format == "json"  ? collective::to_json(run)
+         : options.format == "csv" ? collective::to_csv(run)
+                                   : collective::to_table(run, table_width(options.wide));
 }
 
 /// nccl-tests' table is of one operation.
@@ -125,15 +126,17 @@ void write_run(const collective::Run& run, const std::vector<collective::PointTo
                const CollOptions& options) {
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
-                         : to_text(run, options.format);
+                         : to_text(run, options);
   if (options.wire && run.error.empty() && options.format == "table") {
     text += collective::point_to_point_text(run, wire);
   }
+  if (options.format == "table") text = for_reading(text, options.output);
   write_text(text, options.output);
 }
 
 int run_coll(const CollOptions& options) {
-  check_writable(options.output);
+  if (is_first_rank() && options.rendezvous.rank.value_or(0) == 0) check_writable(options.output);
+  calls(options, 1);  // throws for a word that is none, before anybody is waited for
   if (options.format == "nccl-tests" &&
       (options.operations.size() != 1 || options.operations[0] == "all")) {
     throw Error(Fault::usage, "--format nccl-tests with several operations",
@@ -406,6 +409,7 @@ void add_coll(CLI::App& app, Command& command) {
       ->check(CLI::IsMember({"table", "json", "csv", "nccl-tests"}))
       ->group(group);
   sub->add_option("--output", options->output, "write to FILE")->type_name("FILE")->group(group);
+  add_wide(*sub, options->wide)->group(group);
   sub->callback([sub, options, &command] {
     check_backend(*sub, *options);
     command = [options] { return run_coll(*options); };

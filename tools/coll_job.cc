@@ -28,12 +28,6 @@ namespace {
   _exit(exit_status(code));
 }
 
-void show_progress(const collective::Run& run, std::size_t of) {
-  static const bool terminal = isatty(STDERR_FILENO) != 0;
-  if (!terminal) return;
-  std::fputs(fmt::format("\r\033[K{} of {} rows", run.rows.size(), of).c_str(), stderr);
-}
-
 void write_run(const CollJob& job, const collective::Run& run,
                const std::vector<collective::PointToPointResult>& wire = {}) {
   erase_progress();
@@ -133,9 +127,11 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
     job.plan.calls = job.calls(group.team().size);
     run.config = job.config;
     const std::size_t of = job.plan.calls.size();
+    const Progress progress;
     collective::lead(group, engine, job.plan, member, run, [&](const collective::Run& so_far) {
       results.keep(so_far);
-      show_progress(so_far, of);
+      progress.show(fmt::format("{} of {} rows", so_far.rows.size(), of),
+                    static_cast<double>(so_far.rows.size()) / static_cast<double>(of));
     });
   } catch (const Error& error) {
     group.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));

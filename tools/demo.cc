@@ -23,6 +23,8 @@ namespace {
 using transport::OperationCode;
 using workload::Shape;
 
+constexpr std::size_t kParts = 4;  // latency and bandwidth of two operations
+
 int write_all(const std::vector<report::Report>& reports, const Options& options,
               const std::string& json) {
   if (!json.empty()) write_file(report::to_json(reports), json);
@@ -38,7 +40,7 @@ int demo(const Options& options, const std::string& json) {
   const ServerProcess server(apart ? cpus[0] : -1);
 
   std::vector<report::Report> reports;
-  const run::RunHooks hooks = interruptible(progress_line());
+  std::size_t part = 0;
   for (const Shape shape : {Shape::latency, Shape::stream}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       run::Config config = options.config;
@@ -46,6 +48,7 @@ int demo(const Options& options, const std::string& json) {
       if (apart) config.cpus = {cpus[1]};
       config.shape = shape;
       config.operation = operation;
+      const run::RunHooks hooks = interruptible(progress_line(part++, kParts));
       try {
         reports.push_back(run::run(config, "127.0.0.1", server.port(), hooks));
       } catch (const Error&) {

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <memory>
 
 #include "commands.h"
+#include "options.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/backends.h"
+#include "terminal.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -23,7 +26,7 @@ TextTable library_table() {
   return table;
 }
 
-int list_devices() {
+int list_devices(bool wide) {
   TextTable table({{"backend", TextTable::Align::left},
                    {"device", TextTable::Align::left},
                    {"provider", TextTable::Align::left},
@@ -42,7 +45,8 @@ int list_devices() {
       table.add_row({std::string(backend.name), "", "", "unavailable", error.what()});
     }
   }
-  fmt::print("{}\n{}", table.text(), library_table().text());
+  const std::size_t width = table_width(wide);
+  fmt::print("{}\n{}", table.text(width), library_table().text(width));
   return 0;
 }
 
@@ -51,7 +55,9 @@ int list_devices() {
 void add_devices(CLI::App& app, Command& command) {
   CLI::App* devices = app.add_subcommand(
       "devices", "List what this machine can measure with: devices, providers and libraries");
-  devices->callback([&command] { command = list_devices; });
+  auto wide = std::make_shared<bool>(false);
+  add_wide(*devices, *wide);
+  devices->callback([wide, &command] { command = [wide] { return list_devices(*wide); }; });
 }
 
 }  // namespace rdmabench::tools

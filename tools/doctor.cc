@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/health/doctor.h"
@@ -30,6 +31,7 @@ struct DoctorCommand {
   std::string output;
   bool verbose = false;
   bool list = false;
+  bool wide = false;
 };
 
 /// A profile or a peer's document: text of a bounded size.
@@ -46,15 +48,15 @@ std::string read_document(const std::string& path) {
   return text;
 }
 
-int print_checks() {
+int print_checks(bool wide) {
   using report::TextTable;
   TextTable table({{"check", TextTable::Align::left},
                    {"what", TextTable::Align::left},
-                   {"rule", TextTable::Align::left}});
+                   {.heading = "rule", .align = TextTable::Align::left, .dispensable = 1}});
   for (const health::CheckInfo& check : health::checks()) {
     table.add_row({std::string(check.id), std::string(check.title), std::string(check.rule)});
   }
-  write_text(table.text());
+  write_text(table.text(table_width(wide)));
   return 0;
 }
 
@@ -69,7 +71,9 @@ health::DoctorOptions options_of(const DoctorCommand& command) {
 }
 
 int doctor(const DoctorCommand& command) {
-  if (command.list) return print_checks();
+  if (command.list) return print_checks(command.wide);
+  check_writable(command.output);
+  check_writable(command.collect);
   const auto begin = std::chrono::steady_clock::now();
   const health::DoctorOptions options = options_of(command);
   std::vector<health::Peer> peers;
@@ -79,9 +83,10 @@ int doctor(const DoctorCommand& command) {
   const auto store = run::open_node(command.root);
   health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
-  write_text(command.format == "json"  ? health::to_json(diagnosis)
-             : command.format == "csv" ? health::to_csv(diagnosis)
-                                       : health::to_text(diagnosis, command.verbose),
+  write_text(command.format == "json" ? health::to_json(diagnosis)
+             : command.format == "csv"
+                 ? health::to_csv(diagnosis)
+                 : for_reading(health::to_text(diagnosis, command.verbose), command.output),
              command.output);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   tell(fmt::format("{} findings of {} in {:.2f} s", diagnosis.findings.size(), command.root,
@@ -116,7 +121,7 @@ std::string footer() {
       "environment variables and no others:";
   std::size_t column = 100;
   for (const std::string_view name : health::environment_names()) {
-    if (column + name.size() + 1 > 98) {
+    if (column + name.size() + 1 > 78) {
       text += "\n ";
       column = 1;
     }
@@ -159,6 +164,7 @@ void add_doctor(CLI::App& app, Command& command) {
   sub->add_option("--output", options->output, "write there [standard output]")->type_name("FILE");
   sub->add_flag("--verbose", options->verbose, "show PASS too");
   sub->add_flag("--list", options->list, "list every check and run none");
+  add_wide(*sub, options->wide)->description("with --list: show every check's rule, too");
   sub->footer(footer());
   sub->callback([options, &command] { command = [options] { return doctor(*options); }; });
 }

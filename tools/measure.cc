@@ -6,15 +6,22 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "ending.h"
 #include "flags/fields.h"
 #include "options.h"
 #include "output.h"
+#include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {
 namespace {
+
+constexpr const char* kExitCodes =
+    "\n\nExit codes: 0 done; 1 the measurement, or a condition of --require or --validate, failed; 2 "
+    "wrong usage; 3 not available here; 128 and the signal's number after SIGINT, SIGTERM or "
+    "SIGHUP.";
 
 /// What the clients of one incast have in common without being told: the launcher's job, or who
 /// started them.
@@ -28,15 +35,35 @@ std::string usual_job() {
   return user != nullptr ? user->pw_name : fmt::format("user {}", geteuid());
 }
 
+/// The whole again and again. What was finished before one that fails is written.
+int measure_launches(const Options& options) {
+  std::vector<report::Report> reports;
+  for (std::uint32_t i = 0; i < options.launches; ++i) {
+    const auto keep = [&](const report::Report& report) {
+      reports.push_back(report);
+      name_flags(reports.back());
+      if (reports.back().error || reports.size() == options.launches)
+        return write(reports, options);
+      return 0;
+    };
+    int code = 0;
+    try {
+      code = run_and_write(options.config, options.host, options.port,
+                           progress_line(i, options.launches), keep);
+    } catch (const Error&) {
+      if (!reports.empty()) write(reports, options);
+      throw;
+    }
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
 int measure(Options options) {
   settle(options);
   check_writable(options.output);
   if (options.config.clients > 1 && options.config.job.empty()) options.config.job = usual_job();
-  return run_and_write(options.config, options.host, options.port, progress_line(),
-                       [&](report::Report report) {
-                         name_flags(report);
-                         return write(std::span(&report, 1), options);
-                       });
+  return measure_launches(options);
 }
 
 std::shared_ptr<Options> add(CLI::App& subcommand, Command& command, Test test) {
@@ -60,7 +87,8 @@ void add_lat(CLI::App& app, Command& command) {
       "  rdmabench lat node2                       8 bytes, send, until the median is stable\n"
       "  rdmabench lat node2 --op write -s 1:64K   a sweep\n"
       "  rdmabench lat node2 -d mlx5_0 -n 10k --format json --output lat.json\n"
-      "  rdmabench lat --backend loop              the overhead of rdmabench itself");
+      "  rdmabench lat --backend loop              the overhead of rdmabench itself" +
+      std::string(kExitCodes));
   add(*lat, command, Test::latency)->config = run::usual_config(workload::Shape::latency);
 }
 
@@ -73,7 +101,8 @@ void add_bw(CLI::App& app, Command& command) {
       "Examples:\n"
       "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"
       "  rdmabench bw node2 --op send -s 64        message rate\n"
-      "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds per size");
+      "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds per size" +
+      std::string(kExitCodes));
   add(*bw, command, Test::bandwidth)->config = run::usual_config(workload::Shape::stream);
 }
 
@@ -86,12 +115,16 @@ void add_load(CLI::App& app, Command& command) {
       "The\n"
       "server answers send, send-imm and write-imm (a whole round trip); the others end with their\n"
       "completion. Without --rate it measures the capacity, then loads from 10 to 110 % of it, one\n"
-      "second each, and reports the knee.\n"
+      "second each, and reports the knee, above which latency takes off. A knee that a disturbance\n"
+      "may have caused is called not reliable; --launches 6 measures the curve so often and gives the\n"
+      "knee with its interval.\n"
       "\n"
       "Examples:\n"
       "  rdmabench load node2                      the latency-versus-load curve of 8 bytes\n"
       "  rdmabench load node2 --op read -s 4K -D 5s\n"
-      "  rdmabench load node2 --rate 100k          one load");
+      "  rdmabench load node2 --launches 6         the knee with its 95 % interval\n"
+      "  rdmabench load node2 --rate 100k          one load" +
+      std::string(kExitCodes));
   add(*load, command, Test::load)->config = run::usual_config(workload::Shape::open_loop);
 }
 

@@ -36,6 +36,7 @@ struct State {
   bool once = false;
   bool list = false;
   bool verbose = false;
+  bool wide = false;
   std::uint16_t port = netplugin::kDefaultPort;
   bool port_given = false;
   std::string format = "table";
@@ -91,11 +92,10 @@ int print_cases() {
 }
 
 netplugin::OnProgress progress() {
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  return [terminal](const std::string& what) {
+  return [](const std::string& what) {
     catch_interruption();
     if (!interrupted().empty()) throw Error(Fault::failed, interrupted());
-    if (terminal) std::fputs(fmt::format("\r\033[K{} ...", what).c_str(), stderr);
+    show_progress(what + " ...", "");
   };
 }
 
@@ -112,9 +112,12 @@ int check(const State& state) {
     result = netplugin::check_with(state.options, server, on_progress);
   }
   erase_progress();
-  const std::string text = state.format == "json"  ? netplugin::to_json(result)
-                           : state.format == "csv" ? netplugin::to_csv(result)
-                                                   : netplugin::to_text(result, state.verbose);
+  const std::string text =
+      state.format == "json" ? netplugin::to_json(result)
+      : state.format == "csv"
+          ? netplugin::to_csv(result)
+          : for_reading(netplugin::to_text(result, state.verbose, table_width(state.wide)),
+                        state.output);
   write_text(text, state.output);
   if (!result.error.empty()) tell(result.error);
   return result.failed() ? 1 : 0;
@@ -242,6 +245,7 @@ void add_netplugin(CLI::App& app, Command& command) {
       ->type_name("FORMAT");
   sub->add_option("--output", state->output, "write the result to FILE [standard output]")
       ->type_name("FILE");
+  add_wide(*sub, state->wide);
   sub->footer(kFooter);
   sub->callback([state, &command] { command = [state] { return run(*state); }; });
 }

@@ -124,6 +124,8 @@ constexpr Flag kStopping[] = {
     row("-D, --duration=TIME", "time per size: 10, 250ms or 2m", "until stable",
         set_duration_of_each),
     row("--max-time=TIME", "time per size after which it ends, stable or not", "10s", set_max_time),
+    row("--launches=N", "measure the whole curve so often: its knee then has an interval", "1",
+        set_number<1, 100, &Options::launches>, kLoad),
     row("--warmup=N|TIME", "messages, or time such as 100ms, per size before what is timed",
         "200, fewer if large", set_warmup),
 };

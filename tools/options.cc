@@ -39,6 +39,23 @@ void add_group(CLI::App& app, Options& options, const FlagGroup<Options>& group,
   }
 }
 
+/// "HOST:18515" and "[fd00::1]:18515": people write it so.
+void split_port(Options& options) {
+  std::string& host = options.host;
+  const std::size_t colon = host.rfind(':');
+  if (colon == std::string::npos) return;
+  const bool bracketed = host.front() == '[' && colon > 1 && host[colon - 1] == ']';
+  if (!bracketed && host.find(':') != colon) return;  // an IPv6 address
+  const auto port =
+      whole_as<std::uint16_t>({"the port of HOST:PORT", host.substr(colon + 1)}, 1, 65535);
+  if (options.port != run::kDefaultPort && options.port != port) {
+    throw Error(Fault::usage, fmt::format("{} with --port {}", host, options.port),
+                "Name the port once.");
+  }
+  options.port = port;
+  host = bracketed ? host.substr(1, colon - 2) : host.substr(0, colon);
+}
+
 /// --help shows the common options alone.
 class ShortHelp : public CLI::Formatter {
  public:
@@ -51,7 +68,7 @@ class ShortHelp : public CLI::Formatter {
       return option->get_group() == kCommonGroup && option->nonpositional();
     });
     return make_description(app) + make_usage(app, name) + make_positionals(app) +
-           make_group(kCommonGroup, false, common) + "\n--help-all shows all options.\n" +
+           make_group(kCommonGroup, false, common) + "\n--help-all shows all options.\n\n" +
            make_footer(app);
   }
 };
@@ -91,6 +108,12 @@ void add_output(CLI::App& app, Options& options) {
   app.add_option("--output", options.output, "write the results to FILE [standard output]")
       ->type_name("FILE");
   app.add_flag("--verbose", options.verbose, "show every suspicion with its numbers");
+  add_wide(app, options.wide);
+}
+
+CLI::Option* add_wide(CLI::App& app, bool& wide) {
+  return app.add_flag("--wide", wide,
+                      "show every column of the table [as many as the terminal is wide, else 80]");
 }
 
 void add_cpus(CLI::App& app, std::vector<int>& cpus) {
@@ -141,6 +164,7 @@ void add_port(CLI::App& app, std::uint16_t& port) {
 
 void settle(Options& options) {
   run::Config& config = options.config;
+  split_port(options);
   const bool loop = config.backend == "loop";
   if (loop && !options.host.empty()) {
     throw Error(Fault::usage, fmt::format("--backend loop with the host '{}'", options.host),

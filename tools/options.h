@@ -17,6 +17,8 @@ struct Options {
   std::string format = "table";
   std::string output;             ///< "" = standard output
   bool verbose = false;           ///< every suspicion with its numbers
+  bool wide = false;              ///< every column of a table
+  std::uint32_t launches = 1;     ///< of load: how often the whole is measured
   std::uint32_t port_number = 0;  ///< of the device, perftest's -i; 0 = any
   std::string stop;               ///< the option that set the rule; a second one is refused
 };
@@ -30,7 +32,10 @@ void add_measuring(CLI::App& app, Options& options, Test test);
 /// Options of the connection, but not of what is measured: queues, path, memory and processors.
 void add_link(CLI::App& app, Options& options);
 
-/// --format and --output.
+/// --wide: every column, however many the table then needs.
+CLI::Option* add_wide(CLI::App& app, bool& wide);
+
+/// --format, --output, --verbose and --wide.
 void add_output(CLI::App& app, Options& options);
 
 /// --cpu: on which processors to run.

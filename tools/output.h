@@ -6,6 +6,7 @@
 
 #include "options.h"
 #include "rdmabench/report/result.h"
+#include "terminal.h"
 #include "writing.h"
 
 namespace rdmabench::tools {
@@ -14,11 +15,9 @@ namespace rdmabench::tools {
 /// early to standard error. Returns the exit code: 0, or 1 when a run did not finish.
 int write(std::span<const report::Report> reports, const Options& options);
 
-/// Erases the line of progress on a terminal.
-void erase_progress();
-
-/// A line about the run on standard error that overwrites itself; nothing where that is not a
-/// terminal. Called between epochs only.
-run::OnProgress progress_line();
+/// A line about the run on standard error that overwrites itself, with the time left; nothing
+/// where progress is not shown. Called between epochs only. `part` of `parts` runs is made by this
+/// one.
+run::OnProgress progress_line(std::size_t part = 0, std::size_t parts = 1);
 
 }  // namespace rdmabench::tools

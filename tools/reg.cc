@@ -81,9 +81,11 @@ int reg(const RegOptions& options) {
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
   const std::string& format = options.common.format;
-  const std::string text = format == "json"  ? to_json(outcome)
-                           : format == "csv" ? to_csv(outcome)
-                                             : to_table(outcome);
+  const std::string text =
+      format == "json" ? to_json(outcome)
+      : format == "csv"
+          ? to_csv(outcome)
+          : for_reading(to_table(outcome, table_width(options.common.wide)), options.common.output);
   if (!outcome.results.empty() || format == "json") write_text(text, options.common.output);
   for (const std::string& refusal : outcome.refusals) tell(refusal);
   return outcome.refusals.empty() ? 0 : static_cast<int>(outcome.fault);

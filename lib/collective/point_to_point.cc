@@ -265,7 +265,7 @@ std::string point_to_point_text(const Run& run, const std::vector<PointToPointRe
   if (!wire) return text + "No share of the wire: a pair failed.\n";
   const bool staged = any_staged(pairs);
   text += fmt::format("\n{:>14} {:>10} {:>7} {:>12} {:>12}{}\n", "operation", "size", "place",
-                      "bus Gb/s", "of the wire", staged ? "  memory" : "");
+                      "busbw[Gb/s]", "of the wire", staged ? "  memory" : "");
   bool above = false;
   for (const Row& row : run.rows) {
     if (!row.bus_bytes_per_s) continue;

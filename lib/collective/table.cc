@@ -17,7 +17,7 @@ std::string microseconds(double ns) {
 }
 
 std::string gigabytes(double bytes_per_s) {
-  return fmt::format("{:.3g}", bytes_per_s / 1e9);
+  return fmt::format("{:.3f}", bytes_per_s / 1e9);
 }
 
 std::string words(const report::Facts& facts) {
@@ -141,30 +141,34 @@ std::string counters(const Run& run) {
 
 }  // namespace
 
-std::string to_table(const Run& run) {
+std::string to_table(const Run& run, std::size_t width) {
   using Align = TextTable::Align;
+  // What a row is told apart by stays; where all rows have it alike, it stands above them.
+  enum : int { kMode = 1, kTimes, kHow, kCounts };
   std::vector<TextTable::Column> columns{{"operation", Align::left},
                                          {"size"},
-                                         {"count"},
-                                         {"type", Align::left},
-                                         {"op", Align::left},
-                                         {"root"},
-                                         {"place", Align::left},
-                                         {"n"},
-                                         {"p50 us"},
-                                         {"p99 us"},
-                                         {"algbw GB/s"},
-                                         {"busbw GB/s"},
+                                         {"count", Align::right, kCounts},
+                                         {"type", Align::left, kMode},
+                                         {"op", Align::left, kMode},
+                                         {"root", Align::right, kHow},
+                                         {"place", Align::left, kMode},
+                                         {"n", Align::right, kCounts},
+                                         {"p50[us]"},
+                                         {"p99[us]", Align::right, kTimes},
+                                         {"algbw[GB/s]", Align::right, kTimes},
+                                         {"busbw[GB/s]"},
                                          {"wrong"},
-                                         {"late us"}};
+                                         {"late[us]"}};
   const bool told = std::any_of(run.rows.begin(), run.rows.end(),
                                 [](const Row& row) { return !choice(row).empty(); });
-  if (told) columns.push_back({"algorithm", Align::left});
+  if (told) columns.push_back({"algorithm", Align::left, kHow});
   TextTable table(std::move(columns));
   for (const Row& row : run.rows) table.add_row(cells(row));
   std::string text = fmt::format("{} ranks over {}: {}\n", run.ranks.size(), run.backend,
                                  report::printable(words(run.library)));
-  text += table.text() + remarks(run) + late_ranks(run) + counters(run);
+  text += table.text(width) +
+          "GB/s are 10^9 bytes, as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.\n" +
+          remarks(run) + late_ranks(run) + counters(run);
   for (const std::string& note : run.notes) text += note + "\n";
   if (!run.error.empty()) text += fmt::format("ENDED EARLY: {}\n", report::printable(run.error));
   return text;

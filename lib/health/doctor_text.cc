@@ -56,7 +56,7 @@ std::string skipped(const Diagnosis& diagnosis) {
   for (const std::string& reason : order) {
     text += fmt::format("SKIP  {}\n", reason);
     std::string row;
-    constexpr std::size_t kWidth = 100;
+    constexpr std::size_t kWidth = report::kUsualWidth;
     for (const std::string& entry : by_reason[reason]) {
       if (!row.empty() && row.size() + entry.size() + 2 > kWidth) {
         text += row + ",\n";

@@ -95,18 +95,18 @@ std::string gbps(double bits) {
 std::string measurement_tables(const Check& check) {
   using report::TextTable;
   TextTable latency({{"api", TextTable::Align::left},
-                     {"bytes"},
+                     {"size"},
                      {"round trips"},
-                     {"min us"},
-                     {"median us"},
-                     {"p99 us"},
-                     {"max us"}});
+                     {"min[us]"},
+                     {"p50[us]"},
+                     {"p99[us]"},
+                     {"max[us]"}});
   TextTable bandwidth({{"api", TextTable::Align::left},
-                       {"bytes"},
+                       {"size"},
                        {"messages"},
-                       {"min Gb/s"},
-                       {"median Gb/s"},
-                       {"max Gb/s"}});
+                       {"min[Gb/s]"},
+                       {"p50[Gb/s]"},
+                       {"max[Gb/s]"}});
   std::string errors;
   for (const Measurement& one : check.measurements) {
     const std::string api = fmt::format("v{}", one.version);
@@ -184,7 +184,7 @@ std::string to_csv(const Check& check) {
   return csv.text();
 }
 
-std::string to_text(const Check& check, bool verbose) {
+std::string to_text(const Check& check, bool verbose, std::size_t width) {
   using report::TextTable;
   std::string text = fmt::format("{}: the plugin '{}', interface", check.file, check.plugin.name);
   for (const int version : check.plugin.versions) text += fmt::format(" v{}", version);
@@ -218,7 +218,7 @@ std::string to_text(const Check& check, bool verbose) {
     }
     table.add_row({fmt::format("v{}", row.version), row.id, std::string(name(row.status)), what});
   }
-  text += table.text();
+  text += table.text(width);
   const Tally all = tally(check);
   text += fmt::format("{} PASS, {} FAIL, {} SKIP", all.pass, all.fail, all.skip);
   text += not_run == 0 ? "\n" : fmt::format(": {} {}\n", not_run, kNotRun);

@@ -111,7 +111,10 @@ std::string run_table(const Document& document) {
     Cells cells{escaped(text_of(row, "operation")), size_text(number_of(row, "size_bytes"))};
     if (load) {
       cells.push_back(fmt::format("{:.0f} %{}", number_of(row, "load") * 100,
-                                  flag_of(row, "knee") ? " (knee)" : ""));
+                                  !flag_of(row, "knee") ? ""
+                                  : !row.contains("knee_reliable") || flag_of(row, "knee_reliable")
+                                      ? " (knee)"
+                                      : " (knee, not reliable)"));
       cells.push_back(fmt::format("{:.4g}", number_of(row, "achieved_messages_per_s")));
     }
     if (bandwidth) {

@@ -149,7 +149,9 @@ Json to_row(const LoadResult& result, const Resolved& resolved) {
            {"offered_messages_per_s", finite(result.offered_messages_per_s)},
            {"achieved_messages_per_s", finite(result.achieved_messages_per_s)},
            {"max_lag_ns", finite(result.max_lag_ns)},
-           {"knee", result.knee}};
+           {"taken_off", result.taken_off},
+           {"knee", result.knee},
+           {"knee_reliable", result.knee_reliable}};
   row.update(to_row(result.latency, resolved));
   return row;
 }

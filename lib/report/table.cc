@@ -17,14 +17,17 @@ namespace {
 
 constexpr double kMessagesPerMillion = 1e6;
 constexpr int kSignificantDigits = 6;
+constexpr double kBetween = 90;  // a percentile that tells less than those around it
 
 /// Numbers under one heading. They share their decimals, so that the points stand in line: as many
 /// as leave the largest six significant digits, and not more than `limit`.
 class NumberColumn {
  public:
-  NumberColumn(std::string heading, int limit) : heading_(std::move(heading)), limit_(limit) {}
+  /// `dispensable` as in TextTable::Column.
+  NumberColumn(std::string heading, int limit, int dispensable = 0)
+      : column_{.heading = std::move(heading), .dispensable = dispensable}, limit_(limit) {}
 
-  const std::string& heading() const { return heading_; }
+  const TextTable::Column& column() const { return column_; }
 
   void add(double value) {
     values_.push_back(value);
@@ -45,7 +48,7 @@ class NumberColumn {
     return std::clamp(kSignificantDigits - before_point, 0, limit_);
   }
 
-  std::string heading_;
+  TextTable::Column column_;
   int limit_;
   std::vector<double> values_;
   double largest_ = 0;
@@ -59,11 +62,16 @@ const Result& common(const Result& result) {
   return result;
 }
 
+// What is left out first of a table that is too wide.
+enum : int { kLastOut = 1, kLateOut, kMiddleOut, kEarlyOut, kFirstOut };
+
 /// The size and the iterations of each result, then `columns`.
 template <class Result>
-std::string rows_text(std::span<const Result> results, std::span<const NumberColumn> columns) {
-  std::vector<TextTable::Column> headings{{"size"}, {"iterations"}};
-  for (const NumberColumn& column : columns) headings.push_back({column.heading()});
+std::string rows_text(std::span<const Result> results, std::span<const NumberColumn> columns,
+                      std::size_t width) {
+  std::vector<TextTable::Column> headings{{"size"},
+                                          {.heading = "iterations", .dispensable = kEarlyOut}};
+  for (const NumberColumn& column : columns) headings.push_back(column.column());
   TextTable table(std::move(headings));
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::vector<std::string> cells{format_size(common(results[i]).size_bytes),
@@ -71,7 +79,7 @@ std::string rows_text(std::span<const Result> results, std::span<const NumberCol
     for (const NumberColumn& column : columns) cells.push_back(column.text(i));
     table.add_row(std::move(cells));
   }
-  return table.text();
+  return table.text(width);
 }
 
 /// How many decimals of a microsecond the clock can fill, at most three.
@@ -83,18 +91,21 @@ int latency_decimals(const Report& report, const LatencyResult& first) {
   return static_cast<int>(std::clamp(-std::floor(std::log10(step_us)), 0.0, double{kMost}));
 }
 
-std::string section_rows(const Report& report, std::span<const LatencyResult> results) {
+std::string section_rows(const Report& report, std::span<const LatencyResult> results,
+                         std::size_t width) {
   const int limit = latency_decimals(report, results.front());
   std::vector<NumberColumn> columns;
-  const auto add_column = [&](std::string_view name, double measure::LatencySummary::*value) {
-    columns.emplace_back(fmt::format("{}[us]", name), limit);
+  const auto add_column = [&](std::string_view name, double measure::LatencySummary::*value,
+                              int dispensable = 0) {
+    columns.emplace_back(fmt::format("{}[us]", name), limit, dispensable);
     for (const LatencyResult& result : results) {
       columns.back().add(result.latency.*value / kNsPerUs);
     }
   };
   add_column("min", &measure::LatencySummary::min_ns);
   for (const Percentile& percentile : std::span(kPercentiles).first<4>()) {  // p99.99 is too wide
-    NumberColumn column(fmt::format("{}[us]", percentile.name), limit);
+    const bool between = percentile.percent == kBetween;
+    NumberColumn column(fmt::format("{}[us]", percentile.name), limit, between ? kMiddleOut : 0);
     for (const LatencyResult& result : results) {
       if (result.latency.supports(percentile.percent)) {
         column.add(result.latency.*percentile.value / kNsPerUs);
@@ -105,9 +116,9 @@ std::string section_rows(const Report& report, std::span<const LatencyResult> re
     columns.push_back(std::move(column));
   }
   add_column("max", &measure::LatencySummary::max_ns);
-  add_column("mean", &measure::LatencySummary::mean_ns);
-  add_column("stddev", &measure::LatencySummary::stddev_ns);
-  return rows_text(results, std::span<const NumberColumn>(columns));
+  add_column("mean", &measure::LatencySummary::mean_ns, kLateOut);
+  add_column("stddev", &measure::LatencySummary::stddev_ns, kFirstOut);
+  return rows_text(results, std::span<const NumberColumn>(columns), width);
 }
 
 /// A line for each interval, for who looks for a link that flaps.
@@ -123,11 +134,12 @@ std::string intervals_text(const BandwidthResult& result) {
   return text;
 }
 
-std::string section_rows(const Report& /*report*/, std::span<const BandwidthResult> results) {
-  NumberColumn gigabits("Gb/s", 3);
-  NumberColumn interval("+/-%", 1);
-  NumberColumn mebibytes("MiB/s", 2);
-  NumberColumn messages("Mmsg/s", kSignificantDigits);
+std::string section_rows(const Report& /*report*/, std::span<const BandwidthResult> results,
+                         std::size_t width) {
+  NumberColumn gigabits("bw[Gb/s]", 3);
+  NumberColumn interval("+/-[%]", 1);
+  NumberColumn mebibytes("bw[MiB/s]", 2);
+  NumberColumn messages("rate[Mmsg/s]", kSignificantDigits);
   NumberColumn elapsed("elapsed[s]", 3);
   for (const BandwidthResult& result : results) {
     const double high = result.bits_per_s_high - result.bits_per_s;
@@ -143,45 +155,123 @@ std::string section_rows(const Report& /*report*/, std::span<const BandwidthResu
     elapsed.add(result.elapsed_ns / kNsPerSecond);
   }
   const std::vector columns{gigabits, interval, mebibytes, messages, elapsed};
-  std::string text = rows_text(results, std::span<const NumberColumn>(columns));
+  std::string text = rows_text(results, std::span<const NumberColumn>(columns), width);
   for (const BandwidthResult& result : results) text += intervals_text(result);
   return text;
 }
 
-std::string section_rows(const Report& report, std::span<const LoadResult> results) {
-  const int limit = latency_decimals(report, results.front().latency);
-  NumberColumn load("load[%]", 1);
-  NumberColumn offered("offered[Mmsg/s]", kSignificantDigits);
-  NumberColumn achieved("achieved[Mmsg/s]", kSignificantDigits);
-  std::vector<NumberColumn> columns;
-  std::string knee = "knee: none, latency takes off already at the lowest load\n";
-  for (const LoadResult& result : results) {
-    load.add(result.load * 100);
-    offered.add(result.offered_messages_per_s / kMessagesPerMillion);
-    achieved.add(result.achieved_messages_per_s / kMessagesPerMillion);
-    if (!result.knee) continue;
-    knee = fmt::format("knee: latency takes off above {:.3g} Mmsg/s, {:.0f} % of capacity\n",
-                       result.offered_messages_per_s / kMessagesPerMillion, result.load * 100);
+/// One curve's knee, or why it has none that counts.
+std::string knee_text(std::span<const LoadResult> curve) {
+  const auto knee =
+      std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.knee; });
+  if (knee == curve.end()) {
+    if (curve.size() < 2) return "";  // one load is no curve
+    return curve.back().taken_off
+               ? "knee: none, latency takes off already at the lowest load\n"
+               : "knee: none, latency does not take off up to the highest load\n";
   }
-  columns = {load, offered, achieved};
-  const auto add_column = [&](std::string heading, double measure::LatencySummary::*value,
-                              double percent) {
-    NumberColumn column(std::move(heading), limit);
-    for (const LoadResult& result : results) {
-      const measure::LatencySummary& latency = result.latency.latency;
+  const std::string where =
+      fmt::format("latency takes off above {:.3g} Mmsg/s, {:.0f} % of capacity",
+                  knee->offered_messages_per_s / kMessagesPerMillion, knee->load * 100);
+  if (knee->knee_reliable) return fmt::format("knee: {}\n", where);
+  const auto fine = std::find_if(curve.rbegin(), curve.rend(),
+                                 [](const LoadResult& row) { return !row.taken_off; });
+  return fmt::format(
+      "knee: not reliable: {}, but at {:.0f} % it was normal again, so something else on the "
+      "machine may have caused it. Measure longer, or several launches.\n",
+      where, fine->load * 100);
+}
+
+std::string section_rows(const Report& report, std::span<const LoadResult> results,
+                         std::size_t width) {
+  const int limit = latency_decimals(report, results.front().latency);
+  TextTable table({{.heading = "iterations", .dispensable = kFirstOut},
+                   {"load[%]"},
+                   {"offered[Mmsg/s]"},
+                   {"done[Mmsg/s]"},
+                   {"p50[us]"},
+                   {"p99[us]"},
+                   {"p99.9[us]"},
+                   {.heading = "max[us]", .dispensable = kLateOut}});
+  std::vector<NumberColumn> columns{{"load", 1},
+                                    {"offered", kSignificantDigits},
+                                    {"done", kSignificantDigits},
+                                    {"p50", limit},
+                                    {"p99", limit},
+                                    {"p99.9", limit},
+                                    {"max", limit}};
+  for (const LoadResult& result : results) {
+    const measure::LatencySummary& latency = result.latency.latency;
+    columns[0].add(result.load * 100);
+    columns[1].add(result.offered_messages_per_s / kMessagesPerMillion);
+    columns[2].add(result.achieved_messages_per_s / kMessagesPerMillion);
+    const auto add = [&](std::size_t column, double percent, double ns) {
       if (percent > 0 && !latency.supports(percent)) {
-        column.add_nothing();
+        columns[column].add_nothing();
       } else {
-        column.add(latency.*value / kNsPerUs);
+        columns[column].add(ns / kNsPerUs);
       }
-    }
-    columns.push_back(std::move(column));
+    };
+    add(3, 50, latency.p50_ns);
+    add(4, 99, latency.p99_ns);
+    add(5, 99.9, latency.p999_ns);
+    add(6, 0, latency.max_ns);
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::vector<std::string> cells{fmt::format("{}", results[i].latency.iterations)};
+    for (const NumberColumn& column : columns) cells.push_back(column.text(i));
+    table.add_row(std::move(cells));
+  }
+  return table.text(width) + knee_text(results);
+}
+
+/// The knees of several launches of the same curves, by size in the order of the first.
+std::string knees_text(std::span<const Report> reports) {
+  struct Knees {
+    std::uint64_t size_bytes = 0;
+    std::size_t launches = 0;
+    std::size_t unreliable = 0;
+    std::vector<double> rates{};
+    std::vector<double> loads{};
   };
-  add_column("p50[us]", &measure::LatencySummary::p50_ns, 50);
-  add_column("p99[us]", &measure::LatencySummary::p99_ns, 99);
-  add_column("p99.9[us]", &measure::LatencySummary::p999_ns, 99.9);
-  add_column("max[us]", &measure::LatencySummary::max_ns, 0);
-  return rows_text(results, std::span<const NumberColumn>(columns)) + knee;
+  std::vector<Knees> sizes;
+  for (const Report& report : reports) {
+    const auto* const rows = std::get_if<std::vector<LoadResult>>(&report.results);
+    if (rows == nullptr) return "";
+    for (const LoadResult& row : *rows) {
+      auto known = std::find_if(sizes.begin(), sizes.end(), [&](const Knees& one) {
+        return one.size_bytes == row.latency.size_bytes;
+      });
+      if (known == sizes.end()) known = sizes.insert(known, {row.latency.size_bytes});
+      if (!row.knee) continue;
+      ++known->launches;
+      if (!row.knee_reliable) ++known->unreliable;
+      known->rates.push_back(row.offered_messages_per_s / kMessagesPerMillion);
+      known->loads.push_back(row.load * 100);
+    }
+  }
+  std::string text;
+  for (const Knees& one : sizes) {
+    if (one.launches < 2) continue;
+    const measure::Estimate rate = measure::estimate_percentile(one.rates, 50);
+    const measure::Estimate load = measure::estimate_percentile(one.loads, 50);
+    text += fmt::format(
+        "\nknee of {} over {} launches: {:.3g} Mmsg/s ({:.3g} to {:.3g}), {:.0f} % of capacity "
+        "({:.0f} to {:.0f} %)\n",
+        format_size(one.size_bytes), one.launches, rate.value, rate.low, rate.high, load.value,
+        load.low, load.high);
+    constexpr std::size_t kBounded = 6;  // launches for which 95 % can be claimed
+    text += one.launches < kBounded
+                ? fmt::format(
+                      "In brackets the least and the most; from {} launches on it is the "
+                      "median's 95 % interval.\n",
+                      kBounded)
+                : "In brackets the 95 % interval of the median.\n";
+    if (one.unreliable > 0) {
+      text += fmt::format("{} of them not reliable: see the curves.\n", one.unreliable);
+    }
+  }
+  return text;
 }
 
 /// "half_round_trip" as words.
@@ -230,13 +320,13 @@ std::string heading(const LoadResult& result) {
 }
 
 template <class Result>
-std::string sections(const Report& report, const std::vector<Result>& results) {
+std::string sections(const Report& report, const std::vector<Result>& results, std::size_t width) {
   std::string text;
   for (auto begin = results.begin(); begin != results.end();) {
     const std::string common = heading(*begin);
     const auto end = std::find_if(begin, results.end(),
                                   [&](const Result& result) { return heading(result) != common; });
-    text += fmt::format("\n{}{}", common, section_rows(report, std::span(begin, end)));
+    text += fmt::format("\n{}{}", common, section_rows(report, std::span(begin, end), width));
     begin = end;
   }
   return text;
@@ -338,7 +428,7 @@ std::string doubts_text(std::span<const Report> reports, bool verbose) {
 
 }  // namespace
 
-std::string to_table(std::span<const Report> reports, bool verbose) {
+std::string to_table(std::span<const Report> reports, bool verbose, std::size_t width) {
   std::string text;
   std::string used;
   std::string errors;
@@ -352,12 +442,13 @@ std::string to_table(std::span<const Report> reports, bool verbose) {
     if (now != used) text += (text.empty() ? "" : "\n") + now;
     used = now;
     const auto tables = [&](const auto& results) {
-      return sections(report, results) + row_notes(results);
+      return sections(report, results, width) + row_notes(results);
     };
     text += std::visit(tables, report.results);
     for (const std::string& note : report.notes) add_once(printable(note));
     if (report.error) errors += fmt::format("error: {}\n", printable(*report.error));
   }
+  if (reports.size() > 1) text += knees_text(reports);
   if (std::any_of(reports.begin(), reports.end(), lacks_percentiles)) {
     text += "-: fewer than 10 samples lie beyond this percentile\n";
   }

@@ -1,10 +1,31 @@
 #include "rdmabench/report/text_table.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <sstream>
 #include <utility>
 
 namespace rdmabench::report {
 namespace {
+
+constexpr std::size_t kGap = 2;         // between columns
+constexpr std::size_t kNarrowest = 20;  // a column whose words are broken
+
+/// The words of a cell in lines of at most `width`; all but the first begin at `margin`.
+std::string broken(const std::string& cell, std::size_t width, std::size_t margin) {
+  if (cell.size() <= width) return cell;
+  std::string text, line;
+  std::istringstream words(cell);
+  for (std::string word; words >> word;) {
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      text += line + '\n' + std::string(margin, ' ');
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return text + line;
+}
 
 std::string trimmed(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
@@ -21,28 +42,74 @@ void TextTable::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string TextTable::text() const {
-  std::vector<std::string> headings;
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    headings.push_back(columns_[i].heading);
-    std::size_t width = columns_[i].heading.size();
-    for (const auto& row : rows_) width = std::max(width, row[i].size());
-    widths.push_back(width);
-  }
+std::size_t TextTable::width_of(std::size_t column) const {
+  std::size_t width = columns_[column].heading.size();
+  for (const auto& row : rows_) width = std::max(width, row[column].size());
+  return width;
+}
+
+bool TextTable::says_the_same(std::size_t column) const {
+  return !rows_.empty() && !rows_.front()[column].empty() &&
+         std::all_of(rows_.begin(), rows_.end(),
+                     [&](const auto& row) { return row[column] == rows_.front()[column]; });
+}
+
+std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::size_t width) const {
+  std::size_t last_begin = 0;
+  for (std::size_t i = 0; i + 1 < shown.size(); ++i) last_begin += width_of(shown[i]) + kGap;
+  const bool breaks = !shown.empty() && columns_[shown.back()].align == Align::left &&
+                      width != kAnyWidth && width >= last_begin + kNarrowest;
   std::string text;
-  const auto append = [&](const std::vector<std::string>& cells) {
+  const auto append = [&](const auto& cell_of) {
     std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string padding(widths[i] - cells[i].size(), ' ');
-      if (i > 0) line += "  ";
-      line += columns_[i].align == Align::right ? padding + cells[i] : cells[i] + padding;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const std::string cell = cell_of(shown[i]);
+      if (i > 0) line.append(kGap, ' ');
+      if (i + 1 == shown.size() && breaks) {
+        line += broken(cell, width - last_begin, last_begin);
+        break;
+      }
+      const std::string padding(width_of(shown[i]) - cell.size(), ' ');
+      line += columns_[shown[i]].align == Align::right ? padding + cell : cell + padding;
     }
     text += trimmed(std::move(line)) + '\n';
   };
-  append(headings);
-  for (const auto& row : rows_) append(row);
+  append([&](std::size_t column) { return columns_[column].heading; });
+  for (const auto& row : rows_) append([&](std::size_t column) { return row[column]; });
   return text;
+}
+
+std::string TextTable::text(std::size_t width) const {
+  std::vector<std::size_t> shown(columns_.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  std::vector<std::size_t> order;  // of leaving out
+  std::copy_if(shown.begin(), shown.end(), std::back_inserter(order),
+               [&](std::size_t column) { return columns_[column].dispensable > 0; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return columns_[a].dispensable > columns_[b].dispensable;
+  });
+  const auto fits = [&] {
+    std::size_t sum = 0;
+    for (const std::size_t column : shown) sum += width_of(column) + kGap;
+    return width == kAnyWidth || sum <= width + kGap;
+  };
+  std::string alike, left_out;
+  const auto leave_out = [&](bool same) {
+    for (const std::size_t column : order) {
+      if (fits()) return;
+      const auto place = std::find(shown.begin(), shown.end(), column);
+      if (place == shown.end() || (same && !says_the_same(column))) continue;
+      shown.erase(place);
+      std::string& names = same ? alike : left_out;
+      names += (names.empty() ? "" : ", ") + columns_[column].heading;
+      if (same) names += ' ' + rows_.front()[column];
+    }
+  };
+  leave_out(true);
+  leave_out(false);
+  std::string text = alike.empty() ? "" : "in every row: " + alike + '\n';
+  text += rows_text(shown, width);
+  return left_out.empty() ? text : text + "left out: " + left_out + "; --wide shows all\n";
 }
 
 std::string printable(std::string_view text, std::string_view kept) {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "hook.h"
+#include "knee.h"
 #include "measurement.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
@@ -21,27 +22,9 @@ constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load 
 constexpr std::uint64_t kFewestMessages = 200;
 constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at one load
 
-// Latency has taken off where the median is twice that of the lightest load, or where the rate is
-// no longer kept.
-constexpr double kTakenOff = 2.0;
-constexpr double kKept = 0.95;
-
 double achieved(const EpochOutcome& outcome, std::uint64_t messages, double ns_per_tick) {
   const double elapsed_ns = static_cast<double>(outcome.end - outcome.begin) * ns_per_tick;
   return elapsed_ns > 0 ? static_cast<double>(messages) / elapsed_ns * kNsPerSecond : 0;
-}
-
-void mark_knee(std::span<report::LoadResult> rows) {
-  if (rows.empty()) return;
-  const double light = rows.front().latency.latency.p50_ns;
-  report::LoadResult* last = nullptr;
-  for (report::LoadResult& row : rows) {
-    const bool taken_off = row.latency.latency.p50_ns > kTakenOff * light ||
-                           row.achieved_messages_per_s < kKept * row.offered_messages_per_s;
-    if (taken_off) break;
-    last = &row;
-  }
-  if (last != nullptr && last != &rows.back()) last->knee = true;
 }
 
 }  // namespace
@@ -114,6 +97,7 @@ void Measurement::run_loads(std::size_t index, std::vector<report::LoadResult>& 
   const std::size_t first = rows.size();
   const std::uint64_t warmup = warm_up(size);
   const double most = capacity(size);
+  const double given = rate_of(config_, size);
   const auto measure_at = [&](double offered) {
     report::LoadResult row = run_load(size, offered);
     row.load = offered / most;
@@ -123,9 +107,11 @@ void Measurement::run_loads(std::size_t index, std::vector<report::LoadResult>& 
                                       .sizes = config_.sizes.size(),
                                       .size_bytes = size,
                                       .iterations = rows.back().latency.iterations,
+                                      .load_index = rows.size() - first,
+                                      .loads = given > 0 ? 1 : kLoads.size(),
                                       .messages_per_s = rows.back().achieved_messages_per_s});
   };
-  if (const double given = rate_of(config_, size); given > 0) {
+  if (given > 0) {
     measure_at(given);
     return;
   }

@@ -349,6 +349,8 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
                .target_iterations = rule.kind == Kind::iterations ? rule.count : 0,
                .elapsed = std::chrono::nanoseconds(static_cast<std::int64_t>(stopper.elapsed_ns())),
                .target_time = rule.kind == Kind::duration ? rule.time : std::chrono::nanoseconds(0),
+               .max_time = rule.kind == Kind::stable ? rule.stability.max_time
+                                                     : std::chrono::nanoseconds(0),
                .messages_per_s = static_cast<double>(messages) / seen.elapsed_ns * kNsPerSecond});
     }
   } catch (const std::exception&) {

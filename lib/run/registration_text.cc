@@ -98,19 +98,19 @@ Json to_object(const RegistrationCost& one) {
 
 }  // namespace
 
-std::string to_table(const RegistrationReport& measured) {
+std::string to_table(const RegistrationReport& measured, std::size_t width) {
   using report::TextTable;
   TextTable table({{"memory", TextTable::Align::left},
                    {"size"},
-                   {"calls"},
-                   {"min[us]"},
+                   {"calls", TextTable::Align::right, 3},
+                   {"min[us]", TextTable::Align::right, 4},
                    {"p50[us]"},
                    {"p99[us]"},
-                   {"max[us]"},
-                   {"MiB/s"},
+                   {"max[us]", TextTable::Align::right, 2},
+                   {"rate[MiB/s]", TextTable::Align::right, 1},
                    {"dereg p50[us]"},
-                   {"p99[us]"},
-                   {"route", TextTable::Align::left}});
+                   {"dereg p99[us]", TextTable::Align::right, 5},
+                   {"route", TextTable::Align::left, 1}});
   for (const RegistrationCost& one : measured.results) {
     const Summary& made = one.registering;
     const Summary& undone = one.deregistering;
@@ -120,8 +120,8 @@ std::string to_table(const RegistrationReport& measured) {
                    fmt::format("{:.0f}", one.bytes_per_s() / kMebi), microseconds(undone.p50_ns),
                    percentile(undone, 99, undone.p99_ns), route_text(one.route, one.mapping)});
   }
-  return fmt::format("Registration of memory on {}; MiB/s at the median\n\n{}{}", measured.device,
-                     table.text(),
+  return fmt::format("Registration of memory on {}; the rate is at the median\n\n{}{}",
+                     measured.device, table.text(width),
                      explanations(measured.results) + refusals_text(measured.refused_ways));
 }
 

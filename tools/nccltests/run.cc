@@ -46,6 +46,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
     write_text(line.answer, "");
     return 0;
   }
+  if (is_first_rank()) check_writable(flags.json_file);
   const std::uint64_t ranks = std::uint64_t{flags.threads} * flags.gpus;
   std::optional<LocalRanks> local;
   if (ranks > 1 && is_launched()) {

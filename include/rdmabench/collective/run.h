@@ -13,6 +13,7 @@
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::collective {
 
@@ -163,8 +164,8 @@ bool failed(const Run& run);
 std::string nothing_measured(const Run& run);
 
 /// Times in microseconds, bandwidths in GB/s of 1e9 bytes. Wrong results and late ranks are below
-/// the table.
-std::string to_table(const Run& run);
+/// the table. busbw is in GB/s as in nccl-tests, where links are in Gb/s, and the table says so.
+std::string to_table(const Run& run, std::size_t width = report::kUsualWidth);
 
 /// docs/schema/rdmabench-coll-1.schema.json, ended by a newline. Nothing in it is scaled.
 std::string to_json(const Run& run);

@@ -13,6 +13,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::netplugin {
 
@@ -142,6 +143,6 @@ void serve(const std::string& file, control::Channel& client,
 // Writers. JSON: "rdmabench-netplugin/1", docs/schema/.
 std::string to_json(const Check& check);
 std::string to_csv(const Check& check);  ///< RFC 4180; a line for each case and each size
-std::string to_text(const Check& check, bool verbose);
+std::string to_text(const Check& check, bool verbose, std::size_t width = report::kUsualWidth);
 
 }  // namespace rdmabench::netplugin

@@ -77,8 +77,11 @@ struct LoadResult {
   double load = 0;                    ///< offered rate over capacity; a ratio
   double offered_messages_per_s = 0;  ///< over all threads
   double achieved_messages_per_s = 0;
-  double max_lag_ns = 0;  ///< by which the latest post missed its time
-  bool knee = false;      ///< the highest load before latency takes off; one row of a size at most
+  double max_lag_ns = 0;   ///< by which the latest post missed its time
+  bool taken_off = false;  ///< latency is far above that of the lightest load, or the rate not kept
+  bool knee = false;       ///< the highest load before latency takes off; one row of a size at most
+  /// Of the knee: false where latency was normal again at a higher load, as after a disturbance.
+  bool knee_reliable = true;
 };
 
 /// What the client's choice came to.

@@ -1,11 +1,15 @@
 // Text in columns.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rdmabench::report {
+
+inline constexpr std::size_t kUsualWidth = 80;  ///< columns of a table, unless told otherwise
+inline constexpr std::size_t kAnyWidth = std::size_t(-1);  ///< every column, however wide
 
 /// A heading and rows, two spaces between columns, each column as wide as its widest cell.
 /// Widths count bytes, so cells are meant to be ASCII.
@@ -13,8 +17,11 @@ class TextTable {
  public:
   enum class Align : bool { left, right };
   struct Column {
-    std::string heading;
+    std::string heading;  ///< "size"; with a unit "p50[us]"
     Align align = Align::right;
+    /// 0: always there. Else the column may be left out of a table that is too wide, the highest
+    /// number first.
+    int dispensable = 0;
   };
 
   explicit TextTable(std::vector<Column> columns);
@@ -22,10 +29,17 @@ class TextTable {
   /// Missing cells are empty and surplus ones are dropped; each is made printable().
   void add_row(std::vector<std::string> cells);
 
-  /// Every line ends in a newline, and none in a space.
-  std::string text() const;
+  /// Every line ends in a newline, and none in a space. What is wider than `width` becomes
+  /// narrower in this order: dispensable columns that say the same in every row become a line above
+  /// the table; others are left out, and a line below names them; the words of a last column that
+  /// is left-aligned are broken into lines. The rest is shown whatever its width.
+  std::string text(std::size_t width = kAnyWidth) const;
 
  private:
+  std::size_t width_of(std::size_t column) const;
+  bool says_the_same(std::size_t column) const;
+  std::string rows_text(const std::vector<std::size_t>& shown, std::size_t width) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

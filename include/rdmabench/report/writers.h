@@ -5,6 +5,7 @@
 #include <string>
 
 #include "rdmabench/report/result.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
 
@@ -25,12 +26,17 @@ std::string to_csv(const Report& report);
 
 /// The transport, a table with one line for each size, the notes, the suspicions and the error.
 ///
-/// The rows fit into 100 columns. Latency is in microseconds, with no digit below the clock's
-/// resolution, and "-" for a percentile that the samples cannot support; bandwidth is in Gb/s (10^9
-/// bits) and MiB/s. Rows of another kind, signal or completion begin another table. What several
-/// reports have in common is written once. Suspicions of one code become one line with one remedy,
-/// unless `verbose` asks for each with its numbers.
-std::string to_table(std::span<const Report> reports, bool verbose = false);
+/// The rows fit into `width` columns: what is less asked for is left out, and named. Latency is in
+/// microseconds, with no digit below the clock's resolution, and "-" for a percentile that the
+/// samples cannot support; bandwidth is in Gb/s (10^9 bits) and MiB/s. Rows of another kind, signal
+/// or completion begin another table. What several reports have in common is written once.
+/// Suspicions of one code become one line with one remedy, unless `verbose` asks for each with its
+/// numbers.
+///
+/// Several reports are launches of the same run where they are load curves: the knee is then given
+/// with the interval over the launches.
+std::string to_table(std::span<const Report> reports, bool verbose = false,
+                     std::size_t width = kUsualWidth);
 inline std::string to_table(const Report& report) {
   return to_table(std::span(&report, 1));
 }

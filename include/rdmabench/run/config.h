@@ -116,7 +116,11 @@ struct Progress {
   std::uint64_t target_iterations = 0;  ///< at which this size ends; 0 = by time or by stability
   std::chrono::nanoseconds elapsed{0};  ///< timed so far at this size
   std::chrono::nanoseconds target_time{0};  ///< at which this size ends; 0 = not by time
-  double messages_per_s = 0;                ///< of the last epoch, timed part only
+  /// By which this size ends at the latest, where it ends when it is stable; 0 = it does not.
+  std::chrono::nanoseconds max_time{0};
+  std::size_t load_index = 0;  ///< of a curve of latency under load: the loads that are measured
+  std::size_t loads = 0;       ///< of that many; 0 = no such curve
+  double messages_per_s = 0;   ///< of the last epoch, timed part only
 };
 using OnProgress = std::function<void(const Progress&)>;
 

@@ -10,6 +10,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/memory/buffer.h"
+#include "rdmabench/report/text_table.h"
 #include "rdmabench/verbs/registration.h"
 
 namespace rdmabench::run {
@@ -64,7 +65,7 @@ struct RegistrationReport {
 };
 
 /// For people: a row for each result, then why its route was taken, then the refused ways.
-std::string to_table(const RegistrationReport& report);
+std::string to_table(const RegistrationReport& report, std::size_t width = report::kUsualWidth);
 
 /// A document rdmabench/1 of test "registration", and its rows with the same names as CSV.
 std::string to_json(const RegistrationReport& report);

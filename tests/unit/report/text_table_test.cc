@@ -28,6 +28,54 @@ TEST(TextTable, KeepsACellOnItsLine) {
   EXPECT_EQ(table.text(), "  a\nx?y\n");
 }
 
+TextTable wide_table() {
+  TextTable table({{"size"},
+                   {.heading = "type", .align = TextTable::Align::left, .dispensable = 1},
+                   {.heading = "mean[us]", .dispensable = 2},
+                   {.heading = "stddev[us]", .dispensable = 3},
+                   {"p50[us]"}});
+  table.add_row({"8", "float", "1.5", "0.1", "1.4"});
+  table.add_row({"64K", "float", "20.5", "4.0", "20.0"});
+  return table;
+}
+
+TEST(TextTable, SaysOnceWhatEveryRowSaysBeforeItLeavesAnythingOut) {
+  EXPECT_EQ(wide_table().text(44),
+            "size  type   mean[us]  stddev[us]  p50[us]\n"
+            "   8  float       1.5         0.1      1.4\n"
+            " 64K  float      20.5         4.0     20.0\n");
+  EXPECT_EQ(wide_table().text(40),
+            "in every row: type float\n"
+            "size  mean[us]  stddev[us]  p50[us]\n"
+            "   8       1.5         0.1      1.4\n"
+            " 64K      20.5         4.0     20.0\n");
+}
+
+TEST(TextTable, NamesWhatItLeavesOut) {
+  EXPECT_EQ(wide_table().text(24),
+            "in every row: type float\n"
+            "size  mean[us]  p50[us]\n"
+            "   8       1.5      1.4\n"
+            " 64K      20.5     20.0\n"
+            "left out: stddev[us]; --wide shows all\n");
+  EXPECT_EQ(wide_table().text(5),
+            "in every row: type float\n"
+            "size  p50[us]\n"
+            "   8      1.4\n"
+            " 64K     20.0\n"
+            "left out: stddev[us], mean[us]; --wide shows all\n");
+}
+
+TEST(TextTable, BreaksTheWordsOfALastColumn) {
+  TextTable table({{"name", TextTable::Align::left}, {"details", TextTable::Align::left}});
+  table.add_row({"lo", "fabric=127.0.0.1/32 address=127.0.0.1"});
+  EXPECT_EQ(table.text(28),
+            "name  details\n"
+            "lo    fabric=127.0.0.1/32\n"
+            "      address=127.0.0.1\n");
+  EXPECT_EQ(table.text(), "name  details\nlo    fabric=127.0.0.1/32 address=127.0.0.1\n");
+}
+
 TEST(Printable, ReplacesControlCharactersAlone) {
   EXPECT_EQ(printable("a\tb\x7f\x1b[0m"), "a?b??[0m");
   EXPECT_EQ(printable("\xc2\x9b"

@@ -1,0 +1,68 @@
+#include "run/knee.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace rdmabench::run {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// A curve of medians in microseconds, from the lightest load; all rates are kept.
+std::vector<report::LoadResult> curve(const std::vector<double>& medians_us) {
+  std::vector<report::LoadResult> rows;
+  for (const double us : medians_us) {
+    report::LoadResult row;
+    row.offered_messages_per_s = row.achieved_messages_per_s = 1e6;
+    row.latency.latency.p50_ns = us * 1e3;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+struct Found {
+  int knee = -1;
+  bool reliable = true;
+  bool operator==(const Found&) const = default;
+};
+
+Found found(std::vector<report::LoadResult> rows) {
+  mark_knee(rows);
+  Found seen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].knee) continue;
+    EXPECT_EQ(seen.knee, -1) << "one at most";
+    seen = {static_cast<int>(i), rows[i].knee_reliable};
+  }
+  return seen;
+}
+
+TEST(Knee, IsTheLastBeforeLatencyTakesOff) {
+  EXPECT_EQ(found(curve({5, 5, 6, 50, 900})), (Found{2, true}));
+  EXPECT_EQ(found(curve({5, 5, 6, 7})), (Found{-1, true}));
+  EXPECT_EQ(found({}), (Found{-1, true}));
+}
+
+TEST(Knee, IsNotReliableWhereLatencyWasNormalAgainAtAHigherLoad) {
+  EXPECT_EQ(found(curve({5, 5, 50, 6, 6, 900})), (Found{1, false}));
+}
+
+TEST(Knee, IsWhereTheRateIsNoLongerKept) {
+  std::vector<report::LoadResult> rows = curve({5, 5, 5});
+  rows[2].achieved_messages_per_s = 0.9e6;
+  EXPECT_EQ(found(rows), (Found{1, true}));
+  rows[0].achieved_messages_per_s = 0.9e6;
+  EXPECT_EQ(found(rows), (Found{-1, true})) << "no load was carried";
+}
+
+TEST(Knee, TellsTheRowsThatHaveTakenOff) {
+  std::vector<report::LoadResult> rows = curve({5, 50, 6});
+  mark_knee(rows);
+  EXPECT_THAT((std::vector<bool>{rows[0].taken_off, rows[1].taken_off, rows[2].taken_off}),
+              ElementsAre(false, true, false));
+}
+
+}  // namespace
+}  // namespace rdmabench::run

@@ -1,0 +1,34 @@
+#include "terminal.h"
+
+#include <gtest/gtest.h>
+
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::tools {
+namespace {
+
+TEST(TimeLeft, FollowsFromWhatWasTakenSoFar) {
+  using std::chrono::seconds;
+  EXPECT_EQ(time_left(0.25, seconds(10)), "30 s left");
+  EXPECT_EQ(time_left(1, seconds(10)), "0 s left");
+  EXPECT_EQ(time_left(0.1, seconds(60)), "9 min left");
+  EXPECT_EQ(time_left(0, seconds(10)), "") << "nothing is known yet";
+  EXPECT_EQ(time_left(0.001, seconds(1)), "") << "a guess";
+}
+
+TEST(TimeLeft, IsNeverNegative) {
+  EXPECT_EQ(time_text(-5), "0 s left");
+}
+
+TEST(ForReading, LeavesAloneWhatGoesToAFile) {
+  const std::string text = std::string(200, 'x') + " y\n";
+  EXPECT_EQ(for_reading(text, "file"), text);
+}
+
+TEST(TableWidth, IsUnlimitedWhereEveryColumnIsAskedFor) {
+  EXPECT_EQ(table_width(true), report::kAnyWidth);
+  EXPECT_LT(table_width(false), report::kAnyWidth);
+}
+
+}  // namespace
+}  // namespace rdmabench::tools

@@ -1,0 +1,87 @@
+#include "terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "rdmabench/report/text_table.h"
+#include "wrapping.h"
+
+namespace rdmabench::tools {
+namespace {
+
+constexpr std::size_t kNarrowest = 40;  // a narrower terminal breaks the lines by itself
+constexpr const char* kEraseLine = "\r\033[K";
+
+std::size_t columns_of(int stream) {
+  winsize size{};
+  return isatty(stream) != 0 && ioctl(stream, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+}  // namespace
+
+std::size_t output_width() {
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  return columns == 0 ? report::kUsualWidth : std::max(columns, kNarrowest);
+}
+
+std::size_t table_width(bool wide) {
+  return wide ? report::kAnyWidth : output_width();
+}
+
+std::string for_reading(std::string_view text, const std::string& output) {
+  if (!output.empty() || columns_of(STDOUT_FILENO) == 0) return std::string(text);
+  return wrapped(text, output_width());
+}
+
+bool is_first_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
+                           "RDMABENCH_RANK"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return std::string_view(value) == "0";
+  }
+  return true;
+}
+
+bool shows_progress() {
+  static const bool shown = isatty(STDERR_FILENO) != 0 && is_first_rank();
+  return shown;
+}
+
+std::string time_text(double seconds) {
+  constexpr double kMinute = 60;
+  const double left = std::max(0.0, seconds);
+  return left < 2 * kMinute ? fmt::format("{:.0f} s left", std::ceil(left))
+                            : fmt::format("{:.0f} min left", std::ceil(left / kMinute));
+}
+
+std::string time_left(double done, std::chrono::nanoseconds elapsed) {
+  constexpr double kLeast = 0.01;  // before, the guess is worth nothing
+  if (!(done >= kLeast) || elapsed.count() <= 0) return "";
+  const double total = std::chrono::duration<double>(elapsed).count() / done;
+  return time_text(total * (1 - done));
+}
+
+void show_progress(std::string_view what, std::string_view left) {
+  if (!shows_progress()) return;
+  std::string line(what);
+  if (!left.empty()) line += fmt::format(", {}", left);
+  const std::size_t columns = columns_of(STDERR_FILENO);
+  if (columns > 1 && line.size() >= columns) line.resize(columns - 1);  // or it cannot be erased
+  std::fputs(fmt::format("{}{}", kEraseLine, line).c_str(), stderr);
+}
+
+void erase_progress() {
+  if (shows_progress()) std::fputs(kEraseLine, stderr);
+}
+
+void Progress::show(std::string_view what, double done) const {
+  show_progress(what, time_left(done, std::chrono::steady_clock::now() - begin_));
+}
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,52 @@
+// Standard output and standard error as a person sees them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rdmabench::tools {
+
+/// Columns for what goes to standard output: those of the terminal, kUsualWidth where it is a file
+/// or a pipe.
+std::size_t output_width();
+
+/// Of a table: output_width(), or all that it needs.
+std::size_t table_width(bool wide);
+
+/// A table with its remarks as it goes to standard output: on a terminal long sentences are broken
+/// to its width, elsewhere each stays one line, which other programs can search.
+std::string for_reading(std::string_view text, const std::string& output);
+
+/// Whether this process is rank 0 of those that a launcher started, or was not started by one.
+bool is_first_rank();
+
+/// Whether progress is shown: standard error is a terminal, and this process is rank 0 where a
+/// launcher started several.
+bool shows_progress();
+
+/// "12 s left", "3 min left".
+std::string time_text(double seconds);
+
+/// The time that is left when `done` of 1 took `elapsed`, as time_text(); "" where that
+/// cannot be known yet.
+std::string time_left(double done, std::chrono::nanoseconds elapsed);
+
+/// Writes a line on standard error over the one before, where shows_progress().
+void show_progress(std::string_view what, std::string_view left);
+
+/// Erases it.
+void erase_progress();
+
+/// Progress of a job of known steps, which began when this was made.
+class Progress {
+ public:
+  /// "WHAT, 12 s left"; `done` of 1.
+  void show(std::string_view what, double done) const;
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace rdmabench::tools
