@@ -143,8 +143,12 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const RunHooks& hooks) {
   const SessionSpec spec = make_spec(config);
-  // Before anyone is asked: a GPU that is not here.
-  memory::check_here(memory::parse_request(config.memory));
+  // Before anyone is asked: a GPU, or a device for the back end that was named, that is not here.
+  if (config.backend == "auto") {
+    memory::check_here(memory::parse_request(config.memory));
+  } else {
+    check_this_side(config);
+  }
   std::optional<PinnedThread> pinned;
   if (!config.cpus.empty()) pinned.emplace(config.cpus.front());
   Session session(control::Channel::connect(host, port, Deadline::after(config.timeout),
