@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,13 +33,45 @@ std::string now() {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-/// What the end of a file's name says, or html.
+/// What the end of a file's name says; html of standard output.
 std::string format_of(const std::string& output) {
+  if (output.empty()) return "html";
   static const std::map<std::string, std::string> kEnds{{"html", "html"}, {"htm", "html"},
                                                         {"xml", "junit"}, {"prom", "prometheus"},
                                                         {"csv", "csv"},   {"md", "markdown"}};
-  const auto found = kEnds.find(output.substr(output.rfind('.') + 1));
-  return found == kEnds.end() ? "html" : found->second;
+  const std::string name = output.substr(output.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  const auto found = kEnds.find(dot == std::string::npos ? "" : name.substr(dot + 1));
+  if (found != kEnds.end()) return found->second;
+  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", output),
+              "End it with .html, .xml (JUnit), .prom, .csv or .md, or name the --format.");
+}
+
+/// The files, those of a folder by their names.
+std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string suffix = entry->path().extension();
+      if (suffix == ".json" || suffix == ".jsonl") found.push_back(entry->path());
+    }
+    if (error) throw Error(Fault::usage, fmt::format("list '{}'", path), {}, error.value());
+    if (found.empty()) {
+      throw Error(Fault::usage, fmt::format("no *.json and no *.jsonl in '{}'", path),
+                  "Write results there, as 'rdmabench lat --format json --output FILE' does.");
+    }
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
 }
 
 std::string to_text(const std::vector<Document>& documents, const std::string& format) {
@@ -57,8 +88,9 @@ int make_report(const ReportOptions& options) {
     throw Error(Fault::usage, "a page of HTML cannot be shown on a terminal",
                 "Name a file with --output FILE, or another --format.");
   }
+  check_writable(options.output);
   std::vector<Document> documents;
-  for (const std::string& file : options.files) {
+  for (const std::string& file : files_of(options.files)) {
     for (Document& one : report::read_documents(file)) documents.push_back(std::move(one));
   }
   const std::string text = to_text(documents, format);
@@ -79,7 +111,7 @@ void add_report(CLI::App& app, Command& command) {
   sub->footer(
       "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, compare and\n"
       "project, and the JSON Lines of fabric, also while it runs or after it was killed. '-' is\n"
-      "standard input. Several files come into one report: curves into the same chart, the checks of\n"
+      "standard input, a folder stands for its *.json and *.jsonl. Several files come into one report: curves into the same chart, the checks of\n"
       "many nodes into one list.\n"
       "\n"
       "Formats:\n"
@@ -100,10 +132,12 @@ void add_report(CLI::App& app, Command& command) {
       "  rdmabench report night.json -o /var/lib/node_exporter/rdmabench.prom\n"
       "  rdmabench bw node2 --format json | rdmabench report - --format markdown");
   auto options = std::make_shared<ReportOptions>();
-  sub->add_option("FILE", options->files, "results; may be many")->required()->type_name("");
+  sub->add_option("FILE", options->files, "results, or folders of them; may be many")
+      ->required()
+      ->type_name("");
   sub->add_option("--format", options->format,
                   "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
-                  ".prom, .csv, .md; else html]")
+                  ".prom, .csv, .md]")
       ->check(CLI::IsMember({"html", "junit", "prometheus", "csv", "markdown"}))
       ->type_name("NAME");
   sub->add_option("-o,--output", options->output, "where to write [standard output]")

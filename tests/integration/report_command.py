@@ -101,6 +101,31 @@ class Report(unittest.TestCase):
             self.assertTrue(file.read_text(encoding="utf-8").startswith(begin), name)
         self.assertEqual(list(self.path.glob("*.part")), [])
 
+    def test_an_output_of_an_unknown_kind_is_refused(self):
+        for name in ("a.pdf", "a", "folder.html/a"):
+            result = run("report", self.files[0], "-o", str(self.path / name))
+            self.assertEqual((result.returncode, result.stdout), (2, ""), result)
+            self.assertIn(".html", result.stderr)
+        file = self.path / "a.pdf"
+        self.assertEqual(run("report", self.files[0], "-o", str(file), "--format", "markdown").returncode, 0)
+        self.assertTrue(file.read_text(encoding="utf-8").startswith("# rdmabench"))
+
+    def test_a_folder_stands_for_its_documents(self):
+        folder = self.path / "night"
+        folder.mkdir()
+        for test in ("lat", "bw"):
+            (folder / f"{test}.json").write_text((self.path / f"{test}.json").read_text(encoding="utf-8"), encoding="utf-8")
+        (folder / "notes.txt").write_text("not a document", encoding="utf-8")
+        result = run("report", str(folder), "--format", "csv")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        kinds = [row["kind"] for row in csv.DictReader(io.StringIO(result.stdout, newline="")) if row["kind"] != "judgement"]
+        self.assertEqual(kinds, ["bandwidth"] * 2 + ["latency"] * 2)
+        empty = self.path / "empty"
+        empty.mkdir()
+        result = run("report", str(empty), "--format", "csv")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no *.json", result.stderr)
+
     def test_standard_input(self):
         with open(self.files[0], encoding="utf-8") as file:
             result = subprocess.run([command.TOOL, "report", "-", "--format", "markdown"], stdin=file, capture_output=True, text=True, timeout=60, check=False)
@@ -143,7 +168,7 @@ class Report(unittest.TestCase):
         self.assertIn("none.json", result.stderr)
         self.assertEqual(run("report").returncode, 2)
         self.assertEqual(run("report", self.files[0], "--format", "pdf").returncode, 2)
-        self.assertEqual(run("report", self.files[0], "-o", "/nowhere/x.md").returncode, 1)
+        self.assertEqual(run("report", self.files[0], "-o", "/nowhere/x.md").returncode, 2)
 
 
 if __name__ == "__main__":
