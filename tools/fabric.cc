@@ -1,7 +1,6 @@
 // rdmabench fabric
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -64,18 +63,19 @@ fabric::FabricPlan settled_plan(FabricCommand& options) {
   return plan;
 }
 
-void show_fabric_progress(const fabric::FabricProgress& progress) {
-  catch_interruption();
-  static const bool terminal = isatty(STDERR_FILENO) != 0;
-  if (!terminal) return;
-  std::fputs(fmt::format("\r\033[K{} {} of {}: {} nodes",
-                         progress.confirming ? "confirming round" : "round", progress.round,
-                         progress.of, progress.alive)
-                 .c_str(),
-             stderr);
+/// Of rank 0, which is the only one to be told.
+fabric::OnFabricProgress fabric_progress() {
+  return [line = Progress()](const fabric::FabricProgress& progress) {
+    catch_interruption();
+    const std::string what =
+        fmt::format("{} {} of {}: {} nodes", progress.confirming ? "confirming round" : "round",
+                    progress.round, progress.of, progress.alive);
+    if (progress.confirming) return show_progress(what, "");  // more may follow
+    line.show(what, static_cast<double>(progress.round) / static_cast<double>(progress.of));
+  };
 }
 
-std::string to_text(const fabric::FabricResult& outcome, const std::string& format) {
+std::string to_text(const fabric::FabricResult& outcome, const std::string& format, bool wide) {
   if (format == "json") {
     const std::string lines = fabric::to_json_lines(outcome.matrix);
     if (!outcome.complete) return lines;
@@ -84,7 +84,7 @@ std::string to_text(const fabric::FabricResult& outcome, const std::string& form
   if (format == "csv") return fabric::to_csv(outcome.matrix);
   double most = 0;
   for (const fabric::RoundCost& cost : outcome.costs) most = std::max(most, cost.own_ms);
-  return fabric::to_table(outcome.matrix, outcome.verdict) +
+  return fabric::to_table(outcome.matrix, outcome.verdict, table_width(wide)) +
          fmt::format("\nThe coordinator itself took {:.1f} ms of a round at most.\n", most);
 }
 
@@ -99,11 +99,13 @@ int verdict(const fabric::FabricResult& outcome, bool strict) {
 
 int print(const FabricCommand& options, const fabric::FabricResult& result) {
   erase_progress();
-  const std::string text = to_text(result, options.link.format);
-  if (options.link.format == "csv") {  // it has no place for lost nodes and the verdict
-    std::fputs(to_text(result, "table").c_str(), stderr);
+  const std::string& format = options.link.format;
+  const bool wide = options.link.wide;
+  const std::string text = to_text(result, format, wide);
+  if (format == "csv") {  // it has no place for lost nodes and the verdict
+    std::fputs(to_text(result, "table", wide).c_str(), stderr);
   }
-  write_text(text);
+  write_text(format == "table" ? for_reading(text, "") : text);
   if (!result.complete) {
     tell(fmt::format("{} before the last round: the result is of the rounds that were finished",
                      interrupted()));
@@ -120,7 +122,7 @@ int run_fabric(FabricCommand& options) {
   options.rendezvous.timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.run.wait);
   const fabric::RankOutcome outcome =
-      fabric::run(options.run, control::make_rendezvous(options.rendezvous), show_fabric_progress);
+      fabric::run(options.run, control::make_rendezvous(options.rendezvous), fabric_progress());
   if (outcome.result) return print(options, *outcome.result);
   if (!outcome.left_early.empty()) {
     tell(fmt::format("rank {}: {}", outcome.rank, outcome.left_early));
@@ -238,6 +240,7 @@ void add_results(CLI::App& app, FabricCommand& options) {
   app.add_flag("!--no-confirm", options.run.confirm,
                "judge by the rounds alone: do not measure again what stands out")
       ->group(group);
+  add_wide(app, options.link.wide)->group(group);
   app.add_flag("--strict", options.strict,
                "also end with 1 if the nodes could not be judged: too few, or half against half")
       ->group(group);

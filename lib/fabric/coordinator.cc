@@ -319,6 +319,7 @@ void Coordinator::take_results(std::uint32_t rank, std::string_view text) {
     }
     cell.sender = rank;
     cell.error = control::printable(cell.error, kMaxText - 4);
+    cell.over = control::printable(cell.over, kMaxText - 4);
     for (std::string& note : cell.notes) note = control::printable(note, kMaxText - 4);
     work.filled[work.next] = true;
     work.cells[work.next] = std::move(cell);

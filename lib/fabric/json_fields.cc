@@ -77,6 +77,7 @@ Json cell_json(const Measurement& measurement) {
           {"value", measurement.value},
           {"p99_ns", or_null(measurement.p99_ns, 0.0)},
           {"error", or_null(measurement.error, std::string())},
+          {"over", or_null(measurement.over, std::string())},
           {"notes", measurement.notes}};
 }
 
@@ -137,6 +138,9 @@ Measurement cell_from(const nlohmann::json& object) {
     cell.p99_ns = control::get_double(object, "p99_ns", 0, kMaxValue);
   }
   if (!is_null(object, "error")) cell.error = control::get_string(object, "error", kMaxText);
+  if (object.contains("over") && !is_null(object, "over")) {  // earlier files have it not
+    cell.over = control::get_string(object, "over", kMaxText);
+  }
   cell.notes = words_from(object, "notes", kMaxNotes, kMaxText);
   if (cell.error.empty() && !(cell.value > 0)) {
     throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),

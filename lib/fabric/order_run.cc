@@ -48,11 +48,20 @@ class Task {
   std::string silent_;  // the error of a peer that kept us waiting: once is enough
 };
 
+/// "verbs, provider mlx5, device mlx5_0:1"
+std::string over(const report::Resolved& taken) {
+  std::string text = taken.backend;
+  if (!taken.provider.empty()) text += ", provider " + taken.provider;
+  if (!taken.device.empty()) text += ", device " + taken.device;
+  return control::printable(text, kMaxText - 4);
+}
+
 void Task::add(Metric metric, const report::Report& report) {
   if (metric == Metric::latency) {
     for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
       if (!row.complete) continue;
       Measurement& one = cells_.emplace_back(cell(metric, row.size_bytes));
+      one.over = over(report.resolved);
       one.value = row.latency.p50_ns;
       if (row.latency.supports(kP99)) one.p99_ns = row.latency.p99_ns;
       one.notes = row.notes;
@@ -61,6 +70,7 @@ void Task::add(Metric metric, const report::Report& report) {
     for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
       if (!row.complete) continue;
       Measurement& one = cells_.emplace_back(cell(metric, row.size_bytes));
+      one.over = over(report.resolved);
       one.value = row.bits_per_s;
       one.notes = row.notes;
       if (row.lost && *row.lost > 0) {

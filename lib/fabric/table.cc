@@ -7,6 +7,7 @@
 #include <set>
 
 #include "fabric/plan.h"
+#include "fabric/verdict_text.h"
 #include "json_fields.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
@@ -17,8 +18,6 @@ namespace rdmabench::fabric {
 namespace {
 
 constexpr double kTail = 5;  // per cent
-constexpr std::size_t kMostFailures = 8;
-
 bool is_latency(Metric metric) {
   return metric == Metric::latency;
 }
@@ -73,8 +72,8 @@ std::string heading(const Matrix& matrix) {
   std::string text = fmt::format("Fabric of {} nodes: {}, {} rounds", matrix.nodes.size(),
                                  plan.pattern, rounds.size());
   if (!confirming.empty()) text += fmt::format(" and {} to confirm", confirming.size());
-  text += fmt::format("; {} over {}", plan.operation, plan.backend);
-  if (!plan.provider.empty()) text += fmt::format(" ({})", plan.provider);
+  const std::string taken = taken_paths(matrix);
+  text += fmt::format("; {} over {}", plan.operation, taken.empty() ? plan.backend : taken);
   if (!plan.rails.empty()) text += fmt::format("; rails {}", fmt::join(plan.rails, ", "));
   return text + '\n';
 }
@@ -84,6 +83,31 @@ std::string pair_name(const Matrix& matrix, const Measurement& one) {
       fmt::format("{} -> {}", node_name(matrix, one.sender), node_name(matrix, one.receiver));
   if (rails_of(matrix.plan) > 1) text += fmt::format(" on rail {}", one.rail);
   return text;
+}
+
+/// The pairs of one metric, a line for each size.
+std::string figures(const std::vector<Summary>& summaries, Metric metric, std::size_t width) {
+  const char* const tail = is_latency(metric) ? "p95" : "p5";
+  const auto heading_of = [&](std::string_view what) {
+    return fmt::format("{}[{}]", what, unit(metric));
+  };
+  report::TextTable table({{std::string(name(metric))},
+                           {"pairs"},
+                           {"failed"},
+                           {heading_of("typical")},
+                           {heading_of(tail)},
+                           {heading_of("worst")},
+                           {heading_of("best")}});
+  bool any = false;
+  for (const Summary& one : summaries) {
+    if (one.metric != metric) continue;
+    any = true;
+    const auto value = [&](double v) { return one.cells > 0 ? shown(metric, v) : "-"; };
+    table.add_row({format_size(one.size_bytes), std::to_string(one.cells),
+                   std::to_string(one.failed), value(one.typical), value(one.tail),
+                   value(one.worst), value(one.best)});
+  }
+  return any ? '\n' + table.text(width) : "";
 }
 
 std::string worst_pairs(const Matrix& matrix, const std::vector<Summary>& summaries) {
@@ -97,51 +121,6 @@ std::string worst_pairs(const Matrix& matrix, const std::vector<Summary>& summar
       text += fmt::format("  {} {}, {:.2f} of typical: {}\n", shown(one.metric, one.value),
                           unit(one.metric), one.value / summary.typical, pair_name(matrix, one));
     }
-  }
-  return text;
-}
-
-std::string failures(const Matrix& matrix) {
-  std::string text;
-  std::size_t count = 0;
-  for (const Measurement& one : matrix.measurements) {
-    if (one.error.empty() || ++count > kMostFailures) continue;
-    text += fmt::format("  {} of {}, {}: {}\n", name(one.metric), format_size(one.size_bytes),
-                        pair_name(matrix, one), report::printable(one.error));
-  }
-  if (count == 0) return "";
-  if (count > kMostFailures) text += fmt::format("  and {} more\n", count - kMostFailures);
-  return "\nMeasurements that failed\n" + text;
-}
-
-std::string losses(const Matrix& matrix) {
-  std::string text;
-  for (const LostNode& lost : matrix.lost) {
-    text += fmt::format("  {} in round {}: {}\n", node_name(matrix, lost.rank), lost.round,
-                        report::printable(lost.reason));
-  }
-  return text.empty() ? text : "\nLost nodes\n" + text;
-}
-
-std::string judgement(const Attribution& verdict) {
-  std::string text = "\nVerdict\n";
-  for (const Finding& finding : verdict.findings) {
-    text += fmt::format("  {}: {}\n", finding.confirmed ? "confirmed" : "suspect",
-                        report::printable(finding.text));
-    for (const std::string& evidence : finding.evidence) {
-      text += fmt::format("    {}\n", report::printable(evidence));
-    }
-  }
-  const std::vector<Typical> open = unjudged(verdict);
-  for (const Typical& slice : open) {
-    text += fmt::format("  the nodes could not be judged by {} of {}\n", name(slice.metric),
-                        format_size(slice.size_bytes));
-  }
-  if (verdict.findings.empty() && open.size() < verdict.typical.size()) {
-    text += "  nothing stands out\n";
-  }
-  for (const std::string& doubt : verdict.doubts) {
-    text += fmt::format("  not judged: {}\n", report::printable(doubt));
   }
   return text;
 }
@@ -165,31 +144,16 @@ std::string node_name(const Matrix& matrix, std::uint32_t rank) {
                       : fmt::format("node {} ({})", rank, report::printable(host));
 }
 
-std::string to_table(const Matrix& matrix, const Attribution& verdict) {
-  using Align = report::TextTable::Align;
+std::string to_table(const Matrix& matrix, const Attribution& verdict, std::size_t width) {
   const std::vector<Summary> summaries = summarize(matrix);
-  report::TextTable table({{"metric", Align::left},
-                           {"size"},
-                           {"cells"},
-                           {"failed"},
-                           {"typical"},
-                           {"worst 5%"},
-                           {"worst"},
-                           {"best"},
-                           {"unit", Align::left}});
-  for (const Summary& one : summaries) {
-    const auto value = [&](double v) { return one.cells > 0 ? shown(one.metric, v) : "-"; };
-    table.add_row({std::string(name(one.metric)), format_size(one.size_bytes),
-                   std::to_string(one.cells), std::to_string(one.failed), value(one.typical),
-                   value(one.tail), value(one.worst), value(one.best), unit(one.metric)});
-  }
-  return heading(matrix) + '\n' + table.text() + worst_pairs(matrix, summaries) + failures(matrix) +
-         losses(matrix) + judgement(verdict);
+  return heading(matrix) + '\n' + verdict_text(matrix, verdict, summaries) +
+         figures(summaries, Metric::bandwidth, width) + figures(summaries, Metric::latency, width) +
+         worst_pairs(matrix, summaries) + failures_text(matrix);
 }
 
 std::string to_csv(const Matrix& matrix) {
   report::Csv csv({"round", "pattern", "sender", "receiver", "rail", "metric", "size_bytes",
-                   "value", "p99_ns", "error", "confirming", "notes"});
+                   "value", "p99_ns", "error", "confirming", "over", "notes"});
   for (const Measurement& one : matrix.measurements) {
     Json row = cell_json(one);
     row["round"] = one.round;

@@ -44,6 +44,7 @@ struct Measurement {
   double value = 0;   ///< bits per second, or nanoseconds (p50); 0 where `error` says why
   double p99_ns = 0;  ///< of latency; 0 = too few samples for one
   std::string error{};
+  std::string over{};  ///< what was taken, for people: "ofi, provider tcp, device lo"; "" = unknown
   bool confirming = false;
   std::vector<std::string> notes{};
 };

@@ -13,6 +13,7 @@
 #include "rdmabench/control/bootstrap.h"
 #include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
+#include "rdmabench/report/text_table.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::fabric {
@@ -96,10 +97,12 @@ Matrix matrix_from_json_lines(std::string_view text);
 /// The same from a file. Throws Error(usage) that names the file, too.
 Matrix read_stream(const std::string& path);
 
-/// What was measured, a line for each metric and size, the worst pairs, what failed and who was
-/// lost; then each finding with its evidence, and what cannot be judged. Bandwidth in Gb/s (10^9
-/// bits), latency in microseconds. ASCII.
-std::string to_table(const Matrix& matrix, const Attribution& verdict);
+/// The verdict first: who was lost, each finding with its evidence, what was not borne out and what
+/// cannot be judged. Then what was measured, a line for each metric and size, the worst pairs and
+/// what failed; what is alike is folded. Bandwidth in Gb/s (10^9 bits), latency in microseconds.
+/// ASCII.
+std::string to_table(const Matrix& matrix, const Attribution& verdict,
+                     std::size_t width = report::kUsualWidth);
 
 /// RFC 4180, one line for each measurement, with the names of the JSON.
 std::string to_csv(const Matrix& matrix);

@@ -37,6 +37,7 @@ Matrix sample() {
                                    .value = 97.123456789e9 / receiver,
                                    .notes = {"a \"note\""}});
   }
+  matrix.measurements.back().over = "verbs, provider mlx5, device mlx5_0:1";
   matrix.measurements.push_back({.round = 2,
                                  .pattern = "confirm",
                                  .sender = 2,
@@ -76,7 +77,16 @@ TEST(Stream, WhatIsWrittenIsRead) {
   EXPECT_EQ(read.measurements[0].value, sample().measurements[0].value);
   EXPECT_EQ(read.measurements[2].p99_ns, 4000);
   EXPECT_TRUE(read.measurements[2].confirming);
+  EXPECT_EQ(read.measurements[1].over, "verbs, provider mlx5, device mlx5_0:1");
   EXPECT_EQ(read.lost[0].reason, "no answer within 2.5 s");
+}
+
+TEST(Stream, FilesFromBeforeTheTakenPathAreRead) {
+  std::string text = to_json_lines(sample());
+  for (std::size_t at = 0; (at = text.find("\"over\":null,")) != std::string::npos;) {
+    text.erase(at, 12);
+  }
+  EXPECT_THAT(matrix_from_json_lines(text).measurements, SizeIs(4));
 }
 
 TEST(Stream, ALastLineThatIsCutShortIsLeftOut) {

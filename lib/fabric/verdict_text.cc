@@ -1,0 +1,290 @@
+#include "fabric/verdict_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "rdmabench/base/units.h"
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;      // nodes, errors and paths
+constexpr std::size_t kMostExplained = 4;  // findings alike with their evidence
+constexpr double kNotable = 0.8;           // of typical: below, a reader asks why it is no finding
+
+std::string plural(std::size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string subject(Metric metric, std::uint64_t size_bytes) {
+  return fmt::format("{} of {}", name(metric), format_size(size_bytes));
+}
+
+/// "a, b and 5 more"
+std::string listed(std::vector<std::string> words) {
+  const std::size_t count = words.size();
+  if (count > kMostNamed) words.resize(kMostNamed);
+  const std::string text = fmt::format("{}", fmt::join(words, ", "));
+  return count > kMostNamed ? fmt::format("{} and {} more", text, count - kMostNamed) : text;
+}
+
+std::set<std::uint32_t> lost_ranks(const Matrix& matrix) {
+  std::set<std::uint32_t> ranks;
+  for (const LostNode& lost : matrix.lost) ranks.insert(lost.rank);
+  return ranks;
+}
+
+std::string what_stands_out(const Attribution& verdict) {
+  const std::size_t open = unjudged(verdict).size();
+  if (!verdict.findings.empty()) {
+    return plural(verdict.findings.size(), "finding", "findings");
+  }
+  if (open < verdict.typical.size()) return "nothing stands out";
+  return "nothing could be judged";
+}
+
+/// "1 of 8 nodes lost: node 3 (c); among the other 7 nothing stands out"
+std::string headline(const Matrix& matrix, const Attribution& verdict) {
+  const std::set<std::uint32_t> lost = lost_ranks(matrix);
+  if (lost.empty()) return what_stands_out(verdict);
+  std::vector<std::string> names;
+  for (const std::uint32_t rank : lost) names.push_back(node_name(matrix, rank));
+  return fmt::format("{} of {} nodes lost: {}; among the other {} {}", lost.size(),
+                     matrix.nodes.size(), listed(std::move(names)),
+                     matrix.nodes.size() - lost.size(), what_stands_out(verdict));
+}
+
+/// Ranks on one host measure memory and processors, and no cable.
+std::string shared_hosts(const Matrix& matrix) {
+  std::map<std::string, std::size_t> ranks;
+  std::size_t known = 0;
+  for (const Node& node : matrix.nodes) {
+    if (node.host.empty()) continue;
+    ++ranks[node.host];
+    ++known;
+  }
+  if (ranks.size() == known) return "";
+  constexpr std::string_view kCause =
+      "The launcher was probably not told to start one process on each node: mpirun --map-by node "
+      "(or ppr:1:node), srun --ntasks-per-node=1.";
+  if (ranks.size() == 1) {
+    return fmt::format(
+        "all {} ranks run on one host, {}: this is the host with itself, not a network. {}", known,
+        report::printable(ranks.begin()->first), kCause);
+  }
+  std::vector<std::string> crowded;
+  for (const auto& [host, count] : ranks) {
+    if (count > 1) crowded.push_back(fmt::format("{} ({})", report::printable(host), count));
+  }
+  return fmt::format(
+      "{} ranks share {} hosts, so some pairs are a host with itself; hosts with several ranks: {}. "
+      "{}",
+      known, ranks.size(), listed(std::move(crowded)), kCause);
+}
+
+/// Findings of one kind, metric and size say the same of different nodes.
+std::string findings_text(const Attribution& verdict) {
+  std::map<std::tuple<Part, Metric, std::uint64_t, bool>, std::size_t> alike;
+  std::string text;
+  std::size_t folded = 0;
+  for (const Finding& finding : verdict.findings) {
+    const std::size_t before =
+        alike[{finding.part, finding.metric, finding.size_bytes, finding.confirmed}]++;
+    if (before >= kMostExplained) {
+      ++folded;
+      continue;
+    }
+    text += fmt::format("  {}: {}\n", finding.confirmed ? "confirmed" : "suspect",
+                        report::printable(finding.text));
+    for (const std::string& evidence : finding.evidence) {
+      text += fmt::format("    {}\n", report::printable(evidence));
+    }
+  }
+  if (folded == 0) return text;
+  for (const auto& [kind, count] : alike) {
+    if (count <= kMostExplained) continue;
+    const auto& [part, metric, size, confirmed] = kind;
+    std::vector<std::string> who;
+    std::size_t seen = 0;
+    for (const Finding& finding : verdict.findings) {
+      if (std::tie(finding.part, finding.metric, finding.size_bytes, finding.confirmed) != kind ||
+          ++seen <= kMostExplained) {
+        continue;
+      }
+      who.push_back(finding.b ? fmt::format("{} to {}", finding.a, *finding.b)
+                              : fmt::format("{}", finding.a));
+    }
+    text += fmt::format("  and {} more like these, {}, {} {}: {}\n", count - kMostExplained,
+                        subject(metric, size), confirmed ? "confirmed" : "suspect", name(part),
+                        listed(std::move(who)));
+  }
+  return text;
+}
+
+std::string who(const Finding& finding) {
+  std::string text = finding.b
+                         ? fmt::format("{} {} to {}", name(finding.part), finding.a, *finding.b)
+                         : fmt::format("{} {}", name(finding.part), finding.a);
+  return fmt::format("{} ({})", text, subject(finding.metric, finding.size_bytes));
+}
+
+std::string withdrawn_text(const Attribution& verdict) {
+  if (verdict.withdrawn.empty()) return "";
+  std::vector<std::string> names;
+  for (const Finding& finding : verdict.withdrawn) names.push_back(who(finding));
+  return fmt::format("  {} not borne out when measured again: {}\n",
+                     plural(verdict.withdrawn.size(), "suspicion was", "suspicions were"),
+                     listed(std::move(names)));
+}
+
+/// The part of typical below which a single pair is a finding, whatever its ends do.
+double limit_of(const Typical& slice) {
+  const AttributionOptions options;
+  return std::min(1 - options.route_effect, std::exp(-options.score * slice.noise));
+}
+
+bool concerns(const Finding& finding, const Measurement& worst) {
+  if (finding.metric != worst.metric || finding.size_bytes != worst.size_bytes) return false;
+  if (finding.b) return finding.a == worst.sender && *finding.b == worst.receiver;
+  return finding.part == Part::rail ? finding.a == worst.rail
+                                    : finding.a == worst.sender || finding.a == worst.receiver;
+}
+
+/// Why the worst pair, which looks slow, is no finding; "" where it is none to ask about.
+std::string why_not(const Matrix& matrix, const Attribution& verdict, const Summary& summary) {
+  if (summary.worst_cells.empty() || !(summary.typical > 0)) return "";
+  const Measurement& worst = matrix.measurements[summary.worst_cells.front()];
+  const double ratio = worst.value / summary.typical;
+  const bool latency = summary.metric == Metric::latency;
+  const double slow = latency ? 1 / ratio : ratio;  // the lower the slower
+  if (slow > kNotable) return "";
+  const auto about = [&](const std::vector<Finding>& findings) {
+    return std::any_of(findings.begin(), findings.end(),
+                       [&](const Finding& one) { return concerns(one, worst); });
+  };
+  const auto same = [&](const Typical& one) {
+    return one.metric == summary.metric && one.size_bytes == summary.size_bytes;
+  };
+  const std::vector<Typical> open = unjudged(verdict);
+  const auto slice = std::find_if(verdict.typical.begin(), verdict.typical.end(), same);
+  const bool judged = std::none_of(open.begin(), open.end(), same);
+  if (slice == verdict.typical.end() || !judged || about(verdict.findings)) return "";
+  const std::string pair =
+      fmt::format("the worst pair by {}, {} to {} at {:.2f} of typical, is no finding",
+                  subject(summary.metric, summary.size_bytes), worst.sender, worst.receiver, ratio);
+  if (about(verdict.withdrawn)) {
+    return fmt::format("  {}: measured again, it was not slow\n", pair);
+  }
+  const double limit = limit_of(*slice);
+  if (slow > limit) {
+    constexpr double kNothing = 0.01;  // of typical
+    const std::string bound =
+        limit < kNothing ? "no single pair can stand out"
+                         : fmt::format("a pair has to be {} {:.2f} of typical to stand out",
+                                       latency ? "above" : "below", latency ? 1 / limit : limit);
+    return fmt::format("  {}: the values scatter by {:.0f} %, so that {}\n", pair,
+                       slice->noise * 100, bound);
+  }
+  return fmt::format(
+      "  {}: its ends are as slow with others or have too few partners, or slow pairs are too many "
+      "to blame routes\n",
+      pair);
+}
+
+/// The same error of several measurements, which have other addresses and numbers in it.
+std::string without_numbers(const std::string& text) {
+  std::string kind;
+  for (const char c : text) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit) kind += c;
+  }
+  return kind;
+}
+
+}  // namespace
+
+std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
+                         const std::vector<Summary>& summaries) {
+  std::string text = fmt::format("Verdict: {}\n", headline(matrix, verdict));
+  for (const LostNode& lost : matrix.lost) {
+    text += fmt::format("  lost: {} in round {}: {}\n", node_name(matrix, lost.rank), lost.round,
+                        report::printable(lost.reason));
+  }
+  if (const std::string shared = shared_hosts(matrix); !shared.empty()) {
+    text += fmt::format("  {}\n", shared);
+  }
+  text += findings_text(verdict) + withdrawn_text(verdict);
+  for (const Typical& slice : unjudged(verdict)) {
+    text += fmt::format("  the nodes could not be judged by {}\n",
+                        subject(slice.metric, slice.size_bytes));
+  }
+  for (const Summary& summary : summaries) text += why_not(matrix, verdict, summary);
+  for (const std::string& doubt : verdict.doubts) {
+    text += fmt::format("  not judged: {}\n", report::printable(doubt));
+  }
+  return text;
+}
+
+std::string failures_text(const Matrix& matrix) {
+  struct Kind {
+    std::string first;
+    std::size_t count = 0;
+  };
+  const std::set<std::uint32_t> lost = lost_ranks(matrix);
+  std::map<std::string, Kind> kinds;
+  std::vector<std::string> order;
+  for (const Measurement& one : matrix.measurements) {
+    if (one.error.empty()) continue;
+    const bool sender = lost.contains(one.sender);
+    const std::string key = sender || lost.contains(one.receiver)
+                                ? fmt::format("lost {}", sender ? one.sender : one.receiver)
+                                : without_numbers(one.error);
+    Kind& kind = kinds[key];
+    if (kind.count++ > 0) continue;
+    order.push_back(key);
+    kind.first = fmt::format("{}, {} -> {}: {}", subject(one.metric, one.size_bytes),
+                             node_name(matrix, one.sender), node_name(matrix, one.receiver),
+                             report::printable(one.error));
+  }
+  if (order.empty()) return "";
+  std::string text = "\nMeasurements that failed\n";
+  for (std::size_t i = 0; i < std::min(order.size(), kMostNamed); ++i) {
+    const Kind& kind = kinds[order[i]];
+    text +=
+        fmt::format("  {}{}\n", kind.first,
+                    kind.count > 1 ? fmt::format(" (and {} more like it)", kind.count - 1) : "");
+  }
+  if (order.size() > kMostNamed) {
+    text += fmt::format("  and {} with other errors\n",
+                        plural(order.size() - kMostNamed, "kind", "kinds"));
+  }
+  return text;
+}
+
+std::string taken_paths(const Matrix& matrix) {
+  std::map<std::string, std::size_t> counts;
+  for (const Measurement& one : matrix.measurements) {
+    if (!one.over.empty()) ++counts[one.over];
+  }
+  std::vector<std::pair<std::size_t, std::string>> order;
+  for (const auto& [path, count] : counts) order.emplace_back(count, path);
+  std::sort(order.begin(), order.end(), std::greater<>());
+  if (order.size() == 1) return report::printable(order.front().second);
+  std::vector<std::string> names;
+  for (const auto& [count, path] : order) {
+    names.push_back(fmt::format("{} ({})", report::printable(path), count));
+  }
+  return listed(std::move(names));
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,27 @@
+// What a run over many nodes found, in sentences, the most important first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabric/table.h"
+#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
+
+namespace rdmabench::fabric {
+
+/// Lost nodes and what stands out among the others, findings with their evidence, what was not
+/// borne out, what could not be judged, and why a pair that looks slow is no finding. Findings
+/// alike are folded. Ends in a newline.
+std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
+                         const std::vector<Summary>& summaries);
+
+/// Measurements that failed, those alike folded: with an end that was lost, or with the same error.
+/// "" where none did.
+std::string failures_text(const Matrix& matrix);
+
+/// "ofi, provider tcp, device lo", by which the pairs were measured; several with their numbers of
+/// measurements, the most frequent first. "" where no measurement says so.
+std::string taken_paths(const Matrix& matrix);
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,166 @@
+#include "fabric/verdict_text.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "rdmabench/fabric/run.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// Every pair once at 100 Gb/s, each node on a host of its own.
+Matrix whole(std::uint32_t nodes) {
+  Matrix matrix;
+  matrix.plan.latency_sizes.clear();
+  for (std::uint32_t a = 0; a < nodes; ++a) {
+    matrix.nodes.push_back(
+        {.rank = a, .host = fmt::format("host{}", a), .rails = {}, .environment = {}});
+    for (std::uint32_t b = 0; b < nodes; ++b) {
+      if (a == b) continue;
+      matrix.measurements.push_back({.pattern = "round-robin",
+                                     .sender = a,
+                                     .receiver = b,
+                                     .size_bytes = 1U << 20,
+                                     .value = 100e9,
+                                     .over = "verbs, provider mlx5, device mlx5_0:1"});
+    }
+  }
+  return matrix;
+}
+
+Attribution judged(const Matrix& matrix, double noise = 0.01) {
+  Attribution verdict;
+  verdict.typical.push_back({.size_bytes = 1U << 20, .value = 100e9, .noise = noise});
+  for (const Node& node : matrix.nodes) {
+    verdict.nodes.push_back({.size_bytes = 1U << 20, .rank = node.rank, .verdict = Verdict::good});
+  }
+  return verdict;
+}
+
+Finding route(std::uint32_t a, std::uint32_t b) {
+  Finding finding;
+  finding.size_bytes = 1U << 20;
+  finding.part = Part::route;
+  finding.a = a;
+  finding.b = b;
+  finding.confirmed = true;
+  finding.evidence = {"by this", "and by that"};
+  finding.text = fmt::format("route {} to {} is slow", a, b);
+  return finding;
+}
+
+std::string text_of(const Matrix& matrix, const Attribution& verdict) {
+  return verdict_text(matrix, verdict, summarize(matrix));
+}
+
+TEST(VerdictText, SaysFirstWhatStandsOut) {
+  const Matrix matrix = whole(4);
+  EXPECT_EQ(text_of(matrix, judged(matrix)), "Verdict: nothing stands out\n");
+  Attribution verdict = judged(matrix);
+  verdict.findings = {route(0, 1)};
+  EXPECT_THAT(text_of(matrix, verdict),
+              AllOf(StartsWith("Verdict: 1 finding\n  confirmed: route 0 to 1"),
+                    HasSubstr("\n    by this\n    and by that\n")));
+  verdict = judged(matrix);
+  for (NodeSummary& node : verdict.nodes) node.verdict = Verdict::ambiguous;
+  EXPECT_THAT(text_of(matrix, verdict), StartsWith("Verdict: nothing could be judged\n"));
+  const std::string table = to_table(matrix, verdict);
+  EXPECT_LT(table.find("Verdict"), table.find("typical[Gb/s]"));
+}
+
+TEST(VerdictText, SaysFirstThatNodesWereLost) {
+  Matrix matrix = whole(8);
+  matrix.lost.push_back({.rank = 3, .round = 2, .reason = "no answer within 2.5 s"});
+  EXPECT_THAT(text_of(matrix, judged(matrix)),
+              StartsWith("Verdict: 1 of 8 nodes lost: node 3 (host3); among the other 7 nothing "
+                         "stands out\n  lost: node 3 (host3) in round 2: no answer"));
+}
+
+TEST(VerdictText, FoldsFindingsThatAreAlike) {
+  const Matrix matrix = whole(8);
+  Attribution verdict = judged(matrix);
+  for (std::uint32_t i = 0; i < 50; ++i) verdict.findings.push_back(route(i % 8, (i + 1) % 8));
+  const std::string text = text_of(matrix, verdict);
+  EXPECT_THAT(text,
+              AllOf(StartsWith("Verdict: 50 findings\n"),
+                    HasSubstr("and 46 more like these, bandwidth of 1M, confirmed route: 4 to "
+                              "5, 5 to 6")));
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 20);
+}
+
+TEST(VerdictText, ShowsWhatWasNotBorneOut) {
+  Matrix matrix = whole(4);
+  matrix.measurements[0].value = 60e9;
+  Attribution verdict = judged(matrix);
+  Finding sender = route(2, 0);
+  sender.part = Part::sender;
+  sender.b.reset();
+  verdict.withdrawn = {route(0, 1), sender};
+  EXPECT_THAT(text_of(matrix, verdict),
+              AllOf(HasSubstr("2 suspicions were not borne out when measured again: route 0 to 1 "
+                              "(bandwidth of 1M), sender 2 (bandwidth of 1M)\n"),
+                    HasSubstr("0 to 1 at 0.60 of typical, is no finding: measured again, it was "
+                              "not slow")));
+}
+
+TEST(VerdictText, SaysWhyASlowPairIsNoFinding) {
+  Matrix matrix = whole(4);
+  matrix.measurements[0].value = 60e9;
+  EXPECT_THAT(
+      text_of(matrix, judged(matrix, 0.15)),
+      HasSubstr("the worst pair by bandwidth of 1M, 0 to 1 at 0.60 of typical, is no "
+                "finding: the values scatter by 15 %, so that a pair has to be below 0.47"));
+  EXPECT_THAT(text_of(matrix, judged(matrix, 3)), HasSubstr("no single pair can stand out"));
+  EXPECT_THAT(text_of(matrix, judged(matrix)), HasSubstr("its ends are as slow with others"));
+  matrix.measurements[0].value = 90e9;
+  EXPECT_THAT(text_of(matrix, judged(matrix, 0.15)), Not(HasSubstr("worst pair")));
+}
+
+TEST(VerdictText, CallsOneHostOneHost) {
+  Matrix matrix = whole(4);
+  for (Node& node : matrix.nodes) node.host = "box";
+  EXPECT_THAT(text_of(matrix, judged(matrix)),
+              AllOf(HasSubstr("all 4 ranks run on one host, box"), HasSubstr("--map-by node")));
+  matrix.nodes[0].host = "other";
+  EXPECT_THAT(text_of(matrix, judged(matrix)),
+              HasSubstr("4 ranks share 2 hosts, so some pairs are a host with itself; hosts with "
+                        "several ranks: box (3)"));
+}
+
+TEST(FailuresText, FoldsWhatIsAlike) {
+  Matrix matrix = whole(8);
+  EXPECT_EQ(failures_text(matrix), "");
+  matrix.lost.push_back({.rank = 3, .round = 2, .reason = "gone"});
+  for (std::size_t i = 0; i < matrix.measurements.size(); ++i) {
+    Measurement& one = matrix.measurements[i];
+    if (one.sender == 3 || one.receiver == 3) one.error = fmt::format("connect to 10.0.0.{}", i);
+    if (one.sender == 5 && one.receiver == 6) one.error = "no completion for 5 s";
+    if (one.sender == 6 && one.receiver == 5) one.error = "no completion for 7 s";
+  }
+  const std::string text = failures_text(matrix);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("(and 13 more like it)"), HasSubstr("for 5 s (and 1 more")));
+}
+
+TEST(TakenPaths, NamesProviderAndDevice) {
+  Matrix matrix = whole(4);
+  EXPECT_EQ(taken_paths(matrix), "verbs, provider mlx5, device mlx5_0:1");
+  EXPECT_THAT(to_table(matrix, judged(matrix)),
+              HasSubstr("write over verbs, provider mlx5, device mlx5_0:1\n"));
+  matrix.measurements[2].over = "ofi, provider tcp, device eth0";
+  EXPECT_EQ(taken_paths(matrix),
+            "verbs, provider mlx5, device mlx5_0:1 (11), ofi, provider tcp, device eth0 (1)");
+  for (Measurement& one : matrix.measurements) one.over.clear();
+  EXPECT_THAT(to_table(matrix, judged(matrix)), HasSubstr("write over auto\n"));
+}
+
+}  // namespace
+}  // namespace rdmabench::fabric
