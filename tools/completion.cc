@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "output.h"
+#include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -158,9 +159,16 @@ void add_completion(CLI::App& app, Command& command) {
       "  rdmabench completion bash > /etc/bash_completion.d/rdmabench");
   auto shell = std::make_shared<std::string>();
   sub->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   sub->callback([shell, &app, &command] {
+    if (shell->empty()) {
+      command = []() -> int {
+        throw Error(Fault::usage, "SHELL is missing: bash, zsh or fish",
+                    "Write for example 'rdmabench completion bash'; 'rdmabench completion --help' "
+                    "says where the output belongs.");
+      };
+      return;
+    }
     // The tables of options are app's, which ends before the command runs.
     const std::string text = *shell == "bash"  ? bash_script(app)
                              : *shell == "zsh" ? zsh_script(app)

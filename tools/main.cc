@@ -6,7 +6,9 @@
 #include <exception>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/nearest.h"
@@ -21,10 +23,14 @@
 #include "perftest/tool.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
+#include "terminal.h"
+#include "wrapping.h"
 #include "writing.h"
 
 namespace rdmabench::tools {
 namespace {
+
+constexpr std::size_t kWidestHelp = 100;  // longer lines are hard to read
 
 /// The programs whose command lines are accepted, by their names.
 std::vector<std::string_view> other_names() {
@@ -38,6 +44,31 @@ std::vector<std::string_view> other_names() {
   return names;
 }
 
+template <class Tools>
+std::string names_of(const Tools& tools) {
+  std::string names;
+  for (const auto& tool : tools) names += (names.empty() ? "" : ", ") + std::string(tool.name);
+  return names;
+}
+
+/// Where to go from the name of a program that is not taken; "" for other words.
+std::string instead_of(const std::string& word) {
+  const auto none = [&](std::string_view suite, const std::string& names) {
+    return fmt::format(
+        "'{}' is not among the programs of {} whose command lines rdmabench takes: {}. "
+        "'rdmabench lat HOST' and 'rdmabench bw HOST' measure over every transport.",
+        word, suite, names);
+  };
+  if (word.starts_with("fi_")) return none("fabtests", names_of(fabtests::tools()));
+  if (word.starts_with("ib_")) return none("perftest", names_of(perftest::tools()));
+  if (word == "ucx_perftest") {
+    return "'ucx_perftest' is not taken. 'rdmabench lat HOST' and 'rdmabench bw HOST' measure the "
+           "same; 'rdmabench serve' is the other side.";
+  }
+  if (word.ends_with("_perf")) return none("nccl-tests", names_of(nccltests::tools()));
+  return "";
+}
+
 /// The words that are valid where the user's word is unknown.
 std::vector<std::string> known_words(const CLI::App& app) {
   std::vector<std::string> words;
@@ -49,22 +80,45 @@ std::vector<std::string> known_words(const CLI::App& app) {
   return words;
 }
 
-/// A hint for a command line that `app` or its subcommand refused: "'--sise' is not known. Did you
-/// mean --size?"; "" where no known word is near.
-std::string suggestion(const CLI::App& app) {
-  for (const CLI::App* sub : app.get_subcommands()) {
-    if (std::string deeper = suggestion(*sub); !deeper.empty()) return deeper;
+/// The subcommand that was named, or `app`.
+const CLI::App& named(const CLI::App& app) {
+  const std::vector<CLI::App*> subs = app.get_subcommands();
+  return subs.empty() ? app : *subs.front();
+}
+
+/// What is wrong with a word that `app` or its subcommand does not know: "'--sise' is not known.
+/// Did you mean --size?"; "" where there is no such word.
+std::string unknown_word(const CLI::App& app) {
+  const CLI::App& sub = named(app);
+  if (&sub != &app) {
+    if (std::string deeper = unknown_word(sub); !deeper.empty()) return deeper;
   }
+  const bool is_top = app.get_parent() == nullptr;
   std::vector<std::string> words = known_words(app);
-  for (const std::string_view name : other_names()) words.emplace_back(name);
+  if (is_top) {
+    for (const std::string_view name : other_names()) words.emplace_back(name);
+  }
+  std::string unknown;
   for (const std::string& word : app.remaining()) {
+    if (std::string other = is_top ? instead_of(word) : ""; !other.empty()) return other;
     std::vector<std::string> alike;  // a flag for a flag, a command for a command
     std::copy_if(words.begin(), words.end(), std::back_inserter(alike),
                  [&](const std::string& known) { return (known[0] == '-') == (word[0] == '-'); });
     const std::string found = nearest(word.substr(0, word.find('=')), alike);
     if (!found.empty()) return fmt::format("'{}' is not known. Did you mean {}?", word, found);
+    if (unknown.empty()) unknown = fmt::format("'{}' is not known.", word);
   }
-  return "";
+  return unknown;
+}
+
+/// 'rdmabench help' and 'rdmabench help COMMAND' ask for what --help prints.
+std::vector<char*> without_help_word(int argc, char** argv) {
+  static char help[] = "--help";
+  std::vector<char*> words(argv, argv + argc);
+  if (words.size() < 2 || std::string_view(words[1]) != "help") return words;
+  words.erase(words.begin() + 1);
+  words.push_back(help);
+  return words;
 }
 
 /// Runs the command line of another program, whose name is argv[0] or the first word; nothing where
@@ -84,7 +138,10 @@ std::optional<int> run_as_another(int argc, char** argv) {
   return code;
 }
 
-int parse_and_run(int argc, char** argv) {
+int parse_and_run(int given, char** given_words) {
+  std::vector<char*> words = without_help_word(given, given_words);
+  const int argc = static_cast<int>(words.size());
+  char** const argv = words.data();
   if (const std::optional<int> code = run_as_another(argc, argv)) return *code;
   CLI::App app(
       "rdmabench measures RDMA fabrics: InfiniBand and RoCE by verbs, EFA, TCP and more by "
@@ -94,15 +151,15 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Start 'rdmabench serve' on one node and 'rdmabench lat NODE' on another; 'rdmabench COMMAND "
-      "--help'\n"
-      "has the options. Results go to standard output, everything else to standard error.\n"
-      "'rdmabench ib_write_bw ...' takes the command lines of perftest's eight tools,\n"
-      "'rdmabench all_reduce_perf ...' those of nccl-tests' programs, and fi_rma_bw, fi_rdm_bw,\n"
-      "fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests. A symbolic link of\n"
+      "--help' or 'rdmabench help COMMAND' has the options. Results go to standard output, everything "
+      "else to standard error. 'rdmabench ib_write_bw ...' takes the command lines of perftest's eight "
+      "tools, 'rdmabench all_reduce_perf ...' those of nccl-tests' programs, and fi_rma_bw, fi_rdm_bw, "
+      "fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests. A symbolic link of "
       "such a name to this program does the same.\n"
       "\n"
-      "Exit codes: 0 done; 1 the measurement failed; 2 wrong usage; 3 not available here; 128 and the\n"
-      "signal's number after SIGINT, SIGTERM or SIGHUP: what was finished by then is written.");
+      "Exit codes: 0 done; 1 the measurement, a gate or a check failed; 2 wrong usage; 3 not available "
+      "here; 128 and the signal's number after SIGINT, SIGTERM or SIGHUP: what was finished by then is "
+      "written.");
   Command command;
   add_devices(app, command);
   add_serve(app, command);
@@ -122,10 +179,17 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    const std::string better = suggestion(app);
-    return fail(Error(Fault::usage, fmt::format("{}\nTry 'rdmabench --help'.",
-                                                better.empty() ? error.what() : better)));
+    const CLI::App& sub = named(app);
+    if (error.get_exit_code() == 0) {  // --help and --version
+      std::ostringstream text;
+      const int code = app.exit(error, text, text);
+      write_text(reflowed(text.str(), std::min(output_width(), kWidestHelp)));
+      return code;
+    }
+    const std::string better = unknown_word(app);
+    return fail(Error(Fault::usage, fmt::format("{}\nTry 'rdmabench {}--help'.",
+                                                better.empty() ? error.what() : better,
+                                                &sub == &app ? "" : sub.get_name() + ' ')));
   }
   return command();
 }

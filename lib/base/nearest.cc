@@ -24,11 +24,17 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearest(const std::string& word, const std::vector<std::string>& words) {
-  constexpr std::size_t kFar = 4;
+  constexpr std::size_t kPrefix = 3;
+  if (word.size() >= kPrefix) {  // "--bidi"
+    for (const std::string& known : words) {
+      if (known.starts_with(word)) return known;
+    }
+  }
+  const std::size_t far = std::min<std::size_t>(4, 2 + word.size() / 4);
   const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
     return distance(word, a) < distance(word, b);
   });
-  return best == words.end() || distance(word, *best) >= kFar ? "" : *best;
+  return best == words.end() || distance(word, *best) >= far ? "" : *best;
 }
 
 }  // namespace rdmabench

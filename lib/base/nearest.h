@@ -6,7 +6,8 @@
 
 namespace rdmabench {
 
-/// The word that takes the fewest edits to reach (Levenshtein's distance); "" when none is near.
+/// The first word that begins with `word`, if that has three characters; else the one that takes
+/// the fewest edits to reach (Levenshtein's distance). "" when none is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& words);
 
 }  // namespace rdmabench

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <string>
 
 #include "rdmabench/base/error.h"
 
@@ -42,6 +43,15 @@ std::string_view name(Reduction reduction) noexcept {
 }
 
 Operation parse_operation(std::string_view text) {
+  // MPI's and NCCL's names: allreduce, all_reduce.
+  const auto plain = [](std::string_view word) {
+    std::string letters(word);
+    std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
+    return letters;
+  };
+  for (const std::string_view known : kOperationNames) {
+    if (plain(known) == plain(text)) text = known;
+  }
   return parse<Operation>("operation", text, kOperationNames);
 }
 

@@ -2,10 +2,16 @@
 """The command line: help, errors, exit codes and output. Usage: command_line.py RDMABENCH"""
 
 import ctypes
+import fcntl
 import json
 import os
 import pathlib
+import pty
+import select
+import struct
+import subprocess
 import tempfile
+import termios
 import unittest
 
 import command
@@ -92,6 +98,172 @@ class Usage(unittest.TestCase):
     def test_nobody_listens(self):
         self.assertIn("rdmabench serve",
                       self.refused("lat", "127.0.0.1", "-p", "1", "--timeout", "1s", "--insecure", code=1))
+
+
+    def test_help_as_a_command(self):
+        for words in ([], ["lat"], ["fi_rdm_bw"]):
+            asked, usual = run("help", *words), run(*words, "--help")
+            self.assertEqual((asked.returncode, asked.stdout, asked.stderr),
+                             (usual.returncode, usual.stdout, usual.stderr))
+            self.assertIn("Usage", asked.stdout + asked.stderr)
+
+    def test_a_name_that_is_nearly_right(self):
+        for words, hint in ((("completion",), "bash, zsh or fish"), (("fi_pingpong",), "fi_rdm_pingpong"),
+                            (("ib_send",), "ib_send_bw"), (("gather_perf2", "x"), "gather_perf"),
+                            (("ucx_perftest", "host"), "rdmabench lat HOST"),
+                            (("bw", "host", "--bidi"), "--bidirectional"),
+                            (("coll", "allredoce"), "all-reduce"), (("frobnicate",), "'frobnicate'"),
+                            (("lat", "host", "more"), "'more'")):
+            with self.subTest(words=words):
+                self.assertIn(hint, self.refused(*words))
+
+    def test_a_hint_names_the_help_of_its_command(self):
+        self.assertIn("'rdmabench bw --help'", self.refused("bw", "host", "--sise", "8"))
+        self.assertIn("'rdmabench fabric --help'", self.refused("fabric", "--metric", "both2"))
+        self.assertIn("'rdmabench --help'", self.refused("latt", "host"))
+
+    def test_mpi_spells_a_collective_otherwise(self):
+        for name in ("allreduce", "all_reduce", "all-reduce"):  # known: only the ranks are missing
+            result = run("coll", name, "--rank", "1", "--ranks", "2")
+            self.assertIn("rendezvous", result.stderr.lower())
+
+    def test_a_host_with_its_port(self):
+        for host in ("127.0.0.1:1", "[::1]:1"):
+            self.assertIn("1", self.refused("lat", host, "--timeout", "1s", "--insecure", code=1))
+            self.assertNotIn("unknown host", self.refused("lat", host, "--timeout", "1s", "--insecure", code=1))
+        self.assertIn("--port 7", self.refused("lat", "127.0.0.1:1", "--port", "7"))
+        self.assertIn("'x'", self.refused("lat", "127.0.0.1:x"))
+
+    def test_a_back_end_without_a_device_is_told_before_the_server_is_looked_for(self):
+        if any(line.startswith("verbs") and " active " in line for line in run("devices").stdout.splitlines()):
+            self.skipTest("there is a device here")
+        error = self.refused("lat", "127.0.0.1:1", "--backend", "verbs", "--insecure", code=3)
+        self.assertIn("verbs", error)
+        self.assertNotIn("connect to", error)
+
+    def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(self):
+        there = "/no such folder/x"
+        rank = ("--rank", "0", "--ranks", "2", "--rendezvous", "127.0.0.1:1")
+        for words in (("lat", "--backend", "loop"), ("bw", "--backend", "loop"), ("load", "--backend", "loop"),
+                      ("demo",), ("doctor",), ("coll", "all-reduce"), ("fabric", *rank),
+                      ("netplugin", "/bin/true"), ("reg",)):
+            with self.subTest(words=words):
+                if words == ("reg",) and "no verbs" in run("reg").stderr:
+                    continue
+                error = self.refused(*words, "--output", there)
+                self.assertIn(there, error)
+        self.assertIn(there, self.refused("doctor", "--collect", there))
+        self.assertIn(there, self.refused("demo", "--json", there))
+        self.assertIn(there, self.refused("report", "/dev/null", "--output", there + ".md"))
+        self.assertIn(there, self.refused("fabric", *rank, "--resume", there))
+        self.assertIn(there, self.refused("ib_send_lat", "host", "--out_json", f"--out_json_file={there}"))
+        self.assertIn(there, self.refused("all_reduce_perf", "-J", there + ".json"))
+
+    def test_the_help_lists_the_exit_codes(self):
+        for words in ([], ["lat"], ["bw"], ["load"]):
+            text = " ".join(run(*words, "--help").stdout.split())
+            for part in ("Exit codes: 0 ", "; 1 ", "; 2 wrong usage; 3 not available here; 128 and"):
+                self.assertIn(part, text)
+
+
+COMMANDS = ("devices", "serve", "lat", "bw", "load", "reg", "fabric", "coll", "report", "doctor", "demo",
+            "compare", "project", "netplugin", "completion")
+
+
+class Width(unittest.TestCase):
+    """What is no sentence fits into 80 columns."""
+
+    def assert_fits(self, text: str, most: int = 80):
+        self.assertEqual([line for line in text.splitlines() if len(line) > most], [])
+
+    def test_help(self):
+        self.assert_fits(run("--help").stdout)
+        for name in COMMANDS:
+            self.assert_fits(run(name, "--help").stdout)
+        self.assert_fits(run("lat", "--help-all").stdout)
+
+    def rows(self, *words: str) -> str:
+        """Without the sentences below the table."""
+        result = run(*words)
+        self.assertEqual(result.returncode, 0, result)
+        return "\n".join(line for line in result.stdout.splitlines()
+                         if not line.startswith(("suspect", "warning", "note", "knee", "chosen")))
+
+    def test_tables(self):
+        quick = ("--backend", "loop", "--no-watch", "-n", "2000", "-s", "8,1M")
+        for words in (("lat", *quick), ("bw", *quick), ("load", *quick), ("devices",), ("doctor", "--list")):
+            self.assert_fits(self.rows(*words))
+
+    def test_every_column(self):
+        quick = ("lat", "--backend", "loop", "--no-watch", "-n", "2000", "-s", "8,1M")
+        self.assertIn("left out: stddev[us]", run(*quick).stdout)
+        wide = run(*quick, "--wide").stdout
+        self.assertIn("stddev[us]", wide)
+        self.assertNotIn("left out", wide)
+        self.assertIn("FAIL", run("doctor", "--list", "--wide").stdout)
+
+    def test_a_curve_of_several_launches(self):
+        result = run("load", "--backend", "loop", "--no-watch", "-n", "300", "--launches", "3")
+        self.assertEqual(result.stdout.count("load[%]"), 3, result)
+        result = run("load", "--backend", "loop", "--no-watch", "-n", "300", "--launches", "2", "--format", "json")
+        self.assertEqual(len(json.loads(result.stdout)["documents"]), 2)
+
+
+class Progress(unittest.TestCase):
+    WORDS = ("lat", "--backend", "loop", "--no-watch", "-D", "300ms", "-s", "8,64")
+
+    def on_a_terminal(self, *words: str, columns: int = 80, **environment: str) -> tuple[str, str]:
+        """Standard output and standard error, each on a terminal of its own."""
+        ends = [pty.openpty(), pty.openpty()]
+        for _, end in ends:
+            fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([command.TOOL, *words], stdout=ends[0][1], stderr=ends[1][1],
+                                   env=os.environ | environment)
+        for _, end in ends:
+            os.close(end)
+        texts = {end: b"" for end, _ in ends}
+        open_ends = set(texts)
+        while open_ends:
+            for end in select.select(list(open_ends), [], [], 60)[0]:
+                try:
+                    some = os.read(end, 65536)
+                except OSError:  # EIO: nobody has the other side any more
+                    some = b""
+                texts[end] += some
+                if not some:
+                    open_ends.remove(end)
+        process.wait(timeout=60)
+        for end in texts:
+            os.close(end)
+        return tuple(text.decode().replace("\r\n", "\n") for text in texts.values())
+
+    def test_time_left_on_a_terminal(self):
+        output, errors = self.on_a_terminal(*self.WORDS)
+        self.assertRegex(errors, r"size 2 of 2: 64 bytes, .* s left")
+        self.assertTrue(errors.endswith("\r\x1b[K"), "the line is erased")
+        self.assertNotIn("s left", output)
+
+    def test_at_most_so_long_where_it_ends_when_it_is_stable(self):
+        errors = self.on_a_terminal("lat", "--backend", "loop", "--no-watch", "--max-time", "300ms")[1]
+        self.assertRegex(errors, r"at most 1 s left")
+
+    def test_none_from_another_rank(self):
+        for name in ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMIX_RANK"):
+            self.assertEqual(self.on_a_terminal(*self.WORDS, **{name: "3"})[1], "")
+        self.assertIn("left", self.on_a_terminal(*self.WORDS, OMPI_COMM_WORLD_RANK="0")[1])
+
+    def test_none_in_a_pipe(self):
+        self.assertEqual(run(*self.WORDS).stderr, "")
+
+    def test_a_wide_terminal_shows_every_column(self):
+        output = self.on_a_terminal(*self.WORDS, columns=140)[0]
+        self.assertIn("stddev[us]", output)
+        self.assertNotIn("left out", output)
+
+    def test_a_narrow_terminal_breaks_sentences_between_words(self):
+        for line in self.on_a_terminal(*self.WORDS, columns=60)[0].splitlines():
+            if "[us]" not in line:
+                self.assertLessEqual(len(line), 60)
 
 
 class Output(unittest.TestCase):
