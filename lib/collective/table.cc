@@ -6,6 +6,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/collective/run.h"
 #include "rdmabench/report/text_table.h"
+#include "report/number_column.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -14,10 +15,6 @@ using report::TextTable;
 
 std::string microseconds(double ns) {
   return fmt::format("{:.2f}", ns / 1e3);
-}
-
-std::string gigabytes(double bytes_per_s) {
-  return fmt::format("{:.3f}", bytes_per_s / 1e9);
 }
 
 std::string words(const report::Facts& facts) {
@@ -56,7 +53,24 @@ std::string choice(const Row& row) {
                                        : "");
 }
 
-std::vector<std::string> cells(const Row& row) {
+/// Of all rows, so that their decimals stand in line.
+struct Rates {
+  report::NumberColumn algorithm{"algbw[GB/s]", report::kSignificantDigits};
+  report::NumberColumn bus{"busbw[GB/s]", report::kSignificantDigits};
+};
+
+Rates rates_of(const Run& run) {
+  constexpr double kBytesPerGigabyte = 1e9;
+  Rates rates;
+  for (const Row& row : run.rows) {
+    rates.algorithm.add(row.algorithm_bytes_per_s / kBytesPerGigabyte);
+    rates.bus.add(row.bus_bytes_per_s.value_or(0) / kBytesPerGigabyte);
+  }
+  return rates;
+}
+
+std::vector<std::string> cells(const Run& run, std::size_t index, const Rates& rates) {
+  const Row& row = run.rows[index];
   const Call& call = row.call;
   std::vector<std::string> all = {std::string(name(call.operation)),
                                   format_size(row.size_bytes),
@@ -72,8 +86,8 @@ std::vector<std::string> cells(const Row& row) {
       fmt::format("{}", row.iterations),
       microseconds(time.p50_ns),
       time.supports(99) ? microseconds(time.p99_ns) : "-",
-      gigabytes(row.algorithm_bytes_per_s),
-      row.bus_bytes_per_s ? gigabytes(*row.bus_bytes_per_s) : "n/a",
+      rates.algorithm.text(index),
+      row.bus_bytes_per_s ? rates.bus.text(index) : "n/a",
       row.checked ? fmt::format("{}", row.results.wrong_elements) : "n/a",
       late ? fmt::format("{} +{}", late->rank, microseconds(late->by_ns)) : "-",
       choice(row).empty() ? "-" : choice(row)};
@@ -163,7 +177,8 @@ std::string to_table(const Run& run, std::size_t width) {
                                 [](const Row& row) { return !choice(row).empty(); });
   if (told) columns.push_back({"algorithm", Align::left, kHow});
   TextTable table(std::move(columns));
-  for (const Row& row : run.rows) table.add_row(cells(row));
+  const Rates rates = rates_of(run);
+  for (std::size_t i = 0; i < run.rows.size(); ++i) table.add_row(cells(run, i, rates));
   std::string text = fmt::format("{} ranks over {}: {}\n", run.ranks.size(), run.backend,
                                  report::printable(words(run.library)));
   text += table.text(width) +

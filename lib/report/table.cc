@@ -10,49 +10,14 @@
 
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
+#include "report/number_column.h"
 #include "row.h"
 
 namespace rdmabench::report {
 namespace {
 
 constexpr double kMessagesPerMillion = 1e6;
-constexpr int kSignificantDigits = 6;
 constexpr double kBetween = 90;  // a percentile that tells less than those around it
-
-/// Numbers under one heading. They share their decimals, so that the points stand in line: as many
-/// as leave the largest six significant digits, and not more than `limit`.
-class NumberColumn {
- public:
-  /// `dispensable` as in TextTable::Column.
-  NumberColumn(std::string heading, int limit, int dispensable = 0)
-      : column_{.heading = std::move(heading), .dispensable = dispensable}, limit_(limit) {}
-
-  const TextTable::Column& column() const { return column_; }
-
-  void add(double value) {
-    values_.push_back(value);
-    if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
-  }
-
-  /// "-" for what has no value.
-  void add_nothing() { values_.push_back(std::nan("")); }
-
-  std::string text(std::size_t row) const {
-    if (!std::isfinite(values_[row])) return "-";
-    return fmt::format("{:.{}f}", values_[row], decimals());
-  }
-
- private:
-  int decimals() const {
-    const int before_point = largest_ < 10 ? 1 : 1 + static_cast<int>(std::log10(largest_));
-    return std::clamp(kSignificantDigits - before_point, 0, limit_);
-  }
-
-  TextTable::Column column_;
-  int limit_;
-  std::vector<double> values_;
-  double largest_ = 0;
-};
 
 const LatencyResult& common(const LoadResult& result) {
   return result.latency;
