@@ -69,8 +69,14 @@ std::string heading(const Matrix& matrix) {
   for (const Measurement& one : matrix.measurements) {
     (one.confirming ? confirming : rounds).insert(one.round);
   }
-  std::string text = fmt::format("Fabric of {} nodes: {}, {} rounds", matrix.nodes.size(),
-                                 plan.pattern, rounds.size());
+  std::multiset<std::string> hosts;
+  for (const Node& node : matrix.nodes) {
+    if (!node.host.empty()) hosts.insert(node.host);
+  }
+  const bool together = hosts.size() > 1 && *hosts.begin() == *hosts.rbegin();
+  std::string text =
+      fmt::format("Fabric of {} {}: {}, {} rounds", matrix.nodes.size(),
+                  together ? "ranks on one host" : "nodes", plan.pattern, rounds.size());
   if (!confirming.empty()) text += fmt::format(" and {} to confirm", confirming.size());
   const std::string taken = taken_paths(matrix);
   text += fmt::format("; {} over {}", plan.operation, taken.empty() ? plan.backend : taken);
@@ -145,7 +151,9 @@ std::string node_name(const Matrix& matrix, std::uint32_t rank) {
 }
 
 std::string to_table(const Matrix& matrix, const Attribution& verdict, std::size_t width) {
-  const std::vector<Summary> summaries = summarize(matrix);
+  constexpr std::size_t kFewSizes = 2;  // of which five pairs each can be read
+  const std::size_t sizes = matrix.plan.bandwidth_sizes.size() + matrix.plan.latency_sizes.size();
+  const std::vector<Summary> summaries = summarize(matrix, sizes <= kFewSizes ? 5 : 1);
   return heading(matrix) + '\n' + verdict_text(matrix, verdict, summaries) +
          figures(summaries, Metric::bandwidth, width) + figures(summaries, Metric::latency, width) +
          worst_pairs(matrix, summaries) + failures_text(matrix);

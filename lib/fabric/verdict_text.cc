@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "rdmabench/base/units.h"
@@ -92,16 +92,23 @@ std::string shared_hosts(const Matrix& matrix) {
       known, ranks.size(), listed(std::move(crowded)), kCause);
 }
 
-/// Findings of one kind, metric and size say the same of different nodes.
+std::string who(const Finding& finding) {
+  std::string text = finding.b
+                         ? fmt::format("{} {} to {}", name(finding.part), finding.a, *finding.b)
+                         : fmt::format("{} {}", name(finding.part), finding.a);
+  return fmt::format("{} ({})", text, subject(finding.metric, finding.size_bytes));
+}
+
+/// What a kind of part has in several sizes or on several nodes: the first with their evidence, the
+/// rest by name.
 std::string findings_text(const Attribution& verdict) {
-  std::map<std::tuple<Part, Metric, std::uint64_t, bool>, std::size_t> alike;
+  std::map<std::pair<Part, bool>, std::vector<std::string>> rest;
+  std::map<std::pair<Part, bool>, std::size_t> shown;
   std::string text;
-  std::size_t folded = 0;
   for (const Finding& finding : verdict.findings) {
-    const std::size_t before =
-        alike[{finding.part, finding.metric, finding.size_bytes, finding.confirmed}]++;
-    if (before >= kMostExplained) {
-      ++folded;
+    const std::pair kind{finding.part, finding.confirmed};
+    if (++shown[kind] > kMostExplained) {
+      rest[kind].push_back(who(finding));
       continue;
     }
     text += fmt::format("  {}: {}\n", finding.confirmed ? "confirmed" : "suspect",
@@ -110,32 +117,11 @@ std::string findings_text(const Attribution& verdict) {
       text += fmt::format("    {}\n", report::printable(evidence));
     }
   }
-  if (folded == 0) return text;
-  for (const auto& [kind, count] : alike) {
-    if (count <= kMostExplained) continue;
-    const auto& [part, metric, size, confirmed] = kind;
-    std::vector<std::string> who;
-    std::size_t seen = 0;
-    for (const Finding& finding : verdict.findings) {
-      if (std::tie(finding.part, finding.metric, finding.size_bytes, finding.confirmed) != kind ||
-          ++seen <= kMostExplained) {
-        continue;
-      }
-      who.push_back(finding.b ? fmt::format("{} to {}", finding.a, *finding.b)
-                              : fmt::format("{}", finding.a));
-    }
-    text += fmt::format("  and {} more like these, {}, {} {}: {}\n", count - kMostExplained,
-                        subject(metric, size), confirmed ? "confirmed" : "suspect", name(part),
-                        listed(std::move(who)));
+  for (const auto& [kind, names] : rest) {
+    text += fmt::format("  {} more {}: {}\n", names.size(),
+                        kind.second ? "confirmed alike" : "suspected alike", listed(names));
   }
   return text;
-}
-
-std::string who(const Finding& finding) {
-  std::string text = finding.b
-                         ? fmt::format("{} {} to {}", name(finding.part), finding.a, *finding.b)
-                         : fmt::format("{} {}", name(finding.part), finding.a);
-  return fmt::format("{} ({})", text, subject(finding.metric, finding.size_bytes));
 }
 
 std::string withdrawn_text(const Attribution& verdict) {
@@ -183,7 +169,7 @@ std::string why_not(const Matrix& matrix, const Attribution& verdict, const Summ
       fmt::format("the worst pair by {}, {} to {} at {:.2f} of typical, is no finding",
                   subject(summary.metric, summary.size_bytes), worst.sender, worst.receiver, ratio);
   if (about(verdict.withdrawn)) {
-    return fmt::format("  {}: measured again, it was not slow\n", pair);
+    return fmt::format("{}: measured again, it was not slow", pair);
   }
   const double limit = limit_of(*slice);
   if (slow > limit) {
@@ -192,23 +178,52 @@ std::string why_not(const Matrix& matrix, const Attribution& verdict, const Summ
         limit < kNothing ? "no single pair can stand out"
                          : fmt::format("a pair has to be {} {:.2f} of typical to stand out",
                                        latency ? "above" : "below", latency ? 1 / limit : limit);
-    return fmt::format("  {}: the values scatter by {:.0f} %, so that {}\n", pair,
-                       slice->noise * 100, bound);
+    return fmt::format("{}: the values scatter by {:.0f} %, so that {}", pair, slice->noise * 100,
+                       bound);
   }
   return fmt::format(
-      "  {}: its ends are as slow with others or have too few partners, or slow pairs are too many "
-      "to blame routes\n",
+      "{}: its ends are as slow with others or have too few partners, or slow pairs are too many "
+      "to blame routes",
       pair);
 }
 
-/// The same error of several measurements, which have other addresses and numbers in it.
+/// The same sentence about other addresses, sizes and numbers.
 std::string without_numbers(const std::string& text) {
   std::string kind;
-  for (const char c : text) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (!digit) kind += c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto is_digit = [&](std::size_t at) {
+      return std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+    };
+    const bool unit = i > 0 && is_digit(i - 1) && std::strchr("KMG", text[i]) != nullptr;
+    if (!is_digit(i) && !unit) kind += text[i];
   }
   return kind;
+}
+
+/// Each sentence once, with how many are like it, in the order of the first ones.
+std::string folded(const std::vector<std::string>& sentences) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& sentence : sentences) ++counts[without_numbers(sentence)];
+  std::string text;
+  for (const std::string& sentence : sentences) {
+    std::size_t& count = counts[without_numbers(sentence)];
+    if (count == 0) continue;
+    text += fmt::format("  {}{}\n", sentence,
+                        count > 1 ? fmt::format(" (and {} more like it)", count - 1) : "");
+    count = 0;
+  }
+  return text;
+}
+
+/// "the nodes could not be judged by bandwidth of 64K, latency of 8"
+std::string unjudged_text(const Attribution& verdict) {
+  std::vector<std::string> subjects;
+  for (const Typical& slice : unjudged(verdict)) {
+    subjects.push_back(subject(slice.metric, slice.size_bytes));
+  }
+  return subjects.empty()
+             ? ""
+             : fmt::format("  the nodes could not be judged by {}\n", listed(subjects));
 }
 
 }  // namespace
@@ -224,14 +239,17 @@ std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
     text += fmt::format("  {}\n", shared);
   }
   text += findings_text(verdict) + withdrawn_text(verdict);
-  for (const Typical& slice : unjudged(verdict)) {
-    text += fmt::format("  the nodes could not be judged by {}\n",
-                        subject(slice.metric, slice.size_bytes));
+  text += unjudged_text(verdict);
+  std::vector<std::string> sentences;
+  for (const Summary& summary : summaries) {
+    if (std::string why = why_not(matrix, verdict, summary); !why.empty()) {
+      sentences.push_back(std::move(why));
+    }
   }
-  for (const Summary& summary : summaries) text += why_not(matrix, verdict, summary);
   for (const std::string& doubt : verdict.doubts) {
-    text += fmt::format("  not judged: {}\n", report::printable(doubt));
+    sentences.push_back(fmt::format("not judged: {}", report::printable(doubt)));
   }
+  text += folded(sentences);
   return text;
 }
 

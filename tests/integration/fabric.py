@@ -121,7 +121,7 @@ class Whole(unittest.TestCase):
     def test_table_and_csv(self):
         with ranks(2, *QUICK, "--metric", "latency") as started:
             _, output, errors = started.result()
-            self.assertIn("Fabric of 2 nodes", output, errors)
+            self.assertIn("Fabric of 2 ranks on one host", output, errors)
             self.assertIn("over ofi, provider tcp", output, "what auto took")
             self.assertIn("typical[us]", output)
             self.assertIn("all 2 ranks run on one host", output)

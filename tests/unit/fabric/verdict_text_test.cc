@@ -89,11 +89,22 @@ TEST(VerdictText, FoldsFindingsThatAreAlike) {
   Attribution verdict = judged(matrix);
   for (std::uint32_t i = 0; i < 50; ++i) verdict.findings.push_back(route(i % 8, (i + 1) % 8));
   const std::string text = text_of(matrix, verdict);
-  EXPECT_THAT(text,
-              AllOf(StartsWith("Verdict: 50 findings\n"),
-                    HasSubstr("and 46 more like these, bandwidth of 1M, confirmed route: 4 to "
-                              "5, 5 to 6")));
+  EXPECT_THAT(text, AllOf(StartsWith("Verdict: 50 findings\n"),
+                          HasSubstr("46 more confirmed alike: route 4 to 5 (bandwidth of 1M), ")));
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 20);
+}
+
+TEST(VerdictText, FoldsWhatItSaysOfEachSize) {
+  const Matrix matrix = whole(4);
+  Attribution verdict = judged(matrix);
+  verdict.doubts = {"bandwidth of 1K: 2 of 4 nodes are at 0.5",
+                    "bandwidth of 2M: 2 of 4 nodes are at 0.7", "One rail."};
+  for (NodeSummary& node : verdict.nodes) node.verdict = Verdict::ambiguous;
+  EXPECT_THAT(
+      text_of(matrix, verdict),
+      HasSubstr("  the nodes could not be judged by bandwidth of 1M\n"
+                "  not judged: bandwidth of 1K: 2 of 4 nodes are at 0.5 (and 1 more like it)\n"
+                "  not judged: One rail.\n"));
 }
 
 TEST(VerdictText, ShowsWhatWasNotBorneOut) {
@@ -127,6 +138,7 @@ TEST(VerdictText, SaysWhyASlowPairIsNoFinding) {
 TEST(VerdictText, CallsOneHostOneHost) {
   Matrix matrix = whole(4);
   for (Node& node : matrix.nodes) node.host = "box";
+  EXPECT_THAT(to_table(matrix, judged(matrix)), StartsWith("Fabric of 4 ranks on one host: full"));
   EXPECT_THAT(text_of(matrix, judged(matrix)),
               AllOf(HasSubstr("all 4 ranks run on one host, box"), HasSubstr("--map-by node")));
   matrix.nodes[0].host = "other";
