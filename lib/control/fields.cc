@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/nesting.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
@@ -58,18 +59,13 @@ bool is_int(const Json& value, std::int64_t min, std::int64_t max) {
 Json parse_object(std::string_view text, std::string_view what) {
   // The reader itself does not recurse, but each level costs memory, and what walks the result
   // might.
-  const auto bounded = [what, text](int depth, Json::parse_event_t event, const Json& /*parsed*/) {
-    const bool opens =
-        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    if (opens && depth >= kMaxNesting) {
-      throw FieldError(fmt::format("the '{}' message nests more than {} deep", what, kMaxNesting),
-                       kSameBuild, "", printable(text, kShownOfPeer),
-                       fmt::format("an object that nests at most {} deep", kMaxNesting));
-    }
-    return true;
-  };
+  if (nests_deeper(text, kMaxNesting)) {
+    throw FieldError(fmt::format("the '{}' message nests more than {} deep", what, kMaxNesting),
+                     kSameBuild, "", printable(text, kShownOfPeer),
+                     fmt::format("an object that nests at most {} deep", kMaxNesting));
+  }
   try {
-    Json object = Json::parse(text.begin(), text.end(), bounded);
+    Json object = Json::parse(text);
     if (object.is_object()) return object;
   } catch (const Json::exception&) {  // told below
   }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/nesting.h"
 #include "fabric_stream.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/nccl_tests.h"
@@ -69,15 +70,12 @@ Json parse_value(std::string_view text, const std::string& source, std::size_t f
            fmt::format("a document of {} MiB; the most is {} MiB", text.size() >> 20U,
                        limits.document_bytes >> 20U));
   }
-  const auto shallow = [&](int depth, Json::parse_event_t, const Json&) {
-    if (depth > limits.depth) {
-      refuse(source, first_line,
-             fmt::format("lists and objects nested deeper than {}", limits.depth));
-    }
-    return true;
-  };
+  if (nests_deeper(text, limits.depth)) {
+    refuse(source, first_line,
+           fmt::format("lists and objects nested deeper than {}", limits.depth));
+  }
   try {
-    return Json::parse(text, shallow);
+    return Json::parse(text);
   } catch (const Json::parse_error& error) {
     refuse(source, first_line - 1 + line_at(text, error.byte == 0 ? 0 : error.byte - 1),
            without_place(error.what()));

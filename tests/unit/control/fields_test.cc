@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::control {
 namespace {
@@ -52,6 +54,20 @@ TEST(ParseObject, RefusesDeepNesting) {
   EXPECT_THAT(failure_of([&] { message(nested(kMaxNesting + 1)); }),
               HasSubstr("nests more than 16 deep"));
   EXPECT_THROW(message(std::string(1 << 20, '[')), Error);
+}
+
+TEST(ParseObject, ReadsManyObjectsInTimeOfTheirNumber) {
+  std::string text = R"({"list":[)";
+  while (text.size() < kMaxPayload) text += "{},";
+  const auto begin = std::chrono::steady_clock::now();
+  message(text + "0]}");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));  // 0.1 s
+}
+
+TEST(ParseObject, BracketsInTextsDoNotNest) {
+  const std::string brackets(40, '[');
+  EXPECT_NO_THROW(message("{\"a\":\"" + brackets + "\\\"" + brackets + "\\\\\",\"b\":[]}"));
+  EXPECT_THROW(message("{\"a\":\"\\\\\",\"b\":" + brackets + "}"), Error);
 }
 
 TEST(GetUint, TakesItsWholeRange) {

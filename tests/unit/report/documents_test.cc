@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 
 #include "rdmabench/base/error.h"
@@ -13,6 +14,7 @@ namespace rdmabench::report {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string refusal(std::string_view text, const ReadLimits& limits = {}) {
   try {
@@ -183,12 +185,22 @@ TEST(Documents, RefusesARankThatThePlanDoesNotHave) {
   EXPECT_EQ(parse_documents(std::string(kPlan) + rail, "x").size(), 1) << "a rail is no rank";
 }
 
+TEST(Documents, ReadsManyObjectsInTimeOfTheirNumber) {
+  std::string text = R"({"list":[)";
+  for (int i = 0; i < 300000; ++i) text += "{},";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(refusal(text + "0]}"), HasSubstr("schema"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));  // 0.1 s
+}
+
 TEST(Documents, KeepsItsLimits) {
   ReadLimits limits;
   limits.depth = 8;
   EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","results":[{"a":[[[[[[[[[[]]]]]]]]]]}]})", limits),
               HasSubstr("deeper than 8"));
   EXPECT_THAT(refusal(std::string(1000, '[')), HasSubstr("deeper than 32"));
+  EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","x":"[[[[[[[[[[[[[[[[[["})", limits),
+              Not(HasSubstr("deeper")));
   limits = {};
   limits.document_bytes = 10;
   EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","results":[]})", limits), HasSubstr("the most"));
