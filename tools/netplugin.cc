@@ -1,8 +1,10 @@
 // rdmabench netplugin
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -26,6 +28,8 @@
 namespace rdmabench::tools {
 namespace {
 
+constexpr const char* kShuttingDown = "the server is shutting down";
+
 struct State {
   netplugin::Options options;
   control::Authentication authentication;
@@ -44,10 +48,15 @@ struct State {
 };
 
 std::atomic<control::Listener*> listening{nullptr};
+std::atomic<int> served{-1};  // the socket of the client that is being served
 
+/// Ends what waits for a client, too: one that says nothing would keep this process for minutes.
 extern "C" void stop_listening(int signal) {
+  const int saved = errno;
   if (control::Listener* const listener = listening) listener->stop();
+  if (const int socket = served; socket >= 0) static_cast<void>(::shutdown(socket, SHUT_RD));
   std::signal(signal, SIG_DFL);
+  errno = saved;
 }
 
 int serve(const State& state) {
@@ -66,11 +75,14 @@ int serve(const State& state) {
     std::optional<control::Channel> client;
     try {
       client = listener.accept(Deadline::after(std::chrono::hours(1)));
+      if (client) served = client->handle();
+      if (listener.stopped()) break;
       if (client) netplugin::serve(state.options.file, *client, tell);
     } catch (const std::exception& error) {
-      if (client) client->abort(error.what());
-      code = fail(error);
+      if (client) client->abort(listener.stopped() ? kShuttingDown : error.what());
+      if (!listener.stopped()) code = fail(error);
     }
+    served = -1;
     if (!client) {
       // Where there is no room for one more connection, there may be later.
       std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -13,8 +13,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
+import command
 import jsonschema
 
 RDMABENCH, PLUGIN, BROKEN, SCHEMA = sys.argv[1:5]
@@ -44,8 +46,8 @@ def run(*words, environment=None, timeout=280):
 class Listener:
     """The other end on a free port."""
 
-    def __init__(self):
-        self.process = subprocess.Popen([RDMABENCH, "netplugin", PLUGIN, "--listen", "0"], text=True,
+    def __init__(self, *words):
+        self.process = subprocess.Popen([RDMABENCH, "netplugin", PLUGIN, "--listen", "0", *words], text=True,
                                         stderr=subprocess.PIPE)
         self.port = re.search(r"listening on .*:(\d+)", self.process.stderr.readline()).group(1)
 
@@ -117,6 +119,15 @@ class NetPlugin(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertRegex(again.stdout, r"v6 +order +PASS")
         self.assertIn("0 failed", listener.rest)
+
+    def test_a_silent_client_does_not_delay_the_end(self):
+        with Listener("--insecure") as listener, command.let_in(listener.port) as silent:
+            time.sleep(0.2)  # until it is served
+            begin = time.monotonic()
+            listener.process.terminate()
+            self.assertEqual(listener.process.wait(timeout=30), 0)
+            self.assertLess(time.monotonic() - begin, 2)  # 20 s without this
+            self.assertIn(b"the server is shutting down", silent.recv(4096))
 
     def test_each_fault_is_found_by_name(self):
         for fault, (wanted, says) in FAULTS.items():
