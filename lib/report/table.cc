@@ -277,7 +277,7 @@ std::string heading(const BandwidthResult& result) {
 std::string heading(const LoadResult& result) {
   const LatencyResult& latency = result.latency;
   return fmt::format(
-      "{} latency under load, {}, {}, from the intended start (open loop)\n{}{}\n",
+      "{} latency under load, {}, {}, from the intended start\n{}{}\n",
       printable(latency.operation), format_size(latency.size_bytes),
       latency.kind == "completion" ? "until completion" : spaced(latency.kind),
       joined({{"completion:", spaced(latency.completion)}, {"arrival seen by:", latency.signal}}),

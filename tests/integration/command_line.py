@@ -190,12 +190,12 @@ class Width(unittest.TestCase):
                          if not line.startswith(("suspect", "warning", "note", "knee", "chosen")))
 
     def test_tables(self):
-        quick = ("--backend", "loop", "--no-watch", "-n", "2000", "-s", "8,1M")
+        quick = ("--backend", "loop", "--no-watch", "-n", "200", "-s", "8,256K")
         for words in (("lat", *quick), ("bw", *quick), ("load", *quick), ("devices",), ("doctor", "--list")):
             self.assert_fits(self.rows(*words))
 
     def test_every_column(self):
-        quick = ("lat", "--backend", "loop", "--no-watch", "-n", "2000", "-s", "8,1M")
+        quick = ("lat", "--backend", "loop", "--no-watch", "-n", "200", "-s", "8,256K")
         self.assertIn("left out: stddev[us]", run(*quick).stdout)
         wide = run(*quick, "--wide").stdout
         self.assertIn("stddev[us]", wide)
@@ -203,9 +203,7 @@ class Width(unittest.TestCase):
         self.assertIn("FAIL", run("doctor", "--list", "--wide").stdout)
 
     def test_a_curve_of_several_launches(self):
-        result = run("load", "--backend", "loop", "--no-watch", "-n", "300", "--launches", "3")
-        self.assertEqual(result.stdout.count("load[%]"), 3, result)
-        result = run("load", "--backend", "loop", "--no-watch", "-n", "300", "--launches", "2", "--format", "json")
+        result = run("load", "--backend", "loop", "--no-watch", "-n", "200", "--launches", "2", "--format", "json")
         self.assertEqual(len(json.loads(result.stdout)["documents"]), 2)
 
 
