@@ -261,19 +261,29 @@ std::string RankGroup::give_up(const std::string& reason, Deadline deadline, Fau
     for (control::Channel& channel : channels_) channel.abort(reason);
     return reason;
   }
-  if (!verdict_.empty()) return verdict_;
-  try {
-    channels_.front().send(GroupMessage::answer,
-                           kBad + std::to_string(static_cast<int>(fault)) + reason, deadline);
-  } catch (const Error&) {
-    // The connection has ended: its last message can still be read.
+  if (verdict_.empty()) {
+    try {
+      channels_.front().send(GroupMessage::answer,
+                             kBad + std::to_string(static_cast<int>(fault)) + reason, deadline);
+    } catch (const Error&) {
+      // The connection has ended: its last message can still be read.
+    }
   }
-  for (;;) {
+  while (verdict_.empty()) {
     const control::Message message = channels_.front().receive(deadline, "verdict");
-    if (message.type == GroupMessage::abort) return control::printable(message.payload);
+    if (message.type == GroupMessage::abort) verdict_ = control::printable(message.payload);
   }
+  await_end_of_rank_0();
+  return verdict_;
 } catch (const std::exception&) {
   return "";
+}
+
+/// A launcher ends all ranks when the first one fails, and what rank 0 has written may then be lost.
+void RankGroup::await_end_of_rank_0() noexcept try {
+  const Deadline limit = Deadline::after(std::chrono::seconds(2));
+  for (;;) channels_.front().receive(limit, "end of rank 0");
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the end, or the limit
 }
 
 }  // namespace rdmabench::collective

@@ -99,8 +99,8 @@ class RankGroup final : public Exchange {
   std::vector<ClockOffset> compare_clocks(std::uint32_t rounds, Deadline deadline);
 
   /// Ends the run for all: rank 0 tells the others why; another rank tells rank 0 why, and returns
-  /// what rank 0 answers to that by the deadline ("" for nothing). Rank 0's gather() then throws
-  /// Error(fault).
+  /// what rank 0 answers to that by the deadline ("" for nothing), once rank 0 has closed the
+  /// connection, or 2 s later. Rank 0's gather() then throws Error(fault).
   std::string give_up(const std::string& reason, Deadline deadline,
                       Fault fault = Fault::failed) noexcept;
 
@@ -116,6 +116,7 @@ class RankGroup final : public Exchange {
   control::Channel& channel(std::uint32_t rank);
   std::string identity(std::uint32_t rank) const;
   [[noreturn]] void throw_bad(std::uint32_t rank, std::string_view answer) const;
+  void await_end_of_rank_0() noexcept;
 
   Team team_;
   std::vector<RankIdentity> identities_;
