@@ -8,8 +8,10 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <random>
+#include <string_view>
 
 #include "fabric_error.h"
 #include "fits.h"
@@ -45,6 +47,19 @@ std::uint64_t random_key(const fi_info& info) {
     if (bytes < sizeof key) key &= (std::uint64_t{1} << (8 * bytes)) - 1;
   }
   return key;
+}
+
+/// shm keeps what two processes share in a file of /dev/shm that it names after the process. Where
+/// one is there whose process has ended, shm takes it, whoever it belongs to: another user could
+/// have put one of his own there, to read and change all that is sent. He cannot guess this name.
+void name_shared_memory(fid_ep& endpoint, const fi_info& info) {
+  if (std::string_view(info.fabric_attr->prov_name) != "shm") return;
+  std::array<std::uint64_t, 2> number{};
+  if (getrandom(number.data(), sizeof number, 0) != sizeof number) {
+    throw Error(Fault::failed, "getrandom() of a name", {}, errno);
+  }
+  std::string name = fmt::format("fi_shm://{:016x}{:016x}", number[0], number[1]);
+  check(fi_setname(&endpoint.fid, name.data(), name.size() + 1), "fi_setname", info);
 }
 
 std::string key_text(const fi_info& info) {
@@ -190,6 +205,7 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   fid_ep* endpoint = nullptr;
   check(fi_endpoint(domain_.get(), &info, &endpoint, nullptr), "fi_endpoint", *info_);
   Fid<fid_ep> owner(endpoint);
+  name_shared_memory(*endpoint, *info_);
   fid* const bound = av_ != nullptr ? &av_->fid : &eq_->fid;
   check(fi_ep_bind(endpoint, bound, 0), "fi_ep_bind", *info_);
   check(fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind to the queue", *info_);

@@ -1,6 +1,10 @@
 // What one who is no part of a session can do to it over the fabric: he knows its addresses, and
 // how the window was registered before keys were random.
+#include <fmt/format.h>
 #include <rdma/fi_domain.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "base/allowed_peers.h"
 #include "pair.h"
@@ -140,6 +144,17 @@ TEST(AllowedPeer, SharedMemoryIsForThisMachineOrByName) {
       std::make_shared<AllowedPeers>("127.0.0.1", "127.0.0.1", AllowedNetworks());
   ManyEndpoint allowing(server, choice.server);
   EXPECT_NO_THROW(allowing.connect(client.address()));
+}
+
+/// Who guesses the name could put a file of his own there before the endpoint is opened.
+TEST(SharedMemory, HasNoFileThatIsNamedAfterTheProcess) {
+  EndpointRequest r = request("shm", OperationCode::send);
+  r.local_ip.clear();
+  const std::string text = offer(r);
+  const ManyEndpoint endpoint(r, choose(r, text, text).client);
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with(fmt::format("{}:", getpid())));
+  }
 }
 
 }  // namespace
