@@ -41,7 +41,8 @@ class AllowedPeers {
   /// the operator names neither networks nor LIDs, the subnet of `local`, the GID of this side, is
   /// allowed. `own`: it is this machine's, which the peer may name where it is here too.
   void check_gid(const IpAddress& gid, std::uint16_t lid, const IpAddress& local, bool own) const;
-  /// Whether the operator names this provider of libfabric, its core ("tcp" of "tcp;ofi_rxm") or any.
+  /// Whether the operator names this provider of libfabric, its core ("tcp" of "tcp;ofi_rxm") or
+  /// any.
   bool names_provider(std::string_view provider) const noexcept;
   /// For what `why` tells: of a provider whose addresses cannot be judged.
   void check_provider(std::string_view provider, std::string_view why) const;

@@ -279,7 +279,8 @@ std::string RankGroup::give_up(const std::string& reason, Deadline deadline, Fau
   return "";
 }
 
-/// A launcher ends all ranks when the first one fails, and what rank 0 has written may then be lost.
+/// A launcher ends all ranks when the first one fails, and what rank 0 has written may then be
+/// lost.
 void RankGroup::await_end_of_rank_0() noexcept try {
   const Deadline limit = Deadline::after(std::chrono::seconds(2));
   for (;;) channels_.front().receive(limit, "end of rank 0");
