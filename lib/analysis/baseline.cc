@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -103,13 +104,26 @@ class Transaction {
   bool open_ = true;
 };
 
-/// A launch of a kind of which the baseline has some must be like one of these, because a baseline
-/// of an older release may hold several configurations.
+bool is_of_kind(const Launch& one, const Launch& other) {
+  return one.test == other.test &&
+         std::any_of(one.rows.begin(), one.rows.end(), [&](const Row& row) {
+           return std::any_of(other.rows.begin(), other.rows.end(), [&](const Row& of_other) {
+             return row.operation == of_other.operation;
+           });
+         });
+}
+
+/// A launch must be like one of those of its test and operation, or like any where there are none:
+/// like one and not like all, because a baseline of an older release may hold several
+/// configurations.
 void refuse_other_configuration(const std::vector<Launch>& known, const Launch& launch,
                                 const Factors& allowed) {
   std::optional<std::vector<Confound>> closest;
   const Launch* other = nullptr;
+  const bool has_kind = std::any_of(known.begin(), known.end(),
+                                    [&](const Launch& one) { return is_of_kind(one, launch); });
   for (const Launch& one : known) {
+    if (has_kind && !is_of_kind(one, launch)) continue;
     std::vector<Confound> found = find_other_configuration(one, launch, allowed);
     if (found.empty()) return;
     if (closest && closest->size() <= found.size()) continue;

@@ -361,7 +361,7 @@ class Analysis(unittest.TestCase):
         junit = run("report", str(self.root / "worse.json"), "--format", "junit").stdout
         self.assertIn('name="send bandwidth 1K [6.12 against 6.1]"', junit)
         self.assertIn('failures="3"', junit)  # two sizes and the verdict
-        self.assertIn("'wors'", self.refused("compare", slow, fast, "--fail-on", "wors"))
+        self.assertIn("'slower'", self.refused("compare", slow, fast, "--fail-on", "slower"))
         self.assertIn("--a-name", self.refused("compare", slow, fast, "--a-name", "x", "--b-name", "x"))
 
     def test_a_baseline(self):

@@ -123,6 +123,11 @@ TEST_F(Baseline, ALaunchOfAnotherConfigurationIsRefusedByName) {
   latency.resolved.provider = "tcp";
   set_fact(latency.environment.client, "kernel", "6.12.0");
   EXPECT_EQ(store.add("nightly", {launch_of(latency, "lat.json")}), 1U);
+  report::Report shallow = bandwidth_report({{65536, 1e11}}, 6);
+  shallow.resolved.provider = "tcp";
+  set_fact(shallow.config, "depth", "8");
+  EXPECT_THROW(store.add("nightly", {launch_of(shallow, "depth8.json")}), Error)
+      << "that a latency has the same device does not make its depth alike";
 }
 
 TEST_F(Baseline, FileMustBeThereAndOurs) {

@@ -73,7 +73,7 @@ TEST(Direction, FailsOnWhatItIsAskedTo) {
   EXPECT_FALSE(fails(in_turn(6, 1e11, 0.5e11), {}));
   EXPECT_EQ(parse_fail_on("confounded"), FailOn::confounded);
   try {
-    parse_fail_on("wors");
+    parse_fail_on("slower");
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("worse, different, inconclusive, confounded, incomplete"));
