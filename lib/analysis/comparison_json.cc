@@ -45,7 +45,9 @@ Json to_object(const Cell& cell, Metric metric) {
   const Judgement& judgement = cell.judgement;
   const bool refused = judgement.verdict == Verdict::refused;
   const std::string unit = metric == Metric::bandwidth ? "bits_per_s" : "ns";
-  const auto unless_refused = [refused](Json value) { return refused ? Json(nullptr) : value; };
+  const auto unless_refused = [refused](double value) {
+    return refused ? Json(nullptr) : Json(value);
+  };
   return {{"size_bytes", cell.size_bytes},
           {"load", or_null(cell.load)},
           {"unit", unit},

@@ -266,7 +266,7 @@ std::string verdict_text(std::string_view verdict, std::string_view direction) {
 
 std::string direction_of(const Json& family, const Json& cell) {
   if (text_of(cell, "verdict") != "DIFFERENT") return "";
-  if (const std::string known = text_of(cell, "direction"); !known.empty()) return known;
+  if (std::string known = text_of(cell, "direction"); !known.empty()) return known;
   const double ratio = number_of(object_of(cell, "estimate"), "ratio");
   if (!std::isfinite(ratio)) return "";
   return (ratio > 1) == (text_of(family, "metric") == "bandwidth") ? "better" : "worse";
