@@ -42,7 +42,9 @@ Texts write_documents(const std::vector<report::Document>& documents) {
 }
 
 Verdict judge_documents(std::string_view text) {
-  const auto read = [](std::string_view from) { return report::parse_documents(from, "all_reduce_perf"); };
+  const auto read = [](std::string_view from) {
+    return report::parse_documents(from, "all_reduce_perf");
+  };
   return judge(text, read, write_documents);
 }
 
