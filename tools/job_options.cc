@@ -1,0 +1,218 @@
+#include "job_options.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "options.h"
+#include "quantity.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::tools {
+namespace {
+
+using analysis::Axis;
+using analysis::Job;
+
+void use_model(JobOptions& options, const std::string& text) {
+  std::string names;
+  for (const analysis::Model& model : analysis::models()) {
+    names += (names.empty() ? "" : ", ") + std::string(model.name);
+    if (model.name != text) continue;
+    options.model = text;
+    auto& origins = options.projection.origins;
+    const std::string origin = fmt::format("model {}", model.name);
+    // What --params or --layers say counts, wherever on the line they stand.
+    if (!origins.contains("parameters")) {
+      options.parameters = {model.parameters};
+      origins["parameters"] = origin;
+    }
+    if (!origins.contains("layers")) {
+      options.projection.job.layers = model.layers;
+      origins["layers"] = origin;
+    }
+    return;
+  }
+  throw Error(Fault::usage, fmt::format("no model '{}'", text),
+              fmt::format("There are {}; any other by --params and --layers.", names));
+}
+
+/// Options of one number of the job. The origin of each is kept under the assumption's name.
+class JobFlags {
+ public:
+  JobFlags(CLI::App& sub, JobOptions& options) : sub_(sub), options_(options) {}
+
+  void quantity(const char* flag, const char* assumption, double Job::*member, const char* help) {
+    add(flag, assumption, help, "N",
+        [member](Job& job, const std::string& text) { job.*member = parse_quantity(text); });
+  }
+  void percent(const char* flag, const char* assumption, double Job::*member, const char* help) {
+    add(flag, assumption, help, "PERCENT",
+        [member](Job& job, const std::string& text) { job.*member = parse_percent(text); });
+  }
+  void bytes(const char* flag, const char* assumption, double Job::*member, const char* help) {
+    add(flag, assumption, help, "SIZE", [member](Job& job, const std::string& text) {
+      job.*member = static_cast<double>(parse_size(text));
+    });
+  }
+  template <class Enumeration>
+  void choice(const char* flag, const char* assumption, Enumeration Job::*member,
+              std::vector<Enumeration> all, const char* help) {
+    add(flag, assumption, help, "NAME",
+        [member, flag, all = std::move(all)](Job& job, const std::string& text) {
+          std::string names;
+          for (const Enumeration one : all) {
+            if (name(one) == text) {
+              job.*member = one;
+              return;
+            }
+            names += (names.empty() ? "" : ", ") + std::string(name(one));
+          }
+          throw Error(Fault::usage, fmt::format("{} '{}'", flag, text),
+                      fmt::format("It may be {}.", names));
+        });
+  }
+
+ private:
+  template <class Parse>
+  void add(const char* flag, const char* assumption, const char* help, const char* type,
+           Parse parse) {
+    JobOptions& options = options_;
+    add_parsed(
+        sub_, flag,
+        [&options, assumption, parse](const std::string& text) {
+          parse(options.projection.job, text);
+          options.projection.origins[assumption] = "given";
+        },
+        help)
+        ->type_name(type);
+  }
+
+  CLI::App& sub_;
+  JobOptions& options_;
+};
+
+void add_price(CLI::App& sub, const char* flag, std::optional<double>& price, const char* help) {
+  add_parsed(
+      sub, flag, [&price](const std::string& text) { price = parse_quantity(text); }, help)
+      ->type_name("N");
+}
+
+}  // namespace
+
+void settle_axis(JobOptions& options) {
+  analysis::ProjectionOptions& projection = options.projection;
+  if (options.parameters.empty()) {
+    throw Error(Fault::usage, "a projection without a model",
+                "Give --model llama-3-8b, or --params 8B.");
+  }
+  const bool others = options.parameters.size() > 1 || options.tokens.size() > 1;
+  if (others && !options.nodes_given) options.nodes = {16};
+  const int varied = (options.nodes.size() > 1 ? 1 : 0) + (options.parameters.size() > 1 ? 1 : 0) +
+                     (options.tokens.size() > 1 ? 1 : 0);
+  if (varied > 1) {
+    throw Error(Fault::usage, "several values of more than one of --nodes, --params and --tokens",
+                "Vary one at a time.");
+  }
+  projection.job.nodes = options.nodes[0];
+  projection.job.parameters = options.parameters[0];
+  projection.job.tokens_per_gpu = options.tokens[0];
+  projection.axis = options.parameters.size() > 1 ? Axis::parameters
+                    : options.tokens.size() > 1   ? Axis::tokens
+                                                  : Axis::nodes;
+  projection.values = projection.axis == Axis::parameters ? options.parameters
+                      : projection.axis == Axis::tokens   ? options.tokens
+                                                          : options.nodes;
+}
+
+void add_job(CLI::App& sub, JobOptions& options) {
+  using analysis::Algorithm;
+  using analysis::Parallel;
+  using analysis::Stragglers;
+  const auto varied = [&](const char* flag, const char* assumption, std::vector<double>& values,
+                          const char* help) {
+    return add_parsed(
+               sub, flag,
+               [&options, &values, assumption](const std::string& text) {
+                 values = parse_quantities(text);
+                 options.projection.origins[assumption] = "given";
+               },
+               help)
+        ->type_name("LIST");
+  };
+  sub.add_option("--op", options.operation, "which operation's curve [the only one]")
+      ->type_name("OP");
+  add_parsed(
+      sub, "--model", [&options](const std::string& text) { use_model(options, text); },
+      "bert-large, gpt-3-175b, llama-3-8b, llama-3-70b or llama-3-405b: --params and --layers")
+      ->type_name("NAME");
+  varied("--params", "parameters", options.parameters, "of the model: 7B, or 1B,7B, or 1B:64B");
+  varied("--nodes", "nodes", options.nodes, "8, or 2:1024 for every doubling [2:128]")
+      ->each([&options](const std::string&) { options.nodes_given = true; });
+  varied("--tokens", "tokens_per_gpu", options.tokens, "each GPU takes in a step [4096]");
+  JobFlags job(sub, options);
+  job.quantity("--element-bytes", "bytes_per_element", &Job::bytes_per_element,
+               "of a gradient or parameter on the wire, in bytes [2]");
+  job.quantity("--gpu-flops", "flops_per_gpu", &Job::flops_per_gpu,
+               "peak FLOP/s of one GPU [989T: H100 SXM, dense bf16]");
+  job.percent("--mfu", "mfu", &Job::mfu, "share of the peak that the model reaches [40%]");
+  job.quantity("--flops-per-token", "flops_per_token", &Job::flops_per_token,
+               "for each parameter; 8 with recomputation [6]");
+  job.quantity("--gpus", "gpus_per_node", &Job::gpus_per_node, "GPUs per node [8]");
+  job.quantity("--rails", "rails", &Job::rails,
+               "links of a node that work at once, each as fast as the measured one [1]");
+  job.choice("--parallel", "parallel", &Job::parallel,
+             std::vector{Parallel::data, Parallel::sharded},
+             "data (all-reduce of gradients) or sharded (ZeRO-3, FSDP) [data]");
+  job.choice("--algorithm", "algorithm", &Job::algorithm,
+             std::vector{Algorithm::ring, Algorithm::tree}, "ring or tree [ring]");
+  job.bytes("--bucket", "bucket_bytes", &Job::bucket_bytes,
+            "most bytes of one all-reduce, with data [25M]");
+  job.quantity("--layers", "layers", &Job::layers, "each is gathered by itself, with sharded [32]");
+  job.percent("--overlap", "overlap", &Job::overlap,
+              "share of the communication that may run beside computation [0%]");
+  job.quantity("--node-bytes-per-s", "bytes_per_s_in_node", &Job::bytes_per_s_in_node,
+               "between GPUs of a node, in bytes, added to the network's time [0: no time]");
+  job.choice("--stragglers", "stragglers", &Job::stragglers,
+             std::vector{Stragglers::none, Stragglers::collective, Stragglers::step},
+             "wait for the slowest link: none, collective (once each) or step (upper bound) "
+             "[collective]");
+}
+
+void add_projection(CLI::App& sub, JobOptions& options) {
+  analysis::ProjectionOptions& projection = options.projection;
+  add_parsed(
+      sub, "--curve",
+      [&projection](const std::string& text) {
+        using analysis::TimeSource;
+        if (text == "latency") {
+          projection.source = TimeSource::latency;
+        } else if (text == "bandwidth") {
+          projection.source = TimeSource::bandwidth;
+        } else if (text == "both") {
+          projection.source = TimeSource::both;
+        } else {
+          throw Error(Fault::usage, fmt::format("--curve '{}'", text),
+                      "It may be latency, bandwidth or both.");
+        }
+        projection.origins["curve"] = "given";
+      },
+      "time of a message from latency, bandwidth or both [both where there are both]")
+      ->type_name("NAME");
+  sub.add_flag("--extrapolate", projection.extrapolate, "go beyond the measured sizes, and say so");
+  const auto percent = [&sub](const char* flag, double& value, const char* help) {
+    add_parsed(
+        sub, flag, [&value](const std::string& text) { value = parse_percent(text); }, help)
+        ->type_name("PERCENT");
+  };
+  percent("--margin", projection.settings.margin,
+          "of the step time: what does not matter, fixed beforehand [5%]");
+  percent("--alpha", projection.settings.alpha, "chance of a wrong verdict at the margin [5%]");
+  add_price(sub, "--price-a", projection.price_a, "of one node of A for an hour: cost of a step");
+  add_price(sub, "--price-b", projection.price_b, "of one node of B for an hour");
+}
+
+}  // namespace rdmabench::tools
