@@ -1,11 +1,12 @@
-// Writes the JSON of comparisons, a plan and projections into the directory it is given, for
-// schema_test.py.
+// Writes the JSON of comparisons, a plan, projections and decisions into the directory it is given,
+// for schema_test.py.
 #include <cmath>
 #include <fstream>
 #include <string>
 
 #include "documents.h"
 #include "rdmabench/analysis/comparison.h"
+#include "rdmabench/analysis/decision.h"
 #include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::analysis {
@@ -48,6 +49,33 @@ Projection projection(bool against, int launches) {
                  : project(fabric(0.02, launches), std::nullopt, options);
 }
 
+/// Of constant bandwidth and latency.
+std::vector<Launch> network(double ns_per_byte, int launches) {
+  std::vector<Launch> list;
+  for (int i = 0; i < launches; ++i) {
+    const double ns = ns_per_byte * (1 + 0.001 * i);
+    list.push_back(launch_of(latency_report({{8, 1000.0 + i + ns}, {1 << 30, ns * (1 << 30)}}, i)));
+    list.push_back(launch_of(bandwidth_report({{8, 8e9 / ns}, {1 << 30, 8e9 / ns}}, i)));
+  }
+  list[0].suspicions = {"noise"};
+  return list;
+}
+
+std::string decision(bool priced, int launches, Language language) {
+  DecisionOptions options;
+  options.projection.job.parameters = 1e9;
+  options.projection.values = {1, 8, 64};
+  options.plan_command = "rdmabench decide --plan";
+  options.command = "rdmabench decide";
+  if (priced) {
+    options.projection.price_a = 33;
+    options.projection.price_b = 20;
+    options.steps = 1000;
+  }
+  return to_document(decide(network(0.04, launches), network(0.08, launches), options),
+                     DecisionFormat::json, language);
+}
+
 }  // namespace
 }  // namespace rdmabench::analysis
 
@@ -65,6 +93,9 @@ int main(int argc, char** argv) {
   save("compare-plan.json", to_json(plan_from(bandwidth_launches(6, 1e11, 0.02, 1), 0, {})));
   save("project.json", to_json(projection(false, 6)));
   save("project-against.json", to_json(projection(true, 6)));
+  save("decide.json", decision(true, 6, Language::english));
+  save("decide-unpriced.json", decision(false, 6, Language::korean));
+  save("decide-single.json", decision(true, 1, Language::english));
   save("project-single.json", to_json(projection(true, 1)));
   return 0;
 }

@@ -50,6 +50,8 @@ PATHS = {
     "compare-confounded": [(), ("settings",), ("a",), ("order",), ("confounds", 0), ("families", 0),
                            ("families", 0, "cells", 0), ("families", 0, "cells", 0, "estimate")],
     "compare-plan": [(), ("plan",), ("plan", "quantities", 0)],
+    "decide": [(), ("a",), ("premium",), ("works", 1), ("rows", 1), ("rows", 1, "a"), ("paying", 0), ("paying", 0, "spans", 0), ("flips", 0),
+               ("page",), ("page", "question"), ("page", "sections", 0), ("page", "sections", 0, "blocks", 0)],
     "project-against": [(), ("a",), ("assumptions", 0), ("rows", 1), ("rows", 1, "a"),
                         ("rows", 1, "difference")],
 }
@@ -57,7 +59,7 @@ PATHS = {
 
 def main(folder, program):
     validators = {}
-    for kind in ("compare", "project"):
+    for kind in ("compare", "decide", "project"):
         text = (pathlib.Path(folder) / f"rdmabench-{kind}-1.schema.json").read_text(encoding="utf-8")
         schema = json.loads(text)
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -75,7 +77,7 @@ def main(folder, program):
                 failures.append(f"{name} accepted: {what}")
     print(f"{len(documents)} documents, {count} broken copies, {len(failures)} failures")
     print("\n".join(failures))
-    return 1 if failures or len(documents) != 7 else 0
+    return 1 if failures or len(documents) != 10 else 0
 
 
 if __name__ == "__main__":

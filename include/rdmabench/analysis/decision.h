@@ -1,0 +1,150 @@
+// Whether one measured network is worth it over another one for a training job, and how sure that
+// is.
+//
+// It adds no analysis of its own: step times, intervals and their noise are those of project(). The
+// page for a decision maker is one content that every format prints.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/analysis/launch.h"
+#include "rdmabench/analysis/projection.h"
+
+namespace rdmabench::analysis {
+
+/// Whether A is worth it over B.
+enum class Answer : std::uint8_t { yes, no, not_proven };
+
+/// "YES", "NO", "NOT PROVEN".
+std::string_view name(Answer answer) noexcept;
+
+/// Why the answer is as it is.
+enum class Ground : std::uint8_t {
+  proven,  ///< the likely range lies on one side of the limit
+  few,     ///< fewer than kFewestLaunches of a kind on a side
+  more,    ///< some more launches should settle it
+  noise,   ///< the launches vary so much that more of them would not
+  close,   ///< the estimate is about the limit itself
+};
+
+/// "proven", "few_launches", "more_launches", "noise", "close".
+std::string_view name(Ground ground) noexcept;
+
+/// An estimate, and its 1 - 2 alpha interval over launches.
+struct Likely {
+  double value = 0;
+  std::optional<double> low;  ///< none from a single launch
+  std::optional<double> high;
+};
+
+struct DecisionOptions {
+  ProjectionOptions projection;  ///< of nodes; the answer is that of the last value
+  std::string a_name = "A";
+  std::string b_name = "B";
+  std::string job;                     ///< what the model is called, for people
+  std::optional<double> steps;         ///< of the run
+  std::optional<double> tokens_total;  ///< of the run, in place of its steps
+  std::string operation;               ///< of the curves; "" = the only one there is
+  std::string command;                 ///< that made this decision, for people to repeat
+  std::string plan_command;            ///< that writes the script which measures some more
+  std::string run_command;             ///< that runs it
+  std::string new_plan_command;        ///< the same where these launches are not built upon
+  std::string new_run_command;
+
+  /// Throws Error(usage) that names the value which is out of range.
+  void check() const;
+};
+
+/// Some amount of work, on all nodes.
+struct Work {
+  std::string kind;  ///< "thousand_steps", "run", "month_of_b"
+  double steps = 0;
+  double a_s = 0;
+  double b_s = 0;
+  Likely saved_s;  ///< by A; negative where A takes longer
+  std::optional<double> a_cost;
+  std::optional<double> b_cost;
+  std::optional<Likely> saved_cost;
+};
+
+/// From how many nodes to how many A pays, by the estimate.
+struct PayingSpan {
+  double from = 0;
+  double to = 0;
+};
+
+/// At one overlap of communication and computation.
+struct PayingNodes {
+  std::string kind;  ///< "none", "assumed", "full"
+  double overlap = 0;
+  std::vector<PayingSpan> spans;
+};
+
+/// How far one assumption may be off before the estimate of whether A pays changes, the others left
+/// as they are.
+struct Flip {
+  std::string name;    ///< as in Assumption
+  std::string origin;  ///< "default", "given", ...
+  double now = 0;
+  std::optional<double> at;  ///< the nearest value at which it changes; none within the range
+  bool upwards = false;      ///< it changes at `at` and above; else at `at` and below
+  double from = 0;           ///< the range that was searched
+  double to = 0;
+  bool cut_short = false;  ///< the measurements do not carry the rest of the range
+  double distance = 0;     ///< of `at`, as a share of the range; 1 without one
+};
+
+/// What one side's launches say of themselves.
+struct Evidence {
+  std::size_t latency_launches = 0;
+  std::size_t bandwidth_launches = 0;
+  std::size_t suspect_launches = 0;
+  std::map<std::string, std::size_t> suspicions;  ///< launches by code
+};
+
+struct Decision {
+  DecisionOptions options;
+  Projection projection;
+  Answer answer = Answer::not_proven;
+  Ground ground = Ground::few;
+  bool pays = false;  ///< by the estimate
+  double limit = 1;   ///< A pays where B's step time over A's is larger
+  double nodes = 0;   ///< that the answer is for
+  Likely ratio;       ///< A's step time over B's
+  Likely premium;     ///< share by which a node of A may cost more than one of B
+  std::optional<Likely> cost_ratio;
+  std::vector<Work> works;
+  std::vector<PayingNodes> paying;
+  std::vector<Flip> flips;  ///< nearest first
+  Evidence a;
+  Evidence b;
+  double variation = 0;                        ///< of a step time from one launch to the next
+  std::optional<std::uint32_t> more_launches;  ///< of each kind on each side
+  std::uint32_t launches = 0;                  ///< the fewest of a kind on a side
+  bool one_after_the_other = false;            ///< all launches of one side came first ...
+  bool a_came_first = false;                   ///< ... and it was A
+};
+
+/// With prices A is worth it where the whole interval of a step's cost on A is below that on B;
+/// without, where the whole interval of B's step is longer by more than the margin. The judged
+/// number of nodes is the largest. Throws Error(usage): for options that exclude each other, and
+/// for data that do not carry every number of nodes, with all reasons and the commands that measure
+/// what is missing.
+Decision decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
+                const DecisionOptions& options);
+
+enum class Language : std::uint8_t { english, korean };
+
+/// How a decision is written. All have the same sentences and numbers.
+enum class DecisionFormat : std::uint8_t { text, markdown, json, html };
+
+/// Text of 80 columns; JSON of docs/schema/rdmabench-decide-1.schema.json; HTML as one page without
+/// scripts, which needs no network and prints on one sheet.
+std::string to_document(const Decision& decision, DecisionFormat format, Language language);
+
+}  // namespace rdmabench::analysis

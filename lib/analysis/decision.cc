@@ -1,0 +1,287 @@
+#include "rdmabench/analysis/decision.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/power.h"
+#include "decision_search.h"
+#include "rdmabench/analysis/measuring_plan.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+constexpr double kMonthHours = 730;
+constexpr std::uint32_t kManyMore = 30;  ///< further launches that nobody would wait for
+constexpr double kNoisy = 0.1;           ///< variation of launches above which noise is to blame
+
+/// Of a monotone function of the log of B's step over A's.
+template <class Function>
+Likely likely(const Judgement& judgement, double log_ratio, Function of) {
+  Likely result;
+  result.value = of(log_ratio);
+  if (!judgement.estimate) return result;
+  const double first = of(judgement.estimate->low);
+  const double second = of(judgement.estimate->high);
+  result.low = std::min(first, second);
+  result.high = std::max(first, second);
+  return result;
+}
+
+std::set<std::string> sources_of(const LinkSamples& samples) {
+  std::set<std::string> sources;
+  for (const auto* list : {&samples.latency, &samples.bandwidth}) {
+    for (const LinkSample& one : *list) sources.insert(one.source);
+  }
+  return sources;
+}
+
+Evidence evidence_of(const LinkSamples& samples, const std::vector<Launch>& launches) {
+  Evidence evidence;
+  evidence.latency_launches = samples.latency.size();
+  evidence.bandwidth_launches = samples.bandwidth.size();
+  const std::set<std::string> taken = sources_of(samples);
+  for (const Launch& launch : launches) {
+    if (!taken.contains(launch.source) || launch.suspicions.empty()) continue;
+    ++evidence.suspect_launches;
+    for (const std::string& code :
+         std::set<std::string>(launch.suspicions.begin(), launch.suspicions.end())) {
+      ++evidence.suspicions[code];
+    }
+  }
+  return evidence;
+}
+
+/// From the first launch to the last; none where a launch has no time.
+std::optional<std::pair<double, double>> period_of(const std::vector<Launch>& launches) {
+  std::optional<std::pair<double, double>> period;
+  for (const Launch& launch : launches) {
+    if (!launch.time_s) return std::nullopt;
+    if (!period) period = {*launch.time_s, *launch.time_s};
+    period->first = std::min(period->first, *launch.time_s);
+    period->second = std::max(period->second, *launch.time_s);
+  }
+  return period;
+}
+
+/// A side's launches that ended early, so that all reasons are told at once.
+void add_failed(const std::string& side, const std::vector<Launch>& launches,
+                std::vector<std::string>& missing) {
+  for (const Launch& launch : launches) {
+    if (!launch.error) continue;
+    missing.push_back(fmt::format("{}: {} ended early: {}", side, launch.source, *launch.error));
+  }
+}
+
+[[noreturn]] void refuse(const std::vector<std::string>& missing, const DecisionOptions& options,
+                         const std::string& operation) {
+  const MeasuringPlan plan = plan_measuring(options.projection, operation);
+  std::string remedy = fmt::format(
+      "Measure in {} launches of each, on both networks in turn:\n  {}\nThis writes all of it as a "
+      "script:\n  {}",
+      plan.launches, fmt::join(commands_of(plan), "\n  "), options.new_plan_command);
+  throw Error(
+      Fault::usage,
+      fmt::format("the measurements do not carry the decision:\n  {}", fmt::join(missing, "\n  ")),
+      remedy);
+}
+
+/// Both sides' curves, or all that they lack.
+std::pair<LinkSamples, LinkSamples> collect_both(const std::vector<Launch>& a,
+                                                 const std::vector<Launch>& b,
+                                                 const DecisionOptions& options) {
+  std::vector<std::string> missing;
+  add_failed(options.a_name, a, missing);
+  add_failed(options.b_name, b, missing);
+  std::pair<LinkSamples, LinkSamples> both;
+  std::string operation = options.operation;
+  const auto collect = [&](const std::string& side, const std::vector<Launch>& launches,
+                           LinkSamples& to) {
+    std::vector<Launch> whole;
+    std::copy_if(launches.begin(), launches.end(), std::back_inserter(whole),
+                 [](const Launch& one) { return !one.error; });
+    try {
+      to = collect_link(whole, operation);
+      operation = to.operation;
+    } catch (const Error& error) {
+      std::string why = error.what();
+      if (why.ends_with('.')) why.pop_back();
+      missing.push_back(fmt::format("{}: {}", side, why));
+      return;
+    }
+    const ProjectionOptions& projection = options.projection;
+    const TimeSource source = projection.source.value_or(TimeSource::both);
+    for (std::string& one : missing_for(projection, source, side, to)) {
+      missing.push_back(std::move(one));
+    }
+  };
+  collect(options.a_name, a, both.first);
+  collect(options.b_name, b, both.second);
+  if (!missing.empty()) refuse(missing, options, operation);
+  return both;
+}
+
+Work work_of(const Decision& decision, const Judgement& judgement, std::string kind, double steps) {
+  const ProjectionRow& row = decision.projection.rows.back();
+  const double log_ratio = -std::log(decision.ratio.value);
+  Work work;
+  work.kind = std::move(kind);
+  work.steps = steps;
+  work.a_s = steps * row.a->time.step_s;
+  work.b_s = steps * row.b->time.step_s;
+  work.saved_s =
+      likely(judgement, log_ratio, [&](double log) { return work.b_s * (1 - std::exp(-log)); });
+  if (row.a->cost && row.b->cost) {
+    work.a_cost = steps * *row.a->cost;
+    work.b_cost = steps * *row.b->cost;
+    const double prices =
+        *decision.options.projection.price_a / *decision.options.projection.price_b;
+    work.saved_cost = likely(judgement, log_ratio, [&](double log) {
+      return *work.b_cost * (1 - prices * std::exp(-log));
+    });
+  }
+  return work;
+}
+
+void add_works(Decision& decision, const Judgement& judgement) {
+  const DecisionOptions& options = decision.options;
+  const auto add = [&](const char* kind, double steps) {
+    decision.works.push_back(work_of(decision, judgement, kind, steps));
+  };
+  add("thousand_steps", 1000);
+  const Job& job = options.projection.job;
+  if (options.steps) add("run", *options.steps);
+  if (options.tokens_total) {
+    add("run", std::ceil(*options.tokens_total /
+                         (job.tokens_per_gpu * job.gpus_per_node * decision.nodes)));
+  }
+  const double step_b = decision.projection.rows.back().b->time.step_s;
+  add("month_of_b", std::floor(kMonthHours * 3600 / step_b));
+}
+
+/// The answer, why it is so, and what would prove it.
+void judge_answer(Decision& decision, const Judgement& judgement) {
+  const double limit = std::log(decision.limit);
+  const double difference = -std::log(decision.ratio.value);
+  decision.launches = judgement.a_units;
+  decision.variation = std::sqrt(std::expm1(judgement.deviation * judgement.deviation));
+  decision.pays = difference > limit;
+  if (judgement.a_units < kFewestLaunches || !judgement.estimate) {
+    decision.ground = Ground::few;
+    decision.more_launches = kFewestLaunches - std::min(kFewestLaunches, judgement.a_units);
+    return;
+  }
+  if (judgement.estimate->low > limit || judgement.estimate->high < limit) {
+    decision.answer = judgement.estimate->low > limit ? Answer::yes : Answer::no;
+    decision.ground = Ground::proven;
+    return;
+  }
+  // Proving a side of the limit is proving a difference from it beyond no margin at all.
+  const Settings& settings = decision.options.projection.settings;
+  const auto need = launches_needed({.deviation = judgement.deviation,
+                                     .difference = difference - limit,
+                                     .margin = 1e-9,
+                                     .alpha = settings.alpha,
+                                     .power = settings.power});
+  if (need && *need <= judgement.a_units + kManyMore) {
+    decision.ground = Ground::more;
+    decision.more_launches = std::max(*need, judgement.a_units + 1) - judgement.a_units;
+  } else {
+    decision.ground = decision.variation > kNoisy ? Ground::noise : Ground::close;
+  }
+}
+
+}  // namespace
+
+std::string_view name(Answer answer) noexcept {
+  return answer == Answer::yes ? "YES" : answer == Answer::no ? "NO" : "NOT PROVEN";
+}
+
+std::string_view name(Ground ground) noexcept {
+  switch (ground) {
+    case Ground::proven:
+      return "proven";
+    case Ground::few:
+      return "few_launches";
+    case Ground::more:
+      return "more_launches";
+    case Ground::noise:
+      return "noise";
+    case Ground::close:
+      break;
+  }
+  return "close";
+}
+
+void DecisionOptions::check() const {
+  if (projection.axis != Axis::nodes) {
+    throw Error(Fault::usage, fmt::format("a decision over several {}", name(projection.axis)),
+                "Several values may be given of `nodes` alone.");
+  }
+  if (projection.price_a.has_value() != projection.price_b.has_value()) {
+    throw Error(Fault::usage, "the price of one network alone",
+                "Give both, `price_a` and `price_b`, or neither.");
+  }
+  for (const auto& price : {projection.price_a, projection.price_b}) {
+    if (price && !(*price > 0 && std::isfinite(*price))) {
+      throw Error(Fault::usage, fmt::format("a price of {:g}", *price),
+                  "It is that of one node for an hour, and over 0.");
+    }
+  }
+  if (steps && tokens_total) {
+    throw Error(Fault::usage, "`steps` and `tokens_total` together", "Give one of them.");
+  }
+  if ((steps && !(*steps >= 1)) || (tokens_total && !(*tokens_total >= 1))) {
+    throw Error(Fault::usage, "a run without a step", "It has at least one.");
+  }
+  if (a_name.empty() || b_name.empty() || a_name == b_name) {
+    throw Error(Fault::usage, fmt::format("networks named '{}' and '{}'", a_name, b_name),
+                "Give each a name of its own by `a_name` and `b_name`.");
+  }
+}
+
+Decision decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
+                const DecisionOptions& options) {
+  options.check();
+  refuse_copies(a, b);
+  Decision decision;
+  decision.options = options;
+  auto [of_a, of_b] = collect_both(a, b, options);
+  decision.a = evidence_of(of_a, a);
+  decision.b = evidence_of(of_b, b);
+  decision.projection = project(std::move(of_a), std::move(of_b), options.projection);
+  for (const ProjectionRow& row : decision.projection.rows) {
+    if (row.refusal.empty()) continue;
+    refuse({fmt::format("{:g} nodes: {}", row.value, row.refusal)}, options,
+           decision.projection.a.operation);
+  }
+  const ProjectionRow& judged = decision.projection.rows.back();
+  const Judgement& judgement = *judged.difference;
+  const double log_ratio = std::log(judged.b->time.step_s / judged.a->time.step_s);
+  decision.nodes = judged.value;
+  decision.ratio = likely(judgement, log_ratio, [](double log) { return std::exp(-log); });
+  decision.premium = likely(judgement, log_ratio, [](double log) { return std::expm1(log); });
+  decision.limit = 1 + options.projection.settings.margin;
+  if (options.projection.price_a) {
+    decision.limit = *options.projection.price_a / *options.projection.price_b;
+    decision.cost_ratio =
+        likely(judgement, log_ratio, [&](double log) { return decision.limit * std::exp(-log); });
+  }
+  judge_answer(decision, judgement);
+  add_works(decision, judgement);
+  decision.paying = find_paying_nodes(decision);
+  decision.flips = find_flips(decision);
+  const auto period_a = period_of(a);
+  const auto period_b = period_of(b);
+  decision.one_after_the_other =
+      period_a && period_b &&
+      (period_a->second < period_b->first || period_b->second < period_a->first);
+  decision.a_came_first = decision.one_after_the_other && period_a->first < period_b->first;
+  return decision;
+}
+
+}  // namespace rdmabench::analysis

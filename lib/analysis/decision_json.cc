@@ -1,0 +1,168 @@
+#include <cmath>
+
+#include "decision_page.h"
+#include "report/row.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using report::Json;
+using report::or_null;
+
+constexpr const char* kDecideSchema = "rdmabench-decide/1";
+
+Json likely_object(const Likely& likely) {
+  return {{"value", likely.value}, {"low", or_null(likely.low)}, {"high", or_null(likely.high)}};
+}
+
+Json phrase_object(const Phrase& phrase) {
+  Json values = Json::object();
+  for (const Value& value : phrase.values) {
+    Json raw;
+    std::visit([&raw](const auto& one) { raw = one; }, value.raw);
+    values[value.name] = {{"value", std::move(raw)}, {"shown", value.shown}};
+  }
+  return {{"key", phrase.key}, {"text", phrase.text}, {"values", std::move(values)}};
+}
+
+Json phrase_list(const std::vector<Phrase>& phrases) {
+  Json list = Json::array();
+  for (const Phrase& one : phrases) list.push_back(phrase_object(one));
+  return list;
+}
+
+Json line_object(const PageChart::Line& line) {
+  Json points = Json::array();
+  for (const PageChart::Point& point : line.points) {
+    points.push_back({{"nodes", point.nodes},
+                      {"step_s", point.step_s},
+                      {"step_low_s", or_null(point.low_s)},
+                      {"step_high_s", or_null(point.high_s)}});
+  }
+  return {{"name", line.name}, {"points", std::move(points)}};
+}
+
+struct JsonWriter {
+  Json operator()(const Phrase& phrase) const { return {{"sentence", phrase_object(phrase)}}; }
+  Json operator()(const PageTable& table) const {
+    Json rows = Json::array();
+    for (const auto& row : table.rows) rows.push_back(phrase_list(row));
+    return {{"table", {{"heads", phrase_list(table.heads)}, {"rows", std::move(rows)}}}};
+  }
+  Json operator()(const PageChart& chart) const {
+    return {{"chart",
+             {{"lines", Json::array({line_object(chart.a), line_object(chart.b)})},
+              {"compute_s", chart.compute_s},
+              {"labels", phrase_list({chart.compute, chart.axis, chart.step})},
+              {"ticks", chart.ticks}}}};
+  }
+  Json operator()(const PageCommand& command) const {
+    return {{"command", {{"why", phrase_object(command.why)}, {"line", command.command}}}};
+  }
+  Json operator()(const PageSmall& small) const { return {{"small", phrase_list(small.phrases)}}; }
+};
+
+Json page_object(const Page& page) {
+  Json sections = Json::array();
+  for (const PageSection& section : page.sections) {
+    Json blocks = Json::array();
+    for (const PageBlock& block : section.blocks) blocks.push_back(std::visit(JsonWriter{}, block));
+    sections.push_back({{"key", section.key},
+                        {"title", section.title ? phrase_object(*section.title) : Json(nullptr)},
+                        {"blocks", std::move(blocks)}});
+  }
+  return {{"question", phrase_object(page.question)},
+          {"subject", phrase_object(page.subject)},
+          {"answer", phrase_object(page.answer_word)},
+          {"sections", std::move(sections)}};
+}
+
+Json work_object(const Work& work) {
+  return {{"kind", work.kind},
+          {"steps", work.steps},
+          {"a_s", work.a_s},
+          {"b_s", work.b_s},
+          {"saved_s", likely_object(work.saved_s)},
+          {"a_cost", or_null(work.a_cost)},
+          {"b_cost", or_null(work.b_cost)},
+          {"saved_cost", work.saved_cost ? likely_object(*work.saved_cost) : Json(nullptr)}};
+}
+
+Json side_object(const std::string& name, const LinkSamples& samples, const Evidence& evidence) {
+  Json sources = Json::array();
+  for (const auto* list : {&samples.latency, &samples.bandwidth}) {
+    for (const LinkSample& one : *list) sources.push_back(one.source);
+  }
+  return {{"name", name},
+          {"latency_launches", evidence.latency_launches},
+          {"bandwidth_launches", evidence.bandwidth_launches},
+          {"suspect_launches", evidence.suspect_launches},
+          {"suspicions", Json(evidence.suspicions)},
+          {"sources", std::move(sources)}};
+}
+
+Json step_object(const ProjectedStep& step) {
+  return {{"step_s", step.time.step_s},
+          {"step_low_s", or_null(step.low_s)},
+          {"step_high_s", or_null(step.high_s)},
+          {"compute_s", step.time.compute_s},
+          {"network_s", step.time.step_s - step.time.compute_s},
+          {"cost_per_step", or_null(step.cost)}};
+}
+
+Json flip_object(const Flip& flip) {
+  return {{"assumption", flip.name}, {"origin", flip.origin},      {"now", flip.now},
+          {"at", or_null(flip.at)},  {"upwards", flip.upwards},    {"searched_from", flip.from},
+          {"searched_to", flip.to},  {"cut_short", flip.cut_short}};
+}
+
+}  // namespace
+
+std::string to_json(const Page& page, const Decision& decision) {
+  const DecisionOptions& options = decision.options;
+  const ProjectionOptions& projection = options.projection;
+  Json json;
+  json["schema"] = kDecideSchema;
+  json["language"] = page.language == Language::korean ? "ko" : "en";
+  json["answer"] = name(decision.answer);
+  json["ground"] = name(decision.ground);
+  json["nodes"] = decision.nodes;
+  json["margin"] = projection.settings.margin;
+  json["alpha"] = projection.settings.alpha;
+  json["pays_by_estimate"] = decision.pays;
+  json["pays_above_ratio"] = decision.limit;
+  json["step_ratio_a_to_b"] = likely_object(decision.ratio);
+  json["cost_ratio_a_to_b"] =
+      decision.cost_ratio ? likely_object(*decision.cost_ratio) : Json(nullptr);
+  json["price_a_per_node_hour"] = or_null(projection.price_a);
+  json["price_b_per_node_hour"] = or_null(projection.price_b);
+  json["premium"] = likely_object(decision.premium);
+  json["variation"] = decision.variation;
+  json["launches"] = decision.launches;
+  json["more_launches"] = or_null(decision.more_launches);
+  json["one_after_the_other"] = decision.one_after_the_other;
+  json["a"] = side_object(options.a_name, decision.projection.a, decision.a);
+  json["b"] = side_object(options.b_name, *decision.projection.b, decision.b);
+  json["works"] = Json::array();
+  for (const Work& work : decision.works) json["works"].push_back(work_object(work));
+  json["rows"] = Json::array();
+  for (const ProjectionRow& row : decision.projection.rows) {
+    json["rows"].push_back(
+        {{"nodes", row.value}, {"a", step_object(*row.a)}, {"b", step_object(*row.b)}});
+  }
+  json["paying"] = Json::array();
+  for (const PayingNodes& paying : decision.paying) {
+    Json spans = Json::array();
+    for (const PayingSpan& span : paying.spans) {
+      spans.push_back({{"from", span.from}, {"to", span.to}});
+    }
+    json["paying"].push_back(
+        {{"kind", paying.kind}, {"overlap", paying.overlap}, {"spans", std::move(spans)}});
+  }
+  json["flips"] = Json::array();
+  for (const Flip& flip : decision.flips) json["flips"].push_back(flip_object(flip));
+  json["page"] = page_object(page);
+  return report::document_text(json);
+}
+
+}  // namespace rdmabench::analysis

@@ -1,0 +1,90 @@
+// The content of a decision's page: sections, sentences and numbers, which every writer prints.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "decision_texts.h"
+#include "rdmabench/analysis/decision.h"
+
+namespace rdmabench::analysis {
+
+struct PageTable {
+  bool words = false;  ///< its cells are words, not numbers
+  std::vector<Phrase> heads;
+  std::vector<std::vector<Phrase>> rows;
+};
+
+/// Step times over the number of nodes.
+struct PageChart {
+  struct Point {
+    double nodes = 0;
+    double step_s = 0;
+    std::optional<double> low_s;
+    std::optional<double> high_s;
+  };
+  struct Line {
+    std::string name;
+    std::vector<Point> points;
+  };
+  Line a;
+  Line b;
+  double compute_s = 0;
+  Phrase compute;  ///< the words at the line of computing
+  Phrase axis;
+  Phrase step;
+  double unit_s = 1;          ///< of the axis of time: 1 or 0.001
+  std::vector<double> ticks;  ///< of it, in that unit; the last one is its end
+};
+
+/// Something to type.
+struct PageCommand {
+  Phrase why;
+  std::string command;
+};
+
+/// Short sentences that stand in small letters, one after the other.
+struct PageSmall {
+  std::vector<Phrase> phrases;
+};
+
+using PageBlock = std::variant<Phrase, PageTable, PageChart, PageCommand, PageSmall>;
+
+struct PageSection {
+  std::string key;
+  std::optional<Phrase> title;  ///< the first one has none
+  std::vector<PageBlock> blocks;
+};
+
+struct Page {
+  Language language = Language::english;
+  Phrase question;
+  Phrase subject;
+  Answer answer = Answer::not_proven;
+  Phrase answer_word;
+  std::vector<PageSection> sections;
+};
+
+Page make_page(const Decision& decision, Language language);
+
+std::string to_text(const Page& page);
+std::string to_markdown(const Page& page);
+std::string to_html(const Page& page);
+std::string to_json(const Page& page, const Decision& decision);
+
+/// An inline SVG.
+std::string to_svg(const PageChart& chart);
+
+/// Columns on a terminal: Korean, Chinese and Japanese characters take two, combining marks none.
+std::size_t display_width(std::string_view text) noexcept;
+
+/// As many characters from the start as `width` columns hold.
+std::string cut_to_width(std::string_view text, std::size_t width);
+
+/// For HTML and SVG, in text and in quoted attributes.
+std::string escaped_for_html(std::string_view text);
+
+}  // namespace rdmabench::analysis

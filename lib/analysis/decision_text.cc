@@ -1,0 +1,237 @@
+// A decision as text of 80 columns, and as Markdown.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "decision_page.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+
+struct Codepoint {
+  char32_t value = 0;
+  std::size_t bytes = 1;
+};
+
+Codepoint first_of(std::string_view text) noexcept {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (bytes == 1 || bytes > text.size()) return {lead, 1};
+  char32_t value = lead & (0xFFU >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    value = (value << 6) | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  }
+  return {value, bytes};
+}
+
+/// Sources: Unicode's EastAsianWidth.txt, wide and fullwidth blocks.
+constexpr std::array<std::pair<char32_t, char32_t>, 8> kWide{{{0x1100, 0x115F},
+                                                              {0x2E80, 0xA4CF},
+                                                              {0xA960, 0xA97F},
+                                                              {0xAC00, 0xD7A3},
+                                                              {0xF900, 0xFAFF},
+                                                              {0xFE30, 0xFE6F},
+                                                              {0xFF00, 0xFF60},
+                                                              {0x1F300, 0x1FAFF}}};
+
+std::size_t width_of(char32_t value) noexcept {
+  if (value >= 0x300 && value <= 0x36F) return 0;  // combining marks
+  const bool wide = std::any_of(kWide.begin(), kWide.end(), [value](const auto& block) {
+    return value >= block.first && value <= block.second;
+  });
+  return wide ? 2 : 1;
+}
+
+using Lines = std::vector<std::string>;
+
+/// Parts a text at spaces, but not before a %; a word that is longer than a line stays whole.
+Lines wrapped(std::string_view text, std::size_t width) {
+  Lines lines(1);
+  while (!text.empty()) {
+    std::size_t end = std::min(text.find(' '), text.size());
+    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());
+    const std::string_view word = text.substr(0, end);
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (display_width(line) + 1 + display_width(word) <= width) {
+      line += fmt::format(" {}", word);
+    } else {
+      lines.emplace_back(word);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string paragraph(std::string_view text) {
+  std::string out;
+  for (const std::string& line : wrapped(text, kColumns)) out += line + '\n';
+  return out;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool left) {
+  const std::size_t own = display_width(text);
+  const std::string padding(width > own ? width - own : 0, ' ');
+  return left ? text + padding : padding + text;
+}
+
+/// Where the columns do not fit, each row is a sentence.
+std::string as_list(const PageTable& table) {
+  std::string text;
+  for (const auto& row : table.rows) {
+    std::string line = "- " + row[0].text;
+    for (std::size_t i = 1; i < row.size(); ++i) {
+      line += fmt::format("{} {}: {}", i == 1 ? ":" : ";", table.heads[i].text, row[i].text);
+    }
+    text += paragraph(line);
+  }
+  return text;
+}
+
+std::string as_columns(const PageTable& table) {
+  constexpr std::size_t kHead = 14;  // a heading is parted beyond that
+  std::vector<Lines> heads;
+  std::vector<std::size_t> widths;
+  std::size_t height = 0;
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < table.heads.size(); ++i) {
+    heads.push_back(wrapped(table.heads[i].text, kHead));
+    height = std::max(height, heads.back().size());
+    std::size_t width = 0;
+    for (const std::string& line : heads.back()) width = std::max(width, display_width(line));
+    for (const auto& row : table.rows) width = std::max(width, display_width(row[i].text));
+    widths.push_back(width);
+    total += width + (i == 0 ? 0 : 2);
+  }
+  if (total > kColumns) return as_list(table);
+  std::string text;
+  const auto append = [&](const Lines& cells) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      line += (i == 0 ? "" : "  ") + padded(cells[i], widths[i], i == 0 || table.words);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  };
+  for (std::size_t line = 0; line < height; ++line) {
+    Lines cells;
+    for (const Lines& head : heads) {
+      const std::size_t above = height - head.size();
+      cells.push_back(line < above ? "" : head[line - above]);
+    }
+    append(cells);
+  }
+  for (const auto& row : table.rows) {
+    Lines cells;
+    for (const Phrase& cell : row) cells.push_back(cell.text);
+    append(cells);
+  }
+  return text;
+}
+
+std::string joined(const PageSmall& small) {
+  std::string text;
+  for (const Phrase& phrase : small.phrases) text += (text.empty() ? "" : "; ") + phrase.text;
+  return text;
+}
+
+struct TextWriter {
+  std::string operator()(const Phrase& phrase) const { return paragraph(phrase.text); }
+  std::string operator()(const PageTable& table) const { return as_columns(table); }
+  std::string operator()(const PageChart& /*chart*/) const { return ""; }  // the table has it
+  std::string operator()(const PageCommand& command) const {
+    return paragraph(command.why.text) + "  " + command.command + '\n';
+  }
+  std::string operator()(const PageSmall& small) const { return paragraph(joined(small)); }
+};
+
+/// Every character that could begin markup is escaped, and a line break would end a row.
+std::string escaped_for_markdown(std::string_view text) {
+  constexpr std::string_view kMarkup = "\\`*_{}[]<>#|~&!";
+  std::string out;
+  for (const char c : text) {
+    if (kMarkup.find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string markdown_row(const std::vector<Phrase>& cells) {
+  std::string text = "|";
+  for (const Phrase& cell : cells) text += fmt::format(" {} |", escaped_for_markdown(cell.text));
+  return text + '\n';
+}
+
+struct MarkdownWriter {
+  std::string operator()(const Phrase& phrase) const {
+    return escaped_for_markdown(phrase.text) + "\n\n";
+  }
+  std::string operator()(const PageTable& table) const {
+    std::string text = markdown_row(table.heads) + '|';
+    for (std::size_t i = 0; i < table.heads.size(); ++i)
+      text += i == 0 || table.words ? "---|" : "---:|";
+    text += '\n';
+    for (const auto& row : table.rows) text += markdown_row(row);
+    return text + '\n';
+  }
+  std::string operator()(const PageChart& /*chart*/) const { return ""; }
+  std::string operator()(const PageCommand& command) const {
+    return fmt::format("{}\n\n    {}\n\n", escaped_for_markdown(command.why.text), command.command);
+  }
+  std::string operator()(const PageSmall& small) const {
+    return escaped_for_markdown(joined(small)) + "\n\n";
+  }
+};
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) noexcept {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Codepoint first = first_of(text);
+    width += width_of(first.value);
+    text.remove_prefix(first.bytes);
+  }
+  return width;
+}
+
+std::string cut_to_width(std::string_view text, std::size_t width) {
+  std::size_t kept = 0;
+  std::size_t used = 0;
+  while (kept < text.size()) {
+    const Codepoint next = first_of(text.substr(kept));
+    if (used + width_of(next.value) > width) break;
+    used += width_of(next.value);
+    kept += next.bytes;
+  }
+  return std::string(text.substr(0, kept));
+}
+
+std::string to_text(const Page& page) {
+  std::string text = paragraph(page.question.text) + paragraph(page.subject.text) + '\n' +
+                     page.answer_word.text + '\n';
+  for (const PageSection& section : page.sections) {
+    if (section.title) text += '\n' + paragraph(section.title->text);
+    for (const PageBlock& block : section.blocks) text += std::visit(TextWriter{}, block);
+  }
+  return text;
+}
+
+std::string to_markdown(const Page& page) {
+  std::string text = fmt::format(
+      "# {}\n\n{}\n\n**{}**\n\n", escaped_for_markdown(page.question.text),
+      escaped_for_markdown(page.subject.text), escaped_for_markdown(page.answer_word.text));
+  for (const PageSection& section : page.sections) {
+    if (section.title) text += fmt::format("## {}\n\n", escaped_for_markdown(section.title->text));
+    for (const PageBlock& block : section.blocks) text += std::visit(MarkdownWriter{}, block);
+  }
+  text.pop_back();  // one newline at the end
+  return text;
+}
+
+}  // namespace rdmabench::analysis

@@ -1,0 +1,105 @@
+#include "decision_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "rdmabench/report/text_table.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+std::string with_commas(double whole) {
+  std::string text = fmt::format("{:.0f}", std::abs(whole));
+  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return (whole < 0 ? "-" : "") + text;
+}
+
+/// Two digits that count, and no fraction from ten on.
+std::string percent_digits(double percent) {
+  const double size = std::abs(percent);
+  if (std::abs(percent - std::round(percent)) < 1e-9) return with_commas(std::round(percent));
+  if (size >= 9.95) return with_commas(std::round(percent));
+  if (size >= 0.095) return fmt::format("{:.1f}", percent);
+  return size < 0.005 ? "0" : fmt::format("{:.2f}", percent);
+}
+
+struct TimeUnit {
+  const char* key;
+  double seconds;
+  double below;  ///< it is taken for times under that
+};
+constexpr std::array<TimeUnit, 5> kUnits{{{"unit_ms", 1e-3, 1},
+                                          {"unit_s", 1, 120},
+                                          {"unit_min", 60, 7200},
+                                          {"unit_h", 3600, 3 * 86400},
+                                          {"unit_days", 86400, INFINITY}}};
+
+const TimeUnit& unit_of(double seconds) {
+  return *std::find_if(kUnits.begin(), kUnits.end() - 1,
+                       [&](const TimeUnit& unit) { return std::abs(seconds) < unit.below; });
+}
+
+}  // namespace
+
+std::string digits(double value) {
+  const double size = std::abs(value);
+  if (size >= 999.5) return with_commas(std::round(value));
+  if (size >= 99.95) return fmt::format("{:.0f}", value);
+  if (size == 0) return "0";
+  const int before = size >= 1 ? static_cast<int>(std::floor(std::log10(size))) + 1 : 0;
+  if (before == 0) return fmt::format("{:.3g}", value);
+  return fmt::format("{:.{}f}", value, 3 - before);
+}
+
+Value Shown::text(std::string name, const std::string& text) {
+  return {std::move(name), text, report::printable(text)};
+}
+
+Value Shown::number(std::string name, double value) {
+  const bool whole = value == std::round(value) && std::abs(value) < 1e15;
+  return {std::move(name), value, whole ? with_commas(value) : digits(value)};
+}
+
+Value Shown::percent(std::string name, double share) {
+  return {std::move(name), share, percent_digits(100 * share)};
+}
+
+Value Shown::change(std::string name, double share) {
+  const std::string text = percent_digits(100 * share);
+  return {std::move(name), share, share > 0 && text != "0" ? "+" + text : text};
+}
+
+Value Shown::money(std::string name, double value) {
+  const double size = std::abs(value);
+  return {
+      std::move(name), value,
+      size >= 99.995 || (size < 0.095 && size > 0) ? digits(value) : fmt::format("{:.2f}", value)};
+}
+
+Value Shown::time(std::string name, double seconds) const {
+  const TimeUnit& unit = unit_of(seconds);
+  const double in_unit = seconds / unit.seconds;
+  return {std::move(name), seconds, say(unit.key, {{"value", in_unit, digits(in_unit)}}).text};
+}
+
+Value Shown::time_like(std::string name, double seconds, double like) {
+  return {std::move(name), seconds, digits(seconds / unit_of(like).seconds)};
+}
+
+Value Shown::assumption(std::string name, std::string_view assumption, double value) const {
+  if (assumption == "overlap" || assumption == "mfu") {
+    return {std::move(name), value,
+            percent_digits(100 * value) + (language_ == Language::korean ? "%" : " %")};
+  }
+  if (assumption == "bucket_bytes") {
+    return {std::move(name), value, number("", value / (1 << 20)).shown + " MiB"};
+  }
+  return number(std::move(name), std::round(value));
+}
+
+}  // namespace rdmabench::analysis

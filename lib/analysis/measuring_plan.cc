@@ -1,0 +1,211 @@
+#include "rdmabench/analysis/measuring_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+constexpr double kMostRails = 8;
+constexpr std::uint64_t kMostForRails = std::uint64_t{64} << 20;
+constexpr std::uint64_t kSmallest = 8;  ///< whose latency stands for that of every message
+
+struct Span {
+  double smallest = INFINITY;
+  double largest = 0;
+  void add(double bytes) {
+    smallest = std::min(smallest, bytes);
+    largest = std::max(largest, bytes);
+  }
+  bool empty() const { return largest <= 0; }
+};
+
+/// The message of one collective, as step_time() sends it.
+double bytes_on_a_link(const Job& job) {
+  const double bytes = job.parameters * job.bytes_per_element;
+  const double of_one = job.parallel == Parallel::data ? bytes / std::ceil(bytes / job.bucket_bytes)
+                                                       : bytes / job.layers;
+  return of_one / job.rails / (job.algorithm == Algorithm::ring ? job.nodes : 1);
+}
+
+Span messages_of(const ProjectionOptions& options, double rails) {
+  Span span;
+  for (const double nodes : options.values) {
+    if (nodes <= 1) continue;
+    Job job = options.job;
+    job.nodes = nodes;
+    job.rails = rails;
+    job.check();
+    span.add(bytes_on_a_link(job));
+  }
+  return span;
+}
+
+/// Powers of two from at most the smallest to at least the largest.
+void add_doublings(std::set<std::uint64_t>& sizes, const Span& span) {
+  if (span.empty()) return;
+  const auto first = static_cast<std::uint64_t>(std::max(1.0, std::floor(span.smallest)));
+  const auto last = static_cast<std::uint64_t>(std::ceil(span.largest));
+  for (std::uint64_t size = std::bit_floor(first); size <= std::bit_ceil(last); size *= 2) {
+    sizes.insert(size);
+  }
+}
+
+double links_of(const ProjectionOptions& options) {
+  const double nodes = *std::max_element(options.values.begin(), options.values.end());
+  return nodes * options.job.rails;
+}
+
+/// So many samples support the tabulated percentile above the quantile: 10 lie beyond it.
+double samples_for(double links) {
+  const double quantile = slowest_quantile(links);
+  for (const double beyond : {1e-1, 1e-2, 1e-3, 1e-4}) {
+    if (quantile <= 1 - beyond) return std::round(10 / beyond);
+  }
+  throw Error(
+      Fault::usage,
+      fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one, and documents go "
+                  "up to the 99.99th",
+                  links, 100 * quantile),
+      "Leave the stragglers out by `stragglers` none, or take fewer nodes.");
+}
+
+std::vector<std::uint64_t> listed(const std::set<std::uint64_t>& sizes) {
+  return {sizes.begin(), sizes.end()};
+}
+
+std::string size_list(const std::vector<std::uint64_t>& sizes) {
+  std::vector<std::string> words;
+  for (const std::uint64_t size : sizes) words.push_back(format_size(size));
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+}  // namespace
+
+MeasuringPlan plan_measuring(const ProjectionOptions& options, const std::string& operation) {
+  if (options.values.empty()) throw Error(Fault::usage, "a plan without a number of nodes");
+  const Job& job = options.job;
+  const TimeSource source = options.source.value_or(TimeSource::both);
+  MeasuringPlan plan;
+  if (!operation.empty()) plan.operation = operation;
+  const Span given = messages_of(options, job.rails);
+  std::set<std::uint64_t> wide;
+  add_doublings(wide, given);
+  const bool guessed = !options.origins.contains("rails");  // a decision tries other numbers
+  for (double rails = 1; guessed && rails <= kMostRails; ++rails) {
+    const Span span = messages_of(options, rails);
+    if (span.largest <= kMostForRails) add_doublings(wide, span);
+  }
+  if (wide.empty()) wide.insert(kSmallest);  // a single node sends nothing
+  std::set<std::uint64_t> latency{kSmallest};
+  if (source == TimeSource::latency) latency.insert(wide.begin(), wide.end());
+  if (job.stragglers != Stragglers::none) {
+    add_doublings(latency, given);
+    plan.samples = static_cast<std::uint64_t>(samples_for(links_of(options)));
+    const double most = links_of(options) * (guessed ? kMostRails / job.rails : 1);
+    if (slowest_quantile(most) <= 0.999)
+      plan.samples = static_cast<std::uint64_t>(samples_for(most));
+    plan.samples = std::max<std::uint64_t>(plan.samples, 1000);
+  }
+  if (source != TimeSource::latency) plan.bandwidth_sizes = listed(wide);
+  if (source != TimeSource::bandwidth || job.stragglers != Stragglers::none) {
+    plan.latency_sizes = listed(latency);
+  }
+  return plan;
+}
+
+double plan_launches(MeasuringPlan& plan, const std::vector<Launch>& pilot,
+                     const ProjectionOptions& options) {
+  // The pilot against itself: no difference, and the noise of two such sides.
+  const LinkSamples samples = collect_link(pilot, plan.operation);
+  const Projection projection = project(samples, samples, options);
+  const ProjectionRow& row = projection.rows.back();
+  if (!row.difference) throw Error(Fault::usage, "the pilot does not carry it: " + row.refusal);
+  if (!row.difference->estimate) {
+    throw Error(Fault::usage, "a pilot with one launch of a kind",
+                "How much launches vary takes two at least; five are better.");
+  }
+  const Judgement& judgement = *row.difference;
+  const std::uint32_t have = judgement.a_units;
+  const bool proved =
+      judgement.verdict == Verdict::equivalent || judgement.verdict == Verdict::immaterial;
+  const std::uint32_t needed = proved ? have : have + judgement.more.value_or(kMostPlanned);
+  plan.launches = std::clamp(needed, kFewestLaunches, kMostPlanned);
+  return std::sqrt(std::expm1(judgement.deviation * judgement.deviation));
+}
+
+std::vector<std::string> missing_for(const ProjectionOptions& options, TimeSource source,
+                                     const std::string& side, const LinkSamples& samples) {
+  std::vector<std::string> missing;
+  const bool stragglers = options.job.stragglers != Stragglers::none;
+  const bool bandwidth = source != TimeSource::latency;
+  if (bandwidth && samples.bandwidth.empty()) {
+    missing.push_back(fmt::format("{}: there is no document of 'bw'", side));
+  }
+  if ((!bandwidth || source == TimeSource::both || stragglers) && samples.latency.empty()) {
+    missing.push_back(fmt::format("{}: there is no document of 'lat'", side));
+  }
+  const std::vector<LinkSample>& curves = bandwidth ? samples.bandwidth : samples.latency;
+  const Span needed = messages_of(options, options.job.rails);
+  if (!curves.empty() && !needed.empty() && !options.extrapolate) {
+    const Curve& curve = bandwidth ? *curves[0].bits_per_s : *curves[0].latency_ns;
+    if (!curve.covers(needed.smallest) || !curve.covers(needed.largest)) {
+      missing.push_back(fmt::format(
+          "{}: the job sends messages of {:.0f} to {:.0f} bytes, and '{}' covers {:.0f} to {:.0f}",
+          side, needed.smallest, needed.largest, bandwidth ? "bw" : "lat", curve.smallest(),
+          curve.largest()));
+    }
+  }
+  if (!stragglers || samples.latency.empty() || needed.empty()) return missing;
+  const double links = links_of(options);
+  const double count = samples_for(links);
+  std::uint64_t fewest = UINT64_MAX;
+  double at = 0;
+  for (const LinkSample& launch : samples.latency) {
+    const auto below =
+        std::upper_bound(launch.tails.begin(), launch.tails.end(), needed.smallest,
+                         [](double size, const Tail& tail) { return size < tail.size_bytes; });
+    auto tail = below == launch.tails.begin() ? below : below - 1;
+    for (; tail != launch.tails.end(); ++tail) {
+      if (tail->samples < fewest) {
+        fewest = tail->samples;
+        at = tail->size_bytes;
+      }
+      if (tail->size_bytes >= needed.largest) break;
+    }
+  }
+  if (static_cast<double>(fewest) < count) {
+    missing.push_back(fmt::format(
+        "{}: the slowest of {:g} links takes {:.0f} samples of each latency, and {:.0f} bytes have "
+        "{}",
+        side, links, count, at, fewest));
+  }
+  return missing;
+}
+
+std::vector<std::string> commands_of(const MeasuringPlan& plan) {
+  std::vector<std::string> lines;
+  if (!plan.latency_sizes.empty()) {
+    lines.push_back(
+        fmt::format("rdmabench lat HOST --op {} --size {} --iterations {} --format json "
+                    "--output FOLDER/lat-NUMBER.json",
+                    plan.operation, size_list(plan.latency_sizes), plan.samples));
+  }
+  if (!plan.bandwidth_sizes.empty()) {
+    lines.push_back(
+        fmt::format("rdmabench bw HOST --op {} --size {} --duration 1s --format json "
+                    "--output FOLDER/bw-NUMBER.json",
+                    plan.operation, size_list(plan.bandwidth_sizes)));
+  }
+  return lines;
+}
+
+}  // namespace rdmabench::analysis

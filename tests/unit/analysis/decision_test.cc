@@ -1,0 +1,431 @@
+#include "rdmabench/analysis/decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "analysis/decision_page.h"
+#include "analysis/decision_texts.h"
+#include "documents.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::analysis {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Launches of latency and of bandwidth, at minutes that alternate between two sides.
+std::vector<Launch> launches_on(double bits_per_s, int side, int launches = 6,
+                                double spread = 0.002) {
+  std::vector<Launch> list;
+  for (int i = 0; i < launches; ++i) {
+    const double factor = 1 + spread * (i - (launches - 1) / 2.0);
+    const double rate = bits_per_s * factor;
+    const int minute = 4 * i + side;
+    const std::string name = std::to_string(side) + "-" + std::to_string(i) + ".json";
+    list.push_back(launch_of(bandwidth_report({{8, rate}, {1 << 30, rate}}, minute), "bw" + name));
+    list.push_back(
+        launch_of(latency_report({{8, 10 * factor}, {1 << 30, 8e9 * (1 << 30) / rate}}, minute + 2),
+                  "lat" + name));
+  }
+  return list;
+}
+
+DecisionOptions question(double price_a = 0, double price_b = 0) {
+  DecisionOptions options;
+  options.a_name = "InfiniBand";
+  options.b_name = "Ethernet";
+  options.job = "a model";
+  options.command = "rdmabench decide ib roce";
+  options.plan_command = "rdmabench decide --plan --pilot ib";
+  options.run_command = "sh measure.sh";
+  options.new_plan_command = "rdmabench decide --plan";
+  options.new_run_command = "sh measure.sh anew";
+  ProjectionOptions& projection = options.projection;
+  projection.job.parameters = 1e9;
+  projection.job.stragglers = Stragglers::none;
+  projection.values = {8, 16, 64};
+  if (price_a > 0) projection.price_a = price_a;
+  if (price_b > 0) projection.price_b = price_b;
+  return options;
+}
+
+Decision decided(double a_bits, double b_bits, const DecisionOptions& with = question(),
+                 int launches = 6, double spread = 0.002) {
+  return decide(launches_on(a_bits, 0, launches, spread), launches_on(b_bits, 1, launches, spread),
+                with);
+}
+
+std::string refusal_to_decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
+                              const DecisionOptions& with) {
+  try {
+    decide(a, b, with);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "decided";
+}
+
+const Flip& flip_of(const Decision& decision, const std::string& name) {
+  for (const Flip& one : decision.flips) {
+    if (one.name == name) return one;
+  }
+  throw std::runtime_error("no flip of " + name);
+}
+
+// 1e9 parameters of 2 bytes over 64 nodes at 100 Gb/s: about 2 x 2e9 x 8 / 1e11 = 0.315 s beside
+// 0.0621 s of computing.
+TEST(Decision, SaysYesWithoutPricesBeyondTheMargin) {
+  const Decision decision = decided(2e11, 1e11);
+  EXPECT_EQ(decision.answer, Answer::yes);
+  EXPECT_EQ(decision.ground, Ground::proven);
+  EXPECT_TRUE(decision.pays);
+  EXPECT_EQ(decision.nodes, 64);
+  EXPECT_NEAR(decision.ratio.value, (0.0621 + 0.1575) / (0.0621 + 0.315), 0.003);
+  EXPECT_LT(*decision.ratio.low, decision.ratio.value);
+  EXPECT_GT(*decision.ratio.high, decision.ratio.value);
+  EXPECT_NEAR(decision.premium.value, 1 / decision.ratio.value - 1, 1e-12);
+  EXPECT_NEAR(decision.limit, 1.05, 1e-12);
+  EXPECT_FALSE(decision.cost_ratio);
+}
+
+TEST(Decision, SaysNoWithoutPricesWithinTheMarginAndWhereAIsSlower) {
+  const Decision alike = decided(1.001e11, 1e11);
+  EXPECT_EQ(alike.answer, Answer::no);
+  EXPECT_EQ(alike.ground, Ground::proven);
+  EXPECT_EQ(decided(1e11, 2e11).answer, Answer::no);
+}
+
+TEST(Decision, RestsOnTheCostOfAStepWhereThereArePrices) {
+  // A's step takes 58 % of B's time: it pays up to a price 72 % above.
+  const Decision cheap = decided(2e11, 1e11, question(30, 20));
+  EXPECT_EQ(cheap.answer, Answer::yes);
+  EXPECT_NEAR(cheap.cost_ratio->value, 1.5 * cheap.ratio.value, 1e-12);
+  const Decision dear = decided(2e11, 1e11, question(40, 20));
+  EXPECT_EQ(dear.answer, Answer::no);
+  EXPECT_FALSE(dear.pays);
+  const Decision cheaper_and_slower = decided(1e11, 2e11, question(10, 20));
+  EXPECT_EQ(cheaper_and_slower.answer, Answer::yes);
+  EXPECT_LT(cheaper_and_slower.premium.value, 0);
+}
+
+TEST(Decision, ProvesNothingFromTooFewLaunches) {
+  const Decision few = decided(2e11, 1e11, question(), 4);
+  EXPECT_EQ(few.answer, Answer::not_proven);
+  EXPECT_EQ(few.ground, Ground::few);
+  EXPECT_EQ(few.more_launches, 1U);
+  EXPECT_TRUE(few.pays);
+  const Decision single = decided(2e11, 1e11, question(), 1);
+  EXPECT_EQ(single.ground, Ground::few);
+  EXPECT_FALSE(single.ratio.low);
+  EXPECT_THAT(to_document(single, DecisionFormat::text, Language::english),
+              HasSubstr("A single launch has no likely range."));
+}
+
+TEST(Decision, TellsNoiseFromALackOfLaunches) {
+  const Decision noisy = decided(1.3e11, 1e11, question(), 6, 0.3);
+  EXPECT_EQ(noisy.answer, Answer::not_proven);
+  EXPECT_EQ(noisy.ground, Ground::noise);
+  EXPECT_FALSE(noisy.more_launches);
+  EXPECT_GT(noisy.variation, 0.1);
+  const Decision more = decided(1.12e11, 1e11, question(), 6, 0.04);
+  EXPECT_EQ(more.ground, Ground::more);
+  ASSERT_TRUE(more.more_launches);
+  EXPECT_GE(*more.more_launches, 1U);
+  EXPECT_LE(*more.more_launches, 30U);
+  const Decision close =
+      decided(2e11, 1e11, question(20 * decided(2e11, 1e11).premium.value + 20.0001, 20));
+  EXPECT_EQ(close.answer, Answer::not_proven);
+  EXPECT_EQ(close.ground, Ground::close);
+}
+
+TEST(Decision, CountsWorkInTimeAndMoney) {
+  DecisionOptions with = question(30, 20);
+  with.tokens_total = 4096.0 * 8 * 64 * 5000;
+  const Decision decision = decided(2e11, 1e11, with);
+  ASSERT_EQ(decision.works.size(), 3U);
+  const Work& run = decision.works[1];
+  EXPECT_EQ(run.kind, "run");
+  EXPECT_EQ(run.steps, 5000);
+  const ProjectionRow& row = decision.projection.rows.back();
+  EXPECT_NEAR(run.a_s, 5000 * row.a->time.step_s, 1e-9);
+  EXPECT_NEAR(*run.a_cost, 30 * 64 * run.a_s / 3600, 1e-9);
+  EXPECT_NEAR(run.saved_cost->value, *run.b_cost - *run.a_cost, 1e-9);
+  EXPECT_LT(*run.saved_cost->low, run.saved_cost->value);
+  EXPECT_NEAR(decision.works[2].b_s, 730 * 3600, 1);
+  with.tokens_total.reset();
+  with.steps = 5000;
+  EXPECT_EQ(decided(2e11, 1e11, with).works[1].steps, 5000);
+}
+
+TEST(Decision, FindsFromHowManyNodesItPays) {
+  DecisionOptions with = question();
+  // Computing falls behind as nodes grow? No: it stays; the share 2(p-1)/p of the network grows.
+  with.projection.values = {2, 4, 8, 64};
+  with.projection.job.tokens_per_gpu = 1 << 17;
+  const Decision everywhere = decided(2e11, 1e11);
+  EXPECT_EQ(everywhere.paying[0].spans.size(), 1U);
+  EXPECT_EQ(everywhere.paying[0].spans[0].from, 8);
+  EXPECT_EQ(everywhere.paying[0].spans[0].to, 64);
+  const Decision from = decided(2e11, 1e11, with);
+  const PayingNodes& none = from.paying[0];
+  ASSERT_EQ(none.spans.size(), 1U);
+  // B - A is (p-1)/p x 0.16 s and 5 % of A is 0.0994 + (p-1)/p x 0.008 s: from p = 3 on.
+  EXPECT_EQ(none.spans[0].from, 3);
+  EXPECT_EQ(none.spans[0].to, 64);
+  EXPECT_EQ(from.paying[1].kind, "assumed");
+  EXPECT_TRUE(from.paying[2].spans.empty()) << "all of it is hidden behind computing";
+}
+
+TEST(Decision, SearchesTheAssumptionsThatFlipIt) {
+  const Decision decision = decided(2e11, 1e11);
+  // The step difference is 5 % of A's where computing takes 0.157 / 0.05 - 0.1575 s: 48 times as
+  // much as now. 65536 tokens are 16 times.
+  EXPECT_FALSE(flip_of(decision, "tokens_per_gpu").at);
+  // Hidden is at most 2/3 of the computing, so overlap does not flip it.
+  EXPECT_FALSE(flip_of(decision, "overlap").at);
+  DecisionOptions with = question(33, 20);
+  with.projection.origins["mfu"] = "given";
+  const Decision priced = decided(2e11, 1e11, with);
+  const Flip& tokens = flip_of(priced, "tokens_per_gpu");
+  // (c + 0.315) / (c + 0.1575) = 1.65: c = 0.0848 s, which 5590 tokens take.
+  ASSERT_TRUE(tokens.at);
+  EXPECT_NEAR(*tokens.at, 5590, 60);
+  EXPECT_TRUE(tokens.upwards);
+  EXPECT_EQ(tokens.origin, "default");
+  const Flip& mfu = flip_of(priced, "mfu");
+  EXPECT_NEAR(*mfu.at, 0.4 * 4096 / *tokens.at, 1e-3);
+  EXPECT_FALSE(mfu.upwards);
+  EXPECT_EQ(mfu.origin, "given");
+  EXPECT_EQ(*flip_of(priced, "rails").at, 2);
+  for (std::size_t i = 1; i < priced.flips.size(); ++i) {
+    EXPECT_LE(priced.flips[i - 1].distance, priced.flips[i].distance);
+  }
+  DecisionOptions sharded = question();
+  sharded.projection.job.parallel = Parallel::sharded;
+  EXPECT_THROW(flip_of(decided(2e11, 1e11, sharded), "bucket_bytes"), std::runtime_error);
+}
+
+TEST(Decision, DoesNotSearchBeyondWhatWasMeasured) {
+  // Messages of at most 25 MiB / 8 nodes, and down to 25 MiB / 64: 16 rails' would be smaller.
+  std::vector<std::vector<Launch>> sides;
+  for (const double rate : {2e11, 1e11}) {
+    std::vector<Launch> list;
+    for (int i = 0; i < 6; ++i) {
+      const double one = rate * (1 + 0.001 * i);
+      list.push_back(launch_of(bandwidth_report({{400'000, one}, {4'000'000, one}}, i)));
+      list.push_back(launch_of(latency_report({{8, 1000.0 + i + rate / 1e12}}, i)));
+    }
+    sides.push_back(std::move(list));
+  }
+  const Decision decision = decide(sides[0], sides[1], question());
+  EXPECT_TRUE(flip_of(decision, "rails").cut_short);
+  EXPECT_EQ(flip_of(decision, "rails").to, 1);
+}
+
+TEST(Decision, NamesAllThatIsMissingAndHowToMeasureIt) {
+  DecisionOptions with = question();
+  with.projection.job.stragglers = Stragglers::collective;
+  std::vector<Launch> a{launch_of(bandwidth_report({{8, 1e9}, {64, 1e9}}))};
+  a.push_back(launch_of(latency_report({{8, 1000}}, 1, 200)));
+  report::Report failed = latency_report({{8, 1000}}, 3);
+  failed.error = "the peer is gone";
+  std::vector<Launch> b{launch_of(latency_report({{8, 1000}}, 2)), launch_of(failed, "f.json")};
+  const std::string text = refusal_to_decide(a, b, with);
+  EXPECT_THAT(text, HasSubstr("InfiniBand: the job sends messages of 405844 to 3246753 bytes, and "
+                              "'bw' covers 8 to 64"));
+  EXPECT_THAT(text, HasSubstr("InfiniBand: the slowest of 64 links takes 1000 samples of each "
+                              "latency, and 8 bytes have 200"));
+  EXPECT_THAT(text, HasSubstr("Ethernet: there is no document of 'bw'"));
+  EXPECT_THAT(text, HasSubstr("Ethernet: f.json ended early: the peer is gone"));
+  EXPECT_THAT(text, HasSubstr("rdmabench bw HOST --op write --size 32K,64K,128K"));
+  EXPECT_THAT(text, HasSubstr("rdmabench decide --plan"));
+}
+
+TEST(Decision, RefusesOptionsThatExcludeEachOther) {
+  const auto a = launches_on(2e11, 0);
+  const auto b = launches_on(1e11, 1);
+  EXPECT_THAT(refusal_to_decide(a, b, question(30, 0)), HasSubstr("price of one network alone"));
+  DecisionOptions with = question();
+  with.steps = with.tokens_total = 1e6;
+  EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("`steps` and `tokens_total` together"));
+  with = question();
+  with.b_name = with.a_name;
+  EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("a name of its own"));
+  with = question();
+  with.projection.axis = Axis::tokens;
+  EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("over several tokens_per_gpu"));
+  EXPECT_THAT(refusal_to_decide(a, a, question()), HasSubstr("are the same launch"));
+}
+
+TEST(Decision, SaysWhatDisturbedTheLaunchesAndInWhichOrderTheyRan) {
+  std::vector<Launch> a = launches_on(2e11, 0);
+  a[0].suspicions = {"noise", "migration"};
+  a[2].suspicions = {"noise"};
+  std::vector<Launch> b = launches_on(1e11, 1);
+  for (Launch& one : b) *one.time_s += 1e6;
+  const Decision decision = decide(a, b, question());
+  EXPECT_EQ(decision.a.suspect_launches, 2U);
+  EXPECT_EQ(decision.a.suspicions.at("noise"), 2U);
+  EXPECT_EQ(decision.b.suspect_launches, 0U);
+  EXPECT_TRUE(decision.one_after_the_other);
+  const std::string text = to_document(decision, DecisionFormat::markdown, Language::english);
+  EXPECT_THAT(text, HasSubstr("All launches of InfiniBand ran before all of Ethernet"));
+  EXPECT_THAT(text, HasSubstr("2 of them disturbed: a thread moved to another "
+                              "processor (1), noise of the machine (2)."));
+  EXPECT_FALSE(decided(2e11, 1e11).one_after_the_other);
+}
+
+/// Names in braces.
+std::set<std::string> arguments_of(std::string_view text) {
+  std::set<std::string> names;
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    names.emplace(text.substr(at + 1, text.find('}', at) - at - 1));
+  }
+  return names;
+}
+
+bool has_hangul(std::string_view text) {
+  return display_width(text) > 0 &&
+         text.find_first_of("\xEA\xEB\xEC\xED") != std::string_view::npos;
+}
+
+TEST(DecisionTexts, AreInBothLanguagesWithTheSameArguments) {
+  std::set<std::string_view> keys;
+  for (const TextRow& row : decision_texts()) {
+    SCOPED_TRACE(row.key);
+    EXPECT_TRUE(keys.insert(row.key).second) << "twice";
+    EXPECT_FALSE(row.english.empty());
+    EXPECT_FALSE(row.korean.empty());
+    EXPECT_EQ(arguments_of(row.english), arguments_of(row.korean));
+    EXPECT_FALSE(has_hangul(row.english));
+    // What has words in English has words in Korean; "ms" alone is none.
+    std::string_view words = row.english;
+    if (words.find('{') == std::string_view::npos) {
+      EXPECT_TRUE(has_hangul(row.korean));
+    }
+  }
+  EXPECT_GT(keys.size(), 100U);
+  EXPECT_THROW(phrase("no such text", Language::english), std::logic_error);
+}
+
+/// Of many kinds, so that every text is used.
+std::vector<Decision> all_kinds() {
+  std::vector<Decision> list;
+  list.push_back(decided(2e11, 1e11));
+  list.push_back(decided(1e11, 2e11));
+  list.push_back(decided(1.3e11, 1e11, question(), 6, 0.3));
+  list.push_back(decided(1e11, 1.3e11, question(20, 21), 6, 0.3));
+  list.push_back(decided(1.12e11, 1e11, question(), 6, 0.04));
+  list.push_back(decided(2e11, 1e11, question(33, 20)));
+  list.push_back(decided(2e11, 1e11, question(40, 20), 1));
+  list.push_back(decided(1e11, 2e11, question(20, 20), 1));
+  list.push_back(decided(1e11, 2e11, question(10, 20)));
+  DecisionOptions alone = question(10, 20);
+  alone.projection.values = {1};
+  list.push_back(decided(2e11, 1e11, alone));
+  DecisionOptions many = question();
+  many.projection.values = {2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 1024};
+  many.projection.job.overlap = 0.4;
+  many.projection.job.parallel = Parallel::sharded;
+  many.projection.extrapolate = true;
+  many.steps = 123'456;
+  list.push_back(decided(2e11, 1e11, many));
+  return list;
+}
+
+TEST(DecisionPage, HasTheSameContentInEveryFormat) {
+  for (const Decision& decision : all_kinds()) {
+    for (const Language language : {Language::english, Language::korean}) {
+      const Page page = make_page(decision, language);
+      const auto json =
+          nlohmann::json::parse(to_document(decision, DecisionFormat::json, language));
+      const std::string html = to_document(decision, DecisionFormat::html, language);
+      for (const PageSection& section : page.sections) {
+        for (const PageBlock& block : section.blocks) {
+          if (const auto* sentence = std::get_if<Phrase>(&block)) {
+            EXPECT_THAT(html, HasSubstr(escaped_for_html(sentence->text)));
+            EXPECT_THAT(json["page"].dump(), HasSubstr(nlohmann::json(sentence->text).dump()));
+          }
+        }
+      }
+      EXPECT_EQ(json["page"]["sections"].size(), page.sections.size());
+      EXPECT_THAT(html, Not(HasSubstr("<script")));
+      EXPECT_THAT(html, Not(HasSubstr("nan")));
+    }
+  }
+}
+
+TEST(DecisionPage, TracesEveryNumberToTheJson) {
+  const auto check = [](const nlohmann::json& phrase) {
+    std::string text = phrase["text"];
+    const auto remove = [&text](const std::string& part) {
+      for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part)) {
+        text.replace(at, part.size(), "_");
+      }
+    };
+    remove("ZeRO-3");  // a name, and the word for percent
+    remove(" 100 cases");
+    remove(" 100번에");
+    std::vector<std::string> shown;
+    for (const auto& value : phrase["values"]) shown.push_back(value["shown"]);
+    std::sort(shown.begin(), shown.end(),
+              [](const auto& x, const auto& y) { return x.size() > y.size(); });
+    for (const std::string& one : shown) {
+      if (!one.empty()) remove(one);
+    }
+    EXPECT_EQ(text.find_first_of("0123456789"), std::string::npos) << phrase["text"];
+  };
+  const std::function<void(const nlohmann::json&)> walk = [&](const nlohmann::json& node) {
+    if (node.is_object() && node.contains("text") && node.contains("values")) return check(node);
+    for (const auto& child : node) {
+      if (child.is_structured()) walk(child);
+    }
+  };
+  for (const Decision& decision : all_kinds()) {
+    for (const Language language : {Language::english, Language::korean}) {
+      walk(nlohmann::json::parse(to_document(decision, DecisionFormat::json, language))["page"]);
+    }
+  }
+}
+
+TEST(DecisionPage, TextHasEightyColumns) {
+  for (const Decision& decision : all_kinds()) {
+    for (const Language language : {Language::english, Language::korean}) {
+      const std::string text = to_document(decision, DecisionFormat::text, language);
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) {
+        // Commands stay whole, to be copied.
+        if (line.starts_with("  ")) continue;
+        EXPECT_LE(display_width(line), 80U) << line;
+      }
+    }
+  }
+}
+
+TEST(DecisionPage, NamesCannotBreakIt) {
+  DecisionOptions with = question();
+  with.a_name = "<script>\"'&|*\n";
+  const Decision decision = decided(2e11, 1e11, with);
+  EXPECT_THAT(to_document(decision, DecisionFormat::html, Language::english),
+              Not(HasSubstr("<script>")));
+  EXPECT_THAT(to_document(decision, DecisionFormat::markdown, Language::english),
+              HasSubstr("\\<script\\>\"'\\&\\|\\*?"));
+}
+
+TEST(DecisionPage, CountsKoreanAsTwoColumns) {
+  EXPECT_EQ(display_width("abc"), 3U);
+  EXPECT_EQ(display_width("노드 8개"), 8U);
+  EXPECT_EQ(display_width("e\xCC\x81"), 1U);
+  EXPECT_EQ(cut_to_width("노드노드", 5), "노드");
+}
+
+}  // namespace
+}  // namespace rdmabench::analysis
