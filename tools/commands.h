@@ -25,6 +25,7 @@ void add_doctor(CLI::App& app, Command& command);
 void add_demo(CLI::App& app, Command& command);
 void add_compare(CLI::App& app, Command& command);
 void add_project(CLI::App& app, Command& command);
+void add_decide(CLI::App& app, Command& command);
 void add_netplugin(CLI::App& app, Command& command);
 void add_completion(CLI::App& app, Command& command);
 

@@ -174,6 +174,7 @@ int parse_and_run(int given, char** given_words) {
   add_demo(app, command);
   add_compare(app, command);
   add_project(app, command);
+  add_decide(app, command);
   add_netplugin(app, command);
   add_completion(app, command);
   try {

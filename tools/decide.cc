@@ -1,0 +1,267 @@
+// rdmabench decide
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.h"
+#include "job_options.h"
+#include "options.h"
+#include "output.h"
+#include "quantity.h"
+#include "rdmabench/analysis/decision.h"
+#include "rdmabench/analysis/measuring_plan.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::tools {
+namespace {
+
+using analysis::DecisionFormat;
+
+struct DecideOptions {
+  std::vector<std::string> paths;
+  std::string a_name;
+  std::string b_name;
+  JobOptions job;
+  std::optional<double> steps;
+  std::optional<double> tokens_total;
+  std::string format;  ///< "" = by the output's name
+  std::string language = "en";
+  std::string output;
+  bool plan = false;
+  std::string pilot;
+  /// The options as they were given, to be typed again: of the job, and all others but the output.
+  std::string job_words;
+  std::string other_words;
+};
+
+/// A word that a POSIX shell takes as it stands.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,%@+=-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// Notes what was given of the options that make a decision.
+void keep_words(const CLI::App& sub, DecideOptions& options) {
+  static const std::set<std::string> kOfThePage{"format", "output", "language", "plan",
+                                                "pilot",  "a-name", "b-name",   "help"};
+  static const std::set<std::string> kOfTheVerdict{"price-a", "price-b",      "steps",
+                                                   "margin",  "tokens-total", "alpha"};
+  for (const CLI::Option* option : sub.get_options()) {
+    if (option->count() == 0 || option->get_lnames().empty()) continue;
+    const std::string& name = option->get_lnames()[0];
+    if (kOfThePage.contains(name)) continue;
+    std::string& words = kOfTheVerdict.contains(name) ? options.other_words : options.job_words;
+    words += " --" + name;
+    if (option->get_items_expected_max() > 0) words += " " + quoted(option->results().back());
+  }
+}
+
+constexpr std::array<std::pair<std::string_view, DecisionFormat>, 4> kFormats{{
+    {"text", DecisionFormat::text},
+    {"markdown", DecisionFormat::markdown},
+    {"json", DecisionFormat::json},
+    {"html", DecisionFormat::html},
+}};
+
+DecisionFormat format_of(const DecideOptions& options) {
+  for (const auto& [word, format] : kFormats) {
+    if (options.format == word) return format;
+  }
+  if (options.output.empty()) return DecisionFormat::text;
+  static const std::map<std::string, DecisionFormat> kEnds{{".html", DecisionFormat::html},
+                                                           {".md", DecisionFormat::markdown},
+                                                           {".json", DecisionFormat::json},
+                                                           {".txt", DecisionFormat::text}};
+  const std::string file = options.output.substr(options.output.rfind('/') + 1);
+  const std::size_t dot = file.rfind('.');
+  const auto found = kEnds.find(dot == std::string::npos ? "" : file.substr(dot));
+  if (found != kEnds.end()) return found->second;
+  throw Error(Fault::usage, fmt::format("--output '{}'", options.output),
+              "Its format is known by .html, .md, .json or .txt, or by --format.");
+}
+
+std::string job_name(const JobOptions& job) {
+  return job.model.empty() ? fmt::format("{:g} parameters", job.projection.job.parameters)
+                           : job.model;
+}
+
+std::string name_of(const std::string& given, const std::string& path) {
+  if (!given.empty()) return given;
+  const std::size_t end = path.find_last_not_of('/');
+  return end == std::string::npos ? path : path.substr(0, end + 1);
+}
+
+std::string names_words(const std::string& a, const std::string& b) {
+  return fmt::format(" --a-name {} --b-name {}", quoted(a), quoted(b));
+}
+
+int decide(const DecideOptions& options) {
+  if (options.paths.size() != 2) {
+    throw Error(Fault::usage, fmt::format("{} paths to decide from", options.paths.size()),
+                "Give two, A and B: a folder or a file each. Before anything is measured: --plan.");
+  }
+  const DecisionFormat format = format_of(options);
+  const std::string& a = options.paths[0];
+  const std::string& b = options.paths[1];
+  analysis::DecisionOptions decision;
+  decision.projection = options.job.projection;
+  decision.a_name = name_of(options.a_name, a);
+  decision.b_name = name_of(options.b_name, b);
+  decision.job = job_name(options.job);
+  decision.steps = options.steps;
+  decision.tokens_total = options.tokens_total;
+  decision.operation = options.job.operation;
+  const std::string names = names_words(decision.a_name, decision.b_name);
+  const std::string output = options.output.empty() ? "decision.html" : options.output;
+  decision.command = fmt::format("rdmabench decide {} {}{}{}{} -o {}", quoted(a), quoted(b), names,
+                                 options.job_words, options.other_words, quoted(output));
+  const std::string plan =
+      fmt::format("rdmabench decide --plan{}{}{}", names, options.job_words, options.other_words);
+  const auto run = [&](const std::string& ending) {
+    return fmt::format("SERVER_A=HOST SERVER_B=HOST DIR_A={} DIR_B={} sh measure.sh",
+                       quoted(name_of("", a) + ending), quoted(name_of("", b) + ending));
+  };
+  decision.plan_command = fmt::format("{} --pilot {} -o measure.sh", plan, quoted(a));
+  decision.run_command = run("");
+  decision.new_plan_command = plan + " -o measure.sh";
+  decision.new_run_command = run("-new");
+  decision.check();
+  check_writable(options.output);
+  const analysis::Decision made =
+      analysis::decide(analysis::load_launches({a}), analysis::load_launches({b}), decision);
+  const auto language =
+      options.language == "ko" ? analysis::Language::korean : analysis::Language::english;
+  write_text(to_document(made, format, language), options.output);
+  return 0;
+}
+
+int plan(const DecideOptions& options) {
+  if (!options.paths.empty() || !options.format.empty()) {
+    throw Error(Fault::usage,
+                options.paths.empty() ? "--plan with --format"
+                                      : fmt::format("--plan with '{}'", options.paths[0]),
+                "It writes a script before anything is measured; a pilot comes by --pilot.");
+  }
+  if (options.job.projection.axis != analysis::Axis::nodes) {
+    throw Error(Fault::usage, "--plan with several of --params or --tokens",
+                "Several values may be given of --nodes alone.");
+  }
+  analysis::ScriptNames names;
+  names.a = options.a_name.empty() ? "A" : options.a_name;
+  names.b = options.b_name.empty() ? "B" : options.b_name;
+  names.folder_a = analysis::folder_of(names.a);
+  names.folder_b = analysis::folder_of(names.b);
+  if (names.folder_a.empty() || names.folder_a == names.folder_b) names.folder_a = "side-a";
+  if (names.folder_b.empty() || names.folder_a == names.folder_b) names.folder_b = "side-b";
+  analysis::MeasuringPlan plan =
+      analysis::plan_measuring(options.job.projection, options.job.operation);
+  if (!options.pilot.empty()) {
+    const double variation = analysis::plan_launches(plan, analysis::load_launches({options.pilot}),
+                                                     options.job.projection);
+    tell(fmt::format("the pilot's step time varies by {:.2g} %: {} launches of each kind{}",
+                     100 * variation, plan.launches,
+                     plan.launches >= analysis::kMostPlanned
+                         ? ", which may not do: remove the noise first, see 'rdmabench doctor'"
+                         : ""));
+  }
+  const std::string words = names_words(names.a, names.b) + options.job_words;
+  names.plan_command =
+      fmt::format("rdmabench decide --plan{}{}", words,
+                  options.pilot.empty() ? "" : " --pilot " + quoted(options.pilot));
+  names.decide_command =
+      fmt::format("\"$RDMABENCH\" decide \"$DIR_A\" \"$DIR_B\"{}{} --output \"$OUTPUT\"", words,
+                  options.other_words);
+  write_text(to_script(plan, names), options.output);
+  return 0;
+}
+
+int run(DecideOptions options) {
+  settle_axis(options.job);
+  if (!options.plan && !options.pilot.empty()) {
+    throw Error(Fault::usage, "--pilot without --plan",
+                "It is what a plan counts its launches by.");
+  }
+  return options.plan ? plan(options) : decide(options);
+}
+
+constexpr const char* kDecideFooter =
+    "A and B are folders of the JSON documents that 'lat' and 'bw' wrote on the two networks, one "
+    "launch each.\n"
+    "The page answers: is A worth it over B, how sure is that, how much money is it, from how many "
+    "nodes, what\n"
+    "could flip it, what to do next. It rests on the projection of 'project', at the largest of "
+    "--nodes:\n"
+    "  YES         with prices: a step costs less on A; without: it takes longer on B by more than "
+    "--margin\n"
+    "  NO          it does not\n"
+    "  NOT PROVEN  the interval over launches lies on both sides\n"
+    "\n"
+    "--plan prints a script for sh that measures all that the job needs, on both networks in turn, "
+    "and then\n"
+    "decides. It says what to set, for srun too.\n"
+    "\n"
+    "Examples:\n"
+    "  rdmabench decide --plan --model llama-3-8b --nodes 8:64 --a-name InfiniBand --b-name "
+    "Ethernet -o measure.sh\n"
+    "  SERVER_A=node2-ib SERVER_B=node2-eth sh measure.sh\n"
+    "  rdmabench decide infiniband/ ethernet/ --model llama-3-8b --nodes 8:64 --price-a 30 "
+    "--price-b 26 \\\n"
+    "    --steps 500k -o decision.html\n"
+    "\n"
+    "Exit codes: 0 answered, whatever the answer; 2 wrong usage, or data that cannot carry it: all "
+    "that is\n"
+    "missing is named, with the commands that measure it. docs/decide.md shows it from the start.";
+
+}  // namespace
+
+void add_decide(CLI::App& app, Command& command) {
+  CLI::App* sub = app.add_subcommand(
+      "decide", "Say on one page whether a network is worth it over another one for a job");
+  sub->footer(kDecideFooter);
+  auto options = std::make_shared<DecideOptions>();
+  sub->add_option("PATHS", options->paths, "folders or files of A and of B")->type_name("");
+  sub->add_option("--a-name", options->a_name, "what A is called [its path]")->type_name("NAME");
+  sub->add_option("--b-name", options->b_name, "what B is called [its path]")->type_name("NAME");
+  add_job(*sub, options->job);
+  add_projection(*sub, options->job);
+  const auto quantity = [&sub](const char* flag, std::optional<double>& value, const char* help) {
+    add_parsed(
+        *sub, flag, [&value](const std::string& text) { value = parse_quantity(text); }, help)
+        ->type_name("N");
+  };
+  quantity("--steps", options->steps, "of the run: what it takes and costs");
+  quantity("--tokens-total", options->tokens_total,
+           "of the run, in place of its steps: divided by the tokens of a step");
+  sub->add_option("--format", options->format,
+                  "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
+                  "else text]")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "markdown", "json", "html"}));
+  sub->add_option("--language", options->language, "of the page: en or ko [en]")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"en", "ko"}));
+  sub->add_option("-o,--output", options->output, "write to FILE [standard output]")
+      ->type_name("FILE");
+  sub->add_flag("--plan", options->plan,
+                "print the script that measures both networks, before anything is measured");
+  sub->add_option("--pilot", options->pilot,
+                  "with --plan: launches of either network, to see how many it takes")
+      ->type_name("PATH");
+  sub->callback([options, sub, &command] {
+    keep_words(*sub, *options);
+    command = [options] { return run(*options); };
+  });
+}
+
+}  // namespace rdmabench::tools
