@@ -65,7 +65,7 @@ double links_of(const ProjectionOptions& options) {
 }
 
 /// So many samples support the tabulated percentile above the quantile: 10 lie beyond it.
-double samples_for(double links) {
+double samples_for_links(double links) {
   const double quantile = slowest_quantile(links);
   for (const double beyond : {1e-1, 1e-2, 1e-3, 1e-4}) {
     if (quantile <= 1 - beyond) return std::round(10 / beyond);
@@ -109,10 +109,10 @@ MeasuringPlan plan_measuring(const ProjectionOptions& options, const std::string
   if (source == TimeSource::latency) latency.insert(wide.begin(), wide.end());
   if (job.stragglers != Stragglers::none) {
     add_doublings(latency, given);
-    plan.samples = static_cast<std::uint64_t>(samples_for(links_of(options)));
+    plan.samples = static_cast<std::uint64_t>(samples_for_links(links_of(options)));
     const double most = links_of(options) * (guessed ? kMostRails / job.rails : 1);
     if (slowest_quantile(most) <= 0.999)
-      plan.samples = static_cast<std::uint64_t>(samples_for(most));
+      plan.samples = static_cast<std::uint64_t>(samples_for_links(most));
     plan.samples = std::max<std::uint64_t>(plan.samples, 1000);
   }
   if (source != TimeSource::latency) plan.bandwidth_sizes = listed(wide);
@@ -166,7 +166,7 @@ std::vector<std::string> missing_for(const ProjectionOptions& options, TimeSourc
   }
   if (!stragglers || samples.latency.empty() || needed.empty()) return missing;
   const double links = links_of(options);
-  const double count = samples_for(links);
+  const double count = samples_for_links(links);
   std::uint64_t fewest = UINT64_MAX;
   double at = 0;
   for (const LinkSample& launch : samples.latency) {
