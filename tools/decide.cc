@@ -169,7 +169,7 @@ int plan(const DecideOptions& options) {
   if (!options.pilot.empty()) {
     const double variation = analysis::plan_launches(plan, analysis::load_launches({options.pilot}),
                                                      options.job.projection);
-    tell(fmt::format("the pilot's step time varies by {:.2g} %: {} launches of each kind{}",
+    tell(fmt::format("the pilot's step time varies by {:.1f} %: {} launches of each kind{}",
                      100 * variation, plan.launches,
                      plan.launches >= analysis::kMostPlanned
                          ? ", which may not do: remove the noise first, see 'rdmabench doctor'"

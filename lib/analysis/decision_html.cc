@@ -15,7 +15,7 @@ constexpr const char* kStyle = R"(
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 16px; max-width: 860px; background: var(--ground); color: var(--ink);
   font: 15px/1.45 system-ui, "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic", NanumGothic, sans-serif;
-  overflow-wrap: anywhere; text-wrap: pretty; }
+  overflow-wrap: break-word; text-wrap: pretty; }
 :lang(ko) { word-break: keep-all; }
 h1 { font-size: 1.5em; line-height: 1.2; margin: 0; }
 h2 { font-size: 1.05em; margin: 1em 0 .25em; border-top: 1px solid var(--line); padding-top: .5em; }
@@ -49,7 +49,7 @@ pre { margin: .1em 0 .4em; padding: .3em .5em; border: 1px solid var(--line); bo
   h2 { margin: .5em 0 .1em; padding-top: .25em; } p { margin: .14em 0; } table { margin: .15em 0; }
   th, td { padding: .06em .45em; } pre { margin: 0 0 .15em; padding: .1em .3em; }
   .verdict { font-size: 1.8em; margin: .2em 0 .1em; }
-  .s-money { display: grid; grid-template-columns: 1fr auto; column-gap: 1.5em; align-content: start; }
+  .s-money { display: grid; grid-template-columns: minmax(34%, 1fr) minmax(0, auto); column-gap: 1.5em; align-content: start; }
   .s-money h2 { grid-column: 1 / -1; } .s-money p { grid-column: 1; }
   .s-money .scroll { grid-column: 2; grid-row: 2 / span 5; }
   .s-next { display: grid; grid-template-columns: 30% 1fr; column-gap: 1em; align-items: center; }

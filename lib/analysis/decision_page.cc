@@ -133,10 +133,12 @@ class Builder {
                                value_of("high", *likely.high)});
   }
   Phrase time_cell(const Likely& likely) const {
-    const Value value = shown_.time("value", likely.value);
+    const double like = std::max({std::abs(likely.value), std::abs(likely.low.value_or(0)),
+                                  std::abs(likely.high.value_or(0))});
+    const Value value = shown_.time("value", likely.value, like);
     if (!likely.low) return say("cell", {value});
-    return say("cell_likely", {value, Shown::time_like("low", *likely.low, likely.value),
-                               Shown::time_like("high", *likely.high, likely.value)});
+    return say("cell_likely", {value, Shown::time_like("low", *likely.low, like),
+                               Shown::time_like("high", *likely.high, like)});
   }
   Phrase head_name(const Value& name) const {
     return say("head_name", {{"name", name.raw, name.shown}});

@@ -81,8 +81,8 @@ Value Shown::money(std::string name, double value) {
       size >= 99.995 || (size < 0.095 && size > 0) ? digits(value) : fmt::format("{:.2f}", value)};
 }
 
-Value Shown::time(std::string name, double seconds) const {
-  const TimeUnit& unit = unit_of(seconds);
+Value Shown::time(std::string name, double seconds, double like) const {
+  const TimeUnit& unit = unit_of(like);
   const double in_unit = seconds / unit.seconds;
   return {std::move(name), seconds, say(unit.key, {{"value", in_unit, digits(in_unit)}}).text};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "decision_texts.h"
 
@@ -17,11 +18,14 @@ class Shown {
   }
 
   static Value text(std::string name, const std::string& text);
-  static Value number(std::string name, double value);   ///< "1,234" or three digits
-  static Value money(std::string name, double value);    ///< "1,234" or "1.40"
-  static Value percent(std::string name, double share);  ///< of 0.096: "9.6"
-  static Value change(std::string name, double share);   ///< with its sign: "-9.6"
-  Value time(std::string name, double seconds) const;    ///< "1.21 s"
+  static Value number(std::string name, double value);              ///< "1,234" or three digits
+  static Value money(std::string name, double value);               ///< "1,234" or "1.40"
+  static Value percent(std::string name, double share);             ///< of 0.096: "9.6"
+  static Value change(std::string name, double share);              ///< with its sign: "-9.6"
+  Value time(std::string name, double seconds, double like) const;  ///< in the unit of `like`
+  Value time(std::string name, double seconds) const {              ///< "1.21 s"
+    return time(std::move(name), seconds, seconds);
+  }
   /// Without its unit, which is that of `like`: for a range behind a time.
   static Value time_like(std::string name, double seconds, double like);
   /// As the value of an assumption: "60 %", "4", "32M".

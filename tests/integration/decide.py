@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""`rdmabench decide` from nothing: its script run over libfabric's tcp, and what it decides from that.
+
+Usage: decide.py RDMABENCH SCHEMA. Needs python3-jsonschema.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+import command
+from command import run, server
+
+SCHEMA: dict = {}
+JOB = ("--model", "bert-large", "--nodes", "8:64", "--bucket", "1M", "--rails", "1", "--gpus", "1", "--gpu-flops", "100T")
+NAMES = ("--a-name", "My net", "--b-name", "Ethernet")
+MONEY = ("--price-a", "30", "--price-b", "26", "--steps", "500k")
+
+
+class Decide(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        planned = run("decide", "--plan", *JOB, *NAMES, *MONEY, "-o", str(cls.path / "measure.sh"))
+        if planned.returncode != 0:
+            raise AssertionError(planned)
+        with server() as peer:
+            link = f"--backend ofi --provider tcp --port {peer.port} --no-watch"
+            cls.environment = {**os.environ, "RDMABENCH": os.path.realpath(command.TOOL), "SERVER_A": "127.0.0.1", "SERVER_B": "127.0.0.1", "LAUNCHER": "env",
+                               "OPTIONS_A": link, "OPTIONS_B": link, "BW_TIME": "30ms"}
+            cls.first = cls.measure()
+        cls.again = cls.measure()  # without a server
+
+    @classmethod
+    def measure(cls) -> subprocess.CompletedProcess:
+        return subprocess.run(["sh", "measure.sh"], cwd=cls.path, env=cls.environment, capture_output=True, text=True, timeout=240)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def decide(self, *words: str, job=JOB):
+        return run("decide", str(self.path / "my-net"), str(self.path / "ethernet"), *job, *NAMES, *words)
+
+    def test_the_script_measures_in_turn_and_decides(self):
+        self.assertEqual(self.first.returncode, 0, self.first.stderr)
+        order = re.findall(r"^(my-net|ethernet)/lat-(\d\d)\.json", self.first.stderr, re.MULTILINE)
+        self.assertEqual([(name[0], number) for name, number in order],
+                         [("m", "01"), ("e", "01"), ("e", "02"), ("m", "02"), ("m", "03"), ("e", "03"), ("e", "04"), ("m", "04"), ("m", "05"), ("e", "05")])
+        for side in ("my-net", "ethernet"):
+            self.assertEqual(len(list((self.path / side).glob("*.json"))), 10)
+        self.assertIn("<h1>Is My net worth it over Ethernet for this job?</h1>", (self.path / "decision.html").read_text(encoding="utf-8"))
+
+    def test_what_is_measured_is_not_measured_again(self):
+        self.assertEqual(self.again.returncode, 0, self.again.stderr)
+        self.assertNotIn("lat-", self.again.stderr)
+
+    def test_the_json_follows_its_schema_in_both_languages(self):
+        for language in ("en", "ko"):
+            done = self.decide(*MONEY, "--format", "json", "--language", language)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            document = json.loads(done.stdout)
+            jsonschema.validate(document, SCHEMA)
+            self.assertEqual(document["language"], language)
+            self.assertEqual(document["a"]["latency_launches"], 5)
+
+    def test_the_format_follows_the_name_of_the_file(self):
+        for end, first in ((".html", "<!doctype html>"), (".md", "# Is "), (".json", "{"), (".txt", "Is My net")):
+            file = self.path / f"page{end}"
+            self.assertEqual(self.decide("-o", str(file)).returncode, 0)
+            self.assertTrue(file.read_text(encoding="utf-8").startswith(first))
+        done = self.decide("-o", str(self.path / "page.pdf"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("page.pdf", done.stderr)
+        self.assertIn(".html, .md, .json or .txt", done.stderr)
+
+    def test_all_that_is_missing_is_said_at_once_with_the_commands(self):
+        done = self.decide(job=("--model", "bert-large", "--nodes", "8:1000"))
+        self.assertEqual(done.returncode, 2)
+        for words in ("My net: the job sends messages of", "Ethernet: the job sends messages of", "My net: the slowest of", "rdmabench lat HOST --op write --size",
+                      "rdmabench bw HOST --op write --size", "rdmabench decide --plan --a-name 'My net'"):
+            self.assertIn(words, done.stderr)
+
+    def test_a_pilot_counts_the_launches(self):
+        done = run("decide", "--plan", *JOB, *NAMES, "--pilot", str(self.path / "my-net"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        varies = re.search(r"step time varies by [\d.]+ %: (\d+) launches", done.stderr)
+        self.assertIn(f'-le {varies.group(1)} ]', done.stdout)
+        self.assertTrue(5 <= int(varies.group(1)) <= 30)
+
+    def test_wrong_usage(self):
+        for words, said in ((("--price-a", "3"), "--price-a and --price-b"), (("--steps", "5", "--tokens-total", "5"), "--steps and --tokens-total"),
+                            (("--pilot", "x"), "--pilot without --plan")):
+            done = self.decide(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(said, done.stderr.replace("\n", " "))
+        several = self.decide(job=("--params", "1B,2B", "--nodes", "8"))
+        self.assertIn("Several values may be given of --nodes", several.stderr)
+        self.assertIn("--plan with --format", run("decide", "--plan", *JOB, "--format", "json").stderr)
+        self.assertIn("1 paths to decide from", run("decide", "x", *JOB).stderr)
+
+
+if __name__ == "__main__":
+    SCHEMA.update(json.loads(pathlib.Path(sys.argv.pop()).read_text(encoding="utf-8")))
+    command.take_tool()
+    unittest.main(verbosity=2)
