@@ -39,7 +39,7 @@ constexpr const char* kHead = R"(#!/bin/sh
 #                         srun -N1 -n1 --overlap -w node2   (or env, for this machine)
 #   OPTIONS_A, OPTIONS_B  of lat and bw on that network, for example: --device mlx5_0
 #   SERVE_OPTIONS         of the servers that this script starts
-#   DIR_A, DIR_B          where the results go
+#   DIR_A, DIR_B          where the results go; the clients have to see these folders too
 #   BW_TIME               time of each size's bandwidth
 set -eu
 RDMABENCH=${{RDMABENCH:-rdmabench}}
