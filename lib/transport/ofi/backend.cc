@@ -225,7 +225,8 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice) {
   // As measured of libfabric 1.17: tests/integration/limits.py compares.
   constexpr std::uint64_t kEntry = 384;  // a context of ours, one of the provider's, a completion
   constexpr std::uint64_t kEndpoint = 2 << 20;
-  constexpr std::uint64_t kDescriptors = 6;  // of fabric, domain and completion queue
+  constexpr std::uint64_t kDescriptors =
+      7;  // of fabric, domain and completion queue, and Accepted's
   const std::string provider = read_fit(choice).provider;
   const bool layered = provider.ends_with(kLayered);
   const std::uint64_t entries = std::uint64_t{2} * request.depth + request.receives;

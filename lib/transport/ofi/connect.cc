@@ -113,13 +113,19 @@ std::string Objects::address() const {
                          : static_cast<std::uint64_t>(window_region_.data - window_memory_.data()),
       .window_bytes = window_bytes(window_region_, request_),
       .window_key = fi_mr_key(window_registration_.get())};
+  address.names = names();
+  return write_address(address);
+}
+
+std::vector<std::string> Objects::names() const {
+  std::vector<std::string> all;
   if (listener_ != nullptr) {
-    address.names.push_back(name_of(listener_->fid, *info_));
+    all.push_back(name_of(listener_->fid, *info_));
   } else if (av_ != nullptr) {
     for (const QueuePair& queue_pair : queue_pairs_)
-      address.names.push_back(name_of(queue_pair.ep->fid, *info_));
+      all.push_back(name_of(queue_pair.ep->fid, *info_));
   }
-  return write_address(address);
+  return all;
 }
 
 void Objects::check_peer(const Address& peer) const {

@@ -13,6 +13,7 @@
 #include <random>
 #include <string_view>
 
+#include "accepted.h"
 #include "fabric_error.h"
 #include "fits.h"
 #include "memory/gpu_memory.h"
@@ -77,7 +78,8 @@ std::uint32_t depth_of(const EndpointRequest& request) {
 }  // namespace
 
 Objects::Objects(const EndpointRequest& request, std::string_view choice)
-    : receives_(std::size_t{request.receives} * request.queue_pairs),
+    : accepted_(std::make_unique<Accepted>()),
+      receives_(std::size_t{request.receives} * request.queue_pairs),
       send_memory_(make_memory(request, request.buffer, request.send_slots, choice)),
       receive_memory_(make_memory(request, request.receive_buffer, request.receive_slots, choice)),
       window_memory_(make_memory(request, request.buffer, request.send_slots, choice)),
@@ -113,7 +115,13 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
   register_memory();
 }
 
-Objects::~Objects() = default;
+Objects::~Objects() {
+  try {
+    accepted_->note(names());
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    // No memory, say: then strangers' connections stay.
+  }
+}
 
 memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
                                     std::uint32_t slots, std::string_view choice) {

@@ -2,9 +2,11 @@
 // how the window was registered before keys were random.
 #include <fmt/format.h>
 #include <rdma/fi_domain.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
 
 #include "base/allowed_peers.h"
 #include "pair.h"
@@ -72,6 +74,34 @@ TEST_P(Stranger, WritesNothingIntoAWindow) {
   }
   EXPECT_EQ(window.data[0], std::byte{7});
   EXPECT_EQ(window.data[kSize - 1], std::byte{7});
+}
+
+std::ptrdiff_t open_files() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return std::distance(begin(all), end(all));
+}
+
+TEST_P(Stranger, KeepsNoDescriptorAfterTheSession) {
+  const EndpointRequest r = stranger_request(GetParam(), OperationCode::send);
+  static_cast<void>(Ends(r));  // what libraries open once
+  const std::ptrdiff_t before = open_files();
+  std::vector<int> held;
+  {
+    Ends ends(r);
+    const std::string name = read_address(ends.b->address()).names.at(0);
+    for (int i = 0; i < 20; ++i) {
+      held.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      static_cast<void>(connect(held.back(), reinterpret_cast<const sockaddr*>(name.data()),
+                                static_cast<socklen_t>(name.size())));
+    }
+    const Deadline deadline = Deadline::after(std::chrono::milliseconds(300));
+    while (!deadline.passed()) {
+      ends.a->poll([](const Received&) noexcept {});
+      ends.b->poll([](const Received&) noexcept {});
+    }
+  }
+  for (const int one : held) close(one);
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST_P(Stranger, SendsNothingThatCounts) {

@@ -36,6 +36,7 @@ struct ReceiveContext {
   std::uint32_t queue_pair;
 };
 
+class Accepted;  // lib/transport/ofi/accepted.h
 struct Address;
 struct MemoryRoute;  // lib/transport/ofi/gpu_memory.h
 struct Offload;      // lib/transport/ofi/offload.h
@@ -64,6 +65,8 @@ class Objects {
   int poll_failed(ssize_t result) noexcept;
   /// Until something may have completed; false when that failed.
   bool sleep(std::chrono::milliseconds at_most) noexcept;
+
+  std::unique_ptr<Accepted> accepted_;  ///< goes last, once the provider has closed everything
 
   // What the provider borrows outlives everything that could still touch it.
   memory::Buffer operand_memory_;
@@ -120,6 +123,8 @@ class Objects {
   /// Once the domain is open: whether the provider takes a GPU's memory, and where slots then lie.
   void settle_memory();
   void register_memory();
+  /// The addresses of this side that the peer may connect to.
+  std::vector<std::string> names() const;
   void check_peer(const Address& peer) const;
   void check_allowed(const char* name, const std::string& own) const;
   void post_receives(std::uint32_t queue_pair);
