@@ -4,7 +4,6 @@
 #include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,7 +11,9 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <string_view>
+#include <thread>
 
 #include "base/descriptors.h"
 #include "commands.h"
@@ -27,27 +28,66 @@
 namespace rdmabench::tools {
 namespace {
 
-std::atomic<run::Server*> serving{nullptr};
-
-/// Ends the process where a library's call keeps a session: the kernel frees what it has.
-extern "C" void stop_at_once(int /*signal*/) {
-  constexpr std::string_view kText =
-      "rdmabench: a session did not end within a second: a library's call does not return. The "
-      "process ends now.\n";
-  pollfd room{STDERR_FILENO, POLLOUT, 0};  // who does not read must not keep us either
-  if (poll(&room, 1, 0) > 0) static_cast<void>(!write(STDERR_FILENO, kText.data(), kText.size()));
-  _exit(0);
-}
-
+/// Takes SIGINT and SIGTERM in a thread of its own, and blocks them in all others: while libfabric
+/// loads its providers one of them, psm2, has handlers of its own, which end the process with 1.
 /// The first signal ends the sessions, which tell their clients, and the server within a second;
 /// the second one ends the process.
-extern "C" void stop_serving(int signal) {
-  if (run::Server* const server = serving) server->stop();
-  std::signal(SIGALRM, stop_at_once);
-  constexpr itimerval kLimit{{0, 0}, {0, 950'000}};
-  setitimer(ITIMER_REAL, &kLimit, nullptr);
-  std::signal(signal, SIG_DFL);
-}
+class StopSignals {
+ public:
+  /// Before any other thread is started: those have the mask of this one.
+  StopSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::thread([this] { wait(); });
+  }
+  ~StopSignals() {
+    over_ = true;
+    pthread_kill(thread_.native_handle(), SIGTERM);
+    thread_.join();
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// Null before the server is destroyed.
+  void set_server(run::Server* server) {
+    const std::lock_guard lock(mutex_);
+    server_ = server;
+  }
+
+ private:
+  void wait() {
+    int signal = 0;
+    sigwait(&signals_, &signal);
+    if (over_) return;
+    {
+      const std::lock_guard lock(mutex_);
+      if (server_ != nullptr) server_->stop();
+    }
+    constexpr timespec kLimit{0, 950'000'000};
+    sigtimedwait(&signals_, nullptr, &kLimit);
+    if (!over_) stop_at_once();
+  }
+
+  /// Where a library's call keeps a session: the kernel frees what it has.
+  [[noreturn]] static void stop_at_once() {
+    constexpr std::string_view kText =
+        "rdmabench: a session did not end within a second: a library's call does not return. The "
+        "process ends now.\n";
+    pollfd room{STDERR_FILENO, POLLOUT, 0};  // who does not read must not keep us either
+    if (poll(&room, 1, 0) > 0) {
+      static_cast<void>(!write(STDERR_FILENO, kText.data(), kText.size()));
+    }
+    _exit(0);
+  }
+
+  sigset_t signals_{};
+  std::atomic<bool> over_{false};
+  std::mutex mutex_;
+  run::Server* server_ = nullptr;
+  std::thread thread_;
+};
 
 std::string log_line(const std::string& line) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}", fmt::gmtime(std::time(nullptr)), with_flags(line));
@@ -74,18 +114,17 @@ int serve(const State& state) {
   if (state.with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
   raise_descriptor_limit();
   give_back_large_blocks();
+  StopSignals signals;
   LogQueue log(STDERR_FILENO);
   run::Server server(config, [&log](const std::string& line) { log.put(log_line(line)); });
-  serving = &server;
-  std::signal(SIGINT, stop_serving);
-  std::signal(SIGTERM, stop_serving);
+  signals.set_server(&server);
   std::fputs(fmt::format("rdmabench: listening on {}:{}{}\n",
                          config.address.empty() ? "*" : config.address, server.port(),
                          who_is_served(config.authentication))
                  .c_str(),
              stderr);
   server.run();
-  serving = nullptr;
+  signals.set_server(nullptr);
   return 0;
 }
 

@@ -32,7 +32,7 @@ def parse() -> argparse.Namespace:
 def look(peer: command.Server) -> dict:
     """Once the threads of all sessions have ended."""
     deadline = time.monotonic() + 20
-    while peer.threads() > 2 and time.monotonic() < deadline:  # its own, and the log's
+    while peer.threads() > 3 and time.monotonic() < deadline:  # its own, and those of signals and the log
         time.sleep(0.05)
     return {"resident_kib": peer.resident_bytes() >> 10, "descriptors": peer.descriptors(),
             "threads": peer.threads()}
