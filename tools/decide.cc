@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/decision.h"
+#include "analysis/measuring_plan.h"
 #include "commands.h"
 #include "job_options.h"
 #include "options.h"
 #include "output.h"
 #include "quantity.h"
-#include "rdmabench/analysis/decision.h"
-#include "rdmabench/analysis/measuring_plan.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {

@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/decision.h"
+#include "analysis/decision.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/measuring_plan.h"
 #include "analysis/power.h"
 #include "decision_search.h"
-#include "rdmabench/analysis/measuring_plan.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::analysis {

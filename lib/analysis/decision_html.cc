@@ -41,11 +41,15 @@ pre { margin: .1em 0 .4em; padding: .3em .5em; border: 1px solid var(--line); bo
 .chart .line.b { stroke: var(--b); stroke-dasharray: 7 4; }
 .chart .mark.a, .chart .band.a { fill: var(--a); } .chart .mark.b, .chart .band.b { fill: var(--b); }
 .chart .band { opacity: .16; stroke: none; }
-@page { margin: 8mm 11mm; }
+@page { margin: 7mm 11mm; }
 @media print {
   :root { color-scheme: light; --ground: #ffffff; --ink: #000000; --soft: #444444; --line: #bbbbbb; --a: #0b5cad;
     --b: #a34400; --yes: #146c2e; --no: #a40e26; --open: #7a5200; }
-  body { max-width: none; padding: 0; font-size: 7.5pt; line-height: 1.22; }
+  body { max-width: none; padding: 0; font-size: 6.9pt; line-height: 1.18; display: grid;
+    grid-template-columns: minmax(0, 36%) minmax(0, 1fr); column-gap: 1.5em; align-content: start; }
+  body > * { grid-column: 1 / -1; min-width: 0; }
+  body > .s-nodes { grid-column: 1; } body > .s-sure { grid-column: 2; }
+  pre { font-size: .8em; }
   h2 { margin: .5em 0 .1em; padding-top: .25em; } p { margin: .14em 0; } table { margin: .15em 0; }
   th, td { padding: .06em .45em; } pre { margin: 0 0 .15em; padding: .1em .3em; }
   .verdict { font-size: 1.8em; margin: .2em 0 .1em; }

@@ -11,7 +11,7 @@
 namespace rdmabench::analysis {
 namespace {
 
-constexpr std::size_t kTableRows = 7;  ///< of the step times, so that the page is one sheet
+constexpr std::size_t kTableRows = 6;  ///< of the step times, so that the page is one sheet
 constexpr std::size_t kFlips = 3;
 
 /// From 0 in even steps to at least `most`: about four, of 1, 2, 2.5 or 5 times a power of ten.

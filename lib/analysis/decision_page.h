@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/decision.h"
 #include "decision_texts.h"
-#include "rdmabench/analysis/decision.h"
 
 namespace rdmabench::analysis {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "rdmabench/analysis/decision.h"
+#include "analysis/decision.h"
 
 namespace rdmabench::analysis {
 

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "rdmabench/analysis/decision.h"
+#include "analysis/decision.h"
 
 namespace rdmabench::analysis {
 

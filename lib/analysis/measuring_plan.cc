@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/measuring_plan.h"
+#include "analysis/measuring_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

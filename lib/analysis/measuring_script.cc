@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/analysis/measuring_plan.h"
+#include "analysis/measuring_plan.h"
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::analysis {

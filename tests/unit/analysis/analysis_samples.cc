@@ -4,9 +4,9 @@
 #include <fstream>
 #include <string>
 
+#include "analysis/decision.h"
 #include "documents.h"
 #include "rdmabench/analysis/comparison.h"
-#include "rdmabench/analysis/decision.h"
 #include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::analysis {

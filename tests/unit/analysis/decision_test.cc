@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/decision.h"
+#include "analysis/decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
