@@ -180,7 +180,7 @@ int plan(const DecideOptions& options) {
       fmt::format("rdmabench decide --plan{}{}", words,
                   options.pilot.empty() ? "" : " --pilot " + quoted(options.pilot));
   names.decide_command =
-      fmt::format("\"$RDMABENCH\" decide \"$DIR_A\" \"$DIR_B\"{}{} --output \"$OUTPUT\"", words,
+      fmt::format(R"("$RDMABENCH" decide "$DIR_A" "$DIR_B"{}{} --output "$OUTPUT")", words,
                   options.other_words);
   write_text(to_script(plan, names), options.output);
   return 0;

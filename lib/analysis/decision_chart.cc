@@ -101,7 +101,7 @@ class Drawing {
       if (!point.low_s || !point.high_s) return;
       there += fmt::format("{}{:.1f} {:.1f}", there.empty() ? "M" : "L", x(point.nodes),
                            y(*point.high_s));
-      back = fmt::format("L{:.1f} {:.1f}", x(point.nodes), y(*point.low_s)) + back;
+      back.insert(0, fmt::format("L{:.1f} {:.1f}", x(point.nodes), y(*point.low_s)));
     }
     svg_ += fmt::format("<path class=\"band {}\" d=\"{}{}Z\"/>\n", kind, there, back);
   }

@@ -372,6 +372,7 @@ class Builder {
 
   std::string ranges_of(const std::vector<const Flip*>& flips) const {
     std::vector<std::string> ranges;
+    ranges.reserve(flips.size());
     for (const Flip* flip : flips) {
       ranges.push_back(say("flip_range", {Shown::text("what", say("what_" + flip->name).text),
                                           shown_.assumption("from", flip->name, flip->from),

@@ -1,7 +1,6 @@
 #include "analysis/measuring_plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -82,13 +81,13 @@ std::vector<std::uint64_t> listed(const std::set<std::uint64_t>& sizes) {
   return {sizes.begin(), sizes.end()};
 }
 
-std::string size_list(const std::vector<std::uint64_t>& sizes) {
-  std::vector<std::string> words;
-  for (const std::uint64_t size : sizes) words.push_back(format_size(size));
-  return fmt::format("{}", fmt::join(words, ","));
-}
-
 }  // namespace
+
+std::string size_list(const std::vector<std::uint64_t>& sizes) {
+  std::string list;
+  for (const std::uint64_t size : sizes) list += (list.empty() ? "" : ",") + format_size(size);
+  return list;
+}
 
 MeasuringPlan plan_measuring(const ProjectionOptions& options, const std::string& operation) {
   if (options.values.empty()) throw Error(Fault::usage, "a plan without a number of nodes");

@@ -55,6 +55,9 @@ std::string folder_of(const std::string& name);
 std::vector<std::string> missing_for(const ProjectionOptions& options, TimeSource source,
                                      const std::string& side, const LinkSamples& samples);
 
+/// As --size takes them: "8,64K".
+std::string size_list(const std::vector<std::uint64_t>& sizes);
+
 /// The commands that measure one launch, a line each.
 std::vector<std::string> commands_of(const MeasuringPlan& plan);
 

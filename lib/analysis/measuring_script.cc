@@ -1,22 +1,14 @@
 // The script that measures two networks in turn.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cctype>
 #include <string>
 #include <vector>
 
 #include "analysis/measuring_plan.h"
-#include "rdmabench/base/units.h"
 
 namespace rdmabench::analysis {
 namespace {
-
-std::string listed_sizes(const std::vector<std::uint64_t>& sizes) {
-  std::vector<std::string> words;
-  for (const std::uint64_t size : sizes) words.push_back(format_size(size));
-  return fmt::format("{}", fmt::join(words, ","));
-}
 
 /// In a comment: a name may not end it.
 std::string in_comment(const std::string& text) {
@@ -139,13 +131,13 @@ std::string to_script(const MeasuringPlan& plan, const ScriptNames& names) {
   if (!plan.latency_sizes.empty()) {
     text += fmt::format(
         "  measure \"$1\" \"$3/lat-$4.json\" lat \"$2\" --op {} --size {} --iterations {} $5\n",
-        plan.operation, listed_sizes(plan.latency_sizes), plan.samples);
+        plan.operation, size_list(plan.latency_sizes), plan.samples);
   }
   if (!plan.bandwidth_sizes.empty()) {
     text += fmt::format(
         "  measure \"$1\" \"$3/bw-$4.json\" bw \"$2\" --op {} --size {} --duration \"$BW_TIME\" "
         "$5\n",
-        plan.operation, listed_sizes(plan.bandwidth_sizes));
+        plan.operation, size_list(plan.bandwidth_sizes));
   }
   return text + fmt::format(kTail, fmt::arg("launches", plan.launches),
                             fmt::arg("decide_command", names.decide_command));
