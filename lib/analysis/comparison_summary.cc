@@ -205,7 +205,7 @@ std::string advice(const Outcome& outcome, const ComparedSide& a, const Compared
   for (const ComparedSide* side : {&a, &b}) {
     for (const auto& [code, launches] : side->suspicions) {
       auto known = std::find_if(all.begin(), all.end(),
-                                [code = code](const Found& one) { return one.code == code; });
+                                [&wanted = code](const Found& one) { return one.code == wanted; });
       if (known == all.end()) known = all.insert(all.end(), {0, code, ""});
       known->launches += launches;
       const auto remedy = side->remedies.find(code);

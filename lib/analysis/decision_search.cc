@@ -26,7 +26,7 @@ constexpr std::array<Searched, 5> kSearched{{
     {"bucket_bytes", &Job::bucket_bytes, 1 << 20, 1 << 30, Searched::Scale::logarithmic},
 }};
 
-constexpr int kSteps = 64;  ///< over a range, before bisection
+constexpr int kStepsOfRange = 64;  ///< over a range, before bisection
 
 /// A range from 0 to 1 and back.
 class Scaled {
@@ -105,7 +105,7 @@ class FlipSearch {
     const int steps =
         searched_.scale == Searched::Scale::whole
             ? static_cast<int>(std::lround(std::abs(range_.value(end) - range_.value(from))))
-            : kSteps;
+            : kStepsOfRange;
     for (int i = 1; i <= steps; ++i) {
       const double share = from + (end - from) * i / steps;
       const auto now = pays(share);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "row.h"
+
 namespace rdmabench::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Whether the comparison was asked to fail on this. Older documents fail on what is worse.
 bool fails_on(const Json& body, std::string_view what) {
