@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rdmabench decide` from nothing: its script run over libfabric's tcp, and what it decides from that.
+"""`rdmabench decide` from nothing: its script run over libfabric's net, and what it decides from that.
 
 Usage: decide.py RDMABENCH SCHEMA. Needs python3-jsonschema.
 """
@@ -33,7 +33,7 @@ class Decide(unittest.TestCase):
         if planned.returncode != 0:
             raise AssertionError(planned)
         with server() as peer:
-            link = f"--backend ofi --provider tcp --port {peer.port} --no-watch"
+            link = f"--backend ofi --provider net --port {peer.port} --no-watch"
             cls.environment = {**os.environ, "RDMABENCH": os.path.realpath(command.TOOL), "SERVER_A": "127.0.0.1", "SERVER_B": "127.0.0.1", "LAUNCHER": "env",
                                "OPTIONS_A": link, "OPTIONS_B": link, "BW_TIME": "30ms"}
             cls.first = cls.measure()
