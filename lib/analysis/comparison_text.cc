@@ -123,7 +123,7 @@ std::string to_table(const Comparison& comparison) {
       "A wrong EQUIVALENT, BETTER or WORSE at the margin: {:g} % at most. Seed {} of the bootstrap, "
       "used above {} launches.\n",
       100 * options.settings.alpha, options.settings.seed, kMostForT);
-  return text;
+  return printable(text, "\n");  // the summary has names of files
 }
 
 }  // namespace rdmabench::analysis

@@ -149,7 +149,7 @@ std::string to_table(const Projection& projection) {
   text +=
       "A projection is arithmetic over two measured numbers, not a measurement: check it against a "
       "run.\n";
-  return text;
+  return printable(text, "\n");  // the summary has names of files
 }
 
 }  // namespace rdmabench::analysis
