@@ -143,7 +143,7 @@ class Usage(unittest.TestCase):
 
     def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(self):
         there = "/no such folder/x"
-        rank = ("--rank", "0", "--ranks", "2", "--rendezvous", "127.0.0.1:1")
+        rank = ("--rank", "0", "--ranks", "2", "--rendezvous", "127.0.0.1:1", "--insecure")
         for words in (("lat", "--backend", "loop"), ("bw", "--backend", "loop"), ("load", "--backend", "loop"),
                       ("demo",), ("doctor",), ("coll", "all-reduce"), ("fabric", *rank),
                       ("netplugin", "/bin/true"), ("reg",)):
