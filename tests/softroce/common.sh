@@ -62,7 +62,7 @@ assert_no_resources() {
 start_server() {
   [[ -x $rdmabench ]] || fail "$rdmabench is not there: build it first"
   # Without --foreground, timeout would pass SIGTERM on twice.
-  taskset -c 0 timeout --foreground -k 5 "${server_limit:-250}" \
+  taskset -c 0 timeout --foreground -k 5 "${server_limit:-480}" \
     "$rdmabench" serve --port $port 2>"$scratch/serve.log" &
   server=$!
   local tries
