@@ -1,4 +1,4 @@
-// Latency and bandwidth of libfabric's tcp, against a server of this process.
+// Latency and bandwidth of libfabric's net, against a server of this process.
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
