@@ -282,7 +282,7 @@ class Hostile(unittest.TestCase):
             time.sleep(1)
             victim.send_signal(signal.SIGSTOP)
             try:
-                self.assertEqual(len(peer.wait_lines(1, timeout=15)), 1)
+                self.assertEqual(len(peer.wait_lines(1, timeout=40)), 1)
                 self.still_serves(peer, lines=2)
             finally:
                 victim.kill()
