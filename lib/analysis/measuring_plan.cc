@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/shortage.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -27,14 +28,6 @@ struct Span {
   bool empty() const { return largest <= 0; }
 };
 
-/// The message of one collective, as step_time() sends it.
-double bytes_on_a_link(const Job& job) {
-  const double bytes = job.parameters * job.bytes_per_element;
-  const double of_one = job.parallel == Parallel::data ? bytes / std::ceil(bytes / job.bucket_bytes)
-                                                       : bytes / job.layers;
-  return of_one / job.rails / (job.algorithm == Algorithm::ring ? job.nodes : 1);
-}
-
 Span messages_of(const ProjectionOptions& options, double rails) {
   Span span;
   for (const double nodes : options.values) {
@@ -43,7 +36,7 @@ Span messages_of(const ProjectionOptions& options, double rails) {
     job.nodes = nodes;
     job.rails = rails;
     job.check();
-    span.add(bytes_on_a_link(job));
+    span.add(message_bytes(job));
   }
   return span;
 }
@@ -63,12 +56,10 @@ double links_of(const ProjectionOptions& options) {
   return nodes * options.job.rails;
 }
 
-/// So many samples support the tabulated percentile above the quantile: 10 lie beyond it.
+/// So many samples support the tabulated percentile at or above that of the slowest link.
 double samples_for_links(double links) {
   const double quantile = slowest_quantile(links);
-  for (const double beyond : {1e-1, 1e-2, 1e-3, 1e-4}) {
-    if (quantile <= 1 - beyond) return std::round(10 / beyond);
-  }
+  if (const double samples = samples_for(quantile); samples > 0) return samples;
   throw Error(
       Fault::usage,
       fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one, and documents go "
@@ -152,40 +143,31 @@ std::vector<std::string> missing_for(const ProjectionOptions& options, TimeSourc
   if ((!bandwidth || source == TimeSource::both || stragglers) && samples.latency.empty()) {
     missing.push_back(fmt::format("{}: there is no document of 'lat'", side));
   }
-  const std::vector<LinkSample>& curves = bandwidth ? samples.bandwidth : samples.latency;
-  const Span needed = messages_of(options, options.job.rails);
-  if (!curves.empty() && !needed.empty() && !options.extrapolate) {
-    const Curve& curve = bandwidth ? *curves[0].bits_per_s : *curves[0].latency_ns;
-    if (!curve.covers(needed.smallest) || !curve.covers(needed.largest)) {
-      missing.push_back(fmt::format(
-          "{}: the job sends messages of {:.0f} to {:.0f} bytes, and '{}' covers {:.0f} to {:.0f}",
-          side, needed.smallest, needed.largest, bandwidth ? "bw" : "lat", curve.smallest(),
-          curve.largest()));
-    }
+  if (!missing.empty()) return missing;
+  Shortage lack;
+  for (const double value : options.values) {
+    lack.add(find_shortage(job_at(options, value), samples, source, options.extrapolate));
   }
-  if (!stragglers || samples.latency.empty() || needed.empty()) return missing;
-  const double links = links_of(options);
-  const double count = samples_for_links(links);
-  std::uint64_t fewest = UINT64_MAX;
-  double at = 0;
-  for (const LinkSample& launch : samples.latency) {
-    const auto below =
-        std::upper_bound(launch.tails.begin(), launch.tails.end(), needed.smallest,
-                         [](double size, const Tail& tail) { return size < tail.size_bytes; });
-    auto tail = below == launch.tails.begin() ? below : below - 1;
-    for (; tail != launch.tails.end(); ++tail) {
-      if (tail->samples < fewest) {
-        fewest = tail->samples;
-        at = tail->size_bytes;
+  if (lack.largest_bytes > 0) {
+    const Curve& curve =
+        bandwidth ? *samples.bandwidth[0].bits_per_s : *samples.latency[0].latency_ns;
+    missing.push_back(fmt::format(
+        "{}: the job sends messages of {:.0f} to {:.0f} bytes, and '{}' covers {:.0f} to {:.0f}",
+        side, lack.smallest_bytes, lack.largest_bytes, bandwidth ? "bw" : "lat", curve.smallest(),
+        curve.largest()));
+  }
+  if (lack.samples > 0 || lack.beyond_percentiles) {
+    const double links = links_of(options);
+    const Tail* fewest = nullptr;  // a latency was measured, or this was not reached
+    for (const LinkSample& launch : samples.latency) {
+      for (const Tail& tail : launch.tails) {
+        if (fewest == nullptr || tail.samples < fewest->samples) fewest = &tail;
       }
-      if (tail->size_bytes >= needed.largest) break;
     }
-  }
-  if (static_cast<double>(fewest) < count) {
     missing.push_back(fmt::format(
         "{}: the slowest of {:g} links takes {:.0f} samples of each latency, and {:.0f} bytes have "
         "{}",
-        side, links, count, at, fewest));
+        side, links, samples_for_links(links), fewest->size_bytes, fewest->samples));
   }
   return missing;
 }

@@ -16,22 +16,6 @@ namespace {
 constexpr double kSamplesBeyond = 10;          // that a percentile rests on
 constexpr double kLargestPercentile = 0.9999;  // of documents
 
-/// Of the messages of one collective on one link: the only size that a job sends.
-double message_of(const Job& job) {
-  const double bytes = job.parameters * job.bytes_per_element;
-  const double one = job.parallel == Parallel::data ? bytes / std::ceil(bytes / job.bucket_bytes)
-                                                    : bytes / job.layers;
-  return one / job.rails / (job.algorithm == Algorithm::ring ? job.nodes : 1);
-}
-
-/// The samples of a size for which documents hold a percentile at or above this quantile.
-double samples_for(double quantile) {
-  for (const double percentile : {0.9, 0.99, 0.999, kLargestPercentile}) {
-    if (quantile <= percentile) return std::ceil(kSamplesBeyond / (1 - percentile) - 1e-6);
-  }
-  return 0;
-}
-
 /// Whether a launch has a percentile at or above the quantile, at the sizes beside the message's.
 bool carries(const LinkSample& sample, double size_bytes, double quantile) {
   const std::vector<Tail>& tails = sample.tails;
@@ -173,6 +157,20 @@ std::string remedy_of(const Lacking& lacking) {
 
 }  // namespace
 
+double message_bytes(const Job& job) {
+  const double bytes = job.parameters * job.bytes_per_element;
+  const double one = job.parallel == Parallel::data ? bytes / std::ceil(bytes / job.bucket_bytes)
+                                                    : bytes / job.layers;
+  return one / job.rails / (job.algorithm == Algorithm::ring ? job.nodes : 1);
+}
+
+double samples_for(double quantile) {
+  for (const double percentile : {0.9, 0.99, 0.999, kLargestPercentile}) {
+    if (quantile <= percentile) return std::ceil(kSamplesBeyond / (1 - percentile) - 1e-6);
+  }
+  return 0;
+}
+
 bool Shortage::any() const {
   return largest_bytes > 0 || latency || samples > 0 || beyond_percentiles;
 }
@@ -192,7 +190,7 @@ Shortage find_shortage(const Job& job, const LinkSamples& samples, TimeSource so
                        bool extrapolate) {
   Shortage lack;
   if (job.nodes <= 1) return lack;
-  const double bytes = message_of(job);
+  const double bytes = message_bytes(job);
   const bool measured =
       source == TimeSource::latency ? !samples.latency.empty() : !samples.bandwidth.empty();
   if (!extrapolate && measured && !curve_of(samples, source).covers(bytes)) {

@@ -12,6 +12,13 @@ namespace rdmabench::analysis {
 /// Puts all that it lacks into the refusal of each row, and notes the commands that measure it.
 void refuse_rows(Projection& projection);
 
+/// Of the messages of one collective on one link: the only size that a job sends.
+double message_bytes(const Job& job);
+
+/// The samples of a size for which documents hold a percentile at or above this quantile; 0 where
+/// they hold none.
+double samples_for(double quantile);
+
 /// The job of a row.
 Job job_at(const ProjectionOptions& options, double value);
 
