@@ -156,6 +156,7 @@ int run_coll(const CollOptions& options) {
                          const std::vector<collective::PointToPointResult>& wire) {
     write_run(run, wire, options);
   };
+  job.write_each_row = !options.output.empty();
   return run_job(job);
 }
 

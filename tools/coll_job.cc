@@ -41,12 +41,15 @@ class Results {
  public:
   Results(const CollJob& job, collective::Run& run) : job_(job), run_(run) {}
 
-  /// After each row. A signal must not lose it, and launchers give a rank about a second, while
-  /// this thread may be in a call of MPI or NCCL.
+  /// After each row. A signal must not lose it, while this thread may be in a call of MPI or NCCL.
   void keep(const collective::Run& so_far) {
     {
       const std::lock_guard lock(mutex_);
       finished_ = so_far;
+      if (job_.write_each_row) {
+        finished_.error = "the run was killed after this row";
+        job_.write(finished_, {});
+      }
     }
     if (!on_interruption_) on_interruption_.emplace([this] { end(interrupted(), true); });
   }

@@ -28,10 +28,13 @@ struct CollJob {
   /// Measure it after the collectives; without a memory in that of the back end, or in the host's
   /// where that cannot be.
   std::optional<collective::PointToPointOptions> wire{};
-  /// Rank 0: writes what there is, once, also where the run failed.
+  /// Rank 0: writes what there is, also where the run failed.
   std::function<void(const collective::Run& run,
                      const std::vector<collective::PointToPointResult>& wire)>
       write{};
+  /// Writes after each row too: a file can be replaced, and some launchers kill a rank within
+  /// milliseconds of its signal.
+  bool write_each_row = false;
 };
 
 /// Takes part in the run; returns the exit code. Ends the process where a library hangs: then the
