@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <system_error>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
@@ -102,10 +101,14 @@ std::shared_ptr<const Secret> read_if_there(const std::string& path) {
 /// Under another name first: who finds the file finds all of it. link(2) does nothing where another
 /// process was faster.
 void make(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) throw_cannot("make the folder of", path, error.value());
+  // Not create_directories(): whatever the umask, nobody else may rename the file.
+  std::filesystem::path folder;
+  for (const std::filesystem::path& part : std::filesystem::path(path).parent_path()) {
+    folder /= part;
+    if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+      throw_cannot("make the folder of", path, errno);
+    }
+  }
 
   WipedText bytes(random_bytes(kMinSecret));
   std::string own = path + ".XXXXXX";

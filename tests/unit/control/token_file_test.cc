@@ -103,12 +103,14 @@ TEST_F(TokenFile, ThatIsNoFileIsRefused) {
 
 TEST_F(TokenFile, IsMadeOnceByAllWhoNeedIt) {
   const std::string made = path("new/folder/token");
+  const mode_t mask = umask(0);
   std::vector<std::thread> threads;
   std::vector<std::shared_ptr<const Secret>> secrets(8);
   for (auto& secret : secrets) {
     threads.emplace_back([&] { secret = read_or_make_token_file(made); });
   }
   for (std::thread& thread : threads) thread.join();
+  umask(mask);
   std::set<std::string> all;
   for (const auto& secret : secrets) all.emplace(secret->bytes());
   EXPECT_EQ(all.size(), 1);
@@ -116,6 +118,8 @@ TEST_F(TokenFile, IsMadeOnceByAllWhoNeedIt) {
   struct stat status {};
   ASSERT_EQ(stat(made.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777U, 0600);
+  ASSERT_EQ(stat(path("new").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0700);
   const std::filesystem::directory_iterator left(path("new/folder"));
   EXPECT_EQ(std::distance(begin(left), end(left)), 1);
 }
