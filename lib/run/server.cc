@@ -36,14 +36,20 @@ constexpr std::string_view kShuttingDown = "the server is shutting down";
 constexpr std::string_view kTooLong =
     "the session has lasted as long as this server allows. Raise 'rdmabench serve --max-session'.";
 
-/// File descriptors for the clients: the process has some of its own.
+/// File descriptors for the clients: the process has some of its own. Throws Error(usage) where it
+/// may have no more than those.
 std::uint64_t descriptors() {
   constexpr std::uint64_t kOwn = 64;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return std::numeric_limits<std::uint64_t>::max();
   }
-  return limit.rlim_cur > kOwn ? limit.rlim_cur - kOwn : 1;
+  if (limit.rlim_cur <= kOwn) {
+    throw Error(Fault::usage,
+                fmt::format("a limit of {} open files leaves none for a client", limit.rlim_cur),
+                "Raise it to 1024: ulimit -n 1024.");
+  }
+  return limit.rlim_cur - kOwn;
 }
 
 Usage most_of_all(const ServerConfig& config) {
