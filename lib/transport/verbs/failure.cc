@@ -29,8 +29,8 @@ std::string Core::failure() const {
     if (send_queue < send_queues_.size()) number = send_queues_[send_queue].queue_pair->qp_num;
     text = fmt::format("{} {}{}: {}", receive ? "receive" : "post",
                        receive  ? id & ~kReceiveBit
-                       : tagged ? id & 0xffffffff
-                                : id,
+                       : tagged ? (id & 0xffffffff) - 1
+                                : id - 1,
                        tagged ? fmt::format(" of queue pair {}", send_queue) : "",
                        mechanism::to_text(failed_completion_));
   }

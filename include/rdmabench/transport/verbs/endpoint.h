@@ -65,7 +65,7 @@ struct Scalable {
 
 /// See transport.h for the contract. One thread drives an endpoint; endpoints share nothing.
 ///
-/// A send's wr_id is its number among the posts of its queue pair. A queue pair
+/// A send's wr_id is how many were posted to its queue pair, it included. A queue pair
 /// completes them in order, so a completion stands for all posts of the queue pair before it; but
 /// over SRD for its own alone.
 template <class Policy>
@@ -104,7 +104,7 @@ class BasicEndpoint : public Core {
       return PostStatus::failed;
     ibv_send_wr& request = asks(send_queue, number, signal) ? prepared.signalled : prepared.request;
     aim<Op>(request, prepared.piece, local, remote, word);
-    request.wr_id = id_of(send_queue, number);
+    request.wr_id = id_of(send_queue, number + 1);
     int code = 0;
     if constexpr (kExtended) {
       code = hand_over<Op>(queue_pair, &request, 1);
@@ -135,7 +135,7 @@ class BasicEndpoint : public Core {
           !prepare_in_list(send_queue, i, message.bytes)) [[unlikely]]
         return PostStatus::failed;
       aim<Op>(request[i], *request[i].sg_list, message.local, message.remote, message.word);
-      request[i].wr_id = id_of(send_queue, first + i);
+      request[i].wr_id = id_of(send_queue, first + i + 1);
     }
     // One completion for a list in which the interval ends: it stands for all before it.
     ibv_send_wr& last = request[size - 1];
@@ -229,9 +229,9 @@ class BasicEndpoint : public Core {
     return send_queues_[0];
   }
 
-  static std::uint64_t id_of(const SendQueue& send_queue, std::uint64_t number) noexcept {
-    if constexpr (kManyQueuePairs) return send_queue.tag | static_cast<std::uint32_t>(number);
-    return number;
+  static std::uint64_t id_of(const SendQueue& send_queue, std::uint64_t posted) noexcept {
+    if constexpr (kManyQueuePairs) return send_queue.tag | static_cast<std::uint32_t>(posted);
+    return posted;
   }
 
   /// Points a request at its message.
@@ -304,7 +304,7 @@ class BasicEndpoint : public Core {
       } else if constexpr (kManyQueuePairs) {
         complete(completion.wr_id);
       } else {
-        limit = completion.wr_id + 1 + depth_;
+        limit = completion.wr_id + depth_;
       }
     }
     if (count < 0) [[unlikely]]
@@ -336,7 +336,7 @@ class BasicEndpoint : public Core {
       return;
     }
     const std::uint64_t before = send_queue.limit - depth_;
-    const auto more = static_cast<std::uint32_t>(id) + 1 - static_cast<std::uint32_t>(before);
+    const auto more = static_cast<std::uint32_t>(id) - static_cast<std::uint32_t>(before);
     send_queue.limit += more;
     completed_ += more;
   }
