@@ -41,6 +41,7 @@ struct CollOptions {
   std::string format = "table";
   std::string output;
   bool wide = false;
+  Expectations expect;
 };
 
 template <class E>
@@ -103,9 +104,8 @@ report::Facts config_facts(const CollOptions& options) {
 }
 
 std::string to_text(const collective::Run& run, const CollOptions& options) {
-  return options.format == "json"  ? collective::to_json(run)
-         : options.format == "csv" ? collective::to_csv(run)
-                                   : collective::to_table(run, table_width(options.wide));
+  return options.format == "csv" ? collective::to_csv(run)
+                                 : collective::to_table(run, table_width(options.wide));
 }
 
 /// nccl-tests' table is of one operation.
@@ -122,16 +122,22 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
       nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
 
-void write_run(const collective::Run& run, const std::vector<collective::PointToPointResult>& wire,
+/// False where a result is not what was expected. A run that ended early is not judged: it failed.
+bool write_run(const collective::Run& run, const std::vector<collective::PointToPointResult>& wire,
                const CollOptions& options) {
+  const Judged judged =
+      judge(collective::to_json(run), run.error.empty() ? options.expect : Expectations());
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
-                         : to_text(run, options);
+                     : options.format == "json" ? judged.json
+                                                : to_text(run, options);
   if (options.wire && run.error.empty() && options.format == "table") {
     text += collective::point_to_point_text(run, wire);
   }
   if (options.format == "table") text = for_reading(text, options.output);
   write_text(text, options.output);
+  print(judged, options.format == "table" && options.output.empty());
+  return !judged.failed;
 }
 
 int run_coll(const CollOptions& options) {
@@ -154,7 +160,7 @@ int run_coll(const CollOptions& options) {
   job.wire = options.wire;
   job.write = [&options](const collective::Run& run,
                          const std::vector<collective::PointToPointResult>& wire) {
-    write_run(run, wire, options);
+    return write_run(run, wire, options);
   };
   job.write_each_row = !options.output.empty();
   return run_job(job);
@@ -395,8 +401,8 @@ void add_coll(CLI::App& app, Command& command) {
       "  srun --mpi=pmix -n 16 rdmabench coll all --type all --reduction all --size 64K -n 20\n"
       "  mpirun -n 8 rdmabench coll all-gather,reduce-scatter --place both --format json\n"
       "\n"
-      "Exit codes: 0 done; 1 a result was wrong, a rank hung or died, a point-to-point pair failed;\n"
-      "2 wrong usage; 3 not available here, for example if every row was skipped.");
+      "Exit codes: 0 done; 1 a result was wrong or broke --expect, a rank hung or died, a\n"
+      "point-to-point pair failed; 2 wrong usage; 3 not available here, for example if every row was skipped.");
   auto options = std::make_shared<CollOptions>();
   options->sizes = parse_size_list("8:4M");
   add_measured(*sub, *options);
@@ -410,6 +416,7 @@ void add_coll(CLI::App& app, Command& command) {
       ->check(CLI::IsMember({"table", "json", "csv", "nccl-tests"}))
       ->group(group);
   sub->add_option("--output", options->output, "write to FILE")->type_name("FILE")->group(group);
+  add_expect(*sub, options->expect, group);
   add_wide(*sub, options->wide)->group(group);
   sub->callback([sub, options, &command] {
     check_backend(*sub, *options);

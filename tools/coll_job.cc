@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <span>
 
 #include "interruption.h"
 #include "output.h"
@@ -28,11 +30,12 @@ namespace {
   _exit(exit_status(code));
 }
 
-void write_run(const CollJob& job, const collective::Run& run,
+bool write_run(const CollJob& job, const collective::Run& run,
                const std::vector<collective::PointToPointResult>& wire = {}) {
   erase_progress();
-  job.write(run, wire);
+  const bool as_expected = job.write(run, wire);
   if (!run.error.empty()) tell(run.error);
+  return as_expected;
 }
 
 /// The rows that are finished, written once: by the end of the run, by a signal, or by the thread
@@ -54,10 +57,12 @@ class Results {
     if (!on_interruption_) on_interruption_.emplace([this] { end(interrupted(), true); });
   }
 
-  void write(const std::vector<collective::PointToPointResult>& wire) {
+  /// False where a result is not what was expected.
+  bool write(const std::vector<collective::PointToPointResult>& wire) {
     const std::lock_guard lock(mutex_);
-    write_run(job_, run_, wire);
+    const bool as_expected = write_run(job_, run_, wire);
     written_ = true;
+    return as_expected;
   }
 
   /// From a thread that ends the process: no error may stop that, and the lock is kept.
@@ -124,17 +129,28 @@ int exit_code(const collective::Run& run, const std::vector<collective::PointToP
   return pair_failed || collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
 }
 
+/// Of rows, in a unit of its own: large ones take longer. A small one costs as much as this many
+/// bytes.
+double cost(std::span<const collective::Call> calls) {
+  constexpr double kOfEach = 1 << 18;
+  return std::accumulate(
+      calls.begin(), calls.end(), 0.0, [](double sum, const collective::Call& call) {
+        return sum + kOfEach + static_cast<double>(call.count) * bytes_of(call.type);
+      });
+}
+
 int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
          const collective::MemberOptions& member, collective::Run& run, Results& results) {
   try {
     job.plan.calls = job.calls(group.team().size);
     run.config = job.config;
-    const std::size_t of = job.plan.calls.size();
+    const std::vector<collective::Call>& calls = job.plan.calls;
     const Progress progress;
     collective::lead(group, engine, job.plan, member, run, [&](const collective::Run& so_far) {
       results.keep(so_far);
-      progress.show(fmt::format("{} of {} rows", so_far.rows.size(), of),
-                    static_cast<double>(so_far.rows.size()) / static_cast<double>(of));
+      const std::size_t done = so_far.rows.size();
+      progress.show(fmt::format("{} of {} rows", done, calls.size()),
+                    cost(std::span(calls).first(done)) / cost(calls));
     });
   } catch (const Error& error) {
     group.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
@@ -142,12 +158,13 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
   }
   std::vector<collective::PointToPointResult> wire;
   if (run.error.empty() && job.wire) wire = measure_point_to_point(job, group, engine, run);
-  results.write(wire);
+  const bool as_expected = results.write(wire);
   if (!run.error.empty()) {
     collective::dismiss(group, run);
     leave(static_cast<int>(run.fault));
   }
-  return exit_code(run, wire);
+  const int code = exit_code(run, wire);
+  return code == 0 && !as_expected ? static_cast<int>(Fault::failed) : code;
 }
 
 int take_part(CollJob& job, collective::RankGroup& group, collective::Engine& engine,

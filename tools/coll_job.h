@@ -28,8 +28,9 @@ struct CollJob {
   /// Measure it after the collectives; without a memory in that of the back end, or in the host's
   /// where that cannot be.
   std::optional<collective::PointToPointOptions> wire{};
-  /// Rank 0: writes what there is, also where the run failed.
-  std::function<void(const collective::Run& run,
+  /// Rank 0: writes what there is, also where the run failed. False where a result is not what was
+  /// expected.
+  std::function<bool(const collective::Run& run,
                      const std::vector<collective::PointToPointResult>& wire)>
       write{};
   /// Writes after each row too: a file can be replaced, and some launchers kill a rank within

@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "commands.h"
 #include "options.h"
 #include "output.h"
+#include "parse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
@@ -33,20 +32,6 @@ struct DoctorCommand {
   bool list = false;
   bool wide = false;
 };
-
-/// A profile or a peer's document: text of a bounded size.
-std::string read_document(const std::string& path) {
-  constexpr std::size_t kMost = 16UL << 20;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(Fault::usage, fmt::format("cannot open {}", path), "", errno);
-  std::string text;
-  std::string block(65536, '\0');
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
-    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMost) throw Error(Fault::usage, path + " has more than 16 MiB");
-  }
-  return text;
-}
 
 int print_checks(bool wide) {
   using report::TextTable;

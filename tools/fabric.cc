@@ -101,7 +101,14 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   erase_progress();
   const std::string& format = options.link.format;
   const bool wide = options.link.wide;
-  const std::string text = to_text(result, format, wide);
+  std::string text = to_text(result, format, wide);
+  Judged judged;
+  if (!options.link.expect.empty()) {
+    judged = judge(to_text(result, "json", wide), options.link.expect);
+    if (format == "json") text += judged.record;
+    const std::string& file = options.run.resume.empty() ? options.run.output : options.run.resume;
+    if (!file.empty()) append(judged.record, file);
+  }
   if (format == "csv") {  // it has no place for lost nodes and the verdict
     std::fputs(to_text(result, "table", wide).c_str(), stderr);
   }
@@ -110,7 +117,8 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
     tell(fmt::format("{} before the last round: the result is of the rounds that were finished",
                      interrupted()));
   }
-  return verdict(result, options.strict);
+  print(judged, format == "table");
+  return judged.failed ? static_cast<int>(Fault::failed) : verdict(result, options.strict);
 }
 
 /// A node that left early leaves the verdict to rank 0: a failure of its process would make mpirun
@@ -240,6 +248,7 @@ void add_results(CLI::App& app, FabricCommand& options) {
   app.add_flag("!--no-confirm", options.run.confirm,
                "judge by the rounds alone: do not measure again what stands out")
       ->group(group);
+  add_expect(app, options.link.expect, group);
   add_wide(app, options.link.wide)->group(group);
   app.add_flag("--strict", options.strict,
                "also end with 1 if the nodes could not be judged: too few, or half against half")
@@ -266,7 +275,8 @@ void add_fabric(CLI::App& app, Command& command) {
       "  rdmabench fabric --resume run.jsonl        (same options) what a crash left undone\n"
       "\n"
       "Exit codes: 0 nothing is at fault, or the table says that nothing could be judged; 1 a node was\n"
-      "lost, a measurement failed or something is at fault; 2 wrong usage; 3 not available here.");
+      "lost, a measurement failed or broke --expect, or something is at fault; 2 wrong usage; 3 not\n"
+      "available here.");
   auto options = std::make_shared<FabricCommand>();
   options->link.config.operation = transport::OperationCode::write;
   options->link.config.timeout = std::chrono::seconds(5);

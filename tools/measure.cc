@@ -19,7 +19,7 @@ namespace rdmabench::tools {
 namespace {
 
 constexpr const char* kExitCodes =
-    "\n\nExit codes: 0 done; 1 the measurement, or a condition of --require or --validate, failed; 2 "
+    "\n\nExit codes: 0 done; 1 the measurement, or a condition of --require, --expect or --validate, failed; 2 "
     "wrong usage; 3 not available here; 128 and the signal's number after SIGINT, SIGTERM or "
     "SIGHUP.";
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "expect.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::tools {
@@ -20,7 +21,8 @@ struct Options {
   bool wide = false;              ///< every column of a table
   std::uint32_t launches = 1;     ///< of load: how often the whole is measured
   std::uint32_t port_number = 0;  ///< of the device, perftest's -i; 0 = any
-  std::string stop;               ///< the option that set the rule; a second one is refused
+  Expectations expect;
+  std::string stop;  ///< the option that set the rule; a second one is refused
 };
 
 /// What a subcommand measures. It decides which options the subcommand has.

@@ -13,10 +13,11 @@
 namespace rdmabench::tools {
 namespace {
 
+std::string reports_json(std::span<const report::Report> reports) {
+  return reports.size() == 1 ? report::to_json(reports[0]) : report::to_json(reports);
+}
+
 std::string to_text(std::span<const report::Report> reports, const Options& options) {
-  if (options.format == "json") {
-    return reports.size() == 1 ? report::to_json(reports[0]) : report::to_json(reports);
-  }
   if (options.format == "table") {
     return for_reading(report::to_table(reports, options.verbose, table_width(options.wide)),
                        options.output);
@@ -54,8 +55,12 @@ std::string longest_left(const run::Progress& progress) {
 
 int write(std::span<const report::Report> reports, const Options& options) {
   erase_progress();
-  write_text(to_text(reports, options), options.output);
-  int code = 0;
+  const bool is_json = options.format == "json";
+  const Judged judged =
+      is_json || !options.expect.empty() ? judge(reports_json(reports), options.expect) : Judged();
+  write_text(is_json ? judged.json : to_text(reports, options), options.output);
+  print(judged, options.format == "table" && options.output.empty());
+  int code = judged.failed ? static_cast<int>(Fault::failed) : 0;
   for (const report::Report& one : reports) {
     if (!one.error) continue;
     tell(with_flags(*one.error));

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
+#include <fstream>
 
 #include "rdmabench/run/backends.h"
 
@@ -64,6 +66,19 @@ void set_rate(run::Config& config, const std::string& text) {
                 "Write messages per second as 200k or 1.5M, payload as 10Gb or 800Mb.");
   }
   (bits ? config.bit_rate : config.rate) = number * times;
+}
+
+std::string read_document(const std::string& path) {
+  constexpr std::size_t kMost = 16UL << 20;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(Fault::usage, fmt::format("cannot open {}", path), "", errno);
+  std::string text;
+  std::string block(65536, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
+    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMost) throw Error(Fault::usage, path + " has more than 16 MiB");
+  }
+  return text;
 }
 
 void settle_backend(run::Config& config) {

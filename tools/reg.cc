@@ -81,14 +81,17 @@ int reg(const RegOptions& options) {
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
   const std::string& format = options.common.format;
+  const Judged judged = judge(to_json(outcome), options.common.expect);
   const std::string text =
-      format == "json" ? to_json(outcome)
+      format == "json" ? judged.json
       : format == "csv"
           ? to_csv(outcome)
           : for_reading(to_table(outcome, table_width(options.common.wide)), options.common.output);
   if (!outcome.results.empty() || format == "json") write_text(text, options.common.output);
+  print(judged, format == "table" && options.common.output.empty());
   for (const std::string& refusal : outcome.refusals) tell(refusal);
-  return outcome.refusals.empty() ? 0 : static_cast<int>(outcome.fault);
+  if (!outcome.refusals.empty()) return static_cast<int>(outcome.fault);
+  return judged.failed ? static_cast<int>(Fault::failed) : 0;
 }
 
 void add_options(CLI::App& app, RegOptions& options) {
@@ -137,6 +140,7 @@ void add_options(CLI::App& app, RegOptions& options) {
       ->type_name("N");
   add_cpus(app, options.cpus);
   add_output(app, options.common);
+  add_expect(app, options.common.expect, "");
 }
 
 }  // namespace

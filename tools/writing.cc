@@ -27,8 +27,8 @@ constexpr const char* kRemedy = "Name a file that can be written.";
   throw Error(Fault::failed, fmt::format("write to '{}'", path), kRemedy, code);
 }
 
-void write_all(const std::string& text, const std::string& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+void write_all(const std::string& text, const std::string& path, int how = O_TRUNC) {
+  const int file = open(path.c_str(), O_WRONLY | how | O_CLOEXEC);
   if (file < 0) fail_to_write(path, errno);
   std::size_t done = 0;
   int code = 0;
@@ -95,6 +95,10 @@ void write_file(const std::string& text, const std::string& path) {
   NewFile file(path);
   write_all(text, file.part());
   file.finish();
+}
+
+void append(const std::string& text, const std::string& path) {
+  write_all(text, path, O_APPEND);
 }
 
 void write_text(const std::string& text, const std::string& path) {

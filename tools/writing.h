@@ -37,6 +37,9 @@ void check_writable(const std::string& path);
 /// Throws Error(failed) that names the path.
 void write_file(const std::string& text, const std::string& path);
 
+/// At the end of a file that is there. Throws Error(failed) that names the path.
+void append(const std::string& text, const std::string& path);
+
 /// Writes to the file, or to standard output where `path` is empty. A text that cannot be written
 /// to the file goes to standard output, and Error(failed) is thrown.
 void write_text(const std::string& text, const std::string& path = "");

@@ -85,7 +85,7 @@ void Expectations::add_profile(std::string_view json, std::string_view origin) {
                 "A profile is {\"rate_gbps\": 400, ...}.");
   }
   for (const auto& [key, value] : document.items()) {
-    if (key == "schema" || key == "comment") continue;
+    if (key == "schema" || key == "comment" || key == "expect") continue;
     if (!value.is_string() && !value.is_number_unsigned()) {
       throw Error(
           Fault::usage,

@@ -173,6 +173,8 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
     }
     check_verdict(record, nodes, refuse);
     document->body["verdict"] = std::move(record);
+  } else if (kind == "expectations") {
+    document->body["expectations"] = std::move(record["expectations"]);
   }
 }
 

@@ -306,9 +306,21 @@ Judgements of_netplugin(const Document& document) {
   return list;
 }
 
-}  // namespace
+/// Of --expect. What could not be decided is neither a pass nor a fault.
+void add_expectations(Judgements& list, const Document& document) {
+  for (const Json& judged : list_of(document.body, "expectations")) {
+    const std::string status = text_of(judged, "status");
+    list.push_back({"expect",
+                    text_of(judged, "row"),
+                    text_of(judged, "expectation"),
+                    status == "OPEN" ? Status::skip : status_of(status),
+                    text_of(judged, "text"),
+                    "",
+                    {}});
+  }
+}
 
-Judgements judgements(const Document& document) {
+Judgements of_any(const Document& document) {
   if (document.schema == kDoctorSchema) return of_doctor(document);
   if (document.schema == kRunSchema) return of_run(document);
   if (document.schema == kFabricSchema) return of_fabric(document);
@@ -317,6 +329,14 @@ Judgements judgements(const Document& document) {
   if (document.schema == kCollSchema) return of_coll(document);
   if (document.schema == kNetPluginSchema) return of_netplugin(document);
   return {};
+}
+
+}  // namespace
+
+Judgements judgements(const Document& document) {
+  Judgements list = of_any(document);
+  add_expectations(list, document);
+  return list;
 }
 
 }  // namespace rdmabench::report

@@ -26,6 +26,45 @@ def driver_is_here() -> bool:
     return True
 
 
+class Expectations(unittest.TestCase):
+    LOOP = ("bw", "--backend", "loop", "-s", "64K", "-D", "50ms")
+
+    def test_a_kept_limit_passes(self):
+        result = run(*self.LOOP, "--expect", "bw>=1kb/s")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stdout, r"(?m)^PASS bw>=1kb/s: send of 64K: ")
+
+    def test_a_broken_limit_is_the_exit_code_and_in_every_format(self):
+        broken = (*self.LOOP, "--expect", "bw>=9000000Gb/s", "--expect", "bw>=90%line")
+        result = run(*broken)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertRegex(result.stdout, r"(?m)^FAIL bw>=9000000Gb/s: ")
+        self.assertRegex(result.stdout, r"(?m)^OPEN bw>=90%line: .*the rate of the link is not known")
+        result = run(*broken, "--format", "json")
+        self.assertEqual(result.returncode, 1, result)
+        judged = json.loads(result.stdout)["expectations"]
+        self.assertEqual([one["status"] for one in judged], ["FAIL", "OPEN"])
+        self.assertRegex(result.stderr, "FAIL bw>=9000000Gb/s")
+        page = subprocess.run([command.TOOL, "report", "-", "--format", "junit"], input=result.stdout,
+                              capture_output=True, text=True, check=True)
+        self.assertIn("bw>=9000000Gb/s", page.stdout)
+
+    def test_a_limit_that_is_none_is_refused_before_measuring(self):
+        result = run(*self.LOOP, "--expect", "bw>=9Gbps")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("'Gbps' is not a unit of bw", result.stderr)
+
+    def test_limits_of_a_profile(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as profile:
+            json.dump({"rate_gbps": 400, "expect": ["rate>=1", "bw<=1b/s@64K"]}, profile)
+            profile.flush()
+            result = run(*self.LOOP, "--profile", profile.name)
+            self.assertEqual(result.returncode, 1, result)
+            self.assertRegex(result.stdout, r"(?m)^PASS rate>=1: ")
+            self.assertRegex(result.stdout, r"(?m)^FAIL bw<=1b/s@64K: ")
+            self.assertNotIn("expect", run("doctor", "--profile", profile.name).stderr)
+
+
 class Usage(unittest.TestCase):
     def refused(self, *words: str, code: int = 2) -> str:
         result = run(*words)

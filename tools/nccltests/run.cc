@@ -73,6 +73,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
     write_text(report::to_nccl_tests(to_table(tool, flags, run)), "");
     tell_of(run, flags);
     if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);
+    return true;
   };
   if (std::getenv("RDMABENCH_RANK") == nullptr ||
       std::string_view(std::getenv("RDMABENCH_RANK")) == "0") {

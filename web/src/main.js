@@ -2,7 +2,7 @@
 import {setDark, setPrinting} from './chart.js';
 import {collPoints, collSection} from './coll.js';
 import {comparePoints, compareSection, projectSection} from './compare.js';
-import {add, h, list, object, text} from './dom.js';
+import {add, h, list, object, table, text} from './dom.js';
 import {environmentSection} from './environment.js';
 import {fabricSection, fabricSummary} from './fabric.js';
 import {doctorPoints, doctorSection} from './findings.js';
@@ -22,10 +22,25 @@ function safely(draw) {
   }
 }
 
+/** What came of --expect, in all documents. */
+function expected(documents) {
+  return documents.flatMap(({source, body}) => list(body.expectations).map(object).map((one) => ({
+    status: text(one.status), limit: text(one.expectation), row: text(one.row), why: text(one.text),
+    text: `${source}: ${text(one.expectation)}${text(one.row) ? `, ${text(one.row)}` : ''}: ${text(one.text)}`,
+  })));
+}
+
+function expectedSection(all) {
+  return table('What came of each limit', [{name: 'Limit'}, {name: 'Status'}, {name: 'Of'}, {name: 'Measured'}],
+      all.map((one) => [one.limit, badge(one.status === 'OPEN' ? 'SKIP' : one.status, one.status), one.row, one.why]));
+}
+
 function sections(documents) {
   const of = (schema) => documents.filter((one) => one.schema === schema);
   const titled = (word, all, one) => (all.length > 1 ? `${word}: ${one.source}` : word);
   const all = [];
+  const limits = expected(documents);
+  if (limits.length > 0) all.push({title: 'Expected', draw: () => expectedSection(limits)});
   const fabrics = of('rdmabench-fabric/1');
   for (const one of fabrics) all.push({title: titled('Fabric', fabrics, one), draw: () => fabricSection(one)});
   const doctors = of('rdmabench-doctor/1');
@@ -58,6 +73,7 @@ function points(documents) {
       return [{status: 'ERROR', text: `${one.source}: ${error.message}`}];
     }
   });
+  all.push(...expected(documents).filter((one) => one.status !== 'OPEN'));
   all.push(...runPoints(documents.filter((one) => one.schema === 'rdmabench/1')));
   const doctors = documents.filter((one) => one.schema === 'rdmabench-doctor/1');
   if (doctors.length > 0) all.push(...doctorPoints(doctors));

@@ -406,6 +406,10 @@ Description Objects::describe(std::uint64_t bytes) const {
                                         : "any sender: this provider has no directed receives"},
                   {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
+  if (info.nic != nullptr && info.nic->link_attr != nullptr && info.nic->link_attr->speed != 0) {
+    description.details.emplace_back(
+        "rate_gbps", fmt::format("{:g}", static_cast<double>(info.nic->link_attr->speed) / 1e9));
+  }
   if (route_->gpu) {
     const memory::GpuMemory& gpu = *window_memory_.gpu();
     auto& details = description.details;

@@ -94,13 +94,14 @@ std::uint32_t path_mtu(const EndpointRequest& request, const mechanism::Path& pa
   return static_cast<std::uint32_t>(request.mtu);
 }
 
-std::string place(const Candidate& at, bool global, std::uint32_t mtu, const std::string& reason) {
+std::string place(const Candidate& at, const mechanism::Path& path, std::uint32_t mtu) {
   return write_placement({.device = at.device,
                           .port = at.port,
                           .gid_index = static_cast<std::uint8_t>(at.gid.index),
-                          .global = global,
+                          .global = path.global,
                           .mtu = mtu,
-                          .reason = reason});
+                          .gbps = std::min(path.client->gbps, path.server->gbps),
+                          .reason = path.reason});
 }
 
 /// One line of `rdmabench devices`.
@@ -178,8 +179,8 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
   const mechanism::Path path =
       mechanism::choose_path(client, server, control, mechanism::route_source);
   const std::uint32_t mtu = path_mtu(request, path);
-  return {.client = place(*path.client, path.global, mtu, path.reason),
-          .server = place(*path.server, path.global, mtu, path.reason),
+  return {.client = place(*path.client, path, mtu),
+          .server = place(*path.server, path, mtu),
           .reason = path.reason};
 }
 

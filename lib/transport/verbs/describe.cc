@@ -108,6 +108,7 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   if (lid_ != 0) add("lid", std::to_string(lid_));
   add("path", placement_.reason);
   add("mtu", std::to_string(placement_.mtu));
+  if (placement_.gbps > 0) add("rate_gbps", fmt::format("{:g}", placement_.gbps));
   add("inline", std::to_string(queues_.inline_bytes));
   if (plan_.service == Service::srd) {
     add("rdma", fmt::format("{}, at most {} bytes",

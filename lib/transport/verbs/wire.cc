@@ -115,6 +115,10 @@ class Fields {
 constexpr std::array kLinkLayers{LinkLayer::infiniband, LinkLayer::ethernet,
                                  LinkLayer::unspecified};
 
+std::uint64_t to_mbps(double gbps) {
+  return static_cast<std::uint64_t>(std::llround(gbps * 1000));
+}
+
 Candidate read_candidate(const json& object, std::string_view whose) {
   const Fields fields(object, whose);
   Candidate candidate;
@@ -152,7 +156,7 @@ std::string write_offer(std::span<const Candidate> candidates) {
                     {"mtu", from.mtu},
                     {"lid", from.lid},
                     {"grh", from.needs_grh},
-                    {"mbps", static_cast<std::uint64_t>(std::llround(from.gbps * 1000))},
+                    {"mbps", to_mbps(from.gbps)},
                     {"index", from.gid.index},
                     {"gid", to_text(from.gid.gid)},
                     {"type", name(from.gid.type)},
@@ -179,7 +183,8 @@ std::vector<Candidate> read_offer(std::string_view text, std::string_view whose)
 std::string write_placement(const Placement& placement) {
   return json{{"device", placement.device},   {"port", placement.port},
               {"index", placement.gid_index}, {"global", placement.global},
-              {"mtu", placement.mtu},         {"reason", placement.reason}}
+              {"mtu", placement.mtu},         {"mbps", to_mbps(placement.gbps)},
+              {"reason", placement.reason}}
       .dump();
 }
 
@@ -192,6 +197,7 @@ Placement read_placement(std::string_view text) {
           .gid_index = fields.number<std::uint8_t>("index", 0, 255),
           .global = fields.flag("global"),
           .mtu = fields.mtu("mtu"),
+          .gbps = fields.number<double>("mbps", 0, kMaxMbps) / 1000,
           .reason = fields.text("reason", kMaxReason)};
 }
 

@@ -19,6 +19,7 @@ struct Placement {
   std::uint8_t gid_index = 0;
   bool global = true;     ///< packets carry the global header: always on RoCE
   std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
+  double gbps = 0;        ///< of the slower of the two ports; 0 where they do not say
   std::string reason;
 };
 

@@ -1,0 +1,383 @@
+#include "expectation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "digest.h"
+#include "line_rate.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Of = Expectation::Of;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+struct Unit {
+  std::string_view text;
+  double factor;
+};
+constexpr std::array kTimes{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
+constexpr std::array kBits{Unit{"Gb/s", 1e9}, Unit{"Mb/s", 1e6}, Unit{"kb/s", 1e3},
+                           Unit{"b/s", 1},    Unit{"GB/s", 8e9}, Unit{"MB/s", 8e6}};
+constexpr std::array kBytes{Unit{"GB/s", 1e9}, Unit{"MB/s", 1e6}, Unit{"Gb/s", 1e9 / 8},
+                            Unit{"Mb/s", 1e6 / 8}};
+constexpr std::array kCounts{Unit{"", 1},      Unit{"/s", 1},  Unit{"k", 1e3},
+                             Unit{"k/s", 1e3}, Unit{"M", 1e6}, Unit{"M/s", 1e6}};
+
+/// What a key of a document is in, by its name.
+struct Measure {
+  std::span<const Unit> units;
+  std::string (*text)(double);
+};
+
+std::string byte_rate_text(double bytes_per_s) {
+  return fmt::format("{:.4g} GB/s", bytes_per_s / 1e9);
+}
+
+std::string count_text(double value) {
+  return fmt::format("{:.6g}", value);
+}
+
+std::optional<Measure> measure_of(std::string_view key) {
+  if (key.ends_with("_ns")) return Measure{kTimes, time_text};
+  if (key.ends_with("bits_per_s")) return Measure{kBits, rate_text};
+  if (key.ends_with("bytes_per_s")) return Measure{kBytes, byte_rate_text};
+  if (key.ends_with("_per_s")) return Measure{kCounts, count_text};
+  return std::nullopt;
+}
+
+/// The short names of what is asked for most.
+struct Alias {
+  std::string_view name;
+  std::string_view key;
+};
+constexpr std::array kAliases{Alias{"bw", "bits_per_s"},
+                              Alias{"rate", "messages_per_s"},
+                              Alias{"busbw", "bus_bytes_per_s"},
+                              Alias{"algbw", "algorithm_bytes_per_s"},
+                              Alias{"p50", "p50_ns"},
+                              Alias{"p90", "p90_ns"},
+                              Alias{"p99", "p99_ns"},
+                              Alias{"p999", "p999_ns"},
+                              Alias{"p9999", "p9999_ns"},
+                              Alias{"mean", "mean_ns"},
+                              Alias{"max", "max_ns"}};
+
+std::string_view key_of(std::string_view quantity) {
+  for (const Alias& alias : kAliases) {
+    if (alias.name == quantity) return alias.key;
+  }
+  return quantity;
+}
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  throw Error(Fault::usage, fmt::format("invalid expectation '{}': {}", text, why),
+              "Say bw>=360Gb/s, p99<=5us, bw>=90%line, or busbw>=40GB/s@64M+, for some.");
+}
+
+/// "@64M" and "@64M+" at the end, which it takes off.
+void take_sizes(Expectation& expectation, std::string_view& rest) {
+  const std::size_t at = rest.rfind('@');
+  if (at == std::string_view::npos) return;
+  std::string_view size = rest.substr(at + 1);
+  const bool from = size.ends_with('+');
+  if (from) size.remove_suffix(1);
+  expectation.least_size = parse_size(size);
+  if (!from) expectation.most_size = expectation.least_size;
+  rest = rest.substr(0, at);
+}
+
+void take_limit(Expectation& expectation, std::string_view limit, const Measure& measure) {
+  const auto [end, error] =
+      std::from_chars(limit.data(), limit.data() + limit.size(), expectation.value);
+  if (error != std::errc() || expectation.value < 0 || !std::isfinite(expectation.value)) {
+    refuse(expectation.text, fmt::format("'{}' does not begin with a number", limit));
+  }
+  std::string_view unit = limit.substr(static_cast<std::size_t>(end - limit.data()));
+  if (unit.starts_with('%')) {
+    unit.remove_prefix(1);
+    if (unit.empty()) refuse(expectation.text, "a share of what? line, or a document's path");
+    expectation.value /= 100;
+    expectation.of = unit == "line" ? Of::line : Of::baseline;
+    if (expectation.of == Of::baseline) expectation.baseline = unit;
+    if (expectation.of == Of::line && key_of(expectation.quantity) != "bits_per_s") {
+      refuse(expectation.text, "only bw has a line rate");
+    }
+    return;
+  }
+  std::string known;
+  for (const Unit& one : measure.units) {
+    if (one.text == unit) {
+      expectation.value *= one.factor;
+      return;
+    }
+    if (!one.text.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.text);
+  }
+  refuse(expectation.text,
+         fmt::format("'{}' is not a unit of {}: {}", unit, expectation.quantity, known));
+}
+
+double value_of(const Measured& row, std::string_view key) {
+  for (const Value& value : row.values) {
+    if (value.first == key) return value.second;
+  }
+  return kNone;
+}
+
+std::string label_of(const Measured& row, std::string_view key) {
+  for (const Label& label : row.labels) {
+    if (label.first == key) return label.second;
+  }
+  return "";
+}
+
+struct Estimate {
+  double value = kNone;
+  double low = kNone;
+  double high = kNone;
+};
+
+/// The interval of a mean bandwidth, and of the median, which a collective's rates are made from.
+Estimate interval_of(const Measured& row, std::string_view key) {
+  Estimate found{.value = value_of(row, key)};
+  const double median_low = value_of(row, "median_low_ns");
+  const double median_high = value_of(row, "median_high_ns");
+  if (key == "bits_per_s") {
+    found.low = value_of(row, "bits_per_s_low");
+    found.high = value_of(row, "bits_per_s_high");
+  } else if (key == "p50_ns") {
+    found.low = median_low;
+    found.high = median_high;
+  } else if (key.ends_with("bytes_per_s")) {
+    const double scale = found.value * value_of(row, "p50_ns");
+    found.low = scale / median_high;
+    found.high = scale / median_low;
+  }
+  if (!std::isfinite(found.low) || !std::isfinite(found.high)) found.low = found.high = kNone;
+  return found;
+}
+
+/// What tells a row from the others of its document.
+std::string row_text(const Measured& row) {
+  std::string text;
+  const auto add = [&text](const std::string& word) {
+    if (!word.empty()) text += (text.empty() ? "" : " ") + word;
+  };
+  const std::string sender = label_of(row, "sender_host");
+  if (!sender.empty()) {
+    add(fmt::format("{} to {}, rail {}, round {},", sender, label_of(row, "receiver_host"),
+                    label_of(row, "rail"), label_of(row, "round")));
+  }
+  for (const char* key : {"operation", "memory", "type", "reduction"}) add(label_of(row, key));
+  if (const std::string load = label_of(row, "load"); !load.empty()) add("load " + load);
+  if (const std::string size = label_of(row, "size_bytes"); !size.empty()) {
+    add("of " + size_text(std::strtod(size.c_str(), nullptr)));
+  }
+  return text;
+}
+
+/// What a row of a baseline must agree in.
+std::string identity_of(const Measured& row) {
+  std::string text(row.kind);
+  for (const char* key : {"operation", "direction", "kind", "type", "reduction", "in_place",
+                          "memory", "size_bytes", "load", "metric"}) {
+    text += '\n' + label_of(row, key);
+  }
+  return text;
+}
+
+struct Limit {
+  double value = kNone;
+  std::string origin;  ///< how it was computed, or why it could not be
+};
+
+/// Every expectation's limit for every row.
+class Limits {
+ public:
+  explicit Limits(const Document& document) : line_(line_rate(document)) {}
+
+  Limit of(const Expectation& expectation, const Measured& row, const Measure& measure) {
+    if (expectation.of == Of::absolute) return {.value = expectation.value, .origin = {}};
+    Limit whole = expectation.of == Of::line ? line(row) : baseline(expectation, row, measure);
+    if (std::isfinite(whole.value)) {
+      whole.origin = fmt::format("{:.4g} % of {}", expectation.value * 100, whole.origin);
+      whole.value *= expectation.value;
+    }
+    return whole;
+  }
+
+ private:
+  Limit line(const Measured& row) const {
+    if (!std::isfinite(line_.bits_per_s)) return {.value = kNone, .origin = line_.origin};
+    const bool both = label_of(row, "direction") == "both_ways";
+    return {.value = line_.bits_per_s * (both ? 2 : 1),
+            .origin = fmt::format("{}{}", line_.origin, both ? ", both ways" : "")};
+  }
+
+  Limit baseline(const Expectation& expectation, const Measured& row, const Measure& measure) {
+    auto& rows = baselines_[expectation.text];
+    if (rows.empty()) {
+      for (const Document& document : read_documents(expectation.baseline)) {
+        for_each_measured(document, [&](const Measured& old) {
+          const double value = value_of(old, key_of(expectation.quantity));
+          if (std::isfinite(value)) rows.emplace(identity_of(old), value);
+        });
+      }
+    }
+    const auto found = rows.find(identity_of(row));
+    if (found == rows.end()) return {.value = kNone, .origin = "the baseline has no such row"};
+    return {.value = found->second,
+            .origin = fmt::format("{} of {}", measure.text(found->second), expectation.baseline)};
+  }
+
+  LineRate line_;
+  std::map<std::string, std::map<std::string, double>> baselines_;  ///< by expectation, by row
+};
+
+/// How many more runs like this one it takes until the interval, which shrinks with the root of
+/// their number, leaves the limit outside.
+double more_runs(const Estimate& interval, double limit) {
+  const double half = (interval.high - interval.low) / 2;
+  const double apart = std::abs(interval.value - limit);
+  const double all = std::pow(half / std::max(apart, interval.value * 1e-3), 2);
+  return std::ceil(std::max(1.0, all - 1));
+}
+
+Json judge(const Expectation& expectation, const Measured& row, const Measure& measure,
+           const Limit& limit) {
+  const Estimate interval = interval_of(row, key_of(expectation.quantity));
+  const bool has_interval = std::isfinite(interval.low);
+  const auto keeps = [&](double value) {
+    return expectation.at_least ? value >= limit.value : value <= limit.value;
+  };
+  std::string_view status = "OPEN";
+  const bool low = keeps(has_interval ? interval.low : interval.value);
+  const bool high = keeps(has_interval ? interval.high : interval.value);
+  std::string text = measure.text(interval.value);
+  if (has_interval) {
+    text += fmt::format(" ({} to {})", measure.text(interval.low), measure.text(interval.high));
+  }
+  Json more = nullptr;
+  if (!std::isfinite(limit.value)) {
+    text += "; " + limit.origin;
+  } else {
+    if (low == high) status = low ? "PASS" : "FAIL";
+    text += fmt::format(", limit {}{}", measure.text(limit.value),
+                        limit.origin.empty() ? "" : ": " + limit.origin);
+    if (status == "OPEN") {
+      const double runs = more_runs(interval, limit.value);
+      more = runs;
+      text += fmt::format("; about {:.0f} more run{} like this one would decide", runs,
+                          runs == 1 ? "" : "s");
+    }
+  }
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return {{"expectation", expectation.text},
+          {"row", row_text(row)},
+          {"status", status},
+          {"value", number(interval.value)},
+          {"low", number(interval.low)},
+          {"high", number(interval.high)},
+          {"limit", number(limit.value)},
+          {"more_runs", more},
+          {"text", std::move(text)}};
+}
+
+Json nothing_to_judge(const Expectation& expectation) {
+  return {{"expectation", expectation.text},
+          {"row", ""},
+          {"status", "FAIL"},
+          {"value", nullptr},
+          {"low", nullptr},
+          {"high", nullptr},
+          {"limit", nullptr},
+          {"more_runs", nullptr},
+          {"text", fmt::format("no row that was measured has {}", expectation.quantity)}};
+}
+
+bool has_size(const Expectation& expectation, const Measured& row) {
+  const std::string text = label_of(row, "size_bytes");
+  if (text.empty()) return expectation.least_size == 0;
+  const double size = std::strtod(text.c_str(), nullptr);
+  return size >= double(expectation.least_size) && size <= double(expectation.most_size);
+}
+
+}  // namespace
+
+Expectation parse_expectation(std::string_view text) {
+  Expectation expectation;
+  expectation.text = text;
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals < 2 ||
+      (text[equals - 1] != '>' && text[equals - 1] != '<')) {
+    refuse(text, "it is not QUANTITY>=LIMIT or QUANTITY<=LIMIT");
+  }
+  expectation.quantity = text.substr(0, equals - 1);
+  expectation.at_least = text[equals - 1] == '>';
+  const std::optional<Measure> measure = measure_of(key_of(expectation.quantity));
+  if (!measure) {
+    std::string known;
+    for (const Alias& alias : kAliases) {
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", alias.name);
+    }
+    refuse(text, fmt::format("'{}' is not a quantity: {}, or a key of a result in JSON",
+                             expectation.quantity, known));
+  }
+  std::string_view limit = text.substr(equals + 1);
+  take_sizes(expectation, limit);
+  take_limit(expectation, limit, *measure);
+  return expectation;
+}
+
+void judge_expectations(Document& document, std::span<const Expectation> expectations) {
+  Json judged = Json::array();
+  Limits limits(document);
+  for (const Expectation& expectation : expectations) {
+    const std::string_view key = key_of(expectation.quantity);
+    const Measure measure = *measure_of(key);
+    std::vector<Json> others;
+    bool any = false;
+    for_each_measured(document, [&](const Measured& row) {
+      if (!has_size(expectation, row) || !std::isfinite(value_of(row, key))) return;
+      any = true;
+      Json one = judge(expectation, row, measure, limits.of(expectation, row, measure));
+      if (one["status"] == "FAIL") {
+        judged.push_back(std::move(one));
+      } else if (others.size() < kMostJudged) {
+        others.push_back(std::move(one));
+      }
+    });
+    for (Json& one : others) judged.push_back(std::move(one));
+    if (!any) judged.push_back(nothing_to_judge(expectation));
+  }
+  document.body["expectations"] = std::move(judged);
+}
+
+bool failed_expectation(const Document& document) {
+  const Json& judged = list_of(document.body, "expectations");
+  return std::any_of(judged.begin(), judged.end(),
+                     [](const Json& one) { return text_of(one, "status") == "FAIL"; });
+}
+
+std::string expectations_text(const Document& document) {
+  std::string text;
+  for (const Json& one : list_of(document.body, "expectations")) {
+    const std::string row = text_of(one, "row");
+    text += fmt::format("{} {}: {}{}{}\n", text_of(one, "status"), text_of(one, "expectation"), row,
+                        row.empty() ? "" : ": ", text_of(one, "text"));
+  }
+  return text;
+}
+
+}  // namespace rdmabench::report

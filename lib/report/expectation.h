@@ -1,0 +1,50 @@
+// What a user expects of a measurement, and whether it was met.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/report/documents.h"
+
+namespace rdmabench::report {
+
+/// A limit of one quantity.
+struct Expectation {
+  enum class Of : std::uint8_t { absolute, line, baseline };
+
+  std::string text;      ///< as the user wrote it
+  std::string quantity;  ///< "bw", "p99", "busbw", or a key of a row: "register_p50_ns"
+  bool at_least = true;  ///< >=, else <=
+  double value = 0;      ///< bit/s, byte/s, ns or 1/s; a share, 0.9, where `of` is not absolute
+  Of of = Of::absolute;
+  std::string baseline;          ///< the path of a document, where `of` says so
+  std::uint64_t least_size = 0;  ///< bytes: messages of these sizes
+  std::uint64_t most_size = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// "bw>=360Gb/s", "p99<=5us", "bw>=90%line", "p50<=110%old.json", "busbw>=40GB/s@64M" (of this
+/// size) or "@64M+" (from this size on). Throws Error(usage) that names what is wrong in the text.
+Expectation parse_expectation(std::string_view text);
+
+/// Judges every row that has the quantity, and writes the judgements as body["expectations"], the
+/// failed ones first, of one expectation at most kMostJudged that did not fail. A row's interval
+/// decides: it PASSes where all of the interval keeps the limit, FAILs where none of it does, and
+/// is OPEN otherwise; where a row has no interval, its value decides. An expectation of which there
+/// is no row FAILs. "line" is the payload that the devices' link can carry, from what the document
+/// says of both ends; where it says too little the judgement is OPEN with the reason. Throws
+/// Error(usage) for a baseline that cannot be read.
+void judge_expectations(Document& document, std::span<const Expectation> expectations);
+
+inline constexpr std::size_t kMostJudged = 64;
+
+/// Whether one of body["expectations"] FAILs.
+bool failed_expectation(const Document& document);
+
+/// A line for each judgement; "" where there are none.
+std::string expectations_text(const Document& document);
+
+}  // namespace rdmabench::report

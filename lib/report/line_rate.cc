@@ -1,0 +1,81 @@
+#include "line_rate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "digest.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Bytes around each packet's payload. A write's or read's own header comes once a message: a packet
+// of many.
+constexpr double kTransport = 12 + 4;          // base transport header, invariant CRC
+constexpr double kInfiniBand = 8 + 2;          // local route header, variant CRC
+constexpr double kGlobal = 40;                 // global route header, or IPv6
+constexpr double kEthernet = 8 + 14 + 4 + 12;  // preamble, header, check sequence, gap
+constexpr double kUdp = 8;
+constexpr double kIpv4 = 20;
+// A memory write of 64-bit address, framing, sequence and CRC around what most platforms allow.
+constexpr double kPcieHeaders = 24;
+constexpr double kPciePayload = 256;
+
+double detail(const Json& details, std::string_view key) {
+  const std::string text = any_text_of(details, key);
+  return text.empty() ? std::numeric_limits<double>::quiet_NaN()
+                      : std::strtod(text.c_str(), nullptr);
+}
+
+bool is_ipv4(const std::string& gid) {
+  return gid.starts_with("::ffff:");
+}
+
+}  // namespace
+
+LineRate line_rate(const Document& document) {
+  const Json& resolved = object_of(document.body, "resolved");
+  const Json& details = object_of(resolved, "details");
+  const double rate = detail(details, "rate_gbps");
+  if (!(rate > 0)) {
+    return {std::numeric_limits<double>::quiet_NaN(),
+            "the rate of the link is not known: give an absolute limit"};
+  }
+  const std::string device = text_of(resolved, "device");
+  const auto devices = 1 + std::count(device.begin(), device.end(), ',');
+  LineRate line{rate * 1e9, fmt::format("{:g} Gb/s of {}", rate, device)};
+  const double mtu = detail(details, "mtu");
+  const std::string layer = text_of(details, "link_layer");
+  double headers = 0;
+  if (layer == "InfiniBand") {
+    headers = kInfiniBand + kTransport +
+              (text_of(details, "path").ends_with("global header") ? kGlobal : 0);
+  } else if (layer == "Ethernet") {
+    headers = kEthernet + (is_ipv4(text_of(details, "gid")) ? kIpv4 : kGlobal) + kUdp + kTransport;
+  }
+  if (headers > 0 && mtu > 0) {
+    line.bits_per_s *= mtu / (mtu + headers);
+    line.origin += fmt::format(" less {:g} bytes of headers for every {:g}", headers, mtu);
+  }
+  const double pcie =
+      detail(details, "pcie_gbps") * 1e9 * kPciePayload / (kPciePayload + kPcieHeaders);
+  if (pcie < line.bits_per_s) {
+    line.bits_per_s = pcie;
+    line.origin =
+        fmt::format("{} of PCIe less {:g} bytes of headers for every {:g}",
+                    rate_text(detail(details, "pcie_gbps") * 1e9), kPcieHeaders, kPciePayload);
+  }
+  if (devices > 1) {
+    line.bits_per_s *= static_cast<double>(devices);
+    line.origin += fmt::format(", times {}", devices);
+  }
+  line.origin = fmt::format("{} ({})", rate_text(line.bits_per_s), line.origin);
+  return line;
+}
+
+}  // namespace rdmabench::report

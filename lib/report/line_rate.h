@@ -1,0 +1,22 @@
+// What the link of a run can carry.
+#pragma once
+
+#include <string>
+
+#include "rdmabench/report/documents.h"
+
+namespace rdmabench::report {
+
+struct LineRate {
+  double bits_per_s = 0;  ///< payload, one way, over all devices; NaN where it is not known
+  std::string origin;     ///< how it was computed, or why it could not be
+};
+
+/// Of a document of rdmabench/1: the slower port of the two ends times the devices, less the
+/// headers of each packet at the path's MTU; where the PCIe link of the client's device carries
+/// less, that. Sources: InfiniBand Architecture Specification 1.5, chapter 5 and annex A17
+/// (headers); IEEE 802.3 (preamble and gap); PCI Express Base Specification 5.0, chapter 2
+/// (headers).
+LineRate line_rate(const Document& document);
+
+}  // namespace rdmabench::report

@@ -1,0 +1,172 @@
+// Expectations: how they are read, and how rows are judged by them.
+#include "report/expectation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string refusal(std::string_view text) {
+  try {
+    parse_expectation(text);
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return error.what();
+  }
+}
+
+/// A write of 64 KiB over a port of 400 Gb/s of which 346.7 Gb/s are nine tenths of the payload.
+std::string bandwidth(const std::string& value, const std::string& low, const std::string& high,
+                      const std::string& details =
+                          R"({"rate_gbps": "400", "mtu": "4096", "link_layer": "Ethernet",
+                              "gid": "::ffff:192.0.2.1"})") {
+  return R"({"schema": "rdmabench/1", "test": "bandwidth", "error": null,
+             "resolved": {"device": "mlx5_0:1", "details": )" +
+         details + R"(}, "results": [{"operation": "write", "direction": "one_way",
+             "size_bytes": 65536, "bits_per_s": )" +
+         value + R"(, "bits_per_s_low": )" + low + R"(, "bits_per_s_high": )" + high +
+         R"(, "messages_per_s": 1000}]})";
+}
+
+nlohmann::ordered_json judged(const std::string& json, std::string_view expectation) {
+  Document document = parse_documents(json, "test").at(0);
+  const std::vector<Expectation> one{parse_expectation(expectation)};
+  judge_expectations(document, one);
+  EXPECT_EQ(document.body["expectations"].size(), 1);
+  const auto row = document.body["expectations"][0];
+  EXPECT_EQ(failed_expectation(document), row["status"] == "FAIL");
+  EXPECT_THAT(expectations_text(document), HasSubstr(row["text"].get<std::string>()));
+  return row;
+}
+
+TEST(Expectation, IsReadWithItsUnitAndSizes) {
+  const Expectation bits = parse_expectation("bw>=360Gb/s");
+  EXPECT_TRUE(bits.at_least);
+  EXPECT_DOUBLE_EQ(bits.value, 360e9);
+  EXPECT_DOUBLE_EQ(parse_expectation("bw>=45GB/s").value, 360e9);
+  const Expectation time = parse_expectation("p99<=5us@8");
+  EXPECT_FALSE(time.at_least);
+  EXPECT_DOUBLE_EQ(time.value, 5000);
+  EXPECT_EQ(time.least_size, 8);
+  EXPECT_EQ(time.most_size, 8);
+  const Expectation bus = parse_expectation("busbw>=40GB/s@64M+");
+  EXPECT_DOUBLE_EQ(bus.value, 40e9);
+  EXPECT_EQ(bus.least_size, 64 << 20);
+  EXPECT_GT(bus.most_size, std::uint64_t{1} << 60);
+  EXPECT_DOUBLE_EQ(parse_expectation("rate>=2M").value, 2e6);
+  EXPECT_DOUBLE_EQ(parse_expectation("register_p50_ns<=1ms").value, 1e6);
+  EXPECT_EQ(parse_expectation("bw>=90%line").of, Expectation::Of::line);
+  EXPECT_EQ(parse_expectation("p50<=110%a.json").baseline, "a.json");
+}
+
+TEST(Expectation, RefusesWhatItDoesNotUnderstand) {
+  EXPECT_THAT(refusal("bw=3"), HasSubstr("it is not QUANTITY>=LIMIT"));
+  EXPECT_THAT(refusal(">=3"), HasSubstr("it is not QUANTITY>=LIMIT"));
+  EXPECT_THAT(refusal("speed>=3Gb/s"),
+              AllOf(HasSubstr("'speed' is not a quantity"), HasSubstr("bw")));
+  EXPECT_THAT(refusal("bw>=5us"), HasSubstr("'us' is not a unit of bw"));
+  EXPECT_THAT(refusal("p99<=fast"), HasSubstr("does not begin with a number"));
+  EXPECT_THAT(refusal("p99<=-1us"), HasSubstr("does not begin with a number"));
+  EXPECT_THAT(refusal("p99<=nanus"), HasSubstr("does not begin with a number"));
+  EXPECT_THAT(refusal("p99<=90%line"), HasSubstr("only bw has a line rate"));
+  EXPECT_THAT(refusal("bw>=90%"), HasSubstr("a share of what?"));
+  EXPECT_THAT(refusal("bw>=1Gb/s@big"), HasSubstr("big"));
+}
+
+TEST(Expectation, IsJudgedByTheInterval) {
+  EXPECT_EQ(judged(bandwidth("370e9", "365e9", "375e9"), "bw>=360Gb/s")["status"], "PASS");
+  EXPECT_EQ(judged(bandwidth("350e9", "345e9", "355e9"), "bw>=360Gb/s")["status"], "FAIL");
+  // The half width is five times the distance: 25 runs in all.
+  const auto open = judged(bandwidth("362e9", "352e9", "372e9"), "bw>=360Gb/s");
+  EXPECT_EQ(open["status"], "OPEN");
+  EXPECT_EQ(open["more_runs"], 24);
+  EXPECT_THAT(open["text"], HasSubstr("about 24 more runs like this one would decide"));
+}
+
+TEST(Expectation, IsJudgedByTheValueWhereThereIsNoInterval) {
+  EXPECT_EQ(judged(bandwidth("361e9", "null", "null"), "bw>=360Gb/s")["status"], "PASS");
+  EXPECT_EQ(judged(bandwidth("359e9", "null", "null"), "bw>=360Gb/s")["status"], "FAIL");
+  EXPECT_EQ(judged(bandwidth("359e9", "null", "null"), "rate<=2k")["status"], "PASS");
+}
+
+TEST(Expectation, WithoutARowFails) {
+  const auto row = judged(bandwidth("361e9", "null", "null"), "p99<=5us");
+  EXPECT_EQ(row["status"], "FAIL");
+  EXPECT_EQ(row["text"], "no row that was measured has p99");
+  EXPECT_EQ(judged(bandwidth("361e9", "null", "null"), "bw>=1Gb/s@1M")["status"], "FAIL");
+}
+
+TEST(Expectation, KnowsWhatTheLinkCarries) {
+  // Around 4,096 bytes of payload 38 of Ethernet, 20 of IPv4, 8 of UDP and 16 of InfiniBand.
+  const auto row = judged(bandwidth("380e9", "379e9", "381e9"), "bw>=90%line");
+  EXPECT_EQ(row["status"], "PASS");
+  EXPECT_NEAR(row["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 82), 1);
+  EXPECT_THAT(row["text"], AllOf(HasSubstr("90 % of 392.1 Gb/s (400 Gb/s of mlx5_0:1"),
+                                 HasSubstr("less 82 bytes of headers for every 4096")));
+  const auto infiniband = judged(
+      bandwidth("380e9", "379e9", "381e9",
+                R"({"rate_gbps": "400", "mtu": "4096", "link_layer": "InfiniBand", "path": "x"})"),
+      "bw>=90%line");
+  EXPECT_NEAR(infiniband["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 26), 1);
+  const auto pcie =
+      judged(bandwidth("180e9", "179e9", "181e9",
+                       R"({"rate_gbps": "400", "mtu": "4096", "link_layer": "InfiniBand",
+                           "pcie_gbps": "252.06"})"),
+             "bw>=90%line");
+  EXPECT_EQ(pcie["status"], "FAIL");
+  EXPECT_NEAR(pcie["limit"].get<double>(), 0.9 * 252.06e9 * 256 / 280, 1e6);
+  EXPECT_THAT(pcie["text"], HasSubstr("of PCIe"));
+}
+
+TEST(Expectation, IsOpenWhereTheLinkIsNotKnown) {
+  const auto row = judged(bandwidth("380e9", "379e9", "381e9", "{}"), "bw>=90%line");
+  EXPECT_EQ(row["status"], "OPEN");
+  EXPECT_EQ(row["limit"], nullptr);
+  EXPECT_THAT(row["text"], HasSubstr("the rate of the link is not known"));
+}
+
+TEST(Expectation, ComparesWithTheSameRowOfABaseline) {
+  const std::string path = ::testing::TempDir() + "baseline.json";
+  std::ofstream(path) << bandwidth("380e9", "null", "null");
+  const std::string expectation = "bw>=95%" + path;
+  EXPECT_EQ(judged(bandwidth("370e9", "null", "null"), expectation)["status"], "PASS");
+  EXPECT_EQ(judged(bandwidth("350e9", "null", "null"), expectation)["status"], "FAIL");
+  std::filesystem::remove(path);
+  EXPECT_THROW(judged(bandwidth("350e9", "null", "null"), expectation), Error);
+}
+
+TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
+  const std::string coll =
+      R"({"schema": "rdmabench-coll/1", "backend": "nccl", "error": null, "ranks": [{}, {}],
+          "results": [{"operation": "all-reduce", "size_bytes": 67108864, "p50_ns": 1000,
+                       "median_low_ns": 800, "median_high_ns": 1250, "bus_bytes_per_s": 40e9}]})";
+  const auto row = judged(coll, "busbw>=45GB/s@64M+");
+  EXPECT_EQ(row["status"], "OPEN");
+  EXPECT_NEAR(row["low"].get<double>(), 32e9, 1);
+  EXPECT_NEAR(row["high"].get<double>(), 50e9, 1);
+}
+
+TEST(Expectation, IsAJudgementOfEveryFormat) {
+  Document document = parse_documents(bandwidth("350e9", "345e9", "355e9"), "test").at(0);
+  const std::vector<Expectation> both{parse_expectation("bw>=360Gb/s"),
+                                      parse_expectation("rate>=1")};
+  judge_expectations(document, both);
+  const std::vector<Document> documents{document};
+  EXPECT_THAT(to_junit(documents), AllOf(HasSubstr("<failure"), HasSubstr("bw>=360Gb/s")));
+  EXPECT_THAT(to_prometheus(documents), HasSubstr("bw>=360Gb/s"));
+  EXPECT_THAT(to_markdown(documents), HasSubstr("limit 360 Gb/s"));
+  EXPECT_THAT(to_csv(documents), HasSubstr("bw>=360Gb/s"));
+}
+
+}  // namespace
+}  // namespace rdmabench::report

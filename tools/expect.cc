@@ -1,0 +1,84 @@
+#include "expect.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "options.h"
+#include "parse.h"
+#include "rdmabench/base/error.h"
+#include "terminal.h"
+#include "writing.h"
+
+namespace rdmabench::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What a profile says to measurements; doctor reads the rest of it.
+void add_profile(const std::string& path, Expectations& to) {
+  const Json profile = Json::parse(read_document(path), nullptr, false);
+  const bool is_list =
+      profile.is_object() && profile.contains("expect") && profile["expect"].is_array();
+  if (!is_list) {
+    throw Error(Fault::usage, fmt::format("{} has no list \"expect\"", path),
+                "A profile is {\"expect\": [\"bw>=90%line\"], \"rate_gbps\": 400, ...}.");
+  }
+  for (const Json& one : profile["expect"]) {
+    if (!one.is_string()) {
+      throw Error(Fault::usage, fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
+    }
+    to.push_back(report::parse_expectation(one.get<std::string>()));
+  }
+}
+
+}  // namespace
+
+void add_expect(CLI::App& app, Expectations& to, const std::string& group) {
+  app.add_option_function<std::vector<std::string>>(
+         "--expect",
+         [&to](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) to.push_back(report::parse_expectation(text));
+         },
+         "a limit that the results must keep, else the exit code is 1: 'bw>=360Gb/s', 'p99<=5us', "
+         "'bw>=90%line', 'p50<=110%OLD.json', 'busbw>=40GB/s@64M+'; may be repeated")
+      ->type_name("LIMIT")
+      ->take_all()
+      ->group(group);
+  add_parsed(
+      app, "--profile", [&to](const std::string& path) { add_profile(path, to); },
+      "the limits in the list \"expect\" of FILE, which is JSON")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+Judged judge(const std::string& json, const Expectations& expectations) {
+  Judged judged;
+  judged.json = json;
+  if (expectations.empty()) return judged;
+  Json bodies = Json::array();
+  for (report::Document& document : report::parse_documents(json, "the result")) {
+    report::judge_expectations(document, expectations);
+    judged.failed = judged.failed || report::failed_expectation(document);
+    judged.lines += report::expectations_text(document);
+    judged.record +=
+        Json{{"record", "expectations"}, {"expectations", document.body["expectations"]}}.dump(
+            -1, ' ', false, Json::error_handler_t::replace) +
+        '\n';
+    bodies.push_back(std::move(document.body));
+  }
+  const Json whole = bodies.size() == 1
+                         ? bodies[0]
+                         : Json{{"schema", report::kRunSchema}, {"documents", std::move(bodies)}};
+  judged.json = whole.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return judged;
+}
+
+void print(const Judged& judged, bool behind_table) {
+  if (judged.lines.empty()) return;
+  if (behind_table) return write_text('\n' + for_reading(judged.lines, ""));
+  std::fputs(judged.lines.c_str(), stderr);
+}
+
+}  // namespace rdmabench::tools

@@ -1,0 +1,31 @@
+// --expect and --profile of the commands that measure.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "report/expectation.h"
+
+namespace rdmabench::tools {
+
+using Expectations = std::vector<report::Expectation>;
+
+/// --expect and --profile. `to` has to outlive `app`.
+void add_expect(CLI::App& app, Expectations& to, const std::string& group);
+
+/// What came of them.
+struct Judged {
+  std::string json;    ///< the documents, with what was judged
+  std::string record;  ///< what was judged, as a line of a fabric's stream
+  std::string lines;   ///< of what was judged, for people
+  bool failed = false;
+};
+
+/// Of the documents in `json`; without expectations `json` comes back as it is.
+Judged judge(const std::string& json, const Expectations& expectations);
+
+/// Prints the lines behind a table on standard output, else on standard error.
+void print(const Judged& judged, bool behind_table);
+
+}  // namespace rdmabench::tools
