@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import os
+import pty
 import re
 import signal
 import socket
@@ -79,6 +80,38 @@ class Server:
         self.process.wait()
         self.reader.join()
         self.process.stderr.close()
+
+
+class Terminal:
+    """A command whose standard error is a terminal, so that it shows its progress there."""
+
+    def __init__(self, *words, **more):
+        self.side, theirs = pty.openpty()
+        self.shown = ""
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=theirs, text=True, **more)
+        os.close(theirs)
+
+    def read(self) -> bool:
+        try:
+            some = os.read(self.side, 65536).decode(errors="replace")
+        except OSError:  # the command ended
+            some = ""
+        self.shown += some
+        return bool(some)
+
+    def wait_for(self, pattern: str) -> None:
+        while not re.search(pattern, self.shown):
+            if not self.read():
+                raise AssertionError(f"it ended without {pattern!r}: {self.shown}")
+
+    def end(self) -> tuple[int, str, str]:
+        """Reads the terminal to its end, so that the command never waits for us."""
+        while self.read():
+            pass
+        output = self.process.stdout.read()
+        os.close(self.side)
+        self.process.stdout.close()
+        return self.process.wait(timeout=60), output, self.shown
 
 
 VERSION = 3  # of the protocol

@@ -7,7 +7,6 @@ Usage: endings.py RDMABENCH OFI(0|1)
 import json
 import os
 import pathlib
-import pty
 import re
 import resource
 import signal
@@ -17,40 +16,10 @@ import sys
 import tempfile
 import unittest
 
+from command import Terminal
+
 RDMABENCH, OFI = sys.argv[1], sys.argv[2] == "1"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Terminal:
-    """A command whose standard error is a terminal, so that it shows its progress there."""
-
-    def __init__(self, *words, **more):
-        self.side, theirs = pty.openpty()
-        self.shown = ""
-        self.process = subprocess.Popen([RDMABENCH, *words], stdout=subprocess.PIPE, stderr=theirs, text=True, **more)
-        os.close(theirs)
-
-    def read(self) -> bool:
-        try:
-            some = os.read(self.side, 65536).decode(errors="replace")
-        except OSError:  # the command ended
-            some = ""
-        self.shown += some
-        return bool(some)
-
-    def wait_for(self, pattern: str) -> None:
-        while not re.search(pattern, self.shown):
-            if not self.read():
-                raise AssertionError(f"it ended without {pattern!r}: {self.shown}")
-
-    def end(self) -> tuple[int, str, str]:
-        """Reads the terminal to its end, so that the command never waits for us."""
-        while self.read():
-            pass
-        output = self.process.stdout.read()
-        os.close(self.side)
-        self.process.stdout.close()
-        return self.process.wait(timeout=60), output, self.shown
 
 
 class Signals(unittest.TestCase):
@@ -60,7 +29,7 @@ class Signals(unittest.TestCase):
                 for to_file in (False, True):
                     path = pathlib.Path(folder, f"{number}.json")
                     # The second size would take an hour.
-                    command = Terminal("lat", "--backend", "loop", "--size", "8,64", "-D", "1h", "--format", "json",
+                    command = Terminal(RDMABENCH, "lat", "--backend", "loop", "--size", "8,64", "-D", "1h", "--format", "json",
                                        *(["--output", str(path)] if to_file else []))
                     command.wait_for("size 1 of 2")
                     command.process.send_signal(number)
@@ -73,7 +42,7 @@ class Signals(unittest.TestCase):
 
     def test_a_finished_row_is_complete(self):
         # The first size takes milliseconds, the second one minutes.
-        command = Terminal("lat", "--backend", "loop", "--size", "8,64M", "-n", "20k", "--format", "json")
+        command = Terminal(RDMABENCH, "lat", "--backend", "loop", "--size", "8,64M", "-n", "20k", "--format", "json")
         command.wait_for("size 2 of 2")
         command.process.send_signal(signal.SIGTERM)
         status, output, shown = command.end()
@@ -83,7 +52,7 @@ class Signals(unittest.TestCase):
         self.assertEqual(result["error"], "interrupted by SIGTERM")
 
     def test_who_ignores_a_signal_still_does(self):
-        command = Terminal("lat", "--backend", "loop", "--size", "8", "-D", "300ms",
+        command = Terminal(RDMABENCH, "lat", "--backend", "loop", "--size", "8", "-D", "300ms",
                            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         command.wait_for("size 1 of 1")
         command.process.send_signal(signal.SIGHUP)
@@ -92,7 +61,7 @@ class Signals(unittest.TestCase):
         self.assertIn("p50", output)
 
     def test_perftests_name_keeps_its_rows_too(self):
-        command = Terminal("ib_write_lat", "--backend", "loop", "-D", "3600", "-s", "64")
+        command = Terminal(RDMABENCH, "ib_write_lat", "--backend", "loop", "-D", "3600", "-s", "64")
         command.wait_for("size 1 of 1")
         command.process.send_signal(signal.SIGINT)
         status, output, shown = command.end()
@@ -106,7 +75,7 @@ class Signals(unittest.TestCase):
             port = str(probe.getsockname()[1])
         words = ("ib_write_bw", "--backend", "ofi", "-p", port, "-s", "64")
         server = subprocess.Popen([RDMABENCH, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        client = Terminal(*words, "-D", "3600", "127.0.0.1")
+        client = Terminal(RDMABENCH, *words, "-D", "3600", "127.0.0.1")
         client.wait_for("size 1 of 1")
         client.process.kill()
         client.end()
@@ -115,7 +84,7 @@ class Signals(unittest.TestCase):
 
     @unittest.skipUnless(OFI, "without libfabric")
     def test_demo_writes_the_runs_before_the_signal(self):
-        command = Terminal("demo", "--size", "8,64", "--format", "json")
+        command = Terminal(RDMABENCH, "demo", "--size", "8,64", "--format", "json")
         command.wait_for("size 2 of 2")
         command.wait_for("(?s)size 2 of 2.*size 1 of 2")
         command.process.send_signal(signal.SIGTERM)
@@ -135,7 +104,7 @@ class Signals(unittest.TestCase):
         words = ("fabric", "--provider", "tcp", "-D", "100ms", "-s", "4K", "--format", "json", "--no-confirm")
         others = [subprocess.Popen([RDMABENCH, *words], env=dict(place, RANK=str(rank)), stderr=subprocess.DEVNULL)
                   for rank in (1, 2, 3)]
-        command = Terminal(*words, env=dict(place, RANK="0"))
+        command = Terminal(RDMABENCH, *words, env=dict(place, RANK="0"))
         try:
             command.wait_for("round 1 of 3")
             command.process.send_signal(signal.SIGTERM)

@@ -174,13 +174,8 @@ class Limits(unittest.TestCase):
             silent = [let_in(peer.port) for _ in range(5)]
             half = let_in(peer.port)
             half.sendall(b"R")  # a part of a frame, or of nothing
-            shown, terminal = os.openpty()  # its progress tells when it measures
-            busy = subprocess.Popen([command.TOOL, *client(peer.port, "bw", "-D", "1m", "--insecure")],
-                                    stdout=subprocess.DEVNULL, stderr=terminal)
-            os.close(terminal)
-            text = ""
-            while "messages/s" not in text:
-                text += os.read(shown, 4096).decode()
+            busy = command.Terminal(command.TOOL, *client(peer.port, "bw", "-D", "1m", "--insecure"))
+            busy.wait_for("messages/s")
             deadline = time.monotonic() + 10
             while peer.threads() < own + 7 and time.monotonic() < deadline:
                 time.sleep(0.01)
@@ -189,12 +184,9 @@ class Limits(unittest.TestCase):
             self.assertLess(time.monotonic() - begin, 1.2)
             for connection in silent:
                 self.assertIn(b"the server is shutting down", read_all(connection))
-            self.assertEqual(busy.wait(timeout=20), 1)
-            with contextlib.suppress(OSError):  # EIO: the end of a terminal
-                while more := os.read(shown, 4096).decode():
-                    text += more
-            os.close(shown)
-            self.assertIn("the server is shutting down", text)
+            status, _, shown = busy.end()
+            self.assertEqual(status, 1, shown)
+            self.assertIn("the server is shutting down", shown)
 
     def test_no_client_may_end_the_server_by_dying_within_a_write(self):
         """ofi_rxm reads the context of an error that has none (endurance.py met it)."""

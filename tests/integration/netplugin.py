@@ -150,17 +150,11 @@ class NetPlugin(unittest.TestCase):
         self.all_pass(document)
 
     def test_a_signal_loses_no_finished_case(self):
-        side, terminal = os.openpty()  # for the progress
-        process = subprocess.Popen([RDMABENCH, "netplugin", PLUGIN, "--format", "json"], stdout=subprocess.PIPE,
-                                   stderr=terminal, text=True)
-        os.close(terminal)
-        shown = ""
-        while "order ..." not in shown:
-            shown += os.read(side, 4096).decode()
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
-        os.close(side)
-        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+        process = command.Terminal(RDMABENCH, "netplugin", PLUGIN, "--format", "json")
+        process.wait_for(r"order \.\.\.")
+        process.process.send_signal(signal.SIGINT)
+        status, output, _ = process.end()
+        self.assertEqual(status, 128 + signal.SIGINT)
         result = json.loads(output)
         self.assertEqual(result["error"], "interrupted by SIGINT")
         self.assertEqual(result["cases"][0]["status"], "PASS")

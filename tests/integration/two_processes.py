@@ -2,11 +2,9 @@
 """A client and a server in two processes, over libfabric. Usage: two_processes.py RDMABENCH SCHEMA"""
 
 import concurrent.futures
-import contextlib
 import json
 import os
 import pathlib
-import pty
 import signal
 import socket
 import struct
@@ -265,28 +263,24 @@ class Hostile(unittest.TestCase):
     def test_a_client_killed_in_the_middle(self):
         with server() as peer:
             for test in ("lat", "bw"):
-                victim = subprocess.Popen([command.TOOL, *client(peer.port, test, "-D", "60s")],
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                time.sleep(1)
-                self.assertIsNone(victim.poll(), "it was to be killed while it measured")
-                victim.kill()
-                victim.wait()
+                victim = command.Terminal(command.TOOL, *client(peer.port, test, "-D", "60s"))
+                victim.wait_for("messages/s")
+                victim.process.kill()
+                victim.end()
             self.assertEqual(len(peer.wait_lines(2)), 2)
             self.still_serves(peer, lines=3)
 
     def test_a_client_stopped_in_the_middle_ends_at_its_own_timeout(self):
         with server() as peer:
-            victim = subprocess.Popen(
-                [command.TOOL, *client(peer.port, "lat", "-D", "60s", "--timeout", "1s")],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(1)
-            victim.send_signal(signal.SIGSTOP)
+            victim = command.Terminal(command.TOOL, *client(peer.port, "lat", "-D", "60s", "--timeout", "1s"))
+            victim.wait_for("messages/s")
+            victim.process.send_signal(signal.SIGSTOP)
             try:
-                self.assertEqual(len(peer.wait_lines(1, timeout=40)), 1)
+                self.assertEqual(len(peer.wait_lines(1)), 1)
                 self.still_serves(peer, lines=2)
             finally:
-                victim.kill()
-                victim.wait()
+                victim.process.kill()
+                victim.end()
 
 
 class DeadServer(unittest.TestCase):
@@ -294,25 +288,15 @@ class DeadServer(unittest.TestCase):
 
     def interrupted(self, test: str, blow: int, limit: float) -> dict:
         with server() as peer:
-            progress, terminal = pty.openpty()  # only a terminal is told how far a run is
-            victim = subprocess.Popen(
-                [command.TOOL, *client(peer.port, test, "-s", "8,64,512", "-D", "500ms",
-                                       "--timeout", "2s", "--no-watch")],
-                stdout=subprocess.PIPE, stderr=terminal)
-            os.close(terminal)
-            errors = b""
-            while b"size 2 of 3" not in errors:
-                errors += os.read(progress, 4096)
+            victim = command.Terminal(
+                command.TOOL, *client(peer.port, test, "-s", "8,64,512", "-D", "500ms", "--timeout", "2s", "--no-watch"))
+            victim.wait_for("size 2 of 3")
             peer.process.send_signal(blow)
             begin = time.monotonic()
-            output = victim.communicate(timeout=30)[0]
+            status, output, errors = victim.end()
             self.assertLess(time.monotonic() - begin, limit)
-            with contextlib.suppress(OSError):  # EIO: the other end is closed, and all was read
-                while True:
-                    errors += os.read(progress, 4096)
-            os.close(progress)
-            self.assertEqual(victim.returncode, 1, errors)
-            self.assertIn(b"127.0.0.1", errors)
+            self.assertEqual(status, 1, errors)
+            self.assertIn("127.0.0.1", errors)
             return json.loads(output)
 
     def test_killed(self):
