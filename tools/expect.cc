@@ -23,7 +23,7 @@ void add_profile(const std::string& path, Expectations& to) {
       profile.is_object() && profile.contains("expect") && profile["expect"].is_array();
   if (!is_list) {
     throw Error(Fault::usage, fmt::format("{} has no list \"expect\"", path),
-                "A profile is {\"expect\": [\"bw>=90%line\"], \"rate_gbps\": 400, ...}.");
+                R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
   }
   for (const Json& one : profile["expect"]) {
     if (!one.is_string()) {

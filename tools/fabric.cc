@@ -77,7 +77,7 @@ fabric::OnFabricProgress fabric_progress() {
 
 std::string to_text(const fabric::FabricResult& outcome, const std::string& format, bool wide) {
   if (format == "json") {
-    const std::string lines = fabric::to_json_lines(outcome.matrix);
+    std::string lines = fabric::to_json_lines(outcome.matrix);
     if (!outcome.complete) return lines;
     return lines + fabric::verdict_record(fabric::to_json(outcome.verdict));
   }

@@ -75,8 +75,8 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
     if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);
     return true;
   };
-  if (std::getenv("RDMABENCH_RANK") == nullptr ||
-      std::string_view(std::getenv("RDMABENCH_RANK")) == "0") {
+  const char* const rank = std::getenv("RDMABENCH_RANK");
+  if (rank == nullptr || std::string_view(rank) == "0") {
     for (const std::string& note : flags.notes) tell(note);
   }
   const int code = run_job(job);
