@@ -34,7 +34,7 @@ inside scripts/run
 echo "passed: scripts/run on $suite, $(($(date +%s) - begin)) s"
 mkfifo "$work/said"
 (umask 077 && head -c 32 /dev/urandom >"$root/root/token")
-"$command" serve --address 127.0.0.1 --port 0 --token-file "$root/root/token" --with-parent 2>"$work/said" &
+"$command" serve --address 127.0.0.1 --port 0 --allow-provider tcp --token-file "$root/root/token" --with-parent 2>"$work/said" &
 read -r line <"$work/said"
 # Their libfabrics have different interfaces, and the same wire protocol.
 inside "build/run/tools/rdmabench lat 127.0.0.1 --port ${line##*:} --token-file /root/token --provider 'tcp;ofi_rxm' --op write -n 1000 --validate"
