@@ -294,7 +294,7 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
           {"text", std::move(text)}};
 }
 
-Json nothing_to_judge(const Expectation& expectation) {
+Json without_row(const Expectation& expectation, std::string text) {
   return {{"expectation", expectation.text},
           {"row", ""},
           {"status", "FAIL"},
@@ -303,7 +303,7 @@ Json nothing_to_judge(const Expectation& expectation) {
           {"high", nullptr},
           {"limit", nullptr},
           {"more_runs", nullptr},
-          {"text", fmt::format("no row that was measured has {}", expectation.quantity)}};
+          {"text", std::move(text)}};
 }
 
 bool has_size(const Expectation& expectation, const Measured& row) {
@@ -347,19 +347,28 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
     const std::string_view key = key_of(expectation.quantity);
     const Measure measure = *measure_of(key);
     std::vector<Json> others;
+    std::size_t failed = 0;
     bool any = false;
     for_each_measured(document, [&](const Measured& row) {
       if (!has_size(expectation, row) || !std::isfinite(value_of(row, key))) return;
       any = true;
       Json one = judge(expectation, row, measure, limits.of(expectation, row, measure));
       if (one["status"] == "FAIL") {
-        judged.push_back(std::move(one));
+        if (++failed <= kMostJudged) judged.push_back(std::move(one));
       } else if (others.size() < kMostJudged) {
         others.push_back(std::move(one));
       }
     });
+    if (failed > kMostJudged) {
+      judged.push_back(
+          without_row(expectation,
+                      fmt::format("{} more rows break it, not listed here", failed - kMostJudged)));
+    }
     for (Json& one : others) judged.push_back(std::move(one));
-    if (!any) judged.push_back(nothing_to_judge(expectation));
+    if (!any) {
+      judged.push_back(without_row(
+          expectation, fmt::format("no row that was measured has {}", expectation.quantity)));
+    }
   }
   document.body["expectations"] = std::move(judged);
 }

@@ -31,7 +31,8 @@ struct Expectation {
 Expectation parse_expectation(std::string_view text);
 
 /// Judges every row that has the quantity, and writes the judgements as body["expectations"], the
-/// failed ones first, of one expectation at most kMostJudged that did not fail. A row's interval
+/// failed ones first; of one expectation at most kMostJudged that failed, with the number of the
+/// rest, and as many others. A row's interval
 /// decides: it PASSes where all of the interval keeps the limit, FAILs where none of it does, and
 /// is OPEN otherwise; where a row has no interval, its value decides. An expectation of which there
 /// is no row FAILs. "line" is the payload that the devices' link can carry, from what the document

@@ -78,7 +78,7 @@ def ranks(size: int, *words: str, missing: tuple = ()):
 def records(text: str) -> dict[str, list]:
     """By kind, each held against the schema."""
     validator = jsonschema.Draft202012Validator(SCHEMA)
-    found: dict[str, list] = {"plan": [], "measurement": [], "lost": [], "verdict": []}
+    found: dict[str, list] = {"plan": [], "measurement": [], "lost": [], "verdict": [], "expectations": []}
     for line in text.splitlines():
         record = json.loads(line)
         validator.validate(record)
@@ -107,10 +107,13 @@ def wait_for_rounds(path: pathlib.Path, rounds: int, timeout: float = 90) -> Non
 class Whole(unittest.TestCase):
 
     def test_every_pair_is_measured_both_ways(self):
-        with ranks(4, *QUICK, "--format", "json", "--no-confirm") as started:
+        with ranks(4, *QUICK, "--format", "json", "--no-confirm", "--expect", "bw>=1kb/s",
+                   "--expect", "p50<=1ns") as started:
             code, output, errors = started.result()
             found = records(output)
-            self.assertIn(code, (0, 1), errors)  # noise here may be a finding
+            self.assertEqual(code, 1, errors)
+            self.assertEqual([(one["expectation"], one["status"]) for one in found["expectations"][0]["expectations"]],
+                             12 * [("bw>=1kb/s", "PASS")] + 12 * [("p50<=1ns", "FAIL")])
             self.assertEqual(pairs(found), {(a, b) for a in range(4) for b in range(4) if a != b})
             self.assertEqual(len(found["measurement"]), 12 * 2)
             self.assertEqual(len(found["plan"][0]["nodes"]), 4)

@@ -68,8 +68,9 @@ class Measuring(unittest.TestCase):
 
     def test_a_write_is_signalled_by_remote_completion_data(self):
         with server() as peer:
-            row = self.measured(peer.port, "lat", "--op", "write", "-n", "10")["results"][0]
-            self.assertEqual(row["signal"], "remote-cq-data")
+            document = self.measured(peer.port, "lat", "--op", "write", "-n", "10", "--expect", "p50<=9s")
+            self.assertEqual(document["results"][0]["signal"], "remote-cq-data")
+            self.assertEqual(document["expectations"][0]["status"], "PASS")
 
     def test_a_transport_settles_the_back_end(self):
         with server() as peer:
