@@ -22,9 +22,6 @@ constexpr double kGlobal = 40;                 // global route header, or IPv6
 constexpr double kEthernet = 8 + 14 + 4 + 12;  // preamble, header, check sequence, gap
 constexpr double kUdp = 8;
 constexpr double kIpv4 = 20;
-// A memory write of 64-bit address, framing, sequence and CRC around what most platforms allow.
-constexpr double kPcieHeaders = 24;
-constexpr double kPciePayload = 256;
 
 double detail(const Json& details, std::string_view key) {
   const std::string text = any_text_of(details, key);
@@ -61,14 +58,6 @@ LineRate line_rate(const Document& document) {
   if (headers > 0 && mtu > 0) {
     line.bits_per_s *= mtu / (mtu + headers);
     line.origin += fmt::format(" less {:g} bytes of headers for every {:g}", headers, mtu);
-  }
-  const double pcie =
-      detail(details, "pcie_gbps") * 1e9 * kPciePayload / (kPciePayload + kPcieHeaders);
-  if (pcie < line.bits_per_s) {
-    line.bits_per_s = pcie;
-    line.origin =
-        fmt::format("{} of PCIe less {:g} bytes of headers for every {:g}",
-                    rate_text(detail(details, "pcie_gbps") * 1e9), kPcieHeaders, kPciePayload);
   }
   if (devices > 1) {
     line.bits_per_s *= static_cast<double>(devices);

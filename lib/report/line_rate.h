@@ -13,10 +13,8 @@ struct LineRate {
 };
 
 /// Of a document of rdmabench/1: the slower port of the two ends times the devices, less the
-/// headers of each packet at the path's MTU; where the PCIe link of the client's device carries
-/// less, that. Sources: InfiniBand Architecture Specification 1.5, chapter 5 and annex A17
-/// (headers); IEEE 802.3 (preamble and gap); PCI Express Base Specification 5.0, chapter 2
-/// (headers).
+/// headers of each packet at the path's MTU. Sources: InfiniBand Architecture Specification 1.5,
+/// chapter 5 and annex A17 (headers); IEEE 802.3 (preamble and gap).
 LineRate line_rate(const Document& document);
 
 }  // namespace rdmabench::report

@@ -118,14 +118,6 @@ TEST(Expectation, KnowsWhatTheLinkCarries) {
                 R"({"rate_gbps": "400", "mtu": "4096", "link_layer": "InfiniBand", "path": "x"})"),
       "bw>=90%line");
   EXPECT_NEAR(infiniband["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 26), 1);
-  const auto pcie =
-      judged(bandwidth("180e9", "179e9", "181e9",
-                       R"({"rate_gbps": "400", "mtu": "4096", "link_layer": "InfiniBand",
-                           "pcie_gbps": "252.06"})"),
-             "bw>=90%line");
-  EXPECT_EQ(pcie["status"], "FAIL");
-  EXPECT_NEAR(pcie["limit"].get<double>(), 0.9 * 252.06e9 * 256 / 280, 1e6);
-  EXPECT_THAT(pcie["text"], HasSubstr("of PCIe"));
 }
 
 TEST(Expectation, IsOpenWhereTheLinkIsNotKnown) {
