@@ -11,6 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/nccl_tests.h"
+#include "rdmabench/report/perftest.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -285,9 +286,11 @@ Metric parse_metric(std::string_view text) {
 
 std::vector<Launch> read_launches(const std::string& text, const std::string& source) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) refuse(source, "it is empty");
-  if (report::is_nccl_tests(text)) {
+  const bool is_nccl_tests = report::is_nccl_tests(text);
+  if (is_nccl_tests || report::is_perftest(text)) {
     std::vector<Launch> imported;
-    for (const auto& document : report::nccl_tests_documents(text, source)) {
+    for (const auto& document : is_nccl_tests ? report::nccl_tests_documents(text, source)
+                                              : report::perftest_documents(text, source)) {
       imported.push_back(
           read_launch(ResultJson(document), fmt::format("{}#{}", source, imported.size() + 1)));
     }

@@ -9,9 +9,11 @@
 #include <memory>
 
 #include "base/nesting.h"
+#include "digest.h"
 #include "fabric_stream.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/nccl_tests.h"
+#include "rdmabench/report/perftest.h"
 
 namespace rdmabench::report {
 namespace {
@@ -201,8 +203,10 @@ void parse_lines(std::string_view text, const std::string& source, const ReadLim
 /// What another tool printed.
 std::vector<Document> imported(std::string_view text, const std::string& source) {
   std::vector<Document> documents;
-  for (Json& body : nccl_tests_documents(text, source)) {
-    documents.push_back({source, std::string(kCollSchema), std::move(body), {}, {}});
+  for (Json& body : is_nccl_tests(text) ? nccl_tests_documents(text, source)
+                                        : perftest_documents(text, source)) {
+    std::string schema = text_of(body, "schema");
+    documents.push_back({source, std::move(schema), std::move(body), {}, {}});
   }
   for (std::size_t i = 0; documents.size() > 1 && i < documents.size(); ++i) {
     documents[i].source = fmt::format("{}#{}", source, i + 1);
@@ -214,7 +218,7 @@ std::vector<Document> imported(std::string_view text, const std::string& source)
 
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
                                       const ReadLimits& limits) {
-  if (is_nccl_tests(text)) return imported(text, source);
+  if (is_nccl_tests(text) || is_perftest(text)) return imported(text, source);
   Parser parser(source, limits);
   if (is_lines(text)) {
     parse_lines(text, source, limits, parser);

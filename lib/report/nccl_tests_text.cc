@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/nccl_tests.h"
+#include "tool_text.h"
 
 namespace rdmabench::report {
 namespace {
@@ -19,44 +19,6 @@ using Words = std::vector<std::string_view>;
               "Give what an nccl-tests program printed, or its -J file.");
 }
 
-Words words_of(std::string_view line) {
-  constexpr std::string_view kBlank = " \t\r";
-  Words words;
-  while (true) {
-    const std::size_t begin = line.find_first_not_of(kBlank);
-    if (begin == std::string_view::npos) return words;
-    line.remove_prefix(begin);
-    const std::size_t end = std::min(line.find_first_of(kBlank), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-}
-
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || tail != text.data() + text.size()) return std::nullopt;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!std::isfinite(value)) return std::nullopt;
-  }
-  return value;
-}
-
-/// "[1,0]<stdout>:" of Open MPI, "0: " of srun -l, "node1: " of pdsh.
-std::string_view without_tag(std::string_view line) {
-  if (const std::size_t tag = line.find("<stdout>:"); tag != std::string_view::npos) {
-    return line.substr(tag + 9);
-  }
-  const std::size_t colon = line.find(": ");
-  const std::size_t blank = line.find(' ');
-  if (line.empty() || line[0] == '#' || line[0] == ' ' || colon == std::string_view::npos ||
-      blank < colon) {
-    return line;
-  }
-  return line.substr(colon + 1);
-}
-
 /// What stands after `mark`, up to a blank, as a number.
 std::uint64_t after(std::string_view line, std::string_view mark) {
   const std::size_t found = line.find(mark);
@@ -66,21 +28,6 @@ std::uint64_t after(std::string_view line, std::string_view mark) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   std::from_chars(line.data(), line.data() + line.size(), value);
   return value;
-}
-
-std::string rest_after(std::string_view line, std::string_view mark) {
-  const std::size_t found = line.find(mark);
-  if (found == std::string_view::npos) return "";
-  line.remove_prefix(found + mark.size());
-  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-  const std::size_t end = line.find_last_not_of(" \r\t");
-  return end == std::string_view::npos || end < begin
-             ? ""
-             : std::string(line.substr(begin, end - begin + 1));
-}
-
-bool has(std::string_view line, std::string_view part) {
-  return line.find(part) != std::string_view::npos;
 }
 
 /// Reads one text, line by line.
@@ -135,7 +82,7 @@ class Reader {
     if (has(line, "algbw") && has(line, "busbw")) return heading(line);
     if (has(line, "Out of bounds values")) table_.out_of_bounds = after(line, ":");
     if (has(line, "Avg bus bandwidth")) {
-      table_.average_bus_gb_per_s = number<double>(rest_after(line, ":"));
+      table_.average_bus_gb_per_s = parse_number<double>(rest_after(line, ":"));
       in_table_ = false;
     }
   }
@@ -189,16 +136,17 @@ class Reader {
   }
 
   std::optional<NcclTestsCell> cell(const Words& words, std::size_t at) const {
-    const auto time = number<double>(words[at]);
-    const auto algorithm = number<double>(words[at + 1]);
+    const auto time = parse_number<double>(words[at]);
+    const auto algorithm = parse_number<double>(words[at + 1]);
     if (!time || !algorithm) return std::nullopt;
     NcclTestsCell out{.time_us = *time, .algorithm_gb_per_s = *algorithm};
-    out.bus_gb_per_s = number<double>(words[at + 2]);
-    if (counts_wrong_) out.wrong = number<double>(words[at + 3]);
+    out.bus_gb_per_s = parse_number<double>(words[at + 2]);
+    if (counts_wrong_) out.wrong = parse_number<double>(words[at + 3]);
     if (with_spread_) {
-      out.spread = NcclTestsCell::Spread{
-          number<double>(words[at + 4]).value_or(0), number<double>(words[at + 5]).value_or(0),
-          number<double>(words[at + 6]).value_or(0), number<double>(words[at + 7]).value_or(0)};
+      out.spread = NcclTestsCell::Spread{parse_number<double>(words[at + 4]).value_or(0),
+                                         parse_number<double>(words[at + 5]).value_or(0),
+                                         parse_number<double>(words[at + 6]).value_or(0),
+                                         parse_number<double>(words[at + 7]).value_or(0)};
     }
     return out;
   }
@@ -209,7 +157,7 @@ class Reader {
     if (words.size() > 2 && has(words.back(), ":")) words.resize(words.size() - 2);
     const std::size_t wide = with_spread_ ? 8 : 4;
     const std::size_t left = words.size() - std::min(words.size(), 2 * wide);
-    const auto size = number<std::uint64_t>(words[0]);
+    const auto size = parse_number<std::uint64_t>(words[0]);
     if (left < 3 || left > 5 || !size) {
       refuse_line(source_, line_,
                   fmt::format("a row of {} columns, where {} to {} would make sense", words.size(),
@@ -217,13 +165,13 @@ class Reader {
     }
     NcclTestsRow out;
     out.size_bytes = *size;
-    const auto count = number<std::uint64_t>(words[1]);
+    const auto count = parse_number<std::uint64_t>(words[1]);
     if (!count)
       refuse_line(source_, line_, fmt::format("invalid count of elements '{}'", words[1]));
     out.count = *count;
     out.type = words[2];
     for (std::size_t i = 3; i < left; ++i) {
-      if (const auto root = number<std::int64_t>(words[i])) {
+      if (const auto root = parse_number<std::int64_t>(words[i])) {
         out.root = root;
       } else {
         out.reduction = words[i];

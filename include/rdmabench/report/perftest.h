@@ -1,8 +1,12 @@
-// A report as perftest prints it, for programs that read its tables by column.
+// A report as perftest prints it, for programs that read its tables by column; and what perftest
+// itself printed, as documents of our own.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "rdmabench/report/result.h"
 
@@ -48,6 +52,17 @@ std::string to_perftest_number(const Report& report, PerftestNumber number,
 /// The heading of bandwidth rows, and one of them: for results that come one by one.
 std::string perftest_heading(const PerftestStyle& style);
 std::string perftest_row(const BandwidthResult& result, const PerftestStyle& style);
+
+/// Whether a program of perftest seems to have written the text.
+bool is_perftest(std::string_view text) noexcept;
+
+/// A document of rdmabench/1 for each run that one of perftest's programs printed, with launchers'
+/// tags before its lines too, or for its JSON. MB and MiB are both 2^20 bytes, as in its sources; in
+/// JSON, which names no unit, the message rate tells it. What it does not say is null; a table
+/// without rows, and a run that failed, have an error. Throws Error(usage) with `source` and the
+/// line for a table that makes no sense.
+std::vector<nlohmann::ordered_json> perftest_documents(std::string_view text,
+                                                       const std::string& source);
 
 /// Average bandwidth as perftest prints it, to hold limits against.
 double perftest_bandwidth(const BandwidthResult& result, const PerftestStyle& style);

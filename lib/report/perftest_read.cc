@@ -1,0 +1,436 @@
+// Texts and JSON of perftest (ib_write_bw, ib_send_lat, ...) of all its releases as documents of
+// our own. What they do not say is null.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/nesting.h"
+#include "digest.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/report/documents.h"
+#include "rdmabench/report/perftest.h"
+#include "tool_text.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMebi = 1024.0 * 1024.0;
+
+[[noreturn]] void refuse_text(const std::string& source, std::size_t line, const std::string& why) {
+  throw Error(Fault::usage, fmt::format("'{}', line {}: {}", source, line, why),
+              "Give what a program of perftest printed, or its JSON.");
+}
+
+/// What a table has, by perftest's own headings. A name that begins another one comes after it.
+struct Column {
+  std::string_view heading;
+  std::string_view key;  ///< ""; it is not taken
+};
+constexpr std::array kColumns{Column{"#bytes", "size"},
+                              Column{"#iterations", "iterations"},
+                              Column{"#sl", ""},
+                              Column{"BW peak[", "peak"},
+                              Column{"BW average[", "average"},
+                              Column{"MsgRate[", "rate"},
+                              Column{"BW Port1[", ""},
+                              Column{"MsgRate Port1[", ""},
+                              Column{"BW Port2[", ""},
+                              Column{"MsgRate Port2[", ""},
+                              Column{"t_min[", "t_min"},
+                              Column{"t_max[", "t_max"},
+                              Column{"t_typical[", "t_typical"},
+                              Column{"t_avg[", "t_avg"},
+                              Column{"t_stdev[", "t_stdev"},
+                              Column{"99% percentile[", "p99"},
+                              Column{"99.9% percentile[", "p999"},
+                              Column{"tps average", ""},
+                              Column{"CPU_Util[", ""}};
+
+/// One run of one program.
+struct Run {
+  std::string title;                                ///< "RDMA_Write Bidirectional BW"
+  std::map<std::string, std::string> facts;         ///< "Connection type": "RC"
+  std::string unit;                                 ///< of its rates: "MB/sec", "MiB/sec", "Gb/sec"
+  std::vector<std::map<std::string, double>> rows;  ///< by the columns' keys
+  std::string error;
+  bool any_heading = false;
+
+  bool latency() const { return has(title, "Latency"); }
+  std::string fact(const std::string& name) const {
+    const auto found = facts.find(name);
+    return found == facts.end() ? "" : found->second;
+  }
+};
+
+struct Verb {
+  std::string_view title;
+  std::string_view operation;
+};
+constexpr std::array kVerbs{Verb{"Send_imm", "send-imm"},
+                            Verb{"Send", "send"},
+                            Verb{"RDMA_Write_imm", "write-imm"},
+                            Verb{"RDMA_Write", "write"},
+                            Verb{"RDMA_Read", "read"},
+                            Verb{"Atomic CMP_AND_SWAP", "compare-swap"},
+                            Verb{"Atomic FETCH_AND_ADD", "fetch-add"}};
+
+/// Its own words where it is none of ours, so that nothing else is compared with it.
+std::string operation_of(const Run& run) {
+  for (const Verb& verb : kVerbs) {
+    if (run.title.starts_with(verb.title)) return std::string(verb.operation);
+  }
+  return run.title.empty() ? "unknown" : run.title;
+}
+
+Json value_of(const std::map<std::string, double>& row, const char* key, double factor) {
+  const auto found = row.find(key);
+  return found == row.end() ? Json() : Json(found->second * factor);
+}
+
+/// Bits per second of a rate of 1. perftest calls MiB "MB" in all of its releases but the newest.
+double rate_factor(const Run& run) {
+  return run.unit.starts_with("Gb") ? kBitsPerGigabit : kMebi * kBitsPerByte;
+}
+
+Json result_of(const Run& run, const std::map<std::string, double>& row) {
+  const std::string operation = operation_of(run);
+  const bool answered =
+      operation == "read" || operation == "compare-swap" || operation == "fetch-add";
+  Json json{{"operation", operation},
+            {"backend", "verbs"},
+            {"provider", ""},
+            {"device", run.fact("Device")},
+            {"size_bytes", static_cast<std::uint64_t>(row.at("size"))},
+            {"iterations", static_cast<std::uint64_t>(row.at("iterations"))},
+            {"warmup_iterations", nullptr},
+            {"completion", answered ? "delivery" : "transmit"}};
+  if (run.latency()) {
+    const auto ns = [&](const char* key) { return value_of(row, key, kNsPerUs); };
+    json.update(Json{{"kind", answered ? "completion" : "half_round_trip"},
+                     {"signal", answered                        ? "completion"
+                                : operation.starts_with("send") ? "receive"
+                                                                : "memory-poll"},
+                     {"min_ns", ns("t_min")},
+                     {"p50_ns", ns("t_typical")},
+                     {"p90_ns", nullptr},
+                     {"p99_ns", ns("p99")},
+                     {"p999_ns", ns("p999")},
+                     {"p9999_ns", nullptr},
+                     {"max_ns", ns("t_max")},
+                     {"mean_ns", ns("t_avg")},
+                     {"stddev_ns", ns("t_stdev")},
+                     {"median_low_ns", nullptr},
+                     {"median_high_ns", nullptr},
+                     {"unsupported_percentiles", Json::array()}});
+    const double beyond = row.at("iterations") / 1000;  // samples above the 99.9th percentile
+    if (beyond < 10) json["unsupported_percentiles"].push_back("p999_ns");
+    if (beyond < 1) json["unsupported_percentiles"].push_back("p99_ns");
+  } else {
+    const std::string depth = run.fact("TX depth");
+    json.update(
+        {{"direction", has(run.title, "Bidirectional") ? "both_ways" : "one_way"},
+         {"depth", parse_number<std::uint64_t>(depth).value_or(0)},
+         {"bits_per_s", run.unit.empty() ? Json() : value_of(row, "average", rate_factor(run))},
+         {"bits_per_s_low", nullptr},
+         {"bits_per_s_high", nullptr},
+         {"messages_per_s", value_of(row, "rate", 1e6)},
+         {"peak_bits_per_s", nullptr}});
+    const auto peak = row.find("peak");  // 0.00 where it was not taken
+    if (peak != row.end() && peak->second > 0 && !run.unit.empty()) {
+      json["peak_bits_per_s"] = peak->second * rate_factor(run);
+    }
+  }
+  json["complete"] = true;
+  json["notes"] = Json::array();
+  return json;
+}
+
+Json document_of(const Run& run) {
+  Json results = Json::array();
+  for (const auto& row : run.rows) results.push_back(result_of(run, row));
+  std::string transport = run.fact("Connection type");
+  for (char& c : transport) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  Json details = Json::object();
+  for (const auto& [name, key] :
+       {std::pair{"Link type", "link_layer"}, std::pair{"Mtu", "mtu"},
+        std::pair{"GID index", "gid_index"}, std::pair{"Number of qps", "queue_pairs"},
+        std::pair{"Max inline data", "inline"}}) {
+    const std::string value = run.fact(name);
+    if (!value.empty()) details[key] = value.substr(0, value.find('['));
+  }
+  const Json nobody{{"client", Json::array()}, {"server", Json::array()}};
+  Json notes{
+      "Read from perftest's output: who measured, when, and with which kernel it does not say."};
+  if (run.unit.empty() && !run.latency() && !run.rows.empty()) {
+    notes.push_back("The unit of its rates is not told, so that they were left out.");
+  }
+  return {{"schema", kRunSchema},
+          {"test", run.latency() ? "latency" : "bandwidth"},
+          {"error", run.error.empty() ? Json() : Json(run.error)},
+          {"failure", nullptr},
+          {"suspect", false},
+          {"suspicions", Json::array()},
+          {"environment", nobody},
+          {"config", {{"tool", "perftest"}, {"test", run.title}}},
+          {"resolved",
+           {{"backend", "verbs"},
+            {"provider", ""},
+            {"device", run.fact("Device")},
+            {"transport", transport},
+            {"reason", "as perftest says"},
+            {"details", std::move(details)}}},
+          {"clock", nullptr},
+          {"conditions", nobody},
+          {"counters", nobody},
+          {"results", std::move(results)},
+          {"notes", std::move(notes)}};
+}
+
+/// Reads one text, line by line.
+class TableReader {
+ public:
+  explicit TableReader(const std::string& source) : source_(source) {}
+
+  void take(std::string_view raw) {
+    ++line_;
+    const std::string_view line = without_tag(raw);
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) return;
+    const std::string_view text = line.substr(begin);
+    if (has(text, "#bytes") && has(text, "#iterations")) {
+      heading(text);
+    } else if (text.starts_with("---")) {
+      columns_.clear();
+    } else if (is_title(text)) {
+      begin_run(text);
+    } else if (text.starts_with("Local results") || text.starts_with("Remote results")) {
+      skips_ = true;  // parts of the table before
+    } else if (!columns_.empty() && text[0] >= '0' && text[0] <= '9') {
+      row(text);
+    } else if (has(text, "Failed status") || has(text, "Completion with error") ||
+               text.starts_with("Couldn't") || has(text, "Unable to")) {
+      if (run_.error.empty()) run_.error = printable_line(text);
+    } else if (columns_.empty() && has(text, ":")) {
+      facts(text);
+    }
+  }
+
+  std::vector<Json> finish() && {
+    end_run();
+    // The server of a test in one direction prints what its client does, or no row at all.
+    const bool any =
+        std::any_of(runs_.begin(), runs_.end(), [](const Run& run) { return !run.rows.empty(); });
+    std::vector<Json> documents;
+    for (Run& run : runs_) {
+      if (run.rows.empty() && any && run.error.empty()) continue;
+      if (run.rows.empty() && run.error.empty()) {
+        run.error = "its table has no row: this is a server's, or the run failed";
+      }
+      documents.push_back(document_of(run));
+    }
+    if (documents.empty()) refuse_text(source_, 1, "no table of perftest is in it");
+    return documents;
+  }
+
+ private:
+  static std::string printable_line(std::string_view text) {
+    return std::string(text.substr(0, text.find('\r')));
+  }
+
+  static bool is_title(std::string_view text) {
+    const std::size_t end = text.find_last_not_of(" \t\r");
+    text = text.substr(0, end + 1);
+    return text.ends_with(" Test") && (has(text, " BW ") || has(text, " Latency "));
+  }
+
+  void end_run() {
+    if (run_.any_heading || !run_.error.empty()) runs_.push_back(std::move(run_));
+    run_ = {};
+    columns_.clear();
+    skips_ = false;
+  }
+
+  void begin_run(std::string_view title) {
+    end_run();
+    run_.title = title.substr(0, title.rfind(" Test"));
+  }
+
+  /// " Number of qps   : 4\t\tTransport type : IB".
+  void facts(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find("\t\t"), text.size());
+      const std::string_view one = text.substr(0, end);
+      text.remove_prefix(std::min(end + 2, text.size()));
+      const std::size_t colon = one.find(':');
+      if (colon == std::string_view::npos) continue;
+      const std::string name = rest_after(one.substr(0, colon), "");
+      run_.facts.try_emplace(name.substr(0, name.find_last_not_of('\t') + 1), rest_after(one, ":"));
+    }
+  }
+
+  void heading(std::string_view text) {
+    std::map<std::size_t, std::string_view> found;  // by place
+    for (const Column& column : kColumns) {
+      if (const std::size_t at = text.find(column.heading); at != std::string_view::npos) {
+        found[at] = column.key;
+      }
+    }
+    columns_.clear();
+    for (const auto& [at, key] : found) columns_.push_back(key);
+    const std::string unit = rest_after(text, "BW average[");
+    if (!skips_) run_.unit = unit.substr(0, unit.find(']'));
+    if (has(text, "[cycles]")) {
+      refuse_text(source_, line_, "its times are in cycles, and their frequency is not told");
+    }
+    run_.any_heading = true;
+  }
+
+  void row(std::string_view text) {
+    const std::vector<std::string_view> words = words_of(text);
+    if (words.size() < columns_.size()) {
+      refuse_text(
+          source_, line_,
+          fmt::format("a row of {} columns below a heading of {}", words.size(), columns_.size()));
+    }
+    std::map<std::string, double> row;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].empty()) continue;
+      const auto value = parse_number<double>(words[i]);
+      if (!value || *value < 0 || *value > 1e18) {
+        refuse_text(source_, line_, fmt::format("'{}' is not a number of a table", words[i]));
+      }
+      row[std::string(columns_[i])] = *value;
+    }
+    if (!(row["size"] >= 1)) refuse_text(source_, line_, "a message of no bytes");
+    if (!skips_) run_.rows.push_back(std::move(row));
+  }
+
+  const std::string& source_;
+  std::size_t line_ = 0;
+  std::vector<std::string_view> columns_;  ///< keys, from left to right; empty outside of a table
+  bool skips_ = false;
+  Run run_;
+  std::vector<Run> runs_;
+};
+
+/// "write", of "RDMA_Write_Bidirectional_BW_Test", and so on.
+std::string title_of(std::string test) {
+  for (std::string_view one :
+       {"RDMA_Write_imm", "RDMA_Write", "RDMA_Read", "Send_imm", "Send", "Atomic"}) {
+    if (!test.starts_with(one)) continue;
+    std::string rest = test.substr(one.size());
+    std::replace(rest.begin(), rest.end(), '_', ' ');
+    test = std::string(one) + rest;
+    break;
+  }
+  for (const auto& [from, to] :
+       {std::pair{"CMP AND SWAP", "CMP_AND_SWAP"}, std::pair{"FETCH AND ADD", "FETCH_AND_ADD"}}) {
+    if (const std::size_t at = test.find(from); at != std::string::npos) {
+      test.replace(at, std::string_view(from).size(), to);
+    }
+  }
+  return test.ends_with(" Test") ? test.substr(0, test.size() - 5) : test;
+}
+
+/// Its JSON does not tell the unit of rates: that which agrees with the message rate is it.
+std::string unit_of(const Json& result) {
+  const std::string told = text_of(result, "BW_unit");
+  if (!told.empty()) return told;
+  const double bytes = number_of(result, "MsgSize") * number_of(result, "MsgRate") * 1e6;
+  const double average = number_of(result, "BW_average");
+  const auto agrees = [&](double factor) {
+    return std::abs(average * factor / bytes - 1) < 0.02;  // perftest rounds to hundredths
+  };
+  if (agrees(kMebi)) return "MiB/s";
+  if (agrees(kBitsPerGigabit / kBitsPerByte)) return "Gb/s";
+  return "";
+}
+
+Run run_of(const Json& info, const std::vector<Json>& results) {
+  Run run;
+  run.title = title_of(text_of(info, "test"));
+  for (const auto& [key, value] : info.items()) {
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    run.facts.try_emplace(name, any_text(value));
+  }
+  for (const Json& result : results) {
+    std::map<std::string, double> row;
+    for (const auto& [from, to] :
+         {std::pair{"MsgSize", "size"}, std::pair{"n_iterations", "iterations"},
+          std::pair{"BW_peak", "peak"}, std::pair{"BW_average", "average"},
+          std::pair{"MsgRate", "rate"}, std::pair{"t_min", "t_min"}, std::pair{"t_max", "t_max"},
+          std::pair{"t_typical", "t_typical"}, std::pair{"t_avg", "t_avg"},
+          std::pair{"t_stdev", "t_stdev"}, std::pair{"percentile_99", "p99"},
+          std::pair{"percentile_99.9", "p999"}}) {
+      const double value = number_of(result, from);
+      if (std::isfinite(value) && value >= 0 && value <= 1e18) row[to] = value;
+    }
+    if (row["size"] < 1 || !row.contains("iterations")) continue;
+    if (!run.latency()) run.unit = unit_of(result);
+    run.rows.push_back(std::move(row));
+  }
+  if (run.rows.empty())
+    run.error = "its \"results\" have no message size with a number of iterations";
+  return run;
+}
+
+/// What perftest writes is not always JSON: a comma before a brace, and a key without quotes.
+std::string mended(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ',') {
+      const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
+      if (next != std::string_view::npos && (text[next] == '}' || text[next] == ']')) continue;
+    }
+    out += text[i];
+  }
+  if (const std::size_t at = out.find("\nsl:"); at != std::string::npos) {
+    out.replace(at, 4, "\n\"sl\":");
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_perftest(std::string_view text) noexcept {
+  constexpr std::size_t kFar = std::size_t{1} << 20;
+  text = text.substr(0, kFar);
+  return (has(text, "#bytes") && has(text, "#iterations")) ||
+         (has(text, "\"test_info\"") && !has(text, "\"schema\""));
+}
+
+std::vector<Json> perftest_documents(std::string_view text, const std::string& source) {
+  if (!has(text, "\"test_info\"")) {
+    TableReader reader(source);
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      reader.take(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return std::move(reader).finish();
+  }
+  constexpr int kDeepest = 8;
+  if (nests_deeper(text, kDeepest)) refuse_text(source, 1, "nested deeper than its JSON is");
+  const Json json = Json::parse(mended(text), nullptr, false);
+  if (!json.is_object()) refuse_text(source, 1, "\"test_info\" stands in what is not JSON");
+  std::vector<Json> results;
+  if (json.contains("results")) {
+    const Json& all = json["results"];
+    if (all.is_array()) {
+      results.assign(all.begin(), all.end());
+    } else {
+      results.push_back(all);
+    }
+  }
+  return {document_of(run_of(object_of(json, "test_info"), results))};
+}
+
+}  // namespace rdmabench::report

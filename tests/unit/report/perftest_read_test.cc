@@ -1,0 +1,159 @@
+// perftest's own output, read as documents.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/documents.h"
+#include "rdmabench/report/perftest.h"
+
+namespace rdmabench::report {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kBandwidth =
+    "                    RDMA_Write BW Test\n"
+    " Dual-port       : OFF\t\tDevice         : mlx5_0\n"
+    " Number of qps   : 4\t\tTransport type : IB\n"
+    " Connection type : RC\t\tUsing SRQ      : OFF\n"
+    " TX depth        : 64\n"
+    " Mtu             : 4096[B]\n"
+    "----\n"
+    " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+    " 65536      5000             0.00               392.5   \t\t   0.748634\n";
+
+nlohmann::ordered_json only(const std::string& text) {
+  const std::vector<Document> documents = parse_documents(text, "ib.txt");
+  EXPECT_EQ(documents.size(), 1);
+  EXPECT_EQ(documents.at(0).schema, kRunSchema);
+  return documents.at(0).body;
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    parse_documents(text, "ib.txt");
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return error.what();
+  }
+}
+
+TEST(PerftestRead, TakesWhatTheTextSaysAndNothingElse) {
+  const auto body = only(kBandwidth);
+  EXPECT_EQ(body["test"], "bandwidth");
+  EXPECT_EQ(body["error"], nullptr);
+  EXPECT_EQ(body["resolved"]["transport"], "rc");
+  EXPECT_EQ(body["resolved"]["details"]["mtu"], "4096");
+  EXPECT_EQ(body["resolved"]["details"]["queue_pairs"], "4");
+  const auto& row = body["results"][0];
+  EXPECT_EQ(row["operation"], "write");
+  EXPECT_EQ(row["device"], "mlx5_0");
+  EXPECT_EQ(row["size_bytes"], 65536);
+  EXPECT_EQ(row["iterations"], 5000);
+  EXPECT_EQ(row["depth"], 64);
+  EXPECT_DOUBLE_EQ(row["bits_per_s"], 392.5e9);
+  EXPECT_EQ(row["peak_bits_per_s"], nullptr);  // 0.00: it was not taken
+  EXPECT_EQ(row["warmup_iterations"], nullptr);
+  EXPECT_EQ(row["bits_per_s_low"], nullptr);
+}
+
+TEST(PerftestRead, TakesEveryTextThatPerftestWrote) {
+  int texts = 0;
+  for (const auto& file : std::filesystem::directory_iterator(PERFTEST_REAL)) {
+    const std::vector<Document> documents = read_documents(file.path());
+    ASSERT_EQ(documents.size(), 1) << file.path();
+    const auto& body = documents[0].body;
+    const bool latency = file.path().string().find("lat") != std::string::npos;
+    EXPECT_EQ(body["test"], latency ? "latency" : "bandwidth") << file.path();
+    ASSERT_EQ(body["results"].size(), 1) << file.path();
+    const auto& row = body["results"][0];
+    if (latency) {
+      EXPECT_GT(row["mean_ns"], 1000) << file.path();
+      continue;
+    }
+    ++texts;
+    // MB are MiB: only so do the rates agree.
+    const double bits = row["messages_per_s"].get<double>() * row["size_bytes"].get<double>() * 8;
+    EXPECT_NEAR(row["bits_per_s"].get<double>() / bits, 1, 0.03) << file.path();
+  }
+  EXPECT_GT(texts, 10);
+}
+
+TEST(PerftestRead, TakesTagsSeveralRunsAndColumnsOfOldReleases) {
+  std::string tagged;
+  const std::string text = kBandwidth;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    tagged += "node1: " + text.substr(begin, end - begin) + "\r\n";
+    begin = end + 1;
+  }
+  EXPECT_EQ(only(tagged)["results"], only(kBandwidth)["results"]);
+  const std::string old =
+      "                    Send Bidirectional BW Test\n"
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n"
+      " 2          1000             1.50               1.00\n"
+      " 4          1000             3.00               2.00\n";
+  const std::vector<Document> both = parse_documents(old + kBandwidth, "ib.txt");
+  ASSERT_EQ(both.size(), 2);
+  EXPECT_EQ(both[0].source, "ib.txt#1");
+  EXPECT_EQ(both[0].body["results"].size(), 2);
+  EXPECT_EQ(both[0].body["results"][1]["direction"], "both_ways");
+  EXPECT_DOUBLE_EQ(both[0].body["results"][1]["bits_per_s"], 2 * 1024 * 1024 * 8);
+  EXPECT_EQ(both[0].body["results"][1]["messages_per_s"], nullptr);
+}
+
+TEST(PerftestRead, SaysWhatHasNoRow) {
+  const std::string heading =
+      " #bytes #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
+  EXPECT_THAT(only("RDMA_Write BW Test\n" + heading)["error"],
+              HasSubstr("its table has no row: this is a server's, or the run failed"));
+  const auto failed = only("RDMA_Write BW Test\n" + heading +
+                           " 8          1000             1.50               1.00     0.1\n"
+                           " Completion with error at client\n"
+                           " Failed status 12: wr_id 0 syndrom 0x81\n");
+  EXPECT_EQ(failed["error"], "Completion with error at client");
+  EXPECT_EQ(failed["results"].size(), 1);
+  // Of a client and a server in one file the empty table is the server's.
+  EXPECT_EQ(only("RDMA_Write BW Test\n" + heading + kBandwidth)["results"].size(), 1);
+}
+
+TEST(PerftestRead, RefusesWhatMakesNoSense) {
+  const std::string heading =
+      " #bytes #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
+  EXPECT_THAT(refusal_of(heading + " 8  1000  1.5\n"),
+              HasSubstr("line 2: a row of 3 columns below a heading of 5"));
+  EXPECT_THAT(refusal_of(heading + " 8  1000  1.5 many 1\n"), HasSubstr("'many' is not a number"));
+  EXPECT_THAT(refusal_of(heading + " 0  1000  1.5 1.5 1\n"), HasSubstr("a message of no bytes"));
+  EXPECT_THAT(refusal_of(" #bytes #iterations    t_min[cycles]    t_max[cycles]\n 8 1 1 1\n"),
+              HasSubstr("in cycles"));
+}
+
+/// As the newest release writes it: without a unit, and here and there no JSON.
+std::string json(double average, const std::string& tail) {
+  return fmt::format(
+      "{{\n\"test_info\": {{\n\"test\": \"RDMA_Write_BW_Test\",\n\"Device\": \"mlx5_0\",\n"
+      "\"Number_of_qps\": 1,\n\"Connection_type\": \"RC\",\n\"TX_depth\": 128,\n\"Mtu\": 4096\n}},\n"
+      "\"results\": {{\n{}\"MsgSize\": 65536,\n\"n_iterations\": 5000,\n\"BW_peak\": 0,\n"
+      "\"BW_average\": {},\n\"MsgRate\": 0.748634{}\n}}\n}}\n",
+      tail == "sl" ? "sl: 0,\n" : "", average, tail == "," ? "," : "");
+}
+
+TEST(PerftestRead, TakesJsonAndTellsItsUnitByTheMessageRate) {
+  for (const std::string tail : {"", ",", "sl"}) {
+    EXPECT_NEAR(only(json(392.5, tail))["results"][0]["bits_per_s"].get<double>(), 392.5e9, 1);
+  }
+  const auto mebi = only(json(46789.6, ""));
+  EXPECT_NEAR(mebi["results"][0]["bits_per_s"].get<double>() / 392.5e9, 1, 0.001);
+  EXPECT_EQ(mebi["results"][0]["operation"], "write");
+  EXPECT_EQ(mebi["results"][0]["depth"], 128);
+  const auto unknown = only(json(1, ""));
+  EXPECT_EQ(unknown["results"][0]["bits_per_s"], nullptr);
+  EXPECT_THAT(unknown["notes"].dump(), HasSubstr("unit of its rates is not told"));
+}
+
+}  // namespace
+}  // namespace rdmabench::report
