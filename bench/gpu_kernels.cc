@@ -56,19 +56,11 @@ void verify(Bench& bench, std::uint64_t bytes) {
   require(!memory::find_mismatch(read, kTag), "what the fill kernel wrote");
   require(!bench.kernels.find_mismatch(bench.stream, data, size, kTag, soon()),
           "the check kernel sees an error where none is");
-  require(bench.kernels.checksum(bench.stream, data, size, soon()) == gpu::checksum(read),
-          "the checksum kernel");
-  gpu::copy_to_device(bench.stream, bench.b.data(), read, soon());
-  require(bench.kernels.compare(bench.stream, data, bench.b.data(), size, 1, soon()).count == 0,
-          "the compare kernel sees a difference where none is");
   for (const std::uint64_t at : {std::uint64_t{0}, size / 2, size - 1}) {
     const std::byte other = read[at] ^ std::byte{0x80};
     gpu::copy_to_device(bench.stream, data + at, std::span(&other, 1), soon());
     require(bench.kernels.find_mismatch(bench.stream, data, size, kTag, soon()) == at,
             "the check kernel misses a planted error");
-    const gpu::Difference found =
-        bench.kernels.compare(bench.stream, data, bench.b.data(), size, 1, soon());
-    require(found == gpu::Difference{1, at, at}, "the compare kernel misses a planted difference");
     gpu::copy_to_device(bench.stream, data + at, std::span(&read[at], 1), soon());
   }
 }
@@ -102,14 +94,9 @@ void print_rates(Bench& bench, std::uint64_t bytes) {
   print("copy (each byte read and written)", copy);
   print("fill",
         rate(bench, bytes, [&] { bench.kernels.fill_pattern(bench.stream, a, bytes, kTag); }));
-  bench.kernels.fill_pattern(bench.stream, b, bytes, kTag);
   print("check (and its answer)", rate(bench, bytes, [&] {
           bench.kernels.find_mismatch(bench.stream, a, bytes, kTag, soon());
         }));
-  print("compare (and its answer; both ranges read)",
-        rate(bench, bytes, [&] { bench.kernels.compare(bench.stream, a, b, bytes, 1, soon()); }));
-  print("checksum (and its answer)",
-        rate(bench, bytes, [&] { bench.kernels.checksum(bench.stream, a, bytes, soon()); }));
 }
 
 /// What a NIC would be given, or why not.

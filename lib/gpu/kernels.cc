@@ -18,15 +18,7 @@ constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMostBlocksY = 65535;  ///< of every GPU
 constexpr std::uint64_t kBytesOfThread = 16;
 constexpr unsigned kBlocksOfMultiprocessor = 16;
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
-
-/// `Results` of kernels.cu.
-struct Results {
-  std::uint64_t first;
-  std::uint64_t last;
-  std::uint64_t count;
-  std::uint64_t sum;
-};
+constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< the result where nothing is wrong
 
 struct Grid {
   unsigned x;
@@ -42,12 +34,6 @@ Grid grid_for(const DeviceInfo& device, std::uint64_t bytes, std::uint64_t messa
   const std::uint64_t useful = bytes / (threads * kBytesOfThread) + 1;
   return {static_cast<unsigned>(std::min(useful, most)),
           static_cast<unsigned>(std::min(messages, kMostBlocksY)), threads};
-}
-
-std::uint64_t mix(std::uint64_t z) noexcept {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
 }
 
 void require_apart(const Slots& slots) {
@@ -92,7 +78,7 @@ class Kernels::Module {
 
 struct Kernels::State {
   explicit State(const Context& of)
-      : context(of), module(of), scratch(of, sizeof(Results)), results(of, sizeof(Results)) {}
+      : context(of), module(of), scratch(of, sizeof kNone), answer(of, sizeof kNone) {}
 
   /// `arguments` are in the order of the kernel's parameters.
   template <class... Arguments>
@@ -109,20 +95,6 @@ struct Kernels::State {
                                  grid.y, grid.threads));
   }
 
-  void clear(Stream& stream) const {
-    enqueue_set(stream, scratch.data(), std::byte{0xff}, sizeof(Results::first));
-    enqueue_set(stream, scratch.data() + sizeof(Results::first), std::byte{0},
-                sizeof(Results) - sizeof(Results::first));
-  }
-
-  Results read(Stream& stream, const Deadline& deadline, std::string_view what) {
-    enqueue_copy_from_device(stream, results, scratch.data(), sizeof(Results));
-    stream.synchronize(deadline, what);
-    Results found{};
-    std::memcpy(&found, results.data(), sizeof found);
-    return found;
-  }
-
   void fill_slots(Stream& stream, const Slots& slots, int tag) const {
     launch(stream, fill, "rdmabench_fill", grid_for(context.device(), slots.size, slots.count),
            slots.data, slots.size, slots.stride, slots.count, slots.first, tag);
@@ -131,24 +103,24 @@ struct Kernels::State {
   /// slot * size + offset; nothing if all bytes are right.
   std::optional<std::uint64_t> find_in(Stream& stream, const Slots& slots, int tag,
                                        const Deadline& deadline) {
-    clear(stream);
+    enqueue_set(stream, scratch.data(), std::byte{0xff}, sizeof kNone);
     launch(stream, find_mismatch, "rdmabench_find_mismatch",
            grid_for(context.device(), slots.size, slots.count), slots.data, slots.size,
            slots.stride, slots.count, slots.first, tag, scratch.data());
-    const std::uint64_t first =
-        read(stream, deadline, "the check of received messages in GPU memory").first;
-    if (first == ~std::uint64_t{0}) return std::nullopt;
+    enqueue_copy_from_device(stream, answer, scratch.data(), sizeof kNone);
+    stream.synchronize(deadline, "the check of received messages in GPU memory");
+    std::uint64_t first = 0;
+    std::memcpy(&first, answer.data(), sizeof first);
+    if (first == kNone) return std::nullopt;
     return first;
   }
 
   Context context;
   Module module;
   Allocation scratch;
-  PinnedHost results;
+  PinnedHost answer;
   CUfunc_st* fill = module.find("rdmabench_fill");
   CUfunc_st* find_mismatch = module.find("rdmabench_find_mismatch");
-  CUfunc_st* compare = module.find("rdmabench_compare");
-  CUfunc_st* checksum = module.find("rdmabench_checksum");
 };
 
 Kernels::Kernels(const Context& context) : state_(std::make_unique<State>(context)) {}
@@ -181,42 +153,6 @@ std::optional<Mismatch> Kernels::find_mismatch(Stream& stream, const Slots& slot
   const auto at = state_->find_in(stream, slots, -1, deadline);
   if (!at) return std::nullopt;
   return Mismatch{*at / slots.size, *at % slots.size};
-}
-
-Difference Kernels::compare(Stream& stream, DevicePointer a, DevicePointer b,
-                            std::uint64_t elements, std::uint32_t element_bytes,
-                            const Deadline& deadline) {
-  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8) {
-    throw Error(Fault::usage, fmt::format("invalid element size of {} bytes", element_bytes),
-                "It may be 1, 2, 4 or 8");
-  }
-  if (elements == 0) return {};
-  state_->clear(stream);
-  state_->launch(stream, state_->compare, "rdmabench_compare",
-                 grid_for(state_->context.device(), elements * element_bytes, 1), a, b, elements,
-                 element_bytes, state_->scratch.data());
-  const Results found = state_->read(stream, deadline, "the comparison of two ranges");
-  if (found.count == 0) return {};
-  return {found.count, found.first, found.last};
-}
-
-std::uint64_t Kernels::checksum(Stream& stream, DevicePointer data, std::uint64_t bytes,
-                                const Deadline& deadline) {
-  if (bytes == 0) return 0;
-  state_->clear(stream);
-  state_->launch(stream, state_->checksum, "rdmabench_checksum",
-                 grid_for(state_->context.device(), bytes, 1), data, bytes, state_->scratch.data());
-  return state_->read(stream, deadline, "the checksum of a range").sum;
-}
-
-std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
-  std::uint64_t sum = 0;
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof sum) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
-    sum += mix(word + (at / sizeof word + 1) * kGolden);
-  }
-  return sum;
 }
 
 }  // namespace rdmabench::gpu

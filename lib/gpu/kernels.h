@@ -1,11 +1,9 @@
 // Kernels that write and check patterns in GPU memory.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 
 #include "gpu/allocation.h"
 #include "gpu/pinned_host.h"
@@ -30,15 +28,6 @@ struct Mismatch {
   std::uint64_t offset = 0;  ///< in the message
 
   bool operator==(const Mismatch&) const = default;
-};
-
-/// Result of the comparison of two ranges of elements.
-struct Difference {
-  std::uint64_t count = 0;  ///< elements that differ; if 0, the rest is undefined
-  std::uint64_t first = 0;  ///< index of the first different element
-  std::uint64_t last = 0;   ///< index of the last
-
-  bool operator==(const Difference&) const = default;
 };
 
 /// The kernels of one context, with memory for their results. The library contains PTX, which the
@@ -68,22 +57,11 @@ class Kernels {
   /// The first wrong byte of the first wrong message.
   std::optional<Mismatch> find_mismatch(Stream& stream, const Slots& slots,
                                         const Deadline& deadline);
-  /// Compares bit by bit, in elements of 1, 2, 4 or 8 bytes. Throws Error(usage) for another size.
-  Difference compare(Stream& stream, DevicePointer a, DevicePointer b, std::uint64_t elements,
-                     std::uint32_t element_bytes, const Deadline& deadline);
-  /// See gpu::checksum().
-  std::uint64_t checksum(Stream& stream, DevicePointer data, std::uint64_t bytes,
-                         const Deadline& deadline);
 
  private:
   class Module;
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// The checksum of host memory, equal to Kernels::checksum() of the same bytes: the sum, modulo
-/// 2^64, of a hash of each 8-byte word (little-endian, the last one padded with zeros) and its
-/// position. It does not depend on the order of work. Not cryptographic.
-std::uint64_t checksum(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace rdmabench::gpu

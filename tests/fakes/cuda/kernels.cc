@@ -27,16 +27,8 @@ int __ffsll(long long bits) {
 }
 
 // One thread runs the whole grid.
-void atomicAdd(unsigned long long* to, unsigned long long value) {
-  *to += value;
-}
-
 void atomicMin(unsigned long long* to, unsigned long long value) {
   if (value < *to) *to = value;
-}
-
-void atomicMax(unsigned long long* to, unsigned long long value) {
-  if (value > *to) *to = value;
 }
 
 unsigned char* device_memory(unsigned long long address) {
@@ -85,8 +77,6 @@ const Bind* find_kernel(std::string_view name) {
   static const std::map<std::string, Bind, std::less<>> kernels = {
       {"rdmabench_fill", bind(rdmabench_fill)},
       {"rdmabench_find_mismatch", bind(rdmabench_find_mismatch)},
-      {"rdmabench_compare", bind(rdmabench_compare)},
-      {"rdmabench_checksum", bind(rdmabench_checksum)},
   };
   const auto found = kernels.find(name);
   return found == kernels.end() ? nullptr : &found->second;

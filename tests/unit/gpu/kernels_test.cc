@@ -24,7 +24,6 @@ class KernelsTest : public GpuTest {
 
   Context context_ = Context(0);
   Allocation memory_ = Allocation(context_, kBytes);
-  Allocation other_ = Allocation(context_, kBytes);
   Stream stream_ = Stream(context_);
   Kernels kernels_ = Kernels(context_);
 };
@@ -93,56 +92,6 @@ TEST_F(KernelsTest, MoreMessagesThanAGridHasRows) {
   EXPECT_EQ(kernels_.find_mismatch(stream_, slots, soon()), (Mismatch{69999, 0}));
 }
 
-TEST_F(KernelsTest, CompareElementsOfEverySize) {
-  for (const std::uint32_t width : {1U, 2U, 4U, 8U}) {
-    for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{8}}) {
-      const std::uint64_t elements = 1001;
-      auto a = host(offset, elements * width);
-      auto b = bytes_at(other_.data(), elements * width);
-      std::ranges::fill(a, std::byte{1});
-      std::ranges::fill(b, std::byte{1});
-      const auto compare = [&] {
-        return kernels_.compare(stream_, memory_.data() + offset, other_.data(), elements, width,
-                                soon());
-      };
-      EXPECT_EQ(compare(), Difference{});
-      a[3 * width] = std::byte{2};
-      a[4 * width] = std::byte{2};
-      a[4 * width + width - 1] = std::byte{3};
-      b[1000 * width + width - 1] = std::byte{0};
-      EXPECT_EQ(compare(), (Difference{3, 3, 1000})) << width << " at " << offset;
-    }
-  }
-  EXPECT_EQ(kernels_.compare(stream_, memory_.data(), other_.data(), 0, 4, soon()), Difference{});
-  EXPECT_EQ(error_of([&] {
-              kernels_.compare(stream_, memory_.data(), other_.data(), 1, 3, soon());
-            }).fault(),
-            Fault::usage);
-}
-
-TEST_F(KernelsTest, AChecksumIsThatOfTheHost) {
-  memory::fill_pattern(host(0, kBytes), 3);
-  for (const std::uint64_t size : kSizes) {
-    for (const std::uint64_t offset : kOffsets) {
-      EXPECT_EQ(kernels_.checksum(stream_, memory_.data() + offset, size, soon()),
-                checksum(host(offset, size)))
-          << size << " at " << offset;
-    }
-  }
-  EXPECT_EQ(kernels_.checksum(stream_, memory_.data(), 0, soon()), 0U);
-}
-
-TEST_F(KernelsTest, AChecksumSeesWhatWasChangedOrMoved) {
-  memory::fill_pattern(host(0, 4096), 3);
-  const std::uint64_t right = checksum(host(0, 4096));
-  host(77, 1)[0] ^= std::byte{1};
-  EXPECT_NE(checksum(host(0, 4096)), right);
-  host(77, 1)[0] ^= std::byte{1};
-  std::swap_ranges(host(0, 8).begin(), host(0, 8).end(), host(8, 8).begin());
-  EXPECT_NE(checksum(host(0, 4096)), right);
-  EXPECT_NE(checksum(host(0, 8)), checksum(host(0, 9)));
-}
-
 TEST_F(KernelsTest, EmptyAndOverlappingMessages) {
   kernels_.fill_pattern(stream_, memory_.data(), 0, 1);
   EXPECT_EQ(kernels_.find_mismatch(stream_, memory_.data(), 0, 1, soon()), std::nullopt);
@@ -153,7 +102,7 @@ TEST_F(KernelsTest, EmptyAndOverlappingMessages) {
 }
 
 TEST_F(KernelsTest, MemoryThatIsNotThereFailsTheStream) {
-  const Error error = error_of([&] { kernels_.checksum(stream_, 0xdead0000, 8, soon()); });
+  const Error error = error_of([&] { kernels_.find_mismatch(stream_, 0xdead0000, 8, 1, soon()); });
   // Said by the wait, or by the copy that comes after the kernel.
   EXPECT_EQ(error.fault(), Fault::failed);
   EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
@@ -182,8 +131,8 @@ TEST_F(KernelsFailTest, SaysWhyTheyCannotBeLoadedOrLaunched) {
   EXPECT_THAT(old.remedy(), HasSubstr("11.7"));
   expect_nothing_alive();
   pretend("FAKE_CUDA_JIT", "0");
-  pretend("FAKE_CUDA_FAIL", "cuModuleGetFunction:3:500");
-  EXPECT_THAT(error_of([] { Kernels{Context(0)}; }).what(), HasSubstr("rdmabench_compare"));
+  pretend("FAKE_CUDA_FAIL", "cuModuleGetFunction:2:500");
+  EXPECT_THAT(error_of([] { Kernels{Context(0)}; }).what(), HasSubstr("rdmabench_find_mismatch"));
   expect_nothing_alive();
   pretend("FAKE_CUDA_FAIL", "cuLaunchKernel:1:701");
   const Context context(0);
