@@ -120,27 +120,6 @@ DmaBuf export_automatic(const Context& context, const Pages& pages, std::uint64_
 
 }  // namespace
 
-std::string_view name(DmaBufMapping mapping) noexcept {
-  switch (mapping) {
-    case DmaBufMapping::automatic:
-      return "auto";
-    case DmaBufMapping::standard:
-      return "standard";
-    case DmaBufMapping::pcie:
-      return "pcie";
-  }
-  return "";
-}
-
-DmaBufMapping parse_dma_buf_mapping(std::string_view text) {
-  for (const DmaBufMapping mapping :
-       {DmaBufMapping::automatic, DmaBufMapping::standard, DmaBufMapping::pcie}) {
-    if (text == name(mapping)) return mapping;
-  }
-  throw Error(Fault::usage, fmt::format("invalid mapping of a dma-buf '{}'", text),
-              "It may be auto, standard or pcie");
-}
-
 DmaBuf::DmaBuf(int descriptor, std::uint64_t offset, std::uint64_t bytes, DmaBufMapping mapping,
                std::string reason) noexcept
     : descriptor_(descriptor),

@@ -18,11 +18,6 @@ enum class DmaBufMapping : std::uint8_t {
   pcie,
 };
 
-/// "auto", "standard", "pcie".
-std::string_view name(DmaBufMapping mapping) noexcept;
-/// Throws Error(usage) that lists the names.
-DmaBufMapping parse_dma_buf_mapping(std::string_view text);
-
 /// Owns the descriptor. It may be closed after the memory is registered.
 class DmaBuf {
  public:

@@ -1,7 +1,6 @@
 #include "gpu/pairing.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -61,20 +60,6 @@ Judged judge_known(const Pair& pair, const PciPath& nic, const PciPath& gpu, con
   return judge(nic, gpu, root);
 }
 
-/// Orders "mlx5_2" before "mlx5_10".
-bool name_less(const std::string& a, const std::string& b) {
-  const auto split = [](const std::string& text) {
-    std::size_t digits = text.size();
-    while (digits > 0 && std::isdigit(static_cast<unsigned char>(text[digits - 1])) != 0) --digits;
-    return std::pair(text.substr(0, digits), text.substr(digits));
-  };
-  const auto [a_stem, a_number] = split(a);
-  const auto [b_stem, b_number] = split(b);
-  if (a_stem != b_stem) return a_stem < b_stem;
-  if (a_number.size() != b_number.size()) return a_number.size() < b_number.size();
-  return a_number < b_number;
-}
-
 std::string lower_case(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -113,35 +98,6 @@ Pair find_pair(std::string_view rdma_device, std::string_view gpu_pci, const std
   pair.text = fmt::format("{} and GPU {}: {}, {}", pair.rdma_device, pair.gpu_pci,
                           name(judged.distance), judged.text);
   return pair;
-}
-
-std::vector<Pair> rank_pairs(std::string_view gpu_pci, const std::string& root) {
-  std::vector<Pair> pairs;
-  std::error_code error;
-  for (fs::directory_iterator entry(fs::path(root) / "sys/class/infiniband", error), end;
-       !error && entry != end; entry.increment(error)) {
-    pairs.push_back(find_pair(entry->path().filename().string(), gpu_pci, root));
-  }
-  std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
-    if (a.distance != b.distance) return a.distance < b.distance;
-    return name_less(a.rdma_device, b.rdma_device);
-  });
-  return pairs;
-}
-
-std::string choice_text(const std::vector<Pair>& ranked) {
-  if (ranked.empty()) return "this machine has no RDMA device";
-  const Pair& chosen = ranked.front();
-  std::vector<std::string> equal;
-  for (std::size_t i = 1; i < ranked.size() && ranked[i].distance == chosen.distance; ++i) {
-    equal.push_back(ranked[i].rdma_device);
-  }
-  std::string text =
-      fmt::format("{} of {} RDMA devices: {}", chosen.rdma_device, ranked.size(), chosen.text);
-  if (!equal.empty()) {
-    text += fmt::format("; equally near: {}", fmt::join(equal, ", "));
-  }
-  return text;
 }
 
 }  // namespace rdmabench::gpu

@@ -1,10 +1,9 @@
-// Finds the NIC that is near a GPU.
+// How near a NIC is to a GPU.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace rdmabench::gpu {
 
@@ -37,13 +36,5 @@ struct Pair {
 
 Pair find_pair(std::string_view rdma_device, std::string_view gpu_pci,
                const std::string& root = "/");
-
-/// The RDMA devices of this machine, nearest to the GPU first. Equally near devices are ordered by
-/// name, with numbers in numeric order.
-std::vector<Pair> rank_pairs(std::string_view gpu_pci, const std::string& root = "/");
-
-/// Describes the choice: "mlx5_0 of 8 RDMA devices: ...; equally near: mlx5_1", or says that there
-/// is no RDMA device.
-std::string choice_text(const std::vector<Pair>& ranked);
 
 }  // namespace rdmabench::gpu

@@ -133,15 +133,5 @@ TEST_F(DmaBufTest, NothingCannotBeExported) {
   EXPECT_EQ(error_of([&] { export_dma_buf(memory.context(), 0, 1); }).fault(), Fault::usage);
 }
 
-TEST_F(DmaBufTest, MappingsHaveNames) {
-  for (const char* text : {"auto", "standard", "pcie"}) {
-    EXPECT_EQ(name(parse_dma_buf_mapping(text)), text);
-  }
-  const Error error = error_of([] { parse_dma_buf_mapping("PCI"); });
-  EXPECT_EQ(error.fault(), Fault::usage);
-  EXPECT_THAT(error.what(), HasSubstr("'PCI'"));
-  EXPECT_THAT(error.remedy(), HasSubstr("auto, standard or pcie"));
-}
-
 }  // namespace
 }  // namespace rdmabench::gpu

@@ -121,31 +121,6 @@ TEST_F(DgxTest, WhatIsNoPciDeviceIsUnknown) {
   }
 }
 
-TEST_F(DgxTest, TheNearestComesFirstAndEqualsAreNamed) {
-  const std::vector<Pair> ranked = rank_pairs("0000:1b:00.0", machine_.root());
-  std::vector<std::string> names;
-  for (const Pair& pair : ranked) names.push_back(pair.rdma_device);
-  EXPECT_THAT(names, testing::ElementsAre("mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3", "mlx5_10",
-                                          "mlx5_4", "rxe0"));
-  EXPECT_EQ(choice_text(ranked),
-            "mlx5_0 of 7 RDMA devices: mlx5_0 and GPU 0000:1b:00.0: PIX, both below the PCIe "
-            "switch 0000:16:00.0; equally near: mlx5_1");
-}
-
-TEST(PairingTest, NamesAreOrderedByTheirNumbers) {
-  Machine machine;
-  machine.add_device("pci0000:00/0000:00:05.0", -1);
-  machine.add_nic("mlx5_10", "pci0000:00/0000:00:01.0", -1);
-  machine.add_nic("mlx5_9", "pci0000:00/0000:00:02.0", -1);
-  machine.add_nic("efa_0", "pci0000:00/0000:00:03.0", -1);
-  std::vector<std::string> names;
-  for (const Pair& pair : rank_pairs("0000:00:05.0", machine.root())) {
-    EXPECT_EQ(pair.distance, Distance::phb);
-    names.push_back(pair.rdma_device);
-  }
-  EXPECT_THAT(names, testing::ElementsAre("efa_0", "mlx5_9", "mlx5_10"));
-}
-
 TEST(PairingTest, AVirtualMachineWithoutNodes) {
   Machine machine;
   machine.add_device("pci0000:00/0000:00:05.0", -1);
@@ -176,13 +151,6 @@ TEST(PairingTest, FunctionsOfOneCard) {
   machine.add_device("pci0000:00/0000:00:01.0/0000:01:00.0", 0);
   machine.add_nic("mlx5_0", "pci0000:00/0000:00:01.0/0000:01:00.1", 0);
   EXPECT_EQ(find_pair("mlx5_0", "0000:01:00.0", machine.root()).distance, Distance::pix);
-}
-
-TEST(PairingTest, WithoutRdmaDevicesItSaysSo) {
-  Machine machine;
-  EXPECT_TRUE(rank_pairs("0000:00:05.0", machine.root()).empty());
-  EXPECT_TRUE(rank_pairs("0000:00:05.0", machine.root() + "nowhere").empty());
-  EXPECT_THAT(choice_text({}), HasSubstr("no RDMA device"));
 }
 
 }  // namespace
