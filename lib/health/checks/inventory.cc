@@ -167,14 +167,6 @@ std::vector<std::string> Inventory::roce_interfaces() const {
   return names;
 }
 
-bool list_has(std::string_view list, std::uint64_t number) {
-  bool found = false;
-  for_each_range(list, [&](std::uint64_t first, std::uint64_t last) {
-    found = found || (first <= number && number <= last);
-  });
-  return found;
-}
-
 std::uint64_t list_count(std::string_view list) {
   std::uint64_t count = 0;
   for_each_range(list, [&](std::uint64_t first, std::uint64_t last) { count += last - first + 1; });

@@ -67,9 +67,6 @@ struct Inventory {
 /// if the folder is not below a PCI root.
 PciFunction pci_function(std::string_view folder);
 
-/// Whether the list "0-3,8" contains the number. False for a text that is not a list.
-bool list_has(std::string_view list, std::uint64_t number);
-
 /// The count of numbers in "0-3,8"; 0 for a text that is not a list.
 std::uint64_t list_count(std::string_view list);
 
