@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -67,26 +66,26 @@ void keep_words(const CLI::App& sub, DecideOptions& options) {
   }
 }
 
-constexpr std::array<std::pair<std::string_view, DecisionFormat>, 4> kFormats{{
-    {"text", DecisionFormat::text},
-    {"markdown", DecisionFormat::markdown},
-    {"json", DecisionFormat::json},
-    {"html", DecisionFormat::html},
+struct Format {
+  std::string_view word;
+  std::string_view ending;  ///< of a file's name
+  DecisionFormat format;
+};
+constexpr std::array<Format, 4> kFormats{{
+    {"text", ".txt", DecisionFormat::text},
+    {"markdown", ".md", DecisionFormat::markdown},
+    {"json", ".json", DecisionFormat::json},
+    {"html", ".html", DecisionFormat::html},
 }};
 
 DecisionFormat format_of(const DecideOptions& options) {
-  for (const auto& [word, format] : kFormats) {
-    if (options.format == word) return format;
+  if (options.format.empty() && options.output.empty()) return DecisionFormat::text;
+  for (const Format& one : kFormats) {
+    if (options.format.empty() ? options.output.ends_with(one.ending)
+                               : options.format == one.word) {
+      return one.format;
+    }
   }
-  if (options.output.empty()) return DecisionFormat::text;
-  static const std::map<std::string, DecisionFormat> kEnds{{".html", DecisionFormat::html},
-                                                           {".md", DecisionFormat::markdown},
-                                                           {".json", DecisionFormat::json},
-                                                           {".txt", DecisionFormat::text}};
-  const std::string file = options.output.substr(options.output.rfind('/') + 1);
-  const std::size_t dot = file.rfind('.');
-  const auto found = kEnds.find(dot == std::string::npos ? "" : file.substr(dot));
-  if (found != kEnds.end()) return found->second;
   throw Error(Fault::usage, fmt::format("--output '{}'", options.output),
               "Its format is known by .html, .md, .json or .txt, or by --format.");
 }

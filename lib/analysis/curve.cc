@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <set>
@@ -172,15 +173,9 @@ double Curve::at(double size_bytes) const {
 }
 
 std::string_view name(TimeSource source) noexcept {
-  switch (source) {
-    case TimeSource::latency:
-      return "latency";
-    case TimeSource::bandwidth:
-      return "bandwidth";
-    case TimeSource::both:
-      break;
-  }
-  return "latency of the smallest size + size / bandwidth";
+  constexpr std::array<std::string_view, 3> kWords{
+      "latency", "bandwidth", "latency of the smallest size + size / bandwidth"};
+  return kWords[static_cast<std::size_t>(source)];
 }
 
 LinkSamples collect_link(const std::vector<Launch>& launches, std::string operation) {

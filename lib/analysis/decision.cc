@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -202,19 +203,9 @@ std::string_view name(Answer answer) noexcept {
 }
 
 std::string_view name(Ground ground) noexcept {
-  switch (ground) {
-    case Ground::proven:
-      return "proven";
-    case Ground::few:
-      return "few_launches";
-    case Ground::more:
-      return "more_launches";
-    case Ground::noise:
-      return "noise";
-    case Ground::close:
-      break;
-  }
-  return "close";
+  constexpr std::array<std::string_view, 5> kWords{"proven", "few_launches", "more_launches",
+                                                   "noise", "close"};
+  return kWords[static_cast<std::size_t>(ground)];
 }
 
 void DecisionOptions::check() const {

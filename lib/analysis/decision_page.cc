@@ -121,11 +121,11 @@ class Builder {
             : say_named("rule_time", {Shown::percent("margin", projection_.settings.margin)}));
   }
 
-  Phrase cell(const Value& value) const {
-    Value one = value;
-    one.name = "value";
-    return say("cell", {std::move(one)});
+  /// The same value under another name.
+  static Value as(std::string name, const Value& value) {
+    return {std::move(name), value.raw, value.shown};
   }
+  Phrase cell(const Value& value) const { return say("cell", {as("value", value)}); }
   template <class Make>
   Phrase likely_cell(const Likely& likely, Make value_of) const {
     if (!likely.low) return say("cell", {value_of("value", likely.value)});
@@ -140,8 +140,8 @@ class Builder {
     return say("cell_likely", {value, Shown::time_like("low", *likely.low, like),
                                Shown::time_like("high", *likely.high, like)});
   }
-  Phrase head_name(const Value& name) const {
-    return say("head_name", {{"name", name.raw, name.shown}});
+  Phrase say_of(std::string_view key, const Value& name) const {
+    return say(key, {as("name", name)});
   }
 
   void add_money() {
@@ -151,8 +151,8 @@ class Builder {
     put(premium());
     if (priced) put(premium_price());
     PageTable table;
-    table.heads = {say("head_work", {Shown::number("nodes", decision_.nodes)}), head_name(a_),
-                   head_name(b_), say_named("head_saved")};
+    table.heads = {say("head_work", {Shown::number("nodes", decision_.nodes)}),
+                   say_of("head_name", a_), say_of("head_name", b_), say_named("head_saved")};
     for (const Work& work : decision_.works) {
       const auto label = [&](const char* of) {
         return say_named(fmt::format("work_{}_{}", work.kind, of),
@@ -226,11 +226,8 @@ class Builder {
     put(say("steps_split", {shown_.time("compute", compute)}));
     put(chart());
     PageTable table;
-    const auto named = [this](const char* key, const Value& name) {
-      return say(key, {{"name", name.raw, name.shown}});
-    };
-    table.heads = {say("head_nodes"),      named("head_network", a_), named("head_network", b_),
-                   named("head_step", a_), named("head_step", b_),    say_named("head_change")};
+    table.heads = {say("head_nodes"),       say_of("head_network", a_), say_of("head_network", b_),
+                   say_of("head_step", a_), say_of("head_step", b_),    say_named("head_change")};
     const std::size_t count = std::min(rows.size(), kTableRows);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t index = count < 2 ? 0 : i * (rows.size() - 1) / (count - 1);
@@ -321,21 +318,22 @@ class Builder {
     }
     const std::size_t all = evidence.latency_launches + evidence.bandwidth_launches;
     const std::size_t suspect = evidence.suspect_launches;
-    return say(suspect == 0     ? "launches_clean"
-               : suspect >= all ? "launches_all"
-                                : "launches_some",
-               {{"name", name.raw, name.shown},
-                Shown::number("latency", static_cast<double>(evidence.latency_launches)),
-                Shown::number("bandwidth", static_cast<double>(evidence.bandwidth_launches)),
-                Shown::number("suspect", static_cast<double>(suspect)),
-                Shown::text("what", fmt::format("{}", fmt::join(causes, ", ")))});
+    return say(
+        suspect == 0     ? "launches_clean"
+        : suspect >= all ? "launches_all"
+                         : "launches_some",
+        {as("name", name), Shown::number("latency", static_cast<double>(evidence.latency_launches)),
+         Shown::number("bandwidth", static_cast<double>(evidence.bandwidth_launches)),
+         Shown::number("suspect", static_cast<double>(suspect)),
+         Shown::text("what", fmt::format("{}", fmt::join(causes, ", ")))});
   }
 
   void add_sure() {
     open("sure", say("title_sure"));
     const Settings& settings = projection_.settings;
+    const std::string_view ground = name(decision_.ground);
     put(say_named(
-        "ground_" + ground_key(),
+        fmt::format("ground_{}", ground.substr(0, ground.find('_'))),
         {Shown::percent("alpha", settings.alpha), Shown::number("needed", kFewestLaunches),
          Shown::number("launches", decision_.launches),
          Shown::number("more", decision_.more_launches.value_or(0)),
@@ -347,27 +345,9 @@ class Builder {
     }
     if (decision_.one_after_the_other) {
       const bool a_first = decision_.a_came_first;
-      const Value& first = a_first ? a_ : b_;
-      const Value& second = a_first ? b_ : a_;
-      put(say("order", {{"first", first.raw, first.shown}, {"second", second.raw, second.shown}}));
+      put(say("order", {as("first", a_first ? a_ : b_), as("second", a_first ? b_ : a_)}));
     }
     put(say("likely_meaning", {Shown::percent("level", 1 - 2 * settings.alpha)}));
-  }
-
-  std::string ground_key() const {
-    switch (decision_.ground) {
-      case Ground::proven:
-        return "proven";
-      case Ground::few:
-        return "few";
-      case Ground::more:
-        return "more";
-      case Ground::noise:
-        return "noise";
-      case Ground::close:
-        break;
-    }
-    return "close";
   }
 
   std::string ranges_of(const std::vector<const Flip*>& flips) const {
@@ -480,8 +460,7 @@ class Builder {
   void add_notes(const Value& name, const LinkSamples& samples,
                  std::optional<ProjectedStep> ProjectionRow::*side, PageSmall& small) const {
     for (const std::string& note : samples.notes) {
-      small.phrases.push_back(
-          say("basis_note", {{"name", name.raw, name.shown}, Shown::text("text", note)}));
+      small.phrases.push_back(say("basis_note", {as("name", name), Shown::text("text", note)}));
     }
     if (projection_.job.stragglers == Stragglers::none || samples.latency.empty()) return;
     const Curve& curve = *samples.latency[0].latency_ns;
@@ -490,9 +469,9 @@ class Builder {
           const double bytes = (*(row.*side)).time.message_bytes;
           return bytes > 0 && !curve.covers(bytes);
         })) {
-      small.phrases.push_back(say("basis_tail", {{"name", name.raw, name.shown},
-                                                 Shown::number("from", curve.smallest()),
-                                                 Shown::number("to", curve.largest())}));
+      small.phrases.push_back(
+          say("basis_tail", {as("name", name), Shown::number("from", curve.smallest()),
+                             Shown::number("to", curve.largest())}));
     }
   }
 

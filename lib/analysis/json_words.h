@@ -1,6 +1,9 @@
 // Words of the documents.
 #pragma once
 
+#include <array>
+#include <string>
+
 #include "rdmabench/analysis/verdict.h"
 #include "report/row.h"
 
@@ -8,17 +11,8 @@ namespace rdmabench::analysis {
 
 /// "better", "worse", "mixed", or null.
 inline report::Json json_word(Direction direction) {
-  switch (direction) {
-    case Direction::none:
-      break;
-    case Direction::better:
-      return "better";
-    case Direction::worse:
-      return "worse";
-    case Direction::mixed:
-      return "mixed";
-  }
-  return nullptr;
+  constexpr std::array kWords{"", "better", "worse", "mixed"};
+  return report::text_or_null(kWords[static_cast<std::size_t>(direction)]);
 }
 
 /// "noise", "margin", or null.

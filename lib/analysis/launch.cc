@@ -263,17 +263,8 @@ Launch read_launch(const ResultJson& json, const std::string& source) {
 }  // namespace
 
 std::string_view name(Metric metric) noexcept {
-  switch (metric) {
-    case Metric::p50:
-      return "p50";
-    case Metric::p99:
-      return "p99";
-    case Metric::p999:
-      return "p99.9";
-    case Metric::bandwidth:
-      break;
-  }
-  return "bandwidth";
+  constexpr std::array<std::string_view, 4> kWords{"p50", "p99", "p99.9", "bandwidth"};
+  return kWords[static_cast<std::size_t>(metric)];
 }
 
 Metric parse_metric(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -111,35 +112,14 @@ void decide(Judgement& judgement, const Settings& settings, std::uint32_t fewest
 }  // namespace
 
 std::string_view name(Verdict verdict) noexcept {
-  switch (verdict) {
-    case Verdict::equivalent:
-      return "EQUIVALENT";
-    case Verdict::immaterial:
-      return "DIFFERENT BUT IMMATERIAL";
-    case Verdict::different:
-      return "DIFFERENT";
-    case Verdict::inconclusive:
-      return "INCONCLUSIVE";
-    case Verdict::drifting:
-      return "DRIFTING";
-    case Verdict::refused:
-      break;
-  }
-  return "REFUSED";
+  constexpr std::array<std::string_view, 6> kWords{
+      "EQUIVALENT", "DIFFERENT BUT IMMATERIAL", "DIFFERENT", "INCONCLUSIVE", "DRIFTING", "REFUSED"};
+  return kWords[static_cast<std::size_t>(verdict)];
 }
 
 std::string_view name(Direction direction) noexcept {
-  switch (direction) {
-    case Direction::none:
-      break;
-    case Direction::better:
-      return "BETTER";
-    case Direction::worse:
-      return "WORSE";
-    case Direction::mixed:
-      return "MIXED";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> kWords{"", "BETTER", "WORSE", "MIXED"};
+  return kWords[static_cast<std::size_t>(direction)];
 }
 
 std::string_view name(Verdict verdict, Direction direction) noexcept {
