@@ -55,16 +55,13 @@ std::vector<Judgement> judge_comparison(const Document& document) {
     const Status outcome = flag_of(body, "failed") ? Status::fail
                            : open                  ? Status::warn
                                                    : Status::pass;
-    list.push_back({"compare", subject, "the verdict", outcome, summary, "", {}});
+    list.push_back({"compare", subject, "the verdict", outcome, summary});
   }
   if (text_of(body, "verdict") == "CONFOUNDED") {
-    list.push_back({"compare",
-                    subject,
-                    "confounds",
+    list.push_back({"compare", subject, "confounds",
                     fails_on(body, "confounded") ? Status::fail : Status::warn,
                     "Something besides what is compared differs between the two sides.",
-                    "Make the two sides alike, or declare what differs.",
-                    {}});
+                    "Make the two sides alike, or declare what differs."});
   }
   for (const Json& family : list_of(body, "families")) {
     for (const Json& cell : list_of(family, "cells")) {
@@ -100,7 +97,7 @@ std::vector<Judgement> judge_projection(const Document& document) {
   const std::string both = fmt::format("{} against {}", side_name(document.body, "b"), a);
   if (const std::string summary = text_of(document.body, "summary"); !summary.empty()) {
     const bool one = object_of(document.body, "b").empty();
-    list.push_back({"project", one ? a : both, "in short", Status::pass, summary, "", {}});
+    list.push_back({"project", one ? a : both, "in short", Status::pass, summary});
   }
   for (const Json& row : list_of(document.body, "rows")) {
     Judgement one;

@@ -294,6 +294,14 @@ std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t ra
   return fmt::format("rail {}", rail);
 }
 
+Judgement cell_of(const Document& fabric, const PairMeasurement& pair) {
+  return {"fabric.pair",
+          fmt::format("{} to {}, {}", host_of(fabric, pair.sender), host_of(fabric, pair.receiver),
+                      rail_of(fabric, pair.sender, pair.rail)),
+          fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
+                      size_text(double(pair.size_bytes)), pair.round)};
+}
+
 std::string rate_text(double bits_per_s) {
   if (!std::isfinite(bits_per_s)) return "-";
   return bits_per_s >= 1e9   ? fmt::format("{:.4g} Gb/s", bits_per_s / 1e9)

@@ -23,9 +23,10 @@ struct Judgement {
   std::string subject;  ///< of whom: a host, "host, mlx5_0:1", a pair
   std::string id;       ///< "port.state", "bandwidth 1M"
   Status outcome = Status::pass;
-  std::string text;                                          ///< why; may be empty where it passed
-  std::string remedy;                                        ///< what to do; may be empty
-  std::vector<std::pair<std::string, std::string>> details;  ///< observed, expected, evidence, ...
+  std::string text{};    ///< why; may be empty where it passed
+  std::string remedy{};  ///< what to do; may be empty
+  std::vector<std::pair<std::string, std::string>>
+      details{};  ///< observed, expected, evidence, ...
 };
 
 std::vector<Judgement> judgements(const Document& document);
@@ -69,6 +70,9 @@ std::string fact_of(const nlohmann::ordered_json& facts, std::string_view name);
 std::string host_of(const Document& fabric, std::uint64_t rank);
 /// "mlx5_0", or "rail 1" where the plan names none.
 std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t rail);
+
+/// A cell of a fabric's matrix, without what came of it.
+Judgement cell_of(const Document& fabric, const PairMeasurement& pair);
 
 /// What a side, "a" or "b", of a comparison or projection is called; "A" or "B" where the document
 /// has no name.

@@ -113,7 +113,7 @@ class Parser {
       fabric_.add(value, documents_, [&](const std::string& why) { refuse(source_, line, why); });
     } else {
       check(schema, value, line);
-      documents_.push_back({{}, schema, std::move(value), {}, {}});
+      documents_.push_back({{}, schema, std::move(value)});
     }
   }
 
@@ -206,7 +206,7 @@ std::vector<Document> imported(std::string_view text, const std::string& source)
   for (Json& body : is_nccl_tests(text) ? nccl_tests_documents(text, source)
                                         : perftest_documents(text, source)) {
     std::string schema = text_of(body, "schema");
-    documents.push_back({source, std::move(schema), std::move(body), {}, {}});
+    documents.push_back({source, std::move(schema), std::move(body)});
   }
   for (std::size_t i = 0; documents.size() > 1 && i < documents.size(); ++i) {
     documents[i].source = fmt::format("{}#{}", source, i + 1);

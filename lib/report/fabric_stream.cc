@@ -154,7 +154,7 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
               {"nodes", std::move(record["nodes"])},
               {"lost", Json::array()},
               {"verdict", nullptr}};
-    documents.push_back({{}, std::string(kFabricSchema), std::move(body), {}, {}});
+    documents.push_back({{}, std::string(kFabricSchema), std::move(body)});
     return;
   }
   if (document == nullptr) refuse("a record of a fabric stands before its plan");

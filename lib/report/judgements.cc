@@ -92,29 +92,19 @@ Judgements of_run(const Document& document) {
     list.push_back(std::move(one));
   });
   for (const Json& suspicion : list_of(body, "suspicions")) {
-    list.push_back({"run." + test,
-                    subject,
-                    "suspect: " + text_of(suspicion, "code"),
-                    Status::warn,
-                    text_of(suspicion, "text"),
-                    "",
-                    {}});
+    list.push_back({"run." + test, subject, "suspect: " + text_of(suspicion, "code"), Status::warn,
+                    text_of(suspicion, "text")});
   }
   const auto failed = [&](const std::string& why) {
-    list.push_back({"run." + test, subject, "the run", Status::fail, why, "", {}});
+    list.push_back({"run." + test, subject, "the run", Status::fail, why});
   };
   const std::string error = text_of(body, "error");
   const Json& errors = list_of(body, "errors");
   if (!error.empty()) failed(error);
   for (const Json& one : errors) failed(any_text(one));
   if (list_of(body, "results").empty() && error.empty() && errors.empty()) {
-    list.push_back({"run." + test,
-                    subject,
-                    "the run",
-                    Status::error,
-                    "The document has no result and no error that says why.",
-                    "Measure again.",
-                    {}});
+    list.push_back({"run." + test, subject, "the run", Status::error,
+                    "The document has no result and no error that says why.", "Measure again."});
   }
   return list;
 }
@@ -141,13 +131,9 @@ std::string suspect_of(const Document& document, const Json& finding) {
 }
 
 void add_unfinished(Judgements& list) {
-  list.push_back({"fabric",
-                  "the verdict",
-                  "the run",
-                  Status::error,
+  list.push_back({"fabric", "the verdict", "the run", Status::error,
                   "The run did not come to its end: there is no verdict.",
-                  "Resume it, or measure again.",
-                  {}});
+                  "Resume it, or measure again."});
 }
 
 /// A metric and size of which no node could be judged is no pass, and neither is a verdict on
@@ -171,18 +157,13 @@ void add_coverage(Judgements& list, const Document& document) {
   for (const auto& [slice, is_judged] : judged) {
     all = all && is_judged;
     if (is_judged) continue;
-    list.push_back({"fabric", "the verdict", slice, Status::skip, "not judged: " + doubts, "", {}});
+    list.push_back({"fabric", "the verdict", slice, Status::skip, "not judged: " + doubts});
   }
   const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
                                   [](const PairMeasurement& pair) { return !pair.error.empty(); });
   if (all && doubtless && !accused && !failed && list_of(document.body, "lost").empty()) {
-    list.push_back({"fabric",
-                    "the verdict",
-                    "who stands out",
-                    Status::pass,
-                    "No node, direction, rail or route stands out.",
-                    "",
-                    {}});
+    list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
+                    "No node, direction, rail or route stands out."});
   }
 }
 
@@ -192,13 +173,9 @@ Judgements of_fabric(const Document& document) {
     const double rank = number_of(lost, "rank");
     const std::string host =
         rank >= 0 && rank < 0x1p32 ? host_of(document, static_cast<std::uint64_t>(rank)) : "?";
-    list.push_back({"fabric.node",
-                    host,
-                    "lost in round " + any_text_of(lost, "round"),
-                    Status::fail,
-                    text_of(lost, "reason"),
-                    "See whether the node is up and its process runs, and measure again.",
-                    {}});
+    list.push_back({"fabric.node", host, "lost in round " + any_text_of(lost, "round"),
+                    Status::fail, text_of(lost, "reason"),
+                    "See whether the node is up and its process runs, and measure again."});
   }
   if (!document.body.contains("verdict") || !document.body["verdict"].is_object()) {
     add_unfinished(list);
@@ -220,20 +197,13 @@ Judgements of_fabric(const Document& document) {
     list.push_back(std::move(one));
   }
   for (const Json& doubt : list_of(object_of(document.body, "verdict"), "doubts")) {
-    list.push_back({"fabric", "the verdict", "a doubt", Status::warn, any_text(doubt), "", {}});
+    list.push_back({"fabric", "the verdict", "a doubt", Status::warn, any_text(doubt)});
   }
   for (const PairMeasurement& pair : document.pairs) {
     if (pair.error.empty()) continue;
-    list.push_back(
-        {"fabric.pair",
-         fmt::format("{} to {}, {}", host_of(document, pair.sender),
-                     host_of(document, pair.receiver), rail_of(document, pair.sender, pair.rail)),
-         fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
-                     size_text(double(pair.size_bytes)), pair.round),
-         Status::fail,
-         pair.error,
-         "",
-         {}});
+    Judgement& one = list.emplace_back(cell_of(document, pair));
+    one.outcome = Status::fail;
+    one.text = pair.error;
   }
   return list;
 }
@@ -243,7 +213,7 @@ Judgements of_coll(const Document& document) {
   Judgements list;
   const std::string backend = text_of(document.body, "backend");
   if (const std::string error = text_of(document.body, "error"); !error.empty()) {
-    list.push_back({"coll", backend, "run", Status::error, error, "", {}});
+    list.push_back({"coll", backend, "run", Status::error, error});
   }
   for (const Json& row : list_of(document.body, "results")) {
     Judgement one;
@@ -292,16 +262,12 @@ Judgements of_netplugin(const Document& document) {
   for (const Json& row : list_of(document.body, "results")) {
     const std::string error = text_of(row, "error");
     if (error.empty()) continue;
-    list.push_back({"netplugin.v" + any_text_of(row, "api_version"),
-                    plugin,
+    list.push_back({"netplugin.v" + any_text_of(row, "api_version"), plugin,
                     fmt::format("{} {} B", text_of(row, "metric"), any_text_of(row, "size_bytes")),
-                    Status::fail,
-                    error,
-                    "",
-                    {}});
+                    Status::fail, error});
   }
   if (const std::string error = text_of(document.body, "error"); !error.empty()) {
-    list.push_back({"netplugin", plugin, "the run", Status::fail, error, "", {}});
+    list.push_back({"netplugin", plugin, "the run", Status::fail, error});
   }
   return list;
 }

@@ -121,13 +121,7 @@ void add_property(pugi::xml_node suite, const char* name, std::string_view value
 void add_cells(Suite& suite, const Document& document) {
   for (const PairMeasurement& pair : document.pairs) {
     if (!pair.error.empty()) continue;
-    Judgement one;
-    one.group = "fabric.pair";
-    one.subject =
-        fmt::format("{} to {}, {}", host_of(document, pair.sender),
-                    host_of(document, pair.receiver), rail_of(document, pair.sender, pair.rail));
-    one.id = fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
-                         size_text(double(pair.size_bytes)), pair.round);
+    Judgement one = cell_of(document, pair);
     one.details.emplace_back(pair.latency ? "p50" : "bandwidth",
                              pair.latency ? time_text(pair.value) : rate_text(pair.value));
     suite.add(one);

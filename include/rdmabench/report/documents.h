@@ -36,8 +36,8 @@ struct Document {
   /// As in the file. Of a fabric: {"schema", "plan", "nodes", "lost": [...], "verdict":
   /// {...}|null}.
   nlohmann::ordered_json body;
-  std::vector<PairMeasurement> pairs;  ///< of a fabric, in the file's order
-  std::vector<std::string> notes;      ///< what reading left out; whole sentences
+  std::vector<PairMeasurement> pairs{};  ///< of a fabric, in the file's order
+  std::vector<std::string> notes{};      ///< what reading left out; whole sentences
 };
 
 /// Limits; anything larger is refused.
