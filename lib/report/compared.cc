@@ -79,11 +79,7 @@ std::vector<Judgement> judge_comparison(const Document& document) {
       one.text =
           fmt::format("{}: {}{}{}", verdict_text(text_of(cell, "verdict"), direction),
                       ratio_text(object_of(cell, "estimate")), reason.empty() ? "" : "; ", reason);
-      for (const char* key : {"a", "b", "unit", "a_units", "b_units", "more_launches"}) {
-        if (const std::string text = any_text_of(cell, key); !text.empty()) {
-          one.details.emplace_back(key, text);
-        }
-      }
+      one.add_details(cell, {"a", "b", "unit", "a_units", "b_units", "more_launches"});
       list.push_back(std::move(one));
     }
   }

@@ -14,18 +14,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The words of a row of rdmabench/1 that tell it from others.
-constexpr std::array<std::string_view, 9> kRowLabels{"operation", "backend",    "provider",
-                                                     "device",    "direction",  "kind",
-                                                     "signal",    "completion", "memory"};
-
 void add_label(Measured& measured, std::string_view key, std::string value) {
   if (!value.empty()) measured.labels.emplace_back(key, std::move(value));
 }
 
-void add_value(Measured& measured, std::string_view key, const Json& object) {
-  const double value = number_of(object, key);
-  if (std::isfinite(value)) measured.values.emplace_back(key, value);
+using Keys = std::initializer_list<std::string_view>;
+
+/// `read` is text_of() or any_text_of().
+void add_labels(Measured& measured, const Json& object,
+                std::string (*read)(const Json&, std::string_view), Keys keys) {
+  for (const std::string_view key : keys) add_label(measured, key, read(object, key));
+}
+
+void add_values(Measured& measured, const Json& object, Keys keys) {
+  for (const std::string_view key : keys) {
+    const double value = number_of(object, key);
+    if (std::isfinite(value)) measured.values.emplace_back(key, value);
+  }
 }
 
 void visit_run(const Document& document, const std::function<void(const Measured&)>& visit) {
@@ -34,16 +39,17 @@ void visit_run(const Document& document, const std::function<void(const Measured
   const Json& environment = object_of(body, "environment");
   for (const Json& row : list_of(body, "results")) {
     Measured measured;
-    measured.kind = test == "bandwidth"      ? "bandwidth"
-                    : test == "load"         ? "load"
-                    : test == "registration" ? "registration"
-                                             : "latency";
+    measured.kind = "latency";
+    for (const std::string_view kind : {"bandwidth", "load", "registration"}) {
+      if (test == kind) measured.kind = kind;
+    }
     add_label(measured, "client", fact_of(list_of(environment, "client"), "hostname"));
     add_label(measured, "server", fact_of(list_of(environment, "server"), "hostname"));
     add_label(measured, "transport", text_of(object_of(body, "resolved"), "transport"));
-    for (const std::string_view key : kRowLabels) add_label(measured, key, text_of(row, key));
-    add_label(measured, "size_bytes", any_text_of(row, "size_bytes"));
-    add_label(measured, "load", any_text_of(row, "load"));
+    add_labels(measured, row, text_of,
+               {"operation", "backend", "provider", "device", "direction", "kind", "signal",
+                "completion", "memory"});
+    add_labels(measured, row, any_text_of, {"size_bytes", "load"});
     for (const auto& [key, value] : row.items()) {
       if (key == "size_bytes" || key == "load") continue;
       if (value.is_number()) measured.values.emplace_back(key, value.get<double>());
@@ -83,22 +89,13 @@ void visit_comparison(const Document& document, const std::function<void(const M
     for (const Json& cell : list_of(family, "cells")) {
       Measured measured;
       measured.kind = "comparison";
-      for (const char* key : {"test", "operation", "metric"}) {
-        add_label(measured, key, text_of(family, key));
-      }
-      for (const char* key : {"size_bytes", "load", "unit", "verdict"}) {
-        add_label(measured, key, any_text_of(cell, key));
-      }
+      add_labels(measured, family, text_of, {"test", "operation", "metric"});
+      add_labels(measured, cell, any_text_of, {"size_bytes", "load", "unit", "verdict"});
       add_label(measured, "direction", direction_of(family, cell));
       add_label(measured, "a_name", side_name(document.body, "a"));
       add_label(measured, "b_name", side_name(document.body, "b"));
-      const Json& estimate = object_of(cell, "estimate");
-      for (const std::string_view key : {"a", "b", "a_units", "b_units"}) {
-        add_value(measured, key, cell);
-      }
-      for (const std::string_view key : {"ratio", "ratio_low", "ratio_high"}) {
-        add_value(measured, key, estimate);
-      }
+      add_values(measured, cell, {"a", "b", "a_units", "b_units"});
+      add_values(measured, object_of(cell, "estimate"), {"ratio", "ratio_low", "ratio_high"});
       visit(measured);
     }
   }
@@ -115,11 +112,9 @@ void visit_projection(const Document& document, const std::function<void(const M
       add_label(measured, "at", any_text_of(row, "value"));
       add_label(measured, "side", std::string(side));
       add_label(measured, "name", side_name(document.body, side));
-      for (const std::string_view key :
-           {"step_s", "step_low_s", "step_high_s", "compute_s", "communication_s",
-            "nothing_hidden_s", "all_hidden_s", "cost_per_step"}) {
-        add_value(measured, key, step);
-      }
+      add_values(measured, step,
+                 {"step_s", "step_low_s", "step_high_s", "compute_s", "communication_s",
+                  "nothing_hidden_s", "all_hidden_s", "cost_per_step"});
       measured.error = text_of(row, "refusal");
       visit(measured);
     }
@@ -134,18 +129,13 @@ void visit_coll(const Document& document, const std::function<void(const Measure
     measured.kind = "collective";
     add_label(measured, "backend", backend);
     measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
-    for (const char* key : {"operation", "type", "reduction"}) {
-      add_label(measured, key, text_of(row, key));
-    }
-    for (const char* key : {"root", "size_bytes", "in_place"}) {
-      add_label(measured, key, any_text_of(row, key));
-    }
-    for (const std::string_view key : {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns",
-                                       "mean_ns", "stddev_ns", "median_low_ns", "median_high_ns",
-                                       "algorithm_bytes_per_s", "bus_bytes_per_s", "iterations"}) {
-      add_value(measured, key, row);
-    }
-    add_value(measured, "wrong_elements", object_of(row, "wrong"));
+    add_labels(measured, row, text_of, {"operation", "type", "reduction"});
+    add_labels(measured, row, any_text_of, {"root", "size_bytes", "in_place"});
+    add_values(measured, row,
+               {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns", "stddev_ns",
+                "median_low_ns", "median_high_ns", "algorithm_bytes_per_s", "bus_bytes_per_s",
+                "iterations"});
+    add_values(measured, object_of(row, "wrong"), {"wrong_elements"});
     measured.error = text_of(row, "skipped");
     visit(measured);
   }
@@ -156,9 +146,7 @@ void visit_netplugin(const Document& document, const std::function<void(const Me
     Measured measured;
     measured.kind = text_of(row, "metric") == "bandwidth" ? "bandwidth" : "latency";
     add_label(measured, "plugin", text_of(object_of(document.body, "plugin"), "name"));
-    for (const char* key : {"api_version", "kind", "completion", "size_bytes"}) {
-      add_label(measured, key, any_text_of(row, key));
-    }
+    add_labels(measured, row, any_text_of, {"api_version", "kind", "completion", "size_bytes"});
     for (const auto& [key, value] : row.items()) {
       const bool label = key == "size_bytes" || key == "api_version";
       if (!label && value.is_number()) measured.values.emplace_back(key, value.get<double>());
@@ -194,6 +182,12 @@ const Json* node_of(const Document& fabric, std::uint64_t rank) {
 std::string_view name(Status status) noexcept {
   constexpr std::array<std::string_view, 5> kNames{"pass", "warn", "fail", "skip", "error"};
   return kNames[static_cast<std::size_t>(status)];
+}
+
+void Judgement::add_details(const Json& object, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (std::string one = any_text_of(object, key); !one.empty()) details.emplace_back(key, one);
+  }
 }
 
 void for_each_measured(const Document& document,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,8 +26,11 @@ struct Judgement {
   Status outcome = Status::pass;
   std::string text{};    ///< why; may be empty where it passed
   std::string remedy{};  ///< what to do; may be empty
-  std::vector<std::pair<std::string, std::string>>
-      details{};  ///< observed, expected, evidence, ...
+  /// Observed, expected, evidence, ...
+  std::vector<std::pair<std::string, std::string>> details{};
+
+  /// Those of `keys` that the object has a value of.
+  void add_details(const nlohmann::ordered_json& object, std::initializer_list<const char*> keys);
 };
 
 std::vector<Judgement> judgements(const Document& document);

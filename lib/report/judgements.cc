@@ -15,25 +15,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Judgements = std::vector<Judgement>;
 
-void add_detail(Judgement& judgement, const Json& object, const char* key) {
-  const std::string text = any_text_of(object, key);
-  if (!text.empty()) judgement.details.emplace_back(key, text);
-}
-
 /// A status that is not known is an error of the check, never a pass.
 Status status_of(std::string_view status) {
-  struct Word {
-    std::string_view word;
-    Status outcome;
-  };
-  constexpr std::array<Word, 4> kWords{{{"PASS", Status::pass},
-                                        {"WARN", Status::warn},
-                                        {"FAIL", Status::fail},
-                                        {"SKIP", Status::skip}}};
-  for (const Word& one : kWords) {
-    if (one.word == status) return one.outcome;
-  }
-  return Status::error;
+  constexpr std::array<std::string_view, 4> kWords{"PASS", "WARN", "FAIL", "SKIP"};
+  const auto* const found = std::find(kWords.begin(), kWords.end(), status);
+  return found == kWords.end() ? Status::error : static_cast<Status>(found - kWords.begin());
 }
 
 Judgements of_doctor(const Document& document) {
@@ -53,10 +39,8 @@ Judgements of_doctor(const Document& document) {
                              any_text_of(finding, "observed"), any_text_of(finding, "expected"));
     }
     one.remedy = text_of(finding, "remedy");
-    for (const char* key :
-         {"title", "observed", "expected", "expected_source", "evidence", "privilege"}) {
-      add_detail(one, finding, key);
-    }
+    one.add_details(finding,
+                    {"title", "observed", "expected", "expected_source", "evidence", "privilege"});
     list.push_back(std::move(one));
   }
   return list;
@@ -191,9 +175,7 @@ Judgements of_fabric(const Document& document) {
     const bool confirmed = flag_of(finding, "confirmed");
     one.outcome = confirmed ? Status::fail : Status::warn;
     one.text = text_of(finding, "text");
-    for (const char* key : {"ratio", "score", "confirmed", "evidence"}) {
-      add_detail(one, finding, key);
-    }
+    one.add_details(finding, {"ratio", "score", "confirmed", "evidence"});
     list.push_back(std::move(one));
   }
   for (const Json& doubt : list_of(object_of(document.body, "verdict"), "doubts")) {
@@ -256,7 +238,7 @@ Judgements of_netplugin(const Document& document) {
     one.id = text_of(row, "id");
     one.outcome = status_of(text_of(row, "status"));
     one.text = text_of(row, "reason");
-    for (const char* key : {"title", "side", "took_ms"}) add_detail(one, row, key);
+    one.add_details(row, {"title", "side", "took_ms"});
     list.push_back(std::move(one));
   }
   for (const Json& row : list_of(document.body, "results")) {

@@ -31,7 +31,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// A table whose cells are escaped already.
+/// A table, whose cells it escapes.
 class Table {
  public:
   explicit Table(Cells heads) : heads_(std::move(heads)) {}
@@ -51,7 +51,7 @@ class Table {
  private:
   static std::string line(const Cells& cells) {
     std::string text = "|";
-    for (const std::string& cell : cells) text += fmt::format(" {} |", cell);
+    for (const std::string& cell : cells) text += fmt::format(" {} |", escaped(cell));
     return text + "\n";
   }
 
@@ -80,8 +80,7 @@ std::string findings(const std::vector<Judgement>& list) {
   for (const Status outcome : {Status::fail, Status::error, Status::warn}) {
     for (const Judgement& one : list) {
       if (one.outcome != outcome) continue;
-      table.add({std::string(name(outcome)), escaped(one.id), escaped(one.subject),
-                 escaped(one.text), escaped(one.remedy)});
+      table.add({std::string(name(outcome)), one.id, one.subject, one.text, one.remedy});
     }
   }
   return table.text();
@@ -108,7 +107,7 @@ std::string run_table(const Document& document) {
   }
   Table table(heads);
   for (const Json& row : list_of(document.body, "results")) {
-    Cells cells{escaped(text_of(row, "operation")), size_text(number_of(row, "size_bytes"))};
+    Cells cells{text_of(row, "operation"), size_text(number_of(row, "size_bytes"))};
     if (load) {
       cells.push_back(fmt::format("{:.0f} %{}", number_of(row, "load") * 100,
                                   !flag_of(row, "knee") ? ""
@@ -120,7 +119,7 @@ std::string run_table(const Document& document) {
     if (bandwidth) {
       cells.push_back(cell(number_of(row, "bits_per_s"), rate_text));
       cells.push_back(fmt::format("{:.4g}", number_of(row, "messages_per_s")));
-      cells.push_back(escaped(text_of(row, "completion")));
+      cells.push_back(text_of(row, "completion"));
     } else {
       for (const char* key : {"p50_ns", "p99_ns", "p999_ns"}) {
         cells.push_back(percentile(row, key));
@@ -161,8 +160,8 @@ std::string change_text(double ratio, double typical) {
 
 std::string comparison_table(const Document& document) {
   const Json& body = document.body;
-  Table table({"what", "size", escaped(side_name(body, "a")), escaped(side_name(body, "b")),
-               "change", "interval", "verdict"});
+  Table table({"what", "size", side_name(body, "a"), side_name(body, "b"), "change", "interval",
+               "verdict"});
   for_each_measured(document, [&](const Measured& measured) {
     std::map<std::string_view, std::string> labels(measured.labels.begin(), measured.labels.end());
     std::map<std::string_view, double> values(measured.values.begin(), measured.values.end());
@@ -173,12 +172,12 @@ std::string comparison_table(const Document& document) {
     };
     std::string size = labels["size_bytes"];
     if (!labels["load"].empty()) size += " load " + labels["load"];
-    table.add({escaped(labels["operation"] + " " + labels["metric"]), escaped(size), value("a"),
-               value("b"), known ? change_text(values["ratio"], values["ratio"]) : "-",
+    table.add({labels["operation"] + " " + labels["metric"], size, value("a"), value("b"),
+               known ? change_text(values["ratio"], values["ratio"]) : "-",
                known ? fmt::format("{} to {}", change_text(values["ratio_low"], values["ratio"]),
                                    change_text(values["ratio_high"], values["ratio"]))
                      : "-",
-               escaped(verdict_text(labels["verdict"], labels["direction"]))});
+               verdict_text(labels["verdict"], labels["direction"])});
   });
   std::string text;
   const std::string verdict = text_of(body, "verdict");
@@ -196,10 +195,10 @@ std::string comparison_table(const Document& document) {
     text += fmt::format("Plan: **{}** launches of each side\n\n",
                         launches.empty() ? "more than are planned for" : escaped(launches));
   }
-  Table differ({"fact", escaped(side_name(body, "a")), escaped(side_name(body, "b")), "declared"});
+  Table differ({"fact", side_name(body, "a"), side_name(body, "b"), "declared"});
   for (const Json& one : list_of(body, "confounds")) {
-    differ.add({escaped(text_of(one, "name")), escaped(any_text_of(one, "a")),
-                escaped(any_text_of(one, "b")), flag_of(one, "declared") ? "yes" : "no"});
+    differ.add({text_of(one, "name"), any_text_of(one, "a"), any_text_of(one, "b"),
+                flag_of(one, "declared") ? "yes" : "no"});
   }
   return text + table.text() +
          folded("What else differs, and notes", differ.text() + notes_text(body));
@@ -208,13 +207,12 @@ std::string comparison_table(const Document& document) {
 /// How long the step of the first row is with no overlap and with all that there can be.
 std::string overlap_bounds(const Json& body) {
   for (const Json& row : list_of(body, "rows")) {
-    Table table(
-        {"at " + escaped(number_text(row, "value")), "nothing hidden", "all hidden that can be"});
+    Table table({"at " + number_text(row, "value"), "nothing hidden", "all hidden that can be"});
     for (const char* side : {"a", "b"}) {
       const Json& step = object_of(row, side);
       const double nothing = number_of(step, "nothing_hidden_s") * 1e9;
       if (!std::isfinite(nothing)) continue;
-      table.add({escaped(side_name(body, side)), time_text(nothing),
+      table.add({side_name(body, side), time_text(nothing),
                  cell(number_of(step, "all_hidden_s") * 1e9, time_text)});
     }
     if (const std::string text = table.text(); !text.empty()) {
@@ -226,9 +224,9 @@ std::string overlap_bounds(const Json& body) {
 
 std::string projection_table(const Document& document) {
   const Json& body = document.body;
-  const std::string axis = escaped(text_of(body, "axis"));
-  const std::string a = escaped(side_name(body, "a"));
-  const std::string b = escaped(side_name(body, "b"));
+  const std::string axis = text_of(body, "axis");
+  const std::string a = side_name(body, "a");
+  const std::string b = side_name(body, "b");
   Table table({axis.empty() ? "at" : axis, a, b, "change", "verdict"});
   Table costs({axis.empty() ? "at" : axis, a, b});
   bool priced = false;
@@ -243,12 +241,12 @@ std::string projection_table(const Document& document) {
     };
     const Json& difference = object_of(row, "difference");
     const std::string refusal = text_of(row, "refusal");
-    const std::string at = escaped(number_text(row, "value"));
+    const std::string at = number_text(row, "value");
     const double ratio = number_of(difference, "ratio");
     table.add({at, step("a"), step("b"), change_text(ratio, ratio),
-               escaped(refusal.empty() ? verdict_text(text_of(difference, "verdict"),
-                                                      text_of(difference, "direction"))
-                                       : refusal)});
+               refusal.empty()
+                   ? verdict_text(text_of(difference, "verdict"), text_of(difference, "direction"))
+                   : refusal});
     if (refusal.empty()) costs.add({at, cost("a"), cost("b")});
   }
   std::string text = "Projected time of a step:\n\n" + table.text();
@@ -257,9 +255,8 @@ std::string projection_table(const Document& document) {
   }
   Table assumptions({"assumption", "value", "from"});
   for (const Json& one : list_of(body, "assumptions")) {
-    assumptions.add({escaped(text_of(one, "name")),
-                     escaped(any_text_of(one, "value") + " " + text_of(one, "unit")),
-                     escaped(text_of(one, "origin"))});
+    assumptions.add({text_of(one, "name"), any_text_of(one, "value") + " " + text_of(one, "unit"),
+                     text_of(one, "origin")});
   }
   return text + overlap_bounds(body) +
          folded("Assumptions and notes", assumptions.text() + notes_text(body));
@@ -279,10 +276,10 @@ std::string fabric_table(const Document& document) {
     const auto text = [&](double value) {
       return value <= 0 ? "-" : node.latency ? time_text(value) : rate_text(value);
     };
-    table.add(
-        {escaped(host_of(document, node.rank)), escaped(rail_of(document, node.rank, node.rail)),
-         node.latency ? "latency" : "bandwidth", size_text(double(node.size_bytes)),
-         text(node.as_sender), text(node.as_receiver), fmt::format("{:.0f} %", worst(node) * 100)});
+    table.add({host_of(document, node.rank), rail_of(document, node.rank, node.rail),
+               node.latency ? "latency" : "bandwidth", size_text(double(node.size_bytes)),
+               text(node.as_sender), text(node.as_receiver),
+               fmt::format("{:.0f} %", worst(node) * 100)});
   }
   return "Each node's medians, the worst first; 100 % is typical.\n\n" + table.text();
 }
@@ -295,14 +292,14 @@ std::string coll_table(const Document& coll) {
     const double bus = number_of(row, "bus_bytes_per_s");
     const auto gigabytes = [](double rate) { return fmt::format("{:.4g} GB/s", rate / 1e9); };
     const Json& late = object_of(row, "late");
-    table.add({escaped(text_of(row, "operation")), escaped(text_of(row, "type")),
-               escaped(text_of(row, "reduction")), size_text(number_of(row, "size_bytes")),
-               flag_of(row, "in_place") ? "in" : "out", time_text(number_of(row, "p50_ns")),
+    table.add({text_of(row, "operation"), text_of(row, "type"), text_of(row, "reduction"),
+               size_text(number_of(row, "size_bytes")), flag_of(row, "in_place") ? "in" : "out",
+               time_text(number_of(row, "p50_ns")),
                gigabytes(number_of(row, "algorithm_bytes_per_s")),
                std::isfinite(bus) ? gigabytes(bus) : "n/a",
-               escaped(any_text_of(object_of(row, "wrong"), "wrong_elements")),
+               any_text_of(object_of(row, "wrong"), "wrong_elements"),
                late.empty() ? "-"
-                            : fmt::format("rank {} by {}", escaped(any_text_of(late, "rank")),
+                            : fmt::format("rank {} by {}", any_text_of(late, "rank"),
                                           time_text(number_of(late, "by_ns")))});
   }
   return table.text();

@@ -25,13 +25,11 @@ class NumberColumn {
 
   const TextTable::Column& column() const { return column_; }
 
+  /// What is not finite is "-".
   void add(double value) {
     values_.push_back(value);
     if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
   }
-
-  /// "-" for what has no value.
-  void add_nothing() { values_.push_back(std::nan("")); }
 
   std::string text(std::size_t row) const {
     if (!std::isfinite(values_[row])) return "-";

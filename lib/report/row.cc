@@ -43,15 +43,11 @@ void add_quality(Json& row, const Result& result) {
   row["notes"] = result.notes;
 }
 
-Json to_list(const std::vector<Interval>& intervals) {
-  Json list = Json::array();
-  for (const Interval& interval : intervals) {
-    list.push_back({{"begin_ns", interval.begin_ns},
-                    {"elapsed_ns", interval.elapsed_ns},
-                    {"bits_per_s", interval.bits_per_s},
-                    {"messages_per_s", interval.messages_per_s}});
-  }
-  return list;
+Json interval_object(const Interval& interval) {
+  return {{"begin_ns", interval.begin_ns},
+          {"elapsed_ns", interval.elapsed_ns},
+          {"bits_per_s", interval.bits_per_s},
+          {"messages_per_s", interval.messages_per_s}};
 }
 
 }  // namespace
@@ -82,11 +78,9 @@ Json to_json(const Fact& fact) {
 }
 
 Json to_list(const Facts& facts) {
-  Json list = Json::array();
-  for (const Fact& fact : facts) {
-    list.push_back({{"name", fact.name}, {"value", to_json(fact)}});
-  }
-  return list;
+  return list_of_each(facts, [](const Fact& fact) {
+    return Json{{"name", fact.name}, {"value", to_json(fact)}};
+  });
 }
 
 Json to_list(const std::vector<Counter>& counters) {
@@ -139,7 +133,7 @@ Json to_row(const BandwidthResult& result, const Resolved& resolved) {
   row["offered_messages_per_s"] = positive(result.offered_messages_per_s);
   row["lost"] = or_null(result.lost);
   row["succeeded"] = or_null(result.succeeded);
-  row["intervals"] = to_list(result.intervals);
+  row["intervals"] = list_of_each(result.intervals, interval_object);
   add_quality(row, result);
   return row;
 }

@@ -40,6 +40,14 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+/// A list of what `make` makes of each item.
+template <class Items, class Make>
+Json list_of_each(const Items& items, Make make) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(make(item));
+  return list;
+}
+
 /// Adds the minimum, the percentiles up to p99.9, the maximum, the mean, the standard deviation and
 /// the interval of the median to `row`.
 void add_latency(Json& row, const measure::LatencySummary& latency);

@@ -30,17 +30,21 @@ const Result& common(const Result& result) {
 // What is left out first of a table that is too wide.
 enum : int { kLastOut = 1, kLateOut, kMiddleOut, kEarlyOut, kFirstOut };
 
-/// The size and the iterations of each result, then `columns`.
+/// The size and the iterations of each result, then `columns`. Those under load have one size,
+/// which the heading says.
 template <class Result>
 std::string rows_text(std::span<const Result> results, std::span<const NumberColumn> columns,
                       std::size_t width) {
-  std::vector<TextTable::Column> headings{{"size"},
-                                          {.heading = "iterations", .dispensable = kEarlyOut}};
+  constexpr bool kHasSize = !std::is_same_v<Result, LoadResult>;
+  std::vector<TextTable::Column> headings;
+  if (kHasSize) headings.push_back({"size"});
+  headings.push_back({.heading = "iterations", .dispensable = kHasSize ? kEarlyOut : kFirstOut});
   for (const NumberColumn& column : columns) headings.push_back(column.column());
   TextTable table(std::move(headings));
   for (std::size_t i = 0; i < results.size(); ++i) {
-    std::vector<std::string> cells{format_size(common(results[i]).size_bytes),
-                                   fmt::format("{}", common(results[i]).iterations)};
+    std::vector<std::string> cells;
+    if (kHasSize) cells.push_back(format_size(common(results[i]).size_bytes));
+    cells.push_back(fmt::format("{}", common(results[i]).iterations));
     for (const NumberColumn& column : columns) cells.push_back(column.text(i));
     table.add_row(std::move(cells));
   }
@@ -54,6 +58,11 @@ int latency_decimals(const Report& report, const LatencyResult& first) {
   const double halves = first.kind == "half_round_trip" ? 2 : 1;
   const double step_us = report.clock->resolution_ns / halves / kNsPerUs;
   return static_cast<int>(std::clamp(-std::floor(std::log10(step_us)), 0.0, double{kMost}));
+}
+
+/// In microseconds; nothing where too few samples lie beyond it.
+double at_percentile(const measure::LatencySummary& latency, const Percentile& percentile) {
+  return latency.supports(percentile.percent) ? latency.*percentile.value / kNsPerUs : NAN;
 }
 
 std::string section_rows(const Report& report, std::span<const LatencyResult> results,
@@ -72,11 +81,7 @@ std::string section_rows(const Report& report, std::span<const LatencyResult> re
     const bool between = percentile.percent == kBetween;
     NumberColumn column(fmt::format("{}[us]", percentile.name), limit, between ? kMiddleOut : 0);
     for (const LatencyResult& result : results) {
-      if (result.latency.supports(percentile.percent)) {
-        column.add(result.latency.*percentile.value / kNsPerUs);
-      } else {
-        column.add_nothing();
-      }
+      column.add(at_percentile(result.latency, percentile));
     }
     columns.push_back(std::move(column));
   }
@@ -110,11 +115,7 @@ std::string section_rows(const Report& /*report*/, std::span<const BandwidthResu
     const double high = result.bits_per_s_high - result.bits_per_s;
     const double low = result.bits_per_s - result.bits_per_s_low;
     gigabits.add(result.bits_per_s / kBitsPerGigabit);
-    if (result.bits_per_s_high > 0) {
-      interval.add(std::max(high, low) / result.bits_per_s * 100);
-    } else {
-      interval.add_nothing();
-    }
+    interval.add(result.bits_per_s_high > 0 ? std::max(high, low) / result.bits_per_s * 100 : NAN);
     mebibytes.add(result.bits_per_s / kBitsPerMebibyte);
     messages.add(result.messages_per_s / kMessagesPerMillion);
     elapsed.add(result.elapsed_ns / kNsPerSecond);
@@ -150,44 +151,25 @@ std::string knee_text(std::span<const LoadResult> curve) {
 std::string section_rows(const Report& report, std::span<const LoadResult> results,
                          std::size_t width) {
   const int limit = latency_decimals(report, results.front().latency);
-  TextTable table({{.heading = "iterations", .dispensable = kFirstOut},
-                   {"load[%]"},
-                   {"offered[Mmsg/s]"},
-                   {"done[Mmsg/s]"},
-                   {"p50[us]"},
-                   {"p99[us]"},
-                   {"p99.9[us]"},
-                   {.heading = "max[us]", .dispensable = kLateOut}});
-  std::vector<NumberColumn> columns{{"load", 1},
-                                    {"offered", kSignificantDigits},
-                                    {"done", kSignificantDigits},
-                                    {"p50", limit},
-                                    {"p99", limit},
-                                    {"p99.9", limit},
-                                    {"max", limit}};
+  NumberColumn load("load[%]", 1);
+  NumberColumn offered("offered[Mmsg/s]", kSignificantDigits);
+  NumberColumn done("done[Mmsg/s]", kSignificantDigits);
+  NumberColumn p50("p50[us]", limit);
+  NumberColumn p99("p99[us]", limit);
+  NumberColumn p999("p99.9[us]", limit);
+  NumberColumn max("max[us]", limit, kLateOut);
   for (const LoadResult& result : results) {
     const measure::LatencySummary& latency = result.latency.latency;
-    columns[0].add(result.load * 100);
-    columns[1].add(result.offered_messages_per_s / kMessagesPerMillion);
-    columns[2].add(result.achieved_messages_per_s / kMessagesPerMillion);
-    const auto add = [&](std::size_t column, double percent, double ns) {
-      if (percent > 0 && !latency.supports(percent)) {
-        columns[column].add_nothing();
-      } else {
-        columns[column].add(ns / kNsPerUs);
-      }
-    };
-    add(3, 50, latency.p50_ns);
-    add(4, 99, latency.p99_ns);
-    add(5, 99.9, latency.p999_ns);
-    add(6, 0, latency.max_ns);
+    load.add(result.load * 100);
+    offered.add(result.offered_messages_per_s / kMessagesPerMillion);
+    done.add(result.achieved_messages_per_s / kMessagesPerMillion);
+    p50.add(at_percentile(latency, kPercentiles[0]));
+    p99.add(at_percentile(latency, kPercentiles[2]));
+    p999.add(at_percentile(latency, kPercentiles[3]));
+    max.add(latency.max_ns / kNsPerUs);
   }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    std::vector<std::string> cells{fmt::format("{}", results[i].latency.iterations)};
-    for (const NumberColumn& column : columns) cells.push_back(column.text(i));
-    table.add_row(std::move(cells));
-  }
-  return table.text(width) + knee_text(results);
+  const std::vector columns{load, offered, done, p50, p99, p999, max};
+  return rows_text(results, std::span<const NumberColumn>(columns), width) + knee_text(results);
 }
 
 /// The knees of several launches of the same curves, by size in the order of the first.
@@ -254,13 +236,21 @@ std::string joined(std::initializer_list<std::pair<std::string_view, std::string
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+/// How it was seen that messages had come.
+template <class Result>
+std::string seen(const Result& result, std::string_view signal) {
+  return joined({{"completion:", spaced(result.completion)}, {"arrival seen by:", signal}}) +
+         (result.validated ? ", data validated\n" : "\n");
+}
+
+std::string kind_text(const LatencyResult& result) {
+  return result.kind == "completion" ? "until completion" : spaced(result.kind);
+}
+
 /// What every row of one table has in common.
 std::string heading(const LatencyResult& result) {
-  return fmt::format(
-      "{} latency, {} (service time of a closed loop)\n{}{}\n", printable(result.operation),
-      result.kind == "completion" ? "until completion" : spaced(result.kind),
-      joined({{"completion:", spaced(result.completion)}, {"arrival seen by:", result.signal}}),
-      result.validated ? ", data validated" : "");
+  return fmt::format("{} latency, {} (service time of a closed loop)\n{}",
+                     printable(result.operation), kind_text(result), seen(result, result.signal));
 }
 
 std::string heading(const BandwidthResult& result) {
@@ -268,20 +258,15 @@ std::string heading(const BandwidthResult& result) {
       result.offered_messages_per_s > 0
           ? fmt::format(", limited to {:.6g} messages/s", result.offered_messages_per_s)
           : "";
-  return fmt::format("{} bandwidth, {}, depth {}{}\n{}{}\n", printable(result.operation),
-                     spaced(result.direction), result.depth, rate,
-                     joined({{"completion:", spaced(result.completion)}}),
-                     result.validated ? ", data validated" : "");
+  return fmt::format("{} bandwidth, {}, depth {}{}\n{}", printable(result.operation),
+                     spaced(result.direction), result.depth, rate, seen(result, ""));
 }
 
 std::string heading(const LoadResult& result) {
   const LatencyResult& latency = result.latency;
-  return fmt::format(
-      "{} latency under load, {}, {}, from the intended start\n{}{}\n",
-      printable(latency.operation), format_size(latency.size_bytes),
-      latency.kind == "completion" ? "until completion" : spaced(latency.kind),
-      joined({{"completion:", spaced(latency.completion)}, {"arrival seen by:", latency.signal}}),
-      latency.validated ? ", data validated" : "");
+  return fmt::format("{} latency under load, {}, {}, from the intended start\n{}",
+                     printable(latency.operation), format_size(latency.size_bytes),
+                     kind_text(latency), seen(latency, latency.signal));
 }
 
 template <class Result>
