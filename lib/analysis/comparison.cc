@@ -63,12 +63,6 @@ std::vector<double> pair_means(const Sample& sample) {
   return means;
 }
 
-std::size_t count_pairs(const Sample& sample) {
-  std::set<std::string> pairs;
-  for (const Point& point : sample.points) pairs.insert(point.launch->pair);
-  return pairs.size();
-}
-
 std::uint32_t count_suspect(const Sample& sample) {
   return static_cast<std::uint32_t>(
       std::count_if(sample.points.begin(), sample.points.end(),
@@ -94,9 +88,10 @@ Cell make_cell(const QuantityKey& key, const Sample& a, const Sample& b, const S
   }
   const std::vector<double> of_a = logs(a);
   const std::vector<double> of_b = logs(b);
-  const bool by_pair = count_pairs(a) >= kFewestPairs && count_pairs(b) >= kFewestPairs;
-  cell.judgement =
-      by_pair ? judge(pair_means(a), pair_means(b), settings) : judge(of_a, of_b, settings);
+  const std::vector<double> pairs_a = pair_means(a);
+  const std::vector<double> pairs_b = pair_means(b);
+  const bool by_pair = std::min(pairs_a.size(), pairs_b.size()) >= kFewestPairs;
+  cell.judgement = by_pair ? judge(pairs_a, pairs_b, settings) : judge(of_a, of_b, settings);
   plan_further(cell.judgement, settings);
   cell.a_typical = std::exp(measure::mean(of_a));
   cell.b_typical = std::exp(measure::mean(of_b));
@@ -108,10 +103,12 @@ Cell make_cell(const QuantityKey& key, const Sample& a, const Sample& b, const S
   return cell;
 }
 
-std::vector<Cell*> judged_cells(std::vector<Family>& families) {
-  std::vector<Cell*> cells;
-  for (Family& family : families) {
-    for (Cell& cell : family.cells) {
+/// Those that could be judged. `Some` is Cell, or const Cell.
+template <class Some, class Families>
+std::vector<Some*> usable(Families&& families) {
+  std::vector<Some*> cells;
+  for (auto& family : families) {
+    for (Some& cell : family.cells) {
       if (cell.judgement.verdict != Verdict::refused) cells.push_back(&cell);
     }
   }
@@ -211,16 +208,6 @@ Outcome combine(const std::vector<const Cell*>& cells, const Settings& settings)
     outcome.more = most;
   }
   return outcome;
-}
-
-std::vector<const Cell*> usable(std::span<const Family> families) {
-  std::vector<const Cell*> cells;
-  for (const Family& family : families) {
-    for (const Cell& cell : family.cells) {
-      if (cell.judgement.verdict != Verdict::refused) cells.push_back(&cell);
-    }
-  }
-  return cells;
 }
 
 /// A cell for each quantity of both sides.
@@ -335,7 +322,7 @@ void note_balance(Comparison& comparison) {
 /// Notes sizes that are DIFFERENT alone but not after the correction for many sizes.
 void note_correction(Comparison& comparison) {
   std::size_t lost = 0;
-  const std::vector<const Cell*> cells = usable(comparison.families);
+  const auto cells = usable<const Cell>(comparison.families);
   for (const Cell* cell : cells) {
     const bool alone = cell->judgement.verdict == Verdict::different;
     lost += alone && cell->p_beyond_adjusted >= comparison.options.settings.alpha ? 1U : 0U;
@@ -364,11 +351,7 @@ void note_factors(Comparison& comparison) {
 Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
                    const ComparisonOptions& options) {
   options.settings.check();
-  if (options.a_name.empty() || options.a_name == options.b_name) {
-    throw Error(Fault::usage,
-                fmt::format("sides named '{}' and '{}'", options.a_name, options.b_name),
-                "Give each side a name of its own by `a_name` and `b_name`.");
-  }
+  check_names(options.a_name, options.b_name);
   refuse_copies(a, b);
   Comparison comparison;
   comparison.options = options;
@@ -378,7 +361,7 @@ Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
   comparison.b = summarize(b, kept_b, options.skip_failed, options.b_name);
   pair_up(comparison, collect_quantities(kept_a, options.metrics),
           collect_quantities(kept_b, options.metrics));
-  const std::vector<Cell*> cells = judged_cells(comparison.families);
+  const auto cells = usable<Cell>(comparison.families);
   adjust(cells);
   refuse_drifting(cells, options.settings);
   for (Family& family : comparison.families) {
@@ -387,9 +370,11 @@ Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
     }
   }
   for (Family& family : comparison.families) {
-    static_cast<Outcome&>(family) = combine(usable({&family, 1}), options.settings);
+    static_cast<Outcome&>(family) =
+        combine(usable<const Cell>(std::span(&family, 1)), options.settings);
   }
-  static_cast<Outcome&>(comparison) = combine(usable(comparison.families), options.settings);
+  static_cast<Outcome&>(comparison) =
+      combine(usable<const Cell>(comparison.families), options.settings);
   note_correction(comparison);
   note_balance(comparison);
   gate(comparison, kept_a, kept_b);

@@ -8,14 +8,10 @@ namespace rdmabench::analysis {
 namespace {
 
 using report::Json;
+using report::list_of_each;
 using report::or_null;
 
 constexpr const char* kCompareSchema = "rdmabench-compare/1";
-
-/// Words for programs; tables use others.
-std::string word(Verdict verdict) {
-  return verdict == Verdict::immaterial ? "DIFFERENT_BUT_IMMATERIAL" : std::string(name(verdict));
-}
 
 Json to_object(const std::string& name, const ComparedSide& side) {
   return {
@@ -67,7 +63,7 @@ Json to_object(const Cell& cell, Metric metric) {
           {"drift_p", cell.drift.p_value},
           {"a_suspect_launches", cell.a_suspect},
           {"b_suspect_launches", cell.b_suspect},
-          {"verdict", word(judgement.verdict)},
+          {"verdict", json_word(judgement.verdict)},
           {"direction", json_word(judgement.direction)},
           {"more_launches", or_null(judgement.more)},
           {"obstacle", json_word(judgement.obstacle)},
@@ -75,18 +71,18 @@ Json to_object(const Cell& cell, Metric metric) {
 }
 
 Json to_object(const Family& family) {
-  Json cells = Json::array();
-  for (const Cell& cell : family.cells) cells.push_back(to_object(cell, family.metric));
   return {{"test", family.test},
           {"operation", family.operation},
           {"kind", family.kind},
           {"metric", name(family.metric)},
-          {"verdict", word(family.verdict)},
+          {"verdict", json_word(family.verdict)},
           {"direction", json_word(family.direction)},
           {"more_launches", or_null(family.more)},
           {"obstacle", json_word(family.obstacle)},
           {"confounded_by", family.confounds},
-          {"cells", std::move(cells)}};
+          {"cells", list_of_each(family.cells, [&](const Cell& cell) {
+             return to_object(cell, family.metric);
+           })}};
 }
 
 }  // namespace
@@ -95,8 +91,8 @@ std::string to_json(const Comparison& comparison) {
   const Settings& settings = comparison.options.settings;
   Json json;
   json["schema"] = kCompareSchema;
-  json["verdict"] = comparison.confounded() ? "CONFOUNDED" : word(comparison.verdict);
-  json["as_they_stand"] = word(comparison.verdict);
+  json["verdict"] = comparison.confounded() ? "CONFOUNDED" : json_word(comparison.verdict);
+  json["as_they_stand"] = json_word(comparison.verdict);
   json["direction"] = json_word(comparison.direction);
   json["summary"] = summary(comparison);
   json["failed"] = comparison.failed();
@@ -110,20 +106,17 @@ std::string to_json(const Comparison& comparison) {
                       {"resamples", settings.resamples},
                       {"fewest_launches", kFewestLaunches},
                       {"factors", comparison.options.factors.words()},
-                      {"fail_on", Json::array()}};
-  for (const FailOn what : comparison.options.fail_on) {
-    json["settings"]["fail_on"].push_back(name(what));
-  }
+                      {"fail_on", list_of_each(comparison.options.fail_on,
+                                               [](FailOn what) { return name(what); })}};
   json["a"] = to_object(comparison.options.a_name, comparison.a);
   json["b"] = to_object(comparison.options.b_name, comparison.b);
   json["order"] = {{"known", comparison.order.known},
                    {"separate", comparison.order.separate},
                    {"blocks", comparison.order.blocks},
                    {"pattern", comparison.order.pattern}};
-  json["confounds"] = Json::array();
-  for (const Confound& one : comparison.confounds) json["confounds"].push_back(to_object(one));
-  json["families"] = Json::array();
-  for (const Family& family : comparison.families) json["families"].push_back(to_object(family));
+  const auto object = [](const auto& one) { return to_object(one); };
+  json["confounds"] = list_of_each(comparison.confounds, object);
+  json["families"] = list_of_each(comparison.families, object);
   json["notes"] = comparison.notes;
   return report::document_text(json);
 }

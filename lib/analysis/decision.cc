@@ -12,6 +12,7 @@
 #include "analysis/power.h"
 #include "decision_search.h"
 #include "rdmabench/base/error.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -33,21 +34,14 @@ Likely likely(const Judgement& judgement, double log_ratio, Function of) {
   return result;
 }
 
-std::set<std::string> sources_of(const LinkSamples& samples) {
-  std::set<std::string> sources;
-  for (const auto* list : {&samples.latency, &samples.bandwidth}) {
-    for (const LinkSample& one : *list) sources.insert(one.source);
-  }
-  return sources;
-}
-
 Evidence evidence_of(const LinkSamples& samples, const std::vector<Launch>& launches) {
   Evidence evidence;
   evidence.latency_launches = samples.latency.size();
   evidence.bandwidth_launches = samples.bandwidth.size();
-  const std::set<std::string> taken = sources_of(samples);
+  const std::vector<std::string> taken = sources_of(samples);
   for (const Launch& launch : launches) {
-    if (!taken.contains(launch.source) || launch.suspicions.empty()) continue;
+    const bool is_taken = std::find(taken.begin(), taken.end(), launch.source) != taken.end();
+    if (!is_taken || launch.suspicions.empty()) continue;
     ++evidence.suspect_launches;
     for (const std::string& code :
          std::set<std::string>(launch.suspicions.begin(), launch.suspicions.end())) {
@@ -169,7 +163,7 @@ void judge_answer(Decision& decision, const Judgement& judgement) {
   const double limit = std::log(decision.limit);
   const double difference = -std::log(decision.ratio.value);
   decision.launches = judgement.a_units;
-  decision.variation = std::sqrt(std::expm1(judgement.deviation * judgement.deviation));
+  decision.variation = variation_of(judgement.deviation);
   decision.pays = difference > limit;
   if (judgement.a_units < kFewestLaunches || !judgement.estimate) {
     decision.ground = Ground::few;

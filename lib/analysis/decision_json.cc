@@ -2,11 +2,13 @@
 
 #include "decision_page.h"
 #include "report/row.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
 
 using report::Json;
+using report::list_of_each;
 using report::or_null;
 
 constexpr const char* kDecideSchema = "rdmabench-decide/1";
@@ -26,28 +28,26 @@ Json phrase_object(const Phrase& phrase) {
 }
 
 Json phrase_list(const std::vector<Phrase>& phrases) {
-  Json list = Json::array();
-  for (const Phrase& one : phrases) list.push_back(phrase_object(one));
-  return list;
+  return list_of_each(phrases, phrase_object);
+}
+
+Json point_object(const PageChart::Point& point) {
+  return {{"nodes", point.nodes},
+          {"step_s", point.step_s},
+          {"step_low_s", or_null(point.low_s)},
+          {"step_high_s", or_null(point.high_s)}};
 }
 
 Json line_object(const PageChart::Line& line) {
-  Json points = Json::array();
-  for (const PageChart::Point& point : line.points) {
-    points.push_back({{"nodes", point.nodes},
-                      {"step_s", point.step_s},
-                      {"step_low_s", or_null(point.low_s)},
-                      {"step_high_s", or_null(point.high_s)}});
-  }
-  return {{"name", line.name}, {"points", std::move(points)}};
+  return {{"name", line.name}, {"points", list_of_each(line.points, point_object)}};
 }
 
 struct JsonWriter {
   Json operator()(const Phrase& phrase) const { return {{"sentence", phrase_object(phrase)}}; }
   Json operator()(const PageTable& table) const {
-    Json rows = Json::array();
-    for (const auto& row : table.rows) rows.push_back(phrase_list(row));
-    return {{"table", {{"heads", phrase_list(table.heads)}, {"rows", std::move(rows)}}}};
+    return {
+        {"table",
+         {{"heads", phrase_list(table.heads)}, {"rows", list_of_each(table.rows, phrase_list)}}}};
   }
   Json operator()(const PageChart& chart) const {
     return {{"chart",
@@ -62,19 +62,21 @@ struct JsonWriter {
   Json operator()(const PageSmall& small) const { return {{"small", phrase_list(small.phrases)}}; }
 };
 
+Json block_object(const PageBlock& block) {
+  return std::visit(JsonWriter{}, block);
+}
+
+Json section_object(const PageSection& section) {
+  return {{"key", section.key},
+          {"title", section.title ? phrase_object(*section.title) : Json(nullptr)},
+          {"blocks", list_of_each(section.blocks, block_object)}};
+}
+
 Json page_object(const Page& page) {
-  Json sections = Json::array();
-  for (const PageSection& section : page.sections) {
-    Json blocks = Json::array();
-    for (const PageBlock& block : section.blocks) blocks.push_back(std::visit(JsonWriter{}, block));
-    sections.push_back({{"key", section.key},
-                        {"title", section.title ? phrase_object(*section.title) : Json(nullptr)},
-                        {"blocks", std::move(blocks)}});
-  }
   return {{"question", phrase_object(page.question)},
           {"subject", phrase_object(page.subject)},
           {"answer", phrase_object(page.answer_word)},
-          {"sections", std::move(sections)}};
+          {"sections", list_of_each(page.sections, section_object)}};
 }
 
 Json work_object(const Work& work) {
@@ -89,16 +91,12 @@ Json work_object(const Work& work) {
 }
 
 Json side_object(const std::string& name, const LinkSamples& samples, const Evidence& evidence) {
-  Json sources = Json::array();
-  for (const auto* list : {&samples.latency, &samples.bandwidth}) {
-    for (const LinkSample& one : *list) sources.push_back(one.source);
-  }
   return {{"name", name},
           {"latency_launches", evidence.latency_launches},
           {"bandwidth_launches", evidence.bandwidth_launches},
           {"suspect_launches", evidence.suspect_launches},
           {"suspicions", Json(evidence.suspicions)},
-          {"sources", std::move(sources)}};
+          {"sources", sources_of(samples)}};
 }
 
 Json step_object(const ProjectedStep& step) {
@@ -108,6 +106,19 @@ Json step_object(const ProjectedStep& step) {
           {"compute_s", step.time.compute_s},
           {"network_s", step.time.step_s - step.time.compute_s},
           {"cost_per_step", or_null(step.cost)}};
+}
+
+Json row_object(const ProjectionRow& row) {
+  return {{"nodes", row.value}, {"a", step_object(*row.a)}, {"b", step_object(*row.b)}};
+}
+
+Json paying_object(const PayingNodes& paying) {
+  const auto span_object = [](const PayingSpan& span) {
+    return Json{{"from", span.from}, {"to", span.to}};
+  };
+  return {{"kind", paying.kind},
+          {"overlap", paying.overlap},
+          {"spans", list_of_each(paying.spans, span_object)}};
 }
 
 Json flip_object(const Flip& flip) {
@@ -143,24 +154,10 @@ std::string to_json(const Page& page, const Decision& decision) {
   json["one_after_the_other"] = decision.one_after_the_other;
   json["a"] = side_object(options.a_name, decision.projection.a, decision.a);
   json["b"] = side_object(options.b_name, *decision.projection.b, decision.b);
-  json["works"] = Json::array();
-  for (const Work& work : decision.works) json["works"].push_back(work_object(work));
-  json["rows"] = Json::array();
-  for (const ProjectionRow& row : decision.projection.rows) {
-    json["rows"].push_back(
-        {{"nodes", row.value}, {"a", step_object(*row.a)}, {"b", step_object(*row.b)}});
-  }
-  json["paying"] = Json::array();
-  for (const PayingNodes& paying : decision.paying) {
-    Json spans = Json::array();
-    for (const PayingSpan& span : paying.spans) {
-      spans.push_back({{"from", span.from}, {"to", span.to}});
-    }
-    json["paying"].push_back(
-        {{"kind", paying.kind}, {"overlap", paying.overlap}, {"spans", std::move(spans)}});
-  }
-  json["flips"] = Json::array();
-  for (const Flip& flip : decision.flips) json["flips"].push_back(flip_object(flip));
+  json["works"] = list_of_each(decision.works, work_object);
+  json["rows"] = list_of_each(decision.projection.rows, row_object);
+  json["paying"] = list_of_each(decision.paying, paying_object);
+  json["flips"] = list_of_each(decision.flips, flip_object);
   json["page"] = page_object(page);
   return report::document_text(json);
 }

@@ -15,6 +15,11 @@ inline report::Json json_word(Direction direction) {
   return report::text_or_null(kWords[static_cast<std::size_t>(direction)]);
 }
 
+/// "DIFFERENT_BUT_IMMATERIAL", "EQUIVALENT", ...: tables use others.
+inline report::Json json_word(Verdict verdict) {
+  return verdict == Verdict::immaterial ? "DIFFERENT_BUT_IMMATERIAL" : name(verdict);
+}
+
 /// "noise", "margin", or null.
 inline report::Json json_word(Obstacle obstacle) {
   return report::text_or_null(std::string(name(obstacle)));

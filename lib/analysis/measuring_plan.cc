@@ -129,7 +129,7 @@ double plan_launches(MeasuringPlan& plan, const std::vector<Launch>& pilot,
       judgement.verdict == Verdict::equivalent || judgement.verdict == Verdict::immaterial;
   const std::uint32_t needed = proved ? have : have + judgement.more.value_or(kMostPlanned);
   plan.launches = std::clamp(needed, kFewestLaunches, kMostPlanned);
-  return std::sqrt(std::expm1(judgement.deviation * judgement.deviation));
+  return variation_of(judgement.deviation);
 }
 
 std::vector<std::string> missing_for(const ProjectionOptions& options, TimeSource source,

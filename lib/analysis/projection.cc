@@ -11,6 +11,7 @@
 #include "measure/distributions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -318,11 +319,7 @@ std::string_view name(Axis axis) noexcept {
 Projection project(LinkSamples a, std::optional<LinkSamples> b, const ProjectionOptions& options) {
   options.settings.check();
   if (options.values.empty()) throw Error(Fault::usage, "a projection without a value of its axis");
-  if (b && (options.a_name.empty() || options.a_name == options.b_name)) {
-    throw Error(Fault::usage,
-                fmt::format("sides named '{}' and '{}'", options.a_name, options.b_name),
-                "Give each side a name of its own by `a_name` and `b_name`.");
-  }
+  if (b) check_names(options.a_name, options.b_name);
   if (b && b->operation != a.operation) {
     throw Error(Fault::usage, fmt::format("{} against {}", a.operation, b->operation),
                 "Project the same operation on both sides.");

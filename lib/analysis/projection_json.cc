@@ -3,6 +3,7 @@
 #include "json_words.h"
 #include "rdmabench/analysis/projection.h"
 #include "report/row.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -36,26 +37,18 @@ Json to_object(const std::optional<Judgement>& judgement) {
   const auto ratio = [&](double Estimate::*member) {
     return estimate ? Json(std::exp((*estimate).*member)) : Json(nullptr);
   };
-  const bool immaterial = judgement->verdict == Verdict::immaterial;
-  return {{"ratio", ratio(&Estimate::difference)},
-          {"ratio_low", ratio(&Estimate::low)},
-          {"ratio_high", ratio(&Estimate::high)},
-          {"verdict", immaterial ? "DIFFERENT_BUT_IMMATERIAL" : name(judgement->verdict)},
-          {"direction", json_word(judgement->direction)},
-          {"more_launches", or_null(judgement->more)},
-          {"obstacle", json_word(judgement->obstacle)},
-          {"reason", judgement->text}};
+  return {
+      {"ratio", ratio(&Estimate::difference)},        {"ratio_low", ratio(&Estimate::low)},
+      {"ratio_high", ratio(&Estimate::high)},         {"verdict", json_word(judgement->verdict)},
+      {"direction", json_word(judgement->direction)}, {"more_launches", or_null(judgement->more)},
+      {"obstacle", json_word(judgement->obstacle)},   {"reason", judgement->text}};
 }
 
 Json to_object(const std::string& name, const LinkSamples& samples) {
-  Json sources = Json::array();
-  for (const auto* list : {&samples.latency, &samples.bandwidth}) {
-    for (const LinkSample& one : *list) sources.push_back(one.source);
-  }
   return {{"name", name},
           {"latency_launches", samples.latency.size()},
           {"bandwidth_launches", samples.bandwidth.size()},
-          {"sources", std::move(sources)},
+          {"sources", sources_of(samples)},
           {"suspicions", samples.suspicions}};
 }
 

@@ -18,14 +18,8 @@ constexpr double kLargestPercentile = 0.9999;  // of documents
 
 /// Whether a launch has a percentile at or above the quantile, at the sizes beside the message's.
 bool carries(const LinkSample& sample, double size_bytes, double quantile) {
-  const std::vector<Tail>& tails = sample.tails;
-  auto last =
-      std::lower_bound(tails.begin(), tails.end(), size_bytes,
-                       [](const Tail& tail, double size) { return tail.size_bytes < size; });
-  const bool exact = last != tails.end() && last->size_bytes == size_bytes;
-  const auto first = last == tails.begin() || exact ? last : last - 1;
-  if (last != tails.end()) ++last;
-  return std::all_of(first, last, [quantile](const Tail& tail) {
+  const std::span<const Tail> tails = tails_beside(sample, size_bytes);
+  return std::all_of(tails.begin(), tails.end(), [quantile](const Tail& tail) {
     return !tail.percentiles.empty() && tail.percentiles.back().percent / 100 >= quantile;
   });
 }
@@ -162,6 +156,17 @@ double message_bytes(const Job& job) {
   const double one = job.parallel == Parallel::data ? bytes / std::ceil(bytes / job.bucket_bytes)
                                                     : bytes / job.layers;
   return one / job.rails / (job.algorithm == Algorithm::ring ? job.nodes : 1);
+}
+
+std::span<const Tail> tails_beside(const LinkSample& sample, double size_bytes) {
+  const std::vector<Tail>& tails = sample.tails;
+  auto last =
+      std::lower_bound(tails.begin(), tails.end(), size_bytes,
+                       [](const Tail& tail, double size) { return tail.size_bytes < size; });
+  const bool exact = last != tails.end() && last->size_bytes == size_bytes;
+  const auto first = last == tails.begin() || exact ? last : last - 1;
+  if (last != tails.end()) ++last;
+  return {first, last};
 }
 
 double samples_for(double quantile) {

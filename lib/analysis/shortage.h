@@ -1,6 +1,8 @@
 // What measurements lack for a projection, said at once.
 #pragma once
 
+#include <span>
+
 #include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::analysis {
@@ -18,6 +20,9 @@ double message_bytes(const Job& job);
 /// The samples of a size for which documents hold a percentile at or above this quantile; 0 where
 /// they hold none.
 double samples_for(double quantile);
+
+/// The tails of the sizes beside this one; of the size itself alone where it was measured.
+std::span<const Tail> tails_beside(const LinkSample& sample, double size_bytes);
 
 /// The job of a row.
 Job job_at(const ProjectionOptions& options, double value);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/shortage.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -40,18 +41,15 @@ std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double qu
 [[noreturn]] void refuse_tail(const LinkSample& sample, const Tail& tail, double links,
                               double quantile) {
   const double needed = std::ceil(10 / (1 - quantile) - 1e-6);
-  if (quantile > 0.9999) {
+  // Interpolation also needs the tabulated percentile above the quantile.
+  const double above = samples_for(quantile);
+  if (above == 0) {
     throw Error(Fault::usage,
                 fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one, and "
                             "documents go up to the 99.99th",
                             links, 100 * quantile),
                 "Leave the stragglers out with --stragglers none, or project fewer nodes.");
   }
-  // Interpolation also needs the tabulated percentile above the quantile.
-  const double above = quantile <= 0.9     ? 100
-                       : quantile <= 0.99  ? 1000
-                       : quantile <= 0.999 ? 1e4
-                                           : 1e5;
   throw Error(
       Fault::usage,
       fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one: that takes "
@@ -65,18 +63,11 @@ std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double qu
 /// One launch's quantile at a size, interpolated between the neighbouring sizes, or of the nearest
 /// one.
 double quantile_at(const LinkSample& sample, double size_bytes, double links, double quantile) {
-  const std::vector<Tail>& tails = sample.tails;
-  const auto above =
-      std::lower_bound(tails.begin(), tails.end(), size_bytes,
-                       [](const Tail& tail, double size) { return tail.size_bytes < size; });
-  const bool exact = above != tails.end() && above->size_bytes == size_bytes;
-  const auto first = above == tails.begin() || exact ? above : above - 1;
-  const auto last = above == tails.end() ? above : above + 1;
   std::vector<std::pair<double, double>> points;
-  for (auto tail = first; tail != last; ++tail) {
-    const auto value = quantile_ns(tail->percentiles, quantile);
-    if (!value) refuse_tail(sample, *tail, links, quantile);
-    points.emplace_back(tail->size_bytes, *value);
+  for (const Tail& tail : tails_beside(sample, size_bytes)) {
+    const auto value = quantile_ns(tail.percentiles, quantile);
+    if (!value) refuse_tail(sample, tail, links, quantile);
+    points.emplace_back(tail.size_bytes, *value);
   }
   return Curve(std::move(points)).at(size_bytes);
 }
@@ -107,18 +98,14 @@ Traffic all_reduce(const Job& job, const MessageTime& message, double bytes) {
   return {2 * (depth * smallest + rest), 2 * depth};
 }
 
-double message_bytes(const Job& job, double bytes) {
-  return bytes / job.rails / (job.algorithm == Algorithm::ring ? job.nodes : 1);
-}
-
 double in_node_seconds(const Job& job, double rounds, double bytes) {
   if (job.bytes_per_s_in_node <= 0) return 0;
   return rounds * (job.gpus_per_node - 1) / job.gpus_per_node * bytes / job.bytes_per_s_in_node;
 }
 
-double wait_seconds(const Job& job, const MessageTime& message, double bytes, double steps) {
+double wait_seconds(const Job& job, const MessageTime& message, double steps) {
   if (job.stragglers == Stragglers::none || steps == 0) return 0;
-  const double excess = message.excess_seconds(message_bytes(job, bytes), job.nodes * job.rails);
+  const double excess = message.excess_seconds(message_bytes(job), job.nodes * job.rails);
   return excess * (job.stragglers == Stragglers::step ? steps : 1);
 }
 
@@ -127,11 +114,11 @@ void add_collectives(const Job& job, const MessageTime& message, double count, d
   if (job.nodes <= 1 || bytes <= 0 || count <= 0) return;
   Traffic traffic = all_reduce(job, message, bytes);
   if (job.parallel == Parallel::sharded) traffic = {traffic.seconds / 2, traffic.steps / 2};
-  const double wait = wait_seconds(job, message, bytes, traffic.steps);
+  const double wait = wait_seconds(job, message, traffic.steps);
   time.communication_s += count * (traffic.seconds + wait);
   time.stragglers_s += count * wait;
   time.collectives += count;
-  time.message_bytes = message_bytes(job, bytes);
+  time.message_bytes = message_bytes(job);
   time.message_s = message.seconds(time.message_bytes);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::analysis {
@@ -90,6 +91,20 @@ std::vector<double> logs(const Sample& sample) {
   std::vector<double> values;
   for (const Point& point : sample.points) values.push_back(point.log_value);
   return values;
+}
+
+std::vector<std::string> sources_of(const LinkSamples& samples) {
+  std::vector<std::string> sources;
+  for (const auto* list : {&samples.latency, &samples.bandwidth}) {
+    for (const LinkSample& one : *list) sources.push_back(one.source);
+  }
+  return sources;
+}
+
+void check_names(const std::string& a, const std::string& b) {
+  if (!a.empty() && a != b) return;
+  throw Error(Fault::usage, fmt::format("sides named '{}' and '{}'", a, b),
+              "Give each side a name of its own by `a_name` and `b_name`.");
 }
 
 std::string percent(double log_ratio) {

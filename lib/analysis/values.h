@@ -11,6 +11,7 @@
 
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
+#include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::analysis {
 
@@ -48,6 +49,12 @@ Quantities collect_quantities(const std::vector<const Launch*>& launches,
                               const std::vector<Metric>& metrics);
 
 std::vector<double> logs(const Sample& sample);
+
+/// The launches of both kinds of curve.
+std::vector<std::string> sources_of(const LinkSamples& samples);
+
+/// Throws Error(usage) for two sides of one name, or of none.
+void check_names(const std::string& a, const std::string& b);
 
 /// "+3.20 %": by how much a ratio, given by its logarithm, differs from 1.
 std::string percent(double log_ratio);
