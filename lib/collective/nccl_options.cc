@@ -2,20 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::collective {
 
 std::string_view name(Registration registration) noexcept {
-  switch (registration) {
-    case Registration::none:
-      return "none";
-    case Registration::local:
-      return "local";
-    case Registration::symmetric:
-      return "symmetric";
-  }
-  return "";
+  constexpr std::array<std::string_view, 3> kWords{"none", "local", "symmetric"};
+  return kWords[static_cast<std::size_t>(registration)];
 }
 
 Registration parse_registration(std::string_view text) {

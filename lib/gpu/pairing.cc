@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 
@@ -69,21 +70,8 @@ std::string lower_case(std::string_view text) {
 }  // namespace
 
 std::string_view name(Distance distance) noexcept {
-  switch (distance) {
-    case Distance::pix:
-      return "PIX";
-    case Distance::pxb:
-      return "PXB";
-    case Distance::phb:
-      return "PHB";
-    case Distance::node:
-      return "NODE";
-    case Distance::sys:
-      return "SYS";
-    case Distance::unknown:
-      break;
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 6> kWords{"PIX", "PXB", "PHB", "NODE", "SYS", "unknown"};
+  return kWords[static_cast<std::size_t>(distance)];
 }
 
 Pair find_pair(std::string_view rdma_device, std::string_view gpu_pci, const std::string& root) {

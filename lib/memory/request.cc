@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <bit>
 #include <charconv>
 
@@ -80,19 +81,8 @@ Request parse_cuda(std::string_view text, std::string_view rest) {
 }  // namespace
 
 std::string_view name(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::host:
-      return "host";
-    case Kind::huge:
-      return "huge";
-    case Kind::file:
-      return "file";
-    case Kind::dmabuf:
-      return "dmabuf";
-    case Kind::cuda:
-      return "cuda";
-  }
-  return "";
+  constexpr std::array<std::string_view, 5> kWords{"host", "huge", "file", "dmabuf", "cuda"};
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 Request parse_request(std::string_view text) {

@@ -14,19 +14,11 @@ using workload::Outcome;
 using workload::Wait;
 
 std::string_view wait_text(Wait wait) {
-  switch (wait) {
-    case Wait::message:
-      return "waiting for the peer's message";
-    case Wait::completion:
-      return "waiting for the completion of our own message";
-    case Wait::confirmation:
-      return "waiting for the peer to confirm that all messages arrived";
-    case Wait::room_to_post:
-      return "waiting for room in the send queue";
-    case Wait::nothing:
-      break;
-  }
-  return "posting";
+  constexpr std::array<std::string_view, 5> kWords{
+      "posting", "waiting for the peer's message", "waiting for the completion of our own message",
+      "waiting for the peer to confirm that all messages arrived",
+      "waiting for room in the send queue"};
+  return kWords[static_cast<std::size_t>(wait)];
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -169,17 +170,9 @@ std::string port_names(std::span<const DeviceInfo> devices) {
 }  // namespace
 
 std::string_view name(LinkLayer layer) noexcept {
-  switch (layer) {
-    case LinkLayer::infiniband:
-      return "InfiniBand";
-    case LinkLayer::ethernet:
-      return "Ethernet";
-    case LinkLayer::unspecified:
-      return "unspecified";
-    case LinkLayer::unknown:
-      break;
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 4> kWords{"unknown", "InfiniBand", "Ethernet",
+                                                   "unspecified"};
+  return kWords[static_cast<std::size_t>(layer)];
 }
 
 std::vector<DeviceInfo> list_devices() {

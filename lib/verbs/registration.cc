@@ -123,21 +123,9 @@ MemoryRegion register_memory(ibv_pd& domain, std::span<std::byte> bytes, Access 
 }
 
 std::string_view name(Route route) noexcept {
-  switch (route) {
-    case Route::on_demand:
-      return "on-demand";
-    case Route::dma_buf:
-      return "dma-buf";
-    case Route::pinned:
-      return "pinned";
-    case Route::data_direct:
-      return "data-direct";
-    case Route::peer_memory:
-      return "nvidia_peermem";
-    case Route::staged:
-      return "staged";
-  }
-  return "";
+  constexpr std::array<std::string_view, 6> kWords{"on-demand",   "dma-buf",        "pinned",
+                                                   "data-direct", "nvidia_peermem", "staged"};
+  return kWords[static_cast<std::size_t>(route)];
 }
 
 Registration register_memory(ibv_pd& domain, const MemoryArea& area,
