@@ -75,7 +75,6 @@ void load_work(Loader& loader, Driver& table) {
   loader.required(table.stream_create, "cuStreamCreate");
   loader.required(table.stream_destroy, "cuStreamDestroy_v2");
   loader.required(table.stream_query, "cuStreamQuery");
-  loader.required(table.stream_wait_event, "cuStreamWaitEvent");
   loader.required(table.event_create, "cuEventCreate");
   loader.required(table.event_destroy, "cuEventDestroy_v2");
   loader.required(table.event_record, "cuEventRecord");

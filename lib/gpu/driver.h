@@ -48,7 +48,6 @@ struct Driver {
   cuda::Result (*stream_create)(CUstream_st** stream, unsigned flags);
   cuda::Result (*stream_destroy)(CUstream_st* stream);
   cuda::Result (*stream_query)(CUstream_st* stream);
-  cuda::Result (*stream_wait_event)(CUstream_st* stream, CUevent_st* event, unsigned flags);
   cuda::Result (*event_create)(CUevent_st** event, unsigned flags);
   cuda::Result (*event_destroy)(CUevent_st* event);
   cuda::Result (*event_record)(CUevent_st* event, CUstream_st* stream);

@@ -6,7 +6,6 @@
 
 #include "context_access.h"
 #include "gpu/cuda_error.h"
-#include "gpu/event.h"
 #include "poll_until.h"
 
 namespace rdmabench::gpu {
@@ -66,12 +65,6 @@ bool Stream::done() {
 void Stream::synchronize(const Deadline& deadline, std::string_view what) {
   poll_until(
       context_, deadline, what, [this] { return poll(); }, [&] { throw failure(what); });
-}
-
-void Stream::wait(const Event& event) {
-  const CurrentContext current(context_);
-  check(context_.driver(), context_.driver().stream_wait_event(stream_, event.get(), 0),
-        "cuStreamWaitEvent()");
 }
 
 }  // namespace rdmabench::gpu

@@ -11,8 +11,6 @@
 
 namespace rdmabench::gpu {
 
-class Event;
-
 /// The state of work on a GPU.
 enum class Progress : std::uint8_t { done, busy, failed };
 
@@ -43,9 +41,6 @@ class Stream {
   /// Waits until all work is done. Throws Error(failed), with `what` as the name of the work, if it
   /// failed or was not done before the deadline.
   void synchronize(const Deadline& deadline, std::string_view what = "the work of a CUDA stream");
-
-  /// Later work of the stream waits for `event`. Throws Error(failed).
-  void wait(const Event& event);
 
  private:
   void release() noexcept;

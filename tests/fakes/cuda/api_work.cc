@@ -127,21 +127,6 @@ Result cuStreamSynchronize(CUstream_st* stream) {
   return queue != nullptr ? queue->wait() : abi::kInvalidHandle;
 }
 
-Result cuStreamWaitEvent(CUstream_st* stream, CUevent_st* handle, unsigned) {
-  FAKE_CUDA_ENTER_CONTEXT(cuStreamWaitEvent);
-  const auto queue = Streams::get().find(stream);
-  const auto event = objects().find(objects().events, handle);
-  if (queue == nullptr || event == nullptr) return abi::kInvalidHandle;
-  std::unique_lock lock(event->mutex);
-  const std::uint64_t turn = event->recorded;
-  lock.unlock();
-  return queue->push([event, turn]() -> Result {
-    std::unique_lock wait(event->mutex);
-    event->changed.wait(wait, [&] { return event->reached >= turn; });
-    return abi::kSuccess;
-  });
-}
-
 Result cuEventCreate(CUevent_st** event, unsigned flags) {
   FAKE_CUDA_ENTER_CONTEXT(cuEventCreate);
   auto made = std::make_shared<Event>();

@@ -149,7 +149,6 @@ SAME_FUNCTION(memset_d8_async, cuMemsetD8Async);
 SAME_FUNCTION(stream_create, cuStreamCreate);
 SAME_FUNCTION(stream_destroy, cuStreamDestroy);
 SAME_FUNCTION(stream_query, cuStreamQuery);
-SAME_FUNCTION(stream_wait_event, cuStreamWaitEvent);
 SAME_FUNCTION(event_create, cuEventCreate);
 SAME_FUNCTION(event_destroy, cuEventDestroy);
 SAME_FUNCTION(event_record, cuEventRecord);
