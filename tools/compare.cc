@@ -185,12 +185,13 @@ int run(const CompareOptions& options) {
   options.comparison.settings.check();
   if (options.plan) return plan(options);
   if (!options.baseline.empty()) return hold_against_baseline(options);
-  const char* const alone = options.store    ? "--store"
-                            : options.list   ? "--list"
-                            : options.show   ? "--show"
-                            : options.remove ? "--remove"
-                                             : "--name";
-  if (options.store || options.list || options.show || options.remove || !options.name.empty()) {
+  const char* const alone = options.store           ? "--store"
+                            : options.list          ? "--list"
+                            : options.show          ? "--show"
+                            : options.remove        ? "--remove"
+                            : !options.name.empty() ? "--name"
+                                                    : nullptr;
+  if (alone != nullptr) {
     throw Error(Fault::usage, fmt::format("{} without --baseline", alone),
                 "Name the database: --baseline DB.sqlite.");
   }
@@ -241,21 +242,17 @@ constexpr const char* kCompareFooter =
 
 void add_settings(CLI::App& sub, CompareOptions& options) {
   analysis::Settings& settings = options.comparison.settings;
-  const auto percent = [&sub](const char* name, double& value, const char* help) {
-    add_parsed(
-        sub, name, [&value](const std::string& text) { value = parse_percent(text); }, help)
-        ->type_name("PERCENT");
-  };
-  percent(
-      "--margin", settings.margin,
+  add_percent(
+      sub, "--margin", settings.margin,
       "difference that does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]");
-  percent("--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
-  percent("--power", settings.power, "chance of a verdict that launches are planned for [90%]");
+  add_percent(sub, "--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
+  add_percent(sub, "--power", settings.power,
+              "chance of a verdict that launches are planned for [90%]");
   sub.add_option("--seed", settings.seed, "of the bootstrap; it is in the result [1]")
       ->type_name("N");
-  percent("--cv", options.variation, "with --plan: how launches vary, sigma/mean");
-  percent("--true-difference", options.assumed,
-          "with --plan: by how much B is assumed to differ [0%]");
+  add_percent(sub, "--cv", options.variation, "with --plan: how launches vary, sigma/mean");
+  add_percent(sub, "--true-difference", options.assumed,
+              "with --plan: by how much B is assumed to differ [0%]");
 }
 
 }  // namespace

@@ -234,14 +234,9 @@ void add_decide(CLI::App& app, Command& command) {
   sub->add_option("--b-name", options->b_name, "what B is called [its path]")->type_name("NAME");
   add_job(*sub, options->job);
   add_projection(*sub, options->job);
-  const auto quantity = [&sub](const char* flag, std::optional<double>& value, const char* help) {
-    add_parsed(
-        *sub, flag, [&value](const std::string& text) { value = parse_quantity(text); }, help)
-        ->type_name("N");
-  };
-  quantity("--steps", options->steps, "of the run: what it takes and costs");
-  quantity("--tokens-total", options->tokens_total,
-           "of the run, in place of its steps: divided by the tokens of a step");
+  add_quantity(*sub, "--steps", options->steps, "of the run: what it takes and costs");
+  add_quantity(*sub, "--tokens-total", options->tokens_total,
+               "of the run, in place of its steps: divided by the tokens of a step");
   sub->add_option("--format", options->format,
                   "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
                   "else text]")

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -95,12 +97,6 @@ class JobFlags {
   JobOptions& options_;
 };
 
-void add_price(CLI::App& sub, const char* flag, std::optional<double>& price, const char* help) {
-  add_parsed(
-      sub, flag, [&price](const std::string& text) { price = parse_quantity(text); }, help)
-      ->type_name("N");
-}
-
 }  // namespace
 
 void settle_axis(JobOptions& options) {
@@ -187,32 +183,26 @@ void add_projection(CLI::App& sub, JobOptions& options) {
   add_parsed(
       sub, "--curve",
       [&projection](const std::string& text) {
-        using analysis::TimeSource;
-        if (text == "latency") {
-          projection.source = TimeSource::latency;
-        } else if (text == "bandwidth") {
-          projection.source = TimeSource::bandwidth;
-        } else if (text == "both") {
-          projection.source = TimeSource::both;
-        } else {
+        constexpr std::array kSources{"latency", "bandwidth",
+                                      "both"};  // in the order of TimeSource
+        const auto* const found = std::find(kSources.begin(), kSources.end(), text);
+        if (found == kSources.end()) {
           throw Error(Fault::usage, fmt::format("--curve '{}'", text),
                       "It may be latency, bandwidth or both.");
         }
+        projection.source = static_cast<analysis::TimeSource>(found - kSources.begin());
         projection.origins["curve"] = "given";
       },
       "time of a message from latency, bandwidth or both [both where there are both]")
       ->type_name("NAME");
   sub.add_flag("--extrapolate", projection.extrapolate, "go beyond the measured sizes, and say so");
-  const auto percent = [&sub](const char* flag, double& value, const char* help) {
-    add_parsed(
-        sub, flag, [&value](const std::string& text) { value = parse_percent(text); }, help)
-        ->type_name("PERCENT");
-  };
-  percent("--margin", projection.settings.margin,
-          "of the step time: what does not matter, fixed beforehand [5%]");
-  percent("--alpha", projection.settings.alpha, "chance of a wrong verdict at the margin [5%]");
-  add_price(sub, "--price-a", projection.price_a, "of one node of A for an hour: cost of a step");
-  add_price(sub, "--price-b", projection.price_b, "of one node of B for an hour");
+  add_percent(sub, "--margin", projection.settings.margin,
+              "of the step time: what does not matter, fixed beforehand [5%]");
+  add_percent(sub, "--alpha", projection.settings.alpha,
+              "chance of a wrong verdict at the margin [5%]");
+  add_quantity(sub, "--price-a", projection.price_a,
+               "of one node of A for an hour: cost of a step");
+  add_quantity(sub, "--price-b", projection.price_b, "of one node of B for an hour");
 }
 
 }  // namespace rdmabench::tools

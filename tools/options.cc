@@ -10,6 +10,7 @@
 #include "flags/values.h"
 #include "option_table.h"
 #include "parse.h"
+#include "quantity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -115,6 +116,19 @@ void add_output(CLI::App& app, Options& options) {
 CLI::Option* add_wide(CLI::App& app, bool& wide) {
   return app.add_flag("--wide", wide,
                       "show every column of the table [as many as the terminal is wide, else 80]");
+}
+
+void add_percent(CLI::App& app, const std::string& name, double& value, const std::string& help) {
+  add_parsed(
+      app, name, [&value](const std::string& text) { value = parse_percent(text); }, help)
+      ->type_name("PERCENT");
+}
+
+void add_quantity(CLI::App& app, const std::string& name, std::optional<double>& value,
+                  const std::string& help) {
+  add_parsed(
+      app, name, [&value](const std::string& text) { value = parse_quantity(text); }, help)
+      ->type_name("N");
 }
 
 void add_cpus(CLI::App& app, std::vector<int>& cpus) {

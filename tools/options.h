@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,13 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Parse&& parse,
                         const std::string& help) {
   return app.add_option_function<std::string>(name, std::forward<Parse>(parse), help);
 }
+
+/// "5%", see parse_percent(). `value` has to outlive `app`.
+void add_percent(CLI::App& app, const std::string& name, double& value, const std::string& help);
+
+/// "8B", see parse_quantity(). `value` has to outlive `app`.
+void add_quantity(CLI::App& app, const std::string& name, std::optional<double>& value,
+                  const std::string& help);
 
 /// Checks combinations of options, and completes the configuration. Throws Error(usage).
 void settle(Options& options);
