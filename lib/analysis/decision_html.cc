@@ -3,6 +3,7 @@
 
 #include "decision_page.h"
 #include "rdmabench/report/text_table.h"
+#include "report/digest.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -102,29 +103,9 @@ struct HtmlWriter {
 }  // namespace
 
 std::string escaped_for_html(std::string_view text) {
-  std::string out;
-  for (const char c : report::printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return report::replaced(
+      report::printable(text),
+      {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
 }
 
 std::string to_html(const Page& page) {

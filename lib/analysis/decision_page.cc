@@ -241,8 +241,7 @@ class Builder {
     }
     put(std::move(table));
     if (count < rows.size()) {
-      put(say("steps_left_out", {Shown::number("shown", static_cast<double>(count)),
-                                 Shown::number("all", static_cast<double>(rows.size()))}));
+      put(say("steps_left_out", {Shown::count("shown", count), Shown::count("all", rows.size())}));
     }
   }
 
@@ -279,8 +278,7 @@ class Builder {
     const Value at = Shown::number("at", first.from);
     const Value until = Shown::number("until", first.to);
     if (spans.size() > 1) {
-      return say("pays_parts",
-                 {Shown::number("parts", static_cast<double>(spans.size())), at, until});
+      return say("pays_parts", {Shown::count("parts", spans.size()), at, until});
     }
     if (first.from <= from && first.to >= to) return say("pays_always", range);
     if (first.to >= to) return say("pays_from", {at});
@@ -322,9 +320,8 @@ class Builder {
         suspect == 0     ? "launches_clean"
         : suspect >= all ? "launches_all"
                          : "launches_some",
-        {as("name", name), Shown::number("latency", static_cast<double>(evidence.latency_launches)),
-         Shown::number("bandwidth", static_cast<double>(evidence.bandwidth_launches)),
-         Shown::number("suspect", static_cast<double>(suspect)),
+        {as("name", name), Shown::count("latency", evidence.latency_launches),
+         Shown::count("bandwidth", evidence.bandwidth_launches), Shown::count("suspect", suspect),
          Shown::text("what", fmt::format("{}", fmt::join(causes, ", ")))});
   }
 

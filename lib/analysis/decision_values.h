@@ -18,7 +18,10 @@ class Shown {
   }
 
   static Value text(std::string name, const std::string& text);
-  static Value number(std::string name, double value);              ///< "1,234" or three digits
+  static Value number(std::string name, double value);  ///< "1,234" or three digits
+  static Value count(std::string name, std::size_t value) {
+    return number(std::move(name), static_cast<double>(value));
+  }
   static Value money(std::string name, double value);               ///< "1,234" or "1.40"
   static Value percent(std::string name, double share);             ///< of 0.096: "9.6"
   static Value change(std::string name, double share);              ///< with its sign: "-9.6"

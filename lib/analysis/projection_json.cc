@@ -9,6 +9,7 @@ namespace rdmabench::analysis {
 namespace {
 
 using report::Json;
+using report::list_of_each;
 using report::or_null;
 
 constexpr const char* kProjectSchema = "rdmabench-project/1";
@@ -66,27 +67,24 @@ std::string to_json(const Projection& projection) {
   json["axis"] = name(options.axis);
   json["a"] = to_object(options.a_name, projection.a);
   json["b"] = projection.b ? to_object(options.b_name, *projection.b) : Json(nullptr);
-  json["assumptions"] = Json::array();
-  for (const Assumption& one : projection.assumptions) {
-    json["assumptions"].push_back(
-        {{"name", one.name}, {"value", one.value}, {"unit", one.unit}, {"origin", one.origin}});
-  }
-  json["rows"] = Json::array();
-  for (const ProjectionRow& row : projection.rows) {
-    json["rows"].push_back({{"value", row.value},
-                            {"a", to_object(row.a)},
-                            {"b", to_object(row.b)},
-                            {"difference", to_object(row.difference)},
-                            {"refusal", row.refusal.empty() ? Json(nullptr) : Json(row.refusal)}});
-  }
-  json["break_evens"] = Json::array();
-  for (const BreakEven& one : projection.break_evens) {
-    json["break_evens"].push_back({{"from", one.from},
-                                   {"to", one.to},
-                                   {"about", one.about},
-                                   {"then", one.beyond_after ? "beyond_margin" : "within_margin"},
-                                   {"direction", json_word(one.after)}});
-  }
+  json["assumptions"] = list_of_each(projection.assumptions, [](const Assumption& one) {
+    return Json{
+        {"name", one.name}, {"value", one.value}, {"unit", one.unit}, {"origin", one.origin}};
+  });
+  json["rows"] = list_of_each(projection.rows, [](const ProjectionRow& row) {
+    return Json{{"value", row.value},
+                {"a", to_object(row.a)},
+                {"b", to_object(row.b)},
+                {"difference", to_object(row.difference)},
+                {"refusal", report::text_or_null(row.refusal)}};
+  });
+  json["break_evens"] = list_of_each(projection.break_evens, [](const BreakEven& one) {
+    return Json{{"from", one.from},
+                {"to", one.to},
+                {"about", one.about},
+                {"then", one.beyond_after ? "beyond_margin" : "within_margin"},
+                {"direction", json_word(one.after)}};
+  });
   json["price_a_per_node_hour"] = or_null(options.price_a);
   json["price_b_per_node_hour"] = or_null(options.price_b);
   json["notes"] = projection.notes;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "digest.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/report/writers.h"
 #include "row.h"
@@ -33,9 +34,7 @@ std::string quoted(const Json& value) {
     text.insert(0, 1, '\'');
   }
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
+  return '"' + replaced(text, {{'"', "\"\""}}) + '"';
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
@@ -294,6 +295,22 @@ Judgement cell_of(const Document& fabric, const PairMeasurement& pair) {
                       rail_of(fabric, pair.sender, pair.rail)),
           fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
                       size_text(double(pair.size_bytes)), pair.round)};
+}
+
+std::string replaced(std::string_view text,
+                     std::initializer_list<std::pair<char, std::string_view>> words) {
+  std::string out;
+  out.reserve(text.size() + text.size() / 16);
+  for (const char c : text) {
+    const auto* const found =
+        std::find_if(words.begin(), words.end(), [c](const auto& one) { return one.first == c; });
+    if (found == words.end()) {
+      out += c;
+    } else {
+      out += found->second;
+    }
+  }
+  return out;
 }
 
 std::string rate_text(double bits_per_s) {

@@ -89,6 +89,10 @@ std::string verdict_text(std::string_view verdict, std::string_view direction);
 /// not say.
 std::string direction_of(const nlohmann::ordered_json& family, const nlohmann::ordered_json& cell);
 
+/// The text with other words in place of some characters.
+std::string replaced(std::string_view text,
+                     std::initializer_list<std::pair<char, std::string_view>> words);
+
 /// "394.2 Gb/s", "1.91 us", "8", "64K".
 std::string rate_text(double bits_per_s);
 std::string time_text(double ns);

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "digest.h"
 #include "page_template.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -21,25 +22,8 @@ constexpr std::size_t kErrors = 2000;
 /// Text that no word can leave: outside of strings JSON has none of these three, and inside \u003c
 /// is the same. All that is not ASCII is escaped too, U+2028 among it.
 std::string to_script_text(const Json& json) {
-  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
-  std::string out;
-  out.reserve(text.size() + text.size() / 16);
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "\\u003c";
-        break;
-      case '>':
-        out += "\\u003e";
-        break;
-      case '&':
-        out += "\\u0026";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return replaced(json.dump(-1, ' ', true, Json::error_handler_t::replace),
+                  {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 /// Four digits tell a page enough, and a million pairs are a million numbers.

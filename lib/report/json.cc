@@ -38,25 +38,19 @@ Json to_object(const Environment& sides) {
   return {{"client", to_list(sides.client)}, {"server", to_list(sides.server)}};
 }
 
-Json to_list(const std::vector<Suspicion>& suspicions) {
-  Json list = Json::array();
-  for (const Suspicion& suspicion : suspicions) {
-    list.push_back({{"code", suspicion.code},
-                    {"text", suspicion.text},
-                    {"side", suspicion.side},
-                    {"summary", suspicion.summary},
-                    {"remedy", suspicion.remedy}});
-  }
-  return list;
+Json to_object(const Suspicion& suspicion) {
+  return {{"code", suspicion.code},
+          {"text", suspicion.text},
+          {"side", suspicion.side},
+          {"summary", suspicion.summary},
+          {"remedy", suspicion.remedy}};
 }
 
 Json to_results(const Report& report) {
-  Json list = Json::array();
-  const auto append = [&](const auto& results) {
-    for (const auto& result : results) list.push_back(to_row(result, report.resolved));
+  const auto rows = [&](const auto& results) {
+    return list_of_each(results, [&](const auto& one) { return to_row(one, report.resolved); });
   };
-  std::visit(append, report.results);
-  return list;
+  return std::visit(rows, report.results);
 }
 
 Json to_document(const Report& report) {
@@ -67,7 +61,8 @@ Json to_document(const Report& report) {
   document["error"] = report.error ? Json(*report.error) : Json(nullptr);
   document["failure"] = report.failure ? to_json(*report.failure) : Json(nullptr);
   document["suspect"] = !report.suspicions.empty();
-  document["suspicions"] = to_list(report.suspicions);
+  document["suspicions"] =
+      list_of_each(report.suspicions, [](const Suspicion& one) { return to_object(one); });
   document["environment"] = to_object(report.environment);
   document["config"] = to_object(report.config);
   document["resolved"] = to_object(report.resolved);
@@ -99,9 +94,7 @@ std::string to_json(const Report& report) {
 }
 
 std::string to_json(std::span<const Report> reports) {
-  Json documents = Json::array();
-  for (const Report& report : reports) documents.push_back(to_document(report));
-  return document_text({{"schema", kSchema}, {"documents", std::move(documents)}});
+  return document_text({{"schema", kSchema}, {"documents", list_of_each(reports, to_document)}});
 }
 
 }  // namespace rdmabench::report

@@ -9,11 +9,10 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
+#include "row.h"
 
 namespace rdmabench::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kGiga = 1e9;
 
@@ -129,8 +128,7 @@ Json document_of(const NcclTestsTable& table, const std::string& source) {
   const std::string program = nccl_tests_program(table, source);
   const std::string_view operation = operation_of(program, source);
   Json results = Json::array();
-  Json notes = Json::array();
-  for (const std::string& note : table.notes) notes.push_back(note);
+  Json notes = table.notes;
   std::uint64_t empty = 0;
   for (const NcclTestsRow& row : table.rows) {
     if (row.size_bytes == 0) {
@@ -153,8 +151,6 @@ Json document_of(const NcclTestsTable& table, const std::string& source) {
   if (!table.library.empty()) {
     library.push_back(fact("library", "NCCL " + version_text(table.library)));
   }
-  Json ranks = Json::array();
-  for (const NcclTestsRank& rank : table.ranks) ranks.push_back(rank_of(rank));
   return {{"schema", kCollSchema},
           {"backend", "nccl"},
           {"error", nullptr},
@@ -168,7 +164,7 @@ Json document_of(const NcclTestsTable& table, const std::string& source) {
                 fact("command", program), fact("ranks", table.size),
                 fact("warmup_iterations", table.warmup), fact("iterations", table.iterations),
                 fact("aggregated", table.aggregated), fact("graph", table.graph)})},
-          {"ranks", std::move(ranks)},
+          {"ranks", list_of_each(table.ranks, rank_of)},
           {"results", std::move(results)},
           {"notes", std::move(notes)}};
 }

@@ -48,16 +48,7 @@ class Exposition {
   };
 
   static std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : printable(text, "\n")) {
-      if (c == '\n') {
-        out += "\\n";
-      } else {
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-      }
-    }
-    return out;
+    return replaced(printable(text, "\n"), {{'\n', "\\n"}, {'"', "\\\""}, {'\\', "\\\\"}});
   }
 
   static std::string text_of_labels(const std::vector<Label>& labels) {
@@ -138,30 +129,23 @@ void add_measured(Exposition& out, const Document& document) {
 }
 
 void add_fabric(Exposition& out, const Document& document) {
-  const auto node_labels = [&](const NodeMedian& node, const char* role) {
-    return std::vector<Label>{{"source", document.source},
-                              {"node", host_of(document, node.rank)},
-                              {"rank", fmt::format("{}", node.rank)},
-                              {"rail", rail_of(document, node.rank, node.rail)},
-                              {"role", role},
-                              {"size_bytes", fmt::format("{}", node.size_bytes)}};
-  };
   for (const NodeMedian& node : node_medians(document)) {
     const std::string name = node.latency ? "rdmabench_fabric_node_latency_seconds"
                                           : "rdmabench_fabric_node_bandwidth_bits_per_second";
     const double scale = node.latency ? kNs : 1;
     const auto add = [&](const char* role, double value) {
       if (value <= 0) return;
-      out.add(name, "Median over the node's partners.", node_labels(node, role), value * scale);
-      out.add(
-          "rdmabench_fabric_node_relative_ratio",
-          "The node's median against the typical one; 1 is typical, less is worse.",
-          [&] {
-            std::vector<Label> labels = node_labels(node, role);
-            labels.emplace_back("metric", node.latency ? "latency" : "bandwidth");
-            return labels;
-          }(),
-          relative(node.latency, value, node.typical));
+      std::vector<Label> labels{{"source", document.source},
+                                {"node", host_of(document, node.rank)},
+                                {"rank", fmt::format("{}", node.rank)},
+                                {"rail", rail_of(document, node.rank, node.rail)},
+                                {"role", role},
+                                {"size_bytes", fmt::format("{}", node.size_bytes)}};
+      out.add(name, "Median over the node's partners.", labels, value * scale);
+      labels.emplace_back("metric", node.latency ? "latency" : "bandwidth");
+      out.add("rdmabench_fabric_node_relative_ratio",
+              "The node's median against the typical one; 1 is typical, less is worse.",
+              std::move(labels), relative(node.latency, value, node.typical));
     };
     add("sender", node.as_sender);
     add("receiver", node.as_receiver);

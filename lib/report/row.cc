@@ -84,16 +84,14 @@ Json to_list(const Facts& facts) {
 }
 
 Json to_list(const std::vector<Counter>& counters) {
-  Json list = Json::array();
-  for (const Counter& counter : counters) {
-    list.push_back({{"device", counter.device},
-                    {"name", counter.name},
-                    {"class", counter.kind},
-                    {"source", counter.source},
-                    {"change", or_null(counter.change)},
-                    {"at_least", counter.at_least}});
-  }
-  return list;
+  return list_of_each(counters, [](const Counter& counter) {
+    return Json{{"device", counter.device},
+                {"name", counter.name},
+                {"class", counter.kind},
+                {"source", counter.source},
+                {"change", or_null(counter.change)},
+                {"at_least", counter.at_least}};
+  });
 }
 
 Json to_row(const LatencyResult& result, const Resolved& resolved) {
