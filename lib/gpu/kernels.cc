@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "context_access.h"
 #include "gpu/copy.h"
@@ -52,7 +53,7 @@ bool is_empty(const Slots& slots) {
 /// Owns a module of a context.
 class Kernels::Module {
  public:
-  explicit Module(const Context& context) : context_(context) {
+  explicit Module(Context context) : context_(std::move(context)) {
     const CurrentContext current(context_);
     check(context_.driver(), context_.driver().module_load_data(&module_, kKernelsPtx),
           fmt::format("cuModuleLoadData(kernels, on {})", to_text(context_.device())));
