@@ -1,4 +1,7 @@
 // The memory of messages, and the processors that the tool runs on.
+#include <algorithm>
+#include <string>
+
 #include "flag_table.h"
 #include "rdmabench/memory/request.h"
 
@@ -22,6 +25,22 @@ void set_gpu(Flags& flags, const Given& given, bool by_address) {
   (by_address ? flags.gpu_address : flags.gpu) = given.text;
 }
 
+/// "0-3,8": the first of them.
+void set_cpu(Flags& flags, const Given& given) {
+  constexpr std::uint64_t kMost = 1023;
+  int first = -1;
+  for (std::size_t begin = 0; begin <= given.text.size();) {
+    const std::size_t end = std::min(given.text.find(',', begin), given.text.size());
+    const std::string part = given.text.substr(begin, end - begin);
+    const std::size_t dash = std::min(part.find('-'), part.size());
+    const int from = whole_as<int>({given.name, part.substr(0, dash)}, 0, kMost);
+    if (dash < part.size()) whole({given.name, part.substr(dash + 1)}, 0, kMost);
+    if (first < 0) first = from;
+    begin = end + 1;
+  }
+  flags.cpu = first;
+}
+
 constexpr Flag kMemoryFlags[] = {
     mapped("--use_hugepages", kAll, "--memory huge", "guest", turn_on<&Flags::huge_pages>),
     mapped("--mmap=file", kAll, "--memory file:PATH", "guest", set_text<&Flags::file>),
@@ -41,8 +60,8 @@ constexpr Flag kMemoryFlags[] = {
     refused("--payload_file_path=file", kAll,
             "Use --data_validation: its bytes differ by position and by message.")
         .only(Release::new_only),
-    mapped("--pin_cores=cpu", kAll, "--cpu; one processor, because there is one thread", "guest",
-           set_number<0, 1023, &Flags::cpu>)
+    mapped("--pin_cores=list", kAll,
+           "--cpu; the first processor of the list, because there is one thread", "guest", set_cpu)
         .only(Release::new_only),
     mapped("--numa_node=node", kAll, "--numa, for the memory; default: near the device", "guest",
            [](Flags& f, const Given& g) { f.numa = std::to_string(whole(g, 0, 1023)); })

@@ -93,7 +93,7 @@ TEST(ToConfig, EveryOptionOfALinkArrives) {
                                                        "--qp-timeout=18",
                                                        "--odp",
                                                        "--numa_node=1",
-                                                       "--pin_cores=2",
+                                                       "--pin_cores=2,4-7",
                                                        "--data_validation",
                                                        "-d",
                                                        "mlx5_0",
