@@ -404,6 +404,22 @@ class Page(unittest.TestCase):
         for rank in range(4):
             self.assertEqual(sum(f"vm ({rank})" in one for one in labels), 2, labels)
 
+    def test_confirming_rounds_stand_beside_those_of_the_plan(self):
+        lines = [json.loads(line) for line in report_fixtures.fabric(8).splitlines()[:-1]]  # without its verdict
+        again = next(one for one in lines if one.get("metric") == "bandwidth" and (one["sender"], one["receiver"]) == (0, 1))
+        usual = again["value"]
+        lines.append({**again, "round": 99, "confirming": True, "value": usual * 0.4})
+        self.report("confirmed", "".join(json.dumps(line) + "\n" for line in lines))
+        labels = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")
+        self.assertEqual(len(labels), 2 * (1 + 8), labels)  # of each axis
+        for label, rank in (("Sender", 0), ("receiver", 1)):
+            choice = next(one for one in self.all("label.choice") if one.text.startswith(label))
+            Select(choice.find_element(By.TAG_NAME, "select")).select_by_value(str(rank))
+        found = self.text(".found")
+        self.assertIn(f"mlx5_0 {usual / 1e9:.4g} Gb/s", found)
+        self.assertIn(f"{usual * 0.4 / 1e9:.4g} Gb/s", found)
+        self.check_quiet()
+
     def test_nothing_is_cut_off_on_paper(self):
         self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
         widths = self.browser.execute_script("return [...document.querySelectorAll('.chart')].filter(e => e.dataset.drawn).map(e => (e.querySelector('svg') ?? e.querySelector('canvas')).clientWidth)")

@@ -22,9 +22,14 @@ const kMostCells = 160;  // of a side; beyond it a cell stands for a block of pa
 const isLatency = (series) => series.metric === 'latency';
 const share = (series, value) => (isLatency(series) ? series.typical / value : value / series.typical);
 const valueText = (series, value) => (isLatency(series) ? time(value) : rate(value));
+/** The median of the confirming rounds beside those of the plan. */
+const confirmed = (series, pair) => (pair.confirming.length > 0 && pair.values.length > 0 ? valueText(series, median(pair.confirming)) : null);
 const seriesName = (series) => `${series.metric}, ${size(series.size_bytes)}`;
 
-/** What the file holds, by pair; the median where a pair was measured more than once. */
+/**
+ * What the file holds, by pair; the median where a pair was measured more than once. Confirming rounds measure what
+ * stands out again, beside others than before: they are kept apart.
+ */
 class Fabric {
   constructor(document) {
     this.body = object(document.body);
@@ -74,8 +79,8 @@ class Fabric {
       this.learn(sender, {});
       this.learn(receiver, {});
       const key = `${sender} ${receiver}`;
-      const pair = series.pairs.get(key) ?? {sender, receiver, values: []};
-      pair.values.push(value);
+      const pair = series.pairs.get(key) ?? {sender, receiver, values: [], confirming: []};
+      (confirming.has(i) ? pair.confirming : pair.values).push(value);
       series.pairs.set(key, pair);
       if (!confirming.has(i)) series.usual.push(value);
     });
@@ -83,7 +88,7 @@ class Fabric {
         typical.size_bytes === one.size_bytes && (typical.rail === undefined || typical.rail === null || typical.rail === one.rail));
     series.typical = isNumber(stated?.value) && stated.value > 0 ? stated.value : median(series.usual);
     for (const pair of series.pairs.values()) {
-      pair.value = median(pair.values);
+      pair.value = median(pair.values.length > 0 ? pair.values : pair.confirming);
       pair.share = share(series, pair.value);
     }
     return series;
@@ -209,14 +214,14 @@ function lookUp(fabric) {
     const key = `${sender.value()} ${receiver.value()}`;
     const rows = fabric.series.filter((series) => series.pairs.has(key)).map((series) => {
       const pair = series.pairs.get(key);
-      return [seriesName(series), fabric.railName(series.rail, pair.sender), valueText(series, pair.value), percent(pair.share, 0)];
+      return [seriesName(series), fabric.railName(series.rail, pair.sender), valueText(series, pair.value), percent(pair.share, 0), confirmed(series, pair) ?? ''];
     });
     const failed = fabric.errors.filter((one) => `${one.sender} ${one.receiver}` === key);
     for (const one of failed) {
-      rows.push([`${text(one.metric)}, ${size(one.size_bytes)}`, fabric.railName(one.rail, one.sender), 'failed', text(one.error)]);
+      rows.push([`${text(one.metric)}, ${size(one.size_bytes)}`, fabric.railName(one.rail, one.sender), 'failed', text(one.error), '']);
     }
     if (rows.length === 0) out.append(h('p', {class: 'note'}, 'This pair was not measured in this direction.'));
-    else out.append(table('What was measured of this pair', [{name: 'Metric'}, {name: 'Rail'}, {name: 'Value', number: true}, {name: 'Of typical', number: true}], rows));
+    else out.append(table('What was measured of this pair', [{name: 'Metric'}, {name: 'Rail'}, {name: 'Value', number: true}, {name: 'Of typical', number: true}, {name: 'In confirming rounds', number: true}], rows));
   };
   const sender = select('Sender', choices, show);
   const receiver = select('receiver', choices, show);
@@ -283,7 +288,7 @@ function heatMap(fabric, name) {
     const font = places > 48 || narrow ? 9 : 11;
     // Those that stand out are named always, the others where there is room.
     const every = Math.max(1, Math.ceil(places / (narrow ? 16 : 40)));
-    const near = Math.ceil((places * 12) / (narrow ? 270 : 640));
+    const near = Math.ceil((places * 12) / (narrow ? 270 : 640)) - 1;  // labels that one of 12 pixels covers
     const beside = (index) => Array.from({length: 2 * near + 1}, (_, i) => labels[index - near + i]).some((one) => one?.bad);
     const interval = (index) => labels[index]?.bad || (index % every === 0 && !beside(index));
     const axisLabel = {formatter: (i) => label(Number(i)), interval, hideOverlap: false, fontSize: font, rich: {bad: {color: colours.bad, fontWeight: 'bold', fontSize: font}}};
@@ -300,7 +305,7 @@ function heatMap(fabric, name) {
           const {pair, series} = cells[dataIndex];
           return tip(`${fabric.host(pair.sender)} to ${fabric.host(pair.receiver)}`, [
             `${fabric.railName(series.rail, pair.sender)}: ${valueText(series, pair.value)}`, `${percent(pair.share, 0)} of typical`,
-            block > 1 ? 'the worst of its block' : null].filter(Boolean));
+            confirmed(series, pair) ? `in confirming rounds: ${confirmed(series, pair)}` : null, block > 1 ? 'the worst of its block' : null].filter(Boolean));
         },
       },
       grid: {left: room, right: 8, top: room, bottom: 8},
