@@ -68,14 +68,17 @@ int doctor(const DoctorCommand& command) {
   const auto store = run::open_node(command.root);
   health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
-  write_text(command.format == "json" ? health::to_json(diagnosis)
-             : command.format == "csv"
-                 ? health::to_csv(diagnosis)
+  write_text(command.format == "json"  ? health::to_json(diagnosis)
+             : command.format == "csv" ? health::to_csv(diagnosis)
+             : command.format == "line"
+                 ? health::to_line(diagnosis)
                  : for_reading(health::to_text(diagnosis, command.verbose), command.output),
              command.output);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  tell(fmt::format("{} findings of {} in {:.2f} s", diagnosis.findings.size(), command.root,
-                   took.count()));
+  if (command.format != "line") {
+    tell(fmt::format("{} findings of {} in {:.2f} s", diagnosis.findings.size(), command.root,
+                     took.count()));
+  }
   if (!command.collect.empty()) {
     const health::MemoryStore files = health::collect(store);
     NewFile file(command.collect);
@@ -143,8 +146,9 @@ void add_doctor(CLI::App& app, Command& command) {
   sub->add_option("--only", options->only, "a group or a check; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  sub->add_option("--format", options->format, "table, json or csv [table]")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
+  sub->add_option("--format", options->format,
+                  "table, json, csv, or line: one for schedulers and monitors [table]")
+      ->check(CLI::IsMember({"table", "json", "csv", "line"}))
       ->type_name("FORMAT");
   sub->add_option("--output", options->output, "write there [standard output]")->type_name("FILE");
   sub->add_flag("--verbose", options->verbose, "show PASS too");

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "rdmabench/health/doctor.h"
@@ -94,6 +95,24 @@ std::string to_text(const Diagnosis& diagnosis, bool all) {
   return text + fmt::format("{}: {} FAIL, {} WARN, {} PASS, {} SKIP, {} ERROR\n",
                             report::printable(host), tally.fail, tally.warn, tally.pass, tally.skip,
                             tally.error);
+}
+
+std::string to_line(const Diagnosis& diagnosis) {
+  const Tally tally = diagnosis.tally();
+  if (!tally.failed()) return fmt::format("{} checks passed, none failed\n", tally.pass);
+  const auto& all = diagnosis.findings;
+  const auto has = [&](Status status) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const Finding& one) { return one.status == status; });
+  };
+  const Finding& first = tally.fail > 0 ? *has(Status::fail) : *has(Status::error);
+  std::string text = fmt::format("{} {} {}: {}", name(first.status), first.check, first.subject,
+                                 first.observed.empty() ? first.reason : first.observed);
+  if (!first.expected.empty()) text += fmt::format(", expected {}", first.expected);
+  if (!first.remedy.empty()) text += fmt::format(". {}", first.remedy);
+  const std::uint32_t more = tally.fail + tally.error - 1;
+  if (more > 0) text += fmt::format(" And {} more", more);
+  return report::printable(text) + '\n';
 }
 
 }  // namespace rdmabench::health

@@ -69,6 +69,17 @@ class Dockerfile(unittest.TestCase):
         self.assertIn("sha256sum --check", self.text)
 
 
+class NodeProblemDetector(unittest.TestCase):
+    def test_its_rule_belongs_to_its_condition(self) -> None:
+        config = json.loads((ROOT / "deploy/kubernetes/node-problem-detector.json").read_text())
+        self.assertEqual(config["plugin"], "custom")
+        (rule,), (condition,) = config["rules"], config["conditions"]
+        self.assertEqual(rule["condition"], condition["type"])
+        self.assertEqual(rule["type"], "permanent")
+        self.assertNotEqual(rule["reason"], condition["reason"])
+        self.assertEqual([rule["path"], *rule["args"]], ["/usr/bin/rdmabench", "doctor", "--format", "line"])
+
+
 class MpiJob(unittest.TestCase):
     def setUp(self) -> None:
         self.job = yaml.safe_load((ROOT / "deploy/kubernetes/mpijob-efa.yaml").read_text())

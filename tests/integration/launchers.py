@@ -164,6 +164,20 @@ class Slurm(Case):
                              "0: doctor \n")
             self.assertIn("fabric 0\n", (pathlib.Path(folder) / "slurm-1.out").read_text())
 
+    def test_a_faulty_node_is_drained_with_the_reason(self) -> None:
+        script = pathlib.Path(OPTIONS.slurm).parents[2] / "deploy/slurm/doctor.sh"
+        with tempfile.TemporaryDirectory() as folder:
+            stand_in = pathlib.Path(folder) / "rdmabench"
+            stand_in.write_text('#!/bin/sh\necho "FAIL port.state mlx5_0:1: 1: DOWN ($*)"\nexit $STATUS\n')
+            stand_in.chmod(0o755)
+            for status, drained in (("3", False), ("1", True)):  # 3: a check that could not be made is no fault
+                done = run([OPTIONS.slurm, "--seconds", "30", "sh", "-c",
+                            f'{script}; echo "status $?"; sinfo -R --noheader --format=%150E'],
+                           RDMABENCH=str(stand_in), RDMABENCH_DOCTOR="--only port", STATUS=status)
+                self.assertEqual("status 1" in done.stdout, drained, done)
+                reason = "rdmabench: FAIL port.state mlx5_0:1: 1: DOWN (doctor --format line --only port)"
+                self.assertEqual(reason in done.stdout, drained, done)
+
     def test_tasks_meet_on_the_first_node_without_pmix(self) -> None:
         self.expect(self.srun("--mpi=none", OPTIONS.peer, "meet"),
                     r"^4 ranks met on \S+ by SLURM_PROCID and SLURM_NTASKS")

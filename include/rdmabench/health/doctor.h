@@ -71,6 +71,10 @@ std::string to_json(const Diagnosis& diagnosis);
 /// by "; ".
 std::string to_csv(const Diagnosis& diagnosis);
 
+/// One line for schedulers and monitors: the first FAIL or ERROR with its remedy and how many more
+/// there are, or that there are none. Ended by a newline.
+std::string to_line(const Diagnosis& diagnosis);
+
 /// For people: first FAIL, ERROR and WARN with their remedies, then SKIP by reason; with `all` also
 /// PASS.
 std::string to_text(const Diagnosis& diagnosis, bool all);

@@ -138,6 +138,32 @@ TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
   EXPECT_EQ(diagnosis.findings[1].status, Status::fail);
   EXPECT_EQ(diagnosis.findings[1].observed, "126 Gb/s: PCIe 16 GT/s x8 at 0000:97:01.0");
   EXPECT_EQ(diagnosis.findings[1].expected, "at least 400 Gb/s, the rate of its ports");
+  const std::string line = to_line(diagnosis);
+  EXPECT_THAT(line, StartsWith("FAIL pcie.path "));
+  EXPECT_THAT(line, HasSubstr(": 126 Gb/s: PCIe 16 GT/s x8 at 0000:97:01.0, expected at least 400 "
+                              "Gb/s, the rate of its ports. "));
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+}
+
+TEST(Formats, OfALineHaveTheFirstFaultAndTheNumberOfOthers) {
+  Diagnosis diagnosis;
+  const auto add = [&](const char* check, const char* subject, Status status) -> Finding& {
+    Finding& finding = diagnosis.findings.emplace_back();
+    finding.check = check;
+    finding.subject = subject;
+    finding.status = status;
+    return finding;
+  };
+  add("port.rate", "a", Status::error).reason = "no\x1b[2J number";
+  add("port.mtu", "a", Status::warn);
+  Finding& down = add("port.state", "b", Status::fail);
+  down.observed = "1: DOWN";
+  down.remedy = "Bring it up.";
+  EXPECT_EQ(to_line(diagnosis), "FAIL port.state b: 1: DOWN. Bring it up. And 1 more\n");
+  diagnosis.findings.pop_back();
+  EXPECT_EQ(to_line(diagnosis), "ERROR port.rate a: no?[2J number\n");
+  diagnosis.findings.clear();
+  EXPECT_EQ(to_line(diagnosis), "0 checks passed, none failed\n");
 }
 
 TEST(Doctor, DoesNotBlameANodeForPacketsDamagedElsewhere) {
