@@ -33,8 +33,8 @@ class Expectations {
   void add_user(std::string_view text);
 
   /// A JSON object of keys and values: {"rate_gbps": 400, "firmware": "28.43.1014"}. A key
-  /// "schema" or "comment" is ignored, and "expect", which is for measurements. Throws Error(usage),
-  /// which names `origin`.
+  /// "schema" or "comment" is ignored, and "expect", which is for measurements. Throws
+  /// Error(usage), which names `origin`.
   void add_profile(std::string_view json, std::string_view origin);
 
   /// Null where nothing was expected.
