@@ -341,7 +341,7 @@ std::string title_of(std::string test) {
 
 /// Its JSON does not tell the unit of rates: that which agrees with the message rate is it.
 std::string unit_of(const Json& result) {
-  const std::string told = text_of(result, "BW_unit");
+  std::string told = text_of(result, "BW_unit");
   if (!told.empty()) return told;
   const double bytes = number_of(result, "MsgSize") * number_of(result, "MsgRate") * 1e6;
   const double average = number_of(result, "BW_average");
