@@ -29,8 +29,9 @@ double detail(const Json& details, std::string_view key) {
                       : std::strtod(text.c_str(), nullptr);
 }
 
+/// Of a GID as it is shown: an IPv4 address stands as such.
 bool is_ipv4(const std::string& gid) {
-  return gid.starts_with("::ffff:");
+  return !gid.empty() && gid.find(':') == std::string::npos;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string refusal(std::string_view text) {
 std::string bandwidth(const std::string& value, const std::string& low, const std::string& high,
                       const std::string& details =
                           R"({"rate_gbps": "400", "mtu": "4096", "link_layer": "Ethernet",
-                              "gid": "::ffff:192.0.2.1"})") {
+                              "gid": "192.0.2.1"})") {
   return R"({"schema": "rdmabench/1", "test": "bandwidth", "error": null,
              "resolved": {"device": "mlx5_0:1", "details": )" +
          details + R"(}, "results": [{"operation": "write", "direction": "one_way",
