@@ -4,6 +4,7 @@
 set -eu
 rdmabench=$1 directory=$2 help2man=${3:-}
 mkdir -p "$directory"
+rm -f "$directory"/*.1
 for shell in bash zsh fish; do
   "$rdmabench" completion $shell >"$directory/rdmabench.$shell"
 done
@@ -21,7 +22,13 @@ trap 'rm -rf "$link"' EXIT
 ln -s "$(realpath "$rdmabench")" "$link/rdmabench"
 PATH=$link:$PATH
 page rdmabench "measure RDMA fabrics" --help rdmabench
-rdmabench --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\)  *\(.*\)/\1 \2/p' | while read -r name summary; do
+# A summary may take several lines.
+rdmabench --help | awk '
+  /^Subcommands:/ { inside = 1; next }
+  inside && /^$/ { exit }
+  inside && /^  [a-z]/ { if (line != "") print line; sub(/^ +/, ""); line = $0; next }
+  inside { sub(/^ +/, ""); line = line " " $0 }
+  END { print line }' | while read -r name summary; do
   option=--help
   rdmabench "$name" --help-all >/dev/null 2>&1 && option=--help-all
   page "rdmabench-$name" "$summary" "$option" "rdmabench $name"

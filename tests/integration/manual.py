@@ -39,6 +39,7 @@ class Manual(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("help2man"), "help2man is not installed")
     def test_manual_pages(self):
+        self.assertEqual({path.stem for path in FOLDER.glob("*.1")}, {"rdmabench", *(f"rdmabench-{name}" for name in self.options)})
         for name, expected in self.options.items():
             page = self.text(f"rdmabench-{name}.1").replace("\\-", "-")
             for option in expected:
