@@ -73,11 +73,11 @@ std::string refusal_to_decide(const std::vector<Launch>& a, const std::vector<La
   return "decided";
 }
 
-const Flip& flip_of(const Decision& decision, const std::string& name) {
+const Flip& flip_of(const Decision& decision, const char* name) {
   for (const Flip& one : decision.flips) {
     if (one.name == name) return one;
   }
-  throw std::runtime_error("no flip of " + name);
+  throw std::runtime_error(std::string("no flip of ") + name);
 }
 
 // 1e9 parameters of 2 bytes over 64 nodes at 100 Gb/s: about 2 x 2e9 x 8 / 1e11 = 0.315 s beside

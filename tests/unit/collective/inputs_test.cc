@@ -120,7 +120,7 @@ TEST(Inputs, AreExactInEveryTypeAndReduction) {
   constexpr std::size_t kElements = 300;
   for (std::size_t t = 0; t < kDataTypes; ++t) {
     for (std::size_t r = 0; r < kReductions; ++r) {
-      for (std::uint32_t ranks = 1; ranks <= 64; ++ranks) {
+      for (const std::uint32_t ranks : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 16U, 31U, 33U, 64U}) {
         const Call call{.operation = Operation::all_reduce,
                         .type = static_cast<DataType>(t),
                         .reduction = static_cast<Reduction>(r),

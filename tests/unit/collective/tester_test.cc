@@ -61,8 +61,8 @@ TestedRun run_threads(std::uint32_t ranks, CollectivePlan plan,
       group->give_up(error.what(), deadline);
     }
     if (!outcome.run.error.empty()) dismiss(*group, outcome.run);
-    for (std::thread& other : others) other.join();
-  }
+  }  // The others wait for the end of rank 0's connections.
+  for (std::thread& other : others) other.join();
   return outcome;
 }
 
