@@ -196,7 +196,7 @@ class Staying(unittest.TestCase):
             time.sleep(0.05)
 
     def test_many_clients_in_a_row_and_eight_at_once(self):
-        many = 10 if command.SANITIZED else 40  # tests/integration/soak.py: thousands
+        many = 10 if command.SANITIZED else 20  # tests/integration/soak.py: thousands
         with server() as peer:
             # Eight at once first: each thread's heap finds its size.
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
