@@ -2,6 +2,7 @@
 // CUDA driver's memory. Like NCCL it checks the arguments of calls and enqueues them on streams.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
