@@ -16,6 +16,7 @@
 #include "ending.h"
 #include "fabtests/fabtests.h"
 #include "flags/flag.h"
+#include "help.h"
 #include "interruption.h"
 #include "nccltests/run.h"
 #include "nccltests/tool.h"
@@ -147,6 +148,7 @@ int parse_and_run(int given, char** given_words) {
       "rdmabench measures RDMA fabrics: InfiniBand and RoCE by verbs, EFA, TCP and more by "
       "libfabric.",
       "rdmabench");
+  set_help(app);
   app.set_version_flag("--version", "rdmabench " RDMABENCH_VERSION);
   app.require_subcommand(1);
   app.footer(

@@ -8,6 +8,7 @@
 
 #include "flags/authentication.h"
 #include "flags/values.h"
+#include "help.h"
 #include "option_table.h"
 #include "parse.h"
 #include "quantity.h"
@@ -16,8 +17,6 @@
 
 namespace rdmabench::tools {
 namespace {
-
-constexpr const char* kCommonGroup = "Options";  // CLI11's own name of options without a group
 
 /// Adds the rows of a group that the commands of `tools` have.
 void add_group(CLI::App& app, Options& options, const FlagGroup<Options>& group, ToolSet tools) {
@@ -57,29 +56,11 @@ void split_port(Options& options) {
   host = bracketed ? host.substr(1, colon - 2) : host.substr(0, colon);
 }
 
-/// --help shows the common options alone.
-class ShortHelp : public CLI::Formatter {
- public:
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override {
-    if (mode == CLI::AppFormatMode::All) {
-      return CLI::Formatter::make_help(app, name, CLI::AppFormatMode::Normal);
-    }
-    const auto common = app->get_options([](const CLI::Option* option) {
-      return option->get_group() == kCommonGroup && option->nonpositional();
-    });
-    return make_description(app) + make_usage(app, name) + make_positionals(app) +
-           make_group(kCommonGroup, false, common) + "\n--help-all shows all options.\n\n" +
-           make_footer(app);
-  }
-};
-
 }  // namespace
 
 void add_measuring(CLI::App& app, Options& options, Test test) {
-  app.formatter(std::make_shared<ShortHelp>());
+  app.formatter(std::make_shared<Help>(true));
   app.set_help_all_flag("--help-all", "all options");
-  app.get_formatter()->column_width(34);
   app.add_option("HOST", options.host, "the server's name or address (not with --backend loop)");
   for (const FlagGroup<Options>& group : measuring::groups()) {
     add_group(app, options, group, measuring::set_of(test));
@@ -96,7 +77,6 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
 }
 
 void add_link(CLI::App& app, Options& options) {
-  app.get_formatter()->column_width(34);
   for (const FlagGroup<Options>& group : measuring::connection_groups()) {
     add_group(app, options, group, measuring::kAll);
   }

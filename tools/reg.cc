@@ -95,7 +95,6 @@ int reg(const RegOptions& options) {
 }
 
 void add_options(CLI::App& app, RegOptions& options) {
-  app.get_formatter()->column_width(34);
   app.add_option("-d,--device", options.device, "NAME or NAME:PORT [the first]")->type_name("NAME");
   add_parsed(
       app, "-s,--size", [&](const std::string& text) { options.sizes = parse_size_list(text); },

@@ -30,13 +30,12 @@ ctest=$(dirname "$cmake")/ctest
 pc=$(dirname "$(find "$work/prefix" -name rdmabench.pc)")
 PKG_CONFIG_PATH=$pc
 export PKG_CONFIG_PATH
-# shellcheck disable=SC2046  # the flags are words
-"$compiler" -std=c++20 "$project/consumer.cc" -o "$work/by-pkg-config" \
-  $(pkg-config --cflags --libs rdmabench)
+# A blank in a path is escaped for a shell.
+eval "set -- $(pkg-config --cflags --libs rdmabench)"
+"$compiler" -std=c++20 "$project/consumer.cc" -o "$work/by-pkg-config" "$@"
 "$work/by-pkg-config"
-# shellcheck disable=SC2046
-cc -std=c99 -pedantic -Wall -Werror "$work/example.c" -o "$work/c-by-pkg-config" \
-  $(pkg-config --cflags --libs rdmabench-c)
+eval "set -- $(pkg-config --cflags --libs rdmabench-c)"
+cc -std=c99 -pedantic -Wall -Werror "$work/example.c" -o "$work/c-by-pkg-config" "$@"
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir rdmabench-c) "$work/c-by-pkg-config" | grep -qx '2 rows, code 0'
 
 # The module finds the library of its prefix by itself.

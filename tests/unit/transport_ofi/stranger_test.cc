@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Providers, Stranger,
                          ::testing::Values("tcp;ofi_rxm", "net", "udp;ofi_rxd"), test_name);
 
 TEST(AllowedPeer, AnAddressOfSomebodyElseIsNotInserted) {
-  EndpointRequest r = request("net", OperationCode::send);
+  EndpointRequest r = request("tcp;ofi_rxm", OperationCode::send);
   const std::string text = offer(r);
   const Choice choice = choose(r, text, text);
   ManyEndpoint client(r, choice.client);
