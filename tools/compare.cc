@@ -24,7 +24,8 @@ struct CompareOptions {
   std::vector<std::string> b;
   std::vector<std::string> factors;
   analysis::ComparisonOptions comparison;
-  std::string a_name;  ///< "" = by the paths
+  std::string program;  ///< of --as
+  std::string a_name;   ///< "" = by the paths
   std::string b_name;
   std::vector<std::string> fail_on;
   bool strict = false;
@@ -76,8 +77,9 @@ int compare_sides(CompareOptions options) {
                 "Give every file with --a or with --b.");
   }
   settle(options, analysis::side_names(options.a, options.b));
-  const analysis::Comparison comparison = analysis::compare(
-      analysis::load_launches(options.a), analysis::load_launches(options.b), options.comparison);
+  const analysis::Comparison comparison =
+      analysis::compare(analysis::load_launches(options.a, options.program),
+                        analysis::load_launches(options.b, options.program), options.comparison);
   write_text(options.format == "json" ? to_json(comparison) : to_table(comparison), options.output);
   return exit_code(comparison);
 }
@@ -147,7 +149,8 @@ int hold_against_baseline(CompareOptions options) {
     throw Error(Fault::usage, "--baseline takes the new launches' files alone",
                 "Write: compare --baseline DB --name NAME FILES.");
   }
-  const std::vector<analysis::Launch> launches = analysis::load_launches(options.paths);
+  const std::vector<analysis::Launch> launches =
+      analysis::load_launches(options.paths, options.program);
   if (options.store) return store(options, launches);
   const auto names = analysis::side_names({options.name}, options.paths);
   settle(options, {options.name, names.second == options.name ? "the new launches" : names.second});
@@ -174,8 +177,8 @@ int plan(const CompareOptions& options) {
       throw Error(Fault::usage, "--plan without a variation",
                   "Give --cv 2%, or the files of a pilot: five launches of one side.");
     }
-    plan = analysis::plan_from(analysis::load_launches(options.paths), options.assumed,
-                               options.comparison);
+    plan = analysis::plan_from(analysis::load_launches(options.paths, options.program),
+                               options.assumed, options.comparison);
   }
   write_text(options.format == "json" ? to_json(plan) : to_table(plan), options.output);
   return 0;
@@ -282,6 +285,7 @@ void add_compare(CLI::App& app, Command& command) {
   add_settings(*sub, *options);
   sub->add_flag("--skip-failed", options->comparison.skip_failed,
                 "leave launches that ended early out, and say so");
+  add_program(*sub, options->program);
   sub->add_option("--a-name", options->a_name, "what A is called [by its path]")->type_name("NAME");
   sub->add_option("--b-name", options->b_name, "what B is called [by its path]")->type_name("NAME");
   add_parsed(

@@ -98,6 +98,13 @@ CLI::Option* add_wide(CLI::App& app, bool& wide) {
                       "show every column of the table [as many as the terminal is wide, else 80]");
 }
 
+void add_program(CLI::App& app, std::string& program) {
+  app.add_option("--as", program,
+                 "what printed the files, where they do not say: all_gather_perf, fi_rma_bw, ... "
+                 "[what their names begin with]")
+      ->type_name("PROGRAM");
+}
+
 void add_percent(CLI::App& app, const std::string& name, double& value, const std::string& help) {
   add_parsed(
       app, name, [&value](const std::string& text) { value = parse_percent(text); }, help)

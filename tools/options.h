@@ -58,6 +58,9 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Parse&& parse,
 }
 
 /// "5%", see parse_percent(). `value` has to outlive `app`.
+/// --as: which program printed the files, where neither they nor their names say so.
+void add_program(CLI::App& app, std::string& program);
+
 void add_percent(CLI::App& app, const std::string& name, double& value, const std::string& help);
 
 /// "8B", see parse_quantity(). `value` has to outlive `app`.

@@ -17,7 +17,8 @@ namespace {
 struct ProjectOptions {
   std::vector<std::string> paths;
   std::vector<std::string> against;
-  std::string a_name;  ///< "" = by the paths
+  std::string program;  ///< of --as
+  std::string a_name;   ///< "" = by the paths
   std::string b_name;
   JobOptions job;
   std::string format = "table";
@@ -33,11 +34,13 @@ int run(ProjectOptions options) {
   const auto names = analysis::side_names(options.paths, options.against);
   options.job.projection.a_name = options.a_name.empty() ? names.first : options.a_name;
   options.job.projection.b_name = options.b_name.empty() ? names.second : options.b_name;
-  const std::vector<analysis::Launch> of_a = analysis::load_launches(options.paths);
+  const std::vector<analysis::Launch> of_a =
+      analysis::load_launches(options.paths, options.program);
   analysis::LinkSamples a = analysis::collect_link(of_a, operation);
   std::optional<analysis::LinkSamples> b;
   if (!options.against.empty()) {
-    const std::vector<analysis::Launch> of_b = analysis::load_launches(options.against);
+    const std::vector<analysis::Launch> of_b =
+        analysis::load_launches(options.against, options.program);
     analysis::refuse_copies(of_a, of_b);
     b = analysis::collect_link(of_b, operation.empty() ? a.operation : operation);
   }
@@ -94,6 +97,7 @@ void add_project(CLI::App& app, Command& command) {
   sub->add_option("FILES", options->paths, "documents of the fabric, A")->type_name("")->required();
   sub->add_option("--against", options->against, "documents of another fabric, B")
       ->type_name("FILES");
+  add_program(*sub, options->program);
   sub->add_option("--a-name", options->a_name, "what A is called [by its path]")->type_name("NAME");
   sub->add_option("--b-name", options->b_name, "what B is called [by its path]")->type_name("NAME");
   add_job(*sub, options->job);

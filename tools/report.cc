@@ -23,8 +23,9 @@ using report::Document;
 
 struct ReportOptions {
   std::vector<std::string> files;
-  std::string format;  ///< "" = by the output's name
-  std::string output;  ///< "" = standard output
+  std::string format;   ///< "" = by the output's name
+  std::string output;   ///< "" = standard output
+  std::string program;  ///< of --as
 };
 
 std::string now() {
@@ -91,7 +92,8 @@ int make_report(const ReportOptions& options) {
   check_writable(options.output);
   std::vector<Document> documents;
   for (const std::string& file : files_of(options.files)) {
-    for (Document& one : report::read_documents(file)) documents.push_back(std::move(one));
+    for (Document& one : report::read_documents(file, options.program))
+      documents.push_back(std::move(one));
   }
   const std::string text = to_text(documents, format);
   write_text(text, options.output);
@@ -111,7 +113,7 @@ void add_report(CLI::App& app, Command& command) {
   sub->footer(
       "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, compare and\n"
       "project, and the JSON Lines of fabric, also while it runs or after it was killed; and what\n"
-      "perftest and nccl-tests printed. '-' is standard input, a folder stands for its *.json and\n"
+      "perftest, nccl-tests, RCCL's tests, OSU's micro-benchmarks and fabtests printed. '-' is standard input, a folder stands for its *.json and\n"
       "*.jsonl. Several files come into one report: curves into the same chart, the checks of many\n"
       "nodes into one list.\n"
       "\n"
@@ -141,6 +143,7 @@ void add_report(CLI::App& app, Command& command) {
                   ".prom, .csv, .md]")
       ->check(CLI::IsMember({"html", "junit", "prometheus", "csv", "markdown"}))
       ->type_name("NAME");
+  add_program(*sub, options->program);
   sub->add_option("-o,--output", options->output, "where to write [standard output]")
       ->type_name("FILE");
   sub->callback([options, &command] { command = [options] { return make_report(*options); }; });

@@ -10,8 +10,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/nccl_tests.h"
-#include "rdmabench/report/perftest.h"
+#include "rdmabench/report/documents.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -63,6 +62,8 @@ class Reader {
     }
     return value.get<std::uint64_t>();
   }
+  /// 0 for null: what another tool did not tell.
+  std::uint64_t count_or_none(const char* key) const { return at(key).is_null() ? 0 : count(key); }
   /// None for null, a metric without a value.
   std::optional<double> metric(const char* key) const {
     const ResultJson& value = at(key);
@@ -146,6 +147,7 @@ void read_latency(Row& row, const Reader& reader) {
   row.kind = reader.text("kind");
   row.facts["signal"] = reader.text("signal");
   row.percentiles = percentiles(reader, kPercentiles);
+  if (row.percentiles.empty()) row.mean_ns = reader.metric("mean_ns");
 }
 
 Row read_row(const ResultJson& json, const std::string& test, const std::string& where) {
@@ -154,7 +156,7 @@ Row read_row(const ResultJson& json, const std::string& test, const std::string&
   row.operation = reader.text("operation");
   row.size_bytes = reader.count("size_bytes");
   if (row.size_bytes == 0) refuse(where, "'size_bytes' is 0");
-  row.samples = reader.count("iterations");
+  row.samples = reader.count_or_none("iterations");
   row.facts["completion"] = reader.text("completion");
   if (test == "bandwidth") {
     row.kind = reader.text("direction");
@@ -190,10 +192,14 @@ void read_coll_rows(Launch& launch, const Reader& document) {
     row.samples = reader.count("iterations");
     row.facts["batch"] = std::to_string(reader.count("batch"));
     row.percentiles = percentiles(reader, std::span(kPercentiles).first(4));  // to p99.9
-    if (row.percentiles.empty()) {  // nccl-tests prints only means
-      launch.test = "bandwidth";
+    if (row.percentiles.empty()) {  // nccl-tests and others print only means
       const auto bytes = reader.metric("algorithm_bytes_per_s");
-      if (bytes) row.bits_per_s = *bytes * kBitsPerByte;
+      if (bytes) {
+        launch.test = "bandwidth";
+        row.bits_per_s = *bytes * kBitsPerByte;
+      } else {
+        row.mean_ns = reader.metric("mean_ns");
+      }
     }
     launch.rows.push_back(std::move(row));
   }
@@ -263,7 +269,7 @@ Launch read_launch(const ResultJson& json, const std::string& source) {
 }  // namespace
 
 std::string_view name(Metric metric) noexcept {
-  constexpr std::array<std::string_view, 4> kWords{"p50", "p99", "p99.9", "bandwidth"};
+  constexpr std::array<std::string_view, 5> kWords{"p50", "p99", "p99.9", "bandwidth", "mean"};
   return kWords[static_cast<std::size_t>(metric)];
 }
 
@@ -272,16 +278,15 @@ Metric parse_metric(std::string_view text) {
     if (text == name(metric)) return metric;
   }
   throw Error(Fault::usage, fmt::format("no metric '{}'", text),
-              "There are p50, p99, p99.9 and bandwidth.");
+              "There are p50, p99, p99.9, bandwidth and mean.");
 }
 
-std::vector<Launch> read_launches(const std::string& text, const std::string& source) {
+std::vector<Launch> read_launches(const std::string& text, const std::string& source,
+                                  const std::string& program) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) refuse(source, "it is empty");
-  const bool is_nccl_tests = report::is_nccl_tests(text);
-  if (is_nccl_tests || report::is_perftest(text)) {
+  if (report::is_imported(text)) {
     std::vector<Launch> imported;
-    for (const auto& document : is_nccl_tests ? report::nccl_tests_documents(text, source)
-                                              : report::perftest_documents(text, source)) {
+    for (const auto& document : report::imported_documents(text, source, program)) {
       imported.push_back(
           read_launch(ResultJson(document), fmt::format("{}#{}", source, imported.size() + 1)));
     }

@@ -120,10 +120,12 @@ std::pair<std::string, std::string> side_names(const std::vector<std::string>& a
   return names;
 }
 
-std::vector<Launch> load_launches(const std::vector<std::string>& paths) {
+std::vector<Launch> load_launches(const std::vector<std::string>& paths,
+                                  const std::string& program) {
   std::vector<Launch> launches;
-  const auto add = [&launches](const std::string& text, const std::string& source) {
-    for (Launch& launch : read_launches(text, source)) launches.push_back(std::move(launch));
+  const auto add = [&](const std::string& text, const std::string& source) {
+    for (Launch& launch : read_launches(text, source, program))
+      launches.push_back(std::move(launch));
   };
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (paths[i].starts_with('{')) {

@@ -29,6 +29,8 @@ double percent_of(Metric metric) {
 std::optional<Value> value_of(const std::string& test, const Row& row, Metric metric) {
   if ((metric == Metric::bandwidth) != (test == "bandwidth")) return std::nullopt;
   if (metric == Metric::bandwidth) return Value{row.bits_per_s, {}};
+  if ((metric == Metric::mean) != row.mean_ns.has_value()) return std::nullopt;
+  if (metric == Metric::mean) return Value{row.mean_ns, {}};
   const double percent = percent_of(metric);
   for (const Percentile& one : row.percentiles) {
     if (one.percent != percent) continue;

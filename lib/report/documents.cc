@@ -11,6 +11,7 @@
 #include "base/nesting.h"
 #include "digest.h"
 #include "fabric_stream.h"
+#include "mean_tables.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/nccl_tests.h"
 #include "rdmabench/report/perftest.h"
@@ -200,25 +201,32 @@ void parse_lines(std::string_view text, const std::string& source, const ReadLim
   }
 }
 
-/// What another tool printed.
-std::vector<Document> imported(std::string_view text, const std::string& source) {
-  std::vector<Document> documents;
-  for (Json& body : is_nccl_tests(text) ? nccl_tests_documents(text, source)
-                                        : perftest_documents(text, source)) {
-    std::string schema = text_of(body, "schema");
-    documents.push_back({source, std::move(schema), std::move(body)});
-  }
-  for (std::size_t i = 0; documents.size() > 1 && i < documents.size(); ++i) {
-    documents[i].source = fmt::format("{}#{}", source, i + 1);
-  }
-  return documents;
-}
-
 }  // namespace
 
+bool is_imported(std::string_view text) noexcept {
+  return is_nccl_tests(text) || is_mean_table(text) || is_perftest(text);
+}
+
+std::vector<Json> imported_documents(std::string_view text, const std::string& source,
+                                     const std::string& program) {
+  if (is_nccl_tests(text)) return nccl_tests_documents(text, source, program);
+  if (is_mean_table(text)) return mean_table_documents(text, source, program);
+  return perftest_documents(text, source);
+}
+
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
-                                      const ReadLimits& limits) {
-  if (is_nccl_tests(text) || is_perftest(text)) return imported(text, source);
+                                      const std::string& program, const ReadLimits& limits) {
+  if (is_imported(text)) {
+    std::vector<Document> documents;
+    for (Json& body : imported_documents(text, source, program)) {
+      std::string schema = text_of(body, "schema");
+      documents.push_back({source, std::move(schema), std::move(body)});
+    }
+    for (std::size_t i = 0; documents.size() > 1 && i < documents.size(); ++i) {
+      documents[i].source = fmt::format("{}#{}", source, i + 1);
+    }
+    return documents;
+  }
   Parser parser(source, limits);
   if (is_lines(text)) {
     parse_lines(text, source, limits, parser);
@@ -228,7 +236,8 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
   return std::move(parser).take();
 }
 
-std::vector<Document> read_documents(const std::string& path, const ReadLimits& limits) {
+std::vector<Document> read_documents(const std::string& path, const std::string& program,
+                                     const ReadLimits& limits) {
   const bool standard = path == "-";
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       standard ? stdin : std::fopen(path.c_str(), "rb"),
@@ -249,7 +258,7 @@ std::vector<Document> read_documents(const std::string& path, const ReadLimits& 
     }
   }
   if (std::ferror(file.get()) != 0) unreadable();
-  return parse_documents(text, standard ? "standard input" : path, limits);
+  return parse_documents(text, standard ? "standard input" : path, program, limits);
 }
 
 }  // namespace rdmabench::report

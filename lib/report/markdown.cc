@@ -94,6 +94,13 @@ std::string percentile(const Json& row, const char* key) {
   return cell(number_of(row, key), time_text);
 }
 
+/// The median; of what another tool measured often only a mean is known.
+std::string typical(const Json& row) {
+  const double mean = number_of(row, "mean_ns");
+  const bool only_mean = !std::isfinite(number_of(row, "p50_ns")) && std::isfinite(mean);
+  return only_mean ? "mean " + time_text(mean) : percentile(row, "p50_ns");
+}
+
 std::string run_table(const Document& document) {
   const std::string test = text_of(document.body, "test");
   const bool bandwidth = test == "bandwidth";
@@ -118,10 +125,12 @@ std::string run_table(const Document& document) {
     }
     if (bandwidth) {
       cells.push_back(cell(number_of(row, "bits_per_s"), rate_text));
-      cells.push_back(fmt::format("{:.4g}", number_of(row, "messages_per_s")));
+      cells.push_back(cell(number_of(row, "messages_per_s"),
+                           [](double rate) { return fmt::format("{:.4g}", rate); }));
       cells.push_back(text_of(row, "completion"));
     } else {
-      for (const char* key : {"p50_ns", "p99_ns", "p999_ns"}) {
+      cells.push_back(typical(row));
+      for (const char* key : {"p99_ns", "p999_ns"}) {
         cells.push_back(percentile(row, key));
       }
       cells.push_back(cell(number_of(row, "max_ns"), time_text));
@@ -294,8 +303,7 @@ std::string coll_table(const Document& coll) {
     const Json& late = object_of(row, "late");
     table.add({text_of(row, "operation"), text_of(row, "type"), text_of(row, "reduction"),
                size_text(number_of(row, "size_bytes")), flag_of(row, "in_place") ? "in" : "out",
-               time_text(number_of(row, "p50_ns")),
-               gigabytes(number_of(row, "algorithm_bytes_per_s")),
+               typical(row), cell(number_of(row, "algorithm_bytes_per_s"), gigabytes),
                std::isfinite(bus) ? gigabytes(bus) : "n/a",
                any_text_of(object_of(row, "wrong"), "wrong_elements"),
                late.empty() ? "-"

@@ -75,9 +75,9 @@ Json wrong_of(const NcclTestsTable& table, const NcclTestsCell& cell) {
 Json result_of(const NcclTestsTable& table, std::string_view operation, const NcclTestsRow& row,
                const NcclTestsCell& cell, bool in_place) {
   const bool alone = table.size == 1;
-  const auto& spread = cell.spread;
-  const auto of_spread = [&](double NcclTestsCell::Spread::*member) {
-    return spread ? Json((*spread).*member * kNsPerUs) : Json(nullptr);
+  const auto of_spread = [&](std::optional<double> NcclTestsCell::Spread::*member) {
+    const std::optional<double> us = cell.spread ? (*cell.spread).*member : std::nullopt;
+    return us ? Json(*us * kNsPerUs) : Json(nullptr);
   };
   const bool has_bus = cell.bus_gb_per_s && !alone;
   return {{"operation", operation},
@@ -92,27 +92,28 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
           {"warmup_iterations", table.warmup},
           {"batch", 1U},
           {"min_ns", of_spread(&NcclTestsCell::Spread::min_us)},
-          {"p50_ns", nullptr},
+          {"p50_ns", of_spread(&NcclTestsCell::Spread::p50_us)},
           {"p90_ns", nullptr},
           {"p99_ns", of_spread(&NcclTestsCell::Spread::p99_us)},
           {"p999_ns", nullptr},
           {"max_ns", of_spread(&NcclTestsCell::Spread::max_us)},
           {"mean_ns", cell.time_us * kNsPerUs},
-          {"stddev_ns", nullptr},
+          {"stddev_ns", of_spread(&NcclTestsCell::Spread::stddev_us)},
           {"median_low_ns", nullptr},
           {"median_high_ns", nullptr},
           {"median_level", nullptr},
           {"unsupported_percentiles", Json::array()},
           {"stable", true},
-          {"algorithm_bytes_per_s", cell.algorithm_gb_per_s * kGiga},
+          {"algorithm_bytes_per_s",
+           cell.algorithm_gb_per_s ? Json(*cell.algorithm_gb_per_s * kGiga) : Json(nullptr)},
           {"bus_bytes_per_s", has_bus ? Json(*cell.bus_gb_per_s * kGiga) : Json(nullptr)},
           {"bus_reason", has_bus ? Json(nullptr)
                          : alone ? Json("One rank: nothing crosses a bus.")
-                                 : Json("nccl-tests printed none.")},
+                                 : Json(table.tool + " printed none.")},
           {"wrong", wrong_of(table, cell)},
           {"arrivals", nullptr},
           {"late", nullptr},
-          {"late_reason", "nccl-tests does not tell when ranks came."},
+          {"late_reason", table.tool + " does not tell when ranks came."},
           {"ranks", Json::array()},
           {"facts", Json::array()}};
 }
@@ -124,9 +125,13 @@ std::string version_text(const std::string& code) {
                      std::stoi(code.substr(3, 2)));
 }
 
-Json document_of(const NcclTestsTable& table, const std::string& source) {
-  const std::string program = nccl_tests_program(table, source);
-  const std::string_view operation = operation_of(program, source);
+}  // namespace
+
+Json nccl_tests_document(const NcclTestsTable& table, const std::string& source) {
+  const std::string program =
+      table.operation.empty() ? nccl_tests_program(table, source) : table.program;
+  const std::string operation =
+      table.operation.empty() ? std::string(operation_of(program, source)) : table.operation;
   Json results = Json::array();
   Json notes = table.notes;
   std::uint64_t empty = 0;
@@ -146,32 +151,33 @@ Json document_of(const NcclTestsTable& table, const std::string& source) {
     }
   }
   if (empty > 0) notes.push_back(fmt::format("{} rows of 0 bytes were left out.", empty));
-  notes.push_back("Of nccl-tests: times are means; the operations that it timed were not checked.");
+  notes.push_back(fmt::format(
+      "Of {}: times are means; the operations that it timed were not checked.", table.tool));
   Json library = Json::array();
   if (!table.library.empty()) {
     library.push_back(fact("library", "NCCL " + version_text(table.library)));
   }
-  return {{"schema", kCollSchema},
-          {"backend", "nccl"},
-          {"error", nullptr},
-          {"blame", nullptr},
-          {"environment", Json::array()},
-          {"library", std::move(library)},
-          {"config",
-           Json::array(
-               {fact("imported_from", table.version.empty() ? Json("nccl-tests")
-                                                            : Json("nccl-tests " + table.version)),
-                fact("command", program), fact("ranks", table.size),
-                fact("warmup_iterations", table.warmup), fact("iterations", table.iterations),
-                fact("aggregated", table.aggregated), fact("graph", table.graph)})},
-          {"ranks", list_of_each(table.ranks, rank_of)},
-          {"results", std::move(results)},
-          {"notes", std::move(notes)}};
+  return {
+      {"schema", kCollSchema},
+      {"backend", table.backend},
+      {"error", table.error.empty() ? Json(nullptr) : Json(table.error)},
+      {"blame", nullptr},
+      {"environment", Json::array()},
+      {"library", std::move(library)},
+      {"config",
+       Json::array(
+           {fact("imported_from",
+                 table.version.empty() ? Json(table.tool) : Json(table.tool + ' ' + table.version)),
+            fact("command", program), fact("ranks", table.size),
+            fact("warmup_iterations", table.warmup), fact("iterations", table.iterations),
+            fact("aggregated", table.aggregated), fact("graph", table.graph)})},
+      {"ranks", list_of_each(table.ranks, rank_of)},
+      {"results", std::move(results)},
+      {"notes", std::move(notes)}};
 }
 
-}  // namespace
-
 bool is_nccl_tests(std::string_view text) noexcept {
+  if (is_rccl_json(text)) return true;
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text[begin] == '[') {
     // "[1,0]<stdout>:# nThread": Open MPI's tag, and no list.
@@ -182,15 +188,21 @@ bool is_nccl_tests(std::string_view text) noexcept {
   return text[begin] == '{' ? is_nccl_tests_json(text) : is_nccl_tests_text(text);
 }
 
-std::vector<Json> nccl_tests_documents(std::string_view text, const std::string& source) {
-  std::vector<Json> documents;
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin != std::string_view::npos && text[begin] == '{') {
-    documents.push_back(document_of(parse_nccl_tests_json(text, source), source));
-    return documents;
+std::vector<Json> nccl_tests_documents(std::string_view text, const std::string& source,
+                                       const std::string& program) {
+  std::vector<NcclTestsTable> tables;
+  if (is_rccl_json(text)) {
+    tables = parse_rccl_json(text, source);
+  } else if (const std::size_t begin = text.find_first_not_of(" \t\r\n");
+             begin != std::string_view::npos && text[begin] == '{') {
+    tables.push_back(parse_nccl_tests_json(text, source));
+  } else {
+    tables = parse_nccl_tests_text(text, source);
   }
-  for (const NcclTestsTable& table : parse_nccl_tests_text(text, source)) {
-    documents.push_back(document_of(table, source));
+  std::vector<Json> documents;
+  for (NcclTestsTable& table : tables) {
+    if (!program.empty()) table.program = program;
+    documents.push_back(nccl_tests_document(table, source));
   }
   return documents;
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "digest.h"
 #include "rdmabench/base/error.h"
@@ -51,9 +52,12 @@ std::optional<NcclTestsCell> cell(const Json& result, std::string_view placement
   out.wrong = loose_number(body, "nwrong");
   const Json& spread = object_of(result, fmt::format("{}_per_iter", placement));
   if (const auto min = loose_number(spread, "min_us")) {
-    out.spread = NcclTestsCell::Spread{*min, loose_number(spread, "max_us").value_or(0),
-                                       loose_number(spread, "p99_us").value_or(0),
-                                       loose_number(spread, "cv_pct").value_or(0)};
+    out.spread = NcclTestsCell::Spread{.min_us = min,
+                                       .max_us = loose_number(spread, "max_us"),
+                                       .p99_us = loose_number(spread, "p99_us"),
+                                       .cv_percent = loose_number(spread, "cv_pct"),
+                                       .p50_us = loose_number(spread, "p50_us"),
+                                       .stddev_us = loose_number(spread, "stdev_us")};
   }
   return out;
 }
@@ -97,6 +101,30 @@ void read_config(const Json& config, NcclTestsTable& table) {
       std::min(std::uint64_t{table.threads} * table.gpus * table.ranks.size(), kMostRanks));
 }
 
+/// JSON that was cut off, up to its last whole list or object, and closed.
+std::string closed(std::string_view text) {
+  std::string open;  // the brackets that are due
+  std::string due;
+  std::size_t end = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      open += c == '{' ? '}' : ']';
+    } else if (!open.empty() && c == open.back()) {
+      open.pop_back();
+      end = i + 1;
+      due.assign(open.rbegin(), open.rend());
+    }
+  }
+  return std::string(text.substr(0, end)) + due;
+}
+
 std::string base_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
@@ -125,8 +153,8 @@ std::vector<std::string_view> allowed(const NcclTestsTable& table) {
   const bool reduces = !row.reduction.empty() && row.reduction != "none";
   const bool rooted = row.root && *row.root >= 0;
   const auto& cell = row.out_of_place ? row.out_of_place : row.in_place;
-  const double factor = cell && cell->bus_gb_per_s && cell->algorithm_gb_per_s > 0
-                            ? *cell->bus_gb_per_s / cell->algorithm_gb_per_s
+  const double factor = cell && cell->bus_gb_per_s && cell->algorithm_gb_per_s.value_or(0) > 0
+                            ? *cell->bus_gb_per_s / *cell->algorithm_gb_per_s
                             : 0;
   constexpr double kNear = 0.02;
   const bool is_one = std::fabs(factor - 1) < kNear;
@@ -157,9 +185,13 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
   const auto refuse = [&](const std::string& why) {
     throw Error(Fault::usage, fmt::format("'{}': {}", source, why), kRemedy);
   };
-  const Json body = Json::parse(text, nullptr, false);
-  if (body.is_discarded()) refuse("no JSON, or not written to its end");
+  Json body = Json::parse(text, nullptr, false);
   NcclTestsTable table;
+  if (body.is_discarded()) {
+    body = Json::parse(closed(text), nullptr, false);
+    table.error = "the file was not written to its end: the run was aborted";
+  }
+  if (body.is_discarded()) refuse("no JSON");
   table.library = any_text_of(body, "nccl_version");
   if (const Json& args = list_of(body, "args"); !args.empty() && args[0].is_string()) {
     table.program = base_name(args[0].get<std::string>());
@@ -181,6 +213,66 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
   return table;
 }
 
+bool is_rccl_json(std::string_view text) noexcept {
+  constexpr std::size_t kFar = 4096;
+  text = text.substr(0, kFar);
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  return has("\"algBw\"") && has("\"busBw\"") && has("\"inPlace\"");
+}
+
+std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::string& source) {
+  std::vector<Json> items;
+  if (Json whole = Json::parse(text, nullptr, false); whole.is_array()) {
+    items.assign(whole.begin(), whole.end());
+  } else {
+    std::istringstream lines{std::string(text)};
+    for (std::string line; std::getline(lines, line);) {
+      // Of a list that was cut off each line is an item, too.
+      line.resize(line.find_last_not_of(" ,\r]") + 1);
+      line.erase(0, std::min(line.find_first_not_of(" ["), line.size()));
+      if (!line.empty()) items.push_back(Json::parse(line, nullptr, false));
+    }
+  }
+  std::vector<NcclTestsTable> tables;
+  for (const Json& item : items) {
+    if (!item.is_object()) {
+      if (!tables.empty()) tables.back().notes.emplace_back("A line that is no JSON was left out.");
+      continue;
+    }
+    std::string program;  // "AllReduce" is "all_reduce_perf"
+    for (const char c : text_of(item, "name")) {
+      const char low = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      if (low != c && !program.empty()) program += '_';
+      program += low;
+    }
+    if (program.starts_with("all_to_all")) program.replace(0, 10, "alltoall");
+    if (program.starts_with("allto_all")) program.replace(0, 9, "alltoall");
+    if (program == "alltoall_v") program = "alltoallv";
+    if (program == "send_recv") program = "sendrecv";
+    if (tables.empty() || tables.back().program != program + "_perf") {
+      tables.push_back({.tool = "RCCL's tests", .backend = "rccl", .program = program + "_perf"});
+      constexpr std::uint64_t kMostRanks = 1U << 20U;
+      tables.back().size = static_cast<std::uint32_t>(std::min(whole(item, "ranks"), kMostRanks));
+    }
+    const auto time = loose_number(item, "time");
+    if (!time) continue;
+    NcclTestsCell cell{.time_us = *time,
+                       .algorithm_gb_per_s = loose_number(item, "algBw"),
+                       .bus_gb_per_s = loose_number(item, "busBw"),
+                       .wrong = loose_number(item, "wrong")};
+    NcclTestsRow row{.size_bytes = whole(item, "size"),
+                     .count = whole(item, "count"),
+                     .type = text_of(item, "type"),
+                     .reduction = text_of(item, "redop")};
+    (whole(item, "inPlace") == 1 ? row.in_place : row.out_of_place) = std::move(cell);
+    tables.back().rows.push_back(std::move(row));
+  }
+  if (tables.empty()) {
+    throw Error(Fault::usage, fmt::format("'{}': it has no results", source), kRemedy);
+  }
+  return tables;
+}
+
 std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
   if (std::string named = program_in(base_name(table.program)); !named.empty()) return named;
   if (std::string named = program_in(base_name(source)); !named.empty()) return named;
@@ -189,7 +281,7 @@ std::string nccl_tests_program(const NcclTestsTable& table, const std::string& s
   throw Error(Fault::usage,
               fmt::format("'{}' does not say which program printed it: it may be {}", source,
                           fmt::join(found, " or ")),
-              fmt::format("Let the file's name begin with it: {}.txt.", found[0]));
+              fmt::format("Name it: --as {}, or let the file's name begin with it.", found[0]));
 }
 
 }  // namespace rdmabench::report

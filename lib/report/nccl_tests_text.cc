@@ -143,10 +143,10 @@ class Reader {
     out.bus_gb_per_s = parse_number<double>(words[at + 2]);
     if (counts_wrong_) out.wrong = parse_number<double>(words[at + 3]);
     if (with_spread_) {
-      out.spread = NcclTestsCell::Spread{parse_number<double>(words[at + 4]).value_or(0),
-                                         parse_number<double>(words[at + 5]).value_or(0),
-                                         parse_number<double>(words[at + 6]).value_or(0),
-                                         parse_number<double>(words[at + 7]).value_or(0)};
+      out.spread = NcclTestsCell::Spread{.min_us = parse_number<double>(words[at + 4]),
+                                         .max_us = parse_number<double>(words[at + 5]),
+                                         .p99_us = parse_number<double>(words[at + 6]),
+                                         .cv_percent = parse_number<double>(words[at + 7])};
     }
     return out;
   }

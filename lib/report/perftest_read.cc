@@ -10,6 +10,7 @@
 
 #include "base/nesting.h"
 #include "digest.h"
+#include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
@@ -89,108 +90,58 @@ std::string operation_of(const Run& run) {
   return run.title.empty() ? "unknown" : run.title;
 }
 
-Json value_of(const std::map<std::string, double>& row, const char* key, double factor) {
-  const auto found = row.find(key);
-  return found == row.end() ? Json() : Json(found->second * factor);
-}
-
 /// Bits per second of a rate of 1. perftest calls MiB "MB" in all of its releases but the newest.
 double rate_factor(const Run& run) {
   return run.unit.starts_with("Gb") ? kBitsPerGigabit : kMebi * kBitsPerByte;
 }
 
-Json result_of(const Run& run, const std::map<std::string, double>& row) {
-  const std::string operation = operation_of(run);
-  const bool answered =
-      operation == "read" || operation == "compare-swap" || operation == "fetch-add";
-  Json json{{"operation", operation},
-            {"backend", "verbs"},
-            {"provider", ""},
-            {"device", run.fact("Device")},
-            {"size_bytes", static_cast<std::uint64_t>(row.at("size"))},
-            {"iterations", static_cast<std::uint64_t>(row.at("iterations"))},
-            {"warmup_iterations", nullptr},
-            {"completion", answered ? "delivery" : "transmit"}};
-  if (run.latency()) {
-    const auto ns = [&](const char* key) { return value_of(row, key, kNsPerUs); };
-    json.update(Json{{"kind", answered ? "completion" : "half_round_trip"},
-                     {"signal", answered                        ? "completion"
-                                : operation.starts_with("send") ? "receive"
-                                                                : "memory-poll"},
-                     {"min_ns", ns("t_min")},
-                     {"p50_ns", ns("t_typical")},
-                     {"p90_ns", nullptr},
-                     {"p99_ns", ns("p99")},
-                     {"p999_ns", ns("p999")},
-                     {"p9999_ns", nullptr},
-                     {"max_ns", ns("t_max")},
-                     {"mean_ns", ns("t_avg")},
-                     {"stddev_ns", ns("t_stdev")},
-                     {"median_low_ns", nullptr},
-                     {"median_high_ns", nullptr},
-                     {"unsupported_percentiles", Json::array()}});
-    const double beyond = row.at("iterations") / 1000;  // samples above the 99.9th percentile
-    if (beyond < 10) json["unsupported_percentiles"].push_back("p999_ns");
-    if (beyond < 1) json["unsupported_percentiles"].push_back("p99_ns");
-  } else {
-    const std::string depth = run.fact("TX depth");
-    json.update(
-        {{"direction", has(run.title, "Bidirectional") ? "both_ways" : "one_way"},
-         {"depth", parse_number<std::uint64_t>(depth).value_or(0)},
-         {"bits_per_s", run.unit.empty() ? Json() : value_of(row, "average", rate_factor(run))},
-         {"bits_per_s_low", nullptr},
-         {"bits_per_s_high", nullptr},
-         {"messages_per_s", value_of(row, "rate", 1e6)},
-         {"peak_bits_per_s", nullptr}});
-    const auto peak = row.find("peak");  // 0.00 where it was not taken
-    if (peak != row.end() && peak->second > 0 && !run.unit.empty()) {
-      json["peak_bits_per_s"] = peak->second * rate_factor(run);
-    }
+/// A row in our units: perftest's rates are in that of the run, its times in microseconds.
+std::map<std::string, double> row_of(const Run& run, const std::map<std::string, double>& row) {
+  std::map<std::string, double> out;
+  const auto take = [&](const char* from, const char* to, double factor) {
+    if (const auto found = row.find(from); found != row.end()) out[to] = found->second * factor;
+  };
+  take("size", "size_bytes", 1);
+  take("iterations", "iterations", 1);
+  for (const auto& [from, to] :
+       {std::pair{"t_min", "min_ns"}, std::pair{"t_typical", "p50_ns"}, std::pair{"p99", "p99_ns"},
+        std::pair{"p999", "p999_ns"}, std::pair{"t_max", "max_ns"}, std::pair{"t_avg", "mean_ns"},
+        std::pair{"t_stdev", "stddev_ns"}}) {
+    take(from, to, kNsPerUs);
   }
-  json["complete"] = true;
-  json["notes"] = Json::array();
-  return json;
+  take("rate", "messages_per_s", 1e6);
+  if (run.unit.empty()) return out;
+  take("average", "bits_per_s", rate_factor(run));
+  if (const auto peak = row.find("peak"); peak != row.end() && peak->second > 0) {
+    take("peak", "peak_bits_per_s", rate_factor(run));  // 0.00 where it was not taken
+  }
+  return out;
 }
 
 Json document_of(const Run& run) {
-  Json results = Json::array();
-  for (const auto& row : run.rows) results.push_back(result_of(run, row));
-  std::string transport = run.fact("Connection type");
-  for (char& c : transport) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  Json details = Json::object();
+  ImportedRun out{.tool = "perftest",
+                  .test = run.title,
+                  .operation = operation_of(run),
+                  .backend = "verbs",
+                  .device = run.fact("Device"),
+                  .transport = run.fact("Connection type"),
+                  .latency = run.latency(),
+                  .both_ways = has(run.title, "Bidirectional"),
+                  .depth = parse_number<std::uint64_t>(run.fact("TX depth")).value_or(0),
+                  .error = run.error};
+  for (const auto& row : run.rows) out.rows.push_back(row_of(run, row));
+  for (char& c : out.transport) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& [name, key] :
        {std::pair{"Link type", "link_layer"}, std::pair{"Mtu", "mtu"},
         std::pair{"GID index", "gid_index"}, std::pair{"Number of qps", "queue_pairs"},
         std::pair{"Max inline data", "inline"}}) {
     const std::string value = run.fact(name);
-    if (!value.empty()) details[key] = value.substr(0, value.find('['));
+    if (!value.empty()) out.details[key] = value.substr(0, value.find('['));
   }
-  const Json nobody{{"client", Json::array()}, {"server", Json::array()}};
-  Json notes{
-      "Read from perftest's output: who measured, when, and with which kernel it does not say."};
   if (run.unit.empty() && !run.latency() && !run.rows.empty()) {
-    notes.push_back("The unit of its rates is not told, so that they were left out.");
+    out.notes.emplace_back("The unit of its rates is not told, so that they were left out.");
   }
-  return {{"schema", kRunSchema},
-          {"test", run.latency() ? "latency" : "bandwidth"},
-          {"error", run.error.empty() ? Json() : Json(run.error)},
-          {"failure", nullptr},
-          {"suspect", false},
-          {"suspicions", Json::array()},
-          {"environment", nobody},
-          {"config", {{"tool", "perftest"}, {"test", run.title}}},
-          {"resolved",
-           {{"backend", "verbs"},
-            {"provider", ""},
-            {"device", run.fact("Device")},
-            {"transport", transport},
-            {"reason", "as perftest says"},
-            {"details", std::move(details)}}},
-          {"clock", nullptr},
-          {"conditions", nobody},
-          {"counters", nobody},
-          {"results", std::move(results)},
-          {"notes", std::move(notes)}};
+  return document_of(out);
 }
 
 /// Reads one text, line by line.

@@ -11,7 +11,10 @@ const kBitsPerByte = 8;
 
 const bytesPerSecond = (value, places) => (isNumber(value) ? `${count(value, places)}B/s` : kNone);
 const rowsOf = (document) => list(document.body.results).map(object).filter((row) => isNumber(row.size_bytes));
-const measured = (row) => !text(row.skipped) && isNumber(row.p50_ns);
+/** The median; of what another tool measured often only a mean is known. */
+const typical = (row) => (isNumber(row.p50_ns) ? row.p50_ns : row.mean_ns);
+const typicalText = (row) => (isNumber(row.p50_ns) || !isNumber(row.mean_ns) ? time(row.p50_ns) : `mean ${time(row.mean_ns)}`);
+const measured = (row) => !text(row.skipped) && isNumber(typical(row));
 const factOf = (row, name) => object(list(row.facts).map(object).find((one) => one.name === name)).value;
 const lineName = (row) => [text(row.operation), text(row.type), text(row.reduction), isNumber(row.root) ? `root ${row.root}` : '', row.in_place === true ? 'in place' : '']
     .filter((word) => word !== '').join(', ');
@@ -99,7 +102,7 @@ function rowTable(caption, rows) {
     const share = wire ? [percent(factOf(row, 'wire_share'))] : [];
     if (text(row.skipped)) return [lineName(row), size(row.size_bytes), kNone, kNone, kNone, kNone, kNone, ...(wire ? [kNone] : []), `skipped: ${text(row.skipped)}`, kNone, factsCell(row)];
     const weak = list(row.unsupported_percentiles).includes('p99_ns');
-    return [lineName(row), size(row.size_bytes), time(row.p50_ns), weak ? h('span', {class: 'weak', title: 'Fewer than 10 samples lie beyond it.'}, `(${time(row.p99_ns)})`) : time(row.p99_ns), time(row.max_ns),
+    return [lineName(row), size(row.size_bytes), typicalText(row), weak ? h('span', {class: 'weak', title: 'Fewer than 10 samples lie beyond it.'}, `(${time(row.p99_ns)})`) : time(row.p99_ns), time(row.max_ns),
       bytesPerSecond(row.algorithm_bytes_per_s), isNumber(row.bus_bytes_per_s) ? bytesPerSecond(row.bus_bytes_per_s) : h('span', {title: text(row.bus_reason)}, 'n/a'),
       ...share, wrongCell(row), lateCell(row), factsCell(row)];
   }), {class: 'scroll wide'});
@@ -138,7 +141,7 @@ export function collSection(document) {
     text(blame.text) ? h('p', {class: 'warning'}, badge('FAIL'), ` ${text(blame.text)}`) : null,
     chart({all, title: 'Bus bandwidth over size', yTitle: 'bus bandwidth', format: bytesPerSecond, value: (row) => row.bus_bytes_per_s, mark: wire,
       description: `What the links carry, as nccl-tests counts it; both axes are logarithmic.${wire ? ' The dashed line is the slowest pair of neighbours, point to point.' : ''}`}),
-    chart({all, title: 'Time over size', yTitle: 'median time', format: time, value: (row) => row.p50_ns, description: 'The median of each size; both axes are logarithmic.'}),
+    chart({all, title: 'Time over size', yTitle: rows.some((row) => isNumber(row.p50_ns)) ? 'median time' : 'mean time', format: time, value: typical, description: `The ${rows.some((row) => isNumber(row.p50_ns)) ? 'median' : 'mean'} of each size; both axes are logarithmic.`}),
     wireWords(document, rows, wire),
     rows.length === 0 ? h('p', {class: 'note'}, 'Nothing was measured.') : rowTable('Every row', rows),
     factTable('The library', body.library), factTable('What was asked for', body.config), factTable('The machine of rank 0', body.environment),

@@ -80,6 +80,7 @@ const kLatencyColumns = [
   {name: 'samples', text: (row) => count(row.iterations)}, {name: 'min', text: timeCell('min_ns')},
   ...kPercentiles.map(([key, word]) => ({name: word, text: timeCell(key)})), {name: 'max', text: timeCell('max_ns')},
 ];
+const kMeanColumns = [{name: 'samples', text: (row) => count(row.iterations)}, {name: 'mean', text: timeCell('mean_ns')}];
 
 /** Percentile p at -log10(1 - p): each 9 more takes the same room, which is where tails are to be seen. */
 const nines = (p) => -Math.log10(1 - p);
@@ -127,9 +128,14 @@ function percentileChart(all) {
 const several = (all) => new Set(all.flatMap((line) => line.rows.map((row) => row.size_bytes))).size > 1;
 
 function latency(documents) {
-  const all = lines(documents);
-  if (all.length === 0) return [];
+  const every = lines(documents);
+  const means = every.filter((line) => !line.rows.some((row) => isNumber(row.p50_ns)));  // of other tools
+  const all = every.filter((line) => !means.includes(line));
+  const meanCurve = means.length === 0 ? null : curve({all: means, title: 'Mean latency over message size', yTitle: 'mean latency', format: time,
+    description: 'The mean of each size: no percentile is known. Both axes are logarithmic.', series: [{name: 'mean', value: (row) => row.mean_ns}], columns: kMeanColumns});
+  if (all.length === 0) return [meanCurve].filter(Boolean);
   return [
+    meanCurve,
     several(all) ? curve({all, title: 'Latency over message size', yTitle: 'latency', format: time,
       description: 'The median and the 99th percentile of each size; both axes are logarithmic.',
       series: [{name: 'p50', value: (row) => row.p50_ns}, {name: 'p99', dash: 'dashed', value: (row) => (unsupported(row, 'p99_ns') ? null : row.p99_ns)}],

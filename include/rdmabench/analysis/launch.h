@@ -13,11 +13,12 @@
 namespace rdmabench::analysis {
 
 /// What of a row is compared.
-enum class Metric : std::uint8_t { p50, p99, p999, bandwidth };
+enum class Metric : std::uint8_t { p50, p99, p999, bandwidth, mean };
 
-inline constexpr std::array kMetrics{Metric::p50, Metric::p99, Metric::p999, Metric::bandwidth};
+inline constexpr std::array kMetrics{Metric::p50, Metric::p99, Metric::p999, Metric::bandwidth,
+                                     Metric::mean};
 
-/// "p50", "p99", "p99.9", "bandwidth".
+/// "p50", "p99", "p99.9", "bandwidth", "mean": of a latency that has no percentiles.
 std::string_view name(Metric metric) noexcept;
 
 /// Throws Error(usage) that lists them.
@@ -38,6 +39,7 @@ struct Row {
   std::uint64_t samples = 0;                 ///< timed iterations
   std::optional<double> load;                ///< of a load test: offered rate over capacity
   std::vector<Percentile> percentiles;       ///< rising; empty for a bandwidth
+  std::optional<double> mean_ns;             ///< of a latency without percentiles
   std::optional<double> bits_per_s;          ///< payload
   std::map<std::string, std::string> facts;  ///< completion, signal, depth: what the number means
 };
@@ -59,13 +61,15 @@ struct Launch {
 
 /// Reads a document, or the documents of several runs. Throws Error(usage) that names `source` and
 /// what is wrong: no JSON, another schema, a key of the wrong type, no results and no error. Keys
-/// that it does not know are left alone.
-std::vector<Launch> read_launches(const std::string& text, const std::string& source);
+/// that it does not know are left alone. `program` is for report::imported_documents().
+std::vector<Launch> read_launches(const std::string& text, const std::string& source,
+                                  const std::string& program = "");
 
 /// Of files, of the *.json of directories, by name, and of documents themselves: texts that begin
 /// with '{'. Throws Error(usage) for what cannot be read, for a path that holds nothing, and for
 /// two launches that are the same.
-std::vector<Launch> load_launches(const std::vector<std::string>& paths);
+std::vector<Launch> load_launches(const std::vector<std::string>& paths,
+                                  const std::string& program = "");
 
 /// Names of two sides by the paths they were loaded from: what tells these apart and no more, as
 /// "ib" and "roce" for runs/ib/*.json and runs/roce/*.json. "A" and "B" where the paths do not. `b`

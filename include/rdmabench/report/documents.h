@@ -56,15 +56,29 @@ inline constexpr std::string_view kProjectSchema = "rdmabench-project/1";
 inline constexpr std::string_view kCollSchema = "rdmabench-coll/1";
 inline constexpr std::string_view kNetPluginSchema = "rdmabench-netplugin/1";
 
-/// Reads JSON or JSON Lines of any of the schemas above, or what nccl-tests printed; {"documents":
-/// [...]} and a list are taken apart. An incomplete last line, as of a run that was killed, is left
-/// out with a note. Anything else that is not valid throws Error(usage) with `source` and the line.
+/// Reads JSON or JSON Lines of any of the schemas above, or what another tool printed;
+/// {"documents": [...]} and a list are taken apart. `program` is for imported_documents(). An
+/// incomplete last line, as of a run that was killed, is left out with a note. Anything else that
+/// is not valid throws Error(usage) with `source` and the line.
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
+                                      const std::string& program = "",
                                       const ReadLimits& limits = {});
 
 /// The documents of a file; "-" is standard input. Throws Error(usage) as above and where the file
 /// cannot be read.
-std::vector<Document> read_documents(const std::string& path, const ReadLimits& limits = {});
+std::vector<Document> read_documents(const std::string& path, const std::string& program = "",
+                                     const ReadLimits& limits = {});
+
+/// Whether another tool seems to have written the text: perftest, nccl-tests, RCCL's tests, OSU's
+/// micro-benchmarks, fabtests.
+bool is_imported(std::string_view text) noexcept;
+
+/// Its runs as documents of rdmabench/1 or rdmabench-coll/1. What it does not say is null, never
+/// guessed. `program` names what printed it, where neither the text nor the file's name says so:
+/// "all_gather_perf", "fi_rma_bw". Throws Error(usage) with `source` and the line.
+std::vector<nlohmann::ordered_json> imported_documents(std::string_view text,
+                                                       const std::string& source,
+                                                       const std::string& program = "");
 
 /// CSV: a line of names, then a line for each measurement (kind latency, bandwidth, load,
 /// registration, pair, ...) and for each judgement (kind judgement) of all documents. The columns

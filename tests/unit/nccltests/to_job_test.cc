@@ -104,7 +104,7 @@ TEST(NcclTestsJob, APairOfRowsBecomesOneByTheAverageThatWasAsked) {
   const report::NcclTestsTable table = to_table(tool("all_reduce_perf"), flags, run_of(3));
   EXPECT_EQ(table.library, "22809");
   ASSERT_EQ(table.rows.size(), 1U);
-  EXPECT_DOUBLE_EQ(table.rows[0].out_of_place->algorithm_gb_per_s, 5);
+  EXPECT_DOUBLE_EQ(*table.rows[0].out_of_place->algorithm_gb_per_s, 5);
   EXPECT_DOUBLE_EQ(*table.rows[0].in_place->bus_gb_per_s, 5 * 4.0 / 3);
   EXPECT_EQ(table.rows[0].in_place->wrong, 0);
   EXPECT_DOUBLE_EQ(*table.average_bus_gb_per_s, 5 * 4.0 / 3);

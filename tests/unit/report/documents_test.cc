@@ -18,7 +18,7 @@ using ::testing::Not;
 
 std::string refusal(std::string_view text, const ReadLimits& limits = {}) {
   try {
-    parse_documents(text, "x.json", limits);
+    parse_documents(text, "x.json", "", limits);
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::usage);
     return error.what();
@@ -217,7 +217,7 @@ TEST(Documents, NamesAFileThatCannotBeRead) {
   std::ofstream(path) << to_json(latency_sample());
   ReadLimits limits;
   limits.file_bytes = 100;
-  EXPECT_THROW(read_documents(path, limits), Error);
+  EXPECT_THROW(read_documents(path, "", limits), Error);
   EXPECT_EQ(read_documents(path).size(), 1);
 }
 

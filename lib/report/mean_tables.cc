@@ -1,0 +1,285 @@
+#include "mean_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "imported_run.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/report/documents.h"
+#include "rdmabench/report/nccl_tests.h"
+#include "tool_text.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kBitsPerMegabyte = 1e6 * kBitsPerByte;  // both tools' MB has 10^6 bytes
+
+struct MeanColumn {
+  std::string_view heading;
+  std::string_view key;  ///< of our results; "": it is not taken
+  double factor;
+};
+constexpr std::array kMeanColumns{MeanColumn{"# Size", "size_bytes", 1},
+                                  MeanColumn{"Latency (us)", "mean_ns", kNsPerUs},
+                                  MeanColumn{"Avg Latency(us)", "mean_ns", kNsPerUs},
+                                  MeanColumn{"Min Latency(us)", "min_ns", kNsPerUs},
+                                  MeanColumn{"Max Latency(us)", "max_ns", kNsPerUs},
+                                  MeanColumn{"P50 Tail Lat(us)", "p50_ns", kNsPerUs},
+                                  MeanColumn{"P90 Tail Lat(us)", "p90_ns", kNsPerUs},
+                                  MeanColumn{"P99 Tail Lat(us)", "p99_ns", kNsPerUs},
+                                  MeanColumn{"Bandwidth (MB/s)", "bits_per_s", kBitsPerMegabyte},
+                                  MeanColumn{"MB/s", "bits_per_s", kBitsPerMegabyte},
+                                  MeanColumn{"Messages/s", "messages_per_s", 1},
+                                  MeanColumn{"Iterations", "iterations", 1},
+                                  MeanColumn{"bytes", "size_bytes", 1},
+                                  MeanColumn{"iters", "iterations", 1},
+                                  MeanColumn{"#sent", "iterations", 1},
+                                  MeanColumn{"MB/sec", "bits_per_s", kBitsPerMegabyte},
+                                  MeanColumn{"usec/xfer", "mean_ns", kNsPerUs},
+                                  MeanColumn{"Mxfers/sec", "messages_per_s", 1e6}};
+
+/// Parts between two blanks or more.
+std::vector<std::string_view> parts_of(std::string_view line) {
+  std::vector<std::string_view> parts;
+  while (!line.empty()) {
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find("  "), line.size());
+    if (end > 0) parts.push_back(line.substr(0, line.substr(0, end).find_last_not_of(" \r") + 1));
+    line.remove_prefix(end);
+  }
+  return parts;
+}
+
+/// "64", "10k", "1.2m": fabtests' sizes are powers of 1024, its counts of 1000.
+std::optional<double> number_of_word(std::string_view word, double kilo) {
+  double factor = 1;
+  if (const std::size_t unit = std::string_view("kmg").find(word.empty() ? ' ' : word.back());
+      unit != std::string_view::npos) {
+    for (std::size_t i = 0; i <= unit; ++i) factor *= kilo;
+    word.remove_suffix(1);
+  }
+  const auto value = parse_number<double>(word);
+  return value && *value >= 0 && *value < 1e15 ? std::optional(*value * factor) : std::nullopt;
+}
+
+struct MeanTable {
+  std::string title;  ///< "MPI Allreduce Latency"; "" of fabtests
+  std::string type;   ///< "MPI_CHAR"
+  std::uint64_t window = 0;
+  bool answers = false;  ///< fi_pingpong's column of acknowledged messages
+  std::vector<std::map<std::string, double>> rows;
+  std::string error;
+};
+
+class MeanReader {
+ public:
+  explicit MeanReader(const std::string& source) : source_(source) {}
+
+  void take(std::string_view raw) {
+    ++line_;
+    const std::string_view line = without_tag(raw);
+    if (line.starts_with("# OSU ")) {
+      end_table();
+      table_.title = rest_after(line, "# OSU ");
+      table_.title.resize(std::min(table_.title.find(" Test"), table_.title.size()));
+    } else if (line.starts_with("# Datatype:")) {
+      table_.type = rest_after(line, ":");
+      if (table_.type.ends_with('.')) table_.type.pop_back();
+    } else if (has(line, "window size:")) {
+      const std::string size = rest_after(line, "window size:");
+      table_.window = parse_number<std::uint64_t>(size.substr(0, size.find(' '))).value_or(0);
+    } else if (has(line, "xfer_size:")) {
+      record(line);
+    } else if (line.starts_with("# Size") || has(line, "usec/xfer")) {
+      if (!table_.rows.empty()) end_table();
+      const auto parts = has(line, "usec/xfer") ? words_of(line) : parts_of(line);
+      headings_.assign(parts.begin(), parts.end());
+      table_.answers = has(line, "#ack");
+    } else if (!headings_.empty() && !line.empty() && line[0] >= '0' && line[0] <= '9') {
+      row(line);
+    }
+  }
+
+  std::vector<MeanTable> finish() && {
+    end_table();
+    if (tables_.empty()) refuse("no row of a table is in it");
+    return std::move(tables_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(Fault::usage, fmt::format("'{}', line {}: {}", source_, line_, why),
+                "Give what a program of OSU's micro-benchmarks or of fabtests printed.");
+  }
+
+  void end_table() {
+    if (!table_.rows.empty()) tables_.push_back(std::move(table_));
+    table_ = {};
+    headings_.clear();
+  }
+
+  void row(std::string_view line) {
+    const std::vector<std::string_view> words = words_of(line);
+    if (words.size() < headings_.size()) {
+      refuse(
+          fmt::format("a row of {} columns below a heading of {}", words.size(), headings_.size()));
+    }
+    std::map<std::string, double> row;
+    for (std::size_t i = 0; i < headings_.size(); ++i) {
+      const std::string& heading = headings_[i];
+      if (heading == "Validation" && words[i] != "Pass" && table_.error.empty()) {
+        table_.error = fmt::format("wrong data at {} bytes", words[0]);
+      }
+      put(row, heading, words[i]);
+    }
+    if (row["size_bytes"] >= 1) table_.rows.push_back(std::move(row));
+  }
+
+  /// fabtests' option -M: "- { xfer_size: 64, iterations: 100, ... }".
+  void record(std::string_view line) {
+    std::map<std::string, double> row;
+    for (const auto& [from, heading] :
+         {std::pair{"xfer_size:", "bytes"}, std::pair{"iterations:", "iters"},
+          std::pair{"MB/sec:", "MB/sec"}, std::pair{"usec/xfer:", "usec/xfer"},
+          std::pair{"Mxfers/sec:", "Mxfers/sec"}}) {
+      const std::string text = rest_after(line, from);
+      const std::string_view word = std::string_view(text).substr(0, text.find_first_of(", }"));
+      put(row, heading, word);
+    }
+    if (row["size_bytes"] >= 1) table_.rows.push_back(std::move(row));
+  }
+
+  void put(std::map<std::string, double>& row, std::string_view heading, std::string_view word) {
+    const auto* const column =
+        std::find_if(kMeanColumns.begin(), kMeanColumns.end(),
+                     [&](const auto& one) { return one.heading == heading; });
+    if (column == kMeanColumns.end()) return;
+    const auto value = number_of_word(word, heading == "bytes" ? 1024 : 1000);
+    if (!value) refuse(fmt::format("'{}' is not a number of a table", word));
+    row[std::string(column->key)] = *value * column->factor;
+  }
+
+  const std::string& source_;
+  std::size_t line_ = 0;
+  std::vector<std::string> headings_;
+  MeanTable table_;
+  std::vector<MeanTable> tables_;
+};
+
+using Name = std::pair<std::string_view, std::string_view>;
+
+/// Collectives whose size is that of ours: one rank's whole buffer.
+constexpr std::array kSameSize{Name{"MPI Allreduce", "all-reduce"},
+                               Name{"MPI Broadcast", "broadcast"}, Name{"MPI Reduce ", "reduce"}};
+constexpr std::array kTypes{Name{"MPI_CHAR", "int8"}, Name{"MPI_INT", "int32"},
+                            Name{"MPI_FLOAT", "float32"}, Name{"MPI_DOUBLE", "float64"}};
+
+bool is_collective(const std::string& title) {
+  for (const char* one : {"MPI Latency", "MPI Multi", "Bandwidth", "_Put", "_Get"}) {
+    if (has(title, one)) return false;
+  }
+  return has(title, "Latency");
+}
+
+Json collective_of(const MeanTable& table, const std::string& source) {
+  NcclTestsTable out{.tool = "OSU's micro-benchmarks", .backend = "mpi", .program = table.title};
+  out.operation = table.title;
+  for (const Name& name : kSameSize) {
+    if ((table.title + ' ').starts_with(name.first)) out.operation = name.second;
+  }
+  if (out.operation == table.title) {
+    out.notes.emplace_back(
+        "Its sizes are those of one rank's message, so that it is not compared with results of ours.");
+  }
+  std::string type = "unknown";
+  for (const Name& name : kTypes) {
+    if (table.type == name.first) type = name.second;
+  }
+  for (const auto& row : table.rows) {
+    const auto us = [&](const char* key) {
+      const auto found = row.find(key);
+      return found == row.end() ? std::optional<double>() : found->second / kNsPerUs;
+    };
+    if (!us("mean_ns")) continue;
+    NcclTestsRow one{.size_bytes = static_cast<std::uint64_t>(row.at("size_bytes")), .type = type};
+    one.out_of_place = NcclTestsCell{.time_us = *us("mean_ns"),
+                                     .spread = NcclTestsCell::Spread{.min_us = us("min_ns"),
+                                                                     .max_us = us("max_ns"),
+                                                                     .p99_us = us("p99_ns"),
+                                                                     .p50_us = us("p50_ns")}};
+    out.rows.push_back(std::move(one));
+  }
+  out.error = table.error;
+  return nccl_tests_document(out, source);
+}
+
+Json osu_document(const MeanTable& table, const std::string& source) {
+  if (is_collective(table.title)) return collective_of(table, source);
+  ImportedRun run{.tool = "OSU's micro-benchmarks",
+                  .test = table.title,
+                  .operation = has(table.title, "_Put")   ? "write"
+                               : has(table.title, "_Get") ? "read"
+                                                          : "send",
+                  .backend = "mpi",
+                  .latency = has(table.title, "Latency"),
+                  .both_ways = has(table.title, "Bi-Directional"),
+                  .depth = table.window,
+                  .rows = table.rows,
+                  .error = table.error};
+  return document_of(run);
+}
+
+/// Its tables do not tell a latency from a bandwidth, nor the operation: the program's name does.
+Json fabtests_document(const MeanTable& table, const std::string& source,
+                       const std::string& program) {
+  std::string name = program.empty() ? source.substr(source.rfind('/') + 1) : program;
+  name.resize(std::min(name.find('.'), name.size()));
+  if (table.answers && !name.starts_with("fi_")) name = "fi_pingpong";
+  const bool latency = has(name, "pingpong");
+  if (!name.starts_with("fi_") || (!latency && !has(name, "_bw"))) {
+    throw Error(Fault::usage,
+                fmt::format("'{}' does not say which program of fabtests printed it", source),
+                "Name it: --as fi_rdm_pingpong, or let the file's name begin with it.");
+  }
+  ImportedRun run{.tool = "fabtests",
+                  .test = name,
+                  .operation = has(name, "rma") ? name : "send",  // it has -o, and does not say
+                  .backend = "ofi",
+                  .latency = latency,
+                  .rows = table.rows};
+  return document_of(run);
+}
+
+}  // namespace
+
+bool is_mean_table(std::string_view text) noexcept {
+  constexpr std::size_t kFar = std::size_t{1} << 20;  // launchers may speak first
+  text = text.substr(0, kFar);
+  return has(text, "# OSU ") || (has(text, "usec/xfer") && has(text, "Mxfers/sec"));
+}
+
+std::vector<Json> mean_table_documents(std::string_view text, const std::string& source,
+                                       const std::string& program) {
+  MeanReader reader(source);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    reader.take(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  std::vector<Json> documents;
+  for (const MeanTable& table : std::move(reader).finish()) {
+    documents.push_back(table.title.empty() ? fabtests_document(table, source, program)
+                                            : osu_document(table, source));
+  }
+  return documents;
+}
+
+}  // namespace rdmabench::report

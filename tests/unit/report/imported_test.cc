@@ -1,0 +1,174 @@
+// What OSU's micro-benchmarks, fabtests, RCCL's tests and aborted runs of nccl-tests wrote, read as
+// documents. The files of tests/imported were printed by those programs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/report/documents.h"
+
+namespace rdmabench::report {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string text_of_file(const std::string& name) {
+  std::ifstream file(std::string(IMPORTED_REAL) + "/" + name);
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_FALSE(text.str().empty()) << name;
+  return text.str();
+}
+
+nlohmann::ordered_json real(const std::string& name) {
+  const auto documents = parse_documents(text_of_file(name), name);
+  EXPECT_EQ(documents.size(), 1) << name;
+  return documents.at(0).body;
+}
+
+std::string refusal_to_import(const std::string& text, const std::string& source,
+                              const std::string& program = "") {
+  try {
+    parse_documents(text, source, program);
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    return std::string(error.what()) + " " + error.remedy();
+  }
+}
+
+TEST(Imported, OsuLatenciesAreMeans) {
+  for (const char* name : {"osu_latency.txt", "v5_osu_latency.txt", "osu_latency_c.txt"}) {
+    const auto body = real(name);
+    EXPECT_EQ(body["test"], "latency") << name;
+    EXPECT_EQ(body["resolved"]["backend"], "mpi");
+    const auto& row = body["results"][0];
+    EXPECT_EQ(row["operation"], "send");
+    EXPECT_GE(row["size_bytes"], 1) << "a message of no bytes is left out";
+    EXPECT_EQ(row["iterations"], nullptr) << "it does not say";
+    EXPECT_EQ(row["p50_ns"], nullptr);
+    EXPECT_GT(row["mean_ns"], 50.0);
+  }
+  EXPECT_DOUBLE_EQ(real("osu_latency.txt")["results"][0]["mean_ns"], 37980);
+}
+
+TEST(Imported, OsuPercentilesAreTakenBehindTheTagsOfALauncher) {
+  const auto body = real("osu_latency_z.txt");
+  EXPECT_DOUBLE_EQ(body["results"][1]["p50_ns"], 110);
+  EXPECT_DOUBLE_EQ(body["results"][1]["p99_ns"], 23020);
+}
+
+TEST(Imported, OsuBandwidthsAreInMillionsOfBytes) {
+  const auto one = real("osu_bw.txt");
+  EXPECT_EQ(one["test"], "bandwidth");
+  EXPECT_DOUBLE_EQ(one["results"][0]["bits_per_s"], 20.30e6 * 8);
+  EXPECT_EQ(one["results"][0]["direction"], "one_way");
+  EXPECT_EQ(real("osu_bibw.txt")["results"][0]["direction"], "both_ways");
+  const auto rates = real("osu_mbw_mr.txt")["results"][0];
+  EXPECT_EQ(rates["depth"], 64);
+  EXPECT_DOUBLE_EQ(rates["messages_per_s"], 12134725.79);
+  EXPECT_EQ(real("v5_osu_bw.txt")["results"].size(), 12);
+}
+
+TEST(Imported, OsuCollectivesAreOursWhereTheirSizesAre) {
+  const auto reduced = real("osu_allreduce_f.txt");
+  EXPECT_EQ(reduced["schema"], kCollSchema);
+  EXPECT_EQ(reduced["backend"], "mpi");
+  EXPECT_EQ(reduced["results"][0]["operation"], "all-reduce");
+  EXPECT_EQ(reduced["results"][0]["type"], "int8");
+  EXPECT_DOUBLE_EQ(reduced["results"][0]["mean_ns"], 310);
+  EXPECT_EQ(reduced["results"][0]["algorithm_bytes_per_s"], nullptr);
+  EXPECT_EQ(real("v5_osu_allreduce.txt")["results"][0]["type"], "unknown");
+  const auto exchanged = real("osu_alltoall.txt");
+  EXPECT_THAT(exchanged["results"][0]["operation"].get<std::string>(), HasSubstr("All-to-All"));
+  EXPECT_THAT(exchanged["notes"].dump(), HasSubstr("one rank's message"));
+}
+
+TEST(Imported, WrongDataAndEmptyTablesAreSaid) {
+  std::string wrong = text_of_file("osu_latency_c.txt");
+  wrong.replace(wrong.find("Pass"), 4, "Fail");
+  EXPECT_EQ(parse_documents(wrong, "x")[0].body["error"], "wrong data at 8 bytes");
+  EXPECT_THAT(refusal_to_import(text_of_file("osu_barrier.txt"), "b.txt"), HasSubstr("no row"));
+}
+
+TEST(Imported, FabtestsNeedTheirProgramsName) {
+  const std::string text = text_of_file("fi_pingpong.txt");
+  const auto own = parse_documents(text, "anything.txt")[0].body;  // its columns are no others'
+  EXPECT_EQ(own["test"], "latency");
+  EXPECT_EQ(own["results"][0]["size_bytes"], 1);
+  EXPECT_EQ(own["results"][0]["iterations"], 1000);
+  EXPECT_DOUBLE_EQ(own["results"][0]["mean_ns"], 157820);
+
+  const std::string table =
+      "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+      "4k      10k     39m         0.01s   4096.00         1.00       1.00\n";
+  EXPECT_THAT(refusal_to_import(table, "log.txt"), HasSubstr("--as fi_rdm_pingpong"));
+  EXPECT_EQ(parse_documents(table, "log.txt", "fi_msg_pingpong")[0].body["test"], "latency");
+  const auto named = parse_documents(table, "dir/fi_msg_bw.txt")[0].body;
+  EXPECT_EQ(named["test"], "bandwidth");
+  EXPECT_EQ(named["results"][0]["size_bytes"], 4096);
+  EXPECT_DOUBLE_EQ(named["results"][0]["bits_per_s"], 4096e6 * 8);
+  EXPECT_EQ(parse_documents(table, "fi_rma_bw.txt")[0].body["results"][0]["operation"],
+            "fi_rma_bw");
+
+  const std::string record =
+      "- { xfer_size: 64, iterations: 100, total: 6400, time: 0.000100, MB/sec: 64.000000, "
+      "usec/xfer: 1.000000, Mxfers/sec: 1.000000 }\n";
+  EXPECT_DOUBLE_EQ(parse_documents(record, "x", "fi_rdm_pingpong")[0].body["results"][0]["mean_ns"],
+                   1000);
+}
+
+TEST(Imported, RcclLinesAndItsListAreTheSame) {
+  const std::string one =
+      R"({"numCycle":0,"name":"AllReduce","nodes":1,"ranks":8,"ranksPerNode":8,"gpusPerRank":1,)"
+      R"("size":1024,"type":"float","redop":"sum","inPlace":0,"time":20.5,"algBw":0.05,)"
+      R"("busBw":0.0875,"wrong":"N/A"})";
+  std::string two = one;
+  two.replace(two.find("\"inPlace\":0"), 11, "\"inPlace\":1");
+  const std::string other =
+      R"({"numCycle":0,"name":"AlltoAll","ranks":8,"size":64,"type":"float","redop":"none",)"
+      R"("inPlace":0,"time":9,"algBw":1,"busBw":0.875,"wrong":0})";
+  for (const std::string& text :
+       {one + "\n" + two + "\n" + other + "\n", "[" + one + ",\n" + two + ",\n" + other + "]",
+        "[" + one + ",\n" + two + ",\n" + other + ",\n{\"numC"}) {
+    const auto documents = parse_documents(text, "rccl.json");
+    ASSERT_EQ(documents.size(), 2) << text;
+    const auto& body = documents[0].body;
+    EXPECT_EQ(body["backend"], "rccl");
+    EXPECT_EQ(body["results"][0]["operation"], "all-reduce");
+    EXPECT_EQ(body["results"][1]["in_place"], true);
+    EXPECT_DOUBLE_EQ(body["results"][0]["mean_ns"], 20500);
+    EXPECT_EQ(body["results"][0]["wrong"], nullptr);
+    EXPECT_EQ(documents[1].body["results"][0]["operation"], "all-to-all");
+  }
+}
+
+TEST(Imported, NcclTestsOfARunThatWasAbortedKeepWhatTheyWrote) {
+  const std::string text =
+      R"({"version":3,"args":["./all_reduce_perf"],"env":[],"nccl_version":22809,"config":)"
+      R"({"nthreads":1,"ngpus":1,"devices":[]},"results":[{"size":8,"count":2,"type":"float",)"
+      R"("redop":"sum","root":"-1","out_of_place":{"time":5.0,"alg_bw":0.1,"bus_bw":0.1,)"
+      R"("nwrong":0},"out_of_place_per_iter":{"min_us":4,"max_us":9,"p50_us":4.5,"p99_us":8,)"
+      R"("stdev_us":1,"cv_pct":20}},{"size":16,"count":4,"type":"flo)";
+  const auto body = parse_documents(text, "x.json")[0].body;
+  EXPECT_THAT(body["error"].get<std::string>(), HasSubstr("aborted"));
+  ASSERT_EQ(body["results"].size(), 1);
+  EXPECT_DOUBLE_EQ(body["results"][0]["p50_ns"], 4500);
+  EXPECT_DOUBLE_EQ(body["results"][0]["stddev_ns"], 1000);
+}
+
+TEST(Imported, TheProgramOfNcclTestsMayBeNamed) {
+  const std::string text =
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
+      "time   algbw   busbw  #wrong\n"
+      "        1024           256     float    none      -1    10.00    0.10    0.09      0    "
+      "10.00    0.10    0.09      0\n";
+  EXPECT_THAT(refusal_to_import(text, "log.txt"), HasSubstr("--as all_gather_perf"));
+  EXPECT_EQ(parse_documents(text, "log.txt", "alltoall_perf")[0].body["results"][0]["operation"],
+            "all-to-all");
+}
+
+}  // namespace
+}  // namespace rdmabench::report
