@@ -109,11 +109,11 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
           {"bus_bytes_per_s", has_bus ? Json(*cell.bus_gb_per_s * kGiga) : Json(nullptr)},
           {"bus_reason", has_bus ? Json(nullptr)
                          : alone ? Json("One rank: nothing crosses a bus.")
-                                 : Json(table.tool + " printed none.")},
+                                 : Json("None was printed.")},
           {"wrong", wrong_of(table, cell)},
           {"arrivals", nullptr},
           {"late", nullptr},
-          {"late_reason", table.tool + " does not tell when ranks came."},
+          {"late_reason", "It is not told when ranks came."},
           {"ranks", Json::array()},
           {"facts", Json::array()}};
 }

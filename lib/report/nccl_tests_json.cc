@@ -264,7 +264,7 @@ std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::st
                      .count = whole(item, "count"),
                      .type = text_of(item, "type"),
                      .reduction = text_of(item, "redop")};
-    (whole(item, "inPlace") == 1 ? row.in_place : row.out_of_place) = std::move(cell);
+    (whole(item, "inPlace") == 1 ? row.in_place : row.out_of_place) = cell;
     tables.back().rows.push_back(std::move(row));
   }
   if (tables.empty()) {

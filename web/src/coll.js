@@ -136,7 +136,7 @@ export function collSection(document) {
   const blame = object(body.blame);
   const notes = list(body.notes).map(text).filter((note) => !note.startsWith('Wire, '));
   return add(h('div'), [
-    h('p', {}, `${plural(list(body.ranks).length, 'rank')} on ${plural(hosts.size, 'host')}, by ${text(body.backend)}. Times are of one operation: the longest that any rank took.`),
+    h('p', {}, `${hosts.size > 0 ? `${plural(list(body.ranks).length, 'rank')} on ${plural(hosts.size, 'host')}` : 'An unknown number of ranks'}, by ${text(body.backend)}. Times are of one operation: the longest that any rank took.`),
     text(body.error) ? h('p', {class: 'warning'}, badge('FAIL', 'ended early'), ` ${text(body.error)}`) : null,
     text(blame.text) ? h('p', {class: 'warning'}, badge('FAIL'), ` ${text(blame.text)}`) : null,
     chart({all, title: 'Bus bandwidth over size', yTitle: 'bus bandwidth', format: bytesPerSecond, value: (row) => row.bus_bytes_per_s, mark: wire,

@@ -159,7 +159,7 @@ function bandwidth(documents) {
   return [
     curve({all, title: 'Bandwidth over message size', yTitle: 'bandwidth', format: rate, description: 'Payload over time; both axes are logarithmic.',
       series: [{name: 'bandwidth', value: (row) => row.bits_per_s}], columns: kBandwidthColumns}),
-    curve({all, title: 'Message rate over message size', yTitle: 'messages per second', format: (value) => messages(value), description: 'Messages per second; both axes are logarithmic.',
+    all.every((line) => line.rows.every((row) => !isNumber(row.messages_per_s))) ? null : curve({all, title: 'Message rate over message size', yTitle: 'messages per second', format: (value) => messages(value), description: 'Messages per second; both axes are logarithmic.',
       series: [{name: 'message rate', value: (row) => row.messages_per_s}], columns: kBandwidthColumns}),
   ];
 }

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "flags/flag.h"
+
 namespace rdmabench::tools::nccltests {
 namespace {
 
