@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "file.h"
+#include "kernel_log.h"
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -161,6 +162,13 @@ void collect_live_facts(MemoryStore& facts) {
   if (loaded::hwloc.load().handle != nullptr) facts.add_file("rdmabench/hwloc", hwloc_devices());
 #endif
   facts.add_file("rdmabench/libraries", libraries());
+  int error = 0;
+  const std::string log = known_lines_of_kernel(error);
+  if (error == 0) {
+    facts.add_file("rdmabench/kernel_log", log);
+  } else {
+    facts.add_unreadable("rdmabench/kernel_log", error);
+  }
 }
 
 std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> facts) {

@@ -110,6 +110,7 @@ std::span<const Check> os_checks();
 std::span<const Check> limit_checks();
 std::span<const Check> software_checks();
 std::span<const Check> env_checks();
+std::span<const Check> log_checks();
 
 /// All checks, in that order of groups.
 const std::vector<const Check*>& all_checks();

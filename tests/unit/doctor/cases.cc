@@ -688,6 +688,79 @@ std::vector<Case> env_cases() {
   return cases;
 }
 
+std::string kernel_log(const std::string& lines) {
+  return "rdmabench/kernel_log: " + lines + "\\n";
+}
+
+std::vector<Case> log_cases() {
+  std::vector<Case> cases{
+      {"log.mlx5",
+       kFail,
+       kIb,
+       {kernel_log("mlx5_core 0000:3b:00.0: poll_health:800:(pid 0): device's health compromised - "
+                   "reached miss count")}},
+      {"log.mlx5",
+       kFail,
+       kIb,
+       {kernel_log("mlx5_core 0000:3b:00.0: Port module event[error]: module 0, Cable error, "
+                   "High Temperature\\nmlx5_core 0000:3b:00.0: mlx5_pcie_event:299:(pid 7): "
+                   "Detected insufficient power on the PCIe slot (27W).")}},
+      {"log.mlx5",
+       kWarn,
+       kIb,
+       {kernel_log("mlx5_core 0000:3b:00.0: mlx5_pcie_event:299:(pid 7): Detected insufficient "
+                   "power on the PCIe slot (27W).")}},
+      {"log.bnxt",
+       kFail,
+       kRoce,
+       {kernel_log("bnxt_en 0000:01:00.0: QPLIB: cmdq[0x1a2]=0x3 timedout (20000)msec")}},
+      {"log.efa",
+       kFail,
+       kEfa,
+       {kernel_log("infiniband efa_0: efa 0000:00:1d.0: The device didn't send any completion for "
+                   "admin cmd CREATE_QP(1) status 0")}},
+      {"log.intel",
+       kWarn,
+       kRoce,
+       {kernel_log("ice 0000:31:00.0: Malicious Driver Detection event 6 on TX queue 1 PF# 0 VF# "
+                   "0")}},
+      {"log.xid",
+       kFail,
+       kIb,
+       {kernel_log("NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.\\nNVRM: Xid "
+                   "(PCI:0000:2c:00): 31, pid=7, MMU Fault")}},
+      {"log.xid", kWarn, kIb, {kernel_log("NVRM: Xid (PCI:0000:2b:00): 31, pid=7, MMU Fault")}},
+      {"log.xid", kWarn, kIb, {kernel_log("NVRM: Xid (PCI:0000:2b:00): 999, pid=7, new")}},
+      {"log.sxid",
+       kFail,
+       kIb,
+       {kernel_log("nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20034, Fatal, Link 26 LTSSM Fault "
+                   "Up")}},
+      {"log.sxid",
+       kWarn,
+       kIb,
+       {kernel_log("nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress "
+                   "non-posted PRIV error")}},
+      {"log.pcie",
+       kFail,
+       kIb,
+       {kernel_log("pcieport 0000:3a:00.0: AER: Uncorrected (Fatal) error received: "
+                   "0000:3b:00.0")}},
+      {"log.pcie",
+       kWarn,
+       kIb,
+       {kernel_log("pcieport 0000:3a:00.0: AER: Multiple Correctable error received: "
+                   "0000:3b:00.0")}},
+  };
+  for (const char* id :
+       {"log.mlx5", "log.bnxt", "log.efa", "log.intel", "log.xid", "log.sxid", "log.pcie"}) {
+    cases.push_back({id, kPass, kIb, {kernel_log("mlx5_core 0000:3b:00.0: firmware version")}});
+    cases.push_back({id, kSkip, kIb});
+    cases.push_back({id, kSkip, kIb, {"rdmabench/kernel_log !EACCES"}});
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::span<const Case> cases() {
@@ -695,7 +768,7 @@ std::span<const Case> cases() {
     std::vector<Case> rows;
     for (const auto group : {device_cases, port_cases, counter_cases, address_cases, qos_cases,
                              pcie_cases, iommu_cases, gpu_cases, numa_cases, cpu_cases, os_cases,
-                             limit_cases, software_cases, env_cases}) {
+                             limit_cases, software_cases, env_cases, log_cases}) {
       for (Case& one : group()) rows.push_back(std::move(one));
     }
     return rows;

@@ -90,9 +90,13 @@ TEST(Connect, TheSideThatIsDoneFirstWaitsForTheOther) {
 }
 
 TEST(Connect, AVisitThatThrowsEndsTheOtherSideToo) {
+  std::promise<void> visited;  // before that the client would find no server
   const Ends ends = connect_both(
-      kLoop, [](auto& /*endpoint*/) {},
-      [](auto& /*endpoint*/) { throw Error(Fault::failed, "no more room"); });
+      kLoop, [&](auto& /*endpoint*/) { visited.set_value(); },
+      [&](auto& /*endpoint*/) {
+        visited.get_future().wait();
+        throw Error(Fault::failed, "no more room");
+      });
   EXPECT_EQ(ends.server, "no more room");
   EXPECT_THAT(ends.client, HasSubstr("ended the visit early"));
 }

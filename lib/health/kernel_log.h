@@ -1,0 +1,33 @@
+// Lines of the kernel's log that tell of a fault of a NIC, a GPU, a switch or PCIe, and what they
+// mean. Private to this room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/health/finding.h"
+
+namespace rdmabench::health {
+
+/// Who writes a line.
+enum class LogSource : std::uint8_t { mlx5, bnxt, efa, intel, gpu, nvswitch, pcie };
+
+struct KnownLine {
+  LogSource source;
+  std::string_view text;  ///< is in the line; of a GPU the Xid's number
+  Status status;
+  std::string_view meaning;
+  std::string_view remedy;
+};
+
+/// None for a line that tells of no known fault.
+std::optional<KnownLine> known_line(std::string_view line);
+
+/// The lines of /dev/kmsg with a known fault since it was cleared (dmesg --clear), without their
+/// headers, the oldest first; with `error` why the log could not be read: an errno.
+std::string known_lines_of_kernel(int& error);
+
+}  // namespace rdmabench::health
