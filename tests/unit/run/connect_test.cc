@@ -94,7 +94,7 @@ TEST(Connect, AVisitThatThrowsEndsTheOtherSideToo) {
   const Ends ends = connect_both(
       kLoop, [&](auto& /*endpoint*/) { visited.set_value(); },
       [&](auto& /*endpoint*/) {
-        visited.get_future().wait();
+        visited.get_future().wait_for(std::chrono::seconds(10));
         throw Error(Fault::failed, "no more room");
       });
   EXPECT_EQ(ends.server, "no more room");
