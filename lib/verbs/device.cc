@@ -137,6 +137,7 @@ DeviceInfo read_device(ibv_device& device) {
   // iWARP connects only by a connection manager; EFA and usNIC have no RC.
   info.reliable_connected = device.transport_type == IBV_TRANSPORT_IB;
   info.dynamic = has_dynamic(device);
+  info.pcie_gbps = pcie_gbps(device);
   try {
     const Context context = open(device);
     info.scalable = query_scalable(*context).has_value();

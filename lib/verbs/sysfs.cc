@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/pci_link.h"
 #include "rdmabench/verbs/device.h"
 
 namespace rdmabench::verbs {
@@ -48,6 +49,24 @@ std::string network_device(const ibv_device& device, std::uint8_t port) {
     if (file >> number && number == port - 1) return at->path().filename();
   }
   return "";
+}
+
+double pcie_gbps(const ibv_device& device) {
+  const auto line = [](const fs::path& file) {
+    std::string text;
+    std::getline(std::ifstream(file), text);
+    return text;
+  };
+  double least = 0;
+  std::error_code failure;
+  fs::path function = fs::canonical(fs::path(device.ibdev_path) / "device", failure);
+  for (; !failure && fs::exists(function / "current_link_speed", failure);
+       function = function.parent_path()) {
+    const PciLink link{parse_link_speed(line(function / "current_link_speed")),
+                       parse_link_width(line(function / "current_link_width"))};
+    if (link.known() && (least == 0 || link.gbps() < least)) least = link.gbps();
+  }
+  return least;
 }
 
 }  // namespace rdmabench::verbs

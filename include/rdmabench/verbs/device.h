@@ -40,6 +40,7 @@ struct DeviceInfo {
   bool dynamic = false;             ///< has DC queue pairs: see dynamic.h
   bool scalable = false;            ///< has SRD queue pairs: see scalable.h
   bool xrc = false;                 ///< IBV_DEVICE_XRC
+  double pcie_gbps = 0;  ///< what the narrowest PCIe link to memory carries, Gb/s; 0 if unknown
   std::vector<PortInfo> ports;
   std::string fault;  ///< why it could not be opened; then there are no ports
 };

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../file.h"
+#include "base/pci_link.h"
 #include "inventory.h"
 #include "pci.h"
 #include "rdmabench/health/doctor.h"

@@ -46,13 +46,14 @@ bool offered(const PortInfo& port, const GidEntry& gid, std::int32_t wanted_inde
 }
 
 Candidate candidate(const PortRef& at, const GidEntry& gid) {
+  const double pcie = at.device->pcie_gbps;
   return {.device = at.device->name,
           .port = at.port->number,
           .link_layer = at.port->link_layer,
           .mtu = at.port->active_mtu,
           .lid = at.port->lid,
           .needs_grh = at.port->needs_grh,
-          .gbps = at.port->gbps,
+          .gbps = pcie > 0 && pcie < at.port->gbps ? pcie : at.port->gbps,
           .gid = gid};
 }
 
@@ -116,6 +117,7 @@ transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
   };
   add("link_layer", std::string(name(port.link_layer)));
   if (port.gbps > 0) add("rate", fmt::format("{} Gb/s", port.gbps));
+  if (device.pcie_gbps > 0) add("pcie", fmt::format("{:.0f} Gb/s", device.pcie_gbps));
   add("active_mtu", std::to_string(port.active_mtu));
   if (port.lid != 0) add("lid", std::to_string(port.lid));
   if (!port.interface.empty()) add("interface", port.interface);

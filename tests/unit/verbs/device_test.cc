@@ -125,6 +125,25 @@ TEST_F(Devices, OfIwarpNeedAConnectionManager) {
   EXPECT_FALSE(list_devices()[0].reliable_connected);
 }
 
+TEST_F(Devices, HaveTheRateOfTheNarrowestPcieLinkAboveThem) {
+  const Sysfs sysfs;
+  fake_verbs::Device hardware = infiniband();
+  hardware.sysfs = sysfs.device("mlx5_0");
+  const fs::path function = "pci0000:3a/0000:3a:00.0/0000:3b:00.0";
+  sysfs.write(function / "current_link_speed", "32.0 GT/s PCIe\n");
+  sysfs.write(function / "current_link_width", "16\n");
+  sysfs.write(function.parent_path() / "current_link_speed", "16.0 GT/s PCIe\n");
+  sysfs.write(function.parent_path() / "current_link_width", "8\n");
+  sysfs.link("mlx5_0/device", "../" + function.string());
+  fake_verbs::reset({hardware, fake_verbs::soft_roce()});
+  const std::vector<DeviceInfo> devices = list_devices();
+  EXPECT_NEAR(devices.at(0).pcie_gbps, 126.03, 0.01);
+  EXPECT_EQ(devices.at(1).pcie_gbps, 0);
+
+  sysfs.write(function.parent_path() / "current_link_speed", "Unknown\n");
+  EXPECT_NEAR(list_devices().at(0).pcie_gbps, 504.1, 0.1);
+}
+
 TEST_F(Devices, AreNamedByTheirDriver) {
   const Sysfs sysfs;
   fake_verbs::Device hardware = infiniband();
