@@ -164,7 +164,7 @@ class Chooses(unittest.TestCase):
 
     def test_rows_say_what_was_chosen(self):
         for version, table, channels in (("22304", "v1", "channels_at_most"), ("22703", "v4", "channels"),
-                                         ("22809", "v5", "channels")):
+                                         ("22809", "v5", "channels"), ("23007", "v6", "channels")):
             for more in ([], ["--graph"]):
                 rows, called = self.run_rows("all-reduce", "--size", "1K,1M", *more,
                                              FAKE_NCCL_VERSION=version)

@@ -30,10 +30,11 @@ struct Desk {
   std::mutex mutex;
   int communicators = 0;
   int* mask = nullptr;  // NCCL's own, for the whole process; null without a communicator
+  int kinds = 0;        // that the loaded interface has and this program reads
   Profiler::Ear* listening = nullptr;
 
   void set_mask() noexcept {
-    const int wanted = listening == nullptr ? 0 : profiler::kCollective | profiler::kPointToPoint;
+    const int wanted = listening == nullptr ? 0 : kinds;
     if (mask != nullptr) __atomic_store_n(mask, wanted, __ATOMIC_RELAXED);
   }
 };
@@ -89,6 +90,8 @@ Choice to_choice(const profiler::Collective4& told) noexcept {
 void merge(Choice& into, const Choice& more) noexcept {
   if (more.collective && !into.collective) {
     into = more;
+  } else if (more.copies && !into.collective) {
+    into.copies = true;
   } else if (more.sends && !into.collective) {
     into.sends = true;
     into.channels = std::max(into.channels, more.channels);
@@ -105,11 +108,14 @@ void tell(int rank, const Choice& choice) noexcept {
 // The functions that NCCL calls.
 namespace plugin {
 
-Result begin(void** context, int* mask) noexcept {
+constexpr int kKinds = profiler::kCollective | profiler::kPointToPoint;
+
+Result begin(void** context, int* mask, int kinds = kKinds) noexcept {
   const std::scoped_lock lock(desk.mutex);
   *context = &desk;  // null would mean that the plugin failed
   ++desk.communicators;
   desk.mask = mask;
+  desk.kinds = kinds;
   desk.set_mask();
   return kSuccess;
 }
@@ -126,6 +132,11 @@ Result init5(void** context, std::uint64_t /*comm_id*/, int* mask, const char* /
   return begin(context, mask);
 }
 
+Result init6(void** context, std::uint64_t /*comm_id*/, int* mask, const char* /*comm_name*/,
+             int /*nodes*/, int /*ranks*/, int /*rank*/, profiler::Logger /*log*/) {
+  return begin(context, mask, kKinds | profiler::kCopyEngines);
+}
+
 /// Events are not followed to their end, so only groups get a handle: without it, NCCL before 2.28
 /// does not report the events in the group.
 template <class Event, bool kTellsSends>
@@ -135,6 +146,9 @@ Result start(void* /*context*/, void** handle, Event* event) {
   if (event->kind == profiler::kPointToPoint) {
     tell(event->rank,
          {.sends = true, .channels = kTellsSends ? event->point_to_point.channels : 0U});
+  }
+  if constexpr (sizeof event->kind > 1) {  // before version 5 a kind has 8 bits
+    if (event->kind == profiler::kCopyEngines) tell(event->rank, {.copies = true});
   }
   return kSuccess;
 }
@@ -188,6 +202,7 @@ extern const profiler::Table2 ncclProfiler_v2;
 extern const profiler::Table3 ncclProfiler_v3;
 extern const profiler::Table4 ncclProfiler_v4;
 extern const profiler::Table5 ncclProfiler_v5;
+extern const profiler::Table6 ncclProfiler_v6;
 const profiler::Table1 ncclProfiler_v1{
     kPluginName,  plugin::init1,  plugin::start<profiler::Event1, false>,
     plugin::stop, plugin::record, plugin::finalize};
@@ -203,13 +218,16 @@ const profiler::Table4 ncclProfiler_v4{
 const profiler::Table5 ncclProfiler_v5{
     kPluginName,  plugin::init5,  plugin::start<profiler::Event5, true>,
     plugin::stop, plugin::record, plugin::finalize};
+const profiler::Table6 ncclProfiler_v6{
+    kPluginName,  plugin::init6,  plugin::start<profiler::Event6, true>,
+    plugin::stop, plugin::record, plugin::finalize};
 }  // extern "C"
 
 namespace {
 
 bool program_exports_it() {
   const std::unique_ptr<void, int (*)(void*)> program(dlopen(nullptr, RTLD_NOW), &dlclose);
-  return program != nullptr && dlsym(program.get(), "ncclProfiler_v5") == &ncclProfiler_v5;
+  return program != nullptr && dlsym(program.get(), "ncclProfiler_v6") == &ncclProfiler_v6;
 }
 
 }  // namespace
@@ -235,6 +253,7 @@ std::string users_plugin(const std::optional<std::string>& home) {
 }
 
 std::string to_text(const Choice& choice) {
+  if (choice.copies && !choice.collective) return "copies by the GPU's copy engines";
   if (!choice.collective && !choice.sends) return "unknown";
   const std::string channels =
       fmt::format("{}{} channels", choice.at_most ? "at most " : "", choice.channels);
@@ -248,6 +267,9 @@ report::Facts to_facts(const Choice& choice) {
   };
   const report::Fact channels{choice.at_most ? "channels_at_most" : "channels",
                               std::uint64_t{choice.channels}};
+  if (choice.copies && !choice.collective) {
+    return {unknown("NCCL copied with the GPU's copy engines, which have no algorithm")};
+  }
   if (choice.sends) {
     report::Facts facts{unknown("NCCL's sends and receives have no algorithm")};
     if (choice.channels > 0) facts.push_back(channels);
@@ -256,7 +278,7 @@ report::Facts to_facts(const Choice& choice) {
   if (!choice.collective) {
     return {
         unknown("NCCL reported no collective to its profiler: it reports neither one of a single "
-                "rank nor copies by the GPU's copy engines")};
+                "rank nor, before 2.29, copies by the GPU's copy engines")};
   }
   if (choice.algorithm[0] == '\0' || std::string_view(choice.algorithm.data()) == "Unknown") {
     return {unknown("NCCL reported a collective without the name of its algorithm")};

@@ -18,6 +18,7 @@ struct Choice {
 
   bool collective = false;  ///< NCCL reported a collective
   bool sends = false;       ///< NCCL reported sends and receives
+  bool copies = false;      ///< NCCL reported a collective by the GPU's copy engines
   bool at_most = false;     ///< `channels` is only an upper bound (NCCL before 2.27)
   std::uint32_t channels = 0;
   Word algorithm{};

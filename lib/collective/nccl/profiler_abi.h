@@ -2,8 +2,8 @@
 // made for a collective: no package installs its headers.
 //
 // Versions: 1 came with NCCL 2.23, 2 with 2.24, 3 with 2.26, 4 with 2.27, 5 with 2.28, 6 with 2.29.
-// NCCL looks for the newest one that it knows, then for older ones. 6 adds events of copy engines,
-// without algorithms, so 5 is the newest here. Source: NCCL's plugins/profiler/README.md and the
+// NCCL looks for the newest one that it knows, then for older ones. 6 adds events of copy engines.
+// Source: NCCL's plugins/profiler/README.md and the
 // headers beside it; tests/unit/collective_nccl compares this with their numbers, and with the
 // headers in RDMABENCH_NCCL_PROFILER_HEADERS if that is set in CMake.
 #pragma once
@@ -22,6 +22,7 @@ inline constexpr int kTakesHome = version_code(2, 30);  // for the settings of t
 inline constexpr int kGroup = 1 << 0;
 inline constexpr int kCollective = 1 << 1;
 inline constexpr int kPointToPoint = 1 << 2;
+inline constexpr int kCopyEngines = 1 << 12;  ///< a collective by them; from version 6 on
 
 // Events of a collective; the mask selects the kinds that are reported.
 
@@ -78,7 +79,7 @@ struct Collective3 {
   const char* protocol;
 };
 
-/// Also of version 5, which appends to it.
+/// Also of versions 5 and 6, which append to it.
 struct Collective4 {
   std::uint64_t sequence;
   const char* function;
@@ -119,6 +120,7 @@ using Event2 = Event<std::uint8_t, Collective2>;
 using Event3 = Event<std::uint8_t, Collective3>;
 using Event4 = Event<std::uint8_t, Collective4>;
 using Event5 = Event<std::uint64_t, Collective4>;
+using Event6 = Event5;  // nothing is read of what a collective by copy engines has
 
 using Logger = void (*)(int level, unsigned long flags, const char* file, int line,
                         const char* format, ...);
@@ -143,5 +145,6 @@ using Table2 = Table<Init1, Event2>;
 using Table3 = Table<Init1, Event3>;
 using Table4 = Table<Init4, Event4>;
 using Table5 = Table<Init5, Event5>;
+using Table6 = Table<Init5, Event6>;
 
 }  // namespace rdmabench::collective::nccl::profiler

@@ -31,7 +31,8 @@ std::mutex mutex;
 Loaded loaded;
 
 int newest_known(int nccl) {
-  constexpr std::array<std::pair<int, int>, 5> kSince{{{abi::version_code(2, 28), 5},
+  constexpr std::array<std::pair<int, int>, 6> kSince{{{abi::version_code(2, 29), 6},
+                                                       {abi::version_code(2, 28), 5},
                                                        {abi::version_code(2, 27), 4},
                                                        {abi::version_code(2, 26), 3},
                                                        {abi::version_code(2, 24), 2},
@@ -74,6 +75,8 @@ void with_table(const Loaded& from, Use&& use) {
       return use(static_cast<const profiler::Table4*>(from.table));
     case 5:
       return use(static_cast<const profiler::Table5*>(from.table));
+    case 6:
+      return use(static_cast<const profiler::Table6*>(from.table));
     default:
       return;
   }
@@ -165,8 +168,14 @@ void tell_all(const profiler::Table<Init, Event>& table, const Communicator& com
   for (const Operation& operation : telling.operations) {
     if (!told) break;
     if (operation.kind != Kind::exchange) {
-      if ((mask & profiler::kCollective) == 0) continue;
       const Chosen chosen = choose(comm, operation);
+      if (chosen.algorithm == "COPY_ENGINES") {
+        if (telling.version < 6 || (mask & profiler::kCopyEngines) == 0) continue;
+        Event event = fresh(profiler::kCopyEngines);
+        handles.push_back(start(event));
+        continue;
+      }
+      if ((mask & profiler::kCollective) == 0) continue;
       Event event = fresh(profiler::kCollective);
       event.parent = parent;
       event.collective = {};

@@ -13,7 +13,7 @@ namespace rdmabench::collective::nccl::profiler {
 namespace {
 
 static_assert(kGroup == ncclProfileGroup && kCollective == ncclProfileColl);
-static_assert(kPointToPoint == ncclProfileP2p);
+static_assert(kPointToPoint == ncclProfileP2p && kCopyEngines == ncclProfileCeColl);
 
 // The parts of an event: where each value lies from the event's beginning.
 template <class Ours>
@@ -32,6 +32,7 @@ SAME_HEAD(2);
 SAME_HEAD(3);
 SAME_HEAD(4);
 SAME_HEAD(5);
+SAME_HEAD(6);
 
 #define SAME(version, body, ours, theirs)                       \
   static_assert(kBody<Event##version> + offsetof(body, ours) == \
@@ -55,8 +56,10 @@ SAME_COLLECTIVE(2, Collective2, max_channels, nMaxChannels);
 SAME_COLLECTIVE(3, Collective3, max_channels, nMaxChannels);
 SAME_COLLECTIVE(4, Collective4, channels, nChannels);
 SAME_COLLECTIVE(5, Collective4, channels, nChannels);
+SAME_COLLECTIVE(6, Collective4, channels, nChannels);
 SAME(4, PointToPoint4, channels, p2p.nChannels);
 SAME(5, PointToPoint4, channels, p2p.nChannels);
+SAME(6, PointToPoint4, channels, p2p.nChannels);
 
 /// Whether the calling convention passes one as the other.
 template <class Ours, class Theirs>
@@ -98,6 +101,7 @@ SAME_TABLE(2);
 SAME_TABLE(3);
 SAME_TABLE(4);
 SAME_TABLE(5);
+SAME_TABLE(6);
 
 // The comparison itself can fail.
 static_assert(!SameCall<decltype(Table4::init), decltype(ncclProfiler_v5_t::init)>::value);

@@ -1,4 +1,4 @@
-// Where a profiler plugin finds what it reads, in bytes: numbers of NCCL's interfaces 1 to 5 (NCCL
+// Where a profiler plugin finds what it reads, in bytes: numbers of NCCL's interfaces 1 to 6 (NCCL
 // 2.23 to 2.30, 64 bits), which holds our declarations where NCCL's are not at hand. Each is
 // {offset, size}, from the beginning of an event.
 #include <gtest/gtest.h>
@@ -26,8 +26,9 @@ struct Place {
   }
 #define COLLECTIVE(version, member) PART(version, collective, Collective##version, member)
 using Collective5 = Collective4;
+using Collective6 = Collective4;
 
-static_assert(kGroup == 1 && kCollective == 2 && kPointToPoint == 4);
+static_assert(kGroup == 1 && kCollective == 2 && kPointToPoint == 4 && kCopyEngines == 4096);
 
 // Interface 1.
 static_assert(PLACE(1, kind) == Place{0, 1});
@@ -71,6 +72,15 @@ static_assert(COLLECTIVE(5, protocol) == Place{96, 8});
 static_assert(PART(5, point_to_point, PointToPoint4, channels) == Place{60, 1});
 static_assert(sizeof(Event5) <= 112);
 
+// 6: as 5.
+static_assert(PLACE(6, kind) == Place{0, 8});
+static_assert(PLACE(6, rank) == Place{16, 4});
+static_assert(COLLECTIVE(6, channels) == Place{80, 1});
+static_assert(COLLECTIVE(6, algorithm) == Place{88, 8});
+static_assert(COLLECTIVE(6, protocol) == Place{96, 8});
+static_assert(PART(6, point_to_point, PointToPoint4, channels) == Place{60, 1});
+static_assert(sizeof(Event6) <= 112);
+
 /// The table is the same in all: a name and five functions.
 template <class Table>
 constexpr bool kTable = sizeof(Table) == 48 && offsetof(Table, name) == 0 &&
@@ -78,7 +88,7 @@ constexpr bool kTable = sizeof(Table) == 48 && offsetof(Table, name) == 0 &&
                         offsetof(Table, stop) == 24 && offsetof(Table, record) == 32 &&
                         offsetof(Table, finalize) == 40;
 static_assert(kTable<Table1> && kTable<Table2> && kTable<Table3> && kTable<Table4>);
-static_assert(kTable<Table5>);
+static_assert(kTable<Table5> && kTable<Table6>);
 
 TEST(NcclProfilerLayout, IsHeldAgainstNumbersWhenItIsCompiled) {}
 

@@ -101,7 +101,8 @@ TEST(NcclProfiler, EveryVersionOfTheInterfaceTellsTheChoice) {
        {std::tuple("22304", "v1", "channels_at_most"),
         std::tuple("22403", "v2", "channels_at_most"),
         std::tuple("22602", "v3", "channels_at_most"), std::tuple("22703", "v4", "channels"),
-        std::tuple("22809", "v5", "channels"), std::tuple("23007", "v5", "channels")}) {
+        std::tuple("22809", "v5", "channels"), std::tuple("22905", "v6", "channels"),
+        std::tuple("23007", "v6", "channels")}) {
     const Scratch trace;
     const Setting version("FAKE_NCCL_VERSION", nccl);
     const Setting traced("FAKE_NCCL_TRACE", trace.path());
@@ -115,7 +116,7 @@ TEST(NcclProfiler, EveryVersionOfTheInterfaceTellsTheChoice) {
 }
 
 TEST(NcclProfiler, NothingIsToldWhileTheSlotsRun) {
-  for (const char* const nccl : {"22304", "22809"}) {
+  for (const char* const nccl : {"22304", "22809", "23007"}) {
     for (const bool graph : {false, true}) {
       const Scratch trace;
       const Setting version("FAKE_NCCL_VERSION", nccl);
@@ -150,6 +151,19 @@ TEST(NcclProfiler, SendsHaveNoAlgorithm) {
     EXPECT_THAT(said, HasSubstr("sends and receives have no algorithm"));
     EXPECT_THAT(said, Not(HasSubstr("channels")));
   }
+}
+
+TEST(NcclProfiler, CopyEnginesAreToldFromVersionSixOn) {
+  const Setting copies("FAKE_NCCL_CHOICE", "COPY_ENGINES:NONE:0");
+  {
+    const Setting version("FAKE_NCCL_VERSION", "23007");
+    const std::string said = rows(kTwoSizes)[0];
+    EXPECT_THAT(said, HasSubstr("algorithm_unknown=NCCL copied with the GPU's copy engines"));
+    EXPECT_THAT(said, Not(HasSubstr("channels")));
+  }
+  const Setting version("FAKE_NCCL_VERSION", "22809");
+  EXPECT_THAT(rows(kTwoSizes)[0],
+              HasSubstr("algorithm_unknown=NCCL reported no collective to its profiler"));
 }
 
 TEST(NcclProfiler, WhatCannotBeKnownSaysWhy) {
@@ -255,6 +269,8 @@ TEST(NcclProfiler, AChoiceAsText) {
   EXPECT_THAT(words(to_facts(choice)), HasSubstr("NCCL reported no collective"));
   choice.sends = true;
   EXPECT_EQ(to_text(choice), "sends and receives, 0 channels");
+  choice = {.copies = true};
+  EXPECT_EQ(to_text(choice), "copies by the GPU's copy engines");
 }
 
 }  // namespace
