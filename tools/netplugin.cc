@@ -40,6 +40,7 @@ struct State {
   bool once = false;
   bool list = false;
   bool verbose = false;
+  std::string log;
   bool wide = false;
   std::uint16_t port = netplugin::kDefaultPort;
   bool port_given = false;
@@ -59,7 +60,25 @@ extern "C" void stop_listening(int signal) {
   errno = saved;
 }
 
+/// Where goes what the plugin logs and prints.
+netplugin::OnLog keep_log(const State& state) {
+  if (!state.log.empty()) {
+    check_writable(state.log);
+    write_file("", state.log);
+  }
+  return [&state](const std::string& what, const std::string& text) {
+    const std::string entry =
+        fmt::format("{}:\n{}{}", what, text, text.ends_with('\n') ? "" : "\n");
+    if (!state.log.empty()) append(entry, state.log);
+    if (state.verbose) {
+      erase_progress();
+      tell(fmt::format("the plugin wrote, {}", entry.substr(0, entry.size() - 1)));
+    }
+  };
+}
+
 int serve(const State& state) {
+  const netplugin::OnLog on_log = keep_log(state);
   const std::uint16_t port =
       state.listen_port.empty()
           ? state.port
@@ -77,7 +96,7 @@ int serve(const State& state) {
       client = listener.accept(Deadline::after(std::chrono::hours(1)));
       if (client) served = client->handle();
       if (listener.stopped()) break;
-      if (client) netplugin::serve(state.options.file, *client, tell);
+      if (client) netplugin::serve(state.options.file, *client, tell, on_log);
     } catch (const std::exception& error) {
       if (client) client->abort(listener.stopped() ? kShuttingDown : error.what());
       if (!listener.stopped()) code = fail(error);
@@ -113,15 +132,16 @@ netplugin::OnProgress progress() {
 
 int check(const State& state) {
   check_writable(state.output);
+  const netplugin::OnLog on_log = keep_log(state);
   const auto on_progress = progress();
   netplugin::Check result;
   if (state.host.empty()) {
-    result = netplugin::check_here(state.options, on_progress);
+    result = netplugin::check_here(state.options, on_progress, on_log);
   } else {
     control::Channel server =
         control::Channel::connect(state.host, state.port, Deadline::after(std::chrono::seconds(10)),
                                   std::chrono::seconds(5), state.authentication);
-    result = netplugin::check_with(state.options, server, on_progress);
+    result = netplugin::check_with(state.options, server, on_progress, on_log);
   }
   erase_progress();
   const std::string text =
@@ -170,7 +190,8 @@ void set_api(netplugin::Options& options, const std::string& text) {
 
 constexpr const char* kFooter =
     "Needs no GPU, no NCCL and no MPI: buffers are in host memory. Each case runs in a child process:\n"
-    "a plugin that crashes or hangs FAILs only that case.\n"
+    "a plugin that crashes or hangs FAILs only that case. WARN: NCCL works with it, and the interface\n"
+    "demands something else.\n"
     "\n"
     "Examples:\n"
     "  rdmabench netplugin libnccl-net.so                  both ends in one process\n"
@@ -217,14 +238,18 @@ void add_netplugin(CLI::App& app, Command& command) {
   add_authentication(*sub, state->authentication, "Options");
   add_parsed(
       *sub, "--api", [&options](const std::string& text) { set_api(options, text); },
-      "interface version, 6 to 11, or all versions of the plugin [its newest]")
+      "interface version, 6 to 12, or all versions of the plugin [its newest]")
       ->type_name("VERSION");
   sub->add_option("--device", options.device, "number of the plugin's device [0]")->type_name("N");
   sub->add_option("--only", options.only, "run init and this case only; may be repeated")
       ->type_name("CASE")
       ->allow_extra_args(false);
   sub->add_flag("--list", state->list, "list all cases and exit");
-  sub->add_flag("--verbose", state->verbose, "also print what each PASS has checked");
+  sub->add_flag(
+      "--verbose", state->verbose,
+      "also print what each PASS has checked, and what the plugin writes, on standard error");
+  sub->add_option("--log", state->log, "write all that the plugin logs and prints to FILE")
+      ->type_name("FILE");
   sub->add_flag_callback(
       "--cases-only", [&options] { options.performance = false; },
       "run the cases, measure nothing");

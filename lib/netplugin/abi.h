@@ -1,6 +1,6 @@
 // netplugin: NCCL's network plugins, driven without NCCL, GPU or MPI.
 //
-// This file declares versions 6 to 11 of the plugin interface, without NCCL's headers. A plugin
+// This file declares versions 6 to 12 of the plugin interface, without NCCL's headers. A plugin
 // exports a table of functions under the name "ncclNetPlugin_v<N>". Sources: NCCL 2.28 and
 // 2.30, plugins/net/README.md and src/include/plugin/net/; tests/unit/netplugin compares every
 // size and offset with NCCL's headers if RDMABENCH_NCCL_NET_INCLUDE names their folder.
@@ -15,11 +15,17 @@ namespace rdmabench::netplugin::abi {
 
 inline constexpr std::size_t kHandleBytes = 128;  ///< written by listen()
 inline constexpr int kMaxRequests = 32;           ///< in flight on a comm; a group counts as one
-inline constexpr int kMaxVirtualDevices = 4;
+inline constexpr int kMaxVirtualDevices = 4;      ///< of one NIC, up to version 11
+inline constexpr int kMaxVirtualDevicesV12 = 8;
 inline constexpr int kHostMemory = 1;  ///< bits: kinds of memory that a plugin can register
 inline constexpr int kDeviceMemory = 2;
 inline constexpr int kDmaBuf = 4;
 inline constexpr int kUndefinedTrafficClass = -1;
+inline constexpr int kUndefinedId = -1;  ///< of a rail or a plane
+inline constexpr int kDrivenByHost = 0;  ///< types of a device
+inline constexpr int kUnpackedByGpu = 1;
+inline constexpr int kUnpackVersion = 7;
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 40;
 
 /// NCCL passes this in the request of irecv() if it detects arrival by the data itself.
 inline constexpr std::uintptr_t kOptionalCompletion = 1;
@@ -118,6 +124,33 @@ struct PropertiesV11 {
   std::size_t max_point_to_point_bytes;
   std::size_t max_collective_bytes;
   int max_multi_request;
+};
+
+struct VirtualDevicesV12 {
+  int count;
+  int devices[kMaxVirtualDevicesV12];
+};
+
+struct PropertiesV12 {
+  char* name;
+  char* pci_path;
+  std::uint64_t guid;
+  int pointer_kinds;
+  int global_registration;
+  int force_flush;
+  int speed_mbps;
+  int port;
+  float latency_us;
+  int max_comms;
+  int max_receives;
+  int device_type;
+  int device_version;
+  VirtualDevicesV12 virtual_devices;
+  std::size_t max_point_to_point_bytes;
+  std::size_t max_collective_bytes;
+  int max_multi_request;
+  std::int16_t rail_id;
+  std::int16_t plane_id;
 };
 
 struct CommConfig {
@@ -287,13 +320,15 @@ struct NetV10 {
   MakeVirtual make_virtual;
 };
 
-struct NetV11 {
-  static constexpr int kVersion = 11;
-  using Properties = PropertiesV11;
+/// Of versions 11 and 12.
+template <int kNumber, class PropertiesOf, class VirtualDevicesOf>
+struct NetWithContext {
+  static constexpr int kVersion = kNumber;
+  using Properties = PropertiesOf;
   const char* name;
   Result (*init)(void** context, std::uint64_t comm_id, CommConfig*, Logger, ProfilerCallback);
   Devices devices;
-  Result (*properties)(int, PropertiesV11*);
+  Result (*properties)(int, PropertiesOf*);
   Result (*listen)(void* context, int device, void* handle, void** listening);
   Result (*connect)(void* context, int device, void* handle, void** sending, DeviceHandle**);
   AcceptV7 accept;
@@ -307,9 +342,11 @@ struct NetV11 {
   Close close_send, close_receive, close_listen;
   DeviceRegistration device_registration;
   Consumed consumed;
-  MakeVirtual make_virtual;
+  Result (*make_virtual)(int* device, VirtualDevicesOf* parts);
   Result (*finalize)(void* context);
   Result (*set_attributes)(void* context, Attributes*);
 };
+using NetV11 = NetWithContext<11, PropertiesV11, VirtualDevices>;
+using NetV12 = NetWithContext<12, PropertiesV12, VirtualDevicesV12>;
 
 }  // namespace rdmabench::netplugin::abi

@@ -87,11 +87,15 @@ void CaseRunner::step(std::string_view what) {
   step_[length] = '\0';
 }
 
+void CaseRunner::warn(std::string what) {
+  if (std::find(warnings_.begin(), warnings_.end(), what) == warnings_.end()) {
+    warnings_.push_back(std::move(what));
+  }
+}
+
 void CaseRunner::good(std::string_view call, abi::Result result) const {
   if (result == abi::kSuccess) return;
-  const std::string said = last_warning();
-  throw Failed{fmt::format("{} returned {}{}{}", call, result_text(result),
-                           said.empty() ? "" : "; the plugin logged: ", said)};
+  throw Failed{fmt::format("{} returned {}", call, result_text(result))};
 }
 
 void CaseRunner::meet() {
@@ -208,11 +212,13 @@ bool CaseRunner::test(void* request, std::size_t count, std::vector<int>& sizes,
   return true;
 }
 
-Sizes CaseRunner::run(End end, std::span<const std::vector<Message>> posts, int window) {
+Sizes CaseRunner::run(End end, std::span<const std::vector<Message>> posts, int window,
+                      std::span<void* const> early) {
   Sizes sizes(posts.size());
-  std::vector<void*> requests(posts.size(), nullptr);
+  std::vector<void*> requests(early.begin(), early.end());
+  requests.resize(posts.size());
   std::vector<bool> done(posts.size(), false);
-  std::size_t posted = 0;
+  std::size_t posted = early.size();
   std::size_t finished = 0;
   std::size_t oldest = 0;
   const char* const noun = end.sends ? "send" : "receive";
@@ -244,6 +250,21 @@ Sizes CaseRunner::run(End end, std::span<const std::vector<Message>> posts, int 
 int CaseRunner::run_one(End end, const Message& message) {
   const std::vector<Message> post{message};
   return run(end, {&post, 1}).at(0).at(0);
+}
+
+void expect_size(CaseRunner& runner, int size, std::size_t wanted, std::string_view what) {
+  const bool said =
+      std::any_of(runner.warnings().begin(), runner.warnings().end(),
+                  [](const std::string& one) { return one.starts_with("test says"); });
+  if (size == static_cast<int>(wanted) || (said && size > 0)) return;
+  const std::string seen = fmt::format("test says {} bytes of {} of {}", size, what, wanted);
+  // NCCL takes the sizes of received data alone, and asks only whether anything arrived: it decides
+  // by that whether to flush.
+  if (!runner.sender() && size <= 0) {
+    throw Failed{seen + ": NCCL would not flush what arrived in GPU memory"};
+  }
+  runner.warn(
+      seen + (runner.sender() ? " (NCCL does not read it)" : " (NCCL reads only whether it is 0)"));
 }
 
 void fill(std::byte* data, std::size_t bytes, std::uint64_t seed) {

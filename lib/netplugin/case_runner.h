@@ -88,6 +88,10 @@ class CaseRunner {
 
   /// The current step, for the report of a crash or a hang: "in closeSend()".
   void step(std::string_view what);
+  /// Notes something that the interface forbids and NCCL works with: the case goes on, and WARNs if
+  /// nothing fails.
+  void warn(std::string what);
+  const std::vector<std::string>& warnings() const { return warnings_; }
   /// Throws Failed that names the call if the result is an error.
   void good(std::string_view call, abi::Result result) const;
   /// Waits until the other end calls meet() too.
@@ -110,8 +114,10 @@ class CaseRunner {
   void release(End end, Block& block);
 
   /// Posts all groups in order with at most `window` in flight, and waits for all. On the sending
-  /// end a group is one message. If a post gives a null request, it is posted again later.
-  Sizes run(End end, std::span<const std::vector<Message>> posts, int window = abi::kMaxRequests);
+  /// end a group is one message. If a post gives a null request, it is posted again later. `early`
+  /// are the requests of the first groups, where they are posted already.
+  Sizes run(End end, std::span<const std::vector<Message>> posts, int window = abi::kMaxRequests,
+            std::span<void* const> early = {});
   int run_one(End end, const Message& message);
 
   /// One call of isend or irecv. Null: try again later.
@@ -127,6 +133,7 @@ class CaseRunner {
   Deadline deadline_;
   char* step_;
   std::unique_ptr<Properties> properties_;
+  std::vector<std::string> warnings_;
   std::atomic<std::uint32_t> pauses_{0};
 };
 
@@ -139,6 +146,9 @@ void expect(const std::byte* data, std::size_t bytes, std::uint64_t seed, std::s
 /// Throws Failed unless all bytes are `value`.
 void expect_untouched(const std::byte* data, std::size_t bytes, std::byte value,
                       std::string_view what);
+
+/// Checks what test() said of a message of `wanted` bytes.
+void expect_size(CaseRunner& runner, int size, std::size_t wanted, std::string_view what);
 
 /// A case.
 using CaseFunction = void (*)(CaseRunner&);

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::byte kUntouched{0x5A};
 
-void expect_size(int size, std::size_t wanted, std::string_view what) {
-  if (size != static_cast<int>(wanted)) {
-    throw Failed{fmt::format("test says {} bytes of {} of {} bytes", size, what, wanted)};
-  }
-}
-
 /// A message of each size, one after the other; the receive has `spare` bytes more.
 void move_alone(CaseRunner& runner, std::span<const std::size_t> sizes, std::size_t spare) {
   const End end = runner.open();
@@ -26,11 +20,12 @@ void move_alone(CaseRunner& runner, std::span<const std::size_t> sizes, std::siz
     runner.step(fmt::format("moving a message of {} bytes", bytes));
     if (runner.sender()) {
       fill(block.data(), bytes, i);
-      expect_size(runner.run_one(end, block.part(0, bytes)), bytes, "a send");
+      expect_size(runner, runner.run_one(end, block.part(0, bytes)), bytes, "a send");
       continue;
     }
     std::memset(block.data(), std::to_integer<int>(kUntouched), block.bytes());
-    expect_size(runner.run_one(end, block.part(0, bytes + spare)), bytes, "a message");
+    const int said = runner.run_one(end, block.part(0, bytes + spare));
+    expect_size(runner, said, bytes, "a message");
     expect(block.data(), bytes, i, "message", sizes.size());
     expect_untouched(block.data() + bytes, block.bytes() - bytes, kUntouched,
                      fmt::format("message of {} bytes", bytes));
@@ -77,7 +72,8 @@ void order(CaseRunner& runner) {
       // The content first: the size of another message is a fault of the order.
       const auto bytes = static_cast<std::size_t>(std::max(sizes[i][0], 0));
       expect(block.data() + i * kRoom, std::min(bytes, size(i)), i, "receive", kCount);
-      expect_size(sizes[i][0], size(i), fmt::format("message {}", i));
+      expect(block.data() + i * kRoom, size(i), i, "receive", kCount);
+      expect_size(runner, sizes[i][0], size(i), "a message");
     }
   }
   runner.release(end, block);
@@ -90,7 +86,7 @@ void sizes_of_test(CaseRunner& runner) {
   fill(block.data(), 8192, runner.sender() ? 0 : 9);
   const std::size_t bytes = runner.sender() ? 3000 : 8192;
   const Message one = block.part(0, bytes);
-  expect_size(runner.run_one(end, one), 3000, runner.sender() ? "a send" : "a message");
+  expect_size(runner, runner.run_one(end, one), 3000, runner.sender() ? "a send" : "a message");
   void* request = nullptr;
   while ((request = runner.post(end, {&one, 1})) == nullptr) runner.pause("it could not be posted");
   runner.step("in test() with a null pointer for sizes");
@@ -138,6 +134,9 @@ void late_receive(CaseRunner& runner) {
 }
 
 void optional_completion(CaseRunner& runner) {
+  if (runner.net().version() < 9) {
+    throw Skipped{"NCCL does not pass the hint to a plugin of version 6 to 8"};
+  }
   const End end = runner.open();
   Block block = runner.block(end, 4096);
   if (runner.sender()) {
@@ -199,13 +198,17 @@ void larger_send(CaseRunner& runner) {
   runner.oob().send(ending.empty() ? "nothing" : ending);
   const std::string other = runner.oob().receive(runner.deadline());
   if (ending.empty() && other == "nothing") {
-    throw Failed{"neither end was told that the send was larger than the receive"};
+    runner.warn(
+        "neither end was told that the send was larger than the receive (ranks of NCCL that agree "
+        "on the count do not send more; ranks that do not would wait forever)");
   }
   if (!runner.sender()) {
     expect_untouched(block.data() + room, block.bytes() - room, kUntouched,
                      "a receive of 1024 bytes");
     if (ending == "done" && other == "error") {
-      throw Failed{"the receiver is told that the message arrived, the sender that it was refused"};
+      runner.warn(
+          "the receiver is told that the message arrived, the sender that it was refused (ranks of "
+          "NCCL that agree on the count do not send more)");
     }
   }
   // After an error the comm can only be closed.
@@ -216,7 +219,12 @@ void larger_send(CaseRunner& runner) {
 
 void flush(CaseRunner& runner) {
   const bool device = (runner.properties().pointer_kinds & abi::kDeviceMemory) != 0;
-  if (!runner.net().has_flush()) throw Skipped{"the plugin has no iflush()"};
+  if (!runner.net().has_flush()) {
+    if (!device) throw Skipped{"the plugin has no iflush(), and offers no GPU memory"};
+    throw Failed{
+        "the plugin offers GPU memory and has no iflush(): NCCL would call it, for GPUs before "
+        "Hopper and with NCCL_NET_FORCE_FLUSH"};
+  }
   const End end = runner.open();
   Block block = runner.block(end, 4096);
   runner.run_one(end, block.part(0, 4096));

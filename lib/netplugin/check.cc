@@ -102,7 +102,7 @@ bool run_cases(Check& check, int version, const OnProgress& on_progress,
 }  // namespace
 
 std::string_view name(Status status) noexcept {
-  constexpr std::array<std::string_view, 3> kNames{"PASS", "FAIL", "SKIP"};
+  constexpr std::array<std::string_view, 4> kNames{"PASS", "FAIL", "SKIP", "WARN"};
   return kNames[static_cast<std::size_t>(status)];
 }
 
@@ -160,9 +160,9 @@ std::vector<int> versions_of(const Options& options, const std::vector<int>& the
   return options.versions;
 }
 
-PluginFacts look(const std::string& file, int version, std::chrono::milliseconds timeout) {
-  Task task{.id = std::string(kLook), .version = version, .timeout = timeout};
-  const TaskResult result = run_here(file, task);
+PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, const OnLog& on_log) {
+  const Task task{.id = std::string(kLook), .timeout = timeout};
+  const TaskResult result = run_here(file, task, on_log);
   if (result.status != Status::pass) {
     const auto fault = result.values.find("fault");
     const bool known = result.values.is_object() && fault != result.values.end() &&
@@ -188,6 +188,8 @@ PluginFacts look(const std::string& file, int version, std::chrono::milliseconds
     to.latency_us = from["latency_us"].is_number() ? from["latency_us"].get<double>() : 0;
     to.max_comms = from["max_comms"].get<int>();
     to.max_receives = from["max_receives"].get<int>();
+    if (from["rail_id"].is_number()) to.rail_id = from["rail_id"].get<int>();
+    if (from["plane_id"].is_number()) to.plane_id = from["plane_id"].get<int>();
   }
   return facts;
 }
@@ -209,16 +211,17 @@ void run_all(Check& check, const OnProgress& on_progress,
   }
 }
 
-Check check_here(const Options& options, const OnProgress& on_progress) {
+Check check_here(const Options& options, const OnProgress& on_progress, const OnLog& on_log) {
   check_options(options);
   Check check;
   check.file = options.file;
   check.asked = options;
   check.environment.client = report::collect_environment();
-  check.plugin = look(options.file, 0, options.timeout);
+  check.plugin = look(options.file, options.timeout, on_log);
   check.asked.versions = versions_of(options, check.plugin.versions);
   try {
-    run_all(check, on_progress, [&](const Task& task) { return run_here(options.file, task); });
+    run_all(check, on_progress,
+            [&](const Task& task) { return run_here(options.file, task, on_log); });
   } catch (const Error& error) {
     check.error = error.what();
   }

@@ -33,11 +33,17 @@ Ordered to_object(const Properties& p) {
   if ((p.pointer_kinds & abi::kHostMemory) != 0) kinds.push_back("host");
   if ((p.pointer_kinds & abi::kDeviceMemory) != 0) kinds.push_back("cuda");
   if ((p.pointer_kinds & abi::kDmaBuf) != 0) kinds.push_back("dma-buf");
-  return {{"name", report::or_null(p.name)},      {"pci_path", report::or_null(p.pci_path)},
-          {"guid", fmt::format("{:#x}", p.guid)}, {"memory", std::move(kinds)},
-          {"speed_mbps", p.speed_mbps},           {"port", p.port},
-          {"latency_us", p.latency_us},           {"max_comms", p.max_comms},
-          {"max_receives", p.max_receives}};
+  return {{"name", report::or_null(p.name)},
+          {"pci_path", report::or_null(p.pci_path)},
+          {"guid", fmt::format("{:#x}", p.guid)},
+          {"memory", std::move(kinds)},
+          {"speed_mbps", p.speed_mbps},
+          {"port", p.port},
+          {"latency_us", p.latency_us},
+          {"max_comms", p.max_comms},
+          {"max_receives", p.max_receives},
+          {"rail_id", report::or_null(p.rail_id)},
+          {"plane_id", report::or_null(p.plane_id)}};
 }
 
 Ordered to_object(const CaseResult& row) {
@@ -74,13 +80,16 @@ Ordered to_object(const Measurement& one) {
 }
 
 struct Tally {
-  int pass = 0, fail = 0, skip = 0;
+  int pass = 0, warn = 0, fail = 0, skip = 0;
 };
 
 Tally tally(const Check& check) {
   Tally all;
   for (const CaseResult& row : check.cases) {
-    ++(row.status == Status::pass ? all.pass : row.status == Status::fail ? all.fail : all.skip);
+    ++(row.status == Status::pass   ? all.pass
+       : row.status == Status::warn ? all.warn
+       : row.status == Status::fail ? all.fail
+                                    : all.skip);
   }
   return all;
 }
@@ -159,7 +168,7 @@ std::string to_json(const Check& check) {
         {"device", check.asked.device},
         {"iterations", check.asked.iterations},
         {"timeout_ms", check.asked.timeout.count()}}},
-      {"summary", {{"pass", all.pass}, {"fail", all.fail}, {"skip", all.skip}}},
+      {"summary", {{"pass", all.pass}, {"warn", all.warn}, {"fail", all.fail}, {"skip", all.skip}}},
       {"cases", std::move(cases)},
       {"results", std::move(results)}};
   return report::document_text(document);
@@ -210,7 +219,7 @@ std::string to_text(const Check& check, bool verbose, std::size_t width) {
     }
     std::string what(title_of(row.id));
     if (row.status != Status::pass) {
-      what = row.status == Status::fail && row.side != "both" && !row.side.empty()
+      what = row.status != Status::skip && row.side != "both" && !row.side.empty()
                  ? fmt::format("{} ({})", row.reason, row.side)
                  : row.reason;
     } else if (!verbose) {
@@ -220,7 +229,7 @@ std::string to_text(const Check& check, bool verbose, std::size_t width) {
   }
   text += table.text(width);
   const Tally all = tally(check);
-  text += fmt::format("{} PASS, {} FAIL, {} SKIP", all.pass, all.fail, all.skip);
+  text += fmt::format("{} PASS, {} WARN, {} FAIL, {} SKIP", all.pass, all.warn, all.fail, all.skip);
   text += not_run == 0 ? "\n" : fmt::format(": {} {}\n", not_run, kNotRun);
   if (!check.measurements.empty()) text += measurement_tables(check);
   if (!check.error.empty()) text += fmt::format("\nThe run ended early: {}\n", check.error);

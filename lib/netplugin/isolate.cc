@@ -2,17 +2,23 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <stdio_ext.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "rdmabench/base/error.h"
@@ -29,13 +35,41 @@ Steps* shared_steps() {
   return new (page) Steps{};
 }
 
-[[noreturn]] void run_child(const Work& work, int fd, Steps& steps) {
+Steps* noted = nullptr;  // of this child
+
+/// Also keeps the destructors and handlers of the parent, which the child has a copy of, from
+/// running.
+void note_exit(int code, void* /*unused*/) {
+  noted->exit_code = 1 + code;
+  _exit(code);
+}
+
+constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+struct sigaction handlers[std::size(kFatal)];  // of the plugin
+
+extern "C" void note_signal(int signal, siginfo_t* info, void* /*context*/) {
+  const int saved = errno;
+  int none = 0;
+  noted->signal.compare_exchange_strong(none, signal);
+  const auto at = static_cast<std::size_t>(std::find(kFatal, std::end(kFatal), signal) - kFatal);
+  sigaction(signal, &handlers[at], nullptr);
+  // An instruction that faults does so again after the return; a signal that was sent does not.
+  if (info->si_code <= 0) raise(signal);
+  errno = saved;
+}
+
+[[noreturn]] void run_child(const Work& work, int fd, int log, Steps& steps) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int one : {SIGINT, SIGTERM, SIGSEGV, SIGABRT, SIGBUS}) std::signal(one, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  dup2(STDERR_FILENO, STDOUT_FILENO);
+  __fpurge(stdout);  // what the parent has not written yet is the parent's
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  std::setvbuf(stdout, nullptr, _IONBF, 0);  // a crash must not lose what was printed
+  noted = &steps;
+  on_exit(&note_exit, nullptr);
   Pipe parent(fd);
   int code = 0;
   try {
@@ -47,6 +81,21 @@ Steps* shared_steps() {
 }
 
 }  // namespace
+
+void watch_handlers(Steps& steps) {
+  noted = &steps;
+  for (std::size_t i = 0; i < std::size(kFatal); ++i) {
+    struct sigaction now {};
+    sigaction(kFatal[i], nullptr, &now);
+    const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &note_signal;
+    if (ours || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) continue;
+    handlers[i] = now;
+    struct sigaction first = now;
+    first.sa_flags |= SA_SIGINFO;
+    first.sa_sigaction = &note_signal;
+    sigaction(kFatal[i], &first, nullptr);
+  }
+}
 
 Pipe::~Pipe() {
   if (fd_ >= 0) close(fd_);
@@ -88,16 +137,19 @@ Child::Child(const Work& work) : steps_(shared_steps()) {
     munmap(steps_, sizeof(Steps));
     throw Error(Fault::failed, "socketpair()", "", errno);
   }
-  pid_ = fork();
+  log_ = memfd_create("rdmabench-log", MFD_CLOEXEC);
+  pid_ = log_ < 0 ? -1 : fork();
   if (pid_ == 0) {
     close(pair[0]);
-    run_child(work, pair[1], *steps_);
+    run_child(work, pair[1], log_, *steps_);
   }
   const int code = errno;
   close(pair[1]);
   pipe_.emplace(pair[0]);
   if (pid_ < 0) {
     munmap(steps_, sizeof(Steps));
+    if (log_ < 0) throw Error(Fault::failed, "memfd_create()", "", code);
+    close(log_);
     throw Error(Fault::failed, "fork()", "Check the limit on processes (ulimit -u).", code);
   }
 }
@@ -108,6 +160,7 @@ Child::~Child() {
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
+  close(log_);
   munmap(steps_, sizeof(Steps));
 }
 
@@ -120,17 +173,54 @@ std::string Child::at() const {
   return text;
 }
 
+bool Child::ended() const {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_;
+}
+
+std::string Child::log() const {
+  struct stat file {};
+  if (fstat(log_, &file) != 0) return "";
+  std::string text(std::min(static_cast<std::size_t>(file.st_size), kMostLogBytes), '\0');
+  std::size_t got = 0;
+  while (got < text.size()) {
+    const ssize_t part = pread(log_, text.data() + got, text.size() - got, static_cast<off_t>(got));
+    if (part <= 0) break;
+    got += static_cast<std::size_t>(part);
+  }
+  text.resize(got);
+  return text;
+}
+
+std::string Child::delay() const {
+  if (steps_->signal == 0) return "hangs";
+  return fmt::format("crashed (SIG{}), and its own signal handler does not return",
+                     sigabbrev_np(steps_->signal));
+}
+
 std::string Child::autopsy() {
   int status = 0;
   const Deadline deadline = Deadline::after(std::chrono::seconds(5));
   while (waitpid(pid_, &status, WNOHANG) == 0) {
-    if (deadline.passed()) return "closed its connection to the parent and still runs";
+    if (deadline.passed()) {
+      return steps_->signal != 0 ? delay() : "closed its connection to the parent and still runs";
+    }
     usleep(1000);
   }
   pid_ = -1;
+  const int first = steps_->signal;
+  std::string text = first == 0 ? "" : fmt::format("crashed (SIG{})", sigabbrev_np(first));
   if (WIFSIGNALED(status)) {
-    return fmt::format("crashed (SIG{})", sigabbrev_np(WTERMSIG(status)));
+    if (WTERMSIG(status) == first) return text;
+    if (first != 0) text += ", and its own signal handler ";
+    return text + fmt::format("crashed (SIG{})", sigabbrev_np(WTERMSIG(status)));
   }
+  if (first != 0) {
+    return text + fmt::format(", and its own signal handler ended the process (exit code {})",
+                              WEXITSTATUS(status));
+  }
+  if (steps_->exit_code != 0) return fmt::format("called exit({})", steps_->exit_code - 1);
   return fmt::format("ended the process (exit code {})", WEXITSTATUS(status));
 }
 
@@ -138,10 +228,12 @@ std::string result_text_of(Child& child, const Deadline& deadline) {
   bool closed = false;
   while (!closed) {
     if (deadline.passed()) {
-      throw Error(Fault::failed, fmt::format("the plugin hangs{}", child.at()));
+      throw Error(Fault::failed, fmt::format("the plugin {}{}", child.delay(), child.at()));
     }
+    const bool over = child.ended();  // asked first: what it sent before that can be read
     auto frame = child.pipe().receive(std::chrono::milliseconds(50), closed);
     if (frame && frame->kind == FrameKind::result) return std::move(frame->text);
+    if (over && !frame) break;
   }
   throw Error(Fault::failed, fmt::format("the plugin {}{}", child.autopsy(), child.at()));
 }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -49,16 +50,24 @@ class Pipe {
 struct Steps {
   static constexpr std::size_t kLength = 240;
   char text[2][kLength];
+  std::atomic<int> signal;     ///< that a handler of the plugin took over; 0 if none
+  std::atomic<int> exit_code;  ///< 1 + what exit() was called with; 0 if it was not
 };
+
+inline constexpr std::size_t kMostLogBytes = std::size_t{64} << 20;  ///< that are kept of a child
+
+/// Called in the child after a call that may install handlers of crashes: from then on a signal is
+/// noted before the handler of the plugin runs.
+void watch_handlers(Steps& steps);
 
 /// Runs in the child; its result is the text of FrameKind::result.
 using Work = std::function<std::string(Pipe& parent, Steps& steps)>;
 
-/// A child process. The destructor kills it.
+/// A child process. What it writes to standard output and standard error is kept in order, through
+/// its crash, too. The destructor kills it.
 class Child {
  public:
-  /// Forks. The child's standard output goes to standard error, so that prints of a plugin do not
-  /// mix with results. Throws Error(failed).
+  /// Forks. Throws Error(failed).
   explicit Child(const Work& work);
   ~Child();
   Child(const Child&) = delete;
@@ -67,12 +76,21 @@ class Child {
   Pipe& pipe() { return *pipe_; }
   /// " while STEP", with the last step of each end, or "".
   std::string at() const;
-  /// Waits for the end of a child that closed its pipe. "crashed (SIGSEGV)", "ended the process
-  /// (exit code 1)".
+  /// Waits for the end of a child that closed its pipe. "crashed (SIGSEGV)", "called exit(1)",
+  /// "crashed (SIGSEGV), and its own signal handler ended the process (exit code 1)".
   std::string autopsy();
+  /// What a child does that gives no result: "hangs", or that its signal handler does not return.
+  std::string delay() const;
+  /// Whether a handler of the plugin took over a crash.
+  bool handled_crash() const { return steps_->signal != 0; }
+  /// Whether it has ended. Its pipe may still be open in a process that it started.
+  bool ended() const;
+  /// All that it has written so far.
+  std::string log() const;
 
  private:
   pid_t pid_ = -1;
+  int log_ = -1;
   Steps* steps_ = nullptr;
   std::optional<Pipe> pipe_;
 };

@@ -43,7 +43,7 @@ struct LoopResult {
 
 /// The calls of a plugin in the same form for every version of `abi`. Nothing is checked and
 /// nothing throws: the caller gets the plugin's result codes. Do not make a call that missing()
-/// lists.
+/// lists, and before init() none but name() and init().
 ///
 /// Thread rule: that of the plugin.
 class Net {
@@ -55,7 +55,8 @@ class Net {
 
   virtual int version() const noexcept = 0;
   virtual const char* name() const noexcept = 0;  ///< may be null
-  /// Mandatory functions that the plugin lacks.
+  virtual bool has_init() const noexcept = 0;
+  /// Mandatory functions that the plugin lacks. Valid after init(), which may set them.
   virtual std::vector<std::string_view> missing() const = 0;
   virtual bool has_flush() const noexcept = 0;
   virtual bool has_dma_buf() const noexcept = 0;
@@ -104,8 +105,5 @@ std::unique_ptr<Net> open_net(const std::string& file, int version);
 
 /// "2 (system error)".
 std::string result_text(abi::Result result);
-
-/// The last warning that a plugin of this process logged; "" if there was none. Thread-safe.
-std::string last_warning();
 
 }  // namespace rdmabench::netplugin

@@ -21,61 +21,56 @@ class NetOf final : public Net {
   static constexpr int kVersion = Table::kVersion;
   static constexpr int kMaxGroup = 64;  // more than any version of NCCL asks for
 
-  explicit NetOf(const Table& table) : table_(table) {}
+  explicit NetOf(const Table& exported) : exported_(exported), taken_(exported) {}
 
   int version() const noexcept override { return kVersion; }
-  const char* name() const noexcept override { return table_.name; }
-  bool has_flush() const noexcept override { return table_.flush != nullptr; }
-  bool has_dma_buf() const noexcept override { return table_.register_dma_buf != nullptr; }
+  const char* name() const noexcept override { return exported_.name; }
+  bool has_flush() const noexcept override { return table().flush != nullptr; }
+  bool has_dma_buf() const noexcept override { return table().register_dma_buf != nullptr; }
+
+  bool has_init() const noexcept override { return exported_.init != nullptr; }
 
   std::vector<std::string_view> missing() const override {
     std::vector<std::string_view> names;
     const auto need = [&](bool there, std::string_view name) {
       if (!there) names.push_back(name);
     };
-    need(table_.name != nullptr, "name");
-    need(table_.init != nullptr, "init");
-    need(table_.devices != nullptr, "devices");
-    need(table_.properties != nullptr, "getProperties");
-    need(table_.listen != nullptr, "listen");
-    need(table_.connect != nullptr, "connect");
-    need(table_.accept != nullptr, "accept");
-    need(table_.register_memory != nullptr, "regMr");
-    need(table_.deregister != nullptr, "deregMr");
-    need(table_.send != nullptr, "isend");
-    need(table_.receive != nullptr, "irecv");
-    need(table_.test != nullptr, "test");
-    need(table_.close_send != nullptr, "closeSend");
-    need(table_.close_receive != nullptr, "closeRecv");
-    need(table_.close_listen != nullptr, "closeListen");
-    if constexpr (kVersion >= 11) need(table_.finalize != nullptr, "finalize");
+    need(table().devices != nullptr, "devices");
+    need(table().properties != nullptr, "getProperties");
+    need(table().listen != nullptr, "listen");
+    need(table().connect != nullptr, "connect");
+    need(table().accept != nullptr, "accept");
+    need(table().register_memory != nullptr, "regMr");
+    need(table().deregister != nullptr, "deregMr");
+    need(table().send != nullptr, "isend");
+    need(table().receive != nullptr, "irecv");
+    need(table().test != nullptr, "test");
+    need(table().close_send != nullptr, "closeSend");
+    need(table().close_receive != nullptr, "closeRecv");
+    need(table().close_listen != nullptr, "closeListen");
+    if constexpr (kVersion >= 11) need(table().finalize != nullptr, "finalize");
     return names;
   }
 
   abi::Result init() override {
-    if constexpr (kVersion >= 11) {
-      static std::atomic<std::uint64_t> next{1};
-      return table_.init(&context_, next++, &config_, &log_of_plugin, nullptr);
-    } else if constexpr (kVersion == 10) {
-      return table_.init(&log_of_plugin, nullptr);
-    } else {
-      return table_.init(&log_of_plugin);
-    }
+    const abi::Result result = call_init();
+    if (result == abi::kSuccess) taken_ = exported_;
+    return result;
   }
 
   abi::Result finalize() override {
     if constexpr (kVersion >= 11) {
-      return table_.finalize(std::exchange(context_, nullptr));
+      return table().finalize(std::exchange(context_, nullptr));
     } else {
       return abi::kSuccess;
     }
   }
 
-  abi::Result devices(int& count) override { return table_.devices(&count); }
+  abi::Result devices(int& count) override { return table().devices(&count); }
 
   abi::Result properties(int device, Properties& to) override {
     typename Table::Properties from{};
-    const abi::Result result = table_.properties(device, &from);
+    const abi::Result result = table().properties(device, &from);
     if (result != abi::kSuccess) return result;
     to = {};
     if (from.name != nullptr) to.name = from.name;
@@ -87,7 +82,10 @@ class NetOf final : public Net {
     to.latency_us = double{from.latency_us};
     to.max_comms = from.max_comms;
     to.max_receives = from.max_receives;
-    if constexpr (kVersion >= 7) to.device_type = from.device_type;
+    if constexpr (kVersion >= 7) {
+      to.device_type = from.device_type;
+      to.device_version = from.device_version;
+    }
     if constexpr (kVersion >= 8) to.global_registration = from.global_registration;
     if constexpr (kVersion >= 9) {
       to.force_flush = from.force_flush;
@@ -95,59 +93,63 @@ class NetOf final : public Net {
       to.max_point_to_point_bytes = from.max_point_to_point_bytes;
       to.max_collective_bytes = from.max_collective_bytes;
     }
+    if constexpr (kVersion >= 12) {
+      to.rail_id = from.rail_id;
+      to.plane_id = from.plane_id;
+    }
     return result;
   }
 
   abi::Result listen(int device, void* handle, void** comm) override {
     if constexpr (kVersion >= 11) {
-      return table_.listen(context_, device, handle, comm);
+      return table().listen(context_, device, handle, comm);
     } else {
-      return table_.listen(device, handle, comm);
+      return table().listen(device, handle, comm);
     }
   }
 
   abi::Result connect(int device, void* handle, void** comm) override {
     abi::DeviceHandle* on_device = nullptr;
     if constexpr (kVersion >= 11) {
-      return table_.connect(context_, device, handle, comm, &on_device);
+      return table().connect(context_, device, handle, comm, &on_device);
     } else if constexpr (kVersion == 10) {
-      return table_.connect(device, &config_, handle, comm, &on_device);
+      return table().connect(device, &config_, handle, comm, &on_device);
     } else if constexpr (kVersion >= 7) {
-      return table_.connect(device, handle, comm, &on_device);
+      return table().connect(device, handle, comm, &on_device);
     } else {
-      return table_.connect(device, handle, comm);
+      return table().connect(device, handle, comm);
     }
   }
 
   abi::Result accept(void* listening, void** comm) override {
     if constexpr (kVersion >= 7) {
       abi::DeviceHandle* on_device = nullptr;
-      return table_.accept(listening, comm, &on_device);
+      return table().accept(listening, comm, &on_device);
     } else {
-      return table_.accept(listening, comm);
+      return table().accept(listening, comm);
     }
   }
 
   abi::Result register_memory(void* comm, void* data, std::size_t bytes, int kind,
                               void** registration) override {
     if constexpr (kVersion >= 8) {
-      return table_.register_memory(comm, data, bytes, kind, registration);
+      return table().register_memory(comm, data, bytes, kind, registration);
     } else {
-      return table_.register_memory(comm, data, static_cast<int>(bytes), kind, registration);
+      return table().register_memory(comm, data, static_cast<int>(bytes), kind, registration);
     }
   }
 
   abi::Result deregister(void* comm, void* registration) override {
-    return table_.deregister(comm, registration);
+    return table().deregister(comm, registration);
   }
 
   abi::Result send(void* comm, const Message& m, void** request) override {
     if constexpr (kVersion >= 10) {
-      return table_.send(comm, m.data, m.bytes, m.tag, m.registration, nullptr, request);
+      return table().send(comm, m.data, m.bytes, m.tag, m.registration, nullptr, request);
     } else if constexpr (kVersion == 9) {
-      return table_.send(comm, m.data, m.bytes, m.tag, m.registration, request);
+      return table().send(comm, m.data, m.bytes, m.tag, m.registration, request);
     } else {
-      return table_.send(comm, m.data, static_cast<int>(m.bytes), m.tag, m.registration, request);
+      return table().send(comm, m.data, static_cast<int>(m.bytes), m.tag, m.registration, request);
     }
   }
 
@@ -167,11 +169,11 @@ class NetOf final : public Net {
     const int n = static_cast<int>(count);
     if constexpr (kVersion >= 10) {
       std::array<void*, kMaxGroup> profiled{};
-      return table_.receive(comm, n, data.data(), bytes.data(), tags.data(), registrations.data(),
-                            profiled.data(), request);
+      return table().receive(comm, n, data.data(), bytes.data(), tags.data(), registrations.data(),
+                             profiled.data(), request);
     } else {
-      return table_.receive(comm, n, data.data(), bytes.data(), tags.data(), registrations.data(),
-                            request);
+      return table().receive(comm, n, data.data(), bytes.data(), tags.data(), registrations.data(),
+                             request);
     }
   }
 
@@ -179,15 +181,15 @@ class NetOf final : public Net {
     void* data = m.data;
     int bytes = static_cast<int>(m.bytes);
     void* registration = m.registration;
-    return table_.flush(comm, 1, &data, &bytes, &registration, request);
+    return table().flush(comm, 1, &data, &bytes, &registration, request);
   }
 
   abi::Result test(void* request, int* done, int* bytes) override {
-    return table_.test(request, done, bytes);
+    return table().test(request, done, bytes);
   }
-  abi::Result close_send(void* comm) override { return table_.close_send(comm); }
-  abi::Result close_receive(void* comm) override { return table_.close_receive(comm); }
-  abi::Result close_listen(void* comm) override { return table_.close_listen(comm); }
+  abi::Result close_send(void* comm) override { return table().close_send(comm); }
+  abi::Result close_receive(void* comm) override { return table().close_receive(comm); }
+  abi::Result close_listen(void* comm) override { return table().close_listen(comm); }
 
   LoopResult ping_pong(const Exchange& exchange, bool first,
                        std::span<measure::Ticks> ticks) override;
@@ -195,7 +197,29 @@ class NetOf final : public Net {
                     int window) override;
 
  private:
-  const Table& table_;
+  /// NCCL reads name and init when it loads the plugin. Of the rest it takes a copy after init(),
+  /// from version 12 on none: then it reads a function when it calls it.
+  const Table& table() const noexcept {
+    if constexpr (kVersion >= 12) {
+      return exported_;
+    } else {
+      return taken_;
+    }
+  }
+
+  abi::Result call_init() {
+    if constexpr (kVersion >= 11) {
+      static std::atomic<std::uint64_t> next{1};
+      return exported_.init(&context_, next++, &config_, &log_of_plugin, nullptr);
+    } else if constexpr (kVersion == 10) {
+      return exported_.init(&log_of_plugin, nullptr);
+    } else {
+      return exported_.init(&log_of_plugin);
+    }
+  }
+
+  const Table& exported_;
+  Table taken_;
   void* context_ = nullptr;
   abi::CommConfig config_{abi::kUndefinedTrafficClass};
 };

@@ -1,5 +1,6 @@
 // Runs a task in a child: one end, or both ends in two threads.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -8,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "case_runner.h"
 #include "rdmabench/base/error.h"
@@ -29,24 +31,21 @@ struct Opened {
   Net& net(bool sender) { return *nets[sender && nets[1] ? 1 : 0]; }
 };
 
-void initialize(Net& net, int device) {
-  std::string missing;
-  for (const std::string_view name : net.missing()) {
-    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
-  }
-  if (!missing.empty()) throw Failed{fmt::format("the table lacks {}", missing)};
+void initialize(Net& net, int device, Steps& steps) {
+  if (!net.has_init()) throw Failed{"the table lacks init"};
+  watch_handlers(steps);  // of libraries that came with the plugin
   const abi::Result result = net.init();
-  if (result != abi::kSuccess) {
+  watch_handlers(steps);
+  if (result != abi::kSuccess) throw Failed{"init returned " + result_text(result)};
+  if (const std::vector<std::string_view> missing = net.missing(); !missing.empty()) {
     throw Failed{
-        fmt::format("init returned {}{}{}", result_text(result),
-                    last_warning().empty() ? "" : "; the plugin logged: ", last_warning())};
+        fmt::format("after init() the table lacks {}, which NCCL calls", fmt::join(missing, ", "))};
   }
   int count = 0;
   if (net.devices(count) != abi::kSuccess || count <= device) {
-    throw Failed{count > 0 ? fmt::format("the plugin has no device {}, only {}", device, count)
-                           : fmt::format("devices() gives {}: without a device init() must "
-                                         "fail",
-                                         count)};
+    throw Failed{count > 0
+                     ? fmt::format("the plugin has no device {}, only {}", device, count)
+                     : fmt::format("devices() gives {}: NCCL would not take the plugin", count)};
   }
 }
 
@@ -122,6 +121,13 @@ Json measure_here(CaseRunner& runner, const Task& task) {
   return result;
 }
 
+/// What a case that went on to its end has to say.
+void add_warnings(const CaseRunner& runner, TaskResult& result) {
+  if (runner.warnings().empty()) return;
+  result.status = Status::warn;
+  result.reason = fmt::format("{}", fmt::join(runner.warnings(), "; "));
+}
+
 TaskResult one_end(Net& net, const Task& task, bool sender, OobChannel& oob, char* step,
                    const Deadline& deadline) {
   TaskResult result{.side = sender ? "sender" : "receiver", .values = Json::object()};
@@ -129,6 +135,7 @@ TaskResult one_end(Net& net, const Task& task, bool sender, OobChannel& oob, cha
   try {
     if (task.is_case()) {
       find_case(task.id)(runner);
+      add_warnings(runner, result);
     } else {
       result.values = measure_here(runner, task);
     }
@@ -170,15 +177,13 @@ TaskResult both_ends(const std::shared_ptr<Opened>& opened, const Task& task, St
       TaskResult result = one_end(opened->net(sender), task, sender, shared->channels.end(sender),
                                   steps.text[sender ? 1 : 0], deadline);
       const std::lock_guard lock(shared->mutex);
-      if (result.status != Status::pass) shared->channels.ended(sender);
+      if (ends(result)) shared->channels.ended(sender);
       shared->results[sender ? 1 : 0] = std::move(result);
       shared->changed.notify_all();
     }).detach();
   }
   std::unique_lock lock(shared->mutex);
-  const auto failed = [&](int i) {
-    return shared->results[i] && shared->results[i]->status != Status::pass;
-  };
+  const auto failed = [&](int i) { return shared->results[i] && ends(*shared->results[i]); };
   shared->changed.wait(
       lock, [&] { return (shared->results[0] && shared->results[1]) || failed(0) || failed(1); });
   shared->changed.wait_for(lock, std::chrono::seconds(1),
@@ -208,15 +213,17 @@ Json device_json(const Properties& p) {
           {"port", p.port},
           {"latency_us", p.latency_us},
           {"max_comms", p.max_comms},
-          {"max_receives", p.max_receives}};
+          {"max_receives", p.max_receives},
+          {"rail_id", maybe(p.rail_id)},
+          {"plane_id", maybe(p.plane_id)}};
 }
 
-Json look_here(const std::string& file, int version) {
+Json look_here(const std::string& file, int version, Steps& steps) {
   Json json = {{"versions", exported_versions(file)}, {"devices", Json::array()}};
   const std::unique_ptr<Net> net = open_net(file, version);
   json["name"] = net->name() == nullptr ? "" : net->name();
   try {
-    initialize(*net, 0);
+    initialize(*net, 0, steps);
     int count = 0;
     net->devices(count);
     for (int i = 0; i < std::min(count, kMostDevices); ++i) {
@@ -239,17 +246,17 @@ std::string perform(const std::string& file, const Task& task, Role role, Pipe& 
   const Deadline deadline = Deadline::after(task.timeout);
   try {
     if (task.id == kLook) {
-      result.values = look_here(file, task.version);
+      result.values = look_here(file, task.version, steps);
       return to_text(result);
     }
     const auto opened = std::make_shared<Opened>();
     opened->nets[0] = open_net(file, task.version);
     std::snprintf(steps.text[0], Steps::kLength, "in init()");
-    initialize(*opened->nets[0], task.device);
+    initialize(*opened->nets[0], task.device, steps);
     if (role == Role::both && opened->nets[0]->version() >= 11) {
       // NCCL initializes once per communicator; before version 11 once per process.
       opened->nets[1] = open_net(file, task.version);
-      initialize(*opened->nets[1], task.device);
+      initialize(*opened->nets[1], task.device, steps);
     }
     steps.text[0][0] = '\0';
     if (role == Role::both) {

@@ -75,14 +75,15 @@ std::vector<int> common(const PluginFacts& own, const PluginHello& peer) {
 
 }  // namespace
 
-Check check_with(const Options& options, control::Channel& server, const OnProgress& on_progress) {
+Check check_with(const Options& options, control::Channel& server, const OnProgress& on_progress,
+                 const OnLog& on_log) {
   check_options(options);
   Check check;
   check.file = options.file;
   check.two_processes = true;
   check.asked = options;
   check.environment.client = report::collect_environment();
-  check.plugin = look(options.file, 0, options.timeout);
+  check.plugin = look(options.file, options.timeout, on_log);
   server.send(CheckMessage::hello, hello(check.plugin), Deadline::after(kStep));
   const PluginHello peer =
       parse_hello(server.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"));
@@ -92,7 +93,7 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
     run_all(check, on_progress, [&](const Task& task) {
       server.send(CheckMessage::task, to_text(task), Deadline::after(kStep));
       server.receive(CheckMessage::ready, Deadline::after(kStep), "readiness");
-      const TaskResults both = run_with(options.file, task, Role::sender, server);
+      const TaskResults both = run_with(options.file, task, Role::sender, server, on_log);
       TaskResult result = worse(both.own, both.peer);
       result.values = both.own.values;
       if (result.status == Status::pass) result.side = "both";
@@ -106,13 +107,13 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
 }
 
 void serve(const std::string& file, control::Channel& client,
-           const std::function<void(const std::string&)>& log) {
+           const std::function<void(const std::string&)>& tell, const OnLog& on_log) {
   const PluginHello peer =
       parse_hello(client.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"));
   const PluginFacts plugin =
-      look(file, 0, std::chrono::duration_cast<std::chrono::milliseconds>(kStep));
+      look(file, std::chrono::duration_cast<std::chrono::milliseconds>(kStep), on_log);
   client.send(CheckMessage::hello, hello(plugin), Deadline::after(kStep));
-  log(fmt::format("{}: the plugin '{}'", client.peer(), peer.name));
+  tell(fmt::format("{}: the plugin '{}'", client.peer(), peer.name));
   int tasks = 0;
   int failed = 0;
   for (;;) {
@@ -125,15 +126,16 @@ void serve(const std::string& file, control::Channel& client,
     }
     const Task task = parse_task(message.payload);
     client.send(CheckMessage::ready, "", Deadline::after(kStep));
-    const TaskResults both = run_with(file, task, Role::receiver, client);
+    const TaskResults both = run_with(file, task, Role::receiver, client, on_log);
     ++tasks;
     const TaskResult& result = worse(both.own, both.peer);
     if (result.status == Status::fail) {
       ++failed;
-      log(fmt::format("{}: {} {}: {}", client.peer(), task.id, name(result.status), result.reason));
+      tell(
+          fmt::format("{}: {} {}: {}", client.peer(), task.id, name(result.status), result.reason));
     }
   }
-  log(fmt::format("{}: {} cases and sizes, {} failed", client.peer(), tasks, failed));
+  tell(fmt::format("{}: {} cases and sizes, {} failed", client.peer(), tasks, failed));
 }
 
 }  // namespace rdmabench::netplugin

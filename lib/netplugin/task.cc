@@ -1,9 +1,11 @@
 #include "task.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "case_runner.h"
 #include "control/fields.h"
@@ -15,7 +17,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxText = 4000;
+constexpr std::size_t kMaxText = 8000;
+constexpr std::size_t kLastLines = 10;
+constexpr std::size_t kMaxLine = 500;
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -32,6 +36,24 @@ TaskResult result_of_child(Child& child, const Deadline& deadline, std::string_v
     return {
         .status = Status::fail, .reason = error.what(), .side = std::string(side), .values = {}};
   }
+}
+
+/// Passes on what the plugin wrote, and adds to a failure that happened here what the parent knows.
+void keep_log(const Child& child, const Task& task, TaskResult& result, const OnLog& on_log) {
+  const std::string log = child.log();
+  if (result.status == Status::fail && !result.peer_ended) {
+    // An end that waited may have reported first.
+    const bool told = result.reason.find("its own signal handler") != std::string::npos;
+    if (child.handled_crash() && !told) {
+      result.reason = fmt::format("the plugin {}{}: {}", child.delay(), child.at(), result.reason);
+    }
+    result.reason += last_lines(log);
+  }
+  if (log.empty() || !on_log) return;
+  on_log(task.id == kLook ? "loading"
+         : task.is_case() ? fmt::format("v{} {}", task.version, task.id)
+                          : fmt::format("v{} {} of {} bytes", task.version, task.id, task.bytes),
+         log);
 }
 
 std::string_view name_of(Role role) {
@@ -79,30 +101,49 @@ std::string to_text(const TaskResult& result) {
 
 TaskResult parse_task_result(std::string_view text) {
   const Json json = control::parse_object(text, "task result");
-  return {.status = static_cast<Status>(control::get_uint(json, "status", 0, 2)),
+  return {.status = static_cast<Status>(control::get_uint(json, "status", 0, 3)),
           .peer_ended = control::get_bool(json, "peer_ended"),
           .reason = control::printable(control::get_string(json, "reason", 4 * kMaxText), kMaxText),
           .side = control::printable(control::get_string(json, "side", 16)),
           .values = control::get_object(json, "result")};
 }
 
+std::string last_lines(std::string_view log) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < log.size();) {
+    const std::size_t end = std::min(log.find('\n', begin), log.size());
+    if (end > begin) lines.push_back(control::printable(log.substr(begin, end - begin), kMaxLine));
+    begin = end + 1;
+  }
+  if (lines.empty()) return "";
+  const std::size_t first = lines.size() - std::min(lines.size(), kLastLines);
+  std::string text =
+      first == 0 ? ". The plugin wrote: "
+                 : fmt::format(". The plugin wrote {} lines, of which the last {}: ", lines.size(),
+                               kLastLines);
+  return text + fmt::format("{}", fmt::join(lines.begin() + static_cast<std::ptrdiff_t>(first),
+                                            lines.end(), " | "));
+}
+
 const TaskResult& worse(const TaskResult& a, const TaskResult& b) {
   const auto rank = [](const TaskResult& one) {
     if (one.peer_ended) return 1;  // the other end knows the reason
-    if (one.status == Status::fail) return 3;
-    return one.status == Status::skip ? 2 : 0;
+    if (one.status == Status::fail) return 4;
+    return one.status == Status::skip ? 3 : one.status == Status::warn ? 2 : 0;
   };
   return rank(b) > rank(a) ? b : a;
 }
 
-TaskResult run_here(const std::string& file, const Task& task) {
+TaskResult run_here(const std::string& file, const Task& task, const OnLog& on_log) {
   Child child(
       [&](Pipe& parent, Steps& steps) { return perform(file, task, Role::both, parent, steps); });
-  return result_of_child(child, Deadline::after(task.timeout + kGrace), "both");
+  TaskResult result = result_of_child(child, Deadline::after(task.timeout + kGrace), "both");
+  keep_log(child, task, result, on_log);
+  return result;
 }
 
 TaskResults run_with(const std::string& file, const Task& task, Role role,
-                     control::Channel& channel) {
+                     control::Channel& channel, const OnLog& on_log) {
   Child child([&](Pipe& parent, Steps& steps) { return perform(file, task, role, parent, steps); });
   const Deadline deadline = Deadline::after(task.timeout + kGrace);
   const Deadline peer_deadline = Deadline::after(task.timeout + 3 * kGrace);
@@ -110,25 +151,27 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
   std::optional<TaskResult> peer;
   const auto settle = [&](TaskResult result) {
     result.side = name_of(role);
+    keep_log(child, task, result, on_log);
     channel.send(CheckMessage::result, to_text(result), peer_deadline);
     own = std::move(result);
   };
   bool closed = false;
   while (!own || !peer) {
     if (!own) {
+      const bool over = child.ended();  // asked first: what it sent before that can be read
       const auto frame = child.pipe().receive(std::chrono::milliseconds(1), closed);
       if (frame && frame->kind == FrameKind::message && frame->text.size() <= kMaxFrame) {
         channel.send(CheckMessage::word, frame->text, peer_deadline);
       } else if (frame && frame->kind == FrameKind::result) {
         settle(parse_task_result(frame->text));
-      } else if (closed) {
+      } else if (closed || (over && !frame)) {
         settle({.status = Status::fail,
                 .reason = fmt::format("the plugin {}{}", child.autopsy(), child.at()),
                 .side = {},
                 .values = {}});
       } else if (deadline.passed()) {
         settle({.status = Status::fail,
-                .reason = fmt::format("the plugin hangs{}", child.at()),
+                .reason = fmt::format("the plugin {}{}", child.delay(), child.at()),
                 .side = {},
                 .values = {}});
       }
@@ -145,8 +188,7 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
       child.pipe().send(FrameKind::message, message->payload);
     } else if (message->type == CheckMessage::result) {
       peer = parse_task_result(message->payload);
-      const bool over = peer->status != Status::pass || peer->peer_ended;
-      if (over) child.pipe().send(FrameKind::ended, "");
+      if (ends(*peer) || peer->peer_ended) child.pipe().send(FrameKind::ended, "");
     } else if (message->type == CheckMessage::abort) {
       throw Error(Fault::failed, fmt::format("{} ended the run: {}", channel.peer(),
                                              control::printable(message->payload)));

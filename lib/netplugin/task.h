@@ -71,11 +71,19 @@ TaskResult parse_task_result(std::string_view text);
 std::string perform(const std::string& file, const Task& task, Role role, Pipe& parent,
                     Steps& steps);
 
+/// Whether the case ended there: the other end need not go on.
+inline bool ends(const TaskResult& result) {
+  return result.status == Status::fail || result.status == Status::skip;
+}
+
 /// The result that says more about a failure: not that of an end that only waited for the other.
 const TaskResult& worse(const TaskResult& a, const TaskResult& b);
 
+/// " The plugin wrote, of 30 lines the last: WARN one | INFO two", or "".
+std::string last_lines(std::string_view log);
+
 /// Called in the parent: runs a task with both ends in one child.
-TaskResult run_here(const std::string& file, const Task& task);
+TaskResult run_here(const std::string& file, const Task& task, const OnLog& on_log);
 
 /// Called in the parent: runs one end in a child of this host, and forwards messages between it and
 /// the child of the other host. Throws Error when the other host is lost.
@@ -84,9 +92,9 @@ struct TaskResults {
   TaskResult peer;
 };
 TaskResults run_with(const std::string& file, const Task& task, Role role,
-                     control::Channel& channel);
+                     control::Channel& channel, const OnLog& on_log);
 
-PluginFacts look(const std::string& file, int version, std::chrono::milliseconds timeout);
+PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, const OnLog& on_log);
 
 /// Runs all tasks in order. `run` runs one task on both ends.
 void run_all(Check& check, const OnProgress& on_progress,

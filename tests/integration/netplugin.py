@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`rdmabench netplugin` on a plugin that keeps to the interface, and on one with planted faults.
 
-Usage: netplugin.py RDMABENCH PLUGIN BROKEN_PLUGIN SCHEMA
+Usage: netplugin.py RDMABENCH PLUGIN BROKEN_PLUGIN LATE_PLUGIN SCHEMA
 """
 
 import json
@@ -19,23 +19,44 @@ import unittest
 import command
 import jsonschema
 
-RDMABENCH, PLUGIN, BROKEN, SCHEMA = sys.argv[1:5]
+RDMABENCH, PLUGIN, BROKEN, LATE, SCHEMA = sys.argv[1:6]
 # Each fault, the cases of which at least one must find it, and what it must say. Other cases may fail too.
 FAULTS = {
     "order": ({"order"}, r"receive \d+ has the data of \d+"),
     "tags": ({"tags", "group-order"}, r"has the data of|bytes of the buffer of tag"),
-    "size": ({"larger-receive", "sizes"}, r"test says \d+ bytes"),
-    "refused": ({"outstanding"}, r"with 8 requests under way irecv gives no request"),
-    "lost": ({"outstanding"}, r"are never done"),
+    "lost": ({"outstanding"}, r"32 of 32 receives were posted and 8 are done"),
     "close-hang": ({"close-busy-send"}, r"the plugin hangs while sender: in closeSend\(\) with \d+ sends under way"),
     "close-crash": ({"close-busy-receive"}, r"crashed \(SIGABRT\) while .*in closeRecv\(\) with 8 receives under way"),
     "handle-long": ({"handle"}, r"a handle of \d+ bytes or more"),
     "handle-garbage": ({"handle"}, r"connect"),
     "connect-waits": ({"connect"}, r"hangs while .*in connect\(\), which must return before the other end accepts"),
     "no-devices": ({"init"}, r"devices\(\) gives 0"),
+    "late-hole": ({"init"}, r"after init\(\) the table lacks closeRecv, which NCCL calls"),
+    "no-init": ({"init"}, r"the table lacks init"),
+    "vnic-overflow": ({"properties"}, r"vProps.ndevs is 9, of which there is room for 8"),
+    "no-bytes": ({"properties"}, r"maxP2pBytes is 0: NCCL would refuse every connection"),
+    "unknown-type": ({"properties"}, r"netDeviceType 9 of version 0 is unknown: NCCL would not take the plugin"),
+    "no-flush": ({"flush"}, r"offers GPU memory and has no iflush\(\)"),
+    "exits": ({"order"}, r"the plugin called exit\(3\) while .*sender: moving 200 messages"),
+    "handler-exits": ({"order"}, r"the plugin crashed \(SIGSEGV\), and its own signal handler ended the process "
+                                 r"\(exit code 7\) while .*sender: moving 200 messages"),
+    "handler-hangs": ({"order"}, r"the plugin crashed \(SIGSEGV\), and its own signal handler does not return while "
+                                 r".*sender: moving 200 messages"),
+    "forks": ({"order"}, r"the plugin ended the process \(exit code 4\)"),
+    "logs": ({"init"}, r"init returned 2 \(system error\)\. The plugin wrote 13 lines, of which the last 10: "
+                       r"WARN line 4 \| INFO line 5 .* \| WARN line 12 \| printed$"),
+}
+# What NCCL works with.
+WARNINGS = {
+    "size": ({"larger-receive", "sizes", "order"}, r"^test says \d+ bytes of a message of \d+ \(NCCL reads only whether"),
+    "refused": ({"outstanding"}, r"with 8 requests under way irecv gives no request.*\(NCCL calls again"),
+    "no-speed": ({"properties"}, r"pciPath '/sys/nowhere' .*speed is 0 Mb/s \(NCCL takes 10000.*railId is -7"),
+    "no-name": ({"init"}, r"the table lacks name \(NCCL"),
+    "same-names": ({"properties"}, r"device 1: its name 'reference' is that of device 0 \(NCCL takes"),
 }
 # Faults that break every case.
-EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices"}
+EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices", "late-hole", "no-init", "logs", "exits",
+              "handler-exits", "handler-hangs", "forks"}
 
 
 def run(*words, environment=None, timeout=280):
@@ -68,30 +89,41 @@ class NetPlugin(unittest.TestCase):
 
     def all_pass(self, document):
         wrong = [case for case in document["cases"] if case["status"] != "PASS"]
-        # Only version 11 has finalize().
-        self.assertEqual([case for case in wrong if case["id"] != "finalize" or case["api_version"] == 11], [])
+        expected = [case for case in wrong if case["status"] == "SKIP" and
+                    case["api_version"] < {"finalize": 11, "optional-completion": 9}.get(case["id"], 0)]
+        self.assertEqual([case for case in wrong if case not in expected], [])
         self.assertEqual([one for one in document["results"] if one["error"]], [])
 
     def test_exports_nothing_else(self):
         symbols = subprocess.run(["nm", "-D", "--defined-only", PLUGIN], capture_output=True, text=True, check=True)
         names = {line.split()[-1] for line in symbols.stdout.splitlines()}
-        self.assertEqual(names, {f"ncclNetPlugin_v{version}" for version in range(6, 12)})
+        self.assertEqual(names, {f"ncclNetPlugin_v{version}" for version in range(6, 13)})
 
     def test_all_cases_in_the_oldest_and_the_newest_version(self):
-        for version in (6, 11):
+        for version in (6, 12):
             with self.subTest(version):
                 document = self.checked(run(PLUGIN, "--api", str(version), "--cases-only", "--format", "json"), 0)
                 self.all_pass(document)
                 self.assertEqual({case["api_version"] for case in document["cases"]}, {version})
-                skipped = int(version == 6)  # it has no finalize()
-                self.assertEqual(document["summary"], {"pass": 26 - skipped, "fail": 0, "skip": skipped})
+                skipped = 2 if version == 6 else 0  # it has no finalize() and no optional completion
+                self.assertEqual(document["summary"], {"pass": 26 - skipped, "warn": 0, "fail": 0, "skip": skipped})
+                device = document["plugin"]["devices"][0]
+                self.assertEqual((device["rail_id"], device["plane_id"]), (3, -1))
+
+    def test_a_table_that_init_fills(self):
+        document = self.checked(run(LATE, "--api", "all", "--only", "properties", "--only", "message", "--only",
+                                    "finalize", "--cases-only", "--format", "json"), 0)
+        self.all_pass(document)
+        self.assertEqual(document["plugin"]["name"], "late")
+        self.assertEqual(document["config"]["api_versions"], list(range(12, 5, -1)))
+        self.assertEqual(document["summary"]["pass"], 7 * 3 + 2)
 
     def test_data_passes_in_every_version(self):
         document = self.checked(run(PLUGIN, "--api", "all", "--only", "group-order", "--cases-only", "--format",
                                     "json"), 0)
         self.all_pass(document)
         self.assertEqual(sorted(case["api_version"] for case in document["cases"] if case["id"] == "group-order"),
-                         list(range(6, 12)))
+                         list(range(6, 13)))
 
     def test_measures(self):
         document = self.checked(run(PLUGIN, "--measure-only", "--size", "1,8,70000", "--format", "json"), 0)
@@ -144,6 +176,48 @@ class NetPlugin(unittest.TestCase):
                 if fault not in EVERYTHING:
                     self.assertIn("message", {case["id"] for case in document["cases"] if case["status"] == "PASS"})
 
+    def test_what_nccl_works_with_is_a_warning(self):
+        for fault, (wanted, says) in WARNINGS.items():
+            with self.subTest(fault):
+                words = [word for case in sorted(wanted | {"message"}) for word in ("--only", case)]
+                document = self.checked(run(BROKEN, "--cases-only", "--timeout", "20s", "--format", "json", *words,
+                                            environment={"RDMABENCH_BROKEN_PLUGIN": PLUGIN,
+                                                         "RDMABENCH_BROKEN_FAULT": fault}), 0)
+                warned = {case["id"]: case["reason"] for case in document["cases"] if case["status"] == "WARN"}
+                self.assertEqual(set(warned), wanted)
+                self.assertEqual(document["summary"]["warn"], len(wanted))
+                for reason in warned.values():
+                    self.assertRegex(reason, says)
+
+    def test_all_that_a_plugin_writes_is_kept(self):
+        broken = {"RDMABENCH_BROKEN_PLUGIN": PLUGIN, "RDMABENCH_BROKEN_FAULT": "logs"}
+        lines = [f"{'WARN' if i % 2 == 0 else 'INFO'} line {i}" for i in range(1, 13)] + ["printed"]
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "plugin.log")
+            log.write_text("of an earlier run\n", encoding="utf-8")
+            quiet = run(BROKEN, "--cases-only", "--only", "order", "--log", str(log), environment=broken)
+            self.assertEqual(quiet.returncode, 1)
+            self.assertNotIn("line 1", quiet.stderr)
+            self.assertEqual(log.read_text(encoding="utf-8").splitlines(), ["loading:", *lines, "v12 init:", *lines])
+            refused = run(BROKEN, "--log", folder + "/none/x", environment=broken)
+            self.assertEqual(refused.returncode, 2)
+        told = run(BROKEN, "--cases-only", "--only", "order", "--verbose", environment=broken)
+        self.assertIn("rdmabench: the plugin wrote, v12 init:\n" + "\n".join(lines) + "\n", told.stderr)
+        self.assertNotIn("INFO line 3", told.stdout)  # only the last ten are in the reason
+
+    def test_the_listening_side_keeps_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "plugin.log")
+            broken = {"RDMABENCH_BROKEN_PLUGIN": PLUGIN, "RDMABENCH_BROKEN_FAULT": "handler-exits"}
+            with Listener("--log", str(log)) as listener:
+                result = run(BROKEN, "127.0.0.1", "--port", listener.port, "--cases-only", "--only", "order",
+                             "--timeout", "3s", "--format", "json", environment=broken)
+                document = self.checked(result, 1)
+            order = document["cases"][-1]
+            self.assertEqual(order["side"], "sender")
+            self.assertRegex(order["reason"], FAULTS["handler-exits"][1])
+            self.assertEqual(log.read_text(encoding="utf-8"), "")  # the reference writes nothing
+
     def test_the_wrapper_without_a_fault_passes(self):
         document = self.checked(run(BROKEN, "--cases-only", "--format", "json",
                                     environment={"RDMABENCH_BROKEN_PLUGIN": PLUGIN}), 0)
@@ -171,7 +245,7 @@ class NetPlugin(unittest.TestCase):
             self.assertRegex(junit, r'testcase [^>]*name="[^"]*handle[^"]*"')
             self.assertIn("a handle of", junit)
             csv = run(BROKEN, "--only", "handle", "--cases-only", "--format", "csv", environment=broken).stdout
-            self.assertRegex(csv, r'case,handle,11,FAIL,')
+            self.assertRegex(csv, r'case,handle,12,FAIL,')
 
     def test_refusals(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -201,7 +275,7 @@ class NetPlugin(unittest.TestCase):
     def test_the_list(self):
         lines = run("--list").stdout.splitlines()
         self.assertEqual(len(lines), 26)
-        for wanted in set().union(*(names for names, _ in FAULTS.values())):
+        for wanted in set().union(*(names for names, _ in (FAULTS | WARNINGS).values())):
             self.assertTrue(any(line.startswith(wanted + " ") for line in lines), wanted)
 
 

@@ -13,16 +13,33 @@
 //   handle-garbage   the handle is not where the listener is
 //   connect-waits    connect() waits until the other end accepts
 //   no-devices       there is no device, and init() succeeds
+//   late-hole        init() leaves out a function of the table
+//   no-init          the table has no init()
+//   logs             init() logs twelve lines and prints one, and fails
+//   exits            isend() calls exit(3)
+//   handler-exits    isend() crashes, and a handler of the plugin ends the process with 7
+//   handler-hangs    the same, and the handler does not return
+//   forks            isend() ends the process, but another one that it started has its files
+//   no-speed         the speed is 0, the rail -7 and the folder of the device not there
+//   vnic-overflow    a device consists of more devices than there is room for
+//   no-bytes         no message is small enough
+//   no-flush         there is GPU memory and no iflush()
+//   unknown-type     the device is of an unknown type
+//   same-names       two devices have one name
+//   no-name          the table has no name
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "netplugin/abi.h"
@@ -34,7 +51,7 @@ using abi::Result;
 
 struct Broken {
   std::string fault;
-  const abi::NetV11* good = nullptr;
+  const abi::NetV12* good = nullptr;
   std::mutex mutex;
   std::map<void*, int> under_way;  // by comm
   std::map<void*, int> count;      // of sends, by comm
@@ -91,14 +108,28 @@ void release_held(void* comm) {
   held_sends().erase(comm);
 }
 
+void plant_in_table();
+
 Result init(void** context, std::uint64_t id, abi::CommConfig* config, abi::Logger logger,
             abi::ProfilerCallback profiler) {
   const char* const file = std::getenv("RDMABENCH_BROKEN_PLUGIN");
   const char* const fault = std::getenv("RDMABENCH_BROKEN_FAULT");
   broken().fault = fault == nullptr ? "" : fault;
+  plant_in_table();
+  if (has("logs")) {
+    for (int i = 1; i <= 12; ++i) logger(i % 2 == 0 ? 2 : 3, 16, "broken", i, "line %d", i);
+    std::puts("printed");
+    return abi::kSystemError;
+  }
+  if (has("handler-exits")) std::signal(SIGSEGV, [](int) { _exit(7); });
+  if (has("handler-hangs")) {
+    std::signal(SIGSEGV, [](int) {
+      for (;;) pause();
+    });
+  }
   void* const library = file == nullptr ? nullptr : dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return abi::kSystemError;
-  broken().good = static_cast<const abi::NetV11*>(dlsym(library, "ncclNetPlugin_v11"));
+  broken().good = static_cast<const abi::NetV12*>(dlsym(library, "ncclNetPlugin_v12"));
   return broken().good->init(context, id, config, logger, profiler);
 }
 
@@ -107,11 +138,24 @@ Result devices(int* count) {
     *count = 0;
     return abi::kSuccess;
   }
-  return broken().good->devices(count);
+  const Result result = broken().good->devices(count);
+  if (has("same-names")) *count = 2;
+  return result;
 }
 
-Result properties(int device, abi::PropertiesV11* to) {
-  return broken().good->properties(device, to);
+Result properties(int device, abi::PropertiesV12* to) {
+  static char nowhere[] = "/sys/nowhere";
+  const Result result = broken().good->properties(has("same-names") ? 0 : device, to);
+  if (has("no-speed")) {
+    to->speed_mbps = 0;
+    to->rail_id = -7;
+    to->pci_path = nowhere;
+  }
+  if (has("vnic-overflow")) to->virtual_devices.count = abi::kMaxVirtualDevicesV12 + 1;
+  if (has("no-bytes")) to->max_point_to_point_bytes = 0;
+  if (has("no-flush")) to->pointer_kinds |= abi::kDeviceMemory;
+  if (has("unknown-type")) to->device_type = 9;
+  return result;
 }
 
 int garbage = 1;
@@ -148,6 +192,15 @@ Result deregister(void* comm, void* registration) {
 Result send(void* comm, void* data, std::size_t bytes, int tag, void* registration, void* profiled,
             void** request) {
   *request = nullptr;
+  if (has("exits")) std::exit(3);
+  if (has("handler-exits") || has("handler-hangs")) std::raise(SIGSEGV);
+  if (has("forks")) {
+    if (fork() == 0) {
+      sleep(30);
+      _exit(0);
+    }
+    _exit(4);
+  }
   const int number = [&] {
     const std::lock_guard lock(broken().mutex);
     return broken().count[comm];
@@ -238,9 +291,26 @@ Result finalize(void* context) {
 }  // namespace
 
 extern "C" {
-extern const abi::NetV11 ncclNetPlugin_v11;
-const abi::NetV11 ncclNetPlugin_v11{
+extern abi::NetV12 ncclNetPlugin_v12;
+abi::NetV12 ncclNetPlugin_v12{
     "broken",     init,       devices, properties, listen,   connect, accept,     register_memory,
     nullptr,      deregister, send,    receive,    flush,    test,    close_send, close_receive,
     close_listen, nullptr,    nullptr, nullptr,    finalize, nullptr};
 }
+
+namespace {
+
+void plant_in_table() {
+  if (has("late-hole")) ncclNetPlugin_v12.close_receive = nullptr;
+  if (has("no-flush")) ncclNetPlugin_v12.flush = nullptr;
+}
+
+// What NCCL reads before init().
+__attribute__((constructor)) void plant_at_load() {
+  const char* const fault = std::getenv("RDMABENCH_BROKEN_FAULT");
+  const std::string_view name = fault == nullptr ? "" : fault;
+  if (name == "no-init") ncclNetPlugin_v12.init = nullptr;
+  if (name == "no-name") ncclNetPlugin_v12.name = nullptr;
+}
+
+}  // namespace

@@ -1,4 +1,4 @@
-// A network plugin over plain TCP that does what NCCL relies on, in versions 6 to 11. For tests of
+// A network plugin over plain TCP that does what NCCL relies on, in versions 6 to 12. For tests of
 // `rdmabench netplugin` alone, which must find nothing wrong with it.
 //
 // A connection is one TCP socket. A message is a header and its bytes; the receiver reads them into
@@ -7,6 +7,9 @@
 //
 // REFERENCE_PLUGIN_ADDRESS is the numeric IPv4 address at which this process is reached, 127.0.0.1
 // where it is not set.
+//
+// With REFERENCE_PLUGIN_LATE defined it exports tables that have a name and init() alone, which
+// sets the rest, as nccl-rdma-sharp-plugins does.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -364,6 +367,10 @@ Result properties(int index, Properties* to) {
     to->max_point_to_point_bytes = to->max_collective_bytes = std::size_t{1} << 30U;
   }
   if constexpr (requires { to->max_multi_request; }) to->max_multi_request = 1;
+  if constexpr (requires { to->rail_id; }) {
+    to->rail_id = 3;
+    to->plane_id = abi::kUndefinedId;
+  }
   return abi::kSuccess;
 }
 
@@ -504,7 +511,7 @@ Table table() {
   t.devices = &devices;
   t.properties = &properties<typename Table::Properties>;
   t.accept = [](void* listening, void** comm, auto...) { return accept(listening, comm); };
-  if constexpr (kVersion == 11) {
+  if constexpr (kVersion >= 11) {
     t.init = [](void** context, std::uint64_t, abi::CommConfig*, abi::Logger logger,
                 abi::ProfilerCallback) {
       *context = &nothing;
@@ -548,19 +555,66 @@ Table table() {
   return t;
 }
 
+#ifdef REFERENCE_PLUGIN_LATE
+#define TABLE
+template <class Table>
+Table& exported();
+
+/// An init() of any version.
+template <class Table, class... A>
+Result late_init(A... arguments) {
+  exported<Table>() = table<Table>();
+  return exported<Table>().init(arguments...);
+}
+
+template <class Table, class... A>
+Table late_table(Result (* /*init*/)(A...)) {
+  Table t{};
+  t.name = "late";
+  t.init = &late_init<Table, A...>;
+  return t;
+}
+
+template <class Table>
+Table table_to_export() {
+  return late_table<Table>(decltype(Table::init){});
+}
+#else
+#define TABLE const
+template <class Table>
+Table table_to_export() {
+  return table<Table>();
+}
+#endif
+
 }  // namespace
 
 extern "C" {
-extern const abi::NetV6 ncclNetPlugin_v6;
-extern const abi::NetV7 ncclNetPlugin_v7;
-extern const abi::NetV8 ncclNetPlugin_v8;
-extern const abi::NetV9 ncclNetPlugin_v9;
-extern const abi::NetV10 ncclNetPlugin_v10;
-extern const abi::NetV11 ncclNetPlugin_v11;
-const abi::NetV6 ncclNetPlugin_v6 = table<abi::NetV6>();
-const abi::NetV7 ncclNetPlugin_v7 = table<abi::NetV7>();
-const abi::NetV8 ncclNetPlugin_v8 = table<abi::NetV8>();
-const abi::NetV9 ncclNetPlugin_v9 = table<abi::NetV9>();
-const abi::NetV10 ncclNetPlugin_v10 = table<abi::NetV10>();
-const abi::NetV11 ncclNetPlugin_v11 = table<abi::NetV11>();
+#define EXPORT(version)                                     \
+  extern TABLE abi::NetV##version ncclNetPlugin_v##version; \
+  TABLE abi::NetV##version ncclNetPlugin_v##version = table_to_export<abi::NetV##version>()
+EXPORT(6);
+EXPORT(7);
+EXPORT(8);
+EXPORT(9);
+EXPORT(10);
+EXPORT(11);
+EXPORT(12);
 }
+
+#ifdef REFERENCE_PLUGIN_LATE
+namespace {
+#define EXPORTED(version)            \
+  template <>                        \
+  abi::NetV##version& exported() {   \
+    return ncclNetPlugin_v##version; \
+  }
+EXPORTED(6)
+EXPORTED(7)
+EXPORTED(8)
+EXPORTED(9)
+EXPORTED(10)
+EXPORTED(11)
+EXPORTED(12)
+}  // namespace
+#endif

@@ -26,9 +26,10 @@ struct CaseInfo {
 /// All cases, in the order in which they run.
 std::span<const CaseInfo> cases();
 
-enum class Status : std::uint8_t { pass, fail, skip };
+/// warn: NCCL works with what was seen, and the interface demands something else.
+enum class Status : std::uint8_t { pass, fail, skip, warn };
 
-/// "PASS", "FAIL", "SKIP".
+/// "PASS", "FAIL", "SKIP", "WARN".
 std::string_view name(Status status) noexcept;
 
 /// The reason of every SKIP after `init` has failed.
@@ -38,8 +39,9 @@ struct CaseResult {
   std::string id{};
   int version = 0;
   Status status = Status::pass;
-  std::string reason{};  ///< why it is FAIL or SKIP; a remark for PASS
-  std::string side{};    ///< which end saw it: "sender", "receiver" or "both"
+  std::string
+      reason{};        ///< why it is not PASS; of a FAIL with the last lines that the plugin wrote
+  std::string side{};  ///< which end saw it: "sender", "receiver" or "both"
   double took_ms = 0;
 };
 
@@ -59,7 +61,7 @@ struct Measurement {
 
 struct Options {
   std::string file;
-  std::vector<int> versions;  ///< of the interface, 6 to 11; empty: the newest that both sides have
+  std::vector<int> versions;  ///< of the interface, 6 to 12; empty: the newest that both sides have
   bool every_version = false;  ///< all that both sides have; `versions` is ignored
   int device = 0;
   std::vector<std::string> only;                              ///< case ids; empty: all cases
@@ -71,7 +73,7 @@ struct Options {
 };
 
 inline constexpr int kOldestVersion = 6;  ///< of the plugin interface
-inline constexpr int kNewestVersion = 11;
+inline constexpr int kNewestVersion = 12;
 inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kMaxIterations = 10'000'000;
 inline constexpr std::chrono::milliseconds kMinTimeout{100};
@@ -91,9 +93,12 @@ struct Properties {
   std::optional<int> global_registration;
   std::optional<int> force_flush;
   std::optional<int> device_type;
+  std::optional<int> device_version;
   std::optional<int> virtual_devices;  ///< their number
   std::optional<std::uint64_t> max_point_to_point_bytes;
   std::optional<std::uint64_t> max_collective_bytes;
+  std::optional<int> rail_id;  ///< -1: none
+  std::optional<int> plane_id;
 };
 
 /// What one side found out about its plugin.
@@ -117,8 +122,11 @@ struct Check {
   bool failed() const;  ///< whether anything FAILed, was not measured, or the run ended early
 };
 
-/// Called before each case and size with what comes next: "v11 order".
+/// Called before each case and size with what comes next: "v12 order".
 using OnProgress = std::function<void(const std::string&)>;
+
+/// Called after each case and size in which the plugin logged or printed anything, with all of it.
+using OnLog = std::function<void(const std::string& what, const std::string& text)>;
 
 /// Runs both ends in this process. Each case runs in two threads of a child process, so that a
 /// plugin that crashes or hangs ends only that case. Only children load the plugin. The caller must
@@ -126,19 +134,20 @@ using OnProgress = std::function<void(const std::string&)>;
 ///
 /// Throws Error(usage) for options out of bounds and for a file that is not a plugin,
 /// Error(unavailable) for a plugin that cannot be loaded.
-Check check_here(const Options& options, const OnProgress& on_progress);
+Check check_here(const Options& options, const OnProgress& on_progress, const OnLog& on_log = {});
 
 inline constexpr std::uint16_t kDefaultPort = 18517;
 
 /// The client of two processes. The client sends and the server receives. Thread rule and errors as
 /// check_here(). If the server is lost, the run ends and Check::error says so.
-Check check_with(const Options& options, control::Channel& server, const OnProgress& on_progress);
+Check check_with(const Options& options, control::Channel& server, const OnProgress& on_progress,
+                 const OnLog& on_log = {});
 
 /// Serves one client until it leaves, with the plugin in `file`. All that the client sends is
 /// checked: names must be known, numbers within bounds. Throws Error when the client is lost or
 /// sends an invalid request. No other thread may run.
 void serve(const std::string& file, control::Channel& client,
-           const std::function<void(const std::string&)>& log);
+           const std::function<void(const std::string&)>& tell, const OnLog& on_log = {});
 
 // Writers. JSON: "rdmabench-netplugin/1", docs/schema/.
 std::string to_json(const Check& check);

@@ -12,13 +12,18 @@ namespace {
 static_assert(sizeof(void*) == 8);
 static_assert(sizeof(PropertiesV6) == 48 && sizeof(PropertiesV7) == 56);
 static_assert(sizeof(PropertiesV8) == 64 && sizeof(PropertiesV9) == 104);
-static_assert(sizeof(PropertiesV11) == 112);
+static_assert(sizeof(PropertiesV11) == 112 && sizeof(PropertiesV12) == 128);
 static_assert(offsetof(PropertiesV8, device_type) == 52);
 static_assert(offsetof(PropertiesV9, virtual_devices) == 64);
 static_assert(offsetof(PropertiesV9, max_point_to_point_bytes) == 88);
 static_assert(offsetof(PropertiesV11, max_multi_request) == 104);
+static_assert(offsetof(PropertiesV12, max_point_to_point_bytes) == 104);
+static_assert(offsetof(PropertiesV12, max_multi_request) == 120);
+static_assert(offsetof(PropertiesV12, rail_id) == 124 && offsetof(PropertiesV12, plane_id) == 126);
+static_assert(sizeof(PropertiesV12::rail_id) == 2 && sizeof(VirtualDevicesV12) == 36);
 static_assert(sizeof(NetV6) == 17 * 8 && sizeof(NetV7) == 19 * 8 && sizeof(NetV8) == 19 * 8);
 static_assert(sizeof(NetV9) == 20 * 8 && sizeof(NetV10) == 20 * 8 && sizeof(NetV11) == 22 * 8);
+static_assert(sizeof(NetV12) == 22 * 8 && offsetof(NetV12, set_attributes) == 21 * 8);
 static_assert(offsetof(NetV11, test) == 13 * 8 && offsetof(NetV11, finalize) == 20 * 8);
 static_assert(sizeof(DeviceHandle) == 32 && sizeof(Attributes) == 44);
 

@@ -1,12 +1,15 @@
 // A child that crashes, ends or hangs, and the frames to it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 #include "netplugin/isolate.h"
+#include "netplugin/net_of.h"
 #include "netplugin/oob_channel.h"
 #include "netplugin/task.h"
 #include "rdmabench/base/error.h"
@@ -48,6 +51,97 @@ TEST(Isolate, NamesTheSignalAndTheStep) {
 TEST(Isolate, NamesAnExit) {
   EXPECT_THAT(trouble_of([](Pipe&, Steps&) -> std::string { _exit(3); }),
               HasSubstr("ended the process (exit code 3)"));
+}
+
+TEST(Isolate, TellsACallOfExitFromAnEnd) {
+  EXPECT_THAT(trouble_of([](Pipe&, Steps&) -> std::string { std::exit(3); }),
+              HasSubstr("called exit(3)"));
+  EXPECT_THAT(trouble_of([](Pipe&, Steps&) -> std::string { std::exit(0); }),
+              HasSubstr("called exit(0)"));
+}
+
+TEST(Isolate, NamesTheSignalThatAHandlerTook) {
+  const auto with = [](void (*handler)(int), int signal) {
+    return trouble_of(
+        [=](Pipe&, Steps& steps) -> std::string {
+          std::signal(signal, handler);
+          watch_handlers(steps);
+          watch_handlers(steps);  // what is watched already stays so
+          std::raise(signal);
+          return "";
+        },
+        std::chrono::seconds(1));
+  };
+  EXPECT_THAT(
+      with([](int) { _exit(5); }, SIGSEGV),
+      HasSubstr("crashed (SIGSEGV), and its own signal handler ended the process (exit code "
+                "5)"));
+  EXPECT_THAT(with([](int) { std::abort(); }, SIGBUS),
+              HasSubstr("crashed (SIGBUS), and its own signal handler crashed (SIGABRT)"));
+  EXPECT_THAT(with(
+                  [](int) {
+                    for (;;) pause();
+                  },
+                  SIGFPE),
+              HasSubstr("crashed (SIGFPE), and its own signal handler does not return"));
+  // As that of UCX does after its backtrace.
+  EXPECT_THAT(with(
+                  [](int signal) {
+                    std::signal(signal, SIG_DFL);
+                    std::raise(signal);
+                  },
+                  SIGABRT),
+              HasSubstr("the plugin crashed (SIGABRT)"));
+}
+
+TEST(Isolate, AFaultReachesTheHandlerToo) {
+  EXPECT_THAT(trouble_of([](Pipe&, Steps& steps) -> std::string {
+                std::signal(SIGSEGV, [](int) { _exit(6); });
+                watch_handlers(steps);
+                void* const page =
+                    mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                *static_cast<volatile char*>(page) = 1;
+                return "";
+              }),
+              HasSubstr("crashed (SIGSEGV), and its own signal handler ended the process"));
+}
+
+TEST(Isolate, AProcessThatTheChildLeavesBehindHidesNothing) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(trouble_of([](Pipe&, Steps&) -> std::string {
+                if (fork() == 0) {
+                  sleep(5);
+                  _exit(0);
+                }
+                _exit(4);
+              }),
+              HasSubstr("ended the process (exit code 4)"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+}
+
+TEST(Isolate, KeepsWhatAChildWroteBeforeItCrashed) {
+  Child child([](Pipe&, Steps&) -> std::string {
+    std::printf("one\n");
+    std::fprintf(stderr, "two\n");
+    log_of_plugin(2, 0, "file", 1, "three %d", 3);
+    log_of_plugin(77, 0, "file", 1, "four");
+    std::raise(SIGKILL);
+    return "";
+  });
+  EXPECT_THROW(result_text_of(child, soon()), Error);
+  EXPECT_EQ(child.log(), "one\ntwo\nWARN three 3\nLOG four\n");
+}
+
+TEST(Isolate, TheLastLinesAreBoundedAndPrintable) {
+  EXPECT_EQ(last_lines(""), "");
+  EXPECT_EQ(last_lines("one\n\ntw\x1bo"), ". The plugin wrote: one | tw?o");
+  std::string many;
+  for (int i = 1; i <= 30; ++i) many += std::to_string(i) + "\n";
+  EXPECT_EQ(
+      last_lines(many),
+      ". The plugin wrote 30 lines, of which the last 10: 21 | 22 | 23 | 24 | 25 | 26 | 27 | 28 "
+      "| 29 | 30");
+  EXPECT_LT(last_lines(std::string(100000, 'x')).size(), 1000U);
 }
 
 TEST(Isolate, EndsAChildThatHangs) {
@@ -124,7 +218,7 @@ TEST(Task, RefusesWhatIsOutOfBounds) {
   };
   EXPECT_NO_THROW(parse_task(with("version", 6)));
   for (const std::string& text :
-       {with("version", 5), with("version", 12), with("device", 5000), with("device", -1),
+       {with("version", 5), with("version", 13), with("device", 5000), with("device", -1),
         with("timeout_ms", 1), with("timeout_ms", 1e12), with("bytes", std::uint64_t{1} << 40U),
         with("id", "nonsense"), with("id", "look"), with("id", "latency"), with("id", 7),
         std::string("{}"), std::string("words")}) {
@@ -142,6 +236,12 @@ TEST(TaskResult, KeepsTheFailureThatKnowsWhy) {
   EXPECT_EQ(worse(failed, waited).reason, "wrong");
   EXPECT_EQ(worse(waited, skipped).reason, "maxRecvs is 1");
   EXPECT_EQ(worse(passed, skipped).reason, "maxRecvs is 1");
+  const TaskResult warned{.status = Status::warn, .reason = "speed", .values = {}};
+  EXPECT_EQ(worse(passed, warned).reason, "speed");
+  EXPECT_EQ(worse(warned, failed).reason, "wrong");
+  EXPECT_EQ(parse_task_result(to_text(warned)).status, Status::warn);
+  EXPECT_FALSE(ends(warned));
+  EXPECT_TRUE(ends(skipped));
   EXPECT_THROW(parse_task_result(R"({"status":9})"), Error);
 }
 

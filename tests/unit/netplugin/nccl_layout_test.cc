@@ -1,5 +1,5 @@
 // Our declarations against NCCL's own, compiled where its headers are found (the folder nccl/ of
-// its plugins/net/example, or of ext-net/example before 2.30): cmake
+// plugins/net/example of NCCL 2.30 or later): cmake
 // -DRDMABENCH_NCCL_NET_INCLUDE=FOLDER.
 #include <gtest/gtest.h>
 
@@ -53,16 +53,27 @@ SAME_PROPERTIES(ncclNetProperties_v8_t, PropertiesV8);
 SAME_PROPERTIES(ncclNetProperties_v9_t, PropertiesV9);
 SAME_PROPERTIES(ncclNetProperties_v10_t, PropertiesV9);
 SAME_PROPERTIES(ncclNetProperties_v11_t, PropertiesV11);
+SAME_PROPERTIES(ncclNetProperties_v12_t, PropertiesV12);
 SAME_DEVICE(ncclNetProperties_v7_t, PropertiesV7);
 SAME_DEVICE(ncclNetProperties_v8_t, PropertiesV8);
 SAME_DEVICE(ncclNetProperties_v9_t, PropertiesV9);
 SAME_DEVICE(ncclNetProperties_v10_t, PropertiesV9);
 SAME_DEVICE(ncclNetProperties_v11_t, PropertiesV11);
+SAME_DEVICE(ncclNetProperties_v12_t, PropertiesV12);
 SAME_PROPERTY(ncclNetProperties_v8_t, PropertiesV8, regIsGlobal, global_registration);
 SAME_VIRTUAL(ncclNetProperties_v9_t, PropertiesV9);
 SAME_VIRTUAL(ncclNetProperties_v10_t, PropertiesV9);
 SAME_VIRTUAL(ncclNetProperties_v11_t, PropertiesV11);
+SAME_VIRTUAL(ncclNetProperties_v12_t, PropertiesV12);
 SAME_PROPERTY(ncclNetProperties_v11_t, PropertiesV11, maxMultiRequestSize, max_multi_request);
+SAME_PROPERTY(ncclNetProperties_v12_t, PropertiesV12, maxMultiRequestSize, max_multi_request);
+SAME_PROPERTY(ncclNetProperties_v12_t, PropertiesV12, railId, rail_id);
+SAME_PROPERTY(ncclNetProperties_v12_t, PropertiesV12, planeId, plane_id);
+static_assert(NCCL_NET_MAX_DEVS_PER_NIC_V12 == kMaxVirtualDevicesV12);
+static_assert(NCCL_NET_ID_UNDEF == kUndefinedId);
+static_assert(NCCL_MAX_NET_SIZE_BYTES == kMaxMessageBytes);
+static_assert(NCCL_NET_DEVICE_HOST == kDrivenByHost && NCCL_NET_DEVICE_UNPACK == kUnpackedByGpu);
+static_assert(NCCL_NET_DEVICE_UNPACK_VERSION == kUnpackVersion);
 
 // Of the functions the place; that pointers to them are called rightly no compiler can tell.
 #define SAME_FUNCTION(theirs, ours, a, b) static_assert(offsetof(theirs, a) == offsetof(ours, b))
@@ -92,11 +103,15 @@ SAME_TABLE(ncclNet_v8_t, NetV8);
 SAME_TABLE(ncclNet_v9_t, NetV9);
 SAME_TABLE(ncclNet_v10_t, NetV10);
 SAME_TABLE(ncclNet_v11_t, NetV11);
+SAME_TABLE(ncclNet_v12_t, NetV12);
 SAME_FUNCTION(ncclNet_v7_t, NetV7, getDeviceMr, device_registration);
 SAME_FUNCTION(ncclNet_v10_t, NetV10, irecvConsumed, consumed);
 SAME_FUNCTION(ncclNet_v10_t, NetV10, makeVDevice, make_virtual);
 SAME_FUNCTION(ncclNet_v11_t, NetV11, finalize, finalize);
 SAME_FUNCTION(ncclNet_v11_t, NetV11, setNetAttr, set_attributes);
+SAME_FUNCTION(ncclNet_v12_t, NetV12, makeVDevice, make_virtual);
+SAME_FUNCTION(ncclNet_v12_t, NetV12, finalize, finalize);
+SAME_FUNCTION(ncclNet_v12_t, NetV12, setNetAttr, set_attributes);
 
 /// The number of a function's arguments and the size of each: a size that became a size_t is seen.
 template <class R, class... A>
@@ -124,6 +139,7 @@ static_assert(same_calls<ncclNet_v8_t, NetV8>());
 static_assert(same_calls<ncclNet_v9_t, NetV9>());
 static_assert(same_calls<ncclNet_v10_t, NetV10>());
 static_assert(same_calls<ncclNet_v11_t, NetV11>());
+static_assert(same_calls<ncclNet_v12_t, NetV12>());
 
 TEST(NcclLayout, IsOurs) {
   SUCCEED() << "what is asserted is asserted by the compiler";
