@@ -161,8 +161,7 @@ std::vector<int> versions_of(const Options& options, const std::vector<int>& the
 }
 
 PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, const OnLog& on_log) {
-  const Task task{.id = std::string(kLook), .timeout = timeout};
-  const TaskResult result = run_here(file, task, on_log);
+  const TaskResult result = run_here(file, {.id = std::string(kLook), .timeout = timeout}, on_log);
   if (result.status != Status::pass) {
     const auto fault = result.values.find("fault");
     const bool known = result.values.is_object() && fault != result.values.end() &&
@@ -176,8 +175,14 @@ PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, con
        control::get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
     facts.versions.push_back(static_cast<int>(one));
   }
-  if (json.contains("trouble")) facts.trouble = control::get_string(json, "trouble", 8192);
-  for (const Json& from : control::get_list(json, "devices", 256)) {
+  // A plugin that fails here, however it does, does so in the case "init", too.
+  const TaskResult devices =
+      run_here(file, {.id = std::string(kDevices), .timeout = timeout}, on_log);
+  if (devices.status != Status::pass) {
+    facts.trouble = devices.reason;
+    return facts;
+  }
+  for (const Json& from : control::get_list(devices.values, "devices", 256)) {
     Properties& to = facts.devices.emplace_back();
     if (from["name"].is_string()) to.name = control::get_string(from, "name", 4096);
     if (from["pci_path"].is_string()) to.pci_path = control::get_string(from, "pci_path", 4096);

@@ -218,23 +218,25 @@ Json device_json(const Properties& p) {
           {"plane_id", maybe(p.plane_id)}};
 }
 
-Json look_here(const std::string& file, int version, Steps& steps) {
-  Json json = {{"versions", exported_versions(file)}, {"devices", Json::array()}};
+Json look_here(const std::string& file, int version) {
   const std::unique_ptr<Net> net = open_net(file, version);
-  json["name"] = net->name() == nullptr ? "" : net->name();
-  try {
-    initialize(*net, 0, steps);
-    int count = 0;
-    net->devices(count);
-    for (int i = 0; i < std::min(count, kMostDevices); ++i) {
-      Properties properties;
-      if (net->properties(i, properties) != abi::kSuccess) break;
-      json["devices"].push_back(device_json(properties));
-    }
-  } catch (const Failed& failed) {
-    json["trouble"] = failed.reason;
+  return {{"versions", exported_versions(file)},
+          {"name", net->name() == nullptr ? "" : net->name()}};
+}
+
+Json devices_here(const std::string& file, int version, Steps& steps) {
+  Json devices = Json::array();
+  const std::unique_ptr<Net> net = open_net(file, version);
+  std::snprintf(steps.text[0], Steps::kLength, "in init()");
+  initialize(*net, 0, steps);
+  int count = 0;
+  net->devices(count);
+  for (int i = 0; i < std::min(count, kMostDevices); ++i) {
+    Properties properties;
+    if (net->properties(i, properties) != abi::kSuccess) break;
+    devices.push_back(device_json(properties));
   }
-  return json;
+  return {{"devices", std::move(devices)}};
 }
 
 }  // namespace
@@ -245,8 +247,9 @@ std::string perform(const std::string& file, const Task& task, Role role, Pipe& 
   // The timeout of the parent starts at fork(), so loading the plugin counts.
   const Deadline deadline = Deadline::after(task.timeout);
   try {
-    if (task.id == kLook) {
-      result.values = look_here(file, task.version, steps);
+    if (task.id == kLook || task.id == kDevices) {
+      result.values = task.id == kLook ? look_here(file, task.version)
+                                       : devices_here(file, task.version, steps);
       return to_text(result);
     }
     const auto opened = std::make_shared<Opened>();

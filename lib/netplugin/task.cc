@@ -43,15 +43,15 @@ void keep_log(const Child& child, const Task& task, TaskResult& result, const On
   const std::string log = child.log();
   if (result.status == Status::fail && !result.peer_ended) {
     // An end that waited may have reported first.
-    const bool told = result.reason.find("its own signal handler") != std::string::npos;
-    if (child.handled_crash() && !told) {
+    if (child.handled_crash() && !result.reason.starts_with("the plugin crashed")) {
       result.reason = fmt::format("the plugin {}{}: {}", child.delay(), child.at(), result.reason);
     }
     result.reason += last_lines(log);
   }
   if (log.empty() || !on_log) return;
-  on_log(task.id == kLook ? "loading"
-         : task.is_case() ? fmt::format("v{} {}", task.version, task.id)
+  on_log(task.id == kLook      ? "loading"
+         : task.id == kDevices ? "devices"
+         : task.is_case()      ? fmt::format("v{} {}", task.version, task.id)
                           : fmt::format("v{} {} of {} bytes", task.version, task.id, task.bytes),
          log);
 }
@@ -82,8 +82,8 @@ Task parse_task(std::string_view text) {
             .timeout = std::chrono::milliseconds(
                 control::get_uint(json, "timeout_ms", std::uint64_t(kMinTimeout.count()),
                                   std::uint64_t(kMaxTimeout.count())))};
-  const bool known = task.is_case() ? find_case(task.id) != nullptr
-                                    : task.id != kLook && task.bytes > 0 && task.iterations > 0;
+  const bool known =
+      task.is_case() ? find_case(task.id) != nullptr : task.bytes > 0 && task.iterations > 0;
   if (!known) {
     throw Error(Fault::failed, fmt::format("unknown case '{}'", control::printable(task.id, 64)),
                 "Run the same release of rdmabench on both sides.");

@@ -15,7 +15,9 @@
 
 namespace rdmabench::netplugin {
 
-inline constexpr std::string_view kLook = "look";  // read name, versions and devices; only one end
+// Of one end: what is read without init(), and what it takes init() to read.
+inline constexpr std::string_view kLook = "look";
+inline constexpr std::string_view kDevices = "devices";
 inline constexpr std::string_view kLatency = "latency";
 inline constexpr std::string_view kBandwidth = "bandwidth";
 inline constexpr std::uint64_t kEpochs = 10;  // of a bandwidth measurement
@@ -44,7 +46,9 @@ struct Task {
   std::uint64_t iterations = 0;
   std::chrono::milliseconds timeout{};
 
-  bool is_case() const { return id != kLook && id != kLatency && id != kBandwidth; }
+  bool is_case() const {
+    return id != kLook && id != kDevices && id != kLatency && id != kBandwidth;
+  }
 };
 
 enum class Role : std::uint8_t { both, sender, receiver };
@@ -55,7 +59,7 @@ struct TaskResult {
   bool peer_ended = false;  ///< it stopped because the other end had stopped
   std::string reason{};
   std::string side{};
-  nlohmann::json values{};  ///< of a measurement or of "look"
+  nlohmann::json values{};  ///< of a measurement, kLook or kDevices
 };
 
 std::string to_text(const Task& task);

@@ -32,6 +32,7 @@ FAULTS = {
     "connect-waits": ({"connect"}, r"hangs while .*in connect\(\), which must return before the other end accepts"),
     "no-devices": ({"init"}, r"devices\(\) gives 0"),
     "late-hole": ({"init"}, r"after init\(\) the table lacks closeRecv, which NCCL calls"),
+    "init-crashes": ({"init"}, r"the plugin crashed \(SIGSEGV\) while in init\(\)"),
     "no-init": ({"init"}, r"the table lacks init"),
     "vnic-overflow": ({"properties"}, r"vProps.ndevs is 9, of which there is room for 8"),
     "no-bytes": ({"properties"}, r"maxP2pBytes is 0: NCCL would refuse every connection"),
@@ -55,7 +56,7 @@ WARNINGS = {
     "same-names": ({"properties"}, r"device 1: its name 'reference' is that of device 0 \(NCCL takes"),
 }
 # Faults that break every case.
-EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices", "late-hole", "no-init", "logs", "exits",
+EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices", "late-hole", "no-init", "init-crashes", "logs", "exits",
               "handler-exits", "handler-hangs", "forks"}
 
 
@@ -198,7 +199,7 @@ class NetPlugin(unittest.TestCase):
             quiet = run(BROKEN, "--cases-only", "--only", "order", "--log", str(log), environment=broken)
             self.assertEqual(quiet.returncode, 1)
             self.assertNotIn("line 1", quiet.stderr)
-            self.assertEqual(log.read_text(encoding="utf-8").splitlines(), ["loading:", *lines, "v12 init:", *lines])
+            self.assertEqual(log.read_text(encoding="utf-8").splitlines(), ["devices:", *lines, "v12 init:", *lines])
             refused = run(BROKEN, "--log", folder + "/none/x", environment=broken)
             self.assertEqual(refused.returncode, 2)
         told = run(BROKEN, "--cases-only", "--only", "order", "--verbose", environment=broken)

@@ -19,6 +19,7 @@
 //   exits            isend() calls exit(3)
 //   handler-exits    isend() crashes, and a handler of the plugin ends the process with 7
 //   handler-hangs    the same, and the handler does not return
+//   init-crashes     init() crashes
 //   forks            isend() ends the process, but another one that it started has its files
 //   no-speed         the speed is 0, the rail -7 and the folder of the device not there
 //   vnic-overflow    a device consists of more devices than there is room for
@@ -121,6 +122,7 @@ Result init(void** context, std::uint64_t id, abi::CommConfig* config, abi::Logg
     std::puts("printed");
     return abi::kSystemError;
   }
+  if (has("init-crashes")) std::raise(SIGSEGV);
   if (has("handler-exits")) std::signal(SIGSEGV, [](int) { _exit(7); });
   if (has("handler-hangs")) {
     std::signal(SIGSEGV, [](int) {

@@ -220,8 +220,8 @@ TEST(Task, RefusesWhatIsOutOfBounds) {
   for (const std::string& text :
        {with("version", 5), with("version", 13), with("device", 5000), with("device", -1),
         with("timeout_ms", 1), with("timeout_ms", 1e12), with("bytes", std::uint64_t{1} << 40U),
-        with("id", "nonsense"), with("id", "look"), with("id", "latency"), with("id", 7),
-        std::string("{}"), std::string("words")}) {
+        with("id", "nonsense"), with("id", "look"), with("id", "devices"), with("id", "latency"),
+        with("id", 7), std::string("{}"), std::string("words")}) {
     EXPECT_THROW(parse_task(text), Error) << text;
   }
 }
