@@ -15,7 +15,8 @@ namespace rdmabench::netplugin::abi {
 
 inline constexpr std::size_t kHandleBytes = 128;  ///< written by listen()
 inline constexpr int kMaxRequests = 32;           ///< in flight on a comm; a group counts as one
-inline constexpr int kMaxVirtualDevices = 4;      ///< of one NIC, up to version 11
+inline constexpr int kSteps = 8;  ///< of them those that NCCL 2.30 has in flight (NCCL_STEPS)
+inline constexpr int kMaxVirtualDevices = 4;  ///< of one NIC, up to version 11
 inline constexpr int kMaxVirtualDevicesV12 = 8;
 inline constexpr int kHostMemory = 1;  ///< bits: kinds of memory that a plugin can register
 inline constexpr int kDeviceMemory = 2;

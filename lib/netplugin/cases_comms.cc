@@ -175,6 +175,7 @@ void threads(CaseRunner& runner) {
   }
 }
 
+/// NCCL, too, deregisters the memory of a comm before it closes it, whatever is under way.
 void close_busy_send(CaseRunner& runner) {
   constexpr std::size_t kCount = 8;
   constexpr std::size_t kBytes = 1 << 20;
@@ -200,6 +201,7 @@ void close_busy_send(CaseRunner& runner) {
   runner.meet();
   if (runner.sender()) {
     post_some();
+    runner.release(end, block);
     runner.step(fmt::format("in closeSend() with {} sends under way", requests.size()));
     runner.good("closeSend", runner.net().close_send(end.comm));
     runner.step("after closeSend()");
@@ -218,6 +220,7 @@ void close_busy_send(CaseRunner& runner) {
           request = nullptr;
       }
     }
+    runner.release(end, block);
     runner.step("in closeRecv() after the sender has closed");
     runner.good("closeRecv", runner.net().close_receive(end.comm));
   }
@@ -241,6 +244,7 @@ void close_busy_receive(CaseRunner& runner) {
       int sizes[abi::kMaxRequests] = {};
       failed = runner.net().test(request, &done, sizes) != abi::kSuccess || done != 0;
     }
+    runner.release(end, block);
     runner.step("in closeSend() after the receiver has closed");
     runner.good("closeSend", runner.net().close_send(end.comm));
   } else {
@@ -251,6 +255,7 @@ void close_busy_receive(CaseRunner& runner) {
       if (runner.post(end, {&one, 1}) != nullptr) ++posted;
     }
     runner.meet();
+    runner.release(end, block);
     runner.step(fmt::format("in closeRecv() with {} receives under way", posted));
     runner.good("closeRecv", runner.net().close_receive(end.comm));
     runner.step("after closeRecv()");
@@ -303,6 +308,7 @@ void peer_leaves(CaseRunner& runner) {
       ended[i] = result != abi::kSuccess;
     }
   }
+  runner.release(end, block);
   runner.close(end);
   runner.meet();
 }

@@ -213,6 +213,7 @@ void larger_send(CaseRunner& runner) {
   }
   // After an error the comm can only be closed.
   runner.meet();
+  static_cast<void>(runner.net().deregister(end.comm, block.registration));
   static_cast<void>(end.sends ? runner.net().close_send(end.comm)
                               : runner.net().close_receive(end.comm));
 }

@@ -82,8 +82,8 @@ Task parse_task(std::string_view text) {
             .timeout = std::chrono::milliseconds(
                 control::get_uint(json, "timeout_ms", std::uint64_t(kMinTimeout.count()),
                                   std::uint64_t(kMaxTimeout.count())))};
-  const bool known =
-      task.is_case() ? find_case(task.id) != nullptr : task.bytes > 0 && task.iterations > 0;
+  const bool sized = task.id == kLatency || task.id == kBandwidth;
+  const bool known = sized ? task.bytes > 0 && task.iterations > 0 : find_case(task.id) != nullptr;
   if (!known) {
     throw Error(Fault::failed, fmt::format("unknown case '{}'", control::printable(task.id, 64)),
                 "Run the same release of rdmabench on both sides.");

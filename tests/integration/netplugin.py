@@ -24,7 +24,7 @@ RDMABENCH, PLUGIN, BROKEN, LATE, SCHEMA = sys.argv[1:6]
 FAULTS = {
     "order": ({"order"}, r"receive \d+ has the data of \d+"),
     "tags": ({"tags", "group-order"}, r"has the data of|bytes of the buffer of tag"),
-    "lost": ({"outstanding"}, r"32 of 32 receives were posted and 8 are done"),
+    "lost": ({"outstanding"}, r"32 of 32 (sends|receives) were posted and 8 are done"),
     "close-hang": ({"close-busy-send"}, r"the plugin hangs while sender: in closeSend\(\) with \d+ sends under way"),
     "close-crash": ({"close-busy-receive"}, r"crashed \(SIGABRT\) while .*in closeRecv\(\) with 8 receives under way"),
     "handle-long": ({"handle"}, r"a handle of \d+ bytes or more"),
@@ -32,6 +32,7 @@ FAULTS = {
     "connect-waits": ({"connect"}, r"hangs while .*in connect\(\), which must return before the other end accepts"),
     "no-devices": ({"init"}, r"devices\(\) gives 0"),
     "late-hole": ({"init"}, r"after init\(\) the table lacks closeRecv, which NCCL calls"),
+    "refused-early": ({"outstanding"}, r"with 4 requests under way irecv returned 3"),
     "init-crashes": ({"init"}, r"the plugin crashed \(SIGSEGV\) while in init\(\)"),
     "no-init": ({"init"}, r"the table lacks init"),
     "vnic-overflow": ({"properties"}, r"vProps.ndevs is 9, of which there is room for 8"),
@@ -51,6 +52,8 @@ FAULTS = {
 WARNINGS = {
     "size": ({"larger-receive", "sizes", "order"}, r"^test says \d+ bytes of a message of \d+ \(NCCL reads only whether"),
     "refused": ({"outstanding"}, r"with 8 requests under way irecv gives no request.*\(NCCL calls again"),
+    "refused-by-error": ({"outstanding"}, r"with 8 requests under way irecv returned 3 \(internal error\); the interface "
+                                          r"demands 32 \(NCCL itself posts up to 8\)"),
     "no-speed": ({"properties"}, r"pciPath '/sys/nowhere' .*speed is 0 Mb/s \(NCCL takes 10000.*railId is -7"),
     "no-name": ({"init"}, r"the table lacks name \(NCCL"),
     "same-names": ({"properties"}, r"device 1: its name 'reference' is that of device 0 \(NCCL takes"),

@@ -6,6 +6,8 @@
 //   tags             in a group of receives the first two buffers change places
 //   size             test() gives the room of a receive as its size
 //   refused          no more than 8 receives can be under way
+//   refused-by-error the same, with an error in place of a null request
+//   refused-early    with an error from the fifth receive on
 //   lost             of more than 8 sends under way one is never sent
 //   close-hang       closing a sender waits for its sends
 //   close-crash      closing a receiver crashes while receives are under way
@@ -238,6 +240,8 @@ Result receive(void* comm, int count, void** data, std::size_t* bytes, int* tags
                void** registrations, void** profiled, void** request) {
   *request = nullptr;
   if (has("refused") && under_way(comm) >= 8) return abi::kSuccess;
+  if (has("refused-by-error") && under_way(comm) >= 8) return abi::kInternalError;
+  if (has("refused-early") && under_way(comm) >= 4) return abi::kInternalError;
   if (has("tags") && count > 1) {
     std::swap(data[0], data[1]);
     std::swap(bytes[0], bytes[1]);

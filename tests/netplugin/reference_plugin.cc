@@ -106,7 +106,12 @@ struct Request {
   ~Request() = default;
 };
 
-class Sender {
+/// What both kinds of a comm begin with.
+struct Comm {
+  int registrations = 0;
+};
+
+class Sender : public Comm {
  public:
   explicit Sender(int socket) : socket_(socket) {
     for (Send& one : sends_) one.sender = this;
@@ -190,7 +195,7 @@ class Sender {
   std::deque<Send*> unanswered_;
 };
 
-class Receiver {
+class Receiver : public Comm {
  public:
   explicit Receiver(int socket) : socket_(socket) {
     for (Group& one : groups_) one.receiver = this;
@@ -460,15 +465,17 @@ Result accept(void* listening, void** comm) {
 }
 
 template <class Size>
-Result register_memory(void* /*comm*/, void* /*data*/, Size /*bytes*/, int kind,
-                       void** registration) {
+Result register_memory(void* comm, void* /*data*/, Size /*bytes*/, int kind, void** registration) {
   if (kind != abi::kHostMemory) return abi::kInvalidUsage;
   *registration = &nothing;
+  ++static_cast<Comm*>(comm)->registrations;
   return abi::kSuccess;
 }
 
-Result deregister(void* /*comm*/, void* registration) {
-  return registration == &nothing ? abi::kSuccess : abi::kInvalidUsage;
+Result deregister(void* comm, void* registration) {
+  if (registration != &nothing) return abi::kInvalidUsage;
+  --static_cast<Comm*>(comm)->registrations;
+  return abi::kSuccess;
 }
 
 template <class Size, class... Profiled>
@@ -498,7 +505,11 @@ Result test(void* request, int* done, int* bytes) {
 
 template <class T>
 Result close_comm(void* comm) {
-  delete static_cast<T*>(comm);
+  const auto one = std::unique_ptr<T>(static_cast<T*>(comm));
+  // As those over verbs do: a protection domain with regions cannot be deallocated.
+  if constexpr (std::is_base_of_v<Comm, T>) {
+    if (one->registrations != 0) return abi::kSystemError;
+  }
   return abi::kSuccess;
 }
 

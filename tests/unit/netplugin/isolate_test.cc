@@ -224,6 +224,11 @@ TEST(Task, RefusesWhatIsOutOfBounds) {
         with("id", 7), std::string("{}"), std::string("words")}) {
     EXPECT_THROW(parse_task(text), Error) << text;
   }
+  for (const char* const id : {"look", "devices"}) {
+    const Task sized{
+        .id = id, .version = 8, .bytes = 8, .iterations = 1, .timeout = std::chrono::seconds(3)};
+    EXPECT_THROW(parse_task(to_text(sized)), Error) << id;
+  }
 }
 
 TEST(TaskResult, KeepsTheFailureThatKnowsWhy) {
