@@ -18,15 +18,38 @@ void check(bool right, const std::string& what) {
   if (!right) throw Failed{what};
 }
 
+/// What is said of devices: once, where it is true of several.
+class Remarks {
+ public:
+  void add(int device, const std::string& what) {
+    const auto same =
+        std::find_if(all_.begin(), all_.end(), [&](const Remark& one) { return one.what == what; });
+    (same == all_.end() ? all_.emplace_back(Remark{what, {}}) : *same).devices.push_back(device);
+  }
+  void pass_on(CaseRunner& runner) const {
+    for (const Remark& one : all_) {
+      runner.warn(fmt::format("{} {}: {}", one.devices.size() == 1 ? "device" : "devices",
+                              fmt::join(one.devices, ", "), one.what));
+    }
+  }
+
+ private:
+  struct Remark {
+    std::string what;
+    std::vector<int> devices;
+  };
+  std::vector<Remark> all_;
+};
+
 /// Of each property what NCCL does with a wrong one: it is a FAIL where NCCL then does not work.
 /// Sources: NCCL 2.30, src/plugin/net.cc, src/graph/topo.cc, src/graph/xml.cc,
 /// src/transport/net.cc.
-void check_properties(CaseRunner& runner, int device, const Properties& p) {
+void check_properties(CaseRunner& runner, int device, const Properties& p, Remarks& remarks) {
   const auto at = [device](const std::string& text) {
     return fmt::format("device {}: {}", device, text);
   };
   const auto prefer = [&](bool right, const std::string& what, std::string_view does) {
-    if (!right) runner.warn(fmt::format("{} (NCCL {})", at(what), does));
+    if (!right) remarks.add(device, fmt::format("{} (NCCL {})", what, does));
   };
   check(p.name.has_value(), at("the name is missing: NCCL finds a device by it"));
   prefer(!p.name->empty(), "the name is empty", "takes it");
@@ -103,27 +126,28 @@ void properties(CaseRunner& runner) {
   int count = 0;
   runner.good("devices", runner.net().devices(count));
   std::map<std::string, int> names;
+  Remarks remarks;
   for (int device = 0; device < count; ++device) {
     Properties first;
     Properties second;
     runner.good("getProperties", runner.net().properties(device, first));
     runner.good("getProperties", runner.net().properties(device, second));
-    check_properties(runner, device, first);
+    check_properties(runner, device, first, remarks);
     if (const auto [other, added] = names.emplace(*first.name, device); !added) {
-      runner.warn(
-          fmt::format("device {}: its name '{}' is that of device {} (NCCL takes devices of "
-                      "one name as one device, the last)",
-                      device, *first.name, other->second));
+      remarks.add(device,
+                  fmt::format("the name '{}' is that of device {} (NCCL takes devices of one "
+                              "name as one device, the last)",
+                              *first.name, other->second));
     }
     check(first.name == second.name && first.max_receives == second.max_receives,
           fmt::format("device {}: a second call gives another name or maxRecvs", device));
     if (first.guid != second.guid || first.port != second.port) {
-      runner.warn(
-          fmt::format("device {}: a second call gives another guid or port (NCCL reads them "
-                      "once for each communicator)",
-                      device));
+      remarks.add(device,
+                  "a second call gives another guid or port (NCCL reads them once for each "
+                  "communicator)");
     }
   }
+  remarks.pass_on(runner);
 }
 
 void handle(CaseRunner& runner) {

@@ -56,7 +56,8 @@ WARNINGS = {
                                           r"demands 32 \(NCCL itself posts up to 8\)"),
     "no-speed": ({"properties"}, r"pciPath '/sys/nowhere' .*speed is 0 Mb/s \(NCCL takes 10000.*railId is -7"),
     "no-name": ({"init"}, r"the table lacks name \(NCCL"),
-    "same-names": ({"properties"}, r"device 1: its name 'reference' is that of device 0 \(NCCL takes"),
+    "slow-twins": ({"properties"}, r"^devices 0, 1: speed is 0 Mb/s .*device 1: the name"),
+    "same-names": ({"properties"}, r"device 1: the name 'reference' is that of device 0 \(NCCL takes"),
 }
 # Faults that break every case.
 EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices", "late-hole", "no-init", "init-crashes", "logs", "exits",

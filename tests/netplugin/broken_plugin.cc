@@ -29,6 +29,7 @@
 //   no-flush         there is GPU memory and no iflush()
 //   unknown-type     the device is of an unknown type
 //   same-names       two devices have one name
+//   slow-twins       the same, with a speed of 0
 //   no-name          the table has no name
 #include <dlfcn.h>
 #include <unistd.h>
@@ -67,6 +68,10 @@ Broken& broken() {
 
 bool has(const char* fault) {
   return broken().fault == fault;
+}
+
+bool twins() {
+  return has("same-names") || has("slow-twins");
 }
 
 int& under_way(void* comm) {
@@ -143,18 +148,19 @@ Result devices(int* count) {
     return abi::kSuccess;
   }
   const Result result = broken().good->devices(count);
-  if (has("same-names")) *count = 2;
+  if (twins()) *count = 2;
   return result;
 }
 
 Result properties(int device, abi::PropertiesV12* to) {
   static char nowhere[] = "/sys/nowhere";
-  const Result result = broken().good->properties(has("same-names") ? 0 : device, to);
+  const Result result = broken().good->properties(twins() ? 0 : device, to);
   if (has("no-speed")) {
     to->speed_mbps = 0;
     to->rail_id = -7;
     to->pci_path = nowhere;
   }
+  if (has("slow-twins")) to->speed_mbps = 0;
   if (has("vnic-overflow")) to->virtual_devices.count = abi::kMaxVirtualDevicesV12 + 1;
   if (has("no-bytes")) to->max_point_to_point_bytes = 0;
   if (has("no-flush")) to->pointer_kinds |= abi::kDeviceMemory;
