@@ -116,7 +116,7 @@ std::string hwloc_devices() {
   std::string text;
   for (hwloc_obj_t at = hwloc_get_next_pcidev(made, nullptr); at != nullptr;
        at = hwloc_get_next_pcidev(made, at)) {
-    const hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(made, at);
+    hwloc_obj* const near = hwloc_get_non_io_ancestor_obj(made, at);
     if (near == nullptr || near->cpuset == nullptr) continue;
     std::array<char, 512> cpus{};
     hwloc_bitmap_list_snprintf(cpus.data(), cpus.size(), near->cpuset);
