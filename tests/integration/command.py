@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import json
 import os
 import pty
 import re
@@ -112,6 +113,23 @@ class Terminal:
         os.close(self.side)
         self.process.stdout.close()
         return self.process.wait(timeout=60), output, self.shown
+
+
+def rank_of(rank: int, size: int, address: str, port: str) -> dict[str, str]:
+    """The environment that torchrun gives a rank, and nothing of a launcher that runs this test."""
+    launcher = ("RANK", "SIZE", "SLURM_", "PMIX_", "OMPI_", "PMI_", "MASTER_", "LOCAL_")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(launcher)}
+    return clean | {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": address, "MASTER_PORT": port}
+
+
+def records(text: str, schema) -> dict[str, list]:
+    """Those of a run of fabric by kind, each held against the schema, a validator."""
+    found: dict[str, list] = {"plan": [], "measurement": [], "lost": [], "verdict": [], "expectations": []}
+    for line in text.splitlines():
+        record = json.loads(line)
+        schema.validate(record)
+        found[record["record"]].append(record)
+    return found
 
 
 VERSION = 3  # of the protocol

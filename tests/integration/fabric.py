@@ -20,7 +20,7 @@ import unittest
 import command
 import jsonschema
 
-SCHEMA = {}
+SCHEMA = None  # a validator
 # Short cells: eight processes that spin share what cores this machine has.
 QUICK = ("--provider", "tcp", "-n", "20", "-s", "4K", "--timeout", "8s")
 
@@ -37,17 +37,13 @@ class Ranks:
     def __init__(self, size: int, *words: str, missing: tuple = ()):
         self.size = size
         port = free_port()
-        launcher = ("RANK", "SIZE", "SLURM_", "PMIX_", "OMPI_", "PMI_", "MASTER_", "LOCAL_")
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(launcher)}
         self.processes = {}
         for rank in range(size):
             if rank in missing:
                 continue
-            place = {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",
-                     "MASTER_PORT": port}
             self.processes[rank] = subprocess.Popen(
-                [command.TOOL, "fabric", *words], env=clean | place, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True)
+                [command.TOOL, "fabric", *words], env=command.rank_of(rank, size, "127.0.0.1", port),
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def result(self, timeout: float = 150) -> tuple[int, str, str]:
         output, errors = self.processes[0].communicate(timeout=timeout)
@@ -75,17 +71,6 @@ def ranks(size: int, *words: str, missing: tuple = ()):
         started.kill_all()
 
 
-def records(text: str) -> dict[str, list]:
-    """By kind, each held against the schema."""
-    validator = jsonschema.Draft202012Validator(SCHEMA)
-    found: dict[str, list] = {"plan": [], "measurement": [], "lost": [], "verdict": [], "expectations": []}
-    for line in text.splitlines():
-        record = json.loads(line)
-        validator.validate(record)
-        found[record["record"]].append(record)
-    return found
-
-
 def pairs(found: dict, good: bool = True) -> set:
     return {(m["sender"], m["receiver"]) for m in found["measurement"]
             if not m["confirming"] and (m["error"] is None) == good}
@@ -110,7 +95,7 @@ class Whole(unittest.TestCase):
         with ranks(4, *QUICK, "--format", "json", "--no-confirm", "--expect", "bw>=1kb/s",
                    "--expect", "p50<=1ns") as started:
             code, output, errors = started.result()
-            found = records(output)
+            found = command.records(output, SCHEMA)
             self.assertEqual(code, 1, errors)
             self.assertEqual([(one["expectation"], one["status"]) for one in found["expectations"][0]["expectations"]],
                              12 * [("bw>=1kb/s", "PASS")] + 12 * [("p50<=1ns", "FAIL")])
@@ -139,7 +124,7 @@ class Whole(unittest.TestCase):
             with self.subTest(pattern=pattern):
                 with ranks(3, *QUICK, "--pattern", pattern, "--format", "json") as started:
                     _, output, errors = started.result()
-                    self.assertEqual(len(pairs(records(output))), 6, errors)
+                    self.assertEqual(len(pairs(command.records(output, SCHEMA))), 6, errors)
 
     def test_wrong_usage(self):
         for words, text in ((("--pattern", "ring"), "bisection"), (("--size", "0"), "size"),
@@ -165,7 +150,7 @@ class Broken(unittest.TestCase):
                 code, output, errors = started.result()
                 self.assertEqual(code, 1, errors)
                 self.assertLess(time.monotonic() - begin, limit)
-                found = records(path.read_text())
+                found = command.records(path.read_text(), SCHEMA)
                 self.assertEqual([lost["rank"] for lost in found["lost"]], [3], errors)
                 self.assertIn(reason, found["lost"][0]["reason"])
                 self.assertRegex(output, rf"Verdict: 1 of {self.RANKS} nodes lost: node 3.*; among the "
@@ -185,7 +170,7 @@ class Broken(unittest.TestCase):
         with ranks(4, *QUICK, "--wait", "8s", "--format", "json", missing=(2,)) as started:
             code, output, errors = started.result()
             self.assertEqual(code, 1, errors)
-            found = records(output)
+            found = command.records(output, SCHEMA)
             self.assertEqual([lost["rank"] for lost in found["lost"]], [2])
             self.assertIn("never came", found["lost"][0]["reason"])
             self.assertEqual(len(pairs(found)), 6)
@@ -198,7 +183,7 @@ class Broken(unittest.TestCase):
                 started.processes[0].kill()
                 codes = started.codes()
                 self.assertEqual({codes[rank] for rank in range(1, 5)}, {1})
-            kept = len(pairs(records(path.read_text())))
+            kept = len(pairs(command.records(path.read_text(), SCHEMA)))
             self.assertGreaterEqual(kept, 8)
             self.assertLess(kept, 20)
             with path.open("a", encoding="utf-8") as stream:
@@ -206,7 +191,7 @@ class Broken(unittest.TestCase):
             with ranks(5, *QUICK, "--resume", str(path), "--no-confirm") as started:
                 code, _, errors = started.result()
                 self.assertIn(code, (0, 1), errors)
-            found = records(path.read_text())
+            found = command.records(path.read_text(), SCHEMA)
             self.assertEqual(len(found["plan"]), 2)
             self.assertEqual(len(pairs(found)), 20)
             self.assertEqual(len(found["measurement"]), 20 * 2)  # nothing good was measured twice
@@ -226,13 +211,13 @@ class Launched(unittest.TestCase):
         words = [mpirun, "-n", "4", "--oversubscribe", "--allow-run-as-root", command.TOOL,
                  "fabric", *QUICK, "--format", "json", "--no-confirm"]
         result = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-        found = records("\n".join(line for line in result.stdout.splitlines()
-                                  if line.startswith("{")))
+        lines = [line for line in result.stdout.splitlines() if line.startswith("{")]
+        found = command.records("\n".join(lines), SCHEMA)
         self.assertEqual(len(pairs(found)), 12, result.stderr)
         self.assertFalse(found["lost"], result.stderr)
 
 
 if __name__ == "__main__":
     arguments = command.take_tool()
-    SCHEMA = json.loads(pathlib.Path(arguments.pop(1)).read_text(encoding="utf-8"))
+    SCHEMA = jsonschema.Draft202012Validator(json.loads(pathlib.Path(arguments.pop(1)).read_text(encoding="utf-8")))
     sys.exit(command.run_cases(arguments[1:], at_once=2))
