@@ -1,0 +1,69 @@
+"""rdmabench coll by mpirun over eight network namespaces, which it takes for hosts: a delayed rank is named.
+
+coll.py RDMABENCH FAULTY_MODULE REAL_MODULE SCHEMA
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+from namespaces import MBIT, NODES, SKIPPED, enter, on, set_links
+
+# mpirun calls: agent HOST COMMAND...
+AGENT = """#!/bin/sh
+host=$1
+shift
+exec ip netns exec "$host" unshare --uts sh -c "hostname $host && $*"
+"""
+
+
+class Collective(unittest.TestCase):
+
+    def measure(self, *words: str, **environment: str) -> dict:
+        """Over the network alone. A rank that waits gives the processor to the others, for it is not alone here."""
+        with tempfile.TemporaryDirectory() as folder:
+            agent = pathlib.Path(folder) / "agent"
+            agent.write_text(AGENT, encoding="ascii")
+            agent.chmod(0o755)
+            settings = {"plm_rsh_agent": str(agent), "btl": "tcp,self", "pml": "ob1", "osc": "^ucx",
+                        "btl_tcp_if_include": "eth0", "oob_tcp_if_include": "eth0", "mpi_yield_when_idle": "1"}
+            line = [MPIRUN, "--allow-run-as-root", "--host", ",".join(f"node{node}" for node in range(NODES)),
+                    *(word for name, value in settings.items() for word in ("--mca", name, value)),
+                    *(word for name, value in environment.items() for word in ("-x", f"{name}={value}")),
+                    "-x", "RDMABENCH_TOKEN_FILE", TOOL, "coll", *words, "--format", "json"]
+            done = subprocess.run(on(0, *line), capture_output=True, text=True, timeout=90, check=False)
+        self.assertEqual(done.returncode, 0, done)
+        body, _ = json.JSONDecoder().raw_decode(done.stdout)
+        jsonschema.validate(body, SCHEMA)
+        self.assertEqual([rank["host"] for rank in body["ranks"]], [f"node{node}" for node in range(NODES)])
+        self.assertEqual([row["wrong"]["wrong_results"] for row in body["results"]], [0] * len(body["results"]))
+        return body
+
+    def test_the_links_are_the_limit(self):
+        row = self.measure("all-reduce", "--size", "1M", "-n", "20")["results"][0]
+        self.assertLess(8 * row["bus_bytes_per_s"], MBIT * 1e6)
+        self.assertGreater(8 * row["bus_bytes_per_s"], MBIT * 1e6 / 4)
+
+    def test_a_delayed_rank_is_the_late_one(self):
+        body = self.measure("all-reduce", "--size", "8,64K", "-n", "30", RDMABENCH_MPI_MODULE=FAULTY,
+                            FAULTY_MPI_REAL=REAL, FAULTY_MPI_RANK="3", FAULTY_MPI_DELAY_MS="30")
+        for row in body["results"]:
+            self.assertEqual(row["late"]["rank"], 3, row)
+            self.assertGreater(row["late"]["by_ns"], row["late"]["error_bound_ns"])
+
+
+if __name__ == "__main__":
+    MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
+    if MPIRUN is None:
+        print("skipped: no mpirun here", file=sys.stderr)
+        sys.exit(SKIPPED)
+    enter()
+    TOOL, FAULTY, REAL = sys.argv[1:4]
+    SCHEMA = json.loads(pathlib.Path(sys.argv[4]).read_text(encoding="utf-8"))
+    set_links({}, {}, {})
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)
