@@ -327,6 +327,10 @@ void add_nccl(CLI::App& app, CollOptions& options) {
       "elements by which input and result are off a boundary [0]")
       ->type_name("N")
       ->group(group);
+  app.add_flag("--non-blocking", nccl.non_blocking,
+               "make the communicator with blocking=0: every call can be given up by itself, and "
+               "small sizes take longer")
+      ->group(group);
   app.add_option("--network", nccl.network, "NCCL's network: Socket, IB, a plugin's name [its own]")
       ->type_name("NAME")
       ->group(group);
@@ -336,8 +340,8 @@ void add_nccl(CLI::App& app, CollOptions& options) {
 void check_backend(const CLI::App& app, const CollOptions& options) {
   const bool is_mpi = options.backend == "mpi";
   const std::vector<std::string> foreign =
-      is_mpi ? std::vector<std::string>{"--gpu",        "--register", "--graph",
-                                        "--cta-policy", "--misalign", "--network"}
+      is_mpi ? std::vector<std::string>{"--gpu",      "--register", "--graph",       "--cta-policy",
+                                        "--misalign", "--network",  "--non-blocking"}
              : std::vector<std::string>{"--mpi"};
   for (const std::string& name : foreign) {
     if (app.get_option(name)->count() == 0) continue;

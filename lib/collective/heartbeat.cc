@@ -236,7 +236,9 @@ Blame Heartbeat::explain() {
 /// Claims the end of the run for this thread: the measuring thread then waits in its guard.
 bool Heartbeat::claim_ending(std::string& what) {
   const std::lock_guard lock(mutex_);
-  if (ending_ || !options_.on_stuck || !guard_ || !(guard_->passed() || over_)) return false;
+  if (ending_ || !options_.on_stuck || !guard_) return false;
+  if (over_ && !over_until_) over_until_ = Deadline::after(grace_);
+  if (!guard_->passed() && !(over_until_ && over_until_->passed())) return false;
   ending_ = true;
   what = guarded_;
   return true;
@@ -284,11 +286,14 @@ void Heartbeat::wait_for_ending(std::unique_lock<std::mutex>& lock) {
   if (options_.on_ending_stuck) options_.on_ending_stuck();
 }
 
-Heartbeat::Guard::Guard(Heartbeat& heartbeat, std::string what, Deadline deadline)
+Heartbeat::Guard::Guard(Heartbeat& heartbeat, std::string what, Deadline deadline,
+                        std::chrono::nanoseconds grace)
     : heartbeat_(heartbeat) {
   const std::lock_guard lock(heartbeat_.mutex_);
   heartbeat_.guarded_ = std::move(what);
   heartbeat_.guard_ = deadline;
+  heartbeat_.grace_ = grace;
+  heartbeat_.over_until_.reset();
 }
 
 Heartbeat::Guard::~Guard() {

@@ -59,10 +59,12 @@ class Heartbeat {
   /// While it lives, a call is under way that this thread cannot interrupt. Either the guard is
   /// destroyed in time and the run goes on, or on_stuck is called; then the destructor returns only
   /// after on_stuck has, or after HeartbeatOptions::ending_limit. What on_stuck reads may therefore
-  /// be written by the guarded call only.
+  /// be written by the guarded call only. `grace`: how long the call may go on after the run has
+  /// ended; for one that sees over() by itself.
   class Guard {
    public:
-    Guard(Heartbeat& heartbeat, std::string what, Deadline deadline);
+    Guard(Heartbeat& heartbeat, std::string what, Deadline deadline,
+          std::chrono::nanoseconds grace = {});
     ~Guard();
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
@@ -102,8 +104,10 @@ class Heartbeat {
   std::vector<Heard> heard_;  // by channel
   std::string guarded_;
   std::optional<Deadline> guard_;
-  bool ending_ = false;  // on_stuck is or will be called
-  bool ended_ = false;   // on_stuck has returned
+  std::chrono::nanoseconds grace_{0};
+  std::optional<Deadline> over_until_;  // the end of the grace
+  bool ending_ = false;                 // on_stuck is or will be called
+  bool ended_ = false;                  // on_stuck has returned
   std::condition_variable ended_changed_;
   std::uint64_t asked_ = 0;  // beats that were asked for
   std::uint64_t told_ = 0;   // ... and of those the last that was answered

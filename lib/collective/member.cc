@@ -31,6 +31,13 @@ std::string describe(const Call& call) {
   return fmt::format("{} of {} {}", name(call.operation), call.count, name(call.type));
 }
 
+constexpr auto kGrace = std::chrono::seconds(3);
+
+/// Of an epoch; bounded, so that its time can be counted.
+int most_waits(std::uint64_t samples) {
+  return static_cast<int>(std::min<std::uint64_t>(samples, 1000)) + 1;
+}
+
 }  // namespace
 
 Member::Member(RankGroup& group, Engine& engine, const MemberOptions& options)
@@ -150,7 +157,14 @@ Epoch Member::run(const RankCommand& order, const Starts& starts) {
   epoch.stamps.resize(order.samples);
   std::size_t at = 0;
   state.enter(Phase::running);
-  const LoopEnd ended = engine_.run(plan, epoch.stamps, state, group_.heartbeat().over(), at);
+  LoopEnd ended{};
+  {
+    // The loop watches its own time between two calls of the library, not within one.
+    const Heartbeat::Guard guard(group_.heartbeat(), describe(row_.call),
+                                 Deadline::after(options_.timeout * most_waits(order.samples)),
+                                 kGrace);
+    ended = engine_.run(plan, epoch.stamps, state, group_.heartbeat().over(), at);
+  }
   const std::uint64_t iteration = order.first_iteration + at * row_.batch;
   switch (ended) {
     case LoopEnd::done:

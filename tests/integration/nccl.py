@@ -139,8 +139,20 @@ class Measures(unittest.TestCase):
 
     def test_calls_that_stay_in_progress(self):
         document = self.document(coll(2, "all-reduce", "--size", "1K", "-n", "3", "--batch", "4",
-                                      "--format", "json", FAKE_NCCL_SLOW_ENQUEUE="1"))
+                                      "--format", "json", "--non-blocking",
+                                      FAKE_NCCL_SLOW_ENQUEUE="1"))
         self.assertEqual(document["results"][0]["wrong"]["wrong_elements"], 0)
+
+    def test_the_communicator_is_blocking_unless_asked(self):
+        for more, kind in ([], "blocking"), (["--non-blocking"], "non-blocking"):
+            with tempfile.TemporaryDirectory() as folder:
+                trace = os.path.join(folder, "trace")
+                document = self.document(coll(2, "all-reduce", "--size", "1K", "-n", "3", "--format",
+                                              "json", *more, FAKE_NCCL_TRACE=trace))
+                called = pathlib.Path(trace).read_text()
+            self.assertEqual("init blocking" in called, kind == "blocking")
+            self.assertEqual(facts(document["library"])["communicator"], kind)
+            self.assertEqual(document["results"][0]["wrong"]["wrong_elements"], 0)
 
     def test_one_rank_has_no_bus(self):
         document = self.document(coll(1, "all-reduce", "--size", "1K", "-n", "3", "--format", "json"))
@@ -226,9 +238,19 @@ class Fails(unittest.TestCase):
         self.assertEqual(ranks.codes, [1, 1], ranks.said())
 
     def test_an_init_that_never_ends(self):
-        ranks = coll(2, "all-reduce", "--size", "1K", "--timeout", "2s", FAKE_NCCL_INIT_HANG="1")
-        self.assertNotEqual(ranks.codes[0], 0, ranks.said())
-        self.assertIn("ncclCommInitRankConfig", ranks.said())
+        for more, named in ([], "opening nccl did not return in time"), (["--non-blocking"], "ncclCommInitRankConfig"):
+            ranks = coll(2, "all-reduce", "--size", "1K", "--timeout", "2s", *more, FAKE_NCCL_INIT_HANG="1")
+            self.assertEqual(ranks.codes, [1, 1], ranks.said())
+            self.assertIn(named, ranks.said())
+
+    def test_a_call_that_never_returns(self):
+        for first, phase in (0, "preparing"), (3, "running"):
+            begin = time.monotonic()
+            ranks = coll(2, "all-reduce", "--size", "1K", "-n", "5", "--timeout", "2s",
+                         FAKE_NCCL_BLOCK=f"1:{first}")
+            self.assertLess(time.monotonic() - begin, 40)
+            self.assertEqual(ranks.codes, [1, 1], ranks.said())
+            self.assertIn(phase, ranks.said())
 
     def test_an_asynchronous_error_is_named(self):
         ranks = coll(2, "all-reduce", "--size", "1K", "-n", "5", FAKE_NCCL_ASYNC_ERROR="0:2:6")

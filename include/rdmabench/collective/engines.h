@@ -51,6 +51,9 @@ struct NcclOptions {
   std::int32_t cta_policy = -1;  ///< 0..2, NCCL_CTA_POLICY_*, since 2.27; -1 = NCCL's own
   std::uint32_t misalign = 0;    ///< elements by which input and result lie off a boundary
   std::string network;           ///< NCCL's name of a network: "Socket", "IB"; "" = NCCL's own
+  /// A communicator made with blocking = 0: every call can be given up by itself, and small sizes
+  /// take longer. Otherwise a call that never returns ends the run, with the rank that hangs.
+  bool non_blocking = false;
 };
 
 /// Loads nothing yet: Engine::open() throws Error(unavailable) if there is no NCCL or no CUDA

@@ -82,7 +82,9 @@ void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   stream_.emplace(*context_);
   profiler_.emplace(library_->version, team.rank);
   communicator_.emplace(*library_);
-  communicator_->join(team, exchange, {options_.cta_policy, options_.network}, deadline.earlier());
+  communicator_->join(team, exchange,
+                      {options_.cta_policy, options_.network, options_.non_blocking},
+                      deadline.earlier());
   meet_profilers(deadline);
   send_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
   receive_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
@@ -333,7 +335,8 @@ report::Facts NcclBackend::facts() const {
                       {"memory", fmt::format("cuda:{}", context_->device().ordinal)},
                       {"buffers", library_->mem_alloc != nullptr ? "ncclMemAlloc" : "cuMemAlloc"},
                       {"registration", std::string(name(options_.registration))},
-                      {"cuda_graph", options_.graph}};
+                      {"cuda_graph", options_.graph},
+                      {"communicator", options_.non_blocking ? "non-blocking" : "blocking"}};
   for (report::Fact& fact : log_->facts()) {
     // The connections depend on the call.
     if (fact.name == "network" || fact.name == "network_unknown" ||

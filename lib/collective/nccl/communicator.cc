@@ -46,7 +46,7 @@ UniqueId share_id(const Library& library, Team team, Exchange& exchange, Deadlin
 
 Config config_of(const Library& library, const CommOptions& options) {
   Config config = make_config(library.version);
-  config.blocking = 0;
+  config.blocking = options.non_blocking ? 0 : 1;
   if (!options.network.empty()) config.net_name = options.network.c_str();
   if (options.cta_policy >= 0) {
     if (library.version < kHasWindows) {

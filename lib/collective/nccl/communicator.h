@@ -1,4 +1,5 @@
-// A non-blocking communicator of NCCL: every wait for it has a deadline.
+// A communicator of NCCL. Where it is non-blocking every wait for it has a deadline; else its calls
+// return when they are done, and the tester's heartbeat limits them.
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@ namespace rdmabench::collective::nccl {
 struct CommOptions {
   std::int32_t cta_policy = -1;  ///< -1 = NCCL's own
   std::string network;           ///< "" = NCCL's own
+  bool non_blocking = false;
 };
 
 /// Thread rule: one thread at a time, except abort(), which may be called from another. The GPU's
@@ -30,7 +32,7 @@ class Communicator {
 
   /// Rank 0 creates the unique id, `exchange` broadcasts it, and all ranks join. Throws
   /// Error: unavailable (no GPU that NCCL can use), failed (another result, the deadline), usage
-  /// (an option that this NCCL does not have). Source: ncclCommInitRankConfig with blocking = 0.
+  /// (an option that this NCCL does not have). Source: ncclCommInitRankConfig.
   void join(Team team, Exchange& exchange, const CommOptions& options, Deadline deadline);
 
   Comm* get() const noexcept { return comm_.load(std::memory_order_acquire); }

@@ -44,6 +44,8 @@ struct Communicator {
   int rank;
   int ranks;
   std::thread init;
+  bool blocking = false;
+  std::uint64_t calls = 0;               ///< of collectives
   std::atomic<int> state{7};             ///< ncclInProgress, ncclSuccess or an error
   std::atomic<std::uint64_t> begun{0};   ///< operations that have started
   std::atomic<void*> profiler{nullptr};  ///< the plugin's context

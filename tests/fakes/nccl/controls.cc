@@ -36,6 +36,7 @@ Controls controls(int rank) {
   out.delay = fault("FAKE_NCCL_DELAY", rank);
   out.async_error = fault("FAKE_NCCL_ASYNC_ERROR", rank);
   out.init = fault("FAKE_NCCL_INIT_HANG", rank);
+  out.block = fault("FAKE_NCCL_BLOCK", rank);
   out.slow_enqueue = environment("FAKE_NCCL_SLOW_ENQUEUE") == "1";
   out.refuse = environment("FAKE_NCCL_REFUSE");
   out.choice = environment("FAKE_NCCL_CHOICE");

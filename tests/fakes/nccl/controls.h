@@ -22,7 +22,9 @@ struct Controls {
   Fault delay;          ///< the operation starts WHAT microseconds late
   Fault async_error;    ///< ncclCommGetAsyncError returns WHAT
   Fault init;           ///< FAKE_NCCL_INIT_HANG=RANK: only ncclCommAbort ends it
-  bool slow_enqueue = false;  ///< FAKE_NCCL_SLOW_ENQUEUE=1: calls stay in progress for a while
+  Fault block;          ///< FAKE_NCCL_BLOCK: the call itself never returns
+  bool slow_enqueue = false;  ///< FAKE_NCCL_SLOW_ENQUEUE=1: calls stay in progress for a
+                              ///< while, unless the communicator is a blocking one
   std::string refuse;         ///< FAKE_NCCL_REFUSE: this call returns ncclInvalidUsage
   std::string choice;         ///< FAKE_NCCL_CHOICE=ALGORITHM:PROTOCOL:CHANNELS, for a profiler
   std::string trace;          ///< FAKE_NCCL_TRACE: a file to which calls are appended

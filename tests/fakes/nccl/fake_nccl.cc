@@ -122,7 +122,7 @@ Result enqueue(Waiting& item) {
 Result end_group() {
   Result result = abi::kSuccess;
   for (Waiting& item : waiting) {
-    if (item.comm->asked.slow_enqueue) {
+    if (item.comm->asked.slow_enqueue && !item.comm->blocking) {
       const std::scoped_lock lock(slow_mutex);
       item.comm->state = abi::kInProgress;
       slow.emplace_back(kPolls, std::move(item));
@@ -198,6 +198,10 @@ Result collective(const Asked& asked) {
   const bool reads = asked.kind != Kind::broadcast || at_root;
   const bool writes = asked.kind != Kind::reduce || at_root;
   if (asked.count == 0) return abi::kSuccess;
+  while (comm->asked.block.holds(comm->calls)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ++comm->calls;
   if ((reads && operation.send == nullptr) || (writes && operation.receive == nullptr)) {
     return refuse(abi::kInvalidArgument,
                   fmt::format("{}: a buffer is not in GPU memory", asked.name));
@@ -292,7 +296,8 @@ Result init(abi::Comm** out, int ranks, const abi::UniqueId& id, int rank, bool 
   if (root.magic != kMagic) return refuse(abi::kInvalidArgument, "the unique id is none");
   auto* const comm = new Communicator(rank, ranks);
   *out = reinterpret_cast<abi::Comm*>(comm);
-  comm->trace("init");
+  comm->blocking = blocking;
+  comm->trace(blocking ? "init blocking" : "init");
   comm->init = std::thread([comm, root] {
     while (comm->asked.init.set && !comm->mesh.stop) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

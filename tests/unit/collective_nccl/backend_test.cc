@@ -253,6 +253,7 @@ TEST(NcclBackend, WaitsForACallThatIsInProgressBeforeTheNext) {
   for (const bool graph : {false, true}) {
     NcclOptions options;
     options.graph = graph;
+    options.non_blocking = true;
     EXPECT_EQ(run_ranks(2, options,
                         [](NcclBackend& backend, Team team) {
                           for (const Call& call : all_operations()) {

@@ -135,7 +135,9 @@ TEST(NcclProfiler, NothingIsToldWhileTheSlotsRun) {
 
 TEST(NcclProfiler, ACallThatIsInProgressIsToldOfToo) {
   const Setting slow("FAKE_NCCL_SLOW_ENQUEUE", "1");
-  EXPECT_THAT(rows(kTwoSizes)[0], HasSubstr("algorithm=TREE protocol=LL channels=2"));
+  NcclOptions options;
+  options.non_blocking = true;
+  EXPECT_THAT(rows(kTwoSizes, options)[0], HasSubstr("algorithm=TREE protocol=LL channels=2"));
 }
 
 TEST(NcclProfiler, SendsHaveNoAlgorithm) {
