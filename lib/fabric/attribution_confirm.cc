@@ -27,7 +27,8 @@ class Planner {
     collect();
     const std::uint32_t left = options_.max_rounds - std::min(options_.max_rounds, spent_);
     const std::uint32_t rounds = std::min(options_.rounds, left);
-    if (good_.empty() || (suspects_.empty() && routes_.empty() && !rail_open_)) return {};
+    if (good_.empty() && fair_.empty()) return {};
+    if (suspects_.empty() && routes_.empty() && !rail_open_) return {};
     random_.seed(options_.seed + spent_);
     for (round_ = 0; round_ < rounds; ++round_) plan_round();
     return std::move(plan_);
@@ -56,6 +57,7 @@ class Planner {
 
   void collect() {
     std::set<std::uint32_t> accused;
+    std::set<std::uint32_t> ends;  // of routes alone
     for (const LostNode& node : matrix_.lost) lost_.insert(node.rank);
     std::set<std::uint32_t> suspects;
     std::set<NodePair> routes;
@@ -65,8 +67,12 @@ class Planner {
           rail_open_ = rail_open_ || !finding.confirmed;
           continue;
         }
-        accused.insert(finding.a);
-        if (finding.b) accused.insert(*finding.b);
+        if (finding.b) {
+          ends.insert({finding.a, *finding.b});
+          confirmed_with_.insert(unordered(finding.a, *finding.b));
+        } else {
+          accused.insert(finding.a);
+        }
         if (finding.confirmed || lost_.count(finding.a) != 0) continue;
         if (!finding.b) {
           if (suspects.insert(finding.a).second) suspects_.push_back(finding.a);
@@ -82,7 +88,8 @@ class Planner {
       known.insert(node.rank);
     }
     for (const std::uint32_t rank : known) {
-      if (accused.count(rank) == 0) good_.push_back(rank);
+      if (accused.count(rank) != 0) continue;
+      (ends.count(rank) == 0 ? good_ : fair_).push_back(rank);
     }
   }
 
@@ -121,11 +128,19 @@ class Planner {
   }
 
   /// A good node that is free in this round: preferably one that the partner never met, else one it
-  /// has not met in a confirming round.
+  /// has not met in a confirming round. An end of a slow route is good over other routes, and is
+  /// taken where there is no other: a disturbance of one round may make a slow route of every pair
+  /// in it.
   std::optional<std::uint32_t> free_good(std::optional<std::uint32_t> partner) const {
+    const auto found = free_one(good_, partner);
+    return found ? found : free_one(fair_, partner);
+  }
+
+  std::optional<std::uint32_t> free_one(const std::vector<std::uint32_t>& ranks,
+                                        std::optional<std::uint32_t> partner) const {
     std::optional<std::uint32_t> second;
-    for (const std::uint32_t rank : good_) {
-      if (busy_.count(rank) != 0) continue;
+    for (const std::uint32_t rank : ranks) {
+      if (busy_.count(rank) != 0 || rank == partner) continue;
       if (!partner) return rank;
       const NodePair pair = unordered(rank, *partner);
       if (confirmed_with_.count(pair) != 0) continue;
@@ -171,6 +186,7 @@ class Planner {
   std::vector<Route> routes_;
   bool rail_open_ = false;
   std::vector<std::uint32_t> good_;
+  std::vector<std::uint32_t> fair_;  ///< good but for a slow route
   std::set<std::uint32_t> busy_;
   std::uint32_t round_ = 0;
   std::vector<Confirmation> plan_;

@@ -144,8 +144,9 @@ struct ConfirmationOptions {
 
 /// What to measure next, in both directions of each pair: every suspect with known-good partners,
 /// others than before where there are any, and the square test for routes (nccl issue 325: with
-/// a->b slow, measure a->d, c->b and c->d, and a->b again). Empty when nothing is open, nobody is
-/// known to be good, or `max_rounds` are spent. Measure, add to the matrix, attribute() again.
+/// a->b slow, measure a->d, c->b and c->d, and a->b again). Ends of slow routes take the place of
+/// known-good nodes where there are none left. Empty when nothing is open, nobody is good even so,
+/// or `max_rounds` are spent. Measure, add to the matrix, attribute() again.
 std::vector<Confirmation> confirmations(const Attribution& attribution, const Matrix& matrix,
                                         const ConfirmationOptions& options = {});
 

@@ -227,6 +227,28 @@ TEST(Attribution, ACollisionThatDoesNotComeBackIsWithdrawn) {
   EXPECT_EQ(after.withdrawn[0].part, Part::route);
 }
 
+TEST(Attribution, ADisturbedRoundOfAllNodesIsWithdrawnAndTheSlowNodeStays) {
+  SyntheticSpec spec;
+  spec.nodes = 8;
+  SyntheticFabric fabric(spec);
+  const SyntheticFabric::Matching disturbed = fabric.choose(7)[0];
+  fabric.slow_node(1, 0.85);
+  Matrix matrix = fabric.screen();
+  for (const auto& [sender, receiver] : disturbed) cell_of(matrix, sender, receiver).value *= 0.65;
+  Attribution found = attribute(matrix);
+  ASSERT_THAT(found.findings, SizeIs(5)) << "every node is an end of what looks like a slow route";
+  for (auto plan = confirmations(found, matrix); !plan.empty();
+       plan = confirmations(found, matrix)) {
+    fabric.confirm(plan, matrix);
+    found = attribute(matrix);
+  }
+  ASSERT_THAT(found.findings, SizeIs(1));
+  EXPECT_EQ(found.findings[0].part, Part::node);
+  EXPECT_EQ(found.findings[0].a, 1U);
+  EXPECT_TRUE(found.findings[0].confirmed);
+  EXPECT_THAT(found.withdrawn, SizeIs(4));
+}
+
 TEST(Attribution, RoutesThatShareALinkAreABlock) {
   Matrix matrix = even(12);
   for (const std::uint32_t a : {0U, 1U}) {
