@@ -79,7 +79,7 @@ std::string to_text(const fabric::FabricResult& outcome, const std::string& form
   if (format == "json") {
     std::string lines = fabric::to_json_lines(outcome.matrix);
     if (!outcome.complete) return lines;
-    return lines + fabric::verdict_record(fabric::to_json(outcome.verdict));
+    return lines + fabric::verdict_record(outcome.matrix, outcome.verdict);
   }
   if (format == "csv") return fabric::to_csv(outcome.matrix);
   double most = 0;

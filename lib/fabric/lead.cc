@@ -98,8 +98,8 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
                         : attribute(coordinator.matrix());
   outcome.complete = !options.stop.stop_requested();
   coordinator.finish();
-  if (file && outcome.complete) file->end(to_json(outcome.verdict));
   outcome.matrix = coordinator.matrix();
+  if (file && outcome.complete) file->end(outcome.matrix, outcome.verdict);
   outcome.costs = coordinator.costs();
   return outcome;
 }

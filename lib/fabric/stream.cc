@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "control/fields.h"
+#include "fabric/verdict_text.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
 
@@ -153,9 +154,9 @@ std::string record(const LostNode& lost) {
       {{"record", "lost"}, {"rank", lost.rank}, {"round", lost.round}, {"reason", lost.reason}});
 }
 
-std::string verdict_record(std::string_view verdict) {
-  Json json{{"record", "verdict"}};
-  json.update(Json::parse(verdict));
+std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
+  Json json{{"record", "verdict"}, {"summary", headline(matrix, verdict)}};
+  json.update(Json::parse(to_json(verdict)));
   return line(json);
 }
 
@@ -273,8 +274,8 @@ void StreamFile::end_round() {
               "Make room there, then go on with `resume`.", failure_);
 }
 
-void StreamFile::end(std::string_view verdict) {
-  write(verdict_record(verdict));
+void StreamFile::end(const Matrix& matrix, const Attribution& verdict) {
+  write(verdict_record(matrix, verdict));
   end_round();
 }
 

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "fabric/coordinator.h"
 #include "rdmabench/fabric/matrix.h"
@@ -37,7 +36,7 @@ class StreamFile final : public Recorder {
   void add(const Measurement& measurement) override;
   void add(const LostNode& lost) override;
   void end_round() override;
-  void end(std::string_view verdict);
+  void end(const Matrix& matrix, const Attribution& verdict);
 
  private:
   void write(const std::string& line);

@@ -53,17 +53,6 @@ std::string what_stands_out(const Attribution& verdict) {
   return "nothing could be judged";
 }
 
-/// "1 of 8 nodes lost: node 3 (c); among the other 7 nothing stands out"
-std::string headline(const Matrix& matrix, const Attribution& verdict) {
-  const std::set<std::uint32_t> lost = lost_ranks(matrix);
-  if (lost.empty()) return what_stands_out(verdict);
-  std::vector<std::string> names;
-  for (const std::uint32_t rank : lost) names.push_back(node_name(matrix, rank));
-  return fmt::format("{} of {} nodes lost: {}; among the other {} {}", lost.size(),
-                     matrix.nodes.size(), listed(std::move(names)),
-                     matrix.nodes.size() - lost.size(), what_stands_out(verdict));
-}
-
 /// Ranks on one host measure memory and processors, and no cable.
 std::string shared_hosts(const Matrix& matrix) {
   std::map<std::string, std::size_t> ranks;
@@ -227,6 +216,21 @@ std::string unjudged_text(const Attribution& verdict) {
 }
 
 }  // namespace
+
+std::string headline(const Matrix& matrix, const Attribution& verdict) {
+  const std::set<std::uint32_t> lost = lost_ranks(matrix);
+  if (lost.empty()) return what_stands_out(verdict);
+  std::vector<std::string> names;
+  for (const std::uint32_t rank : lost) names.push_back(node_name(matrix, rank));
+  const std::size_t findings = verdict.findings.size();
+  return fmt::format("{} of {} nodes lost: {}; among the other {} {}{}", lost.size(),
+                     matrix.nodes.size(), listed(std::move(names)),
+                     matrix.nodes.size() - lost.size(),
+                     findings == 0   ? ""
+                     : findings == 1 ? "there is "
+                                     : "there are ",
+                     what_stands_out(verdict));
+}
 
 std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
                          const std::vector<Summary>& summaries) {

@@ -10,9 +10,12 @@
 
 namespace rdmabench::fabric {
 
-/// Lost nodes and what stands out among the others, findings with their evidence, what was not
-/// borne out, what could not be judged, and why a pair that looks slow is no finding. Findings
-/// alike are folded. Ends in a newline.
+/// "1 of 8 nodes lost: node 3 (c); among the other 7 nothing stands out"
+std::string headline(const Matrix& matrix, const Attribution& verdict);
+
+/// The headline, lost nodes, findings with their evidence, what was not borne out, what could not
+/// be judged, and why a pair that looks slow is no finding. Findings alike are folded. Ends in a
+/// newline.
 std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
                          const std::vector<Summary>& summaries);
 

@@ -151,8 +151,16 @@ void add_coverage(Judgements& list, const Document& document) {
   }
 }
 
+/// First, because it limits what all the rest says. Files of earlier releases have no headline.
+void add_headline(Judgements& list, const Document& document) {
+  const std::string headline = text_of(object_of(document.body, "verdict"), "summary");
+  if (headline.empty() || list_of(document.body, "lost").empty()) return;
+  list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
+}
+
 Judgements of_fabric(const Document& document) {
   Judgements list;
+  add_headline(list, document);
   for (const Json& lost : list_of(document.body, "lost")) {
     const double rank = number_of(lost, "rank");
     const std::string host =

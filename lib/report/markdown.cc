@@ -321,9 +321,9 @@ std::string to_markdown(std::span<const Document> documents) {
     const std::vector<Judgement> list = judgements(document);
     text += fmt::format("## {} ({})\n\n", escaped(document.source), document.schema);
     for (const std::string& note : document.notes) text += escaped(note) + "\n\n";
-    if (const std::string first = text_of(document.body, "summary"); !first.empty()) {
-      text += fmt::format("**{}**\n\n", escaped(first));
-    }
+    std::string first = text_of(document.body, "summary");
+    if (first.empty()) first = text_of(object_of(document.body, "verdict"), "summary");
+    if (!first.empty()) text += fmt::format("**{}**\n\n", escaped(first));
     text += summary(list) + findings(list);
     if (document.schema == kRunSchema) text += run_table(document);
     if (document.schema == kCompareSchema) text += comparison_table(document);

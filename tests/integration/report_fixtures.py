@@ -62,7 +62,8 @@ def fabric(nodes: int = 64, rounds: int | None = None) -> str:
                                         "error": f"{host(LOST)} did not answer within 5 s" if dead else None, "confirming": False, "notes": []})
     if nodes > LOST:
         records.append({"record": "lost", "rank": LOST, "round": 8, "reason": "no answer within 5 s"})
-    records.append({"record": "verdict", "findings": [
+    lost = f"1 of {nodes} nodes lost: node {LOST} ({host(LOST)}); among the other {nodes - 1} there are 3 findings"
+    records.append({"record": "verdict", "summary": lost if nodes > LOST else "3 findings", "findings": [
         finding("sender", SLOW_SENDER, None, None, 0.6, "sends at 60 % of what its peers send",
                 ["59 of 63 receivers see 58 to 62 % from it", "it receives at 100 %", "confirmed against two good nodes"]),
         finding("node", SLOW_RAIL, None, 0, 0.72, "is slow both ways on its first rail only", ["mlx5_0 72 %, mlx5_1 100 %"]),

@@ -159,6 +159,8 @@ class Page(unittest.TestCase):
             self.assertIn(report_fixtures.host(rank), table)
         self.assertIn("confirmed against two good nodes", table)
         self.assertIn(report_fixtures.host(report_fixtures.LOST), self.text("[aria-label='Nodes that were lost']"))
+        section = next(one for one in self.all("section") if one.find_elements(By.CSS_SELECTOR, "[aria-label='Nodes that were lost']"))
+        self.assertRegex(section.text, r"^.*\n\S+ FAIL 1 of 64 nodes lost: .*; among the other 63 there are 3 findings\n")
 
     def test_a_cell_says_what_it_is(self):
         chart = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text).find_element(By.CSS_SELECTOR, ".chart")

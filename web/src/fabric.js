@@ -132,6 +132,9 @@ function reservations(fabric) {
   return all;
 }
 
+/** Who was lost limits what all the rest says. Files of earlier releases have no such sentence. */
+const lostFirst = (fabric) => (fabric.lost.length > 0 && text(fabric.verdict.summary) !== '' ? [{status: 'FAIL', text: text(fabric.verdict.summary)}] : []);
+
 /** What the verdict says; without one nobody is accused. */
 function verdictTable(fabric) {
   const findings = list(fabric.verdict.findings);
@@ -362,7 +365,7 @@ export function fabricSection(document) {
   // Where nobody is accused they stand beside the badge.
   const doubts = list(fabric.verdict.findings).length > 0 ? list(fabric.verdict.doubts).map(text) : [];
   const withdrawn = list(fabric.verdict.withdrawn).map(object);
-  const parts = [verdictTable(fabric), lostTable(fabric),
+  const parts = [lostFirst(fabric).map((one) => h('p', {class: 'verdict'}, badge(one.status), ` ${one.text}`)), verdictTable(fabric), lostTable(fabric),
     doubts.length > 0 ? h('ul', {class: 'plain'}, doubts.map((one) => h('li', {}, badge('WARN', 'doubt'), ` ${one}`))) : null,
     withdrawn.length > 0 ? fold(`${plural(withdrawn.length, 'suspicion')} that further tests did not bear out`,
         () => h('ul', {}, withdrawn.map((one) => h('li', {}, `${text(one.part)} ${where(fabric, one)}: ${text(one.text)}`)))) : null];
@@ -387,7 +390,8 @@ export function fabricSection(document) {
 /** One line for the top of the page, and the nodes that are at fault. */
 export function fabricSummary(document) {
   const fabric = new Fabric(document);
-  const points = fabric.lost.map((one) => ({status: 'FAIL', text: `${fabric.host(one.rank)} was lost in round ${text(one.round)}: ${text(one.reason)}`}));
+  const points = lostFirst(fabric);  // it names them
+  if (points.length === 0) points.push(...fabric.lost.map((one) => ({status: 'FAIL', text: `${fabric.host(one.rank)} was lost in round ${text(one.round)}: ${text(one.reason)}`})));
   if (!isFinished(fabric)) {
     points.push({status: 'ERROR', text: `${text(document.source)} holds no verdict: the run did not come to its end`});
   } else if (!isJudged(fabric)) {

@@ -85,8 +85,8 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
 
 /// The whole run as lines of docs/schema/rdmabench-fabric-1.schema.json, without a verdict.
 std::string to_json_lines(const Matrix& matrix);
-/// One line. `verdict` is a JSON object on one line, whose members the record takes over.
-std::string verdict_record(std::string_view verdict);
+/// Its last line: the verdict with its headline, which says first who was lost.
+std::string verdict_record(const Matrix& matrix, const Attribution& verdict);
 
 /// Reads what was written. A second plan record begins another attempt: its measurements replace
 /// those of the same cell, and only its own losses count. An incomplete last line (the writer died)

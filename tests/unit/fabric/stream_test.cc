@@ -152,7 +152,7 @@ TEST(Stream, TheFileIsWholeAfterEveryRoundAndGoesOnWhereItWasCut) {
     file.begin(matrix.plan, matrix.nodes);
     file.add(matrix.measurements[1]);
     file.add(matrix.lost[0]);
-    file.end(R"({"findings":[]})");
+    file.end(matrix, {});
   }
   const Matrix read = read_stream(path);
   EXPECT_THAT(read.measurements, SizeIs(2));

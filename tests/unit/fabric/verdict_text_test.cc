@@ -82,6 +82,13 @@ TEST(VerdictText, SaysFirstThatNodesWereLost) {
   EXPECT_THAT(text_of(matrix, judged(matrix)),
               StartsWith("Verdict: 1 of 8 nodes lost: node 3 (host3); among the other 7 nothing "
                          "stands out\n  lost: node 3 (host3) in round 2: no answer"));
+  Attribution verdict = judged(matrix);
+  verdict.findings = {route(0, 1)};
+  const std::string one = "1 of 8 nodes lost: node 3 (host3); among the other 7 there is 1 finding";
+  EXPECT_THAT(text_of(matrix, verdict), StartsWith("Verdict: " + one + "\n"));
+  EXPECT_THAT(verdict_record(matrix, verdict), HasSubstr("\"summary\":\"" + one + "\""));
+  verdict.findings.push_back(route(4, 5));
+  EXPECT_THAT(text_of(matrix, verdict), HasSubstr("among the other 7 there are 2 findings\n"));
 }
 
 TEST(VerdictText, FoldsFindingsThatAreAlike) {

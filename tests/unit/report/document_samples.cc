@@ -57,6 +57,7 @@ std::string fabric_text() {
   }
   add({{"record", "lost"}, {"rank", 2}, {"round", 7}, {"reason", "no answer within 20 s"}});
   add({{"record", "verdict"},
+       {"summary", "1 of 3 nodes lost: node 2 (node2); among the other 2 there is 1 finding"},
        {"findings",
         {{{"part", "sender"},
           {"a", 1},

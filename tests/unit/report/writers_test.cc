@@ -73,6 +73,17 @@ TEST(Junit, ACellOfAFabricIsATestcase) {
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.node'][failure]").size(), 1);
 }
 
+TEST(Writers, SayFirstThatNodesOfAFabricWereLost) {
+  const std::string headline =
+      "1 of 3 nodes lost: node 2 (node2); among the other 2 there is 1 finding";
+  const auto documents = parse_documents(fabric_text(), "f");
+  const pugi::xml_document xml = junit(documents);
+  const pugi::xml_node first = xml.select_node("//testcase").node();
+  EXPECT_STREQ(first.attribute("name").value(), "nodes lost [the verdict]");
+  EXPECT_EQ(first.child("failure").attribute("message").value(), headline);
+  EXPECT_THAT(to_markdown(documents), HasSubstr("\n\n**" + headline + "**\n\n**"));
+}
+
 /// One plan of two nodes and one measurement between them, and what comes after.
 std::vector<Document> small_fabric(const std::string& rest) {
   return parse_documents(
@@ -132,7 +143,7 @@ TEST(Junit, OfALargeFabricOnlyFailures) {
   std::vector<Document> documents = parse_documents(fabric_text(), "f");
   documents[0].pairs.resize(kJunitCells + 1, documents[0].pairs[0]);
   const pugi::xml_document xml = junit(documents);
-  EXPECT_EQ(xml.select_nodes("//testcase").size(), 3);
+  EXPECT_EQ(xml.select_nodes("//testcase").size(), 4);
   EXPECT_TRUE(xml.select_node("//property[@name='cells']"));
 }
 
@@ -221,7 +232,7 @@ TEST(DocumentsCsv, HasARowForEachMeasurementAndJudgement) {
   const std::string text = to_csv(parse_documents(fabric_text(), "f"));
   std::size_t rows = 0;
   for (std::size_t at = 0; (at = text.find("\r\n", at)) != std::string::npos; ++at) ++rows;
-  EXPECT_EQ(rows, 1 + 24 + 2);
+  EXPECT_EQ(rows, 1 + 24 + 3);
   EXPECT_THAT(text, StartsWith("source,schema,kind,"));
   EXPECT_THAT(text, HasSubstr("no answer within 5 s"));
 }
