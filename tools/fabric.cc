@@ -198,6 +198,14 @@ void add_measured(CLI::App& app, FabricCommand& options) {
       "messages of each, instead of a time; has to end within --timeout")
       ->type_name("N")
       ->group(group);
+  app.add_option(
+         "--topology", options.run.topology,
+         "what lies between the nodes: ibnetdiscover's output (and dump_fts's, for the routes), "
+         "Slurm's topology.conf, lldpctl -f json of each host, or a CSV of node, leaf, ...; slow "
+         "links and switches are then named, and random rounds chosen to cross all of them")
+      ->type_name("FILES")
+      ->delimiter(',')
+      ->group(group);
   app.add_option("--rails", options.link.config.devices,
                  "devices, the same on every node, all measured at once; same as --device")
       ->delimiter(',')

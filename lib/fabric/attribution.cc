@@ -11,6 +11,7 @@
 
 #include "attribution_failures.h"
 #include "attribution_judge.h"
+#include "attribution_links.h"
 #include "attribution_words.h"
 #include "rdmabench/base/error.h"
 
@@ -20,7 +21,8 @@ namespace {
 constexpr int kRefits = 4;         // fits after the first one; each clears suspects
 constexpr double kMostFail = 0.6;  // where a larger share of measurements failed, no node is blamed
 
-constexpr std::array<std::string_view, 5> kParts{"node", "sender", "receiver", "rail", "route"};
+constexpr std::array<std::string_view, 8> kParts{"node",  "sender", "receiver", "rail",
+                                                 "route", "link",   "cable",    "switch"};
 constexpr std::array<std::string_view, 7> kVerdicts{
     "good", "suspect", "slow", "failing", "lost", "ambiguous", "not-enough-evidence"};
 constexpr std::array<std::string_view, 4> kPurposes{"suspect", "again", "square", "control"};
@@ -303,12 +305,20 @@ std::string_view name(Purpose purpose) noexcept {
   return kPurposes[static_cast<std::size_t>(purpose)];
 }
 
-Attribution attribute(const Matrix& matrix, const AttributionOptions& options) {
+Attribution attribute(const Matrix& matrix, const AttributionOptions& options,
+                      const Topology* topology) {
   check(options);
   Attribution out;
   std::size_t left_out = 0;
   std::uint32_t rails = 0;
-  for (const Slice& slice : slices(matrix, left_out)) {
+  std::vector<Slice> all = slices(matrix, left_out);
+  std::optional<Paths> paths;
+  if (topology != nullptr && !all.empty()) {
+    paths.emplace(*topology, matrix.nodes, all.front().rails);
+    out.crossed = crossed_links(matrix, *paths, out);
+  }
+  for (Slice& slice : all) {
+    if (paths) judge_links(slice, *paths, options, out);
     SliceJudge(matrix, slice, options, out).run();
     rails = slice.rails;
   }
@@ -321,7 +331,7 @@ Attribution attribute(const Matrix& matrix, const AttributionOptions& options) {
         "the values with the line rate, or add a third and a fourth node.");
   }
   if (rails == 1) {
-    out.doubts.push_back(
+    out.doubts.emplace_back(
         "One rail: a slow rail cannot be distinguished from a slow fabric; compare the typical "
         "value with the line rate.");
   }

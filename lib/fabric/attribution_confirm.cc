@@ -28,7 +28,7 @@ class Planner {
     const std::uint32_t left = options_.max_rounds - std::min(options_.max_rounds, spent_);
     const std::uint32_t rounds = std::min(options_.rounds, left);
     if (good_.empty() && fair_.empty()) return {};
-    if (suspects_.empty() && routes_.empty() && !rail_open_) return {};
+    if (suspects_.empty() && routes_.empty() && crossing_.empty() && !rail_open_) return {};
     random_.seed(options_.seed + spent_);
     for (round_ = 0; round_ < rounds; ++round_) plan_round();
     return std::move(plan_);
@@ -67,6 +67,10 @@ class Planner {
           rail_open_ = rail_open_ || !finding.confirmed;
           continue;
         }
+        if (!finding.element.empty()) {
+          if (!finding.confirmed) crossing_.push_back(finding.pairs);
+          continue;
+        }
         if (finding.b) {
           ends.insert({finding.a, *finding.b});
           confirmed_with_.insert(unordered(finding.a, *finding.b));
@@ -96,12 +100,25 @@ class Planner {
   void plan_round() {
     busy_.clear();
     std::shuffle(good_.begin(), good_.end(), random_);
+    for (auto& pairs : crossing_) cross(pairs);
     for (Route& route : routes_) place(route);
     for (const std::uint32_t suspect : suspects_) {
       if (busy_.count(suspect) != 0) continue;
       if (const auto partner = free_good(suspect)) add(suspect, *partner, Purpose::suspect);
     }
     if (options_.controls || rail_open_) add_controls();
+  }
+
+  /// Pairs over one suspect link or switch, as many as leave the rest of the nodes to others.
+  void cross(std::vector<NodePair>& pairs) {
+    constexpr int kMostPairs = 4;  // of one element in one round
+    std::shuffle(pairs.begin(), pairs.end(), random_);
+    int taken = 0;
+    for (const auto& [sender, receiver] : pairs) {
+      if (busy_.count(sender) + busy_.count(receiver) != 0) continue;
+      add(sender, receiver, Purpose::again);
+      if (++taken == kMostPairs) return;
+    }
   }
 
   /// The square test, one step per round: a-b; a-d and c-b; a-b and c-d; then the same with another
@@ -184,6 +201,7 @@ class Planner {
   std::uint32_t spent_ = 0;
   std::vector<std::uint32_t> suspects_;
   std::vector<Route> routes_;
+  std::vector<std::vector<NodePair>> crossing_;
   bool rail_open_ = false;
   std::vector<std::uint32_t> good_;
   std::vector<std::uint32_t> fair_;  ///< good but for a slow route

@@ -45,6 +45,7 @@ Json to_list(const std::vector<Finding>& findings) {
                     {"a", finding.a},
                     {"b", or_null(finding.b)},
                     {"rail", or_null(finding.rail)},
+                    {"element", finding.element},
                     {"metric", metric_name(finding.metric)},
                     {"size_bytes", finding.size_bytes},
                     {"ratio", finding.ratio},
@@ -64,10 +65,11 @@ std::vector<Finding> findings_of(const Json& json, const char* key) {
     Finding finding;
     finding.metric = metric_of(item);
     finding.size_bytes = item.at("size_bytes").get<std::uint64_t>();
-    finding.part = named<Part, 5>(item, "part");
+    finding.part = named<Part, 8>(item, "part");
     finding.a = item.at("a").get<std::uint32_t>();
     finding.b = maybe(item, "b");
     finding.rail = maybe(item, "rail");
+    finding.element = item.value("element", "");
     finding.ratio = item.at("ratio").get<double>();
     finding.score = item.at("score").get<double>();
     finding.confirmed = item.at("confirmed").get<bool>();
@@ -101,6 +103,11 @@ Attribution read(const Json& json) {
          named<Verdict, 7>(item, "verdict")});
   }
   out.doubts = json.at("doubts").get<std::vector<std::string>>();
+  if (const auto links = json.find("links"); links != json.end()) {
+    out.crossed = {links->at("directions").get<std::uint32_t>(),
+                   links->at("crossed").get<std::uint32_t>(),
+                   links->at("fewest_pairs").get<std::uint32_t>()};
+  }
   return out;
 }
 
@@ -133,13 +140,18 @@ std::string to_json(const Attribution& attribution) {
                      {"partners", item.partners},
                      {"verdict", name(item.verdict)}});
   }
-  const Json json{{"findings", to_list(attribution.findings)},
-                  {"leads", to_list(attribution.leads)},
-                  {"withdrawn", to_list(attribution.withdrawn)},
-                  {"typical", std::move(typical)},
-                  {"rails", std::move(rails)},
-                  {"nodes", std::move(nodes)},
-                  {"doubts", attribution.doubts}};
+  Json json{{"findings", to_list(attribution.findings)},
+            {"leads", to_list(attribution.leads)},
+            {"withdrawn", to_list(attribution.withdrawn)},
+            {"typical", std::move(typical)},
+            {"rails", std::move(rails)},
+            {"nodes", std::move(nodes)},
+            {"doubts", attribution.doubts}};
+  if (attribution.crossed) {
+    json["links"] = {{"directions", attribution.crossed->directions},
+                     {"crossed", attribution.crossed->crossed},
+                     {"fewest_pairs", attribution.crossed->fewest_pairs}};
+  }
   // Host names and errors come from peers: bytes that are not UTF-8 are replaced.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -39,9 +39,9 @@ std::vector<Round> rounds_of(const std::vector<Confirmation>& wanted) {
 }
 
 Attribution confirm(Coordinator& coordinator, std::uint32_t& number,
-                    const ConfirmationOptions& options, const std::function<void()>& done,
-                    const std::stop_token& stop) {
-  Attribution verdict = attribute(coordinator.matrix());
+                    const ConfirmationOptions& options, const Topology* topology,
+                    const std::function<void()>& done, const std::stop_token& stop) {
+  Attribution verdict = attribute(coordinator.matrix(), {}, topology);
   for (int i = 0; i < kMostPlans; ++i) {
     const std::size_t before = coordinator.matrix().measurements.size();
     for (const Round& round : rounds_of(confirmations(verdict, coordinator.matrix(), options))) {
@@ -50,7 +50,7 @@ Attribution confirm(Coordinator& coordinator, std::uint32_t& number,
       done();
     }
     if (coordinator.matrix().measurements.size() == before) break;  // nothing open, no nodes left
-    verdict = attribute(coordinator.matrix());
+    verdict = attribute(coordinator.matrix(), {}, topology);
   }
   return verdict;
 }

@@ -19,7 +19,7 @@ std::vector<Round> rounds_of(const std::vector<Confirmation>& wanted);
 /// Repeats confirming rounds and attribution until nothing is open. `number` is the number of the
 /// next round and is advanced; `done` is called after each. `stop` ends it before the next round.
 Attribution confirm(Coordinator& coordinator, std::uint32_t& number,
-                    const ConfirmationOptions& options, const std::function<void()>& done,
-                    const std::stop_token& stop = {});
+                    const ConfirmationOptions& options, const Topology* topology,
+                    const std::function<void()>& done, const std::stop_token& stop = {});
 
 }  // namespace rdmabench::fabric

@@ -9,6 +9,7 @@
 
 #include "confirm.h"
 #include "fabric/agents.h"
+#include "fabric/paths.h"
 #include "fabric/plan.h"
 #include "fabric/schedule.h"
 #include "fabric/stream.h"
@@ -37,6 +38,18 @@ std::vector<Node> nodes_of(const AdmittedAgents& admitted) {
   return nodes;
 }
 
+/// Random rounds are chosen by what they cross, once the hosts are known.
+std::vector<Round> chosen_rounds(const FabricPlan& plan, std::vector<Round> rounds,
+                                 const Topology* topology, const std::vector<Node>& nodes) {
+  if (topology == nullptr) return rounds;
+  const auto rails = static_cast<std::uint32_t>(std::max<std::size_t>(1, plan.rails.size()));
+  const Paths paths(*topology, nodes, rails);  // a host that is missing is told before the rounds
+  if (parse_pattern(plan.pattern) != Pattern::random) return rounds;
+  const auto size = static_cast<std::uint32_t>(nodes.size());
+  const auto count = static_cast<std::uint32_t>(rounds.size());
+  return covering(schedule(Pattern::full, size, 0, plan.seed), count, paths, rails);
+}
+
 }  // namespace
 
 Prepared prepare(const FabricOptions& options, std::uint32_t size) {
@@ -48,6 +61,7 @@ Prepared prepare(const FabricOptions& options, std::uint32_t size) {
     prepared.earlier = read_stream(options.resume);
     check_resumable(*prepared.earlier, plan, size);
   }
+  if (!options.topology.empty()) prepared.topology = read_topology(options.topology);
   check_writable(options.resume.empty() ? options.output : options.resume);
   return prepared;
 }
@@ -55,13 +69,15 @@ Prepared prepare(const FabricOptions& options, std::uint32_t size) {
 FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& token,
                   control::Listener& listener, const OnFabricProgress& on_progress) {
   const FabricPlan& plan = options.plan;
-  const std::vector<Round>& rounds = prepared.rounds;
   std::optional<Matrix>& earlier = prepared.earlier;
 
   ControlAgents agents(listener, token, prepared.size);
   AdmittedAgents admitted = agents.admit(plan, Deadline::after(options.wait));
   const std::vector<Node> nodes = nodes_of(admitted);
   if (earlier) check_hosts(*earlier, nodes);
+  const Topology* const topology = prepared.topology ? &*prepared.topology : nullptr;
+  const std::vector<Round> rounds =
+      chosen_rounds(plan, std::move(prepared.rounds), topology, nodes);
 
   std::optional<StreamFile> file;
   if (earlier)
@@ -93,9 +109,9 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
     on_progress({.round = next, .of = next, .alive = coordinator.alive(), .confirming = true});
   };
   FabricResult outcome;
-  outcome.verdict = options.confirm
-                        ? confirm(coordinator, next, {.seed = plan.seed}, confirmed, options.stop)
-                        : attribute(coordinator.matrix());
+  outcome.verdict = options.confirm ? confirm(coordinator, next, {.seed = plan.seed}, topology,
+                                              confirmed, options.stop)
+                                    : attribute(coordinator.matrix(), {}, topology);
   outcome.complete = !options.stop.stop_requested();
   coordinator.finish();
   outcome.matrix = coordinator.matrix();

@@ -17,6 +17,7 @@ struct Prepared {
   std::uint32_t size = 0;  ///< ranks
   std::vector<Round> rounds{};
   std::optional<Matrix> earlier{};  ///< of the run that is to go on
+  std::optional<Topology> topology{};
 };
 
 /// Throws Error(usage) for what is wrong whoever comes: the plan, the number of ranks, a file that

@@ -82,6 +82,10 @@ std::string shared_hosts(const Matrix& matrix) {
 }
 
 std::string who(const Finding& finding) {
+  if (!finding.element.empty()) {
+    return fmt::format("{} {} ({})", name(finding.part), report::printable(finding.element),
+                       subject(finding.metric, finding.size_bytes));
+  }
   std::string text = finding.b
                          ? fmt::format("{} {} to {}", name(finding.part), finding.a, *finding.b)
                          : fmt::format("{} {}", name(finding.part), finding.a);
@@ -130,6 +134,10 @@ double limit_of(const Typical& slice) {
 
 bool concerns(const Finding& finding, const Measurement& worst) {
   if (finding.metric != worst.metric || finding.size_bytes != worst.size_bytes) return false;
+  if (!finding.element.empty()) {
+    return std::find(finding.pairs.begin(), finding.pairs.end(),
+                     std::pair(worst.sender, worst.receiver)) != finding.pairs.end();
+  }
   if (finding.b) return finding.a == worst.sender && *finding.b == worst.receiver;
   return finding.part == Part::rail ? finding.a == worst.rail
                                     : finding.a == worst.sender || finding.a == worst.receiver;
@@ -221,6 +229,7 @@ std::string headline(const Matrix& matrix, const Attribution& verdict) {
   const std::set<std::uint32_t> lost = lost_ranks(matrix);
   if (lost.empty()) return what_stands_out(verdict);
   std::vector<std::string> names;
+  names.reserve(lost.size());
   for (const std::uint32_t rank : lost) names.push_back(node_name(matrix, rank));
   const std::size_t findings = verdict.findings.size();
   return fmt::format("{} of {} nodes lost: {}; among the other {} {}{}", lost.size(),
@@ -243,6 +252,12 @@ std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
     text += fmt::format("  {}\n", shared);
   }
   text += findings_text(verdict) + withdrawn_text(verdict);
+  if (verdict.crossed) {
+    text += fmt::format(
+        "  {} of {} directions of links between switches were crossed, each by {} or more\n",
+        verdict.crossed->crossed, verdict.crossed->directions,
+        plural(verdict.crossed->fewest_pairs, "pair", "pairs"));
+  }
   text += unjudged_text(verdict);
   std::vector<std::string> sentences;
   for (const Summary& summary : summaries) {
@@ -299,10 +314,12 @@ std::string taken_paths(const Matrix& matrix) {
     if (!one.over.empty()) ++counts[one.over];
   }
   std::vector<std::pair<std::size_t, std::string>> order;
+  order.reserve(counts.size());
   for (const auto& [path, count] : counts) order.emplace_back(count, path);
   std::sort(order.begin(), order.end(), std::greater<>());
   if (order.size() == 1) return report::printable(order.front().second);
   std::vector<std::string> names;
+  names.reserve(order.size());
   for (const auto& [count, path] : order) {
     names.push_back(fmt::format("{} ({})", report::printable(path), count));
   }

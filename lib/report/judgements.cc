@@ -103,6 +103,7 @@ std::string suspect_of(const Document& document, const Json& finding) {
   if (part == "rail") {  // of the whole fabric
     return fmt::format("rail {} ({})", rank("a"), rail_of(document, 0, rank("a")));
   }
+  if (std::string element = text_of(finding, "element"); !element.empty()) return element;
   const std::string a = host_of(document, rank("a"));
   std::string text = a;
   if (std::isfinite(number_of(finding, "b"))) {

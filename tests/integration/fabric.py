@@ -91,6 +91,17 @@ def wait_for_rounds(path: pathlib.Path, rounds: int, timeout: float = 90) -> Non
 
 class Whole(unittest.TestCase):
 
+    def test_a_topology_without_a_host_of_the_run_is_told_before_anything_is_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "net.csv")
+            file.write_text("node,leaf\nelsewhere,1\n")
+            with ranks(2, *QUICK, "--topology", str(file)) as started:
+                code, output, errors = started.result()
+                self.assertEqual(code, 2, errors)
+                self.assertIn("which the topology lacks", errors)
+                self.assertEqual(output, "")
+                self.assertNotIn(None, started.codes().values())
+
     def test_every_pair_is_measured_both_ways(self):
         with ranks(4, *QUICK, "--format", "json", "--no-confirm", "--expect", "bw>=1kb/s",
                    "--expect", "p50<=1ns") as started:

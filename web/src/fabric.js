@@ -105,6 +105,7 @@ class Fabric {
 }
 
 function where(fabric, finding) {
+  if (finding.element) return text(finding.element);
   if (finding.part === 'rail') return `rail ${text(finding.a)} (${fabric.railName(finding.a)})`;
   const words = [fabric.host(finding.a)];
   if (isNumber(finding.b)) words.push(`to ${fabric.host(finding.b)}`);
@@ -252,7 +253,7 @@ function cellsOf(fabric, all, block) {
 function heatMap(fabric, name) {
   const block = Math.ceil(fabric.ranks.length / kMostCells);
   const places = Math.ceil(fabric.ranks.length / block);
-  const suspects = new Set(list(fabric.verdict.findings).flatMap((one) => (isNumber(one.b) || one.part === 'rail' ? [] : [one.a])));
+  const suspects = new Set(list(fabric.verdict.findings).flatMap((one) => (isNumber(one.b) || one.part === 'rail' || one.element ? [] : [one.a])));
   for (const one of fabric.lost) suspects.add(one.rank);
   const labels = Array.from({length: places}, (_, i) => {
     const ranks = fabric.ranks.slice(i * block, (i + 1) * block);

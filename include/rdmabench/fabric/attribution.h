@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rdmabench/fabric/matrix.h"
@@ -21,7 +23,16 @@
 namespace rdmabench::fabric {
 
 /// The part at fault. A node is its sending and its receiving together.
-enum class Part : std::uint8_t { node, sender, receiver, rail, route };
+enum class Part : std::uint8_t {
+  node,
+  sender,
+  receiver,
+  rail,
+  route,
+  link,          ///< of a topology, in one direction
+  cable,         ///< a link in both directions
+  switch_point,  ///< "switch"
+};
 
 /// The judgement of a node, by metric and size.
 enum class Verdict : std::uint8_t {
@@ -57,6 +68,9 @@ struct Finding {
   std::uint32_t a = 0;                ///< the node; the sender of a route; the number of a rail
   std::optional<std::uint32_t> b;     ///< the receiver of a route
   std::optional<std::uint32_t> rail;  ///< none = every rail alike
+  std::string element;                ///< of a link, cable or switch: its name; `a` is 0
+  /// Of those: the measured pairs that cross it; not in the JSON.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   /// Measured over typical, in the metric's own direction: 0.5 is half the bandwidth, 2 twice the
   /// latency. 0 where measurements failed instead.
   double ratio = 1;
@@ -93,6 +107,13 @@ struct NodeSummary {
   Verdict verdict = Verdict::not_enough_evidence;
 };
 
+/// The links between switches of a topology, each with two directions.
+struct Crossed {
+  std::uint32_t directions = 0;
+  std::uint32_t crossed = 0;       ///< by measured pairs
+  std::uint32_t fewest_pairs = 0;  ///< over one of the crossed
+};
+
 struct Attribution {
   std::vector<Typical> typical;     ///< by metric and size
   std::vector<RailSummary> rails;   ///< by metric, size and rail
@@ -101,14 +122,59 @@ struct Attribution {
   std::vector<Finding> leads;       ///< weaker, unconfirmed: worth a test, nothing to report
   std::vector<Finding> withdrawn;   ///< not confirmed by the confirming measurements
   std::vector<std::string> doubts;  ///< what cannot be judged, and why: whole sentences
+  std::optional<Crossed> crossed;   ///< with a topology
 };
+
+/// A switch, or an adapter of a host; a host with two adapters has two points.
+struct TopologyPoint {
+  std::string name{};  ///< as the file has it: "leaf1", "node01 mlx5_0"
+  bool host = false;
+};
+
+/// A cable, or a level of a hierarchy above another.
+struct TopologyLink {
+  std::uint32_t a = 0;  ///< index of a point
+  std::uint32_t b = 0;
+  std::string a_port{};  ///< as the file has it; "" = unknown
+  std::string b_port{};
+};
+
+struct Topology {
+  std::vector<TopologyPoint> points{};
+  std::vector<TopologyLink> links{};
+  /// By switch and host: the link by which the switch sends to that host. Where there is no entry,
+  /// every shortest path is taken to be possible.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> forwarding{};
+};
+
+/// One file's name, for errors and for the host of an LLDP file, and its text.
+struct TopologyText {
+  std::string name{};
+  std::string text{};
+};
+
+/// Reads, told apart by their contents:
+///   ibnetdiscover(8)'s output, and dump_fts(8)'s of the same subnet for the forwarding tables
+///   Slurm's topology.conf(5), with SwitchName, Switches and Nodes
+///   `lldpctl -f json` (lldpcli(8)) of each host, in a file named HOST.json
+///   CSV: a heading that begins with node, host or instance; then each node with its leaf, rack,
+///   ..., from the nearest level to the farthest
+/// Several files add up to one topology. Pure. Throws Error(usage) that names the file, the line
+/// and what was expected; at most 1,000,000 points and links.
+Topology parse_topology(const std::vector<TopologyText>& texts);
+
+/// Reads the files, of at most 256 MiB each. Throws Error(usage).
+Topology read_topology(const std::vector<std::string>& paths);
 
 /// Judges every metric and size of the matrix. Screening measurements make the suspects, confirming
 /// ones decide. Patterns in which many flows share an end (one-to-many, many-to-one) are left out.
 /// Throws Error(usage) for a value that is not a positive number where there is no error, a rank
 /// or rail that the matrix has not, a node that measures itself, and options out of range.
-/// Pure; time grows with the number of measurements. Thread rule: free.
-Attribution attribute(const Matrix& matrix, const AttributionOptions& options = {});
+/// With a topology, links and switches are judged first, by the pairs that cross them, and the
+/// nodes by what is left; then also throws Error(usage) for a host that it lacks. Pure; time grows
+/// with the number of measurements. Thread rule: free.
+Attribution attribute(const Matrix& matrix, const AttributionOptions& options = {},
+                      const Topology* topology = nullptr);
 
 /// The metrics and sizes of which the nodes were not judged: too few partners, a pattern in which
 /// flows share an end, or about half of the nodes against the other half. No finding in one of
@@ -143,7 +209,8 @@ struct ConfirmationOptions {
 };
 
 /// What to measure next, in both directions of each pair: every suspect with known-good partners,
-/// others than before where there are any, and the square test for routes (nccl issue 325: with
+/// others than before where there are any, pairs that cross a suspect link, and the square test for
+/// routes (nccl issue 325: with
 /// a->b slow, measure a->d, c->b and c->d, and a->b again). Ends of slow routes take the place of
 /// known-good nodes where there are none left. Empty when nothing is open, nobody is good even so,
 /// or `max_rounds` are spent. Measure, add to the matrix, attribute() again.

@@ -30,7 +30,8 @@ struct FabricOptions {
   std::string output{};  ///< file of the stream of records; "" = none
   std::string resume{};  ///< continue the run in this file; "" = begin
   std::chrono::nanoseconds wait = std::chrono::seconds(60);  ///< for all ranks to come
-  bool confirm = true;  ///< measure again what stands out, and judge by that
+  std::vector<std::string> topology{};  ///< rank 0's files for read_topology(); none = unknown
+  bool confirm = true;                  ///< measure again what stands out, and judge by that
   CoordinatorOptions coordinator{};
   std::uint16_t port = 0;  ///< TCP port of the coordinator; 0 = a free one
   run::Config base{};      ///< options of this node alone: queues, path, memory, CPUs

@@ -263,7 +263,7 @@ TEST_F(CoordinatorTest, ASlowSenderIsMeasuredAgainAndConfirmed) {
     coordinator.measure(round, number++);
   }
   int told = 0;
-  const Attribution verdict = confirm(coordinator, number, {}, [&] { ++told; });
+  const Attribution verdict = confirm(coordinator, number, {}, nullptr, [&] { ++told; });
   EXPECT_GT(told, 0);
   EXPECT_EQ(number, 6U + static_cast<std::uint32_t>(told));
   ASSERT_THAT(verdict.findings, SizeIs(1));

@@ -1,0 +1,329 @@
+#include "attribution_links.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "attribution_judge.h"
+#include "attribution_words.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr std::size_t kLeastCells = 20;  // fewer do not tell noise from effects
+constexpr std::size_t kLeastPairs = 4;   // slow ones over a link that is accused
+constexpr double kLinkEffect = 0.05;     // smaller ones are typical
+constexpr double kNearlyAll = 0.9;       // of the pairs over a slow link are slow
+constexpr double kWhole = 0.999;         // share of a pair's paths that is all of them
+constexpr int kMostElements = 16;        // of a rail
+constexpr std::size_t kMostLinks = 4;    // links in a sentence
+constexpr double kUpper = 0.75;          // the quantile that stands for healthy pairs: up to three
+                                         // quarters may be slow
+constexpr double kTop = 0.95;
+constexpr double kSpan = 1.6449 - 0.6745;  // standard deviations from the one to the other
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+/// What may be to blame: the smaller the part the earlier, which decides between equals.
+struct Element {
+  Part part = Part::link;
+  std::uint32_t index = 0;  ///< of a point or link; of a direction 2 * link + forward
+  bool operator<(const Element& other) const {
+    return std::pair(part, index) < std::pair(other.part, other.index);
+  }
+};
+
+/// A cell with what all of its paths cross.
+struct Crosser {
+  Cell* cell = nullptr;
+  double y = 0;  ///< against pairs that are as far apart
+  std::size_t switches = 0;
+  std::vector<Element> crosses;
+};
+
+class LinkJudge {
+ public:
+  LinkJudge(Slice& slice, const Paths& paths, const AttributionOptions& options, Attribution& out)
+      : slice_(slice), paths_(paths), options_(options), out_(out) {}
+
+  void run(std::uint32_t rail) {
+    rail_ = rail;
+    screening_ = crossers(slice_.screening);
+    confirming_ = crossers(slice_.confirming);
+    if (screening_.size() < kLeastCells) return;
+    level_distances();
+    std::vector<double> all;
+    for (const Crosser& one : screening_) all.push_back(one.y);
+    sigma_ = std::max(kFloor, (quantile(all, kTop) - quantile(all, kUpper)) / kSpan);
+    limit_ = -std::max(-least(kLinkEffect), options_.lead_score * sigma_);
+    explained_.assign(screening_.size(), false);
+    for (int i = 0; i < kMostElements; ++i) {
+      if (!blame_one()) break;
+    }
+  }
+
+ private:
+  std::vector<Crosser> crossers(std::vector<Cell>& cells) const {
+    std::vector<Crosser> found;
+    for (Cell& cell : cells) {
+      if (cell.rail != rail_) continue;
+      Crosser one{&cell, cell.y, 0, {}};
+      std::set<std::uint32_t> switches;
+      double length = 0;
+      const std::vector<Crossing> way = paths_.between(cell.sender, cell.receiver, rail_);
+      if (way.empty()) continue;  // ranks of one host
+      for (const Crossing& crossing : way) {
+        length += crossing.share;
+        if (crossing.share < kWhole) continue;
+        const TopologyLink& link = paths_.topology().links[crossing.link];
+        for (const std::uint32_t point : {link.a, link.b}) {
+          if (!paths_.topology().points[point].host) switches.insert(point);
+        }
+        if (!paths_.between_switches(crossing.link)) continue;
+        one.crosses.push_back({Part::link, 2 * crossing.link + (crossing.forward ? 1U : 0U)});
+        one.crosses.push_back({Part::cable, crossing.link});
+      }
+      for (const std::uint32_t point : switches) one.crosses.push_back({Part::switch_point, point});
+      one.switches = static_cast<std::size_t>(std::lround(length)) - 1;
+      found.push_back(std::move(one));
+    }
+    return found;
+  }
+
+  /// Pairs that are further apart are compared with their like. The cells keep the level of the
+  /// distance that most have.
+  void level_distances() {
+    std::map<std::size_t, std::vector<double>> values;
+    for (const Crosser& one : screening_) values[one.switches].push_back(one.y);
+    std::map<std::size_t, double> healthy;
+    std::size_t most = 0;
+    for (const auto& [switches, list] : values) {
+      healthy[switches] = quantile(list, kUpper);
+      if (most == 0 || list.size() > values[most].size()) most = switches;
+    }
+    for (std::vector<Crosser>* list : {&screening_, &confirming_}) {
+      for (Crosser& one : *list) {
+        const auto level = healthy.find(one.switches);
+        if (level == healthy.end()) continue;
+        one.cell->y += healthy[most] - level->second;
+        one.y -= level->second;
+      }
+    }
+    const std::size_t near = values.begin()->first;
+    if (slice_.metric == Metric::latency || values.size() < 2) return;
+    for (const auto& [switches, list] : values) {
+      const double gap = healthy[switches] - healthy[near];
+      if (gap > least(options_.route_effect) || values[near].size() < kLeastPairs) continue;
+      out_.doubts.push_back(fmt::format(
+          "{}: pairs with {} switches between them reach {:.2f} of what pairs with {} reach: the "
+          "links of that level are shared by too many or slow.",
+          subject(), switches, ratio_of(slice_.metric, gap), near));
+    }
+  }
+
+  struct Evidence {
+    std::size_t cells = 0;
+    std::size_t slow = 0;
+    std::set<std::uint32_t> senders;
+    std::set<std::uint32_t> receivers;
+    std::map<std::uint32_t, std::size_t> ends;
+  };
+
+  /// One node in all of the cells explains them as well, and is the simpler cause.
+  bool may_blame(const Evidence& seen) const {
+    const bool one_node = std::any_of(seen.ends.begin(), seen.ends.end(),
+                                      [&](const auto& end) { return end.second == seen.cells; });
+    return seen.slow >= kLeastPairs && seen.senders.size() >= 2 && seen.receivers.size() >= 2 &&
+           static_cast<double>(seen.slow) >= kNearlyAll * static_cast<double>(seen.cells) &&
+           !one_node;
+  }
+
+  bool blame_one() {
+    std::map<Element, Evidence> all;
+    for (std::size_t i = 0; i < screening_.size(); ++i) {
+      if (explained_[i]) continue;
+      const Crosser& one = screening_[i];
+      for (const Element& element : one.crosses) {
+        Evidence& seen = all[element];
+        ++seen.cells;
+        seen.slow += one.y < limit_ ? 1U : 0U;
+        seen.senders.insert(one.cell->sender);
+        seen.receivers.insert(one.cell->receiver);
+        ++seen.ends[one.cell->sender];
+        ++seen.ends[one.cell->receiver];
+      }
+    }
+    const Element* best = nullptr;
+    for (const auto& [element, seen] : all) {
+      if (may_blame(seen) && (best == nullptr || seen.slow > all[*best].slow)) best = &element;
+    }
+    if (best == nullptr) return false;
+    std::vector<std::string> alike;
+    for (const auto& [element, seen] : all) {
+      if (element.part == best->part && element.index != best->index && may_blame(seen) &&
+          same_cells(*best, element)) {
+        alike.push_back(name(element));
+      }
+    }
+    blame(*best, all[*best], alike);
+    return true;
+  }
+
+  bool same_cells(const Element& a, const Element& b) const {
+    return std::all_of(screening_.begin(), screening_.end(),
+                       [&](const Crosser& one) { return crosses(one, a) == crosses(one, b); });
+  }
+
+  static bool crosses(const Crosser& one, const Element& element) {
+    return std::any_of(one.crosses.begin(), one.crosses.end(), [&](const Element& other) {
+      return !(other < element) && !(element < other);
+    });
+  }
+
+  void blame(const Element& element, const Evidence& seen, const std::vector<std::string>& alike) {
+    std::vector<double> values;
+    Finding finding;
+    for (std::size_t i = 0; i < screening_.size(); ++i) {
+      if (explained_[i] || !crosses(screening_[i], element)) continue;
+      explained_[i] = true;
+      values.push_back(screening_[i].y);
+      finding.pairs.emplace_back(screening_[i].cell->sender, screening_[i].cell->receiver);
+    }
+    const double effect = middle(values);
+    std::vector<double> again;
+    for (const Crosser& one : confirming_) {
+      if (crosses(one, element)) again.push_back(one.y);
+    }
+    const std::size_t repeated = again.size();
+    const double later = middle(again);
+    const bool withdrawn =
+        repeated > 1 && (later > least(options_.min_effect) || later > effect / 2);
+
+    finding.metric = slice_.metric;
+    finding.size_bytes = slice_.size_bytes;
+    finding.part = element.part;
+    finding.element = name(element);
+    if (slice_.rails > 1) finding.rail = rail_;
+    finding.ratio = ratio_of(slice_.metric, effect);
+    finding.score = score_of(effect, sigma_ / std::sqrt(static_cast<double>(values.size())));
+    finding.confirmed = repeated > 1 && !withdrawn;
+    finding.evidence.push_back(
+        fmt::format("{} of {} measured pairs that cross it are slow, {} senders "
+                    "and {} receivers; by this, their nodes are not to blame",
+                    seen.slow, seen.cells, seen.senders.size(), seen.receivers.size()));
+    if (repeated > 0) {
+      finding.evidence.push_back(
+          fmt::format("measured again, pairs that cross it are at {:.2f} in {} "
+                      "measurements",
+                      ratio_of(slice_.metric, later), repeated));
+    }
+    if (!alike.empty()) {
+      finding.evidence.push_back(fmt::format("the same pairs cross {}: they cannot be told apart",
+                                             fmt::join(alike, ", ")));
+    }
+    finding.text = fmt::format(
+        "{} {}{}, {}: pairs that cross it are at {:.2f} of pairs as far apart. {}",
+        fabric::name(element.part), finding.element,
+        element.part == Part::cable ? " in both directions" : "", subject(), finding.ratio,
+        element.part == Part::switch_point
+            ? "Look at its error, discard and temperature counters, and at how its ports are routed."
+            : "Look at the error counters, width and speed of both ports, then reseat or replace the "
+              "cable.");
+    if (withdrawn) {
+      out_.withdrawn.push_back(std::move(finding));
+      return;
+    }
+    for (std::vector<Crosser>* list : {&screening_, &confirming_}) {
+      for (Crosser& one : *list) {
+        if (!crosses(one, element)) continue;
+        one.cell->y -= effect;
+        one.y -= effect;
+      }
+    }
+    out_.findings.push_back(std::move(finding));
+  }
+
+  std::string name(const Element& element) const {
+    switch (element.part) {
+      case Part::link:
+        return paths_.name(element.index / 2, element.index % 2 != 0);
+      case Part::cable:
+        return paths_.name(element.index, true);
+      default:
+        return paths_.topology().points[element.index].name;
+    }
+  }
+
+  std::string subject() const {
+    return fmt::format("{} of {}", fabric::name(slice_.metric), format_size(slice_.size_bytes));
+  }
+
+  Slice& slice_;
+  const Paths& paths_;
+  const AttributionOptions& options_;
+  Attribution& out_;
+  std::uint32_t rail_ = 0;
+  std::vector<Crosser> screening_;
+  std::vector<Crosser> confirming_;
+  std::vector<bool> explained_;
+  double sigma_ = 0;
+  double limit_ = 0;
+};
+
+}  // namespace
+
+void judge_links(Slice& slice, const Paths& paths, const AttributionOptions& options,
+                 Attribution& out) {
+  LinkJudge judge(slice, paths, options, out);
+  for (std::uint32_t rail = 0; rail < slice.rails; ++rail) judge.run(rail);
+}
+
+Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out) {
+  std::map<std::pair<std::uint32_t, bool>, std::set<std::pair<std::uint32_t, std::uint32_t>>> pairs;
+  for (std::uint32_t link = 0; link < paths.topology().links.size(); ++link) {
+    if (!paths.between_switches(link)) continue;
+    pairs[{link, false}];
+    pairs[{link, true}];
+  }
+  for (const Measurement& cell : matrix.measurements) {
+    if (cell.confirming) continue;
+    for (const Crossing& one : paths.between(cell.sender, cell.receiver, cell.rail)) {
+      const auto found = pairs.find({one.link, one.forward});
+      if (found != pairs.end()) found->second.insert({cell.sender, cell.receiver});
+    }
+  }
+  Crossed crossed;
+  std::vector<std::string> missed;
+  std::size_t fewest = matrix.measurements.size();
+  for (const auto& [direction, list] : pairs) {
+    ++crossed.directions;
+    if (list.empty()) {
+      missed.push_back(paths.name(direction.first, direction.second));
+    } else {
+      ++crossed.crossed;
+      fewest = std::min(fewest, list.size());
+    }
+  }
+  if (crossed.crossed > 0) crossed.fewest_pairs = static_cast<std::uint32_t>(fewest);
+  if (!missed.empty()) {
+    const std::size_t count = missed.size();
+    if (count > kMostLinks) missed.resize(kMostLinks);
+    out.doubts.push_back(fmt::format(
+        "{} of {} directions of links between switches were crossed by no measured pair, and are not "
+        "judged: {}{}. Measure more rounds or nodes.",
+        count, crossed.directions, fmt::join(missed, "; "), count > kMostLinks ? "; ..." : ""));
+  }
+  return crossed;
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,65 @@
+// What a pair of ranks crosses in a topology.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fabric/schedule.h"
+#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
+
+namespace rdmabench::fabric {
+
+/// A link in one direction, and the share of the pair's shortest paths that take it: 1 by
+/// forwarding tables, or where there is no other.
+struct Crossing {
+  std::uint32_t link = 0;
+  bool forward = true;  ///< from the link's a to its b
+  double share = 1;
+};
+
+/// The topology must outlive it. Thread rule: one thread at a time.
+class Paths {
+ public:
+  /// Finds the points of each rank's host, by its name up to the first dot, and of each rail among
+  /// several adapters, by the device in the adapter's name or else by their order. Throws
+  /// Error(usage) for a host that the topology lacks, or adapters that cannot be told apart.
+  Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint32_t rails);
+
+  /// In the order of the way where there is one path. Empty between ranks of one host, for a node
+  /// that never came, and for points that are not connected.
+  std::vector<Crossing> between(std::uint32_t sender, std::uint32_t receiver,
+                                std::uint32_t rail) const;
+
+  const Topology& topology() const noexcept { return topology_; }
+  bool between_switches(std::uint32_t link) const;
+  /// "leaf1 port 33 to spine1 port 1"
+  std::string name(std::uint32_t link, bool forward) const;
+
+ private:
+  /// To one point: hops and number of shortest paths from each point.
+  struct Tree {
+    std::vector<std::uint32_t> hops;
+    std::vector<double> ways;
+  };
+
+  std::uint32_t find_adapter(const Node& node, std::uint32_t rail, std::uint32_t rails) const;
+  bool follow_tables(std::uint32_t from, std::uint32_t to, std::vector<Crossing>& out) const;
+  const Tree& tree_to(std::uint32_t to) const;
+  void shortest(std::uint32_t from, std::uint32_t to, std::vector<Crossing>& out) const;
+
+  const Topology& topology_;
+  std::vector<std::vector<std::uint32_t>> at_;     // by rank and rail: the point, or ~0
+  std::vector<std::vector<std::uint32_t>> links_;  // by point
+  mutable std::map<std::uint32_t, Tree> trees_;    // by destination
+};
+
+/// So many of `all` rounds of pairs that each direction of a link between switches is crossed by as
+/// many pairs as can be had: round by round, of 512 at most, the one that adds most to links that
+/// have fewer than 4.
+std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const Paths& paths,
+                            std::uint32_t rails);
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,367 @@
+#include "rdmabench/fabric/attribution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+#include <string_view>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+constexpr std::size_t kMostParts = 1'000'000;  // points, and links
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
+
+std::string lower(std::string text) {
+  for (char& one : text) one = static_cast<char>(std::tolower(static_cast<unsigned char>(one)));
+  return text;
+}
+
+std::string trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t from = text.find_first_not_of(kBlank);
+  if (from == std::string_view::npos) return "";
+  return std::string(text.substr(from, text.find_last_not_of(kBlank) - from + 1));
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t to = std::min(text.find(at, from), text.size());
+    parts.push_back(trimmed(text.substr(from, to - from)));
+    from = to + 1;
+  }
+  return parts;
+}
+
+/// Adds texts to a topology. An error names the file and the line.
+class TopologyReader {
+ public:
+  void add(const TopologyText& file) {
+    name_ = file.name;
+    lines_.clear();
+    for (std::string& line : split(file.text, '\n')) lines_.push_back(std::move(line));
+    const auto any = [&](auto&& is) { return std::any_of(lines_.begin(), lines_.end(), is); };
+    const auto first = std::find_if(lines_.begin(), lines_.end(), [](const std::string& line) {
+      return !line.empty() && line.front() != '#';
+    });
+    at_ = static_cast<std::size_t>(first - lines_.begin());
+    if (first == lines_.end()) refuse("it has no line but comments");
+    if (first->front() == '{' || first->front() == '[') return read_lldp(file.text);
+    if (any([](const std::string& line) { return line.rfind("Unicast lids", 0) == 0; })) {
+      return read_forwarding();
+    }
+    if (any([](const std::string& line) { return line.rfind("switchguid=", 0) == 0; })) {
+      return read_ibnetdiscover();
+    }
+    if (lower(*first).rfind("switchname=", 0) == 0) return read_slurm();
+    const std::string head = lower(split(*first, ',').front());
+    if (head == "node" || head == "host" || head == "instance") return read_csv();
+    refuse(
+        "it is not ibnetdiscover's or dump_fts's output, Slurm's topology.conf, lldpctl's JSON, or "
+        "a CSV whose heading begins with node, host or instance");
+  }
+
+  Topology take() {
+    resolve_forwarding();
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(Fault::usage, fmt::format("topology {}, line {}: {}", name_, at_ + 1, what),
+                "docs/fabric.md shows each format.");
+  }
+
+  std::uint32_t point(const std::string& key, const std::string& name, bool host) {
+    const auto [found, added] = by_key_.try_emplace(key, out_.points.size());
+    if (added) {
+      if (out_.points.size() >= kMostParts) refuse("more than 1000000 switches and hosts");
+      out_.points.push_back({name, host});
+    }
+    return found->second;
+  }
+
+  void link(std::uint32_t a, const std::string& a_port, std::uint32_t b,
+            const std::string& b_port) {
+    if (a == b) refuse(fmt::format("{} is linked with itself", out_.points[a].name));
+    const bool swapped = b < a;
+    const auto key = fmt::format("{}[{}]-{}[{}]", swapped ? b : a, swapped ? b_port : a_port,
+                                 swapped ? a : b, swapped ? a_port : b_port);
+    if (!seen_links_.try_emplace(key, out_.links.size()).second) return;  // from the other side
+    if (out_.links.size() >= kMostParts) refuse("more than 1000000 links");
+    port_link_[{a, a_port}] = port_link_[{b, b_port}] =
+        static_cast<std::uint32_t>(out_.links.size());
+    out_.links.push_back({a, b, a_port, b_port});
+  }
+
+  /// std::regex takes stack for each character.
+  const std::string& line() const {
+    constexpr std::size_t kLongest = 4096;
+    if (lines_[at_].size() > kLongest) refuse("more than 4096 characters");
+    return lines_[at_];
+  }
+
+  /// Switch and Ca headings, each with the lines of its ports below.
+  void read_ibnetdiscover() {
+    static const std::regex kHead(R"re(^(Switch|Ca|Rt)\s+\d+\s+"([^"]+)"\s+#\s+"([^"]*)".*$)re");
+    static const std::regex kPort(
+        R"re(^\[(\d+)\](?:\[ext \d+\])?(?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d+)\](?:\(([0-9a-fA-F]+)\))?.*$)re");
+    struct Cable {
+      std::string from, from_port, from_guid, to, to_port, to_guid;
+      std::size_t line;
+    };
+    std::vector<Cable> cables;
+    std::map<std::string, std::string> switch_names;
+    std::string from;
+    std::smatch part;
+    for (at_ = 0; at_ < lines_.size(); ++at_) {
+      const std::string& text = line();
+      if (std::regex_match(text, part, kHead)) {
+        from = part[2];
+        point(from, part[3].length() == 0 ? part[2].str() : part[3].str(), part[1] != "Switch");
+      } else if (!text.empty() && text.front() == '[') {
+        if (from.empty() || !std::regex_match(text, part, kPort)) {
+          refuse(fmt::format("'{}' is no port of a switch or adapter", text));
+        }
+        cables.push_back({from, part[1], part[2], part[3], part[4], part[5], at_});
+      }
+    }
+    for (const Cable& cable : cables) {
+      at_ = cable.line;
+      const auto here = by_key_.find(cable.from);
+      const auto there = by_key_.find(cable.to);
+      if (there == by_key_.end()) refuse(fmt::format("{} has no heading of its own", cable.to));
+      link(here->second, cable.from_port, there->second, cable.to_port);
+      if (!cable.from_guid.empty()) port_guid_[number(cable.from_guid)] = here->second;
+      if (!cable.to_guid.empty()) port_guid_[number(cable.to_guid)] = there->second;
+    }
+    for (const auto& [key, index] : by_key_) {  // "S-0000000000200005" is the switch's GUID
+      if (key.rfind("S-", 0) == 0) port_guid_[number(key.substr(2))] = index;
+    }
+  }
+
+  std::uint64_t number(const std::string& hex) const {
+    if (hex.empty() || hex.size() > 16 ||
+        hex.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+      refuse(fmt::format("'{}' is no GUID", hex));
+    }
+    return std::stoull(hex, nullptr, 16);
+  }
+
+  void read_forwarding() {
+    static const std::regex kHead(R"re(^Unicast lids .* guid 0x([0-9a-fA-F]+) .*$)re");
+    static const std::regex kEntry(
+        R"re(^0x[0-9a-fA-F]+ (\d+) : \(.*portguid 0x([0-9a-fA-F]+): .*$)re");
+    std::optional<std::uint64_t> from;
+    std::smatch part;
+    for (at_ = 0; at_ < lines_.size(); ++at_) {
+      const std::string& entry = line();
+      if (std::regex_match(entry, part, kHead)) {
+        from = number(part[1]);
+      } else if (from && std::regex_match(entry, part, kEntry)) {
+        // "033" is the port that ibnetdiscover calls 33
+        const std::string text = part[1];
+        const std::size_t digits = std::min(text.find_first_not_of('0'), text.size() - 1);
+        if (forwarding_.size() >= 64 * kMostParts) refuse("more than 64000000 entries");
+        forwarding_.push_back({*from, text.substr(digits), number(part[2])});
+      }
+    }
+    if (!from) refuse("no switch with a GUID");
+  }
+
+  /// After all files, because the tables may come before the links.
+  void resolve_forwarding() {
+    for (const auto& [from, port, to] : forwarding_) {
+      const auto here = port_guid_.find(from);
+      const auto there = port_guid_.find(to);
+      if (here == port_guid_.end()) {
+        throw Error(
+            Fault::usage,
+            fmt::format("forwarding tables of a switch 0x{:016x}, which no file links", from),
+            "Give ibnetdiscover's output of the same subnet too.");
+      }
+      if (there == port_guid_.end() || !out_.points[there->second].host) continue;
+      const auto link = port_link_.find({here->second, port});
+      if (link != port_link_.end()) {
+        out_.forwarding[{here->second, there->second}] = link->second;
+      }
+    }
+  }
+
+  /// Slurm's "node[01-03,7]", which may have several brackets.
+  std::vector<std::string> expanded(const std::string& text) const {
+    const std::size_t open = text.find('[');
+    if (open == std::string::npos) return {text};
+    const std::size_t close = text.find(']', open);
+    if (close == std::string::npos) refuse(fmt::format("'{}' lacks a ]", text));
+    const std::vector<std::string> tails = expanded(text.substr(close + 1));
+    std::vector<std::string> names;
+    for (const std::string& range : split(text.substr(open + 1, close - open - 1), ',')) {
+      const std::vector<std::string> ends = split(range, '-');
+      const auto is_number = [](const std::string& end) {
+        return !end.empty() && end.size() <= 9 &&
+               end.find_first_not_of("0123456789") == std::string::npos;
+      };
+      if (ends.size() > 2 || !is_number(ends.front()) || !is_number(ends.back())) {
+        refuse(fmt::format("'{}' is no range of numbers", range));
+      }
+      const unsigned long last = std::stoul(ends.back());
+      for (unsigned long i = std::stoul(ends.front()); i <= last; ++i) {
+        for (const std::string& tail : tails) {
+          names.push_back(
+              fmt::format("{}{:0{}}{}", text.substr(0, open), i, ends.front().size(), tail));
+        }
+        if (names.size() > kMostParts) refuse("more than 1000000 names");
+      }
+    }
+    return names;
+  }
+
+  std::vector<std::string> names_of(const std::string& list) const {
+    std::vector<std::string> names;
+    std::size_t from = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i <= list.size(); ++i) {
+      if (i < list.size() && list[i] == '[') ++depth;
+      if (i < list.size() && list[i] == ']') --depth;
+      if (i < list.size() && (list[i] != ',' || depth > 0)) continue;
+      for (std::string& name : expanded(list.substr(from, i - from))) {
+        names.push_back(std::move(name));
+      }
+      from = i + 1;
+    }
+    return names;
+  }
+
+  void read_slurm() {
+    std::string whole;
+    for (at_ = 0; at_ < lines_.size(); ++at_) {
+      std::string line = lines_[at_].substr(0, lines_[at_].find('#'));
+      const bool goes_on = !line.empty() && line.back() == '\\';
+      if (goes_on) line.pop_back();
+      whole += line;
+      if (goes_on) continue;
+      read_switch(std::exchange(whole, ""));
+    }
+  }
+
+  void read_switch(const std::string& line) {
+    std::map<std::string, std::string> values;
+    for (const std::string& word : split(line, ' ')) {
+      const std::size_t equals = word.find('=');
+      if (equals == std::string::npos) continue;
+      values[lower(word.substr(0, equals))] = word.substr(equals + 1);
+    }
+    if (values.empty()) return;
+    if (values.count("switchname") == 0) refuse("a line without SwitchName");
+    const std::string& name = values["switchname"];
+    const std::uint32_t above = point("switch " + name, name, false);
+    for (const char* key : {"nodes", "switches"}) {
+      const auto list = values.find(key);
+      if (list == values.end()) continue;
+      const bool host = list->first == "nodes";
+      for (const std::string& below : names_of(list->second)) {
+        link(point((host ? "host " : "switch ") + below, below, host), "", above, "");
+      }
+    }
+  }
+
+  void read_csv() {
+    const std::vector<std::string> heading = split(lines_[at_], ',');
+    if (heading.size() < 2) refuse("a heading without a level above the nodes");
+    while (++at_ < lines_.size()) {
+      if (lines_[at_].empty() || lines_[at_].front() == '#') continue;
+      const std::vector<std::string> cells = split(lines_[at_], ',');
+      if (cells.size() != heading.size()) {
+        refuse(fmt::format("{} cells, but the heading has {}", cells.size(), heading.size()));
+      }
+      std::optional<std::uint32_t> below;
+      for (std::size_t level = 0; level < cells.size(); ++level) {
+        if (cells[level].empty()) continue;  // no such level above this node
+        const std::string name =
+            level == 0 ? cells[level] : fmt::format("{} {}", heading[level], cells[level]);
+        const std::uint32_t here =
+            point(fmt::format("{} {}", level, cells[level]), name, level == 0);
+        if (below) link(*below, "", here, "");
+        below = here;
+      }
+    }
+  }
+
+  /// One host's neighbours. Its name is the file's.
+  void read_lldp(const std::string& text) {
+    const std::string host = std::filesystem::path(name_).stem().string();
+    try {
+      const nlohmann::json json = nlohmann::json::parse(text);
+      const nlohmann::json& found = json.at("lldp").at("interface");
+      // One interface is an object, several are a list of objects.
+      const nlohmann::json list = found.is_array() ? found : nlohmann::json::array({found});
+      for (const nlohmann::json& item : list) {
+        for (const auto& [interface, facts] : item.items()) {
+          const auto& chassis = facts.at("chassis");
+          const std::string neighbour = chassis.begin().key();
+          const nlohmann::json& port = facts.at("port").at("id").at("value");
+          const std::string name = fmt::format("{} {}", host, interface);
+          link(point("host " + name, name, true), interface,
+               point("switch " + neighbour, neighbour, false), port.get<std::string>());
+        }
+      }
+    } catch (const nlohmann::json::exception& error) {
+      refuse(fmt::format("no JSON of lldpctl: {}", error.what()));
+    }
+  }
+
+  struct Entry {
+    std::uint64_t from = 0;
+    std::string port;
+    std::uint64_t to = 0;
+  };
+
+  Topology out_;
+  std::string name_;
+  std::vector<std::string> lines_;
+  std::size_t at_ = 0;
+  std::map<std::string, std::uint32_t> by_key_;
+  std::map<std::string, std::size_t> seen_links_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> port_link_;
+  std::map<std::uint64_t, std::uint32_t> port_guid_;
+  std::vector<Entry> forwarding_;
+};
+
+}  // namespace
+
+Topology parse_topology(const std::vector<TopologyText>& texts) {
+  TopologyReader reader;
+  for (const TopologyText& text : texts) reader.add(text);
+  return reader.take();
+}
+
+Topology read_topology(const std::vector<std::string>& paths) {
+  std::vector<TopologyText> texts;
+  for (const std::string& path : paths) {
+    std::error_code failed;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
+    std::ifstream in(path, std::ios::binary);
+    if (failed || !in) {
+      throw Error(Fault::usage, fmt::format("topology {}: {}", path,
+                                            failed ? failed.message() : "it cannot be read"));
+    }
+    if (bytes > kMostBytes) {
+      throw Error(Fault::usage, fmt::format("topology {}: {} bytes", path, bytes),
+                  "At most 256 MiB are read.");
+    }
+    texts.push_back({path, std::string(std::istreambuf_iterator<char>(in), {})});
+  }
+  return parse_topology(texts);
+}
+
+}  // namespace rdmabench::fabric

@@ -1,0 +1,319 @@
+// Topologies: the formats, the ways through them, and links and switches that
+// are named by the pairs that cross them. The fat tree is what ibnetdiscover
+// and dump_fts printed of 2 spines, 4 leaves and 16 hosts under ibsim, with the
+// tables of OpenSM's ftree.
+#include "rdmabench/fabric/attribution.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "fabric/attribution_links.h"
+#include "fabric/paths.h"
+#include "rdmabench/base/error.h"
+#include "synthetic_fabric.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Topology fat_tree(bool tables = true) {
+  const std::string folder = RDMABENCH_FIXTURES "/topology/fat_tree.";
+  std::vector<std::string> files{folder + "ibnetdiscover"};
+  if (tables) files.push_back(folder + "dump_fts");
+  return read_topology(files);
+}
+
+Topology parsed(const std::string& text, const std::string& name = "file") {
+  return parse_topology({{name, text}});
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parsed(text);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::vector<Node> hosts(std::uint32_t count) {
+  std::vector<Node> nodes;
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    nodes.push_back(
+        {.rank = rank, .host = fmt::format("node{:02}.cluster", rank + 1), .rails = {}});
+  }
+  return nodes;
+}
+
+/// The way of a pair: "leaf1 port 33 to spine1 port 1; ..."
+std::string way(const Paths& paths, std::uint32_t sender, std::uint32_t receiver) {
+  std::string text;
+  for (const Crossing& one : paths.between(sender, receiver, 0)) {
+    text += fmt::format("{}{} x {:.2f}", text.empty() ? "" : "; ",
+                        paths.name(one.link, one.forward), one.share);
+  }
+  return text;
+}
+
+TEST(Topology, ReadsWhatIbnetdiscoverAndDumpFtsPrint) {
+  const Topology tree = fat_tree();
+  EXPECT_THAT(tree.points, SizeIs(22));
+  EXPECT_THAT(tree.links, SizeIs(24)) << "each cable once, though both ends list it";
+  const std::vector<Node> nodes = hosts(16);
+  const Paths paths(tree, nodes, 1);
+  EXPECT_EQ(way(paths, 0, 1),
+            "node01 port 1 to leaf1 port 1 x 1.00; leaf1 "
+            "port 2 to node02 port 1 x 1.00");
+  // Line 0x0002 of leaf4's table: to node01 by port 33, that is by spine1.
+  EXPECT_EQ(way(paths, 15, 0),
+            "node16 port 1 to leaf4 port 4 x 1.00; leaf4 "
+            "port 33 to spine1 port 4 x 1.00; "
+            "spine1 port 1 to leaf1 port 33 x 1.00; leaf1 "
+            "port 1 to node01 port 1 x 1.00");
+}
+
+TEST(Topology, WithoutTablesEveryShortestPathIsPossible) {
+  const Topology tree = fat_tree(false);
+  const std::vector<Node> nodes = hosts(16);
+  const Paths paths(tree, nodes, 1);
+  EXPECT_THAT(way(paths, 15, 0), HasSubstr("leaf4 port 33 to spine1 port 4 x 0.50"));
+  EXPECT_THAT(way(paths, 15, 0), HasSubstr("leaf4 port 34 to spine2 port 4 x 0.50"));
+  EXPECT_THAT(way(paths, 15, 0), HasSubstr("leaf1 port 1 to node01 port 1 x 1.00"));
+}
+
+TEST(Topology, ReadsSlurms) {
+  const Topology tree = parsed(
+      "# made by hand\n"
+      "SwitchName=leaf1 Nodes=node[01-02],node03 LinkSpeed=100\n"
+      "switchname=leaf2 nodes=node[04-05,07]\n"
+      "SwitchName=spine \\\n Switches=leaf[1-2]\n");
+  EXPECT_THAT(tree.points, SizeIs(9));
+  EXPECT_THAT(tree.links, SizeIs(8));
+  const std::vector<Node> nodes = hosts(4);
+  const Paths paths(tree, nodes, 1);
+  EXPECT_EQ(way(paths, 0, 3),
+            "node01 to leaf1 x 1.00; leaf1 to spine x 1.00; spine to leaf2 x 1.00; "
+            "leaf2 to node04 x 1.00");
+}
+
+TEST(Topology, ReadsACsvOfLevels) {
+  const Topology tree = parsed("node,leaf,pod\nnode01,1,1\nnode02,1,1\nnode03,2,1\n");
+  const std::vector<Node> nodes = hosts(3);
+  const Paths paths(tree, nodes, 1);
+  EXPECT_EQ(way(paths, 0, 2),
+            "node01 to leaf 1 x 1.00; leaf 1 to pod 1 x "
+            "1.00; pod 1 to leaf 2 x 1.00; "
+            "leaf 2 to node03 x 1.00");
+}
+
+TEST(Topology, ReadsLldpctlsJsonOfEachHost) {
+  const std::string one =
+      R"({"lldp": {"interface": {"eth0": {"via": "LLDP", "chassis": {"tor1": {"mgmt-ip": "10.0.0.1"}},
+          "port": {"id": {"type": "ifname", "value": "Ethernet1"}}}}}})";
+  const std::string two =
+      R"({"lldp": {"interface": [{"eth0": {"chassis": {"tor1": {}}, "port": {"id": {"value": "Ethernet2"}}}},
+                                 {"eth1": {"chassis": {"tor2": {}}, "port": {"id": {"value": "Ethernet2"}}}}]}})";
+  const Topology tree = parse_topology({{"lldp/node01.json", one}, {"lldp/node02.json", two}});
+  std::vector<Node> nodes = hosts(2);
+  for (Node& node : nodes) node.rails = {"eth0"};
+  const Paths paths(tree, nodes, 1);
+  EXPECT_EQ(way(paths, 0, 1),
+            "node01 eth0 port eth0 to tor1 port Ethernet1 x 1.00; "
+            "tor1 port Ethernet2 to node02 eth0 port eth0 x 1.00");
+}
+
+TEST(Topology, RefusesWhatItCannotRead) {
+  EXPECT_THAT(refusal(""), HasSubstr("no line but comments"));
+  EXPECT_THAT(refusal("hello\n"), HasSubstr("file, line 1: it is not ibnetdiscover's"));
+  EXPECT_THAT(refusal("node,leaf\na,1\nb\n"), HasSubstr("line 3: 1 cells, but the heading has 2"));
+  EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("'1-x' is no range of numbers"));
+  EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-999999999]\n"), HasSubstr("more than 1000000 names"));
+  EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("no JSON of lldpctl"));
+  EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a\"\n[1] nonsense\n"),
+              HasSubstr("line 3: '[1] nonsense' is no port"));
+  EXPECT_THAT(refusal("Unicast lids [0x0-0x1] of switch Lid 1 guid 0x0000000000200005 "
+                      "(leaf4):\n"
+                      "0x0001 033 : (Switch portguid 0x0000000000200000: 'spine1')\n"),
+              HasSubstr("which no file links"));
+  EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch " + std::string(1 << 20, '1') + "\n"),
+              HasSubstr("line 2: more than 4096 characters"));
+  EXPECT_THROW(read_topology({"/no such file"}), Error);
+  const Topology tree = fat_tree();
+  const std::vector<Node> nodes = hosts(17);
+  EXPECT_THROW(Paths(tree, nodes, 1), Error) << "node17 is not in it";
+}
+
+TEST(Topology, RandomRoundsCrossEveryLink) {
+  const Topology tree = fat_tree();
+  const std::vector<Node> nodes = hosts(16);
+  const Paths paths(tree, nodes, 1);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Matrix matrix;
+    matrix.nodes = nodes;
+    for (const Round& round : covering(schedule(Pattern::full, 16, 0, seed), 5, paths, 1)) {
+      for (const Step& step : round.steps) {
+        for (const Pair& pair : step) {
+          matrix.measurements.push_back({.sender = pair.sender, .receiver = pair.receiver});
+        }
+      }
+    }
+    Attribution out;
+    const Crossed crossed = crossed_links(matrix, paths, out);
+    EXPECT_EQ(crossed.directions, 16U);
+    EXPECT_EQ(crossed.crossed, 16U) << seed;
+    EXPECT_GE(crossed.fewest_pairs, 4U) << seed;
+    EXPECT_THAT(out.doubts, IsEmpty());
+  }
+}
+
+/// A fabric over the tree: what crosses the slow part gets `kSlow` of the
+/// bandwidth.
+class PlantedLinks : public testing::Test {
+ protected:
+  static constexpr double kSlow = 0.9;
+  using Slow = std::function<bool(const Crossing&)>;
+
+  double measure(std::uint32_t sender, std::uint32_t receiver) {
+    double factor = 1;
+    const std::vector<Crossing> path = paths_.between(sender, receiver, 0);
+    for (const Crossing& one : path) {
+      if (slow_(one)) factor = kSlow;
+    }
+    if (path.size() > 2) factor *= far_;
+    return 100e9 * factor * std::exp(noise_(random_));
+  }
+
+  void add(std::uint32_t round, std::uint32_t sender, std::uint32_t receiver, bool confirming) {
+    matrix_.measurements.push_back({.round = round,
+                                    .pattern = confirming ? "confirm" : "round-robin",
+                                    .sender = sender,
+                                    .receiver = receiver,
+                                    .metric = Metric::bandwidth,
+                                    .size_bytes = 1 << 20,
+                                    .value = measure(sender, receiver),
+                                    .confirming = confirming});
+  }
+
+  Attribution settle(std::uint64_t seed, Slow slow) {
+    random_.seed(seed);
+    slow_ = std::move(slow);
+    matrix_ = {};
+    matrix_.nodes = nodes_;
+    std::uint32_t number = 0;
+    for (const Round& round : covering(schedule(Pattern::full, 16, 0, seed), rounds_, paths_, 1)) {
+      for (const Step& step : round.steps) {
+        for (const Pair& pair : step) add(number, pair.sender, pair.receiver, false);
+      }
+      ++number;
+    }
+    Attribution found = attribute(matrix_, {}, &tree_);
+    for (auto plan = confirmations(found, matrix_); !plan.empty();
+         plan = confirmations(found, matrix_)) {
+      for (const Confirmation& one : plan) add(number + one.round, one.sender, one.receiver, true);
+      number += plan.back().round + 1;
+      found = attribute(matrix_, {}, &tree_);
+    }
+    return found;
+  }
+
+  bool touches(const Crossing& one, const std::string& point) const {
+    const TopologyLink& link = tree_.links[one.link];
+    return tree_.points[link.a].name == point || tree_.points[link.b].name == point;
+  }
+
+  /// Runs of 100 in which exactly that was found, confirmed, and nothing else: the fewer of all
+  /// rounds and of five.
+  int right(Part part, const std::string& element, const Slow& slow) {
+    return std::min(right_in(15, part, element, slow), right_in(5, part, element, slow));
+  }
+
+  int right_in(std::uint32_t rounds, Part part, const std::string& element, const Slow& slow) {
+    rounds_ = rounds;
+    int count = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      const Attribution found = settle(seed, slow);
+      const bool named = found.findings.size() == 1 && found.findings[0].part == part &&
+                         found.findings[0].element == element && found.findings[0].confirmed;
+      count += named ? 1 : 0;
+      for (const Finding& finding : found.findings) {
+        if (named) break;
+        innocents_.push_back(finding.text);
+      }
+    }
+    return count;
+  }
+
+  Topology tree_ = fat_tree();
+  std::vector<Node> nodes_ = hosts(16);
+  Paths paths_{tree_, nodes_, 1};
+  Matrix matrix_;
+  std::mt19937_64 random_;
+  std::normal_distribution<double> noise_{0, 0.01};
+  double far_ = 1;
+  std::uint32_t rounds_ = 15;
+  Slow slow_;
+  std::vector<std::string> innocents_;
+};
+
+TEST_F(PlantedLinks, NothingSlowNamesNothing) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    EXPECT_THAT(settle(seed, [](const Crossing&) { return false; }).findings, IsEmpty()) << seed;
+  }
+}
+
+TEST_F(PlantedLinks, ASlowUplinkIsNamedByItsPort) {
+  const std::string name = "leaf2 port 34 to spine2 port 2";
+  EXPECT_GE(right(Part::link, name,
+                  [&](const Crossing& one) { return paths_.name(one.link, one.forward) == name; }),
+            95)
+      << testing::PrintToString(innocents_);
+}
+
+TEST_F(PlantedLinks, ASlowCableIsNamedInBothDirections) {
+  const Paths& paths = paths_;
+  const auto cable = [&](const Crossing& one) {
+    return paths.name(one.link, true) == "leaf3 port 33 to spine1 port 3" ||
+           paths.name(one.link, false) == "leaf3 port 33 to spine1 port 3";
+  };
+  EXPECT_GE(right(Part::cable, "leaf3 port 33 to spine1 port 3", cable), 95)
+      << testing::PrintToString(innocents_);
+}
+
+TEST_F(PlantedLinks, ASlowLeafIsNamedAndNotItsNodes) {
+  EXPECT_GE(right(Part::switch_point, "leaf4",
+                  [&](const Crossing& one) { return touches(one, "leaf4"); }),
+            95)
+      << testing::PrintToString(innocents_);
+}
+
+TEST_F(PlantedLinks, ASlowSpineIsNamed) {
+  EXPECT_GE(right(Part::switch_point, "spine2",
+                  [&](const Crossing& one) { return touches(one, "spine2"); }),
+            95)
+      << testing::PrintToString(innocents_);
+}
+
+TEST_F(PlantedLinks, ASlowNodeIsStillANode) {
+  EXPECT_GE(right(Part::node, "", [&](const Crossing& one) { return touches(one, "node06"); }), 95)
+      << testing::PrintToString(innocents_);
+}
+
+TEST_F(PlantedLinks, AnOversubscribedLevelIsADoubtAndNoFinding) {
+  far_ = 0.5;
+  const Attribution found = settle(1, [](const Crossing&) { return false; });
+  EXPECT_THAT(found.findings, IsEmpty());
+  ASSERT_THAT(found.doubts,
+              testing::Contains(HasSubstr("pairs with 3 switches between them reach 0.50")));
+}
+
+}  // namespace
+}  // namespace rdmabench::fabric
