@@ -1,5 +1,6 @@
-// What a user brings: documents, what nccl-tests printed, another node's doctor, a profile, and the
-// files of a node. Each is read, and what was read is written in every format.
+// What a user brings: documents, what nccl-tests printed, another node's doctor, a profile, the
+// topology of a network, and the files of a node. Each is read, and what was read is written in
+// every format.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "good_text.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/fabric/attribution.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/documents.h"
 #include "targets.h"
@@ -76,6 +78,15 @@ Verdict judge_profile(std::string_view text) {
         return expectations;
       },
       [](const health::Expectations&) { return Texts{}; });
+}
+
+Verdict judge_topology(std::string_view text) {
+  return judge(
+      text,
+      [](std::string_view from) {
+        return fabric::parse_topology({{"node01.json", std::string(from)}});
+      },
+      [](const fabric::Topology& /*topology*/) { return Texts{}; });
 }
 
 /// A node with one RDMA port, on which the checks go far.
@@ -154,6 +165,8 @@ Verdict judge_import(std::string_view bytes) {
       return judge_profile(text);
     case 't':
       return judge_node(text);
+    case 'n':
+      return judge_topology(text);
     default:
       return {};
   }
