@@ -175,7 +175,7 @@ constexpr Flag kPathRows[] = {
        kOn<&Config::shared_memory>),
     row("--require=LIST",
         "measure only if: rdma-write, rdma-read (the device does them), no-shm, in-order-128, "
-        "fabric=NAME",
+        "backend=NAME, provider=NAME, device=NAME, fabric=NAME: not by what it fell back to",
         "",
         [](Options& o, const Given& given) {
           o.config.requirements = run::parse_requirements(given.text);

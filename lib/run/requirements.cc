@@ -29,7 +29,12 @@ constexpr std::array kRules{
     Rule{"no-shm", "shm_short_cut", "no", "a peer of this host is reached through shared memory"},
     Rule{"in-order-128", "in_order_128", "yes", "the device promises no order within 128 bytes"},
 };
-constexpr std::string_view kFabric = "fabric";
+
+/// A requirement with a value, and what the endpoint says of it.
+struct Named {
+  std::string_view name;
+  std::string (*told)(const Description& endpoint);
+};
 
 std::optional<std::string> fact_of(const Description& endpoint, std::string_view name) {
   const auto found = std::find_if(endpoint.details.begin(), endpoint.details.end(),
@@ -42,14 +47,23 @@ std::string told(const Description& endpoint, std::string_view fact) {
   return fact_of(endpoint, fact).value_or(std::string(kUnknown));
 }
 
+constexpr std::array kNamed{
+    Named{"fabric", [](const Description& endpoint) { return told(endpoint, "fabric"); }},
+    Named{"backend", [](const Description& endpoint) { return endpoint.backend; }},
+    Named{"provider", [](const Description& endpoint) { return endpoint.provider; }},
+    Named{"device", [](const Description& endpoint) { return endpoint.device; }},
+};
+
 /// Why a requirement is not met, or nothing.
 std::string reason_against(const Requirement& requirement, const Description& endpoint) {
   const std::string where = fmt::format("{} on {}", endpoint.provider, endpoint.device);
-  if (requirement.name == kFabric) {
-    const std::string fabric = told(endpoint, kFabric);
-    if (fabric == requirement.value) return "";
-    return fmt::format("The fabric of {} is {}.", where,
-                       fabric == kUnknown ? "not known" : fmt::format("'{}'", fabric));
+  for (const Named& named : kNamed) {
+    if (requirement.name != named.name) continue;
+    const std::string value = named.told(endpoint);
+    // "mlx5_0" is each port of it.
+    if (value == requirement.value || value.starts_with(requirement.value + ':')) return "";
+    return fmt::format("The {} of {} is {}.", named.name, where,
+                       value == kUnknown ? "not known" : fmt::format("'{}'", value));
   }
   const auto* const rule = std::find_if(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
     return candidate.name == requirement.name;
@@ -71,10 +85,13 @@ Requirement parse_one(std::string_view word) {
   const bool rule = std::any_of(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
     return candidate.name == requirement.name;
   });
-  const bool fabric = requirement.name == kFabric && !requirement.value.empty();
-  if (fabric || (rule && equals == std::string_view::npos)) return requirement;
+  const bool named = std::any_of(kNamed.begin(), kNamed.end(), [&](const Named& candidate) {
+    return candidate.name == requirement.name && !requirement.value.empty();
+  });
+  if (named || (rule && equals == std::string_view::npos)) return requirement;
   throw Error(Fault::usage, fmt::format("`requirements` {}", word),
-              "There are rdma-write, rdma-read, no-shm, in-order-128 and fabric=NAME.");
+              "There are rdma-write, rdma-read, no-shm, in-order-128, and backend=NAME, "
+              "provider=NAME, device=NAME and fabric=NAME.");
 }
 
 }  // namespace

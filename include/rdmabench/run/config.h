@@ -24,9 +24,11 @@ inline constexpr std::uint16_t kDefaultPort = 18515;  ///< perftest's
 ///   no-shm                  a peer on the same host is not reached through shared memory
 ///   in-order-128            each 128 aligned bytes arrive in order, and once
 ///   fabric=NAME             libfabric's fabric has that name: efa, efa-direct
+///   backend=NAME, provider=NAME, device=NAME or NAME:PORT    what was taken, as the result names
+///   it
 struct Requirement {
   std::string name;
-  std::string value;  ///< of fabric; "" for the others
+  std::string value;  ///< the name; "" for the others
 
   bool operator==(const Requirement&) const = default;
 };

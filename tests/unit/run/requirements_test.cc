@@ -35,7 +35,8 @@ TEST(Requirements, AreReadFromAList) {
   EXPECT_THAT(parse_requirements("rdma-write,no-shm,fabric=efa-direct"),
               ElementsAre(Requirement{"rdma-write", ""}, Requirement{"no-shm", ""},
                           Requirement{"fabric", "efa-direct"}));
-  for (const char* bad : {"", "rdma", "rdma-write,", ",no-shm", "fabric", "fabric=", "no-shm=1"}) {
+  for (const char* bad :
+       {"", "rdma", "rdma-write,", ",no-shm", "fabric", "fabric=", "provider", "no-shm=1"}) {
     try {
       parse_requirements(bad);
       ADD_FAILURE() << bad;
@@ -62,6 +63,16 @@ TEST(Requirements, AreMetByWhatTheEndpointTells) {
                                               {"in_order_128", "no"},
                                               {"fabric", "efa"}})),
               ElementsAre("rdma-write", "no-shm", "in-order-128", "fabric"));
+}
+
+TEST(Requirements, WhatWasTakenInsteadIsNamed) {
+  EXPECT_THAT(names_of_unmet("backend=ofi,provider=efa,device=rdmap0s29-rdm", efa({})), IsEmpty());
+  const auto missed =
+      unmet(parse_requirements("backend=verbs,provider=mlx5,device=mlx5_0:1"), efa({}));
+  ASSERT_EQ(missed.size(), 3U);
+  EXPECT_EQ(missed[0].reason, "The backend of efa on rdmap0s29-rdm is 'ofi'.");
+  EXPECT_EQ(missed[1].reason, "The provider of efa on rdmap0s29-rdm is 'efa'.");
+  EXPECT_EQ(missed[2].reason, "The device of efa on rdmap0s29-rdm is 'rdmap0s29-rdm'.");
 }
 
 TEST(Requirements, WhatIsNotToldIsNotMet) {
