@@ -91,6 +91,15 @@ def wait_for_rounds(path: pathlib.Path, rounds: int, timeout: float = 90) -> Non
 
 class Whole(unittest.TestCase):
 
+    def test_what_is_required_and_was_not_taken_fails_every_pair_by_name(self):
+        with ranks(2, *QUICK, "--format", "json", "--require", "provider=verbs;ofi_rxm") as started:
+            code, output, errors = started.result()
+            self.assertEqual(code, 1, errors)
+            found = command.records(output, SCHEMA)
+            for one in found["measurement"]:
+                self.assertRegex(one["error"], "--require.*|requirements.*")
+                self.assertIn("The provider of tcp", one["error"])
+
     def test_a_topology_without_a_host_of_the_run_is_told_before_anything_is_measured(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "net.csv")

@@ -116,6 +116,22 @@ class Planted(unittest.TestCase):
     def test_two_at_once(self):
         self.named({("sender", 2, None): 0.7, ("route", 4, 7): 0.5}, senders={2: 0.7}, routes={(4, 7): 0.5})
 
+    def test_slow_uplink(self):
+        """Of each route from one half of the nodes to the other: by the topology, one link that all of them cross."""
+        half = NODES // 2
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "topology.csv")
+            file.write_text("node,leaf,spine\n" + "".join(f"node{node},{node // half},0\n" for node in range(NODES)))
+            code, output, found = self.measure(
+                "--topology", str(file), routes={(a, b): 0.6 for a in range(half) for b in range(half, NODES)})
+        verdict = found["verdict"][0]
+        self.assertEqual([(one["part"], one["element"], one["confirmed"]) for one in verdict["findings"]],
+                         [("link", "leaf 0 to spine 0", True)], output)
+        self.assertAlmostEqual(verdict["findings"][0]["ratio"], 0.6, delta=0.05, msg=output)
+        self.assertIn("the same pairs cross spine 0 to leaf 1", output)
+        self.assertEqual(verdict["links"], {"directions": 4, "crossed": 4, "fewest_pairs": half * half}, output)
+        self.assertEqual(code, 1, output)
+
     def test_link_down_from_the_start(self):
         self.lost(5, "never came", "--wait", "5s", down=5)
 
