@@ -380,11 +380,22 @@ bool failed_expectation(const Document& document) {
 }
 
 std::string expectations_text(const Document& document) {
+  constexpr std::size_t kMostShown = 8;  // alike
   std::string text;
+  std::map<std::string, std::size_t> counts;
+  std::vector<std::string> order;
   for (const Json& one : list_of(document.body, "expectations")) {
     const std::string row = text_of(one, "row");
-    text += fmt::format("{} {}: {}{}{}\n", text_of(one, "status"), text_of(one, "expectation"), row,
-                        row.empty() ? "" : ": ", text_of(one, "text"));
+    const std::string kind =
+        fmt::format("{} {}", text_of(one, "status"), text_of(one, "expectation"));
+    const std::size_t count = ++counts[kind];
+    if (count == 1) order.push_back(kind);
+    if (count > kMostShown) continue;
+    text += fmt::format("{}: {}{}{}\n", kind, row, row.empty() ? "" : ": ", text_of(one, "text"));
+  }
+  for (const std::string& kind : order) {
+    if (counts[kind] <= kMostShown) continue;
+    text += fmt::format("{}: {} more rows, listed in the JSON\n", kind, counts[kind] - kMostShown);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -146,6 +147,19 @@ TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
   EXPECT_EQ(row["status"], "OPEN");
   EXPECT_NEAR(row["low"].get<double>(), 32e9, 1);
   EXPECT_NEAR(row["high"].get<double>(), 50e9, 1);
+}
+
+TEST(Expectation, ManyRowsAlikeAreCountedInTheText) {
+  Document document = parse_documents(bandwidth("1e9", "1e9", "1e9"), "test").at(0);
+  const auto row = document.body["results"][0];
+  for (int i = 0; i < 19; ++i) document.body["results"].push_back(row);
+  for (const char* key : {"bits_per_s", "bits_per_s_low", "bits_per_s_high"})
+    document.body["results"][4][key] = 1;
+  judge_expectations(document, std::vector{parse_expectation("bw>=1kb/s")});
+  const std::string text = expectations_text(document);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10) << "one that fails, eight, the rest";
+  EXPECT_THAT(text, HasSubstr("FAIL bw>=1kb/s: write of 64K"));
+  EXPECT_THAT(text, HasSubstr("PASS bw>=1kb/s: 11 more rows, listed in the JSON\n"));
 }
 
 TEST(Expectation, IsAJudgementOfEveryFormat) {
