@@ -16,7 +16,7 @@ struct Setting {
 class PlantedFaults : public ::testing::TestWithParam<Setting> {};
 
 TEST_P(PlantedFaults, AreFoundAndTheInnocentAreNotFlagged) {
-  constexpr std::uint32_t kSeeds = 25;
+  constexpr std::uint32_t kSeeds = RDMABENCH_SEEDS;
   const Setting& setting = GetParam();
   for (const Scenario scenario : kScenarios) {
     if (setting.combination == Combination::slowest && scenario == Scenario::all) continue;
