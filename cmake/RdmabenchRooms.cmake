@@ -2,10 +2,9 @@
 # object library; the product and the tests link only the rooms they name, so a forbidden dependency does
 # not link.
 
-# rdmabench_room(measure [COMPUTES] SOURCES clock.cc ... LINK PkgConfig::X). Of a room that computes, tests under a
-# sanitizer take minutes without an optimizer.
+# rdmabench_room(measure SOURCES clock.cc ... LINK PkgConfig::X)
 function(rdmabench_room room)
-  cmake_parse_arguments(arg "COMPUTES" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   set(target rdmabench_room_${room})
   add_library(${target} OBJECT ${arg_SOURCES})
   # Headers that are not installed lie in lib/<room>/ and are included as "<room>/name.h".
@@ -13,9 +12,6 @@ function(rdmabench_room room)
                              "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${target} PUBLIC Threads::Threads ${arg_LINK}
                         PRIVATE rdmabench_flags ${RDMABENCH_FMT} nlohmann_json::nlohmann_json)
-  if(arg_COMPUTES AND RDMABENCH_SANITIZE)
-    target_compile_options(${target} PRIVATE -O1)
-  endif()
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_ROOMS ${target})
 endfunction()
 

@@ -239,7 +239,7 @@ class PlantedLinks : public testing::Test {
   int right_in(std::uint32_t rounds, Part part, const std::string& element, const Slow& slow) {
     rounds_ = rounds;
     int count = 0;
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 4 * RDMABENCH_SEEDS; ++seed) {
       const Attribution found = settle(seed, slow);
       const bool named = found.findings.size() == 1 && found.findings[0].part == part &&
                          found.findings[0].element == element && found.findings[0].confirmed;
@@ -265,7 +265,7 @@ class PlantedLinks : public testing::Test {
 };
 
 TEST_F(PlantedLinks, NothingSlowNamesNothing) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 4 * RDMABENCH_SEEDS; ++seed) {
     EXPECT_THAT(settle(seed, [](const Crossing&) { return false; }).findings, IsEmpty()) << seed;
   }
 }
