@@ -230,16 +230,17 @@ class PlantedLinks : public testing::Test {
     return tree_.points[link.a].name == point || tree_.points[link.b].name == point;
   }
 
-  /// Runs of 100 in which exactly that was found, confirmed, and nothing else: the fewer of all
-  /// rounds and of five.
-  int right(Part part, const std::string& element, const Slow& slow) {
+  /// Percent of the runs in which exactly that was found, confirmed, and nothing else: the fewer of
+  /// all rounds and of five.
+  std::uint64_t right(Part part, const std::string& element, const Slow& slow) {
     return std::min(right_in(15, part, element, slow), right_in(5, part, element, slow));
   }
 
-  int right_in(std::uint32_t rounds, Part part, const std::string& element, const Slow& slow) {
+  std::uint64_t right_in(std::uint32_t rounds, Part part, const std::string& element,
+                         const Slow& slow) {
     rounds_ = rounds;
-    int count = 0;
-    for (std::uint64_t seed = 1; seed <= 4 * RDMABENCH_SEEDS; ++seed) {
+    std::uint64_t count = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       const Attribution found = settle(seed, slow);
       const bool named = found.findings.size() == 1 && found.findings[0].part == part &&
                          found.findings[0].element == element && found.findings[0].confirmed;
@@ -249,9 +250,10 @@ class PlantedLinks : public testing::Test {
         innocents_.push_back(finding.text);
       }
     }
-    return count;
+    return 100 * count / kSeeds;
   }
 
+  static constexpr std::uint64_t kSeeds = 4 * RDMABENCH_SEEDS;
   Topology tree_ = fat_tree();
   std::vector<Node> nodes_ = hosts(16);
   Paths paths_{tree_, nodes_, 1};
@@ -265,7 +267,7 @@ class PlantedLinks : public testing::Test {
 };
 
 TEST_F(PlantedLinks, NothingSlowNamesNothing) {
-  for (std::uint64_t seed = 1; seed <= 4 * RDMABENCH_SEEDS; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     EXPECT_THAT(settle(seed, [](const Crossing&) { return false; }).findings, IsEmpty()) << seed;
   }
 }
@@ -284,7 +286,7 @@ TEST_F(PlantedLinks, ASlowCableIsNamedInBothDirections) {
     return paths.name(one.link, true) == "leaf3 port 33 to spine1 port 3" ||
            paths.name(one.link, false) == "leaf3 port 33 to spine1 port 3";
   };
-  EXPECT_GE(right(Part::cable, "leaf3 port 33 to spine1 port 3", cable), 95)
+  EXPECT_GE(right(Part::cable, "leaf3 port 33 to spine1 port 3", cable), 95U)
       << testing::PrintToString(innocents_);
 }
 
@@ -303,7 +305,7 @@ TEST_F(PlantedLinks, ASlowSpineIsNamed) {
 }
 
 TEST_F(PlantedLinks, ASlowNodeIsStillANode) {
-  EXPECT_GE(right(Part::node, "", [&](const Crossing& one) { return touches(one, "node06"); }), 95)
+  EXPECT_GE(right(Part::node, "", [&](const Crossing& one) { return touches(one, "node06"); }), 95U)
       << testing::PrintToString(innocents_);
 }
 
