@@ -293,14 +293,14 @@ TEST_F(PlantedLinks, ASlowCableIsNamedInBothDirections) {
 TEST_F(PlantedLinks, ASlowLeafIsNamedAndNotItsNodes) {
   EXPECT_GE(right(Part::switch_point, "leaf4",
                   [&](const Crossing& one) { return touches(one, "leaf4"); }),
-            95)
+            95U)
       << testing::PrintToString(innocents_);
 }
 
 TEST_F(PlantedLinks, ASlowSpineIsNamed) {
   EXPECT_GE(right(Part::switch_point, "spine2",
                   [&](const Crossing& one) { return touches(one, "spine2"); }),
-            95)
+            95U)
       << testing::PrintToString(innocents_);
 }
 
