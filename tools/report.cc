@@ -111,11 +111,11 @@ void add_report(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "report", "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results");
   sub->footer(
-      "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, compare and\n"
-      "project, and the JSON Lines of fabric, also while it runs or after it was killed; and what\n"
-      "perftest, nccl-tests, RCCL's tests, OSU's micro-benchmarks and fabtests printed. '-' is standard input, a folder stands for its *.json and\n"
-      "*.jsonl. Several files come into one report: curves into the same chart, the checks of many\n"
-      "nodes into one list.\n"
+      "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, compare,\n"
+      "project and decide, and the JSON Lines of fabric, also while it runs or after it was killed;\n"
+      "and what perftest, nccl-tests, RCCL's tests, OSU's micro-benchmarks and fabtests printed. '-'\n"
+      "is standard input, a folder stands for its *.json and *.jsonl. Several files come into one\n"
+      "report: curves into the same chart, the checks of many nodes into one list.\n"
       "\n"
       "Formats:\n"
       "  html        one file that needs no network and no server: heat map of node pairs on a fixed\n"

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "decision_page.h"
+#include "rdmabench/report/documents.h"
 #include "report/row.h"
 #include "values.h"
 
@@ -10,8 +11,6 @@ namespace {
 using report::Json;
 using report::list_of_each;
 using report::or_null;
-
-constexpr const char* kDecideSchema = "rdmabench-decide/1";
 
 Json likely_object(const Likely& likely) {
   return {{"value", likely.value}, {"low", or_null(likely.low)}, {"high", or_null(likely.high)}};
@@ -133,7 +132,7 @@ std::string to_json(const Page& page, const Decision& decision) {
   const DecisionOptions& options = decision.options;
   const ProjectionOptions& projection = options.projection;
   Json json;
-  json["schema"] = kDecideSchema;
+  json["schema"] = report::kDecideSchema;
   json["language"] = page.language == Language::korean ? "ko" : "en";
   json["answer"] = name(decision.answer);
   json["ground"] = name(decision.ground);

@@ -116,4 +116,22 @@ std::vector<Judgement> judge_projection(const Document& document) {
   return list;
 }
 
+std::vector<Judgement> judge_decision(const Document& document) {
+  std::vector<Judgement> list;
+  const Json& page = object_of(document.body, "page");
+  const std::string subject = text_of(object_of(page, "question"), "text");
+  for (const Json& section : list_of(page, "sections")) {
+    std::string text;
+    for (const Json& block : list_of(section, "blocks")) {
+      const std::string sentence = text_of(object_of(block, "sentence"), "text");
+      if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
+    }
+    if (text.empty()) continue;
+    const std::string title = text_of(object_of(section, "title"), "text");
+    list.push_back({"decide", subject, title.empty() ? text_of(document.body, "answer") : title,
+                    Status::pass, text});
+  }
+  return list;
+}
+
 }  // namespace rdmabench::report

@@ -1,4 +1,4 @@
-// What comparisons and projections judge.
+// What comparisons, projections and decisions judge.
 #pragma once
 
 #include <vector>
@@ -12,5 +12,8 @@ std::vector<Judgement> judge_comparison(const Document& document);
 
 /// Of each row, none of which fails: a difference is what was asked for.
 std::vector<Judgement> judge_projection(const Document& document);
+
+/// The answer, and what each section of the page says. No answer fails.
+std::vector<Judgement> judge_decision(const Document& document);
 
 }  // namespace rdmabench::report

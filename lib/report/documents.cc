@@ -32,6 +32,7 @@ constexpr std::array<Shape, 7> kShapes{{
     {kDoctorSchema, "findings", "rdmabench doctor"},
     {kCompareSchema, "families", "rdmabench compare"},
     {kProjectSchema, "rows", "rdmabench project"},
+    {kDecideSchema, "rows", "rdmabench decide"},
     {kCollSchema, "results", "rdmabench coll"},
     {kNetPluginSchema, "cases", "rdmabench netplugin"},
 }};

@@ -39,8 +39,8 @@ Judgements of_doctor(const Document& document) {
                              any_text_of(finding, "observed"), any_text_of(finding, "expected"));
     }
     one.remedy = text_of(finding, "remedy");
-    one.add_details(finding,
-                    {"title", "observed", "expected", "expected_source", "evidence", "privilege"});
+    one.add_details(finding, {"title", "observed", "expected", "expected_source", "action",
+                              "evidence", "privilege"});
     list.push_back(std::move(one));
   }
   return list;
@@ -283,6 +283,7 @@ Judgements of_any(const Document& document) {
   if (document.schema == kFabricSchema) return of_fabric(document);
   if (document.schema == kCompareSchema) return judge_comparison(document);
   if (document.schema == kProjectSchema) return judge_projection(document);
+  if (document.schema == kDecideSchema) return judge_decision(document);
   if (document.schema == kCollSchema) return of_coll(document);
   if (document.schema == kNetPluginSchema) return of_netplugin(document);
   return {};

@@ -271,6 +271,14 @@ std::string projection_table(const Document& document) {
          folded("Assumptions and notes", assumptions.text() + notes_text(body));
 }
 
+std::string decision_text(const std::vector<Judgement>& list) {
+  std::string text;
+  for (const Judgement& one : list) {
+    text += fmt::format("**{}** {}\n\n", escaped(one.id), escaped(one.text));
+  }
+  return text;
+}
+
 std::string fabric_table(const Document& document) {
   std::vector<NodeMedian> nodes = node_medians(document);
   const auto worst = [](const NodeMedian& node) {
@@ -328,6 +336,7 @@ std::string to_markdown(std::span<const Document> documents) {
     if (document.schema == kRunSchema) text += run_table(document);
     if (document.schema == kCompareSchema) text += comparison_table(document);
     if (document.schema == kProjectSchema) text += projection_table(document);
+    if (document.schema == kDecideSchema) text += decision_text(list);
     if (document.schema == kFabricSchema) text += fabric_table(document);
     if (document.schema == kCollSchema) text += coll_table(document);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rdmabench decide` from nothing: its script run over libfabric's net, and what it decides from that.
+"""`rdmabench decide` from nothing: its script run over libfabric's net, by srun where Slurm is, and what it decides from that.
 
 Usage: decide.py RDMABENCH SCHEMA. Needs python3-jsonschema.
 """
@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from command import run, server
 SCHEMA: dict = {}
 JOB = ("--model", "bert-large", "--nodes", "8:64", "--bucket", "1M", "--rails", "1", "--gpus", "1", "--gpu-flops", "100T")
 NAMES = ("--a-name", "My net", "--b-name", "Ethernet")
+ONE_NODE = pathlib.Path(__file__).resolve().parents[1] / "slurm" / "one_node"
+SLURM = (str(ONE_NODE), "--seconds", "200") if shutil.which("slurmctld", path=f"{os.environ['PATH']}:/usr/sbin") else ()
 MONEY = ("--price-a", "30", "--price-b", "26", "--steps", "500k")
 
 
@@ -34,14 +37,14 @@ class Decide(unittest.TestCase):
             raise AssertionError(planned)
         with server() as peer:
             link = f"--backend ofi --provider net --port {peer.port} --no-watch"
-            cls.environment = {**os.environ, "RDMABENCH": os.path.realpath(command.TOOL), "SERVER_A": "127.0.0.1", "SERVER_B": "127.0.0.1", "LAUNCHER": "env",
+            cls.environment = {**os.environ, "RDMABENCH": os.path.realpath(command.TOOL), "SERVER_A": "127.0.0.1", "SERVER_B": "127.0.0.1", "LAUNCHER": "srun -N1 -n1 --overlap" if SLURM else "env",
                                "OPTIONS_A": link, "OPTIONS_B": link, "BW_TIME": "30ms"}
-            cls.first = cls.measure()
+            cls.first = cls.measure(*SLURM)
         cls.again = cls.measure()  # without a server
 
     @classmethod
-    def measure(cls) -> subprocess.CompletedProcess:
-        return subprocess.run(["sh", "measure.sh"], cwd=cls.path, env=cls.environment, capture_output=True, text=True, timeout=240)
+    def measure(cls, *launcher: str) -> subprocess.CompletedProcess:
+        return subprocess.run([*launcher, "sh", "measure.sh"], cwd=cls.path, env=cls.environment, capture_output=True, text=True, timeout=240)
 
     @classmethod
     def tearDownClass(cls):
@@ -71,6 +74,16 @@ class Decide(unittest.TestCase):
             jsonschema.validate(document, SCHEMA)
             self.assertEqual(document["language"], language)
             self.assertEqual(document["a"]["latency_launches"], 5)
+
+    def test_a_report_holds_what_the_page_says(self):
+        self.assertEqual(self.decide(*MONEY, "-o", str(self.path / "page.json")).returncode, 0)
+        page = json.loads((self.path / "page.json").read_text(encoding="utf-8"))["page"]
+        for form in ("html", "markdown", "junit", "csv"):
+            done = run("report", str(self.path / "page.json"), "-o", str(self.path / "report"), "--format", form)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            text = (self.path / "report").read_text(encoding="utf-8")
+            self.assertIn(page["sections"][0]["blocks"][0]["sentence"]["text"], text)
+            self.assertNotIn("<failure", text)
 
     def test_the_format_follows_the_name_of_the_file(self):
         for end, first in ((".html", "<!doctype html>"), (".md", "# Is "), (".json", "{"), (".txt", "Is My net")):

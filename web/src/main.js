@@ -2,6 +2,7 @@
 import {setDark, setPrinting} from './chart.js';
 import {collPoints, collSection} from './coll.js';
 import {comparePoints, compareSection, projectSection} from './compare.js';
+import {decideSection} from './decide.js';
 import {add, h, list, object, table, text} from './dom.js';
 import {environmentSection} from './environment.js';
 import {fabricSection, fabricSummary} from './fabric.js';
@@ -53,6 +54,8 @@ function sections(documents) {
   for (const one of compared) all.push({title: titled('Comparison', compared, one), draw: () => compareSection(one)});
   const projected = of('rdmabench-project/1');
   for (const one of projected) all.push({title: titled('Projection', projected, one), draw: () => projectSection(one)});
+  const decided = of('rdmabench-decide/1');
+  for (const one of decided) all.push({title: titled('Decision', decided, one), draw: () => decideSection(one)});
   const runs = of('rdmabench/1');
   if (runs.length > 0) {
     try {

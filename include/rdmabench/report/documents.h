@@ -53,6 +53,7 @@ inline constexpr std::string_view kFabricSchema = "rdmabench-fabric/1";
 inline constexpr std::string_view kDoctorSchema = "rdmabench-doctor/1";
 inline constexpr std::string_view kCompareSchema = "rdmabench-compare/1";
 inline constexpr std::string_view kProjectSchema = "rdmabench-project/1";
+inline constexpr std::string_view kDecideSchema = "rdmabench-decide/1";
 inline constexpr std::string_view kCollSchema = "rdmabench-coll/1";
 inline constexpr std::string_view kNetPluginSchema = "rdmabench-netplugin/1";
 
