@@ -21,6 +21,7 @@ Json to_object(const Finding& finding) {
   object["expected"] = finding.expected;
   object["expected_source"] = name(finding.source);
   object["remedy"] = finding.remedy;
+  object["action"] = action_of(finding);
   object["evidence"] = finding.evidence;
   object["privilege"] = check->root ? "root" : "none";
   return object;
@@ -47,7 +48,7 @@ std::string to_json(const Diagnosis& diagnosis) {
 
 std::string to_csv(const Diagnosis& diagnosis) {
   report::Csv csv({"host", "id", "group", "title", "subject", "status", "reason", "observed",
-                   "expected", "expected_source", "remedy", "evidence", "privilege"});
+                   "expected", "expected_source", "remedy", "action", "evidence", "privilege"});
   for (const Finding& finding : diagnosis.findings) {
     Json row = to_object(finding);
     row["host"] = diagnosis.host;

@@ -108,8 +108,9 @@ std::string to_line(const Diagnosis& diagnosis) {
   const Finding& first = tally.fail > 0 ? *has(Status::fail) : *has(Status::error);
   std::string text = fmt::format("{} {} {}: {}", name(first.status), first.check, first.subject,
                                  first.observed.empty() ? first.reason : first.observed);
+  const std::string_view action = action_of(first);
   if (!first.expected.empty()) text += fmt::format(", expected {}", first.expected);
-  if (!first.remedy.empty()) text += fmt::format(". {}", first.remedy);
+  if (!action.empty()) text += fmt::format("; {}: {}", action, first.remedy);
   const std::uint32_t more = tally.fail + tally.error - 1;
   if (more > 0) text += fmt::format(" And {} more", more);
   return report::printable(text) + '\n';

@@ -141,7 +141,7 @@ TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
   const std::string line = to_line(diagnosis);
   EXPECT_THAT(line, StartsWith("FAIL pcie.path "));
   EXPECT_THAT(line, HasSubstr(": 126 Gb/s: PCIe 16 GT/s x8 at 0000:97:01.0, expected at least 400 "
-                              "Gb/s, the rate of its ports. "));
+                              "Gb/s, the rate of its ports; reseat: "));
   EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
@@ -159,11 +159,28 @@ TEST(Formats, OfALineHaveTheFirstFaultAndTheNumberOfOthers) {
   Finding& down = add("port.state", "b", Status::fail);
   down.observed = "1: DOWN";
   down.remedy = "Bring it up.";
-  EXPECT_EQ(to_line(diagnosis), "FAIL port.state b: 1: DOWN. Bring it up. And 1 more\n");
+  EXPECT_EQ(to_line(diagnosis),
+            "FAIL port.state b: 1: DOWN; change setting: Bring it up. And 1 more\n");
   diagnosis.findings.pop_back();
   EXPECT_EQ(to_line(diagnosis), "ERROR port.rate a: no?[2J number\n");
   diagnosis.findings.clear();
   EXPECT_EQ(to_line(diagnosis), "0 checks passed, none failed\n");
+}
+
+TEST(Doctor, SaysOneActionForWhatFails) {
+  const auto action = [](std::string_view check, Status status) {
+    Finding finding;
+    finding.check = check;
+    finding.status = status;
+    return action_of(finding);
+  };
+  EXPECT_EQ(action("counter.symbol_error", Status::fail), "replace cable");
+  EXPECT_EQ(action("pcie.width", Status::warn), "reseat");
+  EXPECT_EQ(action("log.xid", Status::fail), "reboot");
+  EXPECT_EQ(action("log.sxid", Status::fail), "ask vendor");
+  EXPECT_EQ(action("limit.memlock", Status::fail), "change setting");
+  EXPECT_EQ(action("limit.memlock", Status::pass), "");
+  EXPECT_EQ(action("limit.memlock", Status::error), "");
 }
 
 TEST(Doctor, DoesNotBlameANodeForPacketsDamagedElsewhere) {
