@@ -185,8 +185,13 @@ constexpr Flag kPathRows[] = {
         [](Options& o, const Given& given) { o.config.service = parse_service(given.text); }),
     on("-R, --rdma-cm", "connect by rdma_cm instead of rdmabench's own exchange",
        kOn<&Config::connection_manager>),
-    row("-x, --gid-index=N", "RoCE GID of this side's port", "by route, RoCE v2 first",
-        kNumber<0, 255, &Config::gid_index>),
+    row("-x, --gid-index=N", "RoCE GID of this side's port, or ipv6: one of IPv6",
+        "by route, RoCE v2 first",
+        [](Options& o, const Given& given) {
+          o.config.gid_index = given.text == "ipv6"
+                                   ? transport::kAnyIpv6Gid
+                                   : static_cast<std::int32_t>(whole(given, 0, 255));
+        }),
     row("-m, --mtu=N", "verbs path MTU: 256, 512, 1024, 2048 or 4096", "the smaller active one",
         kNumber<256, 4096, &Config::mtu>),
     row("-S, --sl=N", "service level", "0", kPath<15, &PathOptions::service_level>),

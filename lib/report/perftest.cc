@@ -141,6 +141,14 @@ class LatencyUnit {
   double ns_per_unit_;
 };
 
+std::string cpu_heading(const PerftestStyle& style) {
+  return style.cpu_percent ? "    CPU_Util[%]\n" : "\n";
+}
+
+std::string cpu_value(std::uint64_t size_bytes, const PerftestStyle& style) {
+  return style.cpu_percent ? fmt::format("\t    {:<3.2f}\n", style.cpu_percent(size_bytes)) : "\n";
+}
+
 std::string rows(const std::vector<LatencyResult>& results, const LatencyUnit& unit) {
   std::string text = fmt::format(
       " #bytes #iterations    t_min[{0}]    t_max[{0}]  t_typical[{0}]    t_avg[{0}]    "
@@ -159,15 +167,17 @@ std::string rows(const std::vector<LatencyResult>& results, const LatencyUnit& u
 }
 
 /// perftest's "transactions per second" are whole round trips.
-std::string short_rows(const std::vector<LatencyResult>& results, const LatencyUnit& unit) {
-  std::string text =
-      fmt::format(" #bytes        #iterations       t_avg[{}]    tps average\n", unit.name());
+std::string short_rows(const std::vector<LatencyResult>& results, const LatencyUnit& unit,
+                       const PerftestStyle& style) {
+  std::string text = fmt::format(" #bytes        #iterations       t_avg[{}]    tps average{}",
+                                 unit.name(), cpu_heading(style));
   for (const LatencyResult& result : results) {
     const double mean_ns = result.latency.mean_ns;
     const double round_ns = result.kind == "half_round_trip" ? 2 * mean_ns : mean_ns;
-    text += fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}\n", result.size_bytes,
-                        result.iterations, unit.of(mean_ns),
-                        round_ns > 0 ? kNsPerSecond / round_ns : 0);
+    text +=
+        fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}{}", result.size_bytes,
+                    result.iterations, unit.of(mean_ns), round_ns > 0 ? kNsPerSecond / round_ns : 0,
+                    cpu_value(result.size_bytes, style));
   }
   return text;
 }
@@ -180,8 +190,8 @@ double perftest_bandwidth(const BandwidthResult& result, const PerftestStyle& st
 
 std::string perftest_heading(const PerftestStyle& style) {
   return fmt::format(
-      " #bytes     #iterations    BW peak[{0}/sec]    BW average[{0}/sec]   MsgRate[Mpps]\n",
-      style.gigabits ? "Gb" : "MB");
+      " #bytes     #iterations    BW peak[{0}/sec]    BW average[{0}/sec]   MsgRate[Mpps]{1}",
+      style.gigabits ? "Gb" : "MB", cpu_heading(style));
 }
 
 std::string perftest_row(const BandwidthResult& result, const PerftestStyle& style) {
@@ -189,12 +199,13 @@ std::string perftest_row(const BandwidthResult& result, const PerftestStyle& sty
   const double scale = result.bits_per_s > 0 ? average / result.bits_per_s : 0;
   const double peak = style.peak ? result.peak_bits_per_s * scale : 0;
   const double rate = result.messages_per_s / kMillion;
+  const std::string cpu = cpu_value(result.size_bytes, style);
   if (style.gigabits && average < 0.1) {  // two decimals would leave no digit of it
-    return fmt::format(" {:<7}    {}           {:<7.6f}            {:<7.6f}            {:<7.6f}\n",
-                       result.size_bytes, result.iterations, peak, average, rate);
+    return fmt::format(" {:<7}    {}           {:<7.6f}            {:<7.6f}            {:<7.6f}{}",
+                       result.size_bytes, result.iterations, peak, average, rate, cpu);
   }
-  return fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t   {:<7.6f}\n",
-                     result.size_bytes, result.iterations, peak, average, rate);
+  return fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t   {:<7.6f}{}",
+                     result.size_bytes, result.iterations, peak, average, rate, cpu);
 }
 
 std::string to_perftest(const Report& report, const PerftestStyle& style) {
@@ -206,7 +217,7 @@ std::string to_perftest(const Report& report, const PerftestStyle& style) {
   } else {
     const std::vector<LatencyResult> latency = latency_results(report);
     const LatencyUnit unit(report, style);
-    text += is_perftest_short(report) ? short_rows(latency, unit) : rows(latency, unit);
+    text += is_perftest_short(report) ? short_rows(latency, unit, style) : rows(latency, unit);
   }
   return text + rule();
 }

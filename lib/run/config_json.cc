@@ -54,7 +54,7 @@ void read_stop_rule(UserOptions& given, measure::StopRule& rule) {
 void read_own_side(UserOptions& given, Config& config) {
   given.text("backend", config.backend);
   given.texts("devices", config.devices);
-  given.number("gid_index", -1, 255, config.gid_index);
+  given.number("gid_index", transport::kAnyIpv6Gid, 255, config.gid_index);
   given.authentication(config.authentication);
   given.text("fabric", config.fabric);
   given.text("source_ip", config.source_ip);

@@ -89,18 +89,22 @@ pair ib_write_bw -F -s 8 -n 200 --report_gbits
 pair ib_write_bw -F -s 4096 -n 200 -b
 pair ib_read_bw -F -s 4096 -n 200 -b -o 4
 pair ib_write_bw -F -s 4096 -D 2 -f 0
+pair ib_write_bw -F -s 4096 -D 2 -f 0 --cpu_util
 pair ib_write_lat -F -s 8 -D 2
 pair ib_read_lat -F -s 8 -D 2
 pair ib_write_bw -F -s 4096 -n 200 -q 4 -l 2 -t 64
 pair ib_write_bw -F -s 64 -n 200 -Q 10 -N --use_old_post_send
 pair ib_send_bw -F -s 4096 -n 200 -e
 pair ib_send_lat -F -s 8 -n 200 -c UD
+pair ib_send_bw -F -a -n 20 -c UD
 pair ib_write_lat -F -s 8 -n 200 -c UC
 pair ib_send_bw -F -s 1024 -n 200 --use-srq -r 256
 pair ib_write_bw -F -s 4096 -n 200 -R
 pair ib_send_lat -F -s 8 -n 200 -x 1 -i 1 -m 1024 -S 1 -u 16
 # The exchange itself is ours, by TCP, with -z too: so that row and its addresses differ.
 ours ib_write_bw -F -s 4096 -n 200 -z
+# perftest takes the first IPv6 GID, which is link-local; rdmabench one that a router passes on.
+ours ib_write_bw -F -s 4096 -n 200 --ipv6
 pair ib_send_bw -F -s 4096 -n 200 --tclass=96 --pkey_index=0 --retry_count=6 --disable_pcie_relaxed
 # perftest 4.5 itself never ends with this one on Soft-RoCE.
 ours ib_write_bw -F -s 4096 -n 200 --perform_warm_up

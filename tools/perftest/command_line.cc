@@ -94,6 +94,10 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
   Flags& flags = line.flags;
   flags.host = line.operand;
   check(tool, flags);
+  if (flags.cpu_util && !flags.duration && !flags.endless) {
+    flags.cpu_util = false;
+    flags.notes.push_back("--cpu_util needs -D: its column is left out");
+  }
   const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
   if (gpu && flags.host.empty() && flags.backend != "loop") {
     flags.notes.push_back(fmt::format(

@@ -59,6 +59,7 @@ struct Flags {  // NOLINT(clang-analyzer-optin.performance.Padding): grouped by 
   // The path.
   std::int32_t gid_index = -1;
   std::int32_t mtu = 0;
+  std::int32_t port_mtu = 0;  ///< bytes; for -a of datagrams without `mtu`
   transport::PathOptions path{};
 
   // Memory and processors.
@@ -79,6 +80,7 @@ struct Flags {  // NOLINT(clang-analyzer-optin.performance.Padding): grouped by 
   bool gigabits = false;
   bool peak = true;
   bool cycles = false;
+  bool cpu_util = false;
   OneNumber one_number = OneNumber::none;
   bool json = false;
   std::string json_file = "perftest_out.json";

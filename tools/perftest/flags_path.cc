@@ -40,8 +40,8 @@ constexpr Flag kPathFlags[] = {
     mapped("-R, --rdma_cm", kAll, "--rdma-cm", "guest", turn_on<&Flags::connection_manager>),
     ignored("-z, --comm_rdma_cm", kAll,
             "the two sides negotiate over TCP; the queue pairs are the same", "guest"),
-    refused("--ipv6", kAll,
-            "Name the host by its IPv6 address, or the GID by -x: the GID follows the route."),
+    mapped("--ipv6", kAll, "--gid-index ipv6", "guest",
+           [](Flags& f, const Given& /*g*/) { f.gid_index = transport::kAnyIpv6Gid; }),
     not_needed("--ipv6-addr", kAll, "a host is reached over IPv4 or IPv6, as its name resolves",
                "guest")
         .only(Release::new_only),

@@ -11,11 +11,16 @@
 #include "../flags/fields.h"
 #include "../output.h"
 #include "command_line.h"
+#include "cpu_meter.h"
 #include "interval_rows.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/server.h"
+#if RDMABENCH_HAVE_VERBS
+#include "rdmabench/verbs/device.h"
+#endif
 #include "to_config.h"
 #include "verdict.h"
 
@@ -116,13 +121,37 @@ int judge(const report::Report& report, const Flags& flags, const report::Perfte
   return faults.empty() ? 0 : static_cast<int>(Fault::failed);
 }
 
-int measure(const Tool& tool, const Flags& flags, const control::Authentication& authentication) {
+/// The largest datagram that all ports carry which may be chosen; 0 where none is active.
+std::int32_t port_mtu(const Flags& flags) {
+  std::uint32_t smallest = 0;
+#if RDMABENCH_HAVE_VERBS
+  const std::vector<verbs::DeviceInfo> devices = verbs::list_devices();
+  for (const verbs::PortRef& at : verbs::select_ports(devices, device(flags))) {
+    const std::uint32_t mtu = at.port->active ? at.port->active_mtu : smallest;
+    if (smallest == 0 || mtu < smallest) smallest = mtu;
+  }
+#endif
+  return static_cast<std::int32_t>(smallest);
+}
+
+int measure(const Tool& tool, Flags flags, const control::Authentication& authentication) {
+  if (flags.all_sizes && flags.service == transport::Service::ud && flags.backend == "verbs") {
+    flags.port_mtu = port_mtu(flags);
+  }
   run::Config config = to_config(tool, flags);
   config.authentication = authentication;
   if (flags.json) check_writable(flags.json_file);
-  const report::PerftestStyle style{
+  report::PerftestStyle style{
       .gigabits = flags.gigabits, .peak = flags.peak, .cycles = flags.cycles};
-  const run::OnProgress progress = flags.endless ? print_intervals(flags, style) : progress_line();
+  const auto cpu = std::make_shared<CpuMeter>();
+  if (flags.cpu_util) style.cpu_percent = [cpu](std::uint64_t size) { return cpu->percent(size); };
+  run::OnProgress progress = flags.endless ? print_intervals(flags, style) : progress_line();
+  if (flags.cpu_util) {
+    progress = [cpu, show = progress](const run::Progress& at) {
+      cpu->add(at.size_bytes, CpuMeter::Time::clock::now());
+      if (show) show(at);
+    };
+  }
   return run_and_write(config, flags.host, flags.port, progress, [&](const report::Report& report) {
     write_text(text_of(report, flags, style) + counter_lines(report, flags), "");
     const int code = judge(report, flags, style);

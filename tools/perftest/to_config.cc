@@ -95,11 +95,12 @@ std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags) {
   }
   std::uint64_t largest = std::uint64_t{1} << 23;
   if (flags.service == transport::Service::ud) {
-    if (flags.mtu == 0) {
+    const std::int32_t mtu = flags.mtu != 0 ? flags.mtu : flags.port_mtu;
+    if (mtu == 0) {
       throw Error(Fault::usage, "-a with -c UD",
                   "Give -m too: an unreliable datagram is not larger than the MTU.");
     }
-    largest = static_cast<std::uint64_t>(flags.mtu);
+    largest = static_cast<std::uint64_t>(mtu);
   }
   std::vector<std::uint64_t> all;
   for (std::uint64_t size = 2; size <= largest; size *= 2) all.push_back(size);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ struct PerftestStyle {
   bool gigabits = false;  ///< --report_gbits: Gb/s (10^9 bits) and not MiB/s
   bool peak = true;       ///< false, --noPeak: the peak is 0.00
   bool cycles = false;    ///< --report-cycles: latency in ticks of Report::clock
+  /// --cpu_util, of a size in bytes: percent, another column of the tables by duration. None: no
+  /// such column.
+  std::function<double(std::uint64_t)> cpu_percent = nullptr;
 };
 
 /// The tables of perftest 4.5: what was used, the addresses of each queue pair, and a row for each

@@ -60,7 +60,8 @@ struct Config : SharedOptions {
   /// Devices of this side; none = choose. The server's are chosen to match. Worker i uses device i
   /// modulo their number.
   std::vector<std::string> devices;
-  std::int32_t gid_index = -1;               ///< RoCE, of this side; -1 = choose
+  /// RoCE, of this side; transport::kAnyGid = choose, kAnyIpv6Gid = choose of those of IPv6.
+  std::int32_t gid_index = transport::kAnyGid;
   control::Authentication authentication{};  ///< how the server and this side know one another
   std::string fabric;     ///< libfabric, of this side: "efa", "efa-direct"; "" = choose
   std::string source_ip;  ///< libfabric, of this side's endpoints; "" = the control connection's

@@ -62,6 +62,10 @@ struct PathOptions {
   bool operator==(const PathOptions&) const = default;
 };
 
+/// For EndpointRequest::gid_index: by the route to the peer, of all GIDs or of those that are no
+/// IPv4 addresses.
+inline constexpr std::int32_t kAnyGid = -1;
+inline constexpr std::int32_t kAnyIpv6Gid = -2;
 /// The longest list of post_list().
 inline constexpr std::uint32_t kMaxPostList = 1024;
 
@@ -114,7 +118,7 @@ struct EndpointRequest : EndpointOptions {
   std::string numa = "auto";         ///< "auto" = near the device, "none", or a node's number
   std::string device;                ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
   std::string fabric;                ///< ofi only, its name: "efa", "efa-direct"; "" = choose
-  std::int32_t gid_index = -1;       ///< verbs on RoCE only; -1 = choose
+  std::int32_t gid_index = kAnyGid;  ///< verbs on RoCE only; or kAnyGid, kAnyIpv6Gid: choose
   std::uint32_t timeout_ms = 10000;  ///< of each step of connect() that waits for the peer
   std::string local_ip;              ///< this side's address of the control connection; "" if none
   std::string peer_ip;               ///< the other side's address of it; "" if none

@@ -142,7 +142,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{r.separate_queues, "separate completion queues"},
       Refusal{r.completion_vector >= 0, "a completion vector"},
       Refusal{r.connection_manager, "rdma_cm; `service` msg connects by the provider's own"},
-      Refusal{r.gid_index >= 0, "a GID index"},
+      Refusal{r.gid_index != transport::kAnyGid, "a GID index"},
       Refusal{r.mtu > 0, "a path MTU"},
       Refusal{r.path != PathOptions{}, "path options"},
       Refusal{r.relaxed_ordering, "relaxed ordering"},

@@ -42,6 +42,7 @@ std::string_view obstacle(const DeviceInfo& device, const PortInfo& port, Servic
 bool offered(const PortInfo& port, const GidEntry& gid, std::int32_t wanted_index) {
   if (gid.index > kMaxGidIndex) return false;
   if (wanted_index >= 0) return gid.index == static_cast<std::uint32_t>(wanted_index);
+  if (wanted_index == kAnyIpv6Gid && is_ipv4(gid.gid)) return false;
   return port.link_layer != LinkLayer::infiniband || gid.index == 0;
 }
 
@@ -157,8 +158,10 @@ std::string offer(const EndpointRequest& request) {
     }
   }
   if (candidates.empty()) {
-    const std::string wanted =
-        request.gid_index < 0 ? "" : fmt::format(" with GID index {}", request.gid_index);
+    const std::string wanted = request.gid_index == kAnyGid ? ""
+                               : request.gid_index == kAnyIpv6Gid
+                                   ? " with a GID of IPv6"
+                                   : fmt::format(" with GID index {}", request.gid_index);
     const bool no_xrc =
         service == Service::xrc &&
         std::none_of(ports.begin(), ports.end(), [](const PortRef& at) { return at.device->xrc; });

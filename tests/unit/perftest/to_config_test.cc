@@ -43,7 +43,15 @@ TEST(ToConfig, AllIsFromTwoBytesToEightMebibytes) {
 TEST(ToConfig, AllOverDatagramsEndsAtTheMtu) {
   const Tool& tool = *find_tool_in(tools(), "ib_send_bw");
   EXPECT_EQ(sizes(tool, parse(tool, {"-a", "-cUD", "-m1024", "h"}).flags).back(), 1024U);
-  EXPECT_THROW(sizes(tool, parse(tool, {"-a", "-cUD", "h"}).flags), Error);
+  Flags flags = parse(tool, {"-a", "-cUD", "h"}).flags;
+  EXPECT_THROW(sizes(tool, flags), Error) << "no port is known";
+  flags.port_mtu = 2048;
+  EXPECT_EQ(sizes(tool, flags).back(), 2048U);
+}
+
+TEST(ToConfig, AnIpv6GidIsChosenByTheRoute) {
+  EXPECT_EQ(config_of("ib_write_bw", {"--ipv6", "h"}).gid_index, transport::kAnyIpv6Gid);
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).gid_index, transport::kAnyGid);
 }
 
 TEST(ToConfig, CompletionModerationIsPerftests) {

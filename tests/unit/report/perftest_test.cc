@@ -224,6 +224,16 @@ TEST(Perftest, TicksAreNamedAsWhatTheyAre) {
   EXPECT_THAT(text, HasSubstr(" 21040.00 "));
 }
 
+TEST(Perftest, TheProcessorsAreAColumnMore) {
+  const Report report =
+      bandwidth_report(write_latency(), bandwidth("write", 4096, 20400, 0, 39.77, 0.010182));
+  const PerftestStyle style{
+      .cpu_percent = [](std::uint64_t size) { return size == 4096 ? 1.97 : 0; }};
+  const std::string text = to_perftest(report, style);
+  const std::string theirs = real("ib_write_bw_cpu");
+  EXPECT_EQ(text.substr(text.find(" #bytes")), theirs.substr(theirs.find(" #bytes")));
+}
+
 TEST(Perftest, NoPeakIsZero) {
   const std::string text = to_perftest(bandwidth_sample(), {.peak = false});
   EXPECT_THAT(text, HasSubstr(" 64         5000000          0.00               152.59 "));

@@ -53,6 +53,19 @@ TEST_F(Backend, OffersOnlyWhatTheUserAsksFor) {
   EXPECT_EQ(json::parse(choice.client)["index"], 0);
 }
 
+TEST_F(Backend, OffersTheGidsOfIpv6Alone) {
+  EndpointRequest request = small_request();
+  request.gid_index = kAnyIpv6Gid;
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  fake_verbs::reset({device});
+  const json text = json::parse(offer(request));
+  ASSERT_EQ(text["candidates"].size(), 1U);
+  EXPECT_EQ(text["candidates"][0]["gid"], "fe80::1");
+  device.ports[0].gids = {{.index = 1, .address = "10.0.0.1"}};
+  fake_verbs::reset({device});
+  EXPECT_THAT(complaint([&] { offer(request); }).what(), HasSubstr("with a GID of IPv6"));
+}
+
 TEST_F(Backend, HasNothingToOfferWithoutADevice) {
   fake_verbs::reset({});
   const Error error = complaint([] { offer(small_request()); });
