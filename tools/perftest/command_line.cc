@@ -96,7 +96,7 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
   check(tool, flags);
   if (flags.cpu_util && !flags.duration && !flags.endless) {
     flags.cpu_util = false;
-    flags.notes.push_back("--cpu_util needs -D: its column is left out");
+    flags.notes.emplace_back("--cpu_util needs -D: its column is left out");
   }
   const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
   if (gpu && flags.host.empty() && flags.backend != "loop") {

@@ -8,7 +8,7 @@ using transport::PathOptions;
 
 void set_link(Flags& flags, const Given& given) {
   if (given.text != "IB" && given.text != "ETHERNET") refuse_word(given, "IB or ETHERNET");
-  flags.notes.push_back("--force-link is not needed: the port reports its link layer");
+  flags.notes.emplace_back("--force-link is not needed: the port reports its link layer");
 }
 
 constexpr Flag kPathFlags[] = {

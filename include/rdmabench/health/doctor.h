@@ -64,8 +64,8 @@ Peer read_peer(std::string_view json, std::string_view origin);
 /// finding without an expectation that agrees becomes PASS. A WARN or FAIL stays.
 void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
 
-/// What is to be done, for those who only act: "change setting", "replace cable", "reseat", "reboot"
-/// or "ask vendor" for WARN and FAIL, else "". The remedy says how.
+/// What is to be done, for those who only act: "change setting", "replace cable", "reseat",
+/// "reboot" or "ask vendor" for WARN and FAIL, else "". The remedy says how.
 std::string_view action_of(const Finding& finding) noexcept;
 
 /// One document of docs/schema/rdmabench-doctor-1.schema.json, ended by a newline.
