@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks deploy/ as far as it can be without a cluster: schema, and that its files agree with one another.
 
-Usage: deploy.py PROJECT_ROOT
+Usage: deploy.py PROJECT_ROOT RDMABENCH
 """
 
 import copy
@@ -12,10 +12,12 @@ import subprocess
 import sys
 import unittest
 
+import jsonpatch
 import jsonschema
 import yaml
 
-ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+ROOT = pathlib.Path(sys.argv[1]).resolve()
+TOOL = sys.argv[2]
 INSTRUCTIONS = {"ARG", "CMD", "COPY", "ENV", "FROM", "RUN", "USER", "WORKDIR"}
 
 
@@ -80,9 +82,27 @@ class NodeProblemDetector(unittest.TestCase):
         self.assertEqual([rule["path"], *rule["args"]], ["/usr/bin/rdmabench", "doctor", "--format", "line"])
 
 
-class MpiJob(unittest.TestCase):
+def job(name: str) -> dict:
+    """What `kubectl apply -k deploy/kubernetes/NAME` applies."""
+    folder = ROOT / "deploy/kubernetes" / name
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    (resource,) = kustomization["resources"]
+    resource = (folder / resource).resolve()
+    document = job(resource.name) if resource.is_dir() else yaml.safe_load(resource.read_text())
+    for patch in kustomization.get("patches", ()):
+        assert patch["target"] == {"kind": document["kind"], "name": document["metadata"]["name"]}, patch["target"]
+        document = jsonpatch.apply_patch(document, yaml.safe_load(patch["patch"]))
+    return document
+
+
+class MpiJob:
+    """What holds for each of the jobs."""
+
+    NAME = ""
+    DEVICES: set[str] = set()
+
     def setUp(self) -> None:
-        self.job = yaml.safe_load((ROOT / "deploy/kubernetes/mpijob-efa.yaml").read_text())
+        self.job = job(self.NAME)
         self.schema = json.loads((ROOT / "tests/deploy/mpijob.schema.json").read_text())
         replicas = self.job["spec"]["mpiReplicaSpecs"]
         self.launcher = replicas["Launcher"]["template"]["spec"]["containers"][0]
@@ -113,9 +133,8 @@ class MpiJob(unittest.TestCase):
     def test_resources_that_cannot_be_overcommitted_are_equal(self) -> None:
         resources = self.worker["resources"]
         self.assertEqual(resources["requests"], resources["limits"])
-        self.assertLessEqual({"vpc.amazonaws.com/efa", "hugepages-2Mi", "memory", "cpu"},
-                             resources["requests"].keys())
-        self.assertNotIn("vpc.amazonaws.com/efa", self.launcher["resources"]["requests"])
+        self.assertEqual({"memory", "cpu"} | self.DEVICES, resources["requests"].keys())
+        self.assertFalse(self.DEVICES & self.launcher["resources"]["requests"].keys())
 
     def test_volumes_that_are_mounted_exist(self) -> None:
         pod = self.job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
@@ -137,6 +156,28 @@ class MpiJob(unittest.TestCase):
 
     def test_shell_of_the_launcher_parses(self) -> None:
         subprocess.run(["sh", "-n", "-c", self.launcher["args"][0]], check=True)
+
+    def test_fabric_has_the_options(self) -> None:
+        (fabric,) = [item["value"] for item in self.launcher["env"] if item["name"] == "FABRIC"]
+        self.assertIn("rdmabench fabric $FABRIC --output", self.launcher["args"][0])
+        known = subprocess.run([TOOL, "fabric", "--help"], check=True, text=True, capture_output=True).stdout
+        for option in re.findall(r"--[a-z-]+", fabric):
+            self.assertRegex(known, rf"(?m)^ .*{option}\b")
+
+
+class Efa(MpiJob, unittest.TestCase):
+    NAME = "efa"
+    DEVICES = {"vpc.amazonaws.com/efa", "hugepages-2Mi"}
+
+
+class Sriov(MpiJob, unittest.TestCase):
+    NAME = "sriov"
+    DEVICES = {"nvidia.com/mlnxnics", "nvidia.com/gpu"}
+
+
+class Shared(MpiJob, unittest.TestCase):
+    NAME = "shared"
+    DEVICES = {"rdma/hca_shared_devices_a", "nvidia.com/gpu"}
 
 
 class Serve(unittest.TestCase):
