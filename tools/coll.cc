@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +21,13 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/collective/run.h"
+#include "rdmabench/fabric/attribution.h"
 
 namespace rdmabench::tools {
 namespace {
+
+/// Of the best group's bus bandwidth: --bisect calls a group below it slow.
+constexpr double kSlowShare = 0.85;
 
 struct CollOptions {
   std::vector<std::string> operations;
@@ -32,6 +37,10 @@ struct CollOptions {
   std::string place = "out";
   std::uint32_t root = 0;
   collective::CollectivePlan plan;
+  std::string groups;
+  std::vector<std::string> topology;
+  bool bisect = false;
+  std::vector<collective::Required> required;
   std::vector<std::string> devices{"all"};
   std::string backend = "mpi";
   collective::MpiOptions mpi;
@@ -87,12 +96,63 @@ std::vector<collective::Call> calls(const CollOptions& options, std::uint32_t ra
   return all;
 }
 
+/// The switch to which each host is linked.
+std::vector<std::string> leaves(const std::vector<std::string>& hosts,
+                                const std::vector<std::string>& files) {
+  const fabric::Topology topology = fabric::read_topology(files);
+  std::map<std::string, std::string> leaf_of;
+  for (const fabric::TopologyLink& link : topology.links) {
+    const fabric::TopologyPoint& a = topology.points[link.a];
+    const fabric::TopologyPoint& b = topology.points[link.b];
+    if (a.host == b.host) continue;
+    const std::string& host = a.host ? a.name : b.name;
+    leaf_of.try_emplace(host.substr(0, host.find_first_of(". ")), a.host ? b.name : a.name);
+  }
+  std::vector<std::string> all;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const auto leaf = leaf_of.find(hosts[rank].substr(0, hosts[rank].find('.')));
+    if (leaf == leaf_of.end()) {
+      throw Error(Fault::usage,
+                  fmt::format("rank {} runs on {}, which the topology lacks", rank, hosts[rank]),
+                  "Give the topology of all nodes, with the names that their hostname prints.");
+    }
+    all.push_back(leaf->second);
+  }
+  return all;
+}
+
+void divide(const CollOptions& options, const std::vector<std::string>& hosts,
+            collective::CollectivePlan& plan) {
+  std::size_t largest = hosts.size();
+  if (options.bisect) {
+    plan.passes = [hosts](const collective::Pass& pass, collective::Run& run) {
+      collective::bisect(pass, hosts, kSlowShare, run);
+    };
+  } else if (!options.groups.empty()) {
+    const collective::Division division =
+        options.groups == "leaf" ? collective::divide("leaf", leaves(hosts, options.topology))
+                                 : collective::divide_by(options.groups, hosts);
+    plan.passes = [division](const collective::Pass& pass, collective::Run& /*run*/) {
+      pass(division);
+    };
+    largest = 0;
+    for (const std::uint32_t group : division.group_of) {
+      const auto size = std::count(division.group_of.begin(), division.group_of.end(), group);
+      largest = std::max(largest, static_cast<std::size_t>(size));
+    }
+  }
+  plan.calls = calls(options, static_cast<std::uint32_t>(largest));
+}
+
 report::Facts config_facts(const CollOptions& options) {
   const collective::CollectivePlan& plan = options.plan;
   return {{"operations", fmt::format("{}", fmt::join(options.operations, ","))},
           {"types", fmt::format("{}", fmt::join(options.types, ","))},
           {"reductions", fmt::format("{}", fmt::join(options.reductions, ","))},
           {"place", options.place},
+          {"groups", options.bisect           ? "bisect"
+                     : options.groups.empty() ? "all"
+                                              : options.groups},
           {"iterations", plan.iterations},
           {"warmup_iterations", plan.warmup},
           {"batch", std::uint64_t{plan.batch}},
@@ -149,9 +209,12 @@ int run_coll(const CollOptions& options) {
                 "Its table has one operation: name one.");
   }
   CollJob job;
-  job.calls = [&options](std::uint32_t ranks) { return calls(options, ranks); };
+  job.fill = [&options](collective::CollectivePlan& plan, const std::vector<std::string>& hosts) {
+    divide(options, hosts, plan);
+  };
   job.plan = options.plan;
   job.devices = options.devices;
+  job.required = options.required;
   job.backend = options.backend;
   job.mpi = options.mpi;
   job.nccl = options.nccl;
@@ -293,6 +356,40 @@ void add_launch(CLI::App& app, CollOptions& options) {
       ->group(group);
 }
 
+void add_require(CLI::App& app, CollOptions& options, const std::string& group) {
+  add_parsed(
+      app, "--require",
+      [&options](const std::string& text) { options.required = collective::parse_required(text); },
+      "fail unless device=NAME sent the bytes, by its own counters (several: an equal share each), "
+      "or NCCL used network=NAME: not a silent fall-back")
+      ->type_name("LIST")
+      ->group(group);
+}
+
+void add_groups(CLI::App& app, CollOptions& options) {
+  const std::string group = "Groups";
+  CLI::Option* const groups =
+      app.add_option("--groups", options.groups,
+                     "measure groups of ranks at the same time, a row for each: halves or quarters "
+                     "of the nodes, nodes (each by itself), across (ranks of the same number on "
+                     "their nodes) or leaf (by --topology)")
+          ->type_name("HOW")
+          ->check(CLI::IsMember({"halves", "quarters", "nodes", "across", "leaf"}))
+          ->group(group);
+  CLI::Option* const topology =
+      app.add_option("--topology", options.topology, "of --groups leaf: files as fabric takes them")
+          ->delimiter(',')
+          ->type_name("FILES")
+          ->needs(groups)
+          ->group(group);
+  app.add_flag("--bisect", options.bisect,
+               "halve the nodes until one node, or the boundary between two parts, explains why "
+               "all together are slow or wrong; judged by the largest size")
+      ->excludes(groups)
+      ->excludes(topology)
+      ->group(group);
+}
+
 void add_nccl(CLI::App& app, CollOptions& options) {
   const std::string group = "NCCL";
   collective::NcclOptions& nccl = options.nccl;
@@ -350,6 +447,14 @@ void check_backend(const CLI::App& app, const CollOptions& options) {
   }
 }
 
+void check_groups(const CollOptions& options) {
+  if ((options.groups == "leaf") != options.topology.empty()) return;
+  throw Error(Fault::usage,
+              options.topology.empty() ? "--groups leaf without --topology"
+                                       : fmt::format("--topology with --groups {}", options.groups),
+              "The topology says which nodes have one leaf: give both, or neither.");
+}
+
 void add_wire(CLI::App& app, CollOptions& options) {
   const std::string group = "Point to point";
   const auto wire = [&options]() -> collective::PointToPointOptions& {
@@ -404,14 +509,16 @@ void add_coll(CLI::App& app, Command& command) {
       "  mpirun -n 4 rdmabench coll all-reduce --size 8:64M\n"
       "  srun --mpi=pmix -n 16 rdmabench coll all --type all --reduction all --size 64K -n 20\n"
       "  mpirun -n 8 rdmabench coll all-gather,reduce-scatter --place both --format json\n"
+      "  mpirun -n 64 rdmabench coll all-reduce --size 64M --bisect\n"
       "\n"
-      "Exit codes: 0 done; 1 a result was wrong or broke --expect, a rank hung or died, a\n"
-      "point-to-point pair failed; 2 wrong usage; 3 not available here, for example if every row was skipped.");
+      "Exit codes: 0 done; 1 a result was wrong or broke --expect or --require, a rank hung or\n"
+      "died, a point-to-point pair failed; 2 wrong usage; 3 not available here, for example if every row was skipped.");
   auto options = std::make_shared<CollOptions>();
   options->sizes = parse_size_list("8:4M");
   add_measured(*sub, *options);
   add_amount(*sub, *options);
   add_launch(*sub, *options);
+  add_groups(*sub, *options);
   add_nccl(*sub, *options);
   add_wire(*sub, *options);
   const std::string group = "Results";
@@ -421,9 +528,11 @@ void add_coll(CLI::App& app, Command& command) {
       ->group(group);
   sub->add_option("--output", options->output, "write to FILE")->type_name("FILE")->group(group);
   add_expect(*sub, options->expect, group);
+  add_require(*sub, *options, group);
   add_wide(*sub, options->wide)->group(group);
   sub->callback([sub, options, &command] {
     check_backend(*sub, *options);
+    check_groups(*options);
     command = [options] { return run_coll(*options); };
   });
 }

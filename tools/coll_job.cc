@@ -142,13 +142,16 @@ double cost(std::span<const collective::Call> calls) {
 int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
          const collective::MemberOptions& member, collective::Run& run, Results& results) {
   try {
-    job.plan.calls = job.calls(group.team().size);
+    std::vector<std::string> hosts;
+    for (const collective::RankIdentity& rank : group.identities()) hosts.push_back(rank.host);
+    job.fill(job.plan, hosts);
     run.config = job.config;
     const std::vector<collective::Call>& calls = job.plan.calls;
     const Progress progress;
     collective::lead(group, engine, job.plan, member, run, [&](const collective::Run& so_far) {
       results.keep(so_far);
       const std::size_t done = so_far.rows.size();
+      if (job.plan.passes) return progress.show(fmt::format("{} rows", done), 0);
       progress.show(fmt::format("{} of {} rows", done, calls.size()),
                     cost(std::span(calls).first(done)) / cost(calls));
     });
@@ -156,6 +159,7 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
     group.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
     throw;
   }
+  if (run.error.empty()) run.unmet = collective::unmet(run, job.required);
   std::vector<collective::PointToPointResult> wire;
   if (run.error.empty() && job.wire) wire = measure_point_to_point(job, group, engine, run);
   const bool as_expected = results.write(wire);
@@ -204,6 +208,7 @@ int run_job(CollJob& job) {
   leads = group.leads();
   const collective::MemberOptions member{.timeout = job.plan.timeout,
                                          .devices = job.devices,
+                                         .interfaces = !job.required.empty(),
                                          .facts = {{"rank_source", assembled.place.source}}};
   const std::shared_ptr<collective::Engine> engine = job.backend == "nccl"
                                                          ? collective::make_nccl_engine(job.nccl)

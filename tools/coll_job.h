@@ -16,11 +16,13 @@
 namespace rdmabench::tools {
 
 struct CollJob {
-  /// Rank 0: what is measured among so many ranks.
-  std::function<std::vector<collective::Call>(std::uint32_t ranks)> calls{};
-  collective::CollectivePlan plan{};        ///< but for its calls
-  std::vector<std::string> devices{"all"};  ///< of collective::MemberOptions
-  std::string backend = "nccl";             ///< "nccl", "mpi"
+  /// Rank 0: what is measured among the ranks of these hosts, and how they are divided.
+  std::function<void(collective::CollectivePlan& plan, const std::vector<std::string>& hosts)>
+      fill{};
+  collective::CollectivePlan plan{};             ///< but for what `fill` enters
+  std::vector<std::string> devices{"all"};       ///< of collective::MemberOptions
+  std::vector<collective::Required> required{};  ///< of collective::unmet()
+  std::string backend = "nccl";                  ///< "nccl", "mpi"
   collective::MpiOptions mpi{};
   collective::NcclOptions nccl{};
   control::RendezvousOptions rendezvous{};

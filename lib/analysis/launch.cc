@@ -187,6 +187,9 @@ void read_coll_rows(Launch& launch, const Reader& document) {
     row.operation = fmt::format("{} {}", reader.text("operation"), reader.text("type"));
     if (const auto reduction = reader.optional_text("reduction")) row.operation += " " + *reduction;
     if (reader.at("in_place") == true) row.operation += " in place";
+    if (const auto group = json.find("group"); group != json.end() && group->is_string()) {
+      row.operation += ", " + group->get<std::string>();
+    }
     row.kind = "longest_of_all_ranks";
     row.size_bytes = reader.count("size_bytes");
     row.samples = reader.count("iterations");

@@ -64,14 +64,15 @@ std::string to_text(const RankCommand& order) {
                {"check", order.check},
                {"samples", order.samples},
                {"first_iteration", order.first_iteration},
-               {"rounds", order.rounds}});
+               {"rounds", order.rounds},
+               {"group_of", order.group_of}});
 }
 
 RankCommand parse_rank_command(std::string_view text) {
   using control::get_uint;
   const nlohmann::json json = control::parse_object(text, "order");
   RankCommand order;
-  order.what = get_enum<RankCommand::What>(json, "what", 4);
+  order.what = get_enum<RankCommand::What>(json, "what", 5);
   order.call = {.operation = get_enum<Operation>(json, "operation", kOperations),
                 .type = get_enum<DataType>(json, "type", kDataTypes),
                 .reduction = get_enum<Reduction>(json, "reduction", kReductions),
@@ -85,6 +86,12 @@ RankCommand parse_rank_command(std::string_view text) {
   order.samples = get_uint(json, "samples", 0, kMaxSamplesAtOnce);
   order.first_iteration = get_uint(json, "first_iteration", 0, kMost);
   order.rounds = get_uint<std::uint32_t>(json, "rounds", 0, 1000);
+  for (const nlohmann::json& one : control::get_list(json, "group_of", control::kMaxRanks)) {
+    if (!one.is_number_unsigned() || one.get<std::uint64_t>() >= control::kMaxRanks) {
+      throw Error(Fault::failed, "'group_of' has what is not a group's number");
+    }
+    order.group_of.push_back(one.get<std::uint32_t>());
+  }
   return order;
 }
 

@@ -33,7 +33,7 @@ constexpr std::string_view name_of(GroupMessage type) noexcept {
 }
 
 struct RankCommand {
-  enum class What : std::uint8_t { row, epoch, clocks, end };
+  enum class What : std::uint8_t { row, epoch, clocks, end, groups };
   What what = What::end;
   // row
   Call call{};
@@ -46,6 +46,8 @@ struct RankCommand {
   std::uint64_t first_iteration = 0;
   // clocks
   std::uint32_t rounds = 0;
+  // groups
+  std::vector<std::uint32_t> group_of{};  ///< by rank
 };
 
 std::string to_text(const RankCommand& order);

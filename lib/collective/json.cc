@@ -65,7 +65,7 @@ Json ranks_of(const Row& row) {
   Json list = Json::array();
   for (std::size_t rank = 0; rank < row.numbers.ranks.size(); ++rank) {
     const RankTimes& times = row.numbers.ranks[rank];
-    list.push_back({{"rank", rank},
+    list.push_back({{"rank", row.ranks.empty() ? rank : row.ranks[rank]},
                     {"min_ns", report::finite(times.min_ns)},
                     {"p50_ns", report::finite(times.p50_ns)},
                     {"max_ns", report::finite(times.max_ns)},
@@ -91,6 +91,7 @@ Json to_object(const Row& row) {
                {"size_bytes", row.size_bytes},
                {"count", call.count},
                {"in_place", call.in_place},
+               {"group", text_or_null(row.group)},
                {"skipped", text_or_null(row.skipped)},
                {"iterations", row.iterations},
                {"warmup_iterations", row.warmup},
@@ -113,6 +114,11 @@ Json to_object(const Row& row) {
   return json;
 }
 
+Json bisected_of(const Run& run) {
+  if (!run.bisected) return nullptr;
+  return {{"suspects", run.bisected->suspects}, {"text", run.bisected->text}};
+}
+
 Json blame_of(const Run& run) {
   if (run.blame.text.empty()) return nullptr;
   return {{"ranks", run.blame.ranks}, {"text", run.blame.text}};
@@ -129,6 +135,8 @@ std::string to_json(const Run& run) {
                          {"backend", run.backend},
                          {"error", text_or_null(run.error)},
                          {"blame", blame_of(run)},
+                         {"bisected", bisected_of(run)},
+                         {"unmet", run.unmet},
                          {"environment", to_list(run.environment)},
                          {"library", to_list(run.library)},
                          {"config", to_list(run.config)},

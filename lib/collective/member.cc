@@ -16,15 +16,29 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes generated or read at once
 
-std::vector<std::string> all_rdma_devices(const std::string& root) {
+std::vector<std::string> devices_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code ignored;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(root + "/sys/class/infiniband", ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     names.push_back(entry.path().filename());
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+/// Those whose counters are read, each once.
+std::vector<std::string> watched(const MemberOptions& options) {
+  std::vector<std::string> devices = options.devices;
+  if (devices == std::vector<std::string>{"all"}) {
+    devices = devices_in(options.root + "/sys/class/infiniband");
+  }
+  if (!options.interfaces) return devices;
+  for (std::string& interface : devices_in(options.root + "/sys/class/net")) {
+    if (std::find(devices.begin(), devices.end(), interface) == devices.end()) {
+      devices.push_back(std::move(interface));
+    }
+  }
+  return devices;
 }
 
 std::string describe(const Call& call) {
@@ -48,21 +62,35 @@ Deadline Member::deadline(std::uint64_t bytes) const {
   return Deadline::after(options_.timeout + std::chrono::seconds(bytes / kBytesPerSecond));
 }
 
-void Member::open() {
+void Member::open_library(Exchange& exchange) {
   group_.state().enter(Phase::opening);
   {
     const Deadline limit = deadline();
     const Heartbeat::Guard guard(group_.heartbeat(), fmt::format("opening {}", engine_.name()),
                                  limit);
-    engine_.open(team_, group_, limit.earlier());
+    engine_.open(team_, exchange, limit.earlier());
   }
   group_.state().enter(Phase::idle);
+}
+
+void Member::join_group(const std::vector<std::uint32_t>& group_of) {
+  const std::uint32_t rank = group_.team().rank;
+  const auto groups = members(group_of, group_.team().size);
+  const std::vector<std::uint32_t>& mine = groups[group_of.empty() ? 0 : group_of[rank]];
+  team_ = {
+      .rank = static_cast<std::uint32_t>(std::find(mine.begin(), mine.end(), rank) - mine.begin()),
+      .size = static_cast<std::uint32_t>(mine.size())};
+  held_.clear();  // what a slot holds was told for the team before
+  exchange_.emplace(group_, mine);
+  open_library(*exchange_);
+}
+
+void Member::open() {
+  open_library(group_);
   const std::vector<std::string> hosts = group_.all_gather(this_rank(team_.rank).host, deadline());
   const auto here = std::count(hosts.begin(), hosts.end(), hosts[team_.rank]);
   yields_ = here > sysconf(_SC_NPROCESSORS_ONLN);
-  std::vector<std::string> devices = options_.devices;
-  if (devices == std::vector<std::string>{"all"}) devices = all_rdma_devices(options_.root);
-  watch_.emplace(std::move(devices),
+  watch_.emplace(watched(options_),
                  health::WatchOptions{.root = options_.root, .noise = std::chrono::nanoseconds(0)});
   watch_->begin();
 }
@@ -76,6 +104,9 @@ std::string Member::execute(const RankCommand& order, const Starts& starts) {
       return to_text(run(order, starts));
     case RankCommand::What::clocks:
       clocks_ = group_.compare_clocks(order.rounds, deadline());
+      return {};
+    case RankCommand::What::groups:
+      join_group(order.group_of);
       return {};
     case RankCommand::What::end:
       return end();
@@ -145,12 +176,12 @@ Epoch Member::run(const RankCommand& order, const Starts& starts) {
   const Deadline limit = deadline(layout_.send_bytes * operations);
   group_.gather({}, limit);
   const std::string text = group_.leads() ? pack_numbers(starts()) : std::string();
-  const auto begin = unpack_numbers(group_.broadcast(text, limit), team_.size);
+  const auto begin = unpack_numbers(group_.broadcast(text, limit), group_.team().size);
   const LoopPlan plan{
       .batch = row_.batch,
       .slots = row_.slots,
       .first_iteration = order.first_iteration,
-      .start_ns = std::min(begin[team_.rank], measure::RawClock::stamp() + 1'000'000'000),
+      .start_ns = std::min(begin[group_.team().rank], measure::RawClock::stamp() + 1'000'000'000),
       .timeout = options_.timeout,
       .yields = yields_};
   Epoch epoch;

@@ -8,6 +8,7 @@
 
 #include "collective/check.h"
 #include "commands.h"
+#include "division.h"
 #include "health/run_watch.h"
 #include "rdmabench/collective/tester.h"
 
@@ -31,6 +32,8 @@ class Member {
   const std::vector<ClockOffset>& clocks() const noexcept { return clocks_; }
 
  private:
+  void open_library(Exchange& exchange);
+  void join_group(const std::vector<std::uint32_t>& group_of);
   void prepare(const RankCommand& order);
   Epoch run(const RankCommand& order, const Starts& starts);
   void fill(std::uint64_t operations, std::uint64_t first_iteration);
@@ -49,7 +52,8 @@ class Member {
   RankGroup& group_;
   Engine& engine_;
   const MemberOptions& options_;
-  Team team_;
+  Team team_;  // of the group
+  std::optional<GroupExchange> exchange_;
   bool yields_ = false;
   std::optional<health::RunWatch> watch_;
   std::vector<ClockOffset> clocks_;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "collective/packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
@@ -91,6 +92,16 @@ void MpiBackend::load() {
 
 void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   team_ = team;
+  if (module_ == nullptr) return initialize(exchange, deadline);
+  // Groups are told apart by their first rank's number.
+  const auto first = unpack_numbers(exchange.broadcast(pack_numbers({world_rank_}), deadline), 1);
+  if (module_->split(static_cast<std::uint32_t>(first[0]), team.rank, error_.data()) != 0) {
+    throw Error(Fault::failed, fmt::format("{}: {}", module_->name, error_.data()));
+  }
+}
+
+/// Among all ranks.
+void MpiBackend::initialize(Exchange& exchange, Deadline deadline) {
   load();
   // All ranks must use the same MPI: two different ones would wait for each other in MPI_Init
   // forever.
@@ -98,21 +109,20 @@ void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     if (names[rank] != module_->name) {
       throw Error(Fault::usage,
-                  fmt::format("rank {} has {}, rank {} has {}", team.rank, module_->name, rank,
+                  fmt::format("rank {} has {}, rank {} has {}", team_.rank, module_->name, rank,
                               names[rank]),
                   "Start all ranks by one MPI's mpirun, or give `mpi`.");
     }
   }
-  std::uint32_t rank = 0;
   std::uint32_t size = 0;
-  if (module_->init(&rank, &size, error_.data()) != 0) {
+  if (module_->init(&world_rank_, &size, error_.data()) != 0) {
     throw Error(Fault::failed, fmt::format("{}: {}", module_->name, error_.data()));
   }
-  if (size != team.size || rank != team.rank) {
+  if (size != team_.size || world_rank_ != team_.rank) {
     throw Error(Fault::usage,
                 fmt::format("this is rank {} of {} by the launcher, but rank {} of {} of {}'s "
                             "MPI_COMM_WORLD",
-                            team.rank, team.size, rank, size, module_->name),
+                            team_.rank, team_.size, world_rank_, size, module_->name),
                 "The mpirun that started this is not that of the MPI which was loaded: start it by "
                 "that one's, or choose it by `mpi`.");
   }

@@ -54,6 +54,7 @@ class MpiBackend {
 
  private:
   void load();
+  void initialize(Exchange& exchange, Deadline deadline);
   std::byte* buffer(SlotBuffer side, std::uint32_t slot) const noexcept {
     return buffers_[side == SlotBuffer::send && !in_place_ ? 0 : 1].data() + slot * stride_;
   }
@@ -61,6 +62,7 @@ class MpiBackend {
   MpiOptions options_;
   const MpiModule* module_ = nullptr;
   std::string path_;
+  std::uint32_t world_rank_ = 0;
   Team team_;
   Call call_;
   bool in_place_ = false;

@@ -10,7 +10,7 @@
 
 namespace rdmabench::collective {
 
-inline constexpr std::uint32_t kMpiModuleVersion = 1;
+inline constexpr std::uint32_t kMpiModuleVersion = 2;
 inline constexpr std::size_t kErrorBytes = 512;
 inline constexpr const char* kMpiModuleSymbol = "rdmabench_mpi_module";
 
@@ -35,6 +35,9 @@ struct MpiModule {
   const char* name;       ///< "Open MPI", "MPICH"
   const char* library;    ///< MPI_Get_library_version; after init()
   int (*init)(std::uint32_t* rank, std::uint32_t* size, char* error);
+  /// All ranks: from here on those of one color do each call together, in the order of `key`. No
+  /// operation may be outstanding.
+  int (*split)(std::uint32_t color, std::uint32_t key, char* error);
   int (*finalize)(char* error);
   /// No operation may be outstanding.
   int (*prepare)(const MpiCall* call, char* error);

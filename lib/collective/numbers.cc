@@ -29,8 +29,8 @@ std::int64_t difference(std::uint64_t a, std::uint64_t b) noexcept {
 double bound_of_difference(const std::vector<ClockLine>& clocks) {
   double first = 0;
   double second = 0;
-  for (std::size_t rank = 1; rank < clocks.size(); ++rank) {
-    const double error = clocks[rank].error_ns();
+  for (const ClockLine& clock : clocks) {  // rank 0's own error is 0
+    const double error = clock.error_ns();
     if (error > first) {
       second = std::exchange(first, error);
     } else {

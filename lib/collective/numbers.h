@@ -28,8 +28,8 @@ struct ClockLine {
 };
 
 /// `samples[rank]` have equal lengths, `clocks` one entry for each rank. The late rank is found by
-/// the entry times, never by durations: the last rank waits least. Rank 0's clock is the reference
-/// and has no error.
+/// the entry times, never by durations: the last rank waits least. Ranks are numbered as in
+/// `samples`.
 Numbers judge(const std::vector<std::vector<Stamps>>& samples, const std::vector<ClockLine>& clocks,
               std::uint32_t batch);
 

@@ -41,9 +41,9 @@ void check(const CollectivePlan& plan, std::uint32_t ranks) {
 }
 
 bool failed(const Run& run) {
-  return !run.error.empty() || std::any_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
-    return row.results.wrong_operations > 0;
-  });
+  return !run.error.empty() || !run.unmet.empty() ||
+         std::any_of(run.rows.begin(), run.rows.end(),
+                     [](const Row& row) { return row.results.wrong_operations > 0; });
 }
 
 std::string nothing_measured(const Run& run) {

@@ -28,8 +28,9 @@ std::string words(const report::Facts& facts) {
 }
 
 std::string subject(const Row& row) {
-  return fmt::format("{} of {}{}", name(row.call.operation), format_size(row.size_bytes),
-                     row.call.in_place ? " in place" : "");
+  return fmt::format("{} of {}{}{}{}", name(row.call.operation), format_size(row.size_bytes),
+                     row.call.in_place ? " in place" : "", row.group.empty() ? "" : ", ",
+                     row.group);
 }
 
 std::string words_of(const report::Facts& facts, std::string_view name) {
@@ -78,7 +79,8 @@ std::vector<std::string> cells(const Run& run, std::size_t index, const Rates& r
                                   std::string(name(call.type)),
                                   reduces(call.operation) ? std::string(name(call.reduction)) : "-",
                                   has_root(call.operation) ? fmt::format("{}", call.root) : "-",
-                                  call.in_place ? "in" : "out"};
+                                  call.in_place ? "in" : "out",
+                                  row.group.empty() ? "all" : row.group};
   if (!row.skipped.empty()) return all;
   const measure::LatencySummary& time = row.numbers.time;
   const auto& late = row.numbers.arrivals.late;
@@ -166,6 +168,7 @@ std::string to_table(const Run& run, std::size_t width) {
                                          {"op", Align::left, kMode},
                                          {"root", Align::right, kHow},
                                          {"place", Align::left, kMode},
+                                         {"group", Align::left, kMode},
                                          {"n", Align::right, kCounts},
                                          {"p50[us]"},
                                          {"p99[us]", Align::right, kTimes},
@@ -184,6 +187,10 @@ std::string to_table(const Run& run, std::size_t width) {
   text += table.text(width) +
           "GB/s are 10^9 bytes, as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.\n" +
           remarks(run) + late_ranks(run) + counters(run);
+  if (run.bisected) text += fmt::format("BISECTED: {}\n", report::printable(run.bisected->text));
+  for (const std::string& one : run.unmet) {
+    text += fmt::format("NOT MET: {}\n", report::printable(one));
+  }
   for (const std::string& note : run.notes) text += note + "\n";
   if (!run.error.empty()) text += fmt::format("ENDED EARLY: {}\n", report::printable(run.error));
   return text;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "collective/clock_hold.h"
+#include "collective/division.h"
 #include "collective/median_watch.h"
 #include "commands.h"
 #include "member.h"
@@ -30,18 +31,21 @@ class Lead {
   Lead(RankGroup& group, Engine& engine, const CollectivePlan& plan, Member& member)
       : group_(group), engine_(engine), plan_(plan), member_(member) {}
 
-  Row measure(const Call& call, std::uint32_t number);
+  void divide(const Division& division);
+  /// A row for each group.
+  std::vector<Row> measure(const Call& call);
   std::vector<RankReport> finish();
   const std::vector<ClockOffset>& clocks() const { return last_clocks_; }
 
  private:
   std::vector<std::string> command(const RankCommand& order);
   void compare_clocks();
-  void prepare(Row& row, std::uint32_t number);
-  std::uint64_t run_epoch(std::uint64_t samples, Row& row, bool counts);
-  void run_until_known(Row& row);
-  std::uint64_t next_epoch(const Row& row, std::uint64_t most) const;
-  void take(const std::vector<std::string>& answers, std::uint64_t samples, Row& row, bool counts);
+  void prepare(const Call& call);
+  void run_epoch(std::uint64_t samples, bool counts);
+  void run_until_known();
+  std::uint64_t next_epoch(std::uint64_t most) const;
+  void take(const std::vector<std::string>& answers, std::uint64_t samples, bool counts);
+  void evaluate(Row& row) const;
   std::vector<std::uint64_t> starts() const;
   Deadline deadline() const {
     const std::uint64_t bytes = epoch_bytes_;
@@ -53,7 +57,14 @@ class Lead {
   Engine& engine_;
   const CollectivePlan& plan_;
   Member& member_;
-  Amount amount_;  // of this row
+  std::string division_;  // its name
+  bool apart_ = false;    // the ranks' library has groups
+  std::vector<std::vector<std::uint32_t>> groups_;
+  std::vector<Row> rows_;     // of this call, by group
+  std::uint32_t number_ = 0;  // of the call in the run
+  std::uint64_t warmup_ = 0;  // samples so far
+  bool converged_ = true;
+  Amount amount_;  // of this call
   std::uint32_t slots_ = 1;
   std::uint64_t epoch_bytes_ = 0;  // most bytes that a rank generates and reads in an epoch
   std::uint64_t next_iteration_ = 0;
@@ -97,19 +108,35 @@ std::vector<std::uint64_t> Lead::starts() const {
   return all;
 }
 
-void Lead::prepare(Row& row, std::uint32_t number) {
+void Lead::divide(const Division& division) {
+  division_ = division.name;
+  groups_ = members(division.group_of, ranks());
+  RankCommand order;
+  order.what = RankCommand::What::groups;
+  order.group_of = division.group_of;
+  const bool apart = groups_.size() > 1;
+  if (apart || apart_) command(order);
+  apart_ = apart;
+}
+
+void Lead::prepare(const Call& call) {
   std::uint64_t bytes = 8;  // the larger side of the rank with most
-  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    const Layout layout = nccl_layout(row.call, {.rank = rank, .size = ranks()});
-    bytes = std::max({bytes, layout.send_bytes, layout.receive_bytes});
-    if (rank > 4 && rank < row.call.root) rank = row.call.root - 1;  // counts have a period of 4
-    if (rank > 4 && rank >= row.call.root) break;
+  for (const std::vector<std::uint32_t>& group : groups_) {
+    const auto size = static_cast<std::uint32_t>(group.size());
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      const Layout layout = nccl_layout(call, {.rank = rank, .size = size});
+      bytes = std::max({bytes, layout.send_bytes, layout.receive_bytes});
+      if (rank > 4 && rank < call.root) rank = call.root - 1;  // counts have a period of 4
+      if (rank > 4 && rank >= call.root) break;
+    }
   }
   const auto fit = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(plan_.buffer_bytes / bytes, 1, kMaxSlots));
   slots_ = std::max(fit / amount_.batch * amount_.batch, amount_.batch);
   epoch_bytes_ = 3 * bytes * slots_;
   next_iteration_ = 0;
+  warmup_ = 0;
+  converged_ = true;
   samples_.assign(ranks(), {});
   longest_.clear();
   known_.reset();
@@ -117,36 +144,41 @@ void Lead::prepare(Row& row, std::uint32_t number) {
   timed_ns_ = 0;
   RankCommand order;
   order.what = RankCommand::What::row;
-  order.call = row.call;
-  order.row = number;
+  order.call = call;
+  order.row = number_++;
   order.slots = slots_;
   order.batch = amount_.batch;
   order.check = plan_.check;
   command(order);
 }
 
-void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples, Row& row,
-                bool counts) {
+/// Adds what one rank found to its group's row.
+void add_checked(Row& row, std::uint32_t rank, Checked checked) {
+  Checked& all = row.results;
+  all.operations += checked.operations;
+  all.wrong_operations += checked.wrong_operations;
+  all.wrong_elements += checked.wrong_elements;
+  const bool earlier = checked.first && (!row.first_wrong || checked.first->iteration <
+                                                                 row.first_wrong->wrong.iteration);
+  if (earlier) row.first_wrong = WrongAt{.rank = rank, .wrong = *std::move(checked.first)};
+}
+
+void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples, bool counts) {
   std::vector<std::uint64_t> longest(samples, 0);
   double span = 0;
-  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    Epoch epoch = parse_epoch(answers[rank], samples);
-    for (std::size_t i = 0; i < samples; ++i) {
-      longest[i] = std::max(longest[i], epoch.stamps[i].exit_ns - epoch.stamps[i].enter_ns);
+  for (Row& row : rows_) {
+    for (const std::uint32_t rank : row.ranks) {
+      Epoch epoch = parse_epoch(answers[rank], samples);
+      for (std::size_t i = 0; i < samples; ++i) {
+        longest[i] = std::max(longest[i], epoch.stamps[i].exit_ns - epoch.stamps[i].enter_ns);
+      }
+      span = std::max(
+          span, static_cast<double>(epoch.stamps.back().exit_ns - epoch.stamps.front().enter_ns));
+      if (counts) {
+        samples_[rank].insert(samples_[rank].end(), epoch.stamps.begin(), epoch.stamps.end());
+      }
+      add_checked(row, rank, std::move(epoch.checked));
     }
-    span = std::max(
-        span, static_cast<double>(epoch.stamps.back().exit_ns - epoch.stamps.front().enter_ns));
-    if (counts) {
-      samples_[rank].insert(samples_[rank].end(), epoch.stamps.begin(), epoch.stamps.end());
-    }
-    Checked& all = row.results;
-    all.operations += epoch.checked.operations;
-    all.wrong_operations += epoch.checked.wrong_operations;
-    all.wrong_elements += epoch.checked.wrong_elements;
-    const bool earlier =
-        epoch.checked.first &&
-        (!row.first_wrong || epoch.checked.first->iteration < row.first_wrong->wrong.iteration);
-    if (earlier) row.first_wrong = WrongAt{.rank = rank, .wrong = *epoch.checked.first};
   }
   last_ns_ = span / static_cast<double>(samples);
   if (!counts) return;
@@ -154,37 +186,36 @@ void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples, 
   for (const std::uint64_t one : longest) longest_.push_back(static_cast<double>(one));
 }
 
-std::uint64_t Lead::run_epoch(std::uint64_t samples, Row& row, bool counts) {
+void Lead::run_epoch(std::uint64_t samples, bool counts) {
   if (!hold_.holds(measure::RawClock::stamp())) compare_clocks();
   RankCommand order;
   order.what = RankCommand::What::epoch;
   order.samples = samples;
   order.first_iteration = next_iteration_;
-  take(command(order), samples, row, counts);
+  take(command(order), samples, counts);
   next_iteration_ += samples * amount_.batch;
-  return samples;
 }
 
 /// As many as fit into the slots if results are checked, and into the aimed time.
-std::uint64_t Lead::next_epoch(const Row& row, std::uint64_t most) const {
+std::uint64_t Lead::next_epoch(std::uint64_t most) const {
   const std::uint64_t room =
       plan_.check ? std::max<std::uint64_t>(1, slots_ / amount_.batch) : kMaxSamplesAtOnce;
   const double aim = last_ns_ > 0 ? kEpochNs / last_ns_ : 1;
   std::uint64_t next =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(aim, 1e6)), 1, room);
-  next = std::min(next, 16 * std::max<std::uint64_t>(1, longest_.size() + row.warmup));
+  next = std::min(next, 16 * std::max<std::uint64_t>(1, longest_.size() + warmup_));
   return std::min(next, most);
 }
 
-void Lead::run_until_known(Row& row) {
+void Lead::run_until_known() {
   while (longest_.size() < amount_.iterations) {
-    run_epoch(next_epoch(row, amount_.iterations - longest_.size()), row, true);
+    run_epoch(next_epoch(amount_.iterations - longest_.size()), true);
   }
   if (amount_.iterations > 0) return;
   const Deadline budget = Deadline::after(plan_.budget);
   MedianWatch median(plan_.min_iterations);
   for (;;) {
-    run_epoch(next_epoch(row, median.next_look() - longest_.size()), row, true);
+    run_epoch(next_epoch(median.next_look() - longest_.size()), true);
     constexpr double kLeastNs = 20e6;  // of timed operations
     if (longest_.size() == median.next_look() && median.is_known(longest_, plan_.precision) &&
         timed_ns_ >= kLeastNs) {
@@ -192,39 +223,68 @@ void Lead::run_until_known(Row& row) {
       return;
     }
     if (budget.passed() || longest_.size() >= kMaxSamples) {
-      row.converged = false;
+      converged_ = false;
       return;
     }
   }
 }
 
-Row Lead::measure(const Call& call, std::uint32_t number) {
-  amount_ = plan_.amount ? plan_.amount(call, ranks())
-                         : Amount{plan_.batch, plan_.iterations, plan_.warmup};
-  Row row{.call = call, .size_bytes = size_bytes(call, ranks()), .batch = amount_.batch};
-  row.skipped = engine_.unsupported(call);
-  if (!row.skipped.empty()) return row;
-  row.checked = plan_.check;
-  prepare(row, number);
-  clocks_.assign(ranks(), {});
-  compare_clocks();
-  while (row.warmup < amount_.warmup) {
-    row.warmup += run_epoch(next_epoch({}, amount_.warmup - row.warmup), row, false);
+/// The numbers of its ranks.
+void Lead::evaluate(Row& row) const {
+  std::vector<std::vector<Stamps>> samples;
+  std::vector<ClockLine> clocks;
+  for (const std::uint32_t rank : row.ranks) {
+    samples.push_back(samples_[rank]);
+    clocks.push_back(clocks_[rank]);
   }
-  run_until_known(row);
-  compare_clocks();
+  const auto size = static_cast<std::uint32_t>(row.ranks.size());
   row.iterations = longest_.size();
-  row.numbers = judge(samples_, clocks_, amount_.batch);
-  if (known_) {
+  row.warmup = warmup_;
+  row.converged = converged_;
+  row.numbers = judge(samples, clocks, amount_.batch);
+  if (auto& late = row.numbers.arrivals.late) late->rank = row.ranks[late->rank];
+  if (known_ && groups_.size() == 1) {  // it was looked at the slowest of all groups
     row.numbers.time.median_low_ns = known_->low() / amount_.batch;
     row.numbers.time.median_high_ns = known_->high() / amount_.batch;
     row.numbers.median_level = MedianWatch::kLevel;
   }
-  row.algorithm_bytes_per_s = algorithm_bandwidth(call, ranks(), row.numbers.time.p50_ns);
-  row.bus_bytes_per_s = bus_bandwidth(call, ranks(), row.numbers.time.p50_ns);
+  row.algorithm_bytes_per_s = algorithm_bandwidth(row.call, size, row.numbers.time.p50_ns);
+  row.bus_bytes_per_s = bus_bandwidth(row.call, size, row.numbers.time.p50_ns);
   if (!row.bus_bytes_per_s) row.bus_reason = "with one rank nothing crosses a bus";
-  row.facts = engine_.call_facts();
-  return row;
+}
+
+std::vector<Row> Lead::measure(const Call& call) {
+  amount_ = plan_.amount ? plan_.amount(call, ranks())
+                         : Amount{plan_.batch, plan_.iterations, plan_.warmup};
+  const std::string skipped = engine_.unsupported(call);
+  rows_.clear();
+  for (const std::vector<std::uint32_t>& group : groups_) {
+    const std::string name =
+        division_.empty() ? "" : fmt::format("{} {}", division_, range_text(group));
+    rows_.push_back({.call = call,
+                     .group = name,
+                     .ranks = group,
+                     .size_bytes = size_bytes(call, static_cast<std::uint32_t>(group.size())),
+                     .skipped = skipped,
+                     .batch = amount_.batch,
+                     .checked = plan_.check && skipped.empty()});
+  }
+  if (!skipped.empty()) return rows_;
+  prepare(call);
+  clocks_.assign(ranks(), {});
+  compare_clocks();
+  while (warmup_ < amount_.warmup) {
+    const std::uint64_t next = next_epoch(amount_.warmup - warmup_);
+    run_epoch(next, false);
+    warmup_ += next;
+  }
+  run_until_known();
+  compare_clocks();
+  for (Row& row : rows_) {
+    evaluate(row);
+    if (row.ranks.front() == 0) row.facts = engine_.call_facts();  // of the group of this rank
+  }
+  return rows_;
 }
 
 std::vector<RankReport> Lead::finish() {
@@ -263,10 +323,16 @@ void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
     member.open();
     run.library = engine.facts();
     Lead leader(group, engine, plan, member);
-    for (std::size_t i = 0; i < plan.calls.size(); ++i) {
-      run.rows.push_back(leader.measure(plan.calls[i], static_cast<std::uint32_t>(i)));
-      if (on_row) on_row(run);
-    }
+    const Pass pass = [&](const Division& division) {
+      const std::size_t before = run.rows.size();
+      leader.divide(division);
+      for (const Call& call : plan.calls) {
+        for (Row& row : leader.measure(call)) run.rows.push_back(std::move(row));
+        if (on_row) on_row(run);
+      }
+      return std::span<const Row>(run.rows).subspan(before);
+    };
+    plan.passes ? plan.passes(pass, run) : (void)pass({});
     run.ranks = leader.finish();
     close(group, engine, plan.timeout);
   } catch (const Error& error) {

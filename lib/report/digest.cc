@@ -130,7 +130,7 @@ void visit_coll(const Document& document, const std::function<void(const Measure
     measured.kind = "collective";
     add_label(measured, "backend", backend);
     measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
-    add_labels(measured, row, text_of, {"operation", "type", "reduction"});
+    add_labels(measured, row, text_of, {"group", "operation", "type", "reduction"});
     add_labels(measured, row, any_text_of, {"root", "size_bytes", "in_place"});
     add_values(measured, row,
                {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns", "stddev_ns",

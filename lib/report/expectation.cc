@@ -179,7 +179,9 @@ std::string row_text(const Measured& row) {
     add(fmt::format("{} to {}, rail {}, round {},", sender, label_of(row, "receiver_host"),
                     label_of(row, "rail"), label_of(row, "round")));
   }
-  for (const char* key : {"operation", "memory", "type", "reduction"}) add(label_of(row, key));
+  for (const char* key : {"group", "operation", "memory", "type", "reduction"}) {
+    add(label_of(row, key));
+  }
   if (const std::string load = label_of(row, "load"); !load.empty()) add("load " + load);
   if (const std::string size = label_of(row, "size_bytes"); !size.empty()) {
     add("of " + size_text(std::strtod(size.c_str(), nullptr)));
@@ -191,7 +193,7 @@ std::string row_text(const Measured& row) {
 std::string identity_of(const Measured& row) {
   std::string text(row.kind);
   for (const char* key : {"operation", "direction", "kind", "type", "reduction", "in_place",
-                          "memory", "size_bytes", "load", "metric"}) {
+                          "memory", "size_bytes", "load", "metric", "group"}) {
     text += '\n' + label_of(row, key);
   }
   return text;

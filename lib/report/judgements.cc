@@ -213,6 +213,7 @@ Judgements of_coll(const Document& document) {
     one.id = fmt::format("{} {} {}{}", text_of(row, "type"), any_text_of(row, "reduction"),
                          size_text(number_of(row, "size_bytes")),
                          flag_of(row, "in_place") ? " in place" : "");
+    if (const std::string group = text_of(row, "group"); !group.empty()) one.id += ", " + group;
     const Json& wrong = object_of(row, "wrong");
     const Json& first = object_of(wrong, "first");
     if (const std::string why = text_of(row, "skipped"); !why.empty()) {

@@ -309,7 +309,9 @@ std::string coll_table(const Document& coll) {
     const double bus = number_of(row, "bus_bytes_per_s");
     const auto gigabytes = [](double rate) { return fmt::format("{:.4g} GB/s", rate / 1e9); };
     const Json& late = object_of(row, "late");
-    table.add({text_of(row, "operation"), text_of(row, "type"), text_of(row, "reduction"),
+    const std::string group = text_of(row, "group");
+    table.add({text_of(row, "operation") + (group.empty() ? "" : ", " + group),
+               text_of(row, "type"), text_of(row, "reduction"),
                size_text(number_of(row, "size_bytes")), flag_of(row, "in_place") ? "in" : "out",
                typical(row), cell(number_of(row, "algorithm_bytes_per_s"), gigabytes),
                std::isfinite(bus) ? gigabytes(bus) : "n/a",

@@ -132,7 +132,7 @@ def records(text: str, schema) -> dict[str, list]:
     return found
 
 
-VERSION = 3  # of the protocol
+VERSION = 4  # of the protocol
 
 
 def dial(port: str) -> socket.socket:

@@ -22,9 +22,10 @@ exec ip netns exec "$host" unshare --uts sh -c "hostname $host && $*"
 """
 
 
-class Collective(unittest.TestCase):
+class Measured(unittest.TestCase):
+    """What the tests below share."""
 
-    def measure(self, *words: str, **environment: str) -> dict:
+    def measure(self, *words: str, status: int = 0, **environment: str) -> dict:
         """Over the network alone. A rank that waits gives the processor to the others, for it is not alone here."""
         with tempfile.TemporaryDirectory() as folder:
             agent = pathlib.Path(folder) / "agent"
@@ -37,12 +38,21 @@ class Collective(unittest.TestCase):
                     *(word for name, value in environment.items() for word in ("-x", f"{name}={value}")),
                     "-x", "RDMABENCH_TOKEN_FILE", TOOL, "coll", *words, "--format", "json"]
             done = subprocess.run(on(0, *line), capture_output=True, text=True, timeout=90, check=False)
-        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(done.returncode, status, done)
         body, _ = json.JSONDecoder().raw_decode(done.stdout)
         jsonschema.validate(body, SCHEMA)
         self.assertEqual([rank["host"] for rank in body["ranks"]], [f"node{node}" for node in range(NODES)])
         self.assertEqual([row["wrong"]["wrong_results"] for row in body["results"]], [0] * len(body["results"]))
         return body
+
+    def bisect(self, operation: str, senders: dict, receivers: dict, routes: dict) -> list:
+        self.addCleanup(set_links, {}, {}, {})
+        set_links(senders, receivers, routes)
+        return self.measure(operation, "--size", "1M", "-n", "10", "--bisect")["bisected"]["suspects"]
+
+
+class Collective(Measured):
+    """Those of every run."""
 
     def test_the_links_are_the_limit(self):
         row = self.measure("all-reduce", "--size", "1M", "-n", "20")["results"][0]
@@ -55,6 +65,38 @@ class Collective(unittest.TestCase):
         for row in body["results"]:
             self.assertEqual(row["late"]["rank"], 3, row)
             self.assertGreater(row["late"]["by_ns"], row["late"]["error_bound_ns"])
+
+    def test_the_device_that_carried_the_bytes_is_proved(self):
+        words = ("all-reduce", "--size", "1M", "-n", "5", "--require")
+        self.assertEqual(self.measure(*words, "device=eth0")["unmet"], [])
+        unmet = self.measure(*words, "device=lo", status=1)["unmet"]
+        self.assertEqual(len(unmet), NODES)
+        self.assertRegex(unmet[0], r"device=lo: on node0 it sent \S+ MB, where the rows need .*; sent by eth0")
+
+    def test_halves_are_measured_apart(self):
+        self.addCleanup(set_links, {}, {}, {})
+        set_links({6: 0.4}, {}, {})
+        rows = self.measure("all-reduce", "--size", "1M", "-n", "10", "--groups", "halves")["results"]
+        self.assertEqual([row["group"] for row in rows], ["halves 0-3", "halves 4-7"])
+        self.assertLess(rows[1]["bus_bytes_per_s"], 0.7 * rows[0]["bus_bytes_per_s"])
+
+    def test_bisect_names_the_slow_receiver(self):
+        self.assertEqual(self.bisect("all-reduce", {}, {5: 0.4}, {}), [[["node5"]]])
+
+
+class Further(Measured):
+    """Some more seconds: ctest --preset long."""
+
+    def test_bisect_names_the_slow_route(self):
+        found = self.bisect("all-to-all", {}, {}, {(2, 4): 0.04})
+        self.assertEqual(len(found), 1)
+        self.assertEqual(sorted(name for part in found[0] for name in part), ["node2", "node4"])
+
+    def test_bisect_names_both_slow_senders(self):
+        self.assertEqual(self.bisect("all-reduce", {1: 0.4, 6: 0.4}, {}, {}), [[["node1"]], [["node6"]]])
+
+    def test_bisect_names_nobody_on_a_healthy_network(self):
+        self.assertEqual(self.bisect("all-reduce", {}, {}, {}), [])
 
 
 if __name__ == "__main__":

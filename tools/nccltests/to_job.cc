@@ -219,7 +219,10 @@ void set_sizes(Flags& flags, const std::vector<std::uint64_t>& sizes) {
 
 CollJob to_job(const Tool& tool, const Flags& flags) {
   CollJob job;
-  job.calls = [tool, flags](std::uint32_t ranks) { return calls(tool, flags, ranks); };
+  job.fill = [tool, flags](collective::CollectivePlan& plan,
+                           const std::vector<std::string>& hosts) {
+    plan.calls = calls(tool, flags, static_cast<std::uint32_t>(hosts.size()));
+  };
   job.plan.iterations = flags.iterations;
   job.plan.warmup = flags.warmup;
   job.plan.amount = [flags](const Call& call, std::uint32_t ranks) {

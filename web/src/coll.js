@@ -16,7 +16,7 @@ const typical = (row) => (isNumber(row.p50_ns) ? row.p50_ns : row.mean_ns);
 const typicalText = (row) => (isNumber(row.p50_ns) || !isNumber(row.mean_ns) ? time(row.p50_ns) : `mean ${time(row.mean_ns)}`);
 const measured = (row) => !text(row.skipped) && isNumber(typical(row));
 const factOf = (row, name) => object(list(row.facts).map(object).find((one) => one.name === name)).value;
-const lineName = (row) => [text(row.operation), text(row.type), text(row.reduction), isNumber(row.root) ? `root ${row.root}` : '', row.in_place === true ? 'in place' : '']
+const lineName = (row) => [text(row.operation), text(row.type), text(row.reduction), text(row.group), isNumber(row.root) ? `root ${row.root}` : '', row.in_place === true ? 'in place' : '']
     .filter((word) => word !== '').join(', ');
 
 /** Rows that make one line: all but the size is the same. Where a size came twice, both are drawn. */

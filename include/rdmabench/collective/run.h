@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rdmabench/base/error.h"
@@ -24,9 +26,37 @@ struct Amount {
   std::uint64_t warmup = 0;
 };
 
+/// Which ranks do each collective together, apart from the others but at the same time.
+struct Division {
+  std::string name{};                     ///< "halves"
+  std::vector<std::uint32_t> group_of{};  ///< by rank: 0, 1, ...; empty: all ranks together
+};
+
+/// A group for each label, in the order in which they come first. `labels`: by rank.
+Division divide(std::string name, const std::vector<std::string>& labels);
+
+/// "halves" and "quarters" of the nodes (of the ranks, where all run on one), "nodes": each by
+/// itself, "across": ranks of the same number on their nodes. Throws Error(usage): another word, or
+/// too few nodes. `hosts`: by rank.
+Division divide_by(std::string_view how, const std::vector<std::string>& hosts);
+
+struct Row;
+struct Run;
+/// Measures the plan's calls among the groups; returns the new rows, a row for each call and group.
+using Pass = std::function<std::span<const Row>(const Division& division)>;
+
+/// Halves the nodes until one node, or the boundary between two parts, explains why all together
+/// are slow, or wrong: Run::bisected. A group is slow where its bus bandwidth in the largest call
+/// is below `share` of the best that any group had. The smallest group has two nodes, so one that
+/// is suspected is paired with one that is known to be good. `hosts`: by rank. Throws Error(usage):
+/// fewer than 4 nodes (or ranks, where all run on one).
+void bisect(const Pass& pass, const std::vector<std::string>& hosts, double share, Run& run);
+
 /// The same on every rank; rank 0's counts.
 struct CollectivePlan {
-  std::vector<Call> calls{};     ///< a row each, in this order
+  std::vector<Call> calls{};  ///< a row each, in this order
+  /// Makes the passes over `calls`; without it there is one, of all ranks together.
+  std::function<void(const Pass& pass, Run& run)> passes{};
   std::uint32_t batch = 1;       ///< operations of one sample: started together, awaited together
   std::uint64_t iterations = 0;  ///< samples of a row; 0: until the median is known
   std::uint64_t warmup = 5;      ///< samples before them, checked but not counted
@@ -119,6 +149,8 @@ struct WrongAt {
 
 struct Row {
   Call call{};
+  std::string group{};                 ///< "halves 0-3"; "" = all ranks
+  std::vector<std::uint32_t> ranks{};  ///< of the group; numbers.ranks are in this order
   std::uint64_t size_bytes = 0;
   std::string skipped{};         ///< why this was not measured; "" where it was
   std::uint64_t iterations = 0;  ///< samples
@@ -144,6 +176,13 @@ struct RankReport {
   std::vector<std::string> notes{};
 };
 
+/// What bisect() found.
+struct Bisected {
+  /// One part of the nodes each: it is slow by itself. Two: each is good, but not with the other.
+  std::vector<std::vector<std::vector<std::string>>> suspects{};
+  std::string text{};  ///< as a sentence
+};
+
 struct Run {
   std::string backend{};
   report::Facts config{};
@@ -155,7 +194,25 @@ struct Run {
   std::string error{};          ///< why it ended early; finished rows stay
   Fault fault = Fault::failed;  ///< of the error
   Blame blame{};                ///< which ranks caused it
+  std::optional<Bisected> bisected{};
+  std::vector<std::string> unmet{};  ///< requirements that were not met: whole sentences
 };
+
+/// What has to have carried the bytes.
+///   device=NAME   on every node this device sent half or more of the bytes that the rows' results
+///                 need to leave it, by its own counters; of several such, an equal share each.
+///                 Its traffic of other programs counts too, so the nodes should have no other.
+///   network=NAME  NCCL's own word for its network
+struct Required {
+  std::string name;  ///< "device", "network"
+  std::string value;
+};
+
+/// Parses a comma-separated list. Throws Error(usage) that names the unknown word.
+std::vector<Required> parse_required(std::string_view text);
+
+/// What the finished run did not meet, as whole sentences. Pure.
+std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required);
 
 /// Whether the run ended early or any result was wrong.
 bool failed(const Run& run);

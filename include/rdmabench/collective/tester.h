@@ -19,8 +19,9 @@ struct MemberOptions {
   /// RDMA or network devices whose counters are read, before and after all rows together; "all"
   /// alone: every RDMA device there is
   std::vector<std::string> devices{"all"};
-  report::Facts facts{};   ///< for RankReport::facts
-  std::string root = "/";  ///< holds sys and proc; a test gives a directory of its own
+  bool interfaces = false;  ///< ... and of every network interface
+  report::Facts facts{};    ///< for RankReport::facts
+  std::string root = "/";   ///< holds sys and proc; a test gives a directory of its own
 };
 
 using OnRow = std::function<void(const Run&)>;

@@ -187,16 +187,25 @@ class State {
     int given = 0;
     int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
     if (code != MPI_SUCCESS) return fail(code, "MPI_Init_thread", error);
-    code = MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
-    if (code != MPI_SUCCESS) return fail(code, "MPI_Comm_dup", error);
-    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(comm_, &rank_);
-    MPI_Comm_size(comm_, &size_);
+    int world_rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    if (split(0, static_cast<std::uint32_t>(world_rank), error) != 0) return 1;
     *rank = static_cast<std::uint32_t>(rank_);
     *size = static_cast<std::uint32_t>(size_);
     int length = 0;
     MPI_Get_library_version(library_.data(), &length);
     one_line(library_.data());
+    return 0;
+  }
+
+  int split(std::uint32_t color, std::uint32_t key, char* error) {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+    const int code =
+        MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(color), static_cast<int>(key), &comm_);
+    if (code != MPI_SUCCESS) return fail(code, "MPI_Comm_split", error);
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
     return 0;
   }
 
@@ -385,6 +394,8 @@ rdmabench_mpi_module() {
     .library = state().library(),
     .init = [](std::uint32_t* rank, std::uint32_t* size,
                char* error) { return state().init(rank, size, error); },
+    .split = [](std::uint32_t color, std::uint32_t key,
+                char* error) { return state().split(color, key, error); },
     .finalize = [](char* error) { return state().finalize(error); },
     .prepare = [](const MpiCall* call, char* error) { return state().prepare(call, error); },
     .start = [](std::uint32_t slot, void* send, void* receive,

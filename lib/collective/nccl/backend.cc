@@ -75,12 +75,16 @@ void NcclBackend::choose_device(Team team, Exchange& exchange, Deadline deadline
 void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   team_ = team;
   exchange_ = &exchange;
-  log_.emplace();
-  library_ = &library();
-  choose_device(team, exchange, deadline);
-  context_->make_current();
-  stream_.emplace(*context_);
-  profiler_.emplace(library_->version, team.rank);
+  if (library_ == nullptr) {
+    log_.emplace();
+    library_ = &library();
+    choose_device(team, exchange, deadline);
+    context_->make_current();
+    stream_.emplace(*context_);
+    profiler_.emplace(library_->version, team.rank);
+  } else {
+    close(deadline);
+  }
   communicator_.emplace(*library_);
   communicator_->join(team, exchange,
                       {options_.cta_policy, options_.network, options_.non_blocking},

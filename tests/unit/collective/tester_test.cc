@@ -6,6 +6,7 @@
 #include <bit>
 #include <thread>
 
+#include "check.h"
 #include "rdmabench/base/error.h"
 #include "thread_backend.h"
 
@@ -97,6 +98,45 @@ TEST(Tester, EveryOperationIsRight) {
   }
   EXPECT_FALSE(failed(outcome.run));
   EXPECT_THAT(outcome.errors, ElementsAre("", "", ""));
+}
+
+TEST(Tester, GroupsMeasureApartAndEveryOperationIsRight) {
+  CollectivePlan plan = small_plan({});
+  for (std::size_t i = 0; i < kOperations; ++i) {
+    plan.calls.push_back({.operation = static_cast<Operation>(i), .root = 1, .count = 1000});
+  }
+  const std::size_t calls = plan.calls.size();
+  plan.passes = [](const Pass& pass, auto& /*run*/) {
+    EXPECT_EQ(pass({.name = "odd", .group_of = {0, 1, 0, 1, 1}}).front().ranks.size(), 2);
+    pass({});
+  };
+  const TestedRun outcome = run_threads(5, plan);
+  EXPECT_EQ(outcome.run.error, "");
+  ASSERT_EQ(outcome.run.rows.size(), 3 * calls);
+  for (std::size_t i = 0; i < outcome.run.rows.size(); ++i) {
+    const Row& row = outcome.run.rows[i];
+    EXPECT_EQ(row.results.wrong_elements, 0) << row.group << name(row.call.operation);
+    EXPECT_EQ(row.numbers.ranks.size(), row.ranks.size());
+    EXPECT_EQ(row.group, i >= 2 * calls ? "" : i % 2 == 0 ? "odd 0,2" : "odd 1,3-4");
+  }
+}
+
+TEST(Tester, AWrongResultOfAGroupIsPutDownToItsRank) {
+  CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 1000}});
+  plan.passes = [](const Pass& pass, auto& /*run*/) {
+    pass({.name = "halves", .group_of = {0, 0, 1, 1}});
+  };
+  const TestedRun outcome = run_threads(4, plan, [](std::uint32_t rank) {
+    ThreadFaults faults;
+    if (rank == 3) {
+      faults.spoil = [](std::uint64_t, std::span<std::byte> result) { result[8] ^= std::byte{1}; };
+    }
+    return faults;
+  });
+  ASSERT_EQ(outcome.run.rows.size(), 2);
+  EXPECT_EQ(outcome.run.rows[0].results.wrong_elements, 0);
+  ASSERT_TRUE(outcome.run.rows[1].first_wrong);
+  EXPECT_EQ(outcome.run.rows[1].first_wrong->rank, 3);
 }
 
 TEST(Tester, ASpoiltResultIsFoundWithRankAndPlace) {

@@ -49,6 +49,11 @@ class ThreadBackend {
 
   void open(Team team, Exchange& exchange, Deadline deadline) {
     team_ = team;
+    if (ranks_.empty()) rank_ = team.rank;  // the first time all are one team
+    ranks_.clear();
+    for (const std::string& rank : exchange.all_gather(std::to_string(rank_), deadline)) {
+      ranks_.push_back(static_cast<std::uint32_t>(std::stoul(rank)));
+    }
     if (faults_.at_open) faults_.at_open();
     if (exchange.broadcast(team.rank == 0 ? "id" : "", deadline) != "id") {
       throw std::logic_error("no broadcast");
@@ -81,16 +86,16 @@ class ThreadBackend {
     if (next_ >= faults_.hang_at) return true;
     const auto* const from = of(SlotBuffer::send, slot).data() + place_.send_offset;
     const std::lock_guard lock(world_.mutex);
-    world_.inputs[team_.rank].emplace_back(from, from + place_.send_bytes);
+    world_.inputs[rank_].emplace_back(from, from + place_.send_bytes);
     slots_.push_back(slot);
     ++next_;
-    world_.started[team_.rank] = next_;
+    world_.started[rank_] = next_;
     return true;
   }
   Progress test() noexcept {
     if (next_ >= faults_.hang_at) return Progress::again;
-    for (const auto& rank : world_.started) {
-      if (rank < next_) {
+    for (const std::uint32_t rank : ranks_) {
+      if (world_.started[rank] < next_) {
         std::this_thread::yield();
         return Progress::again;
       }
@@ -116,6 +121,8 @@ class ThreadBackend {
 
   ThreadWorld& world_;
   ThreadFaults faults_;
+  std::uint32_t rank_ = 0;            // among all
+  std::vector<std::uint32_t> ranks_;  // of the team, among all
   Team team_;
   Call call_;
   Layout place_;
@@ -198,7 +205,7 @@ inline void ThreadBackend::reduce(std::uint64_t operation, std::uint64_t first,
     std::byte* const to = out.data() + i * bytes;
     for (std::uint32_t n = 0; n < team_.size; ++n) {
       const std::uint32_t rank = (n + team_.rank) % team_.size;
-      double one = load(world_.inputs[rank][operation].data() + (first + i) * bytes);
+      double one = load(world_.inputs[ranks_[rank]][operation].data() + (first + i) * bytes);
       if (call_.reduction == Reduction::mulsum) one *= mulsum_scalar(rank);
       if (n == 0) {
         store(one, to);
@@ -234,7 +241,7 @@ inline void ThreadBackend::finish(std::uint64_t operation, std::uint32_t slot) {
       reduce(operation, segment.first, out);
     } else {
       std::memcpy(out.data(),
-                  world_.inputs[segment.source][operation].data() + segment.first * bytes,
+                  world_.inputs[ranks_[segment.source]][operation].data() + segment.first * bytes,
                   out.size());
     }
   }

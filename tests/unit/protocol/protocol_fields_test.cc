@@ -160,7 +160,7 @@ constexpr std::array kRecorded{
     Recorded{"verbs", 2, 0x6a1ac91ca2b687c0},     Recorded{"ofi", 2, 0x6d9a0b518e746bdb},
     Recorded{"ofi", 3, 0x4db75d829957ac15},       Recorded{"admission", 3, 0xb13fa19aac8025ae},
     Recorded{"session", 3, 0x10fcbc6138b70554},   Recorded{"fabric", 3, 0x7e36c2afe0baa7df},
-    Recorded{"verbs", 3, 0x6e0f19acd4e1096d},
+    Recorded{"verbs", 3, 0x6e0f19acd4e1096d},     Recorded{"group", 4, 0xae12337d0d8e4b40},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

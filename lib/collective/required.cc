@@ -1,0 +1,163 @@
+// What carried the bytes, by the devices' own counters.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/collective/run.h"
+
+namespace rdmabench::collective {
+namespace {
+
+constexpr double kShare = 0.5;
+
+struct NodeBytes {
+  double needed = 0;                   ///< that have to leave it
+  std::map<std::string, double> sent;  ///< by device; a port is its device
+};
+
+/// How many ranks of the group run on each node.
+std::map<std::string, double> ranks_of_nodes(const Run& run, const Row& row) {
+  std::map<std::string, double> ranks;
+  for (const std::uint32_t rank : row.ranks) ++ranks[run.ranks[rank].identity.host];
+  return ranks;
+}
+
+/// Times the size: what has to leave each of `nodes` nodes, by the least traffic of any algorithm
+/// on hosts (an all-reduce within the switches sends half as much, hence kShare). Operations with a
+/// root send nothing from some nodes; of a ring only the last rank of a node sends out of it.
+double least_sent(Operation operation, double nodes) {
+  switch (operation) {
+    case Operation::all_reduce:
+      return 2 * (nodes - 1) / nodes;
+    case Operation::all_gather:
+    case Operation::reduce_scatter:
+      return (nodes - 1) / nodes;
+    default:
+      return 0;
+  }
+}
+
+/// Of one operation, by this node with `here` ranks.
+double bytes_out(const Row& row, double nodes, double here) {
+  const auto size = static_cast<double>(row.size_bytes);
+  const auto ranks = static_cast<double>(row.ranks.size());
+  // Each rank sends each other one an equal part of the size.
+  if (row.call.operation == Operation::all_to_all) return here * size * (ranks - here) / ranks;
+  if (row.call.operation == Operation::send_receive) return size;
+  return size * least_sent(row.call.operation, nodes);
+}
+
+std::map<std::string, NodeBytes> bytes_of_nodes(const Run& run) {
+  std::map<std::string, NodeBytes> nodes;
+  for (const Row& row : run.rows) {
+    if (!row.skipped.empty()) continue;
+    const std::map<std::string, double> ranks = ranks_of_nodes(run, row);
+    const auto count = static_cast<double>(ranks.size());
+    const auto operations = static_cast<double>((row.iterations + row.warmup) * row.batch);
+    for (const auto& [host, here] : ranks) {
+      if (count > 1) nodes[host].needed += operations * bytes_out(row, count, here);
+    }
+  }
+  for (const RankReport& rank : run.ranks) {
+    std::map<std::string, double>& sent = nodes[rank.identity.host].sent;
+    for (const report::Counter& counter : rank.counters) {
+      if (!counter.name.ends_with("sent_bytes") || !counter.change) continue;
+      // The ranks of a node see the same counter, and one device may count at two places.
+      double& most = sent[counter.device.substr(0, counter.device.find(':'))];
+      most = counter.at_least ? std::numeric_limits<double>::infinity()  // it counted to its end
+                              : std::max(most, static_cast<double>(*counter.change));
+    }
+  }
+  return nodes;
+}
+
+std::string bytes_text(double bytes) {
+  return fmt::format("{:.4g} MB", bytes / 1e6);
+}
+
+/// "" where the device sent its share of what this node had to send.
+std::string reason_against(const std::string& host, const NodeBytes& node,
+                           const std::string& device, double share) {
+  const auto found = node.sent.find(device);
+  const double least = node.needed * share * kShare;
+  if (found != node.sent.end() && found->second >= least) return "";
+  std::vector<std::string> others;
+  for (const auto& [name, bytes] : node.sent) {
+    if (name != device && bytes >= least) {
+      others.push_back(fmt::format("{} {}", name, bytes_text(bytes)));
+    }
+  }
+  const std::string did = found == node.sent.end() ? "counted no bytes that it sent"
+                                                   : "sent " + bytes_text(found->second);
+  return fmt::format("device={}: on {} it {}, where the rows need {} or more to leave the node; {}",
+                     device, host, did, bytes_text(node.needed * share),
+                     others.empty()
+                         ? "no other device sent as much: memory shared between hosts, or "
+                           "a device without counters"
+                         : fmt::format("sent by {}", fmt::join(others, ", ")));
+}
+
+std::string fact_text(const report::Facts& facts, std::string_view name) {
+  for (const report::Fact& fact : facts) {
+    if (fact.name == name) {
+      return std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value);
+    }
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::vector<Required> parse_required(std::string_view text) {
+  std::vector<Required> all;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string_view name = word.substr(0, equals);
+    const std::string_view value = word.substr(std::min(equals + 1, word.size()));
+    if ((name != "device" && name != "network") || value.empty()) {
+      throw Error(Fault::usage, fmt::format("unknown requirement '{}'", word),
+                  "Take device=NAME or network=NAME.");
+    }
+    all.push_back({std::string(name), std::string(value)});
+    at = end + 1;
+  }
+  return all;
+}
+
+std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required) {
+  std::vector<std::string> reasons;
+  const auto devices = static_cast<double>(std::count_if(
+      required.begin(), required.end(), [](const Required& one) { return one.name == "device"; }));
+  const std::map<std::string, NodeBytes> nodes = bytes_of_nodes(run);
+  for (const Required& one : required) {
+    if (one.name == "network") {
+      const std::string network = fact_text(run.library, "network");
+      if (network != one.value) {
+        reasons.push_back(fmt::format("network={}: the library says {}", one.value, network));
+      }
+      continue;
+    }
+    bool any = false;
+    for (const auto& [host, node] : nodes) {
+      any = any || node.needed > 0;
+      std::string reason = reason_against(host, node, one.value, 1 / devices);
+      if (node.needed > 0 && !reason.empty()) reasons.push_back(std::move(reason));
+    }
+    if (!any) {
+      reasons.push_back(fmt::format(
+          "device={}: nothing had to leave a node, so nothing is known of it: measure all-reduce, "
+          "all-gather, reduce-scatter, all-to-all or send-receive between nodes",
+          one.value));
+    }
+  }
+  return reasons;
+}
+
+}  // namespace rdmabench::collective

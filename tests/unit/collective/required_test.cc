@@ -1,0 +1,84 @@
+// Whether the intended device carried a run, by made-up counters.
+#include <gmock/gmock.h>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/collective/run.h"
+
+namespace rdmabench::collective {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::uint64_t kMega = 1'000'000;
+
+report::Counter counter(const char* device, const char* name, std::uint64_t change) {
+  return {.device = device, .name = name, .kind = "traffic", .source = "", .change = change};
+}
+
+/// Two nodes of two ranks; 10 all-reduces of 100 MB, of which 1000 MB leave each node.
+Run run_with(std::uint64_t ib_megabytes, std::uint64_t eth_megabytes) {
+  Run run;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    RankReport report{.identity = {.rank = rank, .host = rank < 2 ? "n0" : "n1"}};
+    report.counters = {counter("mlx5_0:1", "port_sent_bytes", ib_megabytes * kMega),
+                       counter("eth0", "interface_sent_bytes", eth_megabytes * kMega),
+                       counter("eth0", "interface_received_bytes", 9000 * kMega)};
+    run.ranks.push_back(report);
+  }
+  run.rows.push_back(
+      {.ranks = {0, 1, 2, 3}, .size_bytes = 100 * kMega, .iterations = 8, .warmup = 2});
+  return run;
+}
+
+TEST(Required, TheDeviceThatSentTheBytesMeetsIt) {
+  EXPECT_THAT(unmet(run_with(1000, 3), parse_required("device=mlx5_0")), IsEmpty());
+  EXPECT_THAT(unmet(run_with(600, 3), parse_required("device=mlx5_0")), IsEmpty())
+      << "switches that reduce send half";
+}
+
+TEST(Required, AFallBackNamesWhatWasUsedOnEachNode) {
+  EXPECT_THAT(unmet(run_with(3, 1010), parse_required("device=mlx5_0")),
+              ElementsAre(AllOf(HasSubstr("on n0 it sent 3 MB"), HasSubstr("1000 MB"),
+                                HasSubstr("sent by eth0 1010 MB")),
+                          HasSubstr("on n1")));
+  EXPECT_THAT(unmet(run_with(3, 4), parse_required("device=mlx5_0")),
+              ElementsAre(HasSubstr("no other device sent as much"), HasSubstr("n1")));
+}
+
+TEST(Required, OneOfTwoRailsIsNotEnough) {
+  auto run = run_with(1000, 3);
+  EXPECT_THAT(
+      unmet(run, parse_required("device=mlx5_0,device=mlx5_1")),
+      ElementsAre(HasSubstr("mlx5_1: on n0 it counted no bytes"), HasSubstr("mlx5_1: on n1")));
+  for (RankReport& rank : run.ranks) {
+    rank.counters.push_back(counter("mlx5_1:1", "port_sent_bytes", 400 * kMega));
+  }
+  EXPECT_THAT(unmet(run, parse_required("device=mlx5_0,device=mlx5_1")), IsEmpty());
+}
+
+TEST(Required, OnOneNodeNothingIsKnown) {
+  auto run = run_with(0, 0);
+  for (RankReport& rank : run.ranks) rank.identity.host = "n0";
+  EXPECT_THAT(unmet(run, parse_required("device=mlx5_0")),
+              ElementsAre(HasSubstr("nothing had to leave")));
+}
+
+TEST(Required, NetworkIsTheLibrarysWord) {
+  auto run = run_with(0, 0);
+  run.library = {{"network", std::string("Socket")}};
+  EXPECT_THAT(unmet(run, parse_required("network=Socket")), IsEmpty());
+  EXPECT_THAT(unmet(run, parse_required("network=IB")),
+              ElementsAre(HasSubstr("the library says Socket")));
+}
+
+TEST(Required, AnUnknownOneIsAnError) {
+  for (const char* text : {"", "device", "device=", "rail=mlx5_0", "device=a,", "network"}) {
+    EXPECT_THROW(parse_required(text), Error) << text;
+  }
+}
+
+}  // namespace
+}  // namespace rdmabench::collective
