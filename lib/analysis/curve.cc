@@ -18,14 +18,20 @@ namespace {
 using Points = std::vector<std::pair<double, double>>;
 
 constexpr const char* kKinds =
-    "Projections take 'lat' of send, write or their -imm, and 'bw' one way.";
+    "Projections take 'lat' of send, write or their -imm, 'bw' one way, and 'coll send-receive'.";
 
-bool is_latency(const Launch& launch) {
-  return launch.test == "latency";
+bool is_ring(const Launch& launch) {
+  return launch.test == "collective";
 }
 
-/// Rows with the cost of one message: no round trips, no sums of both directions.
+bool is_latency(const Launch& launch) {
+  return launch.test == "latency" || is_ring(launch);
+}
+
+/// Rows with the cost of one message: no round trips, no sums of both directions. Of collectives
+/// that in which each rank sends to the next, which is a step of a ring.
 bool is_usable(const Launch& launch, const Row& row) {
+  if (is_ring(launch)) return row.operation.starts_with("send-receive ");
   return is_latency(launch) ? row.kind == "half_round_trip"
                             : launch.test == "bandwidth" && row.kind == "one_way";
 }

@@ -70,6 +70,23 @@ TEST(CollectLink, LeavesOutSizesThatNotEveryLaunchHas) {
   EXPECT_THAT(samples.notes, testing::ElementsAre(HasSubstr("left out: 128, 512")));
 }
 
+TEST(CollectLink, TakesAStepOfARingAsATime) {
+  Launch launch;
+  launch.test = "collective";
+  for (const char* operation : {"all-reduce float32 sum", "send-receive float32"}) {
+    Row row;
+    row.operation = operation;
+    row.kind = "longest_of_all_ranks";
+    row.size_bytes = 1024;
+    row.percentiles = {{.percent = 50, .value_ns = 5000, .supported = true}};
+    launch.rows.push_back(row);
+  }
+  const LinkSamples samples = collect_link({launch}, "");
+  EXPECT_EQ(samples.operation, "send-receive float32");
+  ASSERT_EQ(samples.latency.size(), 1);
+  EXPECT_EQ(samples.latency[0].latency_ns->at(1024), 5000);
+}
+
 TEST(CollectLink, RefusesWhatIsNoCurve) {
   EXPECT_THAT(refusal_of({launch_of(bandwidth_report({{64, 1e9}})),
                           launch_of(bandwidth_report({{128, 1e9}}))}),
