@@ -14,14 +14,14 @@ for op in send write write-imm read fetch-add; do
   for kind in lat bw; do
     [[ $kind/$op != lat/write ]] || continue # refused by name
     taskset -c $(($(nproc) - 1)) timeout 60 "$rdmabench" "$kind" "$host" --port $port \
-      --backend verbs --op $op --memory cuda:0 --size $sizes --iterations 30 --warmup 4 \
+      --backend verbs --op $op --memory cuda:0 --size $sizes --iterations 10 --warmup 2 \
       --validate --no-watch --format json --output "$scratch/$kind $op.json" ||
       fail "$kind $op in GPU memory: exit status $?"
     assert_no_resources "$kind $op in GPU memory"
   done
 done
 timeout 60 "$rdmabench" bw "$host" --port $port --op send --memory cuda:0 --peer-memory host \
-  --size 4K --iterations 30 --warmup 4 --no-watch
+  --size 4K --iterations 10 --warmup 2 --no-watch
 status=0
 timeout 60 "$rdmabench" bw "$host" --port $port --op send --memory cuda:0 --peer-memory host --gpu-mapping pcie \
   --iterations 30 --no-watch 2>"$scratch/demanded" || status=$?
