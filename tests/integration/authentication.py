@@ -121,7 +121,7 @@ class Authentication(unittest.TestCase):
                 with contextlib.suppress(ConnectionError):
                     while part := one.recv(4096):
                         said += part
-            self.assertEqual(said.replace(b"RDMB\0\3\0\6\0\0\0\2", b"").strip(b"\1\4\5"), b"")
+            self.assertEqual(said.replace(command.START + b"\0\6\0\0\0\2", b"").strip(b"\1\4\5"), b"")
             self.assertEqual(len(peer.wait_lines(1)), 1)  # of the client alone
 
     def one_shot(self, *server_words: str, client: tuple, port: str) -> None:
@@ -238,10 +238,10 @@ class Takeover(unittest.TestCase):
             client, _ = squatter.accept()
             with client:
                 greeting = client.recv(4096)
-                self.assertEqual(greeting[:8], b"RDMB\0\3\0\2")
-                client.sendall(b"RDMB\0\3\0\3\0\0\0\x20" + b"s" * 32)
+                self.assertEqual(greeting[:8], command.START + b"\0\2")
+                client.sendall(command.START + b"\0\3\0\0\0\x20" + b"s" * 32)
                 client.recv(4096)
-                client.sendall(b"RDMB\0\3\0\5\0\0\0\x20" + b"p" * 32)
+                client.sendall(command.START + b"\0\5\0\0\0\x20" + b"p" * 32)
                 _, errors = one.communicate(timeout=60)
         self.assertEqual(one.returncode, 1)
         self.assertIn("did not prove that it has this side's secret", errors)

@@ -132,7 +132,7 @@ def records(text: str, schema) -> dict[str, list]:
     return found
 
 
-VERSION = 4  # of the protocol
+START = b"RDMB\0\4"  # of a frame: the second number is the protocol's version
 
 
 def dial(port: str) -> socket.socket:
@@ -150,8 +150,8 @@ def dial(port: str) -> socket.socket:
 def let_in(port: str) -> socket.socket:
     """A client of an insecure server, which waits for its request now."""
     connection = dial(port)
-    connection.sendall(b"RDMB" + struct.pack(">HHI", VERSION, 2, 33) + b"\3" + b"n" * 32)
-    if connection.recv(12) != b"RDMB" + struct.pack(">HHI", VERSION, 5, 0):
+    connection.sendall(START + struct.pack(">HI", 2, 33) + b"\3" + b"n" * 32)
+    if connection.recv(12) != START + struct.pack(">HI", 5, 0):
         raise AssertionError("the insecure server did not let a client in")
     return connection
 

@@ -16,7 +16,7 @@ import unittest
 import jsonschema
 
 import command
-from command import VERSION, dial, let_in, run, server
+from command import START, dial, let_in, run, server
 
 SCHEMA: dict = {}
 OPERATIONS = ("send", "send-imm", "write", "write-imm", "read")
@@ -222,7 +222,7 @@ class Staying(unittest.TestCase):
 class Hostile(unittest.TestCase):
     """Whatever comes to the port costs the server one line, and nothing from a stranger."""
 
-    REFUSAL = b"RDMB" + struct.pack(">HHI", VERSION, 6, 2)
+    REFUSAL = START + struct.pack(">HI", 6, 2)
 
     def still_serves(self, peer, *words: str, lines: int = 1) -> None:
         """`lines`: what the server has to say in all, that of the honest client included."""
@@ -241,7 +241,7 @@ class Hostile(unittest.TestCase):
         with server("--insecure") as peer:
             before = peer.resident_bytes()
             with let_in(peer.port) as connection:
-                connection.sendall(b"RDMB" + struct.pack(">HHI", VERSION, 0x0301, 0xFFFFFFFF))
+                connection.sendall(START + struct.pack(">HI", 0x0301, 0xFFFFFFFF))
                 connection.recv(4096)
             self.assertIn("4294967295", peer.wait_lines(1)[0])
             self.assertLess(peer.resident_bytes() - before, 64 << 20)

@@ -21,7 +21,7 @@ std::string text(const std::array<char, kHeaderBytes>& header) {
 }
 
 TEST(Header, IsTwelveBytesInNetworkOrder) {
-  EXPECT_EQ(text(encode_header({TestMessage::abort, 0x010203})), "RDMB\0\3\0\1\0\1\2\3"s);
+  EXPECT_EQ(text(encode_header({TestMessage::abort, 0x010203})), kStart + "\0\1\0\1\2\3"s);
 }
 
 TEST(Header, OfEveryTypeIsReadBack) {
@@ -64,15 +64,15 @@ TEST(Header, OfAnotherVersionNamesBothVersions) {
   // Type and length make no sense, which is another version's right.
   const DecodedHeader decoded = decode_header("RDMB\0\2\xff\xff\xff\xff\xff\xff"s);
   EXPECT_EQ(decoded.fault, HeaderFault::other_version);
-  EXPECT_STREQ(
-      header_error(decoded, kPeer).what(),
-      "the peer at 127.0.0.1:1234 speaks protocol version 2, this is version 3. Install the "
-      "same rdmabench on both sides.");
+  EXPECT_STREQ(header_error(decoded, kPeer).what(),
+               ("the peer at 127.0.0.1:1234 speaks protocol version 2, this is version " +
+                std::to_string(kProtocolVersion) + ". Install the same rdmabench on both sides.")
+                   .c_str());
 }
 
 TEST(Header, OfAnUnknownTypeNamesIt) {
   for (const std::string& bytes :
-       {"RDMB\0\3\0\0\0\0\0\0"s, "RDMB\0\3\0\7\0\0\0\0"s, "RDMB\0\3\x70\1\0\0\0\0"s}) {
+       {kStart + "\0\0\0\0\0\0"s, kStart + "\0\7\0\0\0\0"s, kStart + "\x70\1\0\0\0\0"s}) {
     const DecodedHeader decoded = decode_header(bytes);
     EXPECT_EQ(decoded.fault, HeaderFault::unknown_type);
     EXPECT_THAT(header_error(decoded, kPeer).what(),
@@ -81,9 +81,9 @@ TEST(Header, OfAnUnknownTypeNamesIt) {
 }
 
 TEST(Header, OfTooLongAPayloadNamesTheLimit) {
-  EXPECT_EQ(decode_header("RDMB\0\3\0\1\0\x10\0\0"s).fault, HeaderFault::none);
-  EXPECT_EQ(decode_header("RDMB\0\3\0\1\0\x10\0\1"s).fault, HeaderFault::too_long);
-  const DecodedHeader decoded = decode_header("RDMB\0\3\0\1\xff\xff\xff\xff"s);
+  EXPECT_EQ(decode_header(kStart + "\0\1\0\x10\0\0"s).fault, HeaderFault::none);
+  EXPECT_EQ(decode_header(kStart + "\0\1\0\x10\0\1"s).fault, HeaderFault::too_long);
+  const DecodedHeader decoded = decode_header(kStart + "\0\1\xff\xff\xff\xff"s);
   EXPECT_EQ(decoded.fault, HeaderFault::too_long);
   EXPECT_THAT(
       header_error(decoded, kPeer).what(),

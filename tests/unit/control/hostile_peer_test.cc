@@ -33,16 +33,17 @@ TEST(HostilePeer, ThatSpeaksHttpIsRecognised) {
 }
 
 TEST(HostilePeer, ThatSpeaksAnotherVersionIsNamedWithIt) {
-  EXPECT_THAT(answer_to("RDMB\0\2\0\1\0\0\0\0"s),
-              HasSubstr("speaks protocol version 2, this is version 3"));
+  EXPECT_THAT(
+      answer_to("RDMB\0\2\0\1\0\0\0\0"s),
+      HasSubstr("speaks protocol version 2, this is version " + std::to_string(kProtocolVersion)));
 }
 
 TEST(HostilePeer, ThatAnnouncesFourGigabytesIsRefused) {
-  EXPECT_THAT(answer_to("RDMB\0\3\0\1\xff\xff\xff\xff"s), HasSubstr("4294967295 bytes"));
+  EXPECT_THAT(answer_to(kStart + "\0\1\xff\xff\xff\xff"s), HasSubstr("4294967295 bytes"));
 }
 
 TEST(HostilePeer, ThatAnnouncesOneByteTooManyIsRefused) {
-  EXPECT_THAT(answer_to("RDMB\0\3\0\1\0\x10\0\1"s), HasSubstr("1048577 bytes"));
+  EXPECT_THAT(answer_to(kStart + "\0\1\0\x10\0\1"s), HasSubstr("1048577 bytes"));
 }
 
 TEST(HostilePeer, ThatSendsRandomBytesIsRefusedEveryTime) {
@@ -68,7 +69,7 @@ TEST(HostilePeer, ThatSaysNothingIsGivenUp) {
 }
 
 TEST(HostilePeer, ThatStopsInTheHeaderIsGivenUp) {
-  EXPECT_THAT(answer_to("RDMB\0\3"s),
+  EXPECT_THAT(answer_to(kStart),
               MatchesRegex("no greeting from .* within .* \\(6 of 12 bytes came\\)"));
 }
 

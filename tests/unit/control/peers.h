@@ -43,6 +43,9 @@ constexpr std::string_view name_of(TestMessage type) noexcept {
       std::array<std::string_view, 6>{"hello", "offer", "ready", "epoch", "result", "bye"});
 }
 
+/// The first six bytes of a frame.
+inline const std::string kStart{'R', 'D', 'M', 'B', '\0', char{kProtocolVersion}};
+
 /// Long enough never to pass in a test that works.
 inline Deadline plenty() {
   return Deadline::after(std::chrono::seconds(20));
