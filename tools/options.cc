@@ -73,7 +73,7 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
   add_cpus(app, options.config.cpus);
   app.get_option("--cpu")->group("Other");
   add_output(app, options);
-  add_expect(app, options.expect, "");
+  add_expect(app, options.expect, "Limits");
 }
 
 void add_link(CLI::App& app, Options& options) {

@@ -139,7 +139,7 @@ void add_options(CLI::App& app, RegOptions& options) {
       ->type_name("N");
   add_cpus(app, options.cpus);
   add_output(app, options.common);
-  add_expect(app, options.common.expect, "");
+  add_expect(app, options.common.expect, "Limits");
 }
 
 }  // namespace

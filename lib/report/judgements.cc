@@ -206,6 +206,13 @@ Judgements of_coll(const Document& document) {
   if (const std::string error = text_of(document.body, "error"); !error.empty()) {
     list.push_back({"coll", backend, "run", Status::error, error});
   }
+  for (const Json& unmet : list_of(document.body, "unmet")) {
+    list.push_back({"coll", backend, "required", Status::fail, any_text(unmet)});
+  }
+  const Json& bisected = object_of(document.body, "bisected");
+  if (!list_of(bisected, "suspects").empty()) {
+    list.push_back({"coll", backend, "bisected", Status::fail, text_of(bisected, "text")});
+  }
   for (const Json& row : list_of(document.body, "results")) {
     Judgement one;
     one.group = "coll." + text_of(row, "operation");

@@ -91,6 +91,10 @@ function lateCell(row) {
   return `rank\u00a0${late.rank} by\u00a0${time(late.by_ns).replace(' ', '\u00a0')} \u00b1 ${time(late.error_bound_ns)}, last in ${percent(late.share, 0)}`;
 }
 
+/** What the exit code 1 rests on beside wrong results. */
+const failures = (body) => [text(object(body.blame).text), ...list(body.unmet).map(text),
+  list(object(body.bisected).suspects).length > 0 ? text(object(body.bisected).text) : ''].filter((one) => one !== '');
+
 const factsCell = (row) => list(row.facts).map(object).filter((one) => !['wire_bits_per_s', 'wire_share'].includes(text(one.name)))
     .map((one) => `${text(one.name)}: ${text(one.value)}`).join('; ');
 
@@ -133,12 +137,11 @@ export function collSection(document) {
   const all = lines(rows);
   const wire = wireOf(rows);
   const hosts = new Set(list(body.ranks).map((one) => text(object(one).host)));
-  const blame = object(body.blame);
   const notes = list(body.notes).map(text).filter((note) => !note.startsWith('Wire, '));
   return add(h('div'), [
     h('p', {}, `${hosts.size > 0 ? `${plural(list(body.ranks).length, 'rank')} on ${plural(hosts.size, 'host')}` : 'An unknown number of ranks'}, by ${text(body.backend)}. Times are of one operation: the longest that any rank took.`),
     text(body.error) ? h('p', {class: 'warning'}, badge('FAIL', 'ended early'), ` ${text(body.error)}`) : null,
-    text(blame.text) ? h('p', {class: 'warning'}, badge('FAIL'), ` ${text(blame.text)}`) : null,
+    ...failures(body).map((one) => h('p', {class: 'warning'}, badge('FAIL'), ` ${one}`)),
     chart({all, title: 'Bus bandwidth over size', yTitle: 'bus bandwidth', format: bytesPerSecond, value: (row) => row.bus_bytes_per_s, mark: wire,
       description: `What the links carry, as nccl-tests counts it; both axes are logarithmic.${wire ? ' The dashed line is the slowest pair of neighbours, point to point.' : ''}`}),
     chart({all, title: 'Time over size', yTitle: rows.some((row) => isNumber(row.p50_ns)) ? 'median time' : 'mean time', format: time, value: typical, description: `The ${rows.some((row) => isNumber(row.p50_ns)) ? 'median' : 'mean'} of each size; both axes are logarithmic.`}),
@@ -153,7 +156,7 @@ export function collPoints(document) {
   const {source, body} = document;
   const points = [];
   if (text(body.error)) points.push({status: 'FAIL', text: `${source} ended early: ${text(body.error)}`});
-  if (text(object(body.blame).text)) points.push({status: 'FAIL', text: `${source}: ${text(object(body.blame).text)}`});
+  for (const one of failures(body)) points.push({status: 'FAIL', text: `${source}: ${one}`});
   for (const row of rowsOf(document)) {
     const wrong = object(row.wrong);
     if (wrong.wrong_elements > 0) points.push({status: 'FAIL', text: `${source}, ${lineName(row)}, ${size(row.size_bytes)}: ${plural(wrong.wrong_elements, 'wrong element')}`});

@@ -255,6 +255,17 @@ TEST(DocumentsCsv, HasTheColumnsOfItsDocumentsAlone) {
   }
 }
 
+TEST(Judgements, OfCollectivesAreWhatWasRequiredAndWhoWasBisected) {
+  const std::string text = to_markdown(parse_documents(
+      R"({"schema": "rdmabench-coll/1", "backend": "mpi", "unmet": ["'eth0' carried no bytes."],
+          "bisected": {"suspects": ["n3"], "text": "Node n3 is slow."},
+          "results": [{"operation": "all-reduce", "size_bytes": 8}]})",
+      "f"));
+  EXPECT_THAT(text, HasSubstr("2 fail"));
+  EXPECT_THAT(text, HasSubstr("'eth0' carried no bytes."));
+  EXPECT_THAT(text, HasSubstr("Node n3 is slow."));
+}
+
 TEST(DocumentsCsv, EveryRowHasEveryColumn) {
   const std::string text = to_csv(every_document());
   std::size_t columns = 1;
