@@ -79,6 +79,13 @@ class Acceptance(unittest.TestCase):
         self.assertIn("SIGSEGV", first["reason"])
         self.assertEqual(second["status"], "PASS", second)
 
+    def test_a_crash_leaves_no_child(self):
+        self.instead_of("tests/acceptance/gpu_parts", "#!/bin/sh\nsleep 1000 &\necho $! >child\nkill -SEGV $$\n")
+        code, _, _ = self.run_it("--only", "driver-table")
+        child = pathlib.Path("/proc", pathlib.Path(self.here, "child").read_text().strip(), "stat")
+        self.assertEqual(code, 1)
+        self.assertTrue(not child.exists() or ") Z " in child.read_text())
+
     def test_a_program_that_hangs_and_no_time_left(self):
         self.instead_of("tests/acceptance/gpu_parts", "#!/bin/sh\n[ $1 = devices ] || sleep 1000\n")
         code, document, _ = self.run_it("--seconds", "4", "--only", "driver-table", "--only", "program")
