@@ -56,6 +56,7 @@ inline constexpr Result kUnknown = 999;
 /// CUdevice_attribute.
 enum Attribute : int {
   kMultiprocessorCount = 16,
+  kComputeMode = 20,
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
   kUsesHostPageTables = 100,  ///< a coherent link to the CPU (NVLink-C2C): GH200, GB200
@@ -67,6 +68,9 @@ enum Attribute : int {
   kDmaBufSupported = 124,
   kHostAllocDmaBufSupported = 146,
 };
+
+/// CUcomputemode.
+inline constexpr int kExclusiveProcess = 3;
 
 /// CUpointer_attribute.
 enum PointerAttribute : int {

@@ -82,6 +82,8 @@ int attribute_of(const Controls& controls, int attribute) {
   switch (attribute) {
     case abi::kMultiprocessorCount:
       return 2;
+    case abi::kComputeMode:
+      return controls.compute_mode;
     case abi::kComputeCapabilityMajor:
       return 9;
     case abi::kComputeCapabilityMinor:
@@ -176,7 +178,7 @@ Result cuDeviceGet(abi::Device* device, int ordinal) {
 Result cuDeviceGetName(char* name, int length, abi::Device device) {
   FAKE_CUDA_ENTER(cuDeviceGetName);
   if (!is_device(device)) return abi::kInvalidDevice;
-  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU");
+  std::snprintf(name, static_cast<std::size_t>(length), "%s", World::get().controls().name.c_str());
   return abi::kSuccess;
 }
 

@@ -13,6 +13,8 @@
 //                                    PCIe mapping (before 12080), no context flags (before 12010)
 //   FAKE_CUDA_INIT=R                 cuInit gives this CUresult
 //   FAKE_CUDA_MEMORY=BYTES           of a device, default 1 GiB
+//   FAKE_CUDA_NAME=TEXT              of every device, default "Fake GPU"
+//   FAKE_CUDA_COMPUTE_MODE=N         default 0; 3: one process at a time, which it does not enforce
 //   FAKE_CUDA_ALIGN=BYTES            of cuMemAlloc's addresses, default 65536
 //   FAKE_CUDA_DMA_BUF=0              devices have no dma-buf
 //   FAKE_CUDA_PCIE=refuse            the PCIe mapping is refused

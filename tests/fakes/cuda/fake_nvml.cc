@@ -1,5 +1,5 @@
 // The fake libnvidia-ml.so.1, with the GPUs of the fake libcuda.so.1. FAKE_NVML_INIT=R makes
-// nvmlInit_v2 return R; FAKE_NVML_TELLS=0 makes every query fail.
+// nvmlInit_v2 return R; FAKE_NVML_TELLS=0 makes every query fail, FAKE_NVML_BAR1=0 that of BAR1.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -60,7 +60,8 @@ Result nvmlSystemGetDriverVersion(char* text, unsigned length) {
 }
 
 Result nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_st*, abi_nvml::Bar1Memory* memory) {
-  if (!tells()) return abi_nvml::kNotSupported;
+  const char* const bar1 = std::getenv("FAKE_NVML_BAR1");
+  if (!tells() || (bar1 != nullptr && std::strcmp(bar1, "0") == 0)) return abi_nvml::kNotSupported;
   *memory = {1ULL << 37, 1ULL << 36, 1ULL << 36};
   return abi_nvml::kSuccess;
 }

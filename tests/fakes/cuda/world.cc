@@ -48,6 +48,8 @@ Controls read_controls() {
   read.init = static_cast<Result>(number("FAKE_CUDA_INIT", 0));
   read.memory = number("FAKE_CUDA_MEMORY", 1U << 30);
   read.align = number("FAKE_CUDA_ALIGN", 65536);
+  if (const std::string name = text("FAKE_CUDA_NAME"); !name.empty()) read.name = name;
+  read.compute_mode = static_cast<int>(number("FAKE_CUDA_COMPUTE_MODE", 0));
   read.dma_buf = number("FAKE_CUDA_DMA_BUF", 1) != 0;
   read.pcie = text("FAKE_CUDA_PCIE") != "refuse";
   read.vmm = number("FAKE_CUDA_VMM", 1) != 0;

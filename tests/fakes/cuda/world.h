@@ -23,6 +23,8 @@ struct Controls {
   Result init = abi::kSuccess;
   std::uint64_t memory = 1U << 30;
   std::uint64_t align = 65536;
+  std::string name = "Fake GPU";
+  int compute_mode = 0;
   bool dma_buf = true;
   bool pcie = true;
   bool vmm = true;

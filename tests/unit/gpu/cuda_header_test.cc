@@ -51,6 +51,8 @@ constexpr bool same(int ours, int theirs) {
 }
 
 static_assert(same(cuda::kMultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+static_assert(same(cuda::kComputeMode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE));
+static_assert(same(cuda::kExclusiveProcess, CU_COMPUTEMODE_EXCLUSIVE_PROCESS));
 static_assert(same(cuda::kComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 static_assert(same(cuda::kComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 static_assert(same(cuda::kUsesHostPageTables,
