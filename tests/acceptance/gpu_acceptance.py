@@ -4,6 +4,8 @@
 Usage: gpu_acceptance.py SOURCE_DIR BUILD_DIR FOLDERS_OF_THE_FAKES
 """
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -17,6 +19,8 @@ import unittest
 import jsonschema
 
 SOURCE, BUILD, FAKES = "", "", ""
+# What nvidia-smi would say of the fake driver's first device, called Stand-in.
+NVIDIA_SMI = "#!/bin/sh\necho 00000000:1B:00.0, GPU-f0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf, Stand-in, 1024, 9.0\n"
 # The rest needs hardware, and says so.
 ON_FAKES = {"device-facts", "doctor", "kernel-rates", "nccl-plugin", "non-blocking-cost", "nccl-tests"}
 
@@ -27,7 +31,7 @@ class Acceptance(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.here = folder.name
-        archive = os.path.join(cls.here, "carried.tar.xz")
+        archive = os.path.join(cls.here, "carried.tar.gz")
         # nccl-tests' program is ours: what is tested is the comparison.
         os.mkdir(os.path.join(cls.here, "theirs"))
         theirs = pathlib.Path(cls.here, "theirs", "all_reduce_perf")
@@ -56,19 +60,121 @@ class Acceptance(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
+    def put(self, name, text):
+        """A script, until the test ends."""
+        path = pathlib.Path(self.here, name)
+        path.write_text(text)
+        path.chmod(0o755)
+        self.addCleanup(path.unlink)
+
+    def names(self):
+        listed = subprocess.run(["./gpu-acceptance", "--list"], cwd=self.here, capture_output=True, text=True, check=True).stdout
+        return [text.split()[0] for text in listed.splitlines()]
+
+    def statuses(self, *names, **settings):
+        """Of these lines, and the reasons."""
+        _, document, _ = self.run_it(*(word for name in names for word in ("--only", name)), **settings)
+        return ([one["status"] for one in document["lines"]], [one["reason"] for one in document["lines"]])
+
     def test_every_line_on_the_fakes(self):
         code, document, said = self.run_it()
         self.assertEqual(code, 0, said)
         self.assertTrue(document["fake"])
         listed = subprocess.run(["./gpu-acceptance", "--list"], cwd=self.here, capture_output=True, text=True, check=True).stdout
-        self.assertEqual([one["name"] for one in document["lines"]], [text.split()[0] for text in listed.splitlines()])
+        self.assertEqual([one["name"] for one in document["lines"]], self.names())
         for one in document["lines"]:
             if one["name"] == "pairing":  # a machine with RDMA devices has pairs
                 continue
             self.assertEqual(one["status"], "SKIP" if one["name"] in ON_FAKES else "PASS", one)
+        plugin = next(one for one in document["lines"] if one["name"] == "nccl-plugin")
+        self.assertIn("NCCL_NET=reference", plugin["commands"][0]["words"])
         page = pathlib.Path(self.here, "result/acceptance.html").read_text(encoding="utf-8")
         self.assertNotRegex(page, r"(src|href)=|@import|url\(")
         self.assertEqual(len(re.findall(r"<tr class=", page)), len(document["lines"]))
+
+    def test_the_libraries_of_the_archive_alone(self):
+        code, document, said = self.run_it("--carried-only", "--only", "program", "--only", "staged-lat")
+        self.assertEqual(code, 0, said)
+        self.assertIn("libfabric.so.1", document["lines"][0]["numbers"]["carried"])
+        self.assertIn("libstdc++.so.6", document["lines"][0]["numbers"]["carried"])
+
+    def test_a_command_that_does_not_start(self):
+        self.instead_of("tools/rdmabench", "#!/bin/sh\nexit 1\n")
+        done = subprocess.run(["./gpu-acceptance", "."], cwd=self.here, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertRegex(done.stderr, r"^gpu-acceptance: the command does not start here.*glibc 2\.34.*; here is glibc \S+\n$")
+
+    def test_a_gpu_that_is_not_called_fake(self):
+        os.makedirs(f"{self.here}/bin", exist_ok=True)
+        self.put("bin/nvidia-smi", NVIDIA_SMI)
+        listed = subprocess.run(["./gpu-acceptance", "--list"], cwd=self.here, capture_output=True, text=True, check=True).stdout
+        quick = [name for name in self.names() if name not in ("staged-bw", "nccl-socket")]
+        settings = {"PATH": f"{self.here}/bin:{os.environ['PATH']}", "FAKE_CUDA_NAME": "Stand-in", "FAKE_CUDA_DEVICES": "1"}
+        _, document, _ = self.run_it(*(word for name in quick for word in ("--only", name)), **settings, FAKE_NVML_BAR1="0")
+        lines = {one["name"]: one for one in document["lines"]}
+        self.assertFalse(document["fake"])
+        self.assertEqual(lines["device-facts"]["status"], "PASS", lines["device-facts"])
+        self.assertIn("BAR1 unavailable", lines["nvml-table"]["observed"])
+        self.assertIn("NCCL's network was Socket", lines["nccl-plugin"]["reason"])
+        self.assertEqual(len(lines["non-blocking-cost"]["numbers"]["ranges"]["8"]), 2)
+        for one in lines.values():
+            self.assertNotRegex(one["reason"], r"^[A-Z]\w+(Error|Expired|Exception|Iteration): ")
+        settings["FAKE_CUDA_NAME"] = "NVIDIA A100 MIG 1g.5gb"
+        statuses, reasons = self.statuses("device-facts", **settings)
+        self.assertEqual((statuses, "MIG" in reasons[0]), (["SKIP"], True), reasons)
+
+    def test_clocks_that_differ(self):
+        self.instead_of("tests/acceptance/gpu_parts", """#!/bin/sh
+[ $1 = devices ] && echo '{"observed": "one", "devices": [{"ordinal": 0, "name": "Stand-in"}]}' && exit
+echo '{"observed": "80 ms of 100", "event_ms": 80, "host_ms": 100}'
+""")
+        self.assertEqual(self.statuses("streams"), (["FAIL"], ["80 ms of 100"]))
+
+    def test_a_verdict_by_ranges(self):
+        loader = importlib.machinery.SourceFileLoader("acceptance", f"{self.here}/gpu-acceptance")
+        script = importlib.util.module_from_spec(importlib.util.spec_from_loader("acceptance", loader))
+        loader.exec_module(script)
+        ratios = script.ratios_by_size([{8: 2.0}, {8: 1.0}, {8: 1.2}], [{8: 1.0, 16: 1.0}] * 3)
+        self.assertEqual(ratios, {8: (1.0, 1.2, 2.0)})
+        self.assertTrue(script.is_one(ratios))
+        self.assertFalse(script.is_one({8: (1.04, 1.2, 2.0)}))
+        self.assertFalse(script.is_one({8: (1.0, 1.0, 1.0), 16: (0.5, 0.6, 0.96)}))
+        self.assertNotRegex("libcudart.so.12", f"^{script.OF_THE_SYSTEM}$")
+        self.assertRegex("libcuda.so.1", f"^{script.OF_THE_SYSTEM}$")
+
+    def test_one_process_at_a_time(self):
+        statuses, reasons = self.statuses("nccl-one-rank", "staged-lat", "nccl-graph", FAKE_CUDA_COMPUTE_MODE="3")
+        self.assertEqual(statuses, ["PASS", "SKIP", "SKIP"], reasons)
+        self.assertIn("EXCLUSIVE_PROCESS", reasons[2])
+
+    def test_an_nccl_without_profiler_plugins(self):
+        statuses, reasons = self.statuses("nccl-profiler", FAKE_NCCL_VERSION="22203")
+        self.assertEqual(statuses, ["SKIP"], reasons)
+        self.assertIn("2.22.3", reasons[0])
+
+    def test_a_route_beside_the_network(self):
+        statuses, reasons = self.statuses("nccl-socket", FAKE_NCCL_ROUTE="P2P/IPC")
+        self.assertEqual(statuses, ["FAIL"], reasons)
+        self.assertIn("P2P/IPC", reasons[0])
+
+    def test_a_provider_that_takes_gpu_memory(self):
+        self.instead_of("tools/rdmabench", """#!/bin/sh
+[ $1 = lat ] || exec "$0.kept" "$@"
+"$0.kept" "$@" | sed 's/"memory_route": *"staged"/"memory_route": "FI_HMEM"/'
+""")
+        self.assertEqual(self.statuses("staged-lat"), (["SKIP"], ["route FI_HMEM: nothing is staged here"]))
+
+    def test_settings_of_another_job(self):
+        _, reasons = self.statuses("nccl-tests", RANK="1", WORLD_SIZE="2", MASTER_ADDR="192.0.2.1", MASTER_PORT="1")
+        self.assertIn("a fake's times say nothing", reasons[0])
+
+    def test_the_second_gpu(self):
+        _, document, _ = self.run_it("--gpu", "1", "--only", "doctor", "--only", "non-blocking-cost", "--only", "nccl-tests")
+        doctor, *compared = document["lines"]
+        self.assertIn("0000:43:00.0", doctor["reason"])
+        for one in compared:
+            for command in one["commands"]:
+                self.assertRegex(" ".join(command["words"]), r"CUDA_VISIBLE_DEVICES=GPU-f1\S+,GPU-f0")
 
     def test_a_crash_and_what_follows_it(self):
         self.instead_of("tests/acceptance/gpu_parts", "#!/bin/sh\nkill -SEGV $$\n")
@@ -114,6 +220,11 @@ class Acceptance(unittest.TestCase):
         code, document, _ = self.run_it("--only", "driver-table", "--only", "nccl-one-rank", FAKE_CUDA_DEVICES="0")
         self.assertEqual((code, [one["status"] for one in document["lines"]]), (1, ["FAIL", "FAIL"]), document["lines"])
 
+    def test_what_a_gpu_may_lack_where_none_can_be_read(self):
+        statuses, reasons = self.statuses("pairing", "memory-vmm", "dma-buf", FAKE_CUDA_DEVICES="0")
+        self.assertEqual(statuses, ["SKIP"] * 3, reasons)
+        self.assertIn("CUDA_ERROR_NO_DEVICE", reasons[1])
+
     def test_a_gpu_without_dma_buf_is_skipped(self):
         code, document, _ = self.run_it("--only", "dma-buf", "--only", "memory-vmm", FAKE_CUDA_DMA_BUF="0", FAKE_CUDA_VMM="0")
         self.assertEqual((code, [one["status"] for one in document["lines"]]), (0, ["SKIP", "SKIP"]), document["lines"])
@@ -125,6 +236,14 @@ class Acceptance(unittest.TestCase):
         code, document, said = self.run_it("--only", "nccl-table", libraries=FAKES.split(":")[1],
                                            PYTHONPATH=str(package.parents[2]))
         self.assertEqual((code, document["nccl"]), (0, str(package / "libnccl.so.2")), said)
+
+    def test_nccl_with_its_release_in_its_name(self):
+        own = pathlib.Path(self.here, "own/libnccl.so.2.28.9")
+        own.parent.mkdir()
+        own.symlink_to(pathlib.Path(FAKES.split(":")[0], "libnccl.so.2"))
+        code, document, said = self.run_it("--only", "nccl-table", "--only", "nccl-corrupted", libraries=FAKES.split(":")[1],
+                                           RDMABENCH_NCCL=str(own))
+        self.assertEqual((code, document["nccl"]), (0, str(own)), said)
 
     def test_usage(self):
         for words, code in ((["."], 3), (["--only", "nothing", self.here], 2), ([], 2)):

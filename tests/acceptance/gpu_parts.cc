@@ -130,9 +130,14 @@ json nvml(const Asked& asked) {
   constexpr int kHasC2c = 535;
   require(gpu::nvml().get_c2c_mode != nullptr || release < kHasC2c,
           fmt::format("NVML of driver {} has no nvmlDeviceGetC2cModeInfoV", facts.driver));
-  require(facts.bar1_bytes && *facts.bar1_bytes > 0, "NVML tells no BAR1");
-  return {
-      {"observed", to_text(facts)}, {"driver", facts.driver}, {"bar1_bytes", *facts.bar1_bytes}};
+  json seen{{"observed", to_text(facts)}, {"driver", facts.driver}};
+  if (facts.bar1_bytes) {
+    require(*facts.bar1_bytes > 0, "NVML tells a BAR1 of 0 bytes");
+    seen["bar1_bytes"] = *facts.bar1_bytes;
+  } else {  // a part of a GPU (MIG), for example
+    seen["observed"] = to_text(facts) + ", BAR1 unavailable";
+  }
+  return seen;
 }
 
 json devices(const Asked& /*asked*/) {
@@ -140,6 +145,8 @@ json devices(const Asked& /*asked*/) {
   std::vector<std::string> texts;
   for (const gpu::DeviceInfo& one : gpu::devices()) {
     texts.push_back(to_text(one));
+    int compute_mode = 0;
+    gpu::driver().device_get_attribute(&compute_mode, gpu::cuda::kComputeMode, one.ordinal);
     all.push_back({{"ordinal", one.ordinal},
                    {"name", one.name},
                    {"uuid", one.uuid},
@@ -153,6 +160,7 @@ json devices(const Asked& /*asked*/) {
                    {"vmm", one.vmm},
                    {"vmm_rdma", one.vmm_rdma},
                    {"coherent", one.coherent},
+                   {"exclusive_process", compute_mode == gpu::cuda::kExclusiveProcess},
                    {"writes_ordering", one.writes_ordering},
                    {"flush", gpu::flush_rule(one).text}});
   }
