@@ -138,7 +138,8 @@ class Reader {
           "Set RDMABENCH_RENDEZVOUS=HOST:PORT, or MASTER_ADDR and MASTER_PORT, alike for all "
           "ranks.");
     }
-    return {Launch::Way::tcp, std::move(place), address.value_or(Address{"localhost", 0})};
+    // A number: a bare container has no /etc/hosts, which gives localhost its address.
+    return {Launch::Way::tcp, std::move(place), address.value_or(Address{"127.0.0.1", 0})};
   }
 
   /// What was said to us and not to any program: it goes before PMIx.
