@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "isolate.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::netplugin {
@@ -142,6 +143,7 @@ void* CaseRunner::connect(HandleRoom& handle) {
     good("connect", net_.connect(device_, handle.data(), &comm));
     if (comm == nullptr) pause("connect gave no comm before the timeout of the case");
   }
+  watch_handlers();  // a library may be loaded with the first connection
   step("");
   if (handle.overrun() > 0) throw Failed{"connect wrote beyond the 128 bytes of the handle"};
   return comm;

@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <new>
 
 #include "rdmabench/base/error.h"
@@ -83,8 +84,10 @@ extern "C" void note_signal(int signal, siginfo_t* info, void* /*context*/) {
 
 }  // namespace
 
-void watch_handlers(Steps& steps) {
-  noted = &steps;
+void watch_handlers() {
+  if (noted == nullptr) return;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   for (std::size_t i = 0; i < std::size(kFatal); ++i) {
     struct sigaction now {};
     sigaction(kFatal[i], nullptr, &now);

@@ -57,8 +57,9 @@ struct Steps {
 inline constexpr std::size_t kMostLogBytes = std::size_t{64} << 20;  ///< that are kept of a child
 
 /// Called in the child after a call that may install handlers of crashes: from then on a signal is
-/// noted before the handler of the plugin runs.
-void watch_handlers(Steps& steps);
+/// noted before the handler of the plugin runs. Any thread may call it; without a child it does
+/// nothing.
+void watch_handlers();
 
 /// Runs in the child; its result is the text of FrameKind::result.
 using Work = std::function<std::string(Pipe& parent, Steps& steps)>;

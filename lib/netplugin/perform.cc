@@ -31,11 +31,11 @@ struct Opened {
   Net& net(bool sender) { return *nets[sender && nets[1] ? 1 : 0]; }
 };
 
-void initialize(Net& net, int device, Steps& steps) {
+void initialize(Net& net, int device) {
   if (!net.has_init()) throw Failed{"the table lacks init"};
-  watch_handlers(steps);  // of libraries that came with the plugin
+  watch_handlers();  // of libraries that came with the plugin
   const abi::Result result = net.init();
-  watch_handlers(steps);
+  watch_handlers();
   if (result != abi::kSuccess) throw Failed{"init returned " + result_text(result)};
   if (const std::vector<std::string_view> missing = net.missing(); !missing.empty()) {
     throw Failed{
@@ -228,7 +228,7 @@ Json devices_here(const std::string& file, int version, Steps& steps) {
   Json devices = Json::array();
   const std::unique_ptr<Net> net = open_net(file, version);
   std::snprintf(steps.text[0], Steps::kLength, "in init()");
-  initialize(*net, 0, steps);
+  initialize(*net, 0);
   int count = 0;
   net->devices(count);
   for (int i = 0; i < std::min(count, kMostDevices); ++i) {
@@ -255,11 +255,11 @@ std::string perform(const std::string& file, const Task& task, Role role, Pipe& 
     const auto opened = std::make_shared<Opened>();
     opened->nets[0] = open_net(file, task.version);
     std::snprintf(steps.text[0], Steps::kLength, "in init()");
-    initialize(*opened->nets[0], task.device, steps);
+    initialize(*opened->nets[0], task.device);
     if (role == Role::both && opened->nets[0]->version() >= 11) {
       // NCCL initializes once per communicator; before version 11 once per process.
       opened->nets[1] = open_net(file, task.version);
-      initialize(*opened->nets[1], task.device, steps);
+      initialize(*opened->nets[1], task.device);
     }
     steps.text[0][0] = '\0';
     if (role == Role::both) {

@@ -42,6 +42,7 @@ FAULTS = {
     "exits": ({"order"}, r"the plugin called exit\(3\) while .*sender: moving 200 messages"),
     "handler-exits": ({"order"}, r"the plugin crashed \(SIGSEGV\), and its own signal handler ended the process "
                                  r"\(exit code 7\) while .*sender: moving 200 messages"),
+    "handler-late": ({"order"}, r"the plugin crashed \(SIGSEGV\), and its own signal handler ended the process"),
     "handler-hangs": ({"order"}, r"the plugin crashed \(SIGSEGV\), and its own signal handler does not return while "
                                  r".*sender: moving 200 messages"),
     "forks": ({"order"}, r"the plugin ended the process \(exit code 4\)"),
@@ -61,7 +62,7 @@ WARNINGS = {
 }
 # Faults that break every case.
 EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices", "late-hole", "no-init", "init-crashes", "logs", "exits",
-              "handler-exits", "handler-hangs", "forks"}
+              "handler-exits", "handler-late", "handler-hangs", "forks"}
 
 
 def run(*words, environment=None, timeout=280):

@@ -21,6 +21,7 @@
 //   exits            isend() calls exit(3)
 //   handler-exits    isend() crashes, and a handler of the plugin ends the process with 7
 //   handler-hangs    the same, and the handler does not return
+//   handler-late     as handler-exits, but connect() installs the handler
 //   init-crashes     init() crashes
 //   forks            isend() ends the process, but another one that it started has its files
 //   no-speed         the speed is 0, the rail -7 and the folder of the device not there
@@ -178,6 +179,7 @@ Result listen(void* context, int device, void* handle, void** comm) {
 }
 
 Result connect(void* context, int device, void* handle, void** comm, abi::DeviceHandle** on) {
+  if (has("handler-late")) std::signal(SIGSEGV, [](int) { _exit(7); });
   Result result = broken().good->connect(context, device, handle, comm, on);
   // A comm of its own comes of it only when the other end has accepted; here it is waited for.
   while (has("connect-waits") && result == abi::kSuccess) {
@@ -203,7 +205,7 @@ Result send(void* comm, void* data, std::size_t bytes, int tag, void* registrati
             void** request) {
   *request = nullptr;
   if (has("exits")) std::exit(3);
-  if (has("handler-exits") || has("handler-hangs")) std::raise(SIGSEGV);
+  if (has("handler-exits") || has("handler-hangs") || has("handler-late")) std::raise(SIGSEGV);
   if (has("forks")) {
     if (fork() == 0) {
       sleep(30);

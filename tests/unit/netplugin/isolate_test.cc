@@ -63,10 +63,10 @@ TEST(Isolate, TellsACallOfExitFromAnEnd) {
 TEST(Isolate, NamesTheSignalThatAHandlerTook) {
   const auto with = [](void (*handler)(int), int signal) {
     return trouble_of(
-        [=](Pipe&, Steps& steps) -> std::string {
+        [=](Pipe&, Steps&) -> std::string {
           std::signal(signal, handler);
-          watch_handlers(steps);
-          watch_handlers(steps);  // what is watched already stays so
+          watch_handlers();
+          watch_handlers();  // what is watched already stays so
           std::raise(signal);
           return "";
         },
@@ -95,9 +95,9 @@ TEST(Isolate, NamesTheSignalThatAHandlerTook) {
 }
 
 TEST(Isolate, AFaultReachesTheHandlerToo) {
-  EXPECT_THAT(trouble_of([](Pipe&, Steps& steps) -> std::string {
+  EXPECT_THAT(trouble_of([](Pipe&, Steps&) -> std::string {
                 std::signal(SIGSEGV, [](int) { _exit(6); });
-                watch_handlers(steps);
+                watch_handlers();
                 void* const page =
                     mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                 *static_cast<volatile char*>(page) = 1;
