@@ -140,8 +140,7 @@ void add_samples(const std::vector<const Launch*>& launches, const char* test, L
     if (!common.contains(size)) left_out.push_back(format_size(size));
   }
   if (!left_out.empty()) {
-    samples.notes.push_back(fmt::format("Sizes that not every {} launch has are left out: {}.",
-                                        test, fmt::join(left_out, ", ")));
+    samples.left_out[test] = fmt::format("{}", fmt::join(left_out, ", "));
   }
   for (const Launch* launch : launches) {
     to.push_back(sample_of(*launch, samples.operation, common));

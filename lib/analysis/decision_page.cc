@@ -67,6 +67,11 @@ class Builder {
     values.insert(values.begin(), {a_, b_});
     return say(key, std::move(values));
   }
+  static bool has_text(std::string_view key) {
+    const std::span<const TextRow> texts = decision_texts();
+    return std::any_of(texts.begin(), texts.end(),
+                       [key](const TextRow& row) { return row.key == key; });
+  }
   void open(std::string key, std::optional<Phrase> title) {
     page_.sections.push_back({std::move(key), std::move(title), {}});
   }
@@ -75,14 +80,16 @@ class Builder {
     page_.sections.back().blocks.emplace_back(std::move(block));
   }
 
+  Phrase parallel() const {
+    return say(projection_.job.parallel == Parallel::sharded ? "job_sharded" : "job_data");
+  }
+
   void add_head() {
     const Job& job = projection_.job;
-    const bool sharded = job.parallel == Parallel::sharded;
     page_.question = say_named("question");
     page_.subject =
         say("subject",
-            {Shown::text("job", options_.job),
-             Shown::text("parallel", say(sharded ? "job_sharded" : "job_data").text),
+            {Shown::text("job", options_.job), Shown::text("parallel", parallel().text),
              Shown::number("tokens", job.tokens_per_gpu), Shown::number("gpus", job.gpus_per_node),
              Shown::number("from", projection_.values.front()),
              Shown::number("to", projection_.values.back()),
@@ -307,12 +314,11 @@ class Builder {
     std::vector<std::string> causes;
     for (const auto& [code, count] : evidence.suspicions) {
       const std::string key = "cause_" + code;
-      const std::span<const TextRow> texts = decision_texts();
-      const bool known = std::any_of(texts.begin(), texts.end(),
-                                     [&](const TextRow& row) { return row.key == key; });
-      causes.push_back(fmt::format(
-          "{} ({})", known ? say(key).text : say("cause_other", {Shown::text("code", code)}).text,
-          count));
+      const Phrase cause =
+          has_text(key) ? say(key) : say("cause_other", {Shown::text("code", code)});
+      causes.push_back(
+          say("cause_count", {Shown::text("cause", cause.text), Shown::count("count", count)})
+              .text);
     }
     const std::size_t all = evidence.latency_launches + evidence.bandwidth_launches;
     const std::size_t suspect = evidence.suspect_launches;
@@ -359,10 +365,13 @@ class Builder {
     return fmt::format("{}", fmt::join(ranges, ", "));
   }
 
-  Phrase origin(const Flip& flip) const {
-    if (flip.origin == "default") return say("origin_default");
-    if (flip.origin == "given") return say("origin_given");
-    return say("cell", {Shown::text("value", flip.origin)});
+  Phrase origin(const std::string& of) const {
+    constexpr std::string_view kModel = "model ";
+    if (of.starts_with(kModel)) {
+      return say("origin_of_model", {Shown::text("name", of.substr(kModel.size()))});
+    }
+    const std::string key = "origin_" + of;
+    return has_text(key) ? say(key) : say("cell", {Shown::text("value", of)});
   }
 
   void add_flips() {
@@ -392,10 +401,12 @@ class Builder {
       if (table.rows.size() == kFlips) continue;
       const Phrase what = say("what_" + flip.name);
       if (flip.origin == "default") defaults.push_back(what.text);
-      table.rows.push_back({what, cell(shown_.assumption("now", flip.name, flip.now)), origin(flip),
-                            say(flip.upwards ? "flip_up" : "flip_down",
-                                {shown_.assumption("value", flip.name, *flip.at)}),
-                            say_named(decision_.pays ? "then_pays_not" : "then_pays")});
+      table.rows.push_back(
+          {what, cell(shown_.assumption("now", flip.name, flip.now)),
+           flip.origin == "default" ? say("origin_undecided") : origin(flip.origin),
+           say(flip.upwards ? "flip_up" : "flip_down",
+               {shown_.assumption("value", flip.name, *flip.at)}),
+           say_named(decision_.pays ? "then_pays_not" : "then_pays")});
     }
     if (!table.rows.empty()) put(std::move(table));
     if (!defaults.empty()) {
@@ -456,8 +467,9 @@ class Builder {
 
   void add_notes(const Value& name, const LinkSamples& samples,
                  std::optional<ProjectedStep> ProjectionRow::*side, PageSmall& small) const {
-    for (const std::string& note : samples.notes) {
-      small.phrases.push_back(say("basis_note", {as("name", name), Shown::text("text", note)}));
+    for (const auto& [test, sizes] : samples.left_out) {
+      small.phrases.push_back(
+          say("basis_left_out_" + test, {as("name", name), Shown::text("sizes", sizes)}));
     }
     if (projection_.job.stragglers == Stragglers::none || samples.latency.empty()) return;
     const Curve& curve = *samples.latency[0].latency_ns;
@@ -472,15 +484,32 @@ class Builder {
     }
   }
 
+  Phrase assumed(const Assumption& one) const {
+    const Job& job = projection_.job;
+    const TimeSource source = decision_.projection.source;
+    std::string key = "assumed_" + one.name;
+    std::string value = one.value;
+    if (one.name == "parallel") {
+      value = parallel().text;
+    } else if (one.name == "algorithm" || one.name == "stragglers") {
+      value = say(one.name + "_" + one.value).text;
+    } else if (one.name == "curve") {
+      value = say(source == TimeSource::latency     ? "curve_latency"
+                  : source == TimeSource::bandwidth ? "curve_bandwidth"
+                                                    : "curve_both")
+                  .text;
+    } else if (one.name == "bytes_per_s_in_node" && job.bytes_per_s_in_node == 0) {
+      key += "_none";
+    }
+    return say(key, {Shown::text("value", value), Shown::text("origin", origin(one.origin).text)});
+  }
+
   void add_basis() {
     open("basis", say("title_basis"));
     put(say("basis_model"));
     PageSmall small;
     for (const Assumption& one : decision_.projection.assumptions) {
-      const std::string value = one.value + (one.unit.empty() ? "" : " " + one.unit);
-      small.phrases.push_back(
-          say("assumption", {Shown::text("name", one.name), Shown::text("value", value),
-                             Shown::text("origin", one.origin)}));
+      small.phrases.push_back(assumed(one));
     }
     add_notes(a_, decision_.projection.a, &ProjectionRow::a, small);
     add_notes(b_, *decision_.projection.b, &ProjectionRow::b, small);

@@ -265,8 +265,9 @@ void note_tail(Projection& projection, const std::string& label, const LinkSampl
 
 void add_notes(Projection& projection) {
   const auto add_side = [&](const std::string& label, const LinkSamples& samples) {
-    for (const std::string& note : samples.notes) {
-      projection.notes.push_back(fmt::format("{}: {}", label, note));
+    for (const auto& [test, sizes] : samples.left_out) {
+      projection.notes.push_back(fmt::format(
+          "{}: Sizes that not every {} launch has are left out: {}.", label, test, sizes));
     }
     if (!samples.suspicions.empty()) {
       projection.notes.push_back(fmt::format("{}: some launches are suspect of {}.", label,

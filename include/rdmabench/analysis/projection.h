@@ -62,7 +62,8 @@ struct LinkSamples {
   std::string operation;
   std::vector<LinkSample> latency;
   std::vector<LinkSample> bandwidth;
-  std::vector<std::string> notes;  ///< "sizes 1K and 2K are not in every launch and are left out"
+  /// Sizes that not every launch has, "1K, 2K", by test: "latency", "bandwidth".
+  std::map<std::string, std::string> left_out;
   std::vector<std::string> suspicions;             ///< of the launches that were taken
   std::map<std::string, std::uint32_t> suspected;  ///< launches by code of suspicion
   std::map<std::string, std::string> remedies;     ///< by code, where the documents have one

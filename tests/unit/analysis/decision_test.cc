@@ -336,9 +336,48 @@ std::vector<Decision> all_kinds() {
   many.projection.job.overlap = 0.4;
   many.projection.job.parallel = Parallel::sharded;
   many.projection.extrapolate = true;
+  many.projection.job.bytes_per_s_in_node = 1e12;
+  many.projection.origins = {{"parameters", "model llama-3-8b"}, {"layers", "given"}};
   many.steps = 123'456;
   list.push_back(decided(2e11, 1e11, many));
+  list.back().projection.a.left_out = {{"latency", "128, 512"}, {"bandwidth", "64"}};
+  DecisionOptions tree = question();
+  tree.projection.job.algorithm = Algorithm::tree;
+  for (const TimeSource source : {TimeSource::latency, TimeSource::bandwidth}) {
+    tree.projection.source = source;
+    list.push_back(decided(2e11, 1e11, tree));
+  }
   return list;
+}
+
+TEST(DecisionPage, HasABasisInKorean) {
+  std::set<std::string> keys;
+  for (const Decision& decision : all_kinds()) {
+    const Page page = make_page(decision, Language::korean);
+    ASSERT_EQ(page.sections.back().key, "basis");
+    for (const PageBlock& block : page.sections.back().blocks) {
+      if (const auto* sentence = std::get_if<Phrase>(&block)) {
+        EXPECT_TRUE(has_hangul(sentence->text)) << sentence->text;
+      }
+      const auto* small = std::get_if<PageSmall>(&block);
+      if (small == nullptr) continue;
+      for (const Phrase& one : small->phrases) {
+        EXPECT_TRUE(has_hangul(one.text)) << one.text;
+        EXPECT_THAT(one.text, Not(testing::AnyOf(HasSubstr("default"), HasSubstr("given"),
+                                                 HasSubstr("model "), HasSubstr("measured"))));
+        keys.insert(one.key);
+      }
+    }
+  }
+  for (const TextRow& row : decision_texts()) {  // what could be said of it was said
+    const bool in_basis = row.key.starts_with("assumed_") || row.key.starts_with("basis_");
+    if (in_basis && row.key != "basis_model" && row.key != "basis_tail") {
+      EXPECT_TRUE(keys.contains(std::string(row.key))) << row.key;
+    }
+  }
+  for (const char* word : {"none", "collective", "step"}) {
+    EXPECT_TRUE(has_hangul(phrase(std::string("stragglers_") + word, Language::korean).text));
+  }
 }
 
 TEST(DecisionPage, HasTheSameContentInEveryFormat) {

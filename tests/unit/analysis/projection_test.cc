@@ -67,7 +67,7 @@ TEST(CollectLink, LeavesOutSizesThatNotEveryLaunchHas) {
                    "");
   ASSERT_EQ(samples.bandwidth.size(), 2U);
   EXPECT_EQ(samples.bandwidth[1].bits_per_s->largest(), 256);
-  EXPECT_THAT(samples.notes, testing::ElementsAre(HasSubstr("left out: 128, 512")));
+  EXPECT_THAT(samples.left_out, testing::ElementsAre(testing::Pair("bandwidth", "128, 512")));
 }
 
 TEST(CollectLink, TakesAStepOfARingAsATime) {
