@@ -1,5 +1,6 @@
 // A projection in a few sentences.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -135,15 +136,38 @@ std::vector<std::string> break_even_sentences(const Projection& projection) {
   const ProjectionOptions& options = projection.options;
   const std::string margin = percent_of(options.settings.margin);
   std::vector<std::string> sentences;
-  for (const BreakEven& one : projection.break_evens) {
-    const std::string from = fmt::format("from about {} on (between {:.6g} and {:.6g})",
-                                         at_text(projection, one.about), one.from, one.to);
-    sentences.push_back(
-        one.after == Direction::none
-            ? fmt::format("Break-even: within the margin of {} {}.", margin, from)
-            : fmt::format("Break-even: {} is better by more than the margin of {} {}.",
-                          one.after == Direction::better ? options.b_name : options.a_name, margin,
-                          from));
+  for (std::size_t i = 0; i < projection.break_evens.size(); ++i) {
+    const BreakEven& one = projection.break_evens[i];
+    const bool last = i + 1 == projection.break_evens.size();
+    const BreakEven* const end = last ? nullptr : &projection.break_evens[i + 1];
+    // Where a side stops being better was said as the end of its range.
+    if (one.after == Direction::none && i > 0) continue;
+    const std::string where = end == nullptr
+                                  ? fmt::format("from about {} on (between {:.6g} and {:.6g})",
+                                                at_text(projection, one.about), one.from, one.to)
+                                  : fmt::format("from about {:.4g} to about {}", one.about,
+                                                at_text(projection, end->about));
+    if (one.after == Direction::none) {
+      sentences.push_back(fmt::format("Break-even: within the margin of {} {}.", margin, where));
+      continue;
+    }
+    const std::string& better = one.after == Direction::better ? options.b_name : options.a_name;
+    std::vector<double> open;
+    std::size_t rows = 0;
+    for (const ProjectionRow& row : projection.rows) {
+      if (!row.difference || row.value < one.to || (end != nullptr && row.value > end->from)) {
+        continue;
+      }
+      ++rows;
+      if (is_open(&row)) open.push_back(row.value);
+    }
+    const bool proved = open.size() < rows;
+    sentences.push_back(fmt::format(
+        "Break-even: {} {} better by more than the margin of {} {}{}.", better,
+        proved ? "is" : "may be", margin, where,
+        !proved        ? ", which is not proved"
+        : open.empty() ? ""
+                       : fmt::format(", but not proved at {:.6g}", fmt::join(open, ", "))));
   }
   return sentences;
 }
@@ -159,11 +183,7 @@ std::string summary(const Projection& projection) {
                                                        projection.rows.size()));
   const std::string margin = percent_of(options.settings.margin);
   if (!projection.break_evens.empty()) {
-    std::string text(all.rows.empty() ? "" : unproved(all));
-    for (const std::string& one : break_even_sentences(projection)) {
-      text += (text.empty() || text.ends_with(' ') ? "" : " ") + one;
-    }
-    return text + rest;
+    return fmt::format("{}{}", fmt::join(break_even_sentences(projection), " "), rest);
   }
   const std::string first = at_text(projection, all.rows.front()->value);
   if (std::abs(all.logs.front()) <= std::log1p(options.settings.margin)) {

@@ -214,6 +214,28 @@ TEST(Project, FindsWhereTheOtherSideIsBetter) {
   EXPECT_THAT(summary(projection), testing::StartsWith("Break-even: B is better by more than"));
 }
 
+// The range in which A is better is named once, and an open row is not called better.
+TEST(Project, NamesARangeBetweenTwoBreakEvensOnce) {
+  Projection projection = project(fabric(400e9), fabric(100e9), options());
+  const ProjectionRow row = projection.rows[0];
+  projection.rows.assign(4, row);
+  for (int i = 0; i < 4; ++i) {
+    projection.rows[i].value = 16 << i;
+    projection.rows[i].difference->verdict = Verdict::different;
+  }
+  projection.break_evens = {
+      {.from = 16, .to = 32, .about = 20, .beyond_after = true, .after = Direction::worse},
+      {.from = 64, .to = 128, .about = 65, .beyond_after = false, .after = Direction::none}};
+  const auto sentences = [&] { return break_even_sentences(projection); };
+  using testing::ElementsAre;
+  const std::string range = "better by more than the margin of 5 % from about 20 to about 65 nodes";
+  EXPECT_THAT(sentences(), ElementsAre("Break-even: A is " + range + "."));
+  projection.rows[2].difference->verdict = Verdict::inconclusive;
+  EXPECT_THAT(sentences(), ElementsAre("Break-even: A is " + range + ", but not proved at 64."));
+  projection.rows[1].difference->verdict = Verdict::inconclusive;
+  EXPECT_THAT(sentences(), ElementsAre("Break-even: A may be " + range + ", which is not proved."));
+}
+
 TEST(Project, SaysAllThatIsMissingAtOnce) {
   std::vector<Launch> launches;
   for (int i = 0; i < 5; ++i) {
