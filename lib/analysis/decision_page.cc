@@ -322,13 +322,17 @@ class Builder {
     }
     const std::size_t all = evidence.latency_launches + evidence.bandwidth_launches;
     const std::size_t suspect = evidence.suspect_launches;
-    return say(
-        suspect == 0     ? "launches_clean"
-        : suspect >= all ? "launches_all"
-                         : "launches_some",
-        {as("name", name), Shown::count("latency", evidence.latency_launches),
-         Shown::count("bandwidth", evidence.bandwidth_launches), Shown::count("suspect", suspect),
-         Shown::text("what", fmt::format("{}", fmt::join(causes, ", ")))});
+    Value latency = Shown::count("latency", evidence.latency_launches);
+    latency.shown = say(evidence.latency_launches == 1 ? "count_launch" : "count_launches",
+                        {as("count", latency)})
+                        .text;
+    return say(suspect == 0                ? "launches_clean"
+               : suspect < all || all == 1 ? "launches_some"
+               : all == 2                  ? "launches_both"
+                                           : "launches_all",
+               {as("name", name), latency, Shown::count("bandwidth", evidence.bandwidth_launches),
+                Shown::count("suspect", suspect),
+                Shown::text("what", fmt::format("{}", fmt::join(causes, ", ")))});
   }
 
   void add_sure() {
@@ -380,8 +384,11 @@ class Builder {
       put(say("flips_no_network"));
       return;
     }
-    put(say_named(decision_.pays ? "flips_pays" : "flips_pays_not",
-                  {Shown::number("nodes", decision_.nodes)}));
+    const bool none = std::none_of(decision_.flips.begin(), decision_.flips.end(),
+                                   [](const Flip& flip) { return flip.at.has_value(); });
+    const std::string key = none ? "flips_none" : "flips_pays";
+    const Value nodes = Shown::number("nodes", decision_.nodes);
+    put(say_named(decision_.pays ? key : key + "_not", {nodes}));
     PageTable table;
     table.words = true;
     table.heads = {say("head_assumption"), say("head_now"), say("head_origin"), say("head_flip"),
@@ -413,7 +420,7 @@ class Builder {
       put(say("flips_default",
               {Shown::text("names", fmt::format("{}", fmt::join(defaults, ", ")))}));
     }
-    if (!rest.empty()) put(say("flips_rest", {Shown::text("searched", ranges_of(rest))}));
+    if (!rest.empty()) put(say("flips_rest", {nodes, Shown::text("searched", ranges_of(rest))}));
     if (!cut.empty()) put(say("flips_cut", {Shown::text("searched", ranges_of(cut))}));
   }
 

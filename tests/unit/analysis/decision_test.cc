@@ -281,6 +281,31 @@ TEST(Decision, SaysWhatDisturbedTheLaunchesAndInWhichOrderTheyRan) {
   EXPECT_THAT(text, HasSubstr("2 of them disturbed: a thread moved to another "
                               "processor (1), noise of the machine (2)."));
   EXPECT_FALSE(decided(2e11, 1e11).one_after_the_other);
+  EXPECT_THAT(
+      to_document(decision, DecisionFormat::markdown, Language::korean),
+      HasSubstr("방해를 받았습니다: 스레드가 다른 프로세서로 옮겨감 1회, 시스템 잡음 2회."));
+}
+
+TEST(Decision, CountsASingleLaunchInTheSingular) {
+  std::vector<Launch> a = launches_on(2e11, 0, 1);
+  for (Launch& one : a) one.suspicions = {"noise"};
+  const std::string text = to_document(decide(a, launches_on(1e11, 1, 1), question()),
+                                       DecisionFormat::markdown, Language::english);
+  EXPECT_THAT(text, HasSubstr("InfiniBand: 1 launch of latency and 1 of bandwidth, both of them "
+                              "disturbed: noise of the machine (2)."));
+  EXPECT_THAT(text, HasSubstr("Ethernet: 1 launch of latency and 1 of bandwidth, none of them"));
+}
+
+TEST(Decision, SaysWhatFlipsItOnlyWhereSomethingDoes) {
+  const auto text = [](const Decision& decision) {
+    return to_document(decision, DecisionFormat::markdown, Language::english);
+  };
+  const std::string none = text(decided(2e11, 1e11));
+  EXPECT_THAT(none, HasSubstr("no value that was tried flips it."));
+  EXPECT_THAT(none, Not(HasSubstr("the nearest flip comes first")));
+  EXPECT_THAT(none, HasSubstr("At 64 nodes no value within these ranges changes it: "));
+  EXPECT_THAT(text(decided(2e11, 1e11, question(33, 20))),
+              HasSubstr("the nearest flip comes first"));
 }
 
 /// Names in braces.
@@ -412,7 +437,7 @@ TEST(DecisionPage, TracesEveryNumberToTheJson) {
     };
     remove("ZeRO-3");  // a name, and the word for percent
     remove(" 100 cases");
-    remove(" 100번에");
+    remove(" 100번 중");
     std::vector<std::string> shown;
     for (const auto& value : phrase["values"]) shown.push_back(value["shown"]);
     std::sort(shown.begin(), shown.end(),
