@@ -93,45 +93,103 @@ std::string as_list(const PageTable& table) {
   return text;
 }
 
+std::size_t width_of(const Lines& lines) {
+  std::size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, display_width(line));
+  return width;
+}
+
+/// A value and its range below it.
+Lines parted(const std::string& cell) {
+  const std::size_t range = cell.rfind(" (");
+  if (range == std::string::npos) return {cell};
+  return {cell.substr(0, range), cell.substr(range + 1)};
+}
+
 std::string as_columns(const PageTable& table) {
-  constexpr std::size_t kHead = 14;  // a heading is parted beyond that
-  std::vector<Lines> heads;
+  using Row = std::vector<Lines>;
+  Row heads;
+  std::vector<Row> rows;
+  for (const auto& cells : table.rows) {
+    Row& row = rows.emplace_back();
+    for (const Phrase& cell : cells) row.push_back({cell.text});
+  }
   std::vector<std::size_t> widths;
-  std::size_t height = 0;
-  std::size_t total = 0;
-  for (std::size_t i = 0; i < table.heads.size(); ++i) {
-    heads.push_back(wrapped(table.heads[i].text, kHead));
-    height = std::max(height, heads.back().size());
-    std::size_t width = 0;
-    for (const std::string& line : heads.back()) width = std::max(width, display_width(line));
-    for (const auto& row : table.rows) width = std::max(width, display_width(row[i].text));
-    widths.push_back(width);
-    total += width + (i == 0 ? 0 : 2);
-  }
-  if (total > kColumns) return as_list(table);
-  std::string text;
-  const auto append = [&](const Lines& cells) {
-    std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      line += (i == 0 ? "" : "  ") + padded(cells[i], widths[i], i == 0 || table.words);
+  const auto fits = [&](std::size_t head_width) {
+    heads.clear();
+    for (const Phrase& head : table.heads) heads.push_back(wrapped(head.text, head_width));
+    widths.clear();
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      std::size_t width = width_of(heads[i]);
+      for (const Row& row : rows) width = std::max(width, width_of(row[i]));
+      widths.push_back(width);
+      total += width + (i == 0 ? 0 : 2);
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
+    return total <= kColumns;
   };
-  for (std::size_t line = 0; line < height; ++line) {
-    Lines cells;
-    for (const Lines& head : heads) {
-      const std::size_t above = height - head.size();
-      cells.push_back(line < above ? "" : head[line - above]);
+  if (!fits(14)) {
+    for (std::size_t i = 0; i < rows.size() && !table.words; ++i) {
+      rows[i].back() = parted(table.rows[i].back().text);
     }
-    append(cells);
+    if (table.words || !fits(10)) return as_list(table);
   }
-  for (const auto& row : table.rows) {
-    Lines cells;
-    for (const Phrase& cell : row) cells.push_back(cell.text);
-    append(cells);
-  }
+  std::string text;
+  const auto append = [&](const Row& row, bool at_end) {
+    std::size_t height = 0;
+    for (const Lines& cell : row) height = std::max(height, cell.size());
+    for (std::size_t at = 0; at < height; ++at) {
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::size_t above = at_end ? height - row[i].size() : 0;
+        const bool empty = at < above || at - above >= row[i].size();
+        line += (i == 0 ? "" : "  ") +
+                padded(empty ? "" : row[i][at - above], widths[i], i == 0 || table.words);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + '\n';
+    }
+  };
+  append(heads, true);
+  for (const Row& row : rows) append(row, false);
   return text;
+}
+
+/// A command's words; a space within quotes parts none.
+std::vector<std::string_view> words_of(std::string_view command) {
+  std::vector<std::string_view> words;
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const bool escaped = !quoted && i > 0 && command[i - 1] == '\\';
+    if (command[i] == '\'' && !escaped) quoted = !quoted;
+    if (command[i] != ' ' || quoted) continue;
+    words.push_back(command.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  words.push_back(command.substr(begin));
+  return words;
+}
+
+/// Broken where a shell takes it, an option with its values in one line.
+std::string command_lines(std::string_view command) {
+  const std::vector<std::string_view> words = words_of(command);
+  std::string text;
+  std::string line = "  " + std::string(words[0]);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::size_t width = 1 + display_width(words[i]);
+    for (std::size_t k = i + 1; words[i].starts_with('-') && k < words.size(); ++k) {
+      if (words[k].starts_with('-')) break;
+      width += 1 + display_width(words[k]);
+    }
+    constexpr std::size_t kEnd = 2;  // " \\"
+    if (display_width(line) + width + kEnd > kColumns) {
+      text += line + " \\\n";
+      line = "   ";
+    }
+    line += fmt::format(" {}", words[i]);
+  }
+  return text + line + '\n';
 }
 
 std::string joined(const PageSmall& small) {
@@ -145,7 +203,7 @@ struct TextWriter {
   std::string operator()(const PageTable& table) const { return as_columns(table); }
   std::string operator()(const PageChart& /*chart*/) const { return ""; }  // the table has it
   std::string operator()(const PageCommand& command) const {
-    return paragraph(command.why.text) + "  " + command.command + '\n';
+    return paragraph(command.why.text) + command_lines(command.command);
   }
   std::string operator()(const PageSmall& small) const { return paragraph(joined(small)); }
 };

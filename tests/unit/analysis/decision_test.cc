@@ -466,12 +466,38 @@ TEST(DecisionPage, TextHasEightyColumns) {
       const std::string text = to_document(decision, DecisionFormat::text, language);
       std::istringstream lines(text);
       for (std::string line; std::getline(lines, line);) {
-        // Commands stay whole, to be copied.
-        if (line.starts_with("  ")) continue;
         EXPECT_LE(display_width(line), 80U) << line;
       }
     }
   }
+}
+
+TEST(DecisionPage, BreaksACommandWhereAShellTakesIt) {
+  DecisionOptions with = question();
+  with.new_plan_command =
+      "rdmabench decide --plan --a-name 'It'\\''s --x' --b-name Ethernet --model llama-3-8b --nodes "
+      "8:64 --tokens 8192 -o measure.sh";
+  with.new_run_command =
+      "SERVER_A=HOST SERVER_B=HOST DIR_A=infiniband-new DIR_B=ethernet-new sh measure.sh";
+  std::vector<Launch> later = launches_on(1e11, 1);
+  for (Launch& one : later) *one.time_s += 1e6;
+  const std::string text = to_document(decide(launches_on(2e11, 0), later, with),
+                                       DecisionFormat::text, Language::english);
+  EXPECT_THAT(text,
+              HasSubstr("  rdmabench decide --plan --a-name 'It'\\''s --x' --b-name Ethernet \\\n"
+                        "    --model llama-3-8b --nodes 8:64 --tokens 8192 -o measure.sh\n"));
+  EXPECT_THAT(text, HasSubstr("DIR_B=ethernet-new sh \\\n    measure.sh\n"));
+}
+
+TEST(DecisionPage, KeepsTheColumnsOfMoneyAndPutsTheRangeBelow) {
+  DecisionOptions with = question(33, 20);
+  with.a_name = "InfiniBand NDR";
+  with.b_name = "Ethernet 100G";
+  with.steps = 5'000'000;
+  const std::string text =
+      to_document(decided(2e11, 1e11, with, 6, 0.02), DecisionFormat::text, Language::english);
+  EXPECT_THAT(text, testing::ContainsRegex("\n1,000 steps, time  .*[0-9]\n +\\([0-9.,]+ to "));
+  EXPECT_THAT(text, Not(testing::AnyOf(HasSubstr("- 1,000 steps"), HasSubstr("- 64: "))));
 }
 
 TEST(DecisionPage, NamesCannotBreakIt) {
