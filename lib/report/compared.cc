@@ -119,18 +119,45 @@ std::vector<Judgement> judge_projection(const Document& document) {
 std::vector<Judgement> judge_decision(const Document& document) {
   std::vector<Judgement> list;
   const Json& page = object_of(document.body, "page");
-  const std::string subject = text_of(object_of(page, "question"), "text");
+  const std::string subject = said(page, "question");
   for (const Json& section : list_of(page, "sections")) {
     std::string text;
+    const auto add_line = [&](const std::string& line) {
+      if (!line.empty()) text += (text.empty() ? "" : "\n") + line;
+    };
     for (const Json& block : list_of(section, "blocks")) {
-      const std::string sentence = text_of(object_of(block, "sentence"), "text");
-      if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
+      add_line(said(block, "sentence"));
+      const Json& table = object_of(block, "table");
+      const std::vector<std::string> heads = all_said(table, "heads");
+      for (const Json& row : list_of(table, "rows")) {
+        std::string line;
+        std::size_t column = 0;
+        for (const Json& cell : row) {
+          if (column == heads.size()) break;
+          line += fmt::format("{}{}: {}", column == 0 ? "" : "; ", heads[column],
+                              text_of(cell, "text"));
+          ++column;
+        }
+        add_line(line);
+      }
+      const Json& command = object_of(block, "command");
+      if (!command.empty()) add_line(said(command, "why") + " " + text_of(command, "line"));
     }
     if (text.empty()) continue;
-    const std::string title = text_of(object_of(section, "title"), "text");
-    list.push_back({"decide", subject, title.empty() ? text_of(document.body, "answer") : title,
-                    Status::pass, text});
+    const std::string title = said(section, "title");
+    list.push_back({"decide", subject, title.empty() ? said(page, "answer") : title, Status::pass,
+                    std::move(text)});
   }
+  return list;
+}
+
+std::string said(const Json& object, std::string_view key) {
+  return text_of(object_of(object, key), "text");
+}
+
+std::vector<std::string> all_said(const Json& object, std::string_view key) {
+  std::vector<std::string> list;
+  for (const Json& one : list_of(object, key)) list.push_back(text_of(one, "text"));
   return list;
 }
 

@@ -1,11 +1,13 @@
 #include "rdmabench/report/documents.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "compared.h"
 #include "digest.h"
 #include "fabric_nodes.h"
 #include "rdmabench/report/text_table.h"
@@ -271,10 +273,34 @@ std::string projection_table(const Document& document) {
          folded("Assumptions and notes", assumptions.text() + notes_text(body));
 }
 
-std::string decision_text(const std::vector<Judgement>& list) {
-  std::string text;
-  for (const Judgement& one : list) {
-    text += fmt::format("**{}** {}\n\n", escaped(one.id), escaped(one.text));
+std::string decision_text(const Json& body) {
+  const Json& page = object_of(body, "page");
+  std::string text = fmt::format("{}\n\n**{}**\n\n{}\n\n", escaped(said(page, "question")),
+                                 escaped(said(page, "answer")), escaped(said(page, "subject")));
+  for (const Json& section : list_of(page, "sections")) {
+    if (const std::string title = said(section, "title"); !title.empty()) {
+      text += fmt::format("### {}\n\n", escaped(title));
+    }
+    for (const Json& block : list_of(section, "blocks")) {
+      if (const std::string sentence = said(block, "sentence"); !sentence.empty()) {
+        text += escaped(sentence) + "\n\n";
+      }
+      const Json& page_table = object_of(block, "table");
+      Table table(all_said(page_table, "heads"));
+      for (const Json& row : list_of(page_table, "rows")) {
+        Cells cells;
+        for (const Json& one : row) cells.push_back(text_of(one, "text"));
+        table.add(std::move(cells));
+      }
+      text += table.text();
+      const Json& command = object_of(block, "command");
+      if (!command.empty()) {
+        text += fmt::format("{}\n\n    {}\n\n", escaped(said(command, "why")),
+                            printable(text_of(command, "line")));
+      }
+      const std::vector<std::string> small = all_said(block, "small");
+      if (!small.empty()) text += escaped(fmt::format("{}", fmt::join(small, "; "))) + "\n\n";
+    }
   }
   return text;
 }
@@ -338,7 +364,7 @@ std::string to_markdown(std::span<const Document> documents) {
     if (document.schema == kRunSchema) text += run_table(document);
     if (document.schema == kCompareSchema) text += comparison_table(document);
     if (document.schema == kProjectSchema) text += projection_table(document);
-    if (document.schema == kDecideSchema) text += decision_text(list);
+    if (document.schema == kDecideSchema) text += decision_text(document.body);
     if (document.schema == kFabricSchema) text += fabric_table(document);
     if (document.schema == kCollSchema) text += coll_table(document);
   }

@@ -76,6 +76,17 @@ class Report(unittest.TestCase):
         self.assertIn("Reseat or replace the cable", text)
         self.assertNotRegex(text, r"(?<!\\)<img")
 
+    def test_a_decision_keeps_its_answer_its_tables_and_its_commands(self):
+        text = self.made("markdown")
+        for line in ("**예**", "### 비용 차이", "| 1,000스텝, 비용 | 1,234 | 56 (12 \\~ 90) |", "| 64 | 1.2초 |", "| 노드당 링크 수(--rails) | 2 이상 |",
+                     "    rdmabench decide ib roce --rails LINKS"):
+            self.assertIn(f"{line}\n", text)
+        for form in ("junit", "csv"):
+            text = self.made(form)
+            for words in ("노드 64대 기준: 1,000스텝, 비용; ", "절감량: 56 (12 ~ 90)", "뒤집히는 값: 2 이상", "실행합니다. rdmabench decide ib roce --rails LINKS"):
+                self.assertIn(words, text, form)
+            self.assertIn("예", text)
+
     def test_the_fixtures_are_what_the_schemas_describe(self):
         import jsonschema
         held = 0

@@ -137,6 +137,34 @@ def project() -> dict:
             "notes": ["A ring over all nodes was assumed."]}
 
 
+def decide() -> dict:
+    """In Korean, with hostile names."""
+    def phrase(text):
+        return {"key": "cell", "text": text, "values": {"value": {"value": text, "shown": text}}}
+
+    def table(heads, *rows):
+        return {"table": {"heads": list(map(phrase, heads)), "rows": [list(map(phrase, row)) for row in rows]}}
+
+    def section(key, title, *blocks):
+        return {"key": key, "title": phrase(title) if title else None, "blocks": list(blocks)}
+    likely = {"value": 0.8, "low": 0.75, "high": 0.85}
+    side = {"latency_launches": 5, "bandwidth_launches": 5, "suspect_launches": 0, "suspicions": {}, "sources": []}
+    step = {"step_s": 1.2, "step_low_s": 1.1, "step_high_s": 1.3, "compute_s": 1, "network_s": 0.2, "cost_per_step": 0.01}
+    line = {"points": [{"nodes": 64, "step_s": 1.2, "step_low_s": None, "step_high_s": None}]}
+    return {"schema": "rdmabench-decide/1", "language": "ko", "answer": "YES", "ground": "proven", "nodes": 64, "margin": 0.05, "alpha": 0.05, "pays_by_estimate": True,
+            "pays_above_ratio": 1.05, "step_ratio_a_to_b": likely, "cost_ratio_a_to_b": likely, "price_a_per_node_hour": 30, "price_b_per_node_hour": 26, "premium": likely,
+            "variation": 0.01, "launches": 5, "more_launches": None, "one_after_the_other": False, "a": {"name": HOSTILE, **side}, "b": {"name": "roce", **side}, "works": [],
+            "rows": [{"nodes": 64, "a": step, "b": step}], "paying": [{"kind": "none", "overlap": 0, "spans": []}], "flips": [],
+            "page": {"question": phrase(f"이 작업에 roce 대신 {HOSTILE} 네트워크를 쓸 가치가 있습니까?"), "subject": phrase("노드 8~64대"), "answer": phrase("예"), "sections": [
+                section("answer", None, {"sentence": phrase("20% 짧습니다.")}),
+                section("money", "비용 차이", table(("노드 64대 기준", HOSTILE, "절감량"), ("1,000스텝, 비용", "1,234", "56 (12 ~ 90)"))),
+                section("steps", "스텝 시간", {"chart": {"lines": [{"name": HOSTILE, **line}, {"name": "roce", **line}], "compute_s": 1, "labels": [phrase("노드 수")], "ticks": [0, 1, 2]}},
+                        table(("노드 수", "스텝"), ("64", "1.2초"))),
+                section("flips", "결론을 바꿀 수 있는 가정", table(("가정", "뒤집히는 값"), ("노드당 링크 수(--rails)", "2 이상"))),
+                section("next", "다음에 할 일", {"command": {"why": phrase("실행합니다."), "line": "rdmabench decide ib roce --rails LINKS"}}),
+                section("basis", "계산의 전제", {"small": [phrase("노드당 링크 1개(기본값)")]})]}}
+
+
 def latency(tail: float, source: str) -> dict:
     """A sweep of a fabric that this machine has not."""
     rows = []
@@ -188,7 +216,7 @@ def coll() -> dict:
 def write(folder: pathlib.Path, nodes: int = 64) -> list[str]:
     files = {"fabric.jsonl": fabric(nodes, None if nodes <= 128 else 8), "doctor-good.json": json.dumps(doctor("gpu-1-01", False)),
              "doctor-bad.json": json.dumps(doctor("gpu-1-02", True)), "doctor-worse.json": json.dumps(doctor(HOSTILE, True)),
-             "compare.json": json.dumps(compare(), indent=2), "project.json": json.dumps(project()), "coll.json": json.dumps(coll()),
+             "compare.json": json.dumps(compare(), indent=2), "project.json": json.dumps(project()), "decide.json": json.dumps(decide()), "coll.json": json.dumps(coll()),
              "lat-a.json": json.dumps(latency(1, "gpu-1-01")), "lat-b.json": json.dumps(latency(2.5, "gpu-1-02"))}
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")

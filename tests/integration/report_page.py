@@ -388,6 +388,14 @@ class Page(unittest.TestCase):
                 apart = one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
                 self.assertTrue(apart, (ticks[i], one, other))
 
+    def test_a_decision_has_its_answer_its_tables_and_its_commands(self):
+        section = next(one for one in self.all("main > section") if one.find_element(By.TAG_NAME, "h2").text == "Decision")
+        said = self.browser.execute_script("return arguments[0].textContent", section)
+        for words in (report_fixtures.HOSTILE, "예", "56 (12 ~ 90)", "1.2초", "2 이상", "rdmabench decide ib roce --rails LINKS", "노드당 링크 1개(기본값)"):
+            self.assertIn(words, said)
+        self.assertEqual(section.find_element(By.CSS_SELECTOR, ".verdict").text, "예")
+        self.check_quiet()
+
     def test_a_projection_has_its_cost_its_bounds_and_its_first_sentence(self):
         section = next(one for one in self.all("main > section") if one.find_element(By.TAG_NAME, "h2").text == "Projection")
         self.assertTrue(section.text.splitlines()[1].startswith("Break-even: ib is better by more than"), section.text[:200])
