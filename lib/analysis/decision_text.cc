@@ -132,7 +132,7 @@ std::string as_columns(const PageTable& table) {
     for (std::size_t i = 0; i < rows.size() && !table.words; ++i) {
       rows[i].back() = parted(table.rows[i].back().text);
     }
-    if (table.words || !fits(10)) return as_list(table);
+    if (table.words || !(fits(14) || fits(10))) return as_list(table);
   }
   std::string text;
   const auto append = [&](const Row& row, bool at_end) {

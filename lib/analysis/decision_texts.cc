@@ -191,20 +191,20 @@ constexpr TextRow kTexts[] = {
     {"title_sure", "How sure this is", "결과의 확실성"},
     {"launches_clean",
      "{name}: {latency} of latency and {bandwidth} of bandwidth, none of them disturbed.",
-     "{name}: 지연 시간 측정 {latency}, 대역폭 측정 {bandwidth}. 방해를 받은 측정은 없습니다."},
+     "{name}: 지연 시간 측정 {latency}, 대역폭 측정 {bandwidth}회. 방해를 받은 측정은 없습니다."},
     {"launches_some",
      "{name}: {latency} of latency and {bandwidth} of bandwidth, {suspect} of them disturbed: "
      "{what}.",
-     "{name}: 지연 시간 측정 {latency}, 대역폭 측정 {bandwidth}. 그중 {suspect}회가 방해를 "
+     "{name}: 지연 시간 측정 {latency}, 대역폭 측정 {bandwidth}회. 그중 {suspect}회가 방해를 "
      "받았습니다: {what}."},
     {"launches_all",
      "{name}: {latency} of latency and {bandwidth} of bandwidth, all {suspect} of them disturbed: "
      "{what}.",
-     "{name}: 지연 시간 측정 {latency}, 대역폭 측정 {bandwidth}. {suspect}회 모두 방해를 "
+     "{name}: 지연 시간 측정 {latency}, 대역폭 측정 {bandwidth}회. {suspect}회 모두 방해를 "
      "받았습니다: {what}."},
     {"launches_both",
      "{name}: {latency} of latency and {bandwidth} of bandwidth, both of them disturbed: {what}.",
-     "{name}: 지연 시간 측정 {latency}, 대역폭 측정 {bandwidth}. 두 측정 모두 방해를 받았습니다: "
+     "{name}: 지연 시간 측정 {latency}, 대역폭 측정 {bandwidth}회. 두 측정 모두 방해를 받았습니다: "
      "{what}."},
     {"count_launch", "{count} launch", "{count}회"},
     {"count_launches", "{count} launches", "{count}회"},

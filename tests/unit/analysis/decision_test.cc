@@ -283,7 +283,8 @@ TEST(Decision, SaysWhatDisturbedTheLaunchesAndInWhichOrderTheyRan) {
   EXPECT_FALSE(decided(2e11, 1e11).one_after_the_other);
   EXPECT_THAT(
       to_document(decision, DecisionFormat::markdown, Language::korean),
-      HasSubstr("방해를 받았습니다: 스레드가 다른 프로세서로 옮겨감 1회, 시스템 잡음 2회."));
+      HasSubstr(
+          "대역폭 측정 6회. 그중 2회가 방해를 받았습니다: 스레드가 다른 프로세서로 옮겨감 1회, 시스템 잡음 2회."));
 }
 
 TEST(Decision, CountsASingleLaunchInTheSingular) {
