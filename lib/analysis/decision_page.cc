@@ -1,18 +1,16 @@
 #include "decision_page.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "decision_values.h"
+#include "decision_page_parts.h"
 
 namespace rdmabench::analysis {
 namespace {
 
 constexpr std::size_t kTableRows = 6;  ///< of the step times, so that the page is one sheet
-constexpr std::size_t kFlips = 3;
 
 /// From 0 in even steps to at least `most`: about four, of 1, 2, 2.5 or 5 times a power of ten.
 std::vector<double> ticks_to(double most) {
@@ -30,60 +28,19 @@ std::vector<double> ticks_to(double most) {
   return ticks;
 }
 
-class Builder {
+class Builder : private PageParts {
  public:
-  Builder(const Decision& decision, Language language)
-      : decision_(decision),
-        options_(decision.options),
-        projection_(decision.options.projection),
-        shown_(language),
-        a_(Shown::text("a", options_.a_name)),
-        b_(Shown::text("b", options_.b_name)) {
-    page_.language = language;
-    page_.answer = decision.answer;
-  }
+  using PageParts::PageParts;
 
-  Page make() {
+  void add() {
     add_head();
     add_answer();
     add_money();
     add_steps();
     add_nodes();
-    add_sure();
-    add_flips();
-    add_next();
-    add_basis();
-    return std::move(page_);
   }
 
  private:
-  using Values = std::vector<Value>;
-
-  Phrase say(std::string_view key, Values values = {}) const {
-    return shown_.say(key, std::move(values));
-  }
-  /// With the names of both networks.
-  Phrase say_named(std::string_view key, Values values = {}) const {
-    values.insert(values.begin(), {a_, b_});
-    return say(key, std::move(values));
-  }
-  static bool has_text(std::string_view key) {
-    const std::span<const TextRow> texts = decision_texts();
-    return std::any_of(texts.begin(), texts.end(),
-                       [key](const TextRow& row) { return row.key == key; });
-  }
-  void open(std::string key, std::optional<Phrase> title) {
-    page_.sections.push_back({std::move(key), std::move(title), {}});
-  }
-  template <class Block>
-  void put(Block block) {
-    page_.sections.back().blocks.emplace_back(std::move(block));
-  }
-
-  Phrase parallel() const {
-    return say(projection_.job.parallel == Parallel::sharded ? "job_sharded" : "job_data");
-  }
-
   void add_head() {
     const Job& job = projection_.job;
     page_.question = say_named("question");
@@ -128,11 +85,6 @@ class Builder {
             : say_named("rule_time", {Shown::percent("margin", projection_.settings.margin)}));
   }
 
-  /// The same value under another name.
-  static Value as(std::string name, const Value& value) {
-    return {std::move(name), value.raw, value.shown};
-  }
-  Phrase cell(const Value& value) const { return say("cell", {as("value", value)}); }
   template <class Make>
   Phrase likely_cell(const Likely& likely, Make value_of) const {
     if (!likely.low) return say("cell", {value_of("value", likely.value)});
@@ -309,234 +261,15 @@ class Builder {
     }
     put(std::move(table));
   }
-
-  Phrase launches(const Value& name, const Evidence& evidence) const {
-    std::vector<std::string> causes;
-    for (const auto& [code, count] : evidence.suspicions) {
-      const std::string key = "cause_" + code;
-      const Phrase cause =
-          has_text(key) ? say(key) : say("cause_other", {Shown::text("code", code)});
-      causes.push_back(
-          say("cause_count", {Shown::text("cause", cause.text), Shown::count("count", count)})
-              .text);
-    }
-    const std::size_t all = evidence.latency_launches + evidence.bandwidth_launches;
-    const std::size_t suspect = evidence.suspect_launches;
-    Value latency = Shown::count("latency", evidence.latency_launches);
-    latency.shown = say(evidence.latency_launches == 1 ? "count_launch" : "count_launches",
-                        {as("count", latency)})
-                        .text;
-    return say(suspect == 0                ? "launches_clean"
-               : suspect < all || all == 1 ? "launches_some"
-               : all == 2                  ? "launches_both"
-                                           : "launches_all",
-               {as("name", name), latency, Shown::count("bandwidth", evidence.bandwidth_launches),
-                Shown::count("suspect", suspect),
-                Shown::text("what", fmt::format("{}", fmt::join(causes, ", ")))});
-  }
-
-  void add_sure() {
-    open("sure", say("title_sure"));
-    const Settings& settings = projection_.settings;
-    const std::string_view ground = name(decision_.ground);
-    put(say_named(
-        fmt::format("ground_{}", ground.substr(0, ground.find('_'))),
-        {Shown::percent("alpha", settings.alpha), Shown::number("needed", kFewestLaunches),
-         Shown::number("launches", decision_.launches),
-         Shown::number("more", decision_.more_launches.value_or(0)),
-         Shown::percent("variation", decision_.variation)}));
-    put(launches(a_, decision_.a));
-    put(launches(b_, decision_.b));
-    if (decision_.launches > 1 && decision_.ground != Ground::noise) {
-      put(say("variation", {Shown::percent("variation", decision_.variation)}));
-    }
-    if (decision_.one_after_the_other) {
-      const bool a_first = decision_.a_came_first;
-      put(say("order", {as("first", a_first ? a_ : b_), as("second", a_first ? b_ : a_)}));
-    }
-    put(say("likely_meaning", {Shown::percent("level", 1 - 2 * settings.alpha)}));
-  }
-
-  std::string ranges_of(const std::vector<const Flip*>& flips) const {
-    std::vector<std::string> ranges;
-    ranges.reserve(flips.size());
-    for (const Flip* flip : flips) {
-      ranges.push_back(say("flip_range", {Shown::text("what", say("what_" + flip->name).text),
-                                          shown_.assumption("from", flip->name, flip->from),
-                                          shown_.assumption("to", flip->name, flip->to)})
-                           .text);
-    }
-    return fmt::format("{}", fmt::join(ranges, ", "));
-  }
-
-  Phrase origin(const std::string& of) const {
-    constexpr std::string_view kModel = "model ";
-    if (of.starts_with(kModel)) {
-      return say("origin_of_model", {Shown::text("name", of.substr(kModel.size()))});
-    }
-    const std::string key = "origin_" + of;
-    return has_text(key) ? say(key) : say("cell", {Shown::text("value", of)});
-  }
-
-  void add_flips() {
-    open("flips", say("title_flips"));
-    if (decision_.flips.empty()) {
-      put(say("flips_no_network"));
-      return;
-    }
-    const bool none = std::none_of(decision_.flips.begin(), decision_.flips.end(),
-                                   [](const Flip& flip) { return flip.at.has_value(); });
-    const std::string key = none ? "flips_none" : "flips_pays";
-    const Value nodes = Shown::number("nodes", decision_.nodes);
-    put(say_named(decision_.pays ? key : key + "_not", {nodes}));
-    PageTable table;
-    table.words = true;
-    table.heads = {say("head_assumption"), say("head_now"), say("head_origin"), say("head_flip"),
-                   say("head_then")};
-    std::vector<const Flip*> rest;
-    std::vector<const Flip*> cut;
-    std::vector<std::string> defaults;
-    for (const Flip& flip : decision_.flips) {
-      if (!flip.at) {
-        if (flip.cut_short && flip.origin == "default") {
-          cut.push_back(&flip);
-        } else if (flip.from < flip.to) {
-          rest.push_back(&flip);
-        }
-        continue;
-      }
-      if (table.rows.size() == kFlips) continue;
-      const Phrase what = say("what_" + flip.name);
-      if (flip.origin == "default") defaults.push_back(what.text);
-      table.rows.push_back(
-          {what, cell(shown_.assumption("now", flip.name, flip.now)),
-           flip.origin == "default" ? say("origin_undecided") : origin(flip.origin),
-           say(flip.upwards ? "flip_up" : "flip_down",
-               {shown_.assumption("value", flip.name, *flip.at)}),
-           say_named(decision_.pays ? "then_pays_not" : "then_pays")});
-    }
-    if (!table.rows.empty()) put(std::move(table));
-    if (!defaults.empty()) {
-      put(say("flips_default",
-              {Shown::text("names", fmt::format("{}", fmt::join(defaults, ", ")))}));
-    }
-    if (!rest.empty()) put(say("flips_rest", {nodes, Shown::text("searched", ranges_of(rest))}));
-    if (!cut.empty()) put(say("flips_cut", {Shown::text("searched", ranges_of(cut))}));
-  }
-
-  void add_command(const char* why, std::string command) {
-    put(PageCommand{say(why), std::move(command)});
-  }
-
-  /// The flags of the defaults that decide, to be filled in.
-  std::string own_values() const {
-    std::string flags;
-    std::size_t listed = 0;
-    for (const Flip& flip : decision_.flips) {
-      if (!flip.at || ++listed > kFlips || flip.origin != "default") continue;
-      flags += flip.name == "overlap"          ? " --overlap PERCENT"
-               : flip.name == "rails"          ? " --rails LINKS"
-               : flip.name == "mfu"            ? " --mfu PERCENT"
-               : flip.name == "tokens_per_gpu" ? " --tokens TOKENS"
-                                               : " --bucket SIZE";
-    }
-    return flags;
-  }
-
-  void add_next() {
-    open("next", say("title_next"));
-    const bool open_answer = decision_.answer == Answer::not_proven;
-    const bool disturbed = decision_.a.suspect_launches + decision_.b.suspect_launches > 0;
-    if (disturbed || decision_.ground == Ground::noise) {
-      add_command("next_doctor", "rdmabench doctor");
-    }
-    if (decision_.ground == Ground::noise || decision_.one_after_the_other) {
-      // Launches with less noise are not mixed with these.
-      add_command(decision_.ground == Ground::noise ? "next_anew" : "next_plan",
-                  options_.new_plan_command);
-      add_command("next_run_anew", options_.new_run_command);
-    } else if (open_answer && decision_.ground != Ground::close) {
-      add_command("next_plan",
-                  decision_.launches > 1 ? options_.plan_command : options_.new_plan_command);
-      add_command("next_run", options_.run_command);
-    }
-    const std::string own = own_values();
-    if (!own.empty()) add_command("next_own", options_.command + own);
-    if (decision_.nodes > 1) {
-      add_command(
-          "next_check",
-          fmt::format("srun -N {:.0f} --ntasks-per-node=1 --mpi=pmix rdmabench coll {}",
-                      decision_.nodes,
-                      projection_.job.parallel == Parallel::data ? "all-reduce"
-                                                                 : "all-gather,reduce-scatter"));
-    }
-  }
-
-  void add_notes(const Value& name, const LinkSamples& samples,
-                 std::optional<ProjectedStep> ProjectionRow::*side, PageSmall& small) const {
-    for (const auto& [test, sizes] : samples.left_out) {
-      small.phrases.push_back(
-          say("basis_left_out_" + test, {as("name", name), Shown::text("sizes", sizes)}));
-    }
-    if (projection_.job.stragglers == Stragglers::none || samples.latency.empty()) return;
-    const Curve& curve = *samples.latency[0].latency_ns;
-    const std::vector<ProjectionRow>& rows = decision_.projection.rows;
-    if (std::any_of(rows.begin(), rows.end(), [&](const ProjectionRow& row) {
-          const double bytes = (*(row.*side)).time.message_bytes;
-          return bytes > 0 && !curve.covers(bytes);
-        })) {
-      small.phrases.push_back(
-          say("basis_tail", {as("name", name), Shown::number("from", curve.smallest()),
-                             Shown::number("to", curve.largest())}));
-    }
-  }
-
-  Phrase assumed(const Assumption& one) const {
-    const Job& job = projection_.job;
-    const TimeSource source = decision_.projection.source;
-    std::string key = "assumed_" + one.name;
-    std::string value = one.value;
-    if (one.name == "parallel") {
-      value = parallel().text;
-    } else if (one.name == "algorithm" || one.name == "stragglers") {
-      value = say(one.name + "_" + one.value).text;
-    } else if (one.name == "curve") {
-      value = say(source == TimeSource::latency     ? "curve_latency"
-                  : source == TimeSource::bandwidth ? "curve_bandwidth"
-                                                    : "curve_both")
-                  .text;
-    } else if (one.name == "bytes_per_s_in_node" && job.bytes_per_s_in_node == 0) {
-      key += "_none";
-    }
-    return say(key, {Shown::text("value", value), Shown::text("origin", origin(one.origin).text)});
-  }
-
-  void add_basis() {
-    open("basis", say("title_basis"));
-    put(say("basis_model"));
-    PageSmall small;
-    for (const Assumption& one : decision_.projection.assumptions) {
-      small.phrases.push_back(assumed(one));
-    }
-    add_notes(a_, decision_.projection.a, &ProjectionRow::a, small);
-    add_notes(b_, *decision_.projection.b, &ProjectionRow::b, small);
-    if (projection_.extrapolate) small.phrases.push_back(say("basis_extrapolated"));
-    put(std::move(small));
-  }
-
-  const Decision& decision_;
-  const DecisionOptions& options_;
-  const ProjectionOptions& projection_;
-  Shown shown_;
-  Value a_;
-  Value b_;
-  Page page_;
 };
 
 }  // namespace
 
 Page make_page(const Decision& decision, Language language) {
-  return Builder(decision, language).make();
+  Page page;
+  Builder(decision, language, page).add();
+  add_reasons(decision, language, page);
+  return page;
 }
 
 std::string to_document(const Decision& decision, DecisionFormat format, Language language) {

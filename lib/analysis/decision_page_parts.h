@@ -1,0 +1,71 @@
+// What the parts of a decision's page share while they are made.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "decision_page.h"
+#include "decision_values.h"
+
+namespace rdmabench::analysis {
+
+/// Adds phrases, tables and commands to the page, in its language.
+class PageParts {
+ public:
+  PageParts(const Decision& decision, Language language, Page& page)
+      : decision_(decision),
+        options_(decision.options),
+        projection_(decision.options.projection),
+        shown_(language),
+        a_(Shown::text("a", options_.a_name)),
+        b_(Shown::text("b", options_.b_name)),
+        page_(page) {
+    page_.language = language;
+    page_.answer = decision.answer;
+  }
+
+ protected:
+  using Values = std::vector<Value>;
+
+  Phrase say(std::string_view key, Values values = {}) const {
+    return shown_.say(key, std::move(values));
+  }
+  /// With the names of both networks.
+  Phrase say_named(std::string_view key, Values values = {}) const {
+    values.insert(values.begin(), {a_, b_});
+    return say(key, std::move(values));
+  }
+  void open(std::string key, std::optional<Phrase> title) {
+    page_.sections.push_back({std::move(key), std::move(title), {}});
+  }
+  template <class Block>
+  void put(Block block) {
+    page_.sections.back().blocks.emplace_back(std::move(block));
+  }
+
+  Phrase parallel() const {
+    return say(projection_.job.parallel == Parallel::sharded ? "job_sharded" : "job_data");
+  }
+
+  /// The same value under another name.
+  static Value as(std::string name, const Value& value) {
+    return {std::move(name), value.raw, value.shown};
+  }
+  Phrase cell(const Value& value) const { return say("cell", {as("value", value)}); }
+
+  const Decision& decision_;
+  const DecisionOptions& options_;
+  const ProjectionOptions& projection_;
+  Shown shown_;
+  Value a_;
+  Value b_;
+  Page& page_;
+};
+
+/// How sure the answer is, what could flip it, what to do next and what it rests on.
+void add_reasons(const Decision& decision, Language language, Page& page);
+
+}  // namespace rdmabench::analysis
