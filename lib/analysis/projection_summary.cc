@@ -147,11 +147,6 @@ std::vector<std::string> break_even_sentences(const Projection& projection) {
                                                 at_text(projection, one.about), one.from, one.to)
                                   : fmt::format("from about {:.4g} to about {}", one.about,
                                                 at_text(projection, end->about));
-    if (one.after == Direction::none) {
-      sentences.push_back(fmt::format("Break-even: within the margin of {} {}.", margin, where));
-      continue;
-    }
-    const std::string& better = one.after == Direction::better ? options.b_name : options.a_name;
     std::vector<double> open;
     std::size_t rows = 0;
     for (const ProjectionRow& row : projection.rows) {
@@ -162,9 +157,14 @@ std::vector<std::string> break_even_sentences(const Projection& projection) {
       if (is_open(&row)) open.push_back(row.value);
     }
     const bool proved = open.size() < rows;
+    const std::string claim =
+        one.after == Direction::none
+            ? fmt::format("within the margin of {}", margin)
+            : fmt::format("{} {} better by more than the margin of {}",
+                          one.after == Direction::better ? options.b_name : options.a_name,
+                          proved ? "is" : "may be", margin);
     sentences.push_back(fmt::format(
-        "Break-even: {} {} better by more than the margin of {} {}{}.", better,
-        proved ? "is" : "may be", margin, where,
+        "Break-even: {} {}{}.", claim, where,
         !proved        ? ", which is not proved"
         : open.empty() ? ""
                        : fmt::format(", but not proved at {:.6g}", fmt::join(open, ", "))));
