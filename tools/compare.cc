@@ -40,6 +40,7 @@ struct CompareOptions {
   bool remove = false;
   std::string format = "table";
   std::string output;
+  bool wide = false;
 };
 
 /// What the options say to fail on, and the sides' names.
@@ -80,7 +81,10 @@ int compare_sides(CompareOptions options) {
   const analysis::Comparison comparison =
       analysis::compare(analysis::load_launches(options.a, options.program),
                         analysis::load_launches(options.b, options.program), options.comparison);
-  write_text(options.format == "json" ? to_json(comparison) : to_table(comparison), options.output);
+  write_text(options.format == "json"
+                 ? to_json(comparison)
+                 : for_reading(to_table(comparison, table_width(options.wide)), options.output),
+             options.output);
   return exit_code(comparison);
 }
 
@@ -119,12 +123,15 @@ int keep_baselines(const CompareOptions& options) {
     for (const BaselineStore::Entry& one : entries) {
       table.add_row({one.name, fmt::format("{}", one.launches), one.first_utc, one.last_utc});
     }
-    write_text(entries.empty() ? "The database holds no baseline.\n" : table.text(),
+    write_text(entries.empty() ? "The database holds no baseline.\n"
+                               : table.text(table_width(options.wide)),
                options.output);
     return 0;
   }
   if (options.show) {
-    write_text(to_table(store.load(options.name)), options.output);
+    write_text(
+        for_reading(to_table(store.load(options.name), table_width(options.wide)), options.output),
+        options.output);
     return 0;
   }
   const std::size_t removed = store.remove(options.name);
@@ -157,9 +164,10 @@ int hold_against_baseline(CompareOptions options) {
   const analysis::Comparison comparison = analysis::compare(
       BaselineStore(options.baseline, BaselineStore::Open::existing).load(options.name), launches,
       options.comparison);
-  write_text(
-      options.format == "json" ? to_json(comparison) : find_regression(comparison).line + "\n",
-      options.output);
+  write_text(options.format == "json"
+                 ? to_json(comparison)
+                 : for_reading(find_regression(comparison).line + "\n", options.output),
+             options.output);
   return exit_code(comparison);
 }
 
@@ -180,7 +188,8 @@ int plan(const CompareOptions& options) {
     plan = analysis::plan_from(analysis::load_launches(options.paths, options.program),
                                options.assumed, options.comparison);
   }
-  write_text(options.format == "json" ? to_json(plan) : to_table(plan), options.output);
+  write_text(options.format == "json" ? to_json(plan) : for_reading(to_table(plan), options.output),
+             options.output);
   return 0;
 }
 
@@ -309,6 +318,7 @@ void add_compare(CLI::App& app, Command& command) {
       ->check(CLI::IsMember({"table", "json"}));
   sub->add_option("--output", options->output, "write to FILE [standard output]")
       ->type_name("FILE");
+  add_wide(*sub, options->wide);
   sub->callback([options, &command] {
     command = [options] {
       options->comparison.factors = analysis::Factors(options->factors);

@@ -23,6 +23,7 @@ struct ProjectOptions {
   JobOptions job;
   std::string format = "table";
   std::string output;
+  bool wide = false;
 };
 
 int run(ProjectOptions options) {
@@ -46,7 +47,10 @@ int run(ProjectOptions options) {
   }
   const analysis::Projection projection =
       analysis::project(std::move(a), std::move(b), options.job.projection);
-  write_text(with_flags(options.format == "json" ? to_json(projection) : to_table(projection)),
+  write_text(options.format == "json"
+                 ? with_flags(to_json(projection))
+                 : for_reading(with_flags(to_table(projection, table_width(options.wide))),
+                               options.output),
              options.output);
   return 0;
 }
@@ -107,6 +111,7 @@ void add_project(CLI::App& app, Command& command) {
       ->check(CLI::IsMember({"table", "json"}));
   sub->add_option("--output", options->output, "write to FILE [standard output]")
       ->type_name("FILE");
+  add_wide(*sub, options->wide);
   sub->callback([options, &command] { command = [options] { return run(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include "rdmabench/analysis/baseline.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -55,31 +56,33 @@ std::vector<Confound> find_other_configuration(const Launch& known, const Launch
   return all;
 }
 
-std::string to_table(const std::vector<Launch>& baseline) {
+std::string to_table(const std::vector<Launch>& baseline, std::size_t width) {
   using report::TextTable;
+  constexpr std::size_t kMostOfPath = 32;
   TextTable table({{"launch", TextTable::Align::left},
-                   {"ran", TextTable::Align::left},
+                   {.heading = "ran", .align = TextTable::Align::left, .dispensable = 1},
                    {"test", TextTable::Align::left},
-                   {"operation", TextTable::Align::left},
                    {"sizes", TextTable::Align::left},
-                   {"over", TextTable::Align::left}});
+                   {.heading = "over", .align = TextTable::Align::left, .dispensable = 2}});
   for (const Launch& launch : baseline) {
     std::set<std::uint64_t> sizes;
     for (const Row& row : launch.rows) sizes.insert(row.size_bytes);
     const std::string range = sizes.empty() ? "-"
                               : sizes.size() == 1
                                   ? format_size(*sizes.begin())
-                                  : fmt::format("{} to {}, {} of them", format_size(*sizes.begin()),
+                                  : fmt::format("{} to {} ({})", format_size(*sizes.begin()),
                                                 format_size(*sizes.rbegin()), sizes.size());
     std::string over;
     for (const char* name : {"resolved.backend", "resolved.provider", "resolved.device"}) {
       const std::string word = fact_of(launch, name);
       if (!word.empty()) over += (over.empty() ? "" : " ") + word;
     }
-    table.add_row({launch.source, fact_of(launch, "environment.client.collected_utc"), launch.test,
-                   fmt::format("{}", fmt::join(operations(launch), ", ")), range, over});
+    table.add_row(
+        {width == report::kAnyWidth ? launch.source : short_name(launch.source, kMostOfPath),
+         fact_of(launch, "environment.client.collected_utc"),
+         fmt::format("{} {}", fmt::join(operations(launch), ", "), launch.test), range, over});
   }
-  return fmt::format("{} launches\n", baseline.size()) + table.text();
+  return fmt::format("{} launches\n", baseline.size()) + table.text(width);
 }
 
 }  // namespace rdmabench::analysis

@@ -2,9 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/report/text_table.h"
+#include "report/number_column.h"
 #include "values.h"
 
 namespace rdmabench::analysis {
@@ -12,17 +14,6 @@ namespace {
 
 using report::printable;
 using report::TextTable;
-
-std::string value_text(Metric metric, double value) {
-  return metric == Metric::bandwidth ? fmt::format("{:.4g}", value / 1e9)
-                                     : fmt::format("{:.4g}", value / 1e3);
-}
-
-/// For the head of a column.
-std::string short_name(const std::string& name) {
-  constexpr std::size_t kMost = 16;
-  return name.size() <= kMost ? name : "..." + name.substr(name.size() - (kMost - 3));
-}
 
 std::string side_text(const std::string& label, const ComparedSide& side) {
   std::string text = fmt::format("{}: {} between {} of nodes", printable(label),
@@ -47,44 +38,69 @@ std::string confound_text(const Confound& confound, const ComparisonOptions& opt
                                fmt::join(confound.b, ", ")));
 }
 
-void add_row(TextTable& table, const Family& family, const Cell& cell,
-             const ComparisonOptions& options) {
-  const Judgement& judgement = cell.judgement;
-  std::string verdict(name(judgement.verdict, judgement.direction));
-  verdict += open_text(judgement.more, judgement.obstacle, variation_of(judgement.deviation));
-  if (cell.a_suspect + cell.b_suspect > 0) {
-    verdict += fmt::format(" (suspect: {} {}, {} {})", short_name(options.a_name), cell.a_suspect,
-                           short_name(options.b_name), cell.b_suspect);
+std::string table_of(const Family& family, const std::string& a_name, const std::string& b_name,
+                     std::size_t width) {
+  constexpr int kDecimals = 4;
+  const bool is_rate = family.metric == Metric::bandwidth;
+  const std::string unit = is_rate ? "[Gb/s]" : "[us]";
+  const double scale = is_rate ? 1e9 : 1e3;  // of bit/s, and of ns
+  report::NumberColumn a(a_name + unit, kDecimals);
+  report::NumberColumn b(b_name + unit, kDecimals);
+  for (const Cell& cell : family.cells) {
+    const bool refused = cell.judgement.verdict == Verdict::refused;
+    a.add(refused ? NAN : cell.a_typical / scale);
+    b.add(refused ? NAN : cell.b_typical / scale);
   }
-  if (judgement.verdict == Verdict::refused) {
-    table.add_row({cell_text(cell), "-", "-", "-", "-", "-", verdict});
-    return;
+  TextTable table({{"size"},
+                   a.column(),
+                   b.column(),
+                   {"change[%]"},
+                   {"low[%]"},
+                   {"high[%]"},
+                   {"verdict", TextTable::Align::left}});
+  for (std::size_t i = 0; i < family.cells.size(); ++i) {
+    const Judgement& judgement = family.cells[i].judgement;
+    const auto& estimate = judgement.estimate;
+    std::string verdict(name(judgement.verdict, judgement.direction));
+    verdict += open_text(judgement.more, judgement.obstacle, variation_of(judgement.deviation));
+    const bool shown = judgement.verdict != Verdict::refused && estimate;
+    table.add_row({cell_text(family.cells[i]), a.text(i), b.text(i),
+                   shown ? percent_cell(estimate->difference) : "-",
+                   shown ? percent_cell(estimate->low) : "-",
+                   shown ? percent_cell(estimate->high) : "-", std::move(verdict)});
   }
-  const auto& estimate = judgement.estimate;
-  table.add_row(
-      {cell_text(cell), value_text(family.metric, cell.a_typical),
-       value_text(family.metric, cell.b_typical), estimate ? percent(estimate->difference) : "-",
-       estimate ? percent(estimate->low) : "-", estimate ? percent(estimate->high) : "-", verdict});
+  return table.text(width);
 }
 
-std::string section(const Family& family, const ComparisonOptions& options) {
-  const std::string unit = family.metric == Metric::bandwidth ? "[Gb/s]" : "[us]";
+/// How many launches are suspect, once for all sizes that have as many.
+std::string suspects_text(const Family& family, const ComparisonOptions& options) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> all;
+  for (const Cell& cell : family.cells) {
+    if (cell.a_suspect + cell.b_suspect == 0) continue;
+    const std::string text =
+        fmt::format("{} {}, {} {}", options.a_name, cell.a_suspect, options.b_name, cell.b_suspect);
+    auto known =
+        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == text; });
+    if (known == all.end()) known = all.insert(known, {text, {}});
+    known->second.push_back(cell_text(cell));
+  }
+  std::string lines;
+  for (const auto& [text, sizes] : all) {
+    const std::string where =
+        sizes.size() == family.cells.size() ? "" : fmt::format(" of {}", fmt::join(sizes, ", "));
+    lines += printable(fmt::format("  suspect launches{}: {}", where, text)) + '\n';
+  }
+  return lines;
+}
+
+std::string section(const Family& family, const ComparisonOptions& options,
+                    const std::string& table) {
   std::string text =
       '\n' + printable(fmt::format("{} ({}): {}{}", family_text(family), family.kind,
                                    name(family.verdict, family.direction),
                                    open_text(family.more, family.obstacle, family.variation)));
   if (!family.confounds.empty()) text += ", confounded";
-  text += '\n';
-  const std::string level = fmt::format("{:g}%", 100 * (1 - 2 * options.settings.alpha));
-  TextTable table({{"size"},
-                   {short_name(options.a_name) + unit},
-                   {short_name(options.b_name) + unit},
-                   {"change"},
-                   {level + " low"},
-                   {"high"},
-                   {"verdict", TextTable::Align::left}});
-  for (const Cell& cell : family.cells) add_row(table, family, cell, options);
-  text += table.text();
+  text += '\n' + table + suspects_text(family, options);
   std::vector<std::string> said;
   for (const Cell& cell : family.cells) {
     const std::string& why = cell.judgement.text;
@@ -98,10 +114,21 @@ std::string section(const Family& family, const ComparisonOptions& options) {
 
 }  // namespace
 
-std::string to_table(const Comparison& comparison) {
+std::string to_table(const Comparison& comparison, std::size_t width) {
   const ComparisonOptions& options = comparison.options;
   std::string text = printable(summary(comparison)) + '\n';
-  for (const Family& family : comparison.families) text += section(family, options);
+  const NamedTables named = name_sides(options.a_name, options.b_name, width,
+                                       [&](const std::string& a, const std::string& b) {
+                                         std::vector<std::string> tables;
+                                         for (const Family& family : comparison.families) {
+                                           tables.push_back(table_of(family, a, b, width));
+                                         }
+                                         return tables;
+                                       });
+  text += named.legend;
+  for (std::size_t i = 0; i < comparison.families.size(); ++i) {
+    text += section(comparison.families[i], options, named.tables[i]);
+  }
   text += "\nDetails\n";
   text += side_text(options.a_name, comparison.a) + side_text(options.b_name, comparison.b);
   if (comparison.order.known) {
@@ -119,6 +146,8 @@ std::string to_table(const Comparison& comparison) {
   for (const std::string& note : comparison.notes) {
     text += fmt::format("Note: {}\n", printable(note));
   }
+  text += fmt::format("low and high: the {:g} % interval of the change.\n",
+                      100 * (1 - 2 * options.settings.alpha));
   text += fmt::format(
       "A wrong EQUIVALENT, BETTER or WORSE at the margin: {:g} % at most. Seed {} of the bootstrap, "
       "used above {} launches.\n",

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "rdmabench/analysis/projection.h"
 #include "rdmabench/report/text_table.h"
+#include "report/number_column.h"
 #include "values.h"
 
 namespace rdmabench::analysis {
@@ -20,55 +22,77 @@ std::string axis_value(double value) {
   return fmt::format("{:.10g}", value);
 }
 
-std::string or_dash(const std::optional<double>& seconds) {
-  return seconds ? milliseconds(*seconds) : "-";
-}
+constexpr int kDecimals = 4;  // of milliseconds
 
 using SideOfRow = std::optional<ProjectedStep> ProjectionRow::*;
 
-std::string side_table(const Projection& projection, SideOfRow side) {
-  TextTable table({{std::string(name(projection.options.axis))},
-                   {"compute[ms]"},
-                   {"network[ms]"},
-                   {"of it stragglers"},
-                   {"hidden"},
-                   {"step[ms]"},
-                   {"low"},
-                   {"high"}});
+std::string side_table(const Projection& projection, SideOfRow side, std::size_t width) {
+  using report::NumberColumn;
+  NumberColumn compute("compute[ms]", kDecimals);
+  NumberColumn network("network[ms]", kDecimals);
+  NumberColumn stragglers("stragglers[ms]", kDecimals, 2);
+  NumberColumn hidden("hidden[ms]", kDecimals, 1);
+  NumberColumn step_ms("step[ms]", kDecimals);
+  NumberColumn low("low[ms]", kDecimals);
+  NumberColumn high("high[ms]", kDecimals);
   for (const ProjectionRow& row : projection.rows) {
-    if (const auto& step = row.*side) {
-      table.add_row({axis_value(row.value), milliseconds(step->time.compute_s),
-                     milliseconds(step->time.communication_s),
-                     milliseconds(step->time.stragglers_s), milliseconds(step->time.hidden_s),
-                     milliseconds(step->time.step_s), or_dash(step->low_s), or_dash(step->high_s)});
-    } else {
-      table.add_row({axis_value(row.value), "refused"});
-    }
+    const auto& step = row.*side;
+    const auto add = [&step](NumberColumn& column, std::optional<double> seconds) {
+      column.add(step && seconds ? *seconds * 1e3 : NAN);
+    };
+    const StepTime time = step ? step->time : StepTime();
+    add(compute, time.compute_s);
+    add(network, time.communication_s);
+    add(stragglers, time.stragglers_s);
+    add(hidden, time.hidden_s);
+    add(step_ms, time.step_s);
+    add(low, step ? step->low_s : std::nullopt);
+    add(high, step ? step->high_s : std::nullopt);
   }
-  return table.text();
+  const std::array columns{compute, network, stragglers, hidden, step_ms, low, high};
+  std::vector<TextTable::Column> headings{{std::string(name(projection.options.axis))}};
+  for (const NumberColumn& column : columns) headings.push_back(column.column());
+  TextTable table(std::move(headings));
+  for (std::size_t i = 0; i < projection.rows.size(); ++i) {
+    std::vector<std::string> cells{axis_value(projection.rows[i].value)};
+    if (projection.rows[i].*side) {
+      for (const NumberColumn& column : columns) cells.push_back(column.text(i));
+    } else {
+      cells.emplace_back("refused");
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.text(width);
 }
 
-std::string difference_table(const Projection& projection) {
-  TextTable table({{std::string(name(projection.options.axis))},
-                   {projection.options.a_name + "[ms]"},
-                   {projection.options.b_name + "[ms]"},
-                   {"change"},
-                   {"low"},
-                   {"high"},
-                   {"verdict", TextTable::Align::left}});
+std::string difference_table(const Projection& projection, const std::string& a_name,
+                             const std::string& b_name, std::size_t width) {
+  report::NumberColumn a(a_name + "[ms]", kDecimals);
+  report::NumberColumn b(b_name + "[ms]", kDecimals);
   for (const ProjectionRow& row : projection.rows) {
+    a.add(row.difference ? row.a->time.step_s * 1e3 : NAN);
+    b.add(row.difference ? row.b->time.step_s * 1e3 : NAN);
+  }
+  TextTable table({{std::string(name(projection.options.axis))},
+                   a.column(),
+                   b.column(),
+                   {"change[%]"},
+                   {"low[%]"},
+                   {"high[%]"},
+                   {"verdict", TextTable::Align::left}});
+  for (std::size_t i = 0; i < projection.rows.size(); ++i) {
+    const ProjectionRow& row = projection.rows[i];
     if (!row.difference) continue;
     const auto& estimate = row.difference->estimate;
     std::string verdict(name(row.difference->verdict, row.difference->direction));
     verdict += open_text(row.difference->more, row.difference->obstacle,
                          variation_of(row.difference->deviation));
-    table.add_row({axis_value(row.value), milliseconds(row.a->time.step_s),
-                   milliseconds(row.b->time.step_s),
-                   percent(std::log(row.b->time.step_s / row.a->time.step_s)),
-                   estimate ? percent(estimate->low) : "-",
-                   estimate ? percent(estimate->high) : "-", std::move(verdict)});
+    table.add_row({axis_value(row.value), a.text(i), b.text(i),
+                   percent_cell(std::log(row.b->time.step_s / row.a->time.step_s)),
+                   estimate ? percent_cell(estimate->low) : "-",
+                   estimate ? percent_cell(estimate->high) : "-", std::move(verdict)});
   }
-  return table.text();
+  return table.text(width);
 }
 
 std::string bounds(const std::string& label, const ProjectedStep& step) {
@@ -103,21 +127,26 @@ std::string samples_text(const std::string& label, const LinkSamples& samples) {
 
 }  // namespace
 
-std::string to_table(const Projection& projection) {
+std::string to_table(const Projection& projection, std::size_t width) {
   const std::string& a = projection.options.a_name;
   const std::string& b = projection.options.b_name;
   std::string text = printable(summary(projection)) + "\n";
   if (projection.b) {
+    const NamedTables named =
+        name_sides(a, b, width, [&](const std::string& short_a, const std::string& short_b) {
+          return std::vector{difference_table(projection, short_a, short_b, width)};
+        });
     text +=
-        printable(fmt::format("\nStep time projected from measured curves, {} against {}", b, a),
+        printable(fmt::format("\nStep time projected from measured curves: {} against {}", b, a),
                   "\n") +
-        "\n" + difference_table(projection);
+        "\n" + named.legend + named.tables.front();
   } else {
     text += "\nStep time projected from measured curves\n";
   }
-  text += "\n" + samples_text(a, projection.a) + side_table(projection, &ProjectionRow::a);
+  text += "\n" + samples_text(a, projection.a) + side_table(projection, &ProjectionRow::a, width);
   if (projection.b) {
-    text += "\n" + samples_text(b, *projection.b) + side_table(projection, &ProjectionRow::b);
+    text +=
+        "\n" + samples_text(b, *projection.b) + side_table(projection, &ProjectionRow::b, width);
   }
   for (const ProjectionRow& row : projection.rows) {
     const bool noisy = row.difference && row.difference->obstacle == Obstacle::noise;
@@ -136,13 +165,13 @@ std::string to_table(const Projection& projection) {
   text += costs(projection);
   text += "\nAssumptions\n";
   TextTable table({{"  name", TextTable::Align::left},
-                   {"value", TextTable::Align::left},
-                   {"from", TextTable::Align::left}});
+                   {"from", TextTable::Align::left},
+                   {"value", TextTable::Align::left}});
   for (const Assumption& one : projection.assumptions) {
     table.add_row(
-        {"  " + one.name, one.value + (one.unit.empty() ? "" : " " + one.unit), one.origin});
+        {"  " + one.name, one.origin, one.value + (one.unit.empty() ? "" : " " + one.unit)});
   }
-  text += table.text();
+  text += table.text(width);
   for (const std::string& note : projection.notes) {
     text += fmt::format("Note: {}\n", printable(note));
   }

@@ -7,6 +7,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -109,8 +110,35 @@ void check_names(const std::string& a, const std::string& b) {
               "Give each side a name of its own by `a_name` and `b_name`.");
 }
 
+std::string percent_cell(double log_ratio) {
+  return fmt::format("{:+.2f}", 100 * std::expm1(log_ratio));
+}
+
 std::string percent(double log_ratio) {
-  return fmt::format("{:+.2f} %", 100 * std::expm1(log_ratio));
+  return percent_cell(log_ratio) + " %";
+}
+
+std::string short_name(const std::string& name, std::size_t most) {
+  constexpr std::string_view kCut = "...";
+  if (name.size() <= most) return name;
+  return std::string(kCut) + name.substr(name.size() - (most - kCut.size()));
+}
+
+NamedTables name_sides(
+    const std::string& a, const std::string& b, std::size_t width,
+    const std::function<std::vector<std::string>(const std::string&, const std::string&)>& make) {
+  constexpr std::size_t kMost = 16;
+  NamedTables named{make(short_name(a, kMost), short_name(b, kMost)), ""};
+  const auto fits = [width](const std::string& table) {
+    for (std::size_t begin = 0; begin < table.size();) {
+      const std::size_t end = std::min(table.find('\n', begin), table.size());
+      if (end - begin > width) return false;
+      begin = end + 1;
+    }
+    return true;
+  };
+  if (std::all_of(named.tables.begin(), named.tables.end(), fits)) return named;
+  return {make("A", "B"), report::printable(fmt::format("A is {}, B is {}", a, b)) + '\n'};
 }
 
 }  // namespace rdmabench::analysis

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,6 +59,23 @@ void check_names(const std::string& a, const std::string& b);
 
 /// "+3.20 %": by how much a ratio, given by its logarithm, differs from 1.
 std::string percent(double log_ratio);
+
+/// The same under a heading that has the unit: "+3.20".
+std::string percent_cell(double log_ratio);
+
+/// A name at the head of a column: its end, where it is longer than `most`.
+std::string short_name(const std::string& name, std::size_t most);
+
+/// Tables whose headings name the sides.
+struct NamedTables {
+  std::vector<std::string> tables;
+  std::string legend;  ///< a line that says what A and B are; empty if the headings name them
+};
+
+/// What `make` makes with the sides' names; with "A" and "B" where that is wider than `width`.
+NamedTables name_sides(
+    const std::string& a, const std::string& b, std::size_t width,
+    const std::function<std::vector<std::string>(const std::string&, const std::string&)>& make);
 
 /// "5 %", of 0.05.
 std::string percent_of(double ratio);

@@ -18,6 +18,11 @@ std::string broken(const std::string& cell, std::size_t width, std::size_t margi
   std::string text, line;
   std::istringstream words(cell);
   for (std::string word; words >> word;) {
+    if ((words >> std::ws).peek() == '%') {  // stays with its number
+      std::string sign;
+      words >> sign;
+      word += ' ' + sign;
+    }
     if (!line.empty() && line.size() + 1 + word.size() > width) {
       text += line + '\n' + std::string(margin, ' ');
       line.clear();
@@ -107,9 +112,14 @@ std::string TextTable::text(std::size_t width) const {
   };
   leave_out(true);
   leave_out(false);
-  std::string text = alike.empty() ? "" : "in every row: " + alike + '\n';
+  const auto remark = [width](const std::string& line) {
+    constexpr std::size_t kMargin = 2;
+    const std::size_t most = std::max(width, kUsualWidth);
+    return (line.size() <= most ? line : broken(line, most - kMargin, kMargin)) + '\n';
+  };
+  std::string text = alike.empty() ? "" : remark("in every row: " + alike);
   text += rows_text(shown, width);
-  return left_out.empty() ? text : text + "left out: " + left_out + "; --wide shows all\n";
+  return left_out.empty() ? text : text + remark("left out: " + left_out + "; --wide shows all");
 }
 
 std::string printable(std::string_view text, std::string_view kept) {

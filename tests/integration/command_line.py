@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -206,7 +207,7 @@ class Usage(unittest.TestCase):
 
 
 COMMANDS = ("devices", "serve", "lat", "bw", "load", "reg", "fabric", "coll", "report", "doctor", "demo",
-            "compare", "project", "netplugin", "completion")
+            "compare", "project", "decide", "netplugin", "completion")
 
 
 class Width(unittest.TestCase):
@@ -246,59 +247,60 @@ class Width(unittest.TestCase):
         self.assertEqual(len(json.loads(result.stdout)["documents"]), 2)
 
 
+def on_a_terminal(*words: str, columns: int = 80, **environment: str) -> tuple[str, str]:
+    """Standard output and standard error, each on a terminal of its own."""
+    ends = [pty.openpty(), pty.openpty()]
+    for _, end in ends:
+        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([command.TOOL, *words], stdout=ends[0][1], stderr=ends[1][1],
+                               env=os.environ | environment)
+    for _, end in ends:
+        os.close(end)
+    texts = {end: b"" for end, _ in ends}
+    open_ends = set(texts)
+    while open_ends:
+        for end in select.select(list(open_ends), [], [], 60)[0]:
+            try:
+                some = os.read(end, 65536)
+            except OSError:  # EIO: nobody has the other side any more
+                some = b""
+            texts[end] += some
+            if not some:
+                open_ends.remove(end)
+    process.wait(timeout=60)
+    for end in texts:
+        os.close(end)
+    return tuple(text.decode().replace("\r\n", "\n") for text in texts.values())
+
+
 class Progress(unittest.TestCase):
     WORDS = ("lat", "--backend", "loop", "--no-watch", "-D", "300ms", "-s", "8,64")
 
-    def on_a_terminal(self, *words: str, columns: int = 80, **environment: str) -> tuple[str, str]:
-        """Standard output and standard error, each on a terminal of its own."""
-        ends = [pty.openpty(), pty.openpty()]
-        for _, end in ends:
-            fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([command.TOOL, *words], stdout=ends[0][1], stderr=ends[1][1],
-                                   env=os.environ | environment)
-        for _, end in ends:
-            os.close(end)
-        texts = {end: b"" for end, _ in ends}
-        open_ends = set(texts)
-        while open_ends:
-            for end in select.select(list(open_ends), [], [], 60)[0]:
-                try:
-                    some = os.read(end, 65536)
-                except OSError:  # EIO: nobody has the other side any more
-                    some = b""
-                texts[end] += some
-                if not some:
-                    open_ends.remove(end)
-        process.wait(timeout=60)
-        for end in texts:
-            os.close(end)
-        return tuple(text.decode().replace("\r\n", "\n") for text in texts.values())
-
     def test_time_left_on_a_terminal(self):
-        output, errors = self.on_a_terminal(*self.WORDS)
+        output, errors = on_a_terminal(*self.WORDS)
         self.assertRegex(errors, r"size 2 of 2: 64 bytes, .* s left")
         self.assertTrue(errors.endswith("\r\x1b[K"), "the line is erased")
         self.assertNotIn("s left", output)
 
     def test_at_most_so_long_where_it_ends_when_it_is_stable(self):
-        errors = self.on_a_terminal("lat", "--backend", "loop", "--no-watch", "--max-time", "300ms")[1]
+        errors = on_a_terminal("lat", "--backend", "loop", "--no-watch", "--max-time", "300ms")[1]
         self.assertRegex(errors, r"at most 1 s left")
 
     def test_none_from_another_rank(self):
         for name in ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMIX_RANK"):
-            self.assertEqual(self.on_a_terminal(*self.WORDS, **{name: "3"})[1], "")
-        self.assertIn("left", self.on_a_terminal(*self.WORDS, OMPI_COMM_WORLD_RANK="0")[1])
+            self.assertEqual(on_a_terminal(*self.WORDS, **{name: "3"})[1], "")
+        self.assertIn("left", on_a_terminal(*self.WORDS, OMPI_COMM_WORLD_RANK="0")[1])
 
     def test_none_in_a_pipe(self):
         self.assertEqual(run(*self.WORDS).stderr, "")
 
     def test_a_wide_terminal_shows_every_column(self):
-        output = self.on_a_terminal(*self.WORDS, columns=140)[0]
+        output = on_a_terminal(*self.WORDS, columns=140)[0]
         self.assertIn("stddev[us]", output)
         self.assertNotIn("left out", output)
 
     def test_a_narrow_terminal_breaks_sentences_between_words(self):
-        for line in self.on_a_terminal(*self.WORDS, columns=60)[0].splitlines():
+        for line in on_a_terminal(*self.WORDS, columns=60)[0].splitlines():
             if "[us]" not in line:
                 self.assertLessEqual(len(line), 60)
 
@@ -364,6 +366,26 @@ class Analysis(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (2, ""), result)
         return result.stderr
 
+    def assert_tables_fit(self, *words: str, headings: list[str]):
+        """A table has 80 columns, with all headings by --wide; on a terminal sentences are broken, too."""
+        result = run(*words)
+        self.assertIn(result.returncode, (0, 1), result)
+        long = [line for line in result.stdout.splitlines() if len(line) > 80]
+        self.assertEqual([line for line in long if not re.search(r"[.:;] \S", line)], [])
+        for heading in headings:
+            self.assertIn(heading, run(*words, "--wide").stdout)
+        shown = on_a_terminal(*words)[0].splitlines()
+        self.assertEqual([line for line in shown if len(line) > 80], [])
+
+    def test_tables_fit(self):
+        long = ("--a-name", "ethernet-of-the-old-kind", "--b-name", "infiniband-of-the-new-kind")
+        sides = (self.side("a"), self.side("b"), *long)
+        self.assert_tables_fit("compare", *sides, headings=["...", "change[%]", "low[%]"])
+        self.assertIn("A is ethernet-of-the-old-kind, B is infini", run("compare", *sides).stdout)
+        job = ("--params", "1B:4B", "--nodes", "2", "--extrapolate", *long)
+        self.assert_tables_fit("project", self.side("a"), "--against", self.side("b"), *job,
+                               headings=["stragglers[ms]", "hidden[ms]", "high[ms]", "change[%]"])
+
     def test_two_sides(self):
         result = run("compare", self.side("a"), self.side("b"), "--format", "json")
         self.assertIn(result.returncode, (0, 1), result)
@@ -418,6 +440,7 @@ class Analysis(unittest.TestCase):
                                                self.side("b")))
         self.assertRegex(run("compare", "--baseline", database, "--list").stdout, r"nightly +10 ")
         self.assertIn("bandwidth", run(*words, "--show").stdout)
+        self.assert_tables_fit(*words, "--show", headings=["ran", "over", "sizes"])
         document = json.loads((self.root / "b" / "bw0.json").read_text(encoding="utf-8"))
         document["resolved"]["provider"] = "shm"
         other = self.root / "other.json"

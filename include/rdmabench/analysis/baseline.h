@@ -60,6 +60,6 @@ std::vector<Confound> find_other_configuration(const Launch& known, const Launch
                                                const Factors& allowed);
 
 /// What a baseline holds, for people: each launch with its configuration.
-std::string to_table(const std::vector<Launch>& baseline);
+std::string to_table(const std::vector<Launch>& baseline, std::size_t width = report::kUsualWidth);
 
 }  // namespace rdmabench::analysis

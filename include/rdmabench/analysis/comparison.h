@@ -12,6 +12,7 @@
 
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/analysis/verdict.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::analysis {
 
@@ -179,7 +180,7 @@ std::string summary(const Comparison& comparison);
 
 /// For people: the summary first, then the figures, then what else is known. At most 100 columns
 /// where words allow it.
-std::string to_table(const Comparison& comparison);
+std::string to_table(const Comparison& comparison, std::size_t width = report::kUsualWidth);
 
 /// A document of docs/schema/rdmabench-compare-1.schema.json, ended by a newline.
 std::string to_json(const Comparison& comparison);

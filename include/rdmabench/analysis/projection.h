@@ -12,6 +12,7 @@
 
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/analysis/verdict.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::analysis {
 
@@ -278,7 +279,7 @@ std::string summary(const Projection& projection);
 std::vector<std::string> break_even_sentences(const Projection& projection);
 
 /// For people: the summary first, the assumptions last.
-std::string to_table(const Projection& projection);
+std::string to_table(const Projection& projection, std::size_t width = report::kUsualWidth);
 
 /// A document of docs/schema/rdmabench-project-1.schema.json, ended by a newline.
 std::string to_json(const Projection& projection);

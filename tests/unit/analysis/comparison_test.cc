@@ -181,7 +181,7 @@ TEST(Compare, SuspicionsStandBesideTheVerdict) {
   const Comparison comparison = compare(a, b, {});
   EXPECT_EQ(only_cell(comparison).b_suspect, 2U);
   const std::string table = to_table(comparison);
-  EXPECT_THAT(table, HasSubstr("EQUIVALENT (suspect: A 0, B 2)"));
+  EXPECT_THAT(table, HasSubstr("EQUIVALENT\n  suspect launches: A 0, B 2\n"));
   EXPECT_THAT(table, HasSubstr("counters of retransmission: 6"));
 }
 

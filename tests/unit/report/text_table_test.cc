@@ -1,5 +1,6 @@
 #include "rdmabench/report/text_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace rdmabench::report {
@@ -49,6 +50,20 @@ TEST(TextTable, SaysOnceWhatEveryRowSaysBeforeItLeavesAnythingOut) {
             "size  mean[us]  stddev[us]  p50[us]\n"
             "   8       1.5         0.1      1.4\n"
             " 64K      20.5         4.0     20.0\n");
+}
+
+TEST(TextTable, BreaksALineAboveItAsWell) {
+  std::vector<TextTable::Column> columns{{"size"}};
+  std::vector<std::string> cells{"8"};
+  for (int i = 0; i < 12; ++i) {
+    columns.push_back({.heading = "column[us]", .dispensable = 1});
+    cells.emplace_back("7 %");
+  }
+  TextTable table(columns);
+  table.add_row(cells);
+  const std::string text = table.text(kUsualWidth);
+  EXPECT_THAT(text, ::testing::HasSubstr("in every row: column[us] 7 %, "));
+  EXPECT_THAT(text, ::testing::HasSubstr("\n  column[us] 7 %"));
 }
 
 TEST(TextTable, NamesWhatItLeavesOut) {
