@@ -118,11 +118,11 @@ std::string run_table(const Document& document) {
   for (const Json& row : list_of(document.body, "results")) {
     Cells cells{text_of(row, "operation"), size_text(number_of(row, "size_bytes"))};
     if (load) {
+      const bool doubtful = row.contains("knee_reliable") && !flag_of(row, "knee_reliable");
       cells.push_back(fmt::format("{:.0f} %{}", number_of(row, "load") * 100,
-                                  !flag_of(row, "knee") ? ""
-                                  : !row.contains("knee_reliable") || flag_of(row, "knee_reliable")
-                                      ? " (knee)"
-                                      : " (knee, not reliable)"));
+                                  !flag_of(row, "knee") ? doubtful ? " (not reliable)" : ""
+                                  : doubtful            ? " (knee, not reliable)"
+                                                        : " (knee)"));
       cells.push_back(fmt::format("{:.4g}", number_of(row, "achieved_messages_per_s")));
     }
     if (bandwidth) {

@@ -130,18 +130,23 @@ std::string section_rows(const Report& /*report*/, std::span<const BandwidthResu
 std::string knee_text(std::span<const LoadResult> curve) {
   const auto knee =
       std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.knee; });
+  const auto fine = std::find_if(curve.rbegin(), curve.rend(),
+                                 [](const LoadResult& row) { return !row.taken_off; });
   if (knee == curve.end()) {
     if (curve.size() < 2) return "";  // one load is no curve
-    return curve.back().taken_off
-               ? "knee: none, latency takes off already at the lowest load\n"
-               : "knee: none, latency does not take off up to the highest load\n";
+    if (!curve.front().taken_off) {
+      return "knee: none, latency does not take off up to the highest load\n";
+    }
+    if (fine == curve.rend()) return "knee: none, latency takes off already at the lowest load\n";
+    return fmt::format(
+        "knee: not reliable: taken off at the lowest load, but at {:.0f} % normal again, so "
+        "something else on the machine may have caused it. Measure longer, or several launches.\n",
+        fine->load * 100);
   }
   const std::string where =
       fmt::format("latency takes off above {:.3g} Mmsg/s, {:.0f} % of capacity",
                   knee->offered_messages_per_s / kMessagesPerMillion, knee->load * 100);
   if (knee->knee_reliable) return fmt::format("knee: {}\n", where);
-  const auto fine = std::find_if(curve.rbegin(), curve.rend(),
-                                 [](const LoadResult& row) { return !row.taken_off; });
   return fmt::format(
       "knee: not reliable: {}, but at {:.0f} % it was normal again, so something else on the "
       "machine may have caused it. Measure longer, or several launches.\n",
@@ -176,7 +181,9 @@ std::string section_rows(const Report& report, std::span<const LoadResult> resul
 std::string knees_text(std::span<const Report> reports) {
   struct Knees {
     std::uint64_t size_bytes = 0;
-    std::size_t launches = 0;
+    std::size_t all = 0;  // launches
+    const Report* last = nullptr;
+    std::size_t launches = 0;  // that have a knee
     std::size_t unreliable = 0;
     std::vector<double> rates{};
     std::vector<double> loads{};
@@ -190,23 +197,34 @@ std::string knees_text(std::span<const Report> reports) {
         return one.size_bytes == row.latency.size_bytes;
       });
       if (known == sizes.end()) known = sizes.insert(known, {row.latency.size_bytes});
+      if (known->last != &report) ++known->all;
+      known->last = &report;
+      if (!row.knee_reliable) ++known->unreliable;
       if (!row.knee) continue;
       ++known->launches;
-      if (!row.knee_reliable) ++known->unreliable;
       known->rates.push_back(row.offered_messages_per_s / kMessagesPerMillion);
       known->loads.push_back(row.load * 100);
     }
   }
   std::string text;
   for (const Knees& one : sizes) {
-    if (one.launches < 2) continue;
+    const std::string size = format_size(one.size_bytes);
+    const std::string unreliable =
+        one.unreliable == 0
+            ? ""
+            : fmt::format("{} of {} curves not reliable: see there.\n", one.unreliable, one.all);
+    if (one.launches < 2) {
+      text += fmt::format("\nknee of {} in {} of {} launches: no interval\n{}", size, one.launches,
+                          one.all, unreliable);
+      continue;
+    }
     const measure::Estimate rate = measure::estimate_percentile(one.rates, 50);
     const measure::Estimate load = measure::estimate_percentile(one.loads, 50);
     text += fmt::format(
-        "\nknee of {} over {} launches: {:.3g} Mmsg/s ({:.3g} to {:.3g}), {:.0f} % of capacity "
+        "\nknee of {} in {} of {} launches: {:.3g} Mmsg/s ({:.3g} to {:.3g}), {:.0f} % of capacity "
         "({:.0f} to {:.0f} %)\n",
-        format_size(one.size_bytes), one.launches, rate.value, rate.low, rate.high, load.value,
-        load.low, load.high);
+        size, one.launches, one.all, rate.value, rate.low, rate.high, load.value, load.low,
+        load.high);
     constexpr std::size_t kBounded = 6;  // launches for which 95 % can be claimed
     text += one.launches < kBounded
                 ? fmt::format(
@@ -214,9 +232,7 @@ std::string knees_text(std::span<const Report> reports) {
                       "median's 95 % interval.\n",
                       kBounded)
                 : "In brackets the 95 % interval of the median.\n";
-    if (one.unreliable > 0) {
-      text += fmt::format("{} of them not reliable: see the curves.\n", one.unreliable);
-    }
+    text += unreliable;
   }
   return text;
 }

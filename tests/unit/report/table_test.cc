@@ -105,18 +105,27 @@ TEST(Table, SaysWhetherAKneeIsReliable) {
   Report early = curve(9, true, 1e6);
   for (LoadResult& row : std::get<std::vector<LoadResult>>(early.results)) row.taken_off = true;
   EXPECT_THAT(to_table(early), HasSubstr("already at the lowest load"));
+  LoadResult& third = std::get<std::vector<LoadResult>>(early.results)[2];
+  third.taken_off = false;
+  EXPECT_THAT(to_table(early), HasSubstr("knee: not reliable: taken off at the lowest load, but at "
+                                         "90 % normal again"));
 }
 
 TEST(Table, GivesTheKneeOfSeveralLaunchesAnInterval) {
   std::vector<Report> launches{curve(1, true, 1e6), curve(2, true, 1e6), curve(1, false, 2e6)};
-  EXPECT_THAT(to_table(launches),
-              AllOf(HasSubstr("knee of 8 over 3 launches: 3 Mmsg/s (2 to 4), 60 % of capacity (60 "
-                              "to 90 %)"),
-                    HasSubstr("the least and the most"), HasSubstr("1 of them not reliable")));
+  EXPECT_THAT(
+      to_table(launches),
+      AllOf(HasSubstr("knee of 8 in 3 of 3 launches: 3 Mmsg/s (2 to 4), 60 % of capacity (60 "
+                      "to 90 %)"),
+            HasSubstr("the least and the most"), HasSubstr("1 of 3 curves not reliable")));
   for (int i = 0; i < 3; ++i) launches.push_back(curve(1, true, 1e6));
   EXPECT_THAT(to_table(launches),
-              AllOf(HasSubstr("over 6 launches"), HasSubstr("95 % interval of")));
+              AllOf(HasSubstr("in 6 of 6 launches"), HasSubstr("95 % interval of")));
   EXPECT_THAT(to_table(curve(1, true, 1e6)), Not(HasSubstr("launches")));
+  for (std::size_t i = 1; i < launches.size(); ++i) launches[i] = curve(9, true, 1e6);
+  EXPECT_THAT(to_table(launches), HasSubstr("knee of 8 in 1 of 6 launches: no interval"));
+  launches[1] = curve(1, true, 1e6);
+  EXPECT_THAT(to_table(launches), HasSubstr("knee of 8 in 2 of 6 launches: 2 Mmsg/s"));
 }
 
 TEST(Table, ShowsNoDigitBelowTheClocksResolution) {

@@ -57,6 +57,15 @@ TEST(Knee, IsWhereTheRateIsNoLongerKept) {
   EXPECT_EQ(found(rows), (Found{-1, true})) << "no load was carried";
 }
 
+TEST(Knee, IsNotReliableWhereOnlyTheLowestLoadsHaveTakenOff) {
+  std::vector<report::LoadResult> rows = curve({124075, 90000, 219, 230, 900});
+  EXPECT_EQ(found(rows), (Found{-1, true})) << "no load is the highest normal one";
+  mark_knee(rows);
+  EXPECT_FALSE(rows[0].knee_reliable);
+  EXPECT_TRUE(rows[0].taken_off);
+  EXPECT_FALSE(rows[2].taken_off);
+}
+
 TEST(Knee, TellsTheRowsThatHaveTakenOff) {
   std::vector<report::LoadResult> rows = curve({5, 50, 6});
   mark_knee(rows);
