@@ -38,7 +38,7 @@ struct CompareOptions {
   bool list = false;
   bool show = false;
   bool remove = false;
-  std::string format = "table";
+  std::string format;  ///< "" = by the output's name
   std::string output;
   bool wide = false;
 };
@@ -193,7 +193,8 @@ int plan(const CompareOptions& options) {
   return 0;
 }
 
-int run(const CompareOptions& options) {
+int run(CompareOptions options) {
+  options.format = table_or_json(options.format, options.output);
   options.comparison.settings.check();
   if (options.plan) return plan(options);
   if (!options.baseline.empty()) return hold_against_baseline(options);
@@ -313,12 +314,7 @@ void add_compare(CLI::App& app, Command& command) {
   sub->add_flag("--list", options->list, "which baselines the database holds");
   sub->add_flag("--show", options->show, "what the baseline holds");
   sub->add_flag("--remove", options->remove, "remove the baseline with all its launches");
-  sub->add_option("--format", options->format, "table or json [table]")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json"}));
-  sub->add_option("--output", options->output, "write to FILE [standard output]")
-      ->type_name("FILE");
-  add_wide(*sub, options->wide);
+  add_table_or_json(*sub, options->format, options->output, options->wide);
   sub->callback([options, &command] {
     command = [options] {
       options->comparison.factors = analysis::Factors(options->factors);

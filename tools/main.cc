@@ -87,6 +87,21 @@ const CLI::App& named(const CLI::App& app) {
   return subs.empty() ? app : *subs.front();
 }
 
+/// The option of another command that was meant by `word`; "" for none: "--bidirectional is an
+/// option of bw".
+std::string option_elsewhere(const CLI::App& app, const std::string& word) {
+  constexpr std::size_t kLeast = 5;  // "--dep"
+  if (app.get_parent() == nullptr || word.size() < kLeast) return "";
+  for (const CLI::App* sub : app.get_parent()->get_subcommands({})) {
+    for (const std::string& known : known_words(*sub)) {
+      if (known.starts_with("--") && known.starts_with(word)) {
+        return fmt::format("{} is an option of {}", known, sub->get_name());
+      }
+    }
+  }
+  return "";
+}
+
 /// What is wrong with a word that `app` or its subcommand does not know: "'--sise' is not known.
 /// Did you mean --size?"; "" where there is no such word.
 std::string unknown_word(const CLI::App& app) {
@@ -98,6 +113,7 @@ std::string unknown_word(const CLI::App& app) {
   std::vector<std::string> words = known_words(app);
   if (is_top) {
     for (const std::string_view name : other_names()) words.emplace_back(name);
+    words.emplace_back("help");
   }
   std::string unknown;
   for (const std::string& word : app.remaining()) {
@@ -105,8 +121,12 @@ std::string unknown_word(const CLI::App& app) {
     std::vector<std::string> alike;  // a flag for a flag, a command for a command
     std::copy_if(words.begin(), words.end(), std::back_inserter(alike),
                  [&](const std::string& known) { return (known[0] == '-') == (word[0] == '-'); });
-    const std::string found = nearest(word.substr(0, word.find('=')), alike);
+    const std::string plain = word.substr(0, word.find('='));
+    const std::string found = nearest(plain, alike);
     if (!found.empty()) return fmt::format("'{}' is not known. Did you mean {}?", word, found);
+    if (const std::string other = option_elsewhere(app, plain); !other.empty()) {
+      return fmt::format("'{}' is not known. {}.", word, other);
+    }
     if (unknown.empty()) unknown = fmt::format("'{}' is not known.", word);
   }
   return unknown;
@@ -183,13 +203,14 @@ int parse_and_run(int given, char** given_words) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const CLI::App& sub = named(app);
-    if (error.get_exit_code() == 0) {  // --help and --version
+    const std::string better = unknown_word(app);
+    // --help and --version; but the help of a command that there is not is no help.
+    if (error.get_exit_code() == 0 && (&sub != &app || better.empty())) {
       std::ostringstream text;
       const int code = app.exit(error, text, text);
       write_text(reflowed(text.str(), std::min(output_width(), kWidestHelp)));
       return code;
     }
-    const std::string better = unknown_word(app);
     return fail(Error(Fault::usage, fmt::format("{}\nTry 'rdmabench {}--help'.",
                                                 better.empty() ? error.what() : better,
                                                 &sub == &app ? "" : sub.get_name() + ' ')));

@@ -93,6 +93,27 @@ void add_output(CLI::App& app, Options& options) {
   add_wide(app, options.wide);
 }
 
+void add_table_or_json(CLI::App& app, std::string& format, std::string& output, bool& wide) {
+  app.add_option("--format", format,
+                 "table or json [by the output's name: .txt, .json; else table]")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json"}));
+  app.add_option("-o,--output", output, "write to FILE [standard output]")->type_name("FILE");
+  add_wide(app, wide);
+}
+
+std::string table_or_json(const std::string& format, const std::string& output) {
+  if (!format.empty()) return format;
+  const std::string name = output.substr(output.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  const std::string end = dot == std::string::npos ? "" : name.substr(dot);
+  if (end == ".json") return "json";
+  if (end.empty() || end == ".txt") return "table";
+  throw Error(Fault::usage, fmt::format("--output {}: '{}' is not written", output, end),
+              "End it with .txt or .json, or name the --format; 'rdmabench report' makes HTML, "
+              "Markdown and JUnit of the JSON.");
+}
+
 CLI::Option* add_wide(CLI::App& app, bool& wide) {
   return app.add_flag("--wide", wide,
                       "show every column of the table [as many as the terminal is wide, else 80]");

@@ -41,6 +41,13 @@ CLI::Option* add_wide(CLI::App& app, bool& wide);
 /// --format, --output, --verbose and --wide.
 void add_output(CLI::App& app, Options& options);
 
+/// --format, -o, --output and --wide of a command that writes a table or JSON.
+void add_table_or_json(CLI::App& app, std::string& format, std::string& output, bool& wide);
+
+/// "table" or "json": the format that was named, else by the end of the output's name. Throws
+/// Error(usage) for a name that ends otherwise.
+std::string table_or_json(const std::string& format, const std::string& output);
+
 /// --cpu: on which processors to run.
 void add_cpus(CLI::App& app, std::vector<int>& cpus);
 

@@ -21,12 +21,13 @@ struct ProjectOptions {
   std::string a_name;   ///< "" = by the paths
   std::string b_name;
   JobOptions job;
-  std::string format = "table";
+  std::string format;  ///< "" = by the output's name
   std::string output;
   bool wide = false;
 };
 
 int run(ProjectOptions options) {
+  options.format = table_or_json(options.format, options.output);
   settle_axis(options.job);
   const std::string& operation = options.job.operation;
   if (options.job.projection.price_b && options.against.empty()) {
@@ -106,12 +107,7 @@ void add_project(CLI::App& app, Command& command) {
   sub->add_option("--b-name", options->b_name, "what B is called [by its path]")->type_name("NAME");
   add_job(*sub, options->job);
   add_projection(*sub, options->job);
-  sub->add_option("--format", options->format, "table or json [table]")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json"}));
-  sub->add_option("--output", options->output, "write to FILE [standard output]")
-      ->type_name("FILE");
-  add_wide(*sub, options->wide);
+  add_table_or_json(*sub, options->format, options->output, options->wide);
   sub->callback([options, &command] { command = [options] { return run(*options); }; });
 }
 

@@ -2,23 +2,34 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 namespace rdmabench {
 namespace {
 
-std::size_t distance(const std::string& a, const std::string& b) {
+/// Edits that make `b` of `a`: a letter more, less or another, or two that changed places.
+std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::size_t> before;  // the row above
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    const std::vector<std::size_t> two_before = std::exchange(before, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      const std::size_t replaced = before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, before[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], two_before[j - 2] + 1);
+      }
     }
   }
   return row.back();
+}
+
+/// Without the dashes of a flag, which all flags have alike.
+std::string_view plain(std::string_view word) {
+  return word.substr(std::min(word.find_first_not_of('-'), word.size()));
 }
 
 }  // namespace
@@ -30,11 +41,12 @@ std::string nearest(const std::string& word, const std::vector<std::string>& wor
       if (known.starts_with(word)) return known;
     }
   }
-  const std::size_t far = std::min<std::size_t>(4, 2 + word.size() / 4);
+  const std::string_view letters = plain(word);
+  const std::size_t far = std::min<std::size_t>(4, 2 + (letters.size() - !letters.empty()) / 4);
   const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
-    return distance(word, a) < distance(word, b);
+    return distance(letters, plain(a)) < distance(letters, plain(b));
   });
-  return best == words.end() || distance(word, *best) >= far ? "" : *best;
+  return best == words.end() || distance(letters, plain(*best)) >= far ? "" : *best;
 }
 
 }  // namespace rdmabench

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cctype>
 #include <string>
 
+#include "base/nearest.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::collective {
@@ -20,14 +22,23 @@ constexpr std::array<std::string_view, kDataTypes> kTypeNames = {
 constexpr std::array<std::string_view, kReductions> kReductionNames = {"sum", "prod", "min",
                                                                        "max", "avg",  "mulsum"};
 
+std::string lower(std::string_view text) {
+  std::string letters(text);
+  for (char& c : letters) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
 template <class E, std::size_t N>
 E parse(std::string_view kind, std::string_view text,
         const std::array<std::string_view, N>& names) {
   for (std::size_t i = 0; i < N; ++i) {
     if (names[i] == text) return static_cast<E>(i);
   }
-  throw Error(Fault::usage, fmt::format("{} '{}'", kind, text),
-              fmt::format("Take one of {}.", fmt::join(names, ", ")));
+  const std::string near = nearest(lower(text), {names.begin(), names.end()});
+  throw Error(
+      Fault::usage, fmt::format("{} '{}'", kind, text),
+      fmt::format("{}Take one of {}.", near.empty() ? "" : fmt::format("Did you mean {}? ", near),
+                  fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -43,9 +54,9 @@ std::string_view name(Reduction reduction) noexcept {
 }
 
 Operation parse_operation(std::string_view text) {
-  // MPI's and NCCL's names: allreduce, all_reduce.
+  // MPI's and NCCL's names: allreduce, all_reduce, AllReduce.
   const auto plain = [](std::string_view word) {
-    std::string letters(word);
+    std::string letters = lower(word);
     std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
     return letters;
   };

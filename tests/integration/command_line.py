@@ -152,6 +152,11 @@ class Usage(unittest.TestCase):
                             (("ib_send",), "ib_send_bw"), (("gather_perf2", "x"), "gather_perf"),
                             (("ucx_perftest", "host"), "rdmabench lat HOST"),
                             (("bw", "host", "--bidi"), "--bidirectional"),
+                            (("lat", "host", "--bidi"), "--bidirectional is an option of bw"),
+                            (("coll", "all-reduce", "--bidi"), "--bidirectional is an option of bw"),
+                            (("help", "nosuch"), "'nosuch' is not known"), (("help", "latt"), "mean lat?"),
+                            (("fi_pingpong", "--help"), "fi_rdm_pingpong"), (("hlep", "lat"), "mean help?"),
+                            (("coll", "allreduc"), "mean all-reduce?"), (("coll", "all-reduc"), "mean all-reduce?"),
                             (("coll", "allredoce"), "all-reduce"), (("frobnicate",), "'frobnicate'"),
                             (("lat", "host", "more"), "'more'")):
             with self.subTest(words=words):
@@ -163,7 +168,7 @@ class Usage(unittest.TestCase):
         self.assertIn("'rdmabench --help'", self.refused("latt", "host"))
 
     def test_mpi_spells_a_collective_otherwise(self):
-        for name in ("allreduce", "all_reduce", "all-reduce"):  # known: only the ranks are missing
+        for name in ("allreduce", "all_reduce", "all-reduce", "AllReduce"):  # known: only the ranks are missing
             result = run("coll", name, "--rank", "1", "--ranks", "2")
             self.assertIn("rendezvous", result.stderr.lower())
 
@@ -385,6 +390,16 @@ class Analysis(unittest.TestCase):
         job = ("--params", "1B:4B", "--nodes", "2", "--extrapolate", *long)
         self.assert_tables_fit("project", self.side("a"), "--against", self.side("b"), *job,
                                headings=["stragglers[ms]", "hidden[ms]", "high[ms]", "change[%]"])
+
+    def test_an_output_of_a_format_that_is_not_written(self):
+        for words in (("compare", self.side("a"), self.side("b")),
+                      ("project", self.side("a"), "--params", "1B", "--nodes", "2", "--extrapolate")):
+            path = self.root / "out"
+            self.assertIn(".xml", self.refused(*words, "-o", f"{path}.xml"))
+            self.assertIn(run(*words, "-o", f"{path}.json").returncode, (0, 1))
+            self.assertIn("schema", json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
+            self.assertIn(run(*words, "-o", f"{path}.txt").returncode, (0, 1))
+            self.assertIn("A ", path.with_suffix(".txt").read_text(encoding="utf-8"))
 
     def test_two_sides(self):
         result = run("compare", self.side("a"), self.side("b"), "--format", "json")

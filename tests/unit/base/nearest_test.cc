@@ -10,6 +10,7 @@ const std::vector<std::string> kWords{"--size", "--iterations", "--bidirectional
 TEST(Nearest, TakesTheFewestEdits) {
   EXPECT_EQ(nearest("--sise", kWords), "--size");
   EXPECT_EQ(nearest("latt", kWords), "lat");
+  EXPECT_EQ(nearest("alt", kWords), "lat") << "two letters that changed places";
 }
 
 TEST(Nearest, TakesTheBeginningOfAWord) {
@@ -20,6 +21,8 @@ TEST(Nearest, IsNoneWhereAWordIsFarFromAll) {
   EXPECT_EQ(nearest("help", kWords), "");
   EXPECT_EQ(nearest("frobnicate", kWords), "");
   EXPECT_EQ(nearest("x", {}), "");
+  EXPECT_EQ(nearest("--bidi", {"--wide"}), "") << "dashes make no word alike";
+  EXPECT_EQ(nearest("--", {"--wide"}), "");
 }
 
 }  // namespace

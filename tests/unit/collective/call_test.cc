@@ -27,6 +27,15 @@ TEST(Words, AreReadAsTheyAreWritten) {
   }
   EXPECT_EQ(parse_type("double"), DataType::float64);
   EXPECT_THROW(parse_type("flaot"), Error);
+  EXPECT_EQ(parse_operation("AllReduce"), Operation::all_reduce);
+  for (const char* near : {"allreduc", "all-reduc", "AllReduc"}) {
+    try {
+      parse_operation(near);
+      FAIL() << near;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("Did you mean all-reduce?"));
+    }
+  }
 }
 
 TEST(Call, PublishedFactors) {
