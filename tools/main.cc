@@ -25,13 +25,10 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "terminal.h"
-#include "wrapping.h"
 #include "writing.h"
 
 namespace rdmabench::tools {
 namespace {
-
-constexpr std::size_t kWidestHelp = 100;  // longer lines are hard to read
 
 /// The programs whose command lines are accepted, by their names.
 std::vector<std::string_view> other_names() {
@@ -208,7 +205,7 @@ int parse_and_run(int given, char** given_words) {
     if (error.get_exit_code() == 0 && (&sub != &app || better.empty())) {
       std::ostringstream text;
       const int code = app.exit(error, text, text);
-      write_text(reflowed(text.str(), std::min(output_width(), kWidestHelp)));
+      write_text(help_for_reading(text.str()));
       return code;
     }
     return fail(Error(Fault::usage, fmt::format("{}\nTry 'rdmabench {}--help'.",

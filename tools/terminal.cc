@@ -39,6 +39,11 @@ std::string for_reading(std::string_view text, const std::string& output) {
   return wrapped(text, output_width());
 }
 
+std::string help_for_reading(std::string_view text) {
+  constexpr std::size_t kWidest = 100;
+  return reflowed(text, std::min(output_width(), kWidest));
+}
+
 bool is_first_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
                            "RDMABENCH_RANK"}) {

@@ -15,6 +15,9 @@ std::size_t output_width();
 /// Of a table: output_width(), or all that it needs.
 std::size_t table_width(bool wide);
 
+/// A help text, reflowed() to output_width(), at most 100 columns: longer lines are hard to read.
+std::string help_for_reading(std::string_view text);
+
 /// A table with its remarks as it goes to standard output: on a terminal long sentences are broken
 /// to its width, elsewhere each stays one line, which other programs can search.
 std::string for_reading(std::string_view text, const std::string& output);

@@ -226,6 +226,10 @@ class Width(unittest.TestCase):
         for name in COMMANDS:
             self.assert_fits(run(name, "--help").stdout)
         self.assert_fits(run("lat", "--help-all").stdout)
+        for name in ("ib_write_bw", "ib_read_lat", "all_reduce_perf", "fi_rdm_pingpong", "fi_rma_bw"):
+            result = run(name, "--help")
+            self.assertIn("Options:", result.stdout + result.stderr)
+            self.assert_fits(result.stdout + result.stderr)
 
     def rows(self, *words: str) -> str:
         """Without the sentences below the table."""

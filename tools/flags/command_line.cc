@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "rdmabench/base/error.h"
+#include "terminal.h"
 #include "values.h"
 
 namespace rdmabench::tools {
@@ -110,7 +111,11 @@ std::string help_line(const Spelling& flag, std::string_view text) {
   std::string names =
       both ? fmt::format("{}, {}", flag.short_name(), flag.long_name()) : flag.short_name();
   if (!flag.value.empty()) names += fmt::format(" {}", flag.value);
-  return fmt::format("  {:<34} {}\n", names, text);
+  return fmt::format("  {:<33}  {}\n", names, text);
+}
+
+std::string laid_out(std::string_view text) {
+  return help_for_reading(text);
 }
 
 void check_operands(std::string_view program, const std::vector<std::string>& rest,
