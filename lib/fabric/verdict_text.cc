@@ -197,13 +197,25 @@ std::string without_numbers(const std::string& text) {
   return kind;
 }
 
+/// The same sentence about other nodes, sizes and metrics.
+std::string kind_of(const std::string& sentence) {
+  std::string kind = without_numbers(sentence);
+  for (const Metric metric : {Metric::bandwidth, Metric::latency}) {
+    const std::string about = fmt::format("{} of :", name(metric));  // a subject()
+    if (const std::size_t at = kind.find(about); at != std::string::npos) {
+      kind.erase(at, about.size());
+    }
+  }
+  return kind;
+}
+
 /// Each sentence once, with how many are like it, in the order of the first ones.
 std::string folded(const std::vector<std::string>& sentences) {
   std::map<std::string, std::size_t> counts;
-  for (const std::string& sentence : sentences) ++counts[without_numbers(sentence)];
+  for (const std::string& sentence : sentences) ++counts[kind_of(sentence)];
   std::string text;
   for (const std::string& sentence : sentences) {
-    std::size_t& count = counts[without_numbers(sentence)];
+    std::size_t& count = counts[kind_of(sentence)];
     if (count == 0) continue;
     text += fmt::format("  {}{}\n", sentence,
                         count > 1 ? fmt::format(" (and {} more like it)", count - 1) : "");
