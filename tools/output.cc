@@ -82,7 +82,7 @@ run::OnProgress progress_line(std::size_t part, std::size_t parts) {
     if (progress.loads > 0) {
       what += fmt::format("load {} of {}", progress.load_index, progress.loads);
     } else {
-      what += fmt::format("{:.6g} messages/s", progress.messages_per_s);
+      what += rate_text(progress.messages_per_s);
     }
     if (progress.max_time.count() > 0 && parts == 1) {
       show_progress(what, longest_left(progress));

@@ -20,6 +20,12 @@ TEST(TimeLeft, IsNeverNegative) {
   EXPECT_EQ(time_text(-5), "0 s left");
 }
 
+TEST(Rate, IsShortEnoughToRead) {
+  EXPECT_EQ(rate_text(812), "812 messages/s");
+  EXPECT_EQ(rate_text(31234), "31.2 kmsg/s");
+  EXPECT_EQ(rate_text(2.49627e+06), "2.496 Mmsg/s");
+}
+
 TEST(ForReading, LeavesAloneWhatGoesToAFile) {
   const std::string text = std::string(200, 'x') + " y\n";
   EXPECT_EQ(for_reading(text, "file"), text);
