@@ -119,12 +119,12 @@ TEST(Bisect, ANarrowUplinkIsTheBoundary) {
 }
 
 TEST(Bisect, TwoSlowNodesAreBothNamed) {
-  for (const auto& [a, b] : {std::pair{1U, 6U}, std::pair{0U, 1U}, std::pair{4U, 7U}}) {
-    const Bisected found = search(hosts(8), [a = a, b = b](const Ranks& ranks) {
-      return has(ranks, a) || has(ranks, b) ? 0.5 : 1.0;
+  for (const auto& slow : {std::pair{1U, 6U}, std::pair{0U, 1U}, std::pair{4U, 7U}}) {
+    const Bisected found = search(hosts(8), [&slow](const Ranks& ranks) {
+      return has(ranks, slow.first) || has(ranks, slow.second) ? 0.5 : 1.0;
     });
-    EXPECT_THAT(found.suspects, ElementsAre(ElementsAre(ElementsAre("n" + std::to_string(a))),
-                                            ElementsAre(ElementsAre("n" + std::to_string(b)))));
+    const auto alone = [](auto n) { return ElementsAre(ElementsAre("n" + std::to_string(n))); };
+    EXPECT_THAT(found.suspects, ElementsAre(alone(slow.first), alone(slow.second)));
   }
 }
 
