@@ -234,6 +234,11 @@ TEST(Project, NamesARangeBetweenTwoBreakEvensOnce) {
   EXPECT_THAT(sentences(), ElementsAre("Break-even: A is " + range + ", but not proved at 64."));
   projection.rows[1].difference->verdict = Verdict::inconclusive;
   EXPECT_THAT(sentences(), ElementsAre("Break-even: A may be " + range + ", which is not proved."));
+  projection.rows[3].difference->verdict = Verdict::inconclusive;
+  projection.break_evens.erase(projection.break_evens.begin());
+  EXPECT_THAT(sentences(),
+              ElementsAre("Break-even: within the margin of 5 % from about 65 nodes on "
+                          "(between 64 and 128), which is not proved."));
 }
 
 TEST(Project, SaysAllThatIsMissingAtOnce) {
