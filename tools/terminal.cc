@@ -56,7 +56,7 @@ bool is_first_rank() {
 std::string rate_text(double messages_per_s) {
   constexpr double kThousand = 1e3;
   constexpr double kMillion = 1e6;
-  return messages_per_s < kThousand  ? fmt::format("{:.0f} messages/s", messages_per_s)
+  return messages_per_s < kThousand  ? fmt::format("{:.0f} msg/s", messages_per_s)
          : messages_per_s < kMillion ? fmt::format("{:.1f} kmsg/s", messages_per_s / kThousand)
                                      : fmt::format("{:.3f} Mmsg/s", messages_per_s / kMillion);
 }

@@ -29,7 +29,7 @@ bool is_first_rank();
 /// launcher started several.
 bool shows_progress();
 
-/// "812 messages/s", "31.2 kmsg/s", "2.496 Mmsg/s".
+/// "812 msg/s", "31.2 kmsg/s", "2.496 Mmsg/s".
 std::string rate_text(double messages_per_s);
 
 /// "12 s left", "3 min left".

@@ -175,7 +175,7 @@ class Limits(unittest.TestCase):
             half = let_in(peer.port)
             half.sendall(b"R")  # a part of a frame, or of nothing
             busy = command.Terminal(command.TOOL, *client(peer.port, "bw", "-D", "1m", "--insecure"))
-            busy.wait_for("messages/s")
+            busy.wait_for("msg/s")
             deadline = time.monotonic() + 10
             while peer.threads() < own + 7 and time.monotonic() < deadline:
                 time.sleep(0.01)

@@ -265,7 +265,7 @@ class Hostile(unittest.TestCase):
         with server() as peer:
             for test in ("lat", "bw"):
                 victim = command.Terminal(command.TOOL, *client(peer.port, test, "-D", "60s"))
-                victim.wait_for("messages/s")
+                victim.wait_for("msg/s")
                 victim.process.kill()
                 victim.end()
             self.assertEqual(len(peer.wait_lines(2)), 2)
@@ -274,7 +274,7 @@ class Hostile(unittest.TestCase):
     def test_a_client_stopped_in_the_middle_ends_at_its_own_timeout(self):
         with server() as peer:
             victim = command.Terminal(command.TOOL, *client(peer.port, "lat", "-D", "60s", "--timeout", "1s"))
-            victim.wait_for("messages/s")
+            victim.wait_for("msg/s")
             victim.process.send_signal(signal.SIGSTOP)
             try:
                 self.assertEqual(len(peer.wait_lines(1)), 1)

@@ -21,7 +21,7 @@ TEST(TimeLeft, IsNeverNegative) {
 }
 
 TEST(Rate, IsShortEnoughToRead) {
-  EXPECT_EQ(rate_text(812), "812 messages/s");
+  EXPECT_EQ(rate_text(812), "812 msg/s");
   EXPECT_EQ(rate_text(31234), "31.2 kmsg/s");
   EXPECT_EQ(rate_text(2.49627e+06), "2.496 Mmsg/s");
 }
