@@ -122,7 +122,7 @@ int judge(const report::Report& report, const Flags& flags, const report::Perfte
 }
 
 /// The largest datagram that all ports carry which may be chosen; 0 where none is active.
-std::int32_t port_mtu(const Flags& flags) {
+std::int32_t port_mtu([[maybe_unused]] const Flags& flags) {
   std::uint32_t smallest = 0;
 #if RDMABENCH_HAVE_VERBS
   const std::vector<verbs::DeviceInfo> devices = verbs::list_devices();
