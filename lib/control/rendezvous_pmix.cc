@@ -32,9 +32,9 @@ Place place_of(const PmixClient& client) {
   return {client.rank(), client.size(), this_host(), client.version()};
 }
 
-/// Whether the key may appear yet.
+/// Whether the key may appear yet. Of a rank of another node Open MPI 5 says no more than PMIX_ERROR.
 bool may_come(pmix_status_t status) {
-  return status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT;
+  return status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT || status == PMIX_ERROR;
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ void PmixRendezvous::put(std::string_view key, std::string_view value) {
 std::string PmixRendezvous::get(std::uint32_t rank, std::string_view key, Deadline deadline) {
   checks_.get(rank, key);
   const auto given = deadline.left();
-  for (bool afresh = false;; afresh = true) {
+  for (bool afresh = false;; afresh = !afresh) {  // Open MPI 5 finds nothing afresh
     const Deadline attempt =
         Deadline::after(std::min<std::chrono::nanoseconds>(kLookUpLimit, deadline.left()));
     PmixFuture future = client_->get(rank, full(key), afresh, attempt);
@@ -110,13 +110,18 @@ std::string PmixRendezvous::who(std::uint32_t rank) {
 
 std::vector<std::uint32_t> PmixRendezvous::without(const std::string& mark, bool afresh) {
   const Deadline soon = Deadline::after(kInquiry);
-  std::vector<PmixFuture> marks;
+  // Open MPI 5 finds nothing afresh.
+  std::vector<PmixFuture> kept;
+  std::vector<PmixFuture> fresh;
   for (std::uint32_t rank = 0; rank < place().size; ++rank) {
-    marks.push_back(client_->get(rank, mark, afresh, soon));
+    kept.push_back(client_->get(rank, mark, false, soon));
+    if (afresh) fresh.push_back(client_->get(rank, mark, true, soon));
   }
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < place().size; ++rank) {
-    if (await(marks[rank], soon).status != PMIX_SUCCESS) missing.push_back(rank);
+    const bool found = (afresh && await(fresh[rank], soon).status == PMIX_SUCCESS) ||
+                       await(kept[rank], soon).status == PMIX_SUCCESS;
+    if (!found) missing.push_back(rank);
   }
   return missing;
 }

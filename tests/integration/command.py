@@ -23,6 +23,11 @@ def run(*words: str, timeout: float = 60) -> subprocess.CompletedProcess:
     return subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=timeout)
 
 
+def rdm_provider() -> str:
+    """The one over sockets that needs no layer: 'net' of libfabric 1 became 'tcp' in libfabric 2."""
+    return "net" if re.search(r" net +active", run("devices", "--wide").stdout) else "tcp"
+
+
 class Server:
     """`rdmabench serve` on a free port; its log lines are collected as they come."""
 

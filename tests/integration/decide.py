@@ -36,7 +36,7 @@ class Decide(unittest.TestCase):
         if planned.returncode != 0:
             raise AssertionError(planned)
         with server() as peer:
-            link = f"--backend ofi --provider net --port {peer.port} --no-watch"
+            link = f"--backend ofi --port {peer.port} --no-watch"
             cls.environment = {**os.environ, "RDMABENCH": os.path.realpath(command.TOOL), "SERVER_A": "127.0.0.1", "SERVER_B": "127.0.0.1", "LAUNCHER": "srun -N1 -n1 --overlap" if SLURM else "env",
                                "OPTIONS_A": link, "OPTIONS_B": link, "BW_TIME": "30ms"}
             cls.first = cls.measure(*SLURM)

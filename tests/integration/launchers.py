@@ -10,6 +10,7 @@ launcher is not installed.
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -90,8 +91,9 @@ class Mpirun(Case):
 
     def test_a_rank_that_is_killed_is_named_where_the_rest_may_live(self) -> None:
         more = {} if OPTIONS.pmix else {"RDMABENCH_RENDEZVOUS": f"localhost:{free_port()}"}
-        self.expect_missed(run([*self.COMMAND, "--mca", "orte_enable_recovery", "1", OPTIONS.peer,
-                                "killed"], **more), 4)
+        version = int(re.search(r"(\d+)\.", run(["mpirun", "--version"]).stdout).group(1))
+        recovery = ["--enable-recovery"] if version > 4 else ["--mca", "orte_enable_recovery", "1"]
+        self.expect_missed(run([*self.COMMAND, *recovery, OPTIONS.peer, "killed"], **more), 4)
 
     def test_the_rest_live_when_a_rank_is_killed_that_has_left_pmix(self) -> None:
         more = {} if OPTIONS.pmix else {"RDMABENCH_RENDEZVOUS": f"localhost:{free_port()}"}

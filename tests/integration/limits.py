@@ -15,7 +15,7 @@ import time
 import unittest
 
 import command
-from command import dial, let_in, run, server
+from command import dial, let_in, rdm_provider, run, server
 
 BASE = 16 << 20  # bytes that a server has besides its sessions: libraries that the first one loads
 
@@ -54,7 +54,7 @@ class Limits(unittest.TestCase):
         process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         try:
             port = re.search(r"listening on .*:(\d+)", process.stderr.readline()).group(1)
-            result = run(*client(port, "bw", "-n", "100", "--threads", "48", "--provider", "net", "--insecure"))
+            result = run(*client(port, "bw", "-n", "100", "--threads", "48", "--provider", rdm_provider(), "--insecure"))
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertRegex(result.stderr, r"\d+ of 48 threads could be started: Resource "
                                             "temporarily unavailable")
@@ -78,11 +78,11 @@ class Limits(unittest.TestCase):
     def test_memory_is_what_the_process_really_uses(self):
         if command.SANITIZED:
             self.skipTest("a sanitizer's own memory counts too")
-        for words in (("--provider", "net", "--depth", "4096", "--qps", "16"),
+        for words in (("--provider", rdm_provider(), "--depth", "4096", "--qps", "16"),
                       ("--provider", "tcp;ofi_rxm", "--qps", "8"),
                       ("--provider", "shm", "--qps", "8"),
-                      ("--provider", "net", "--threads", "8"),
-                      ("--provider", "net", "-s", "1M", "--validate")):
+                      ("--provider", rdm_provider(), "--threads", "8"),
+                      ("--provider", rdm_provider(), "-s", "1M", "--validate")):
             words = ("-s", "8", "-n", "2000", *words) if "-s" not in words else ("-n", "50", *words)
             with self.subTest(words=words):
                 needs = self.charged(*words)
@@ -97,7 +97,7 @@ class Limits(unittest.TestCase):
         with server("--max-memory", "64M") as peer:
             before = peer.resident_bytes()
             result = run(*client(peer.port, "bw", "--depth", "16384", "--receives", "32768",
-                                 "--qps", "128", "--threads", "4", "--provider", "net"))
+                                 "--qps", "128", "--threads", "4", "--provider", rdm_provider()))
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn("of at most 67108864", result.stderr)
             self.assertIn("memory'", result.stderr)  # the option that raises it

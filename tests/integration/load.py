@@ -40,7 +40,7 @@ def look(peer: command.Server) -> dict:
 
 def run_clients(options: argparse.Namespace, port: str, count: int, seconds: float) -> list[int]:
     """The sessions of each client. Raises when one failed."""
-    words = [options.many_sessions, "127.0.0.1", port, "--seconds", str(seconds), "ofi", "net"]
+    words = [options.many_sessions, "127.0.0.1", port, "--seconds", str(seconds), "ofi", command.rdm_provider()]
     clients = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True) for _ in range(count)]
     for client in clients:

@@ -22,10 +22,9 @@ report::Report measure(rdmabench::workload::Shape shape, std::uint16_t port) {
   config.sizes = {8, 65536};
   config.stop = rdmabench::measure::StopRule::iterations(300);
   config.backend = "ofi";
-  config.provider = "net";
   report::Report report = run::run(config, "127.0.0.1", port);
   demand(!report.error, report.error.value_or("").c_str());
-  demand(report.resolved.provider == "net", "another provider than the one asked for");
+  demand(report.resolved.backend == "ofi", "another back end than the one asked for");
   return report;
 }
 
