@@ -1,4 +1,4 @@
-// gpu: the CUDA driver and NVML, loaded at run time: devices, memory, streams, kernels, and access
+// gpu: the CUDA driver, loaded at run time: devices, memory, streams, kernels, and access
 // by NICs. The build needs no toolkit, and programs that do not use a GPU need no driver.
 #pragma once
 

@@ -57,7 +57,6 @@ extern const Library crypto;
 extern const Library munge;
 extern const Library pmix;
 extern const Library cuda;
-extern const Library nvml;
 
 /// All that this build can load.
 std::span<const Library* const> libraries() noexcept;

@@ -24,7 +24,6 @@
 #include "gpu/flush.h"
 #include "gpu/graph.h"
 #include "gpu/kernels.h"
-#include "gpu/nvml.h"
 #include "gpu/pairing.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
@@ -122,22 +121,6 @@ json nccl(const Asked& /*asked*/) {
   return {{"observed", table_text(table.path, "NCCL " + abi::version_text(table.version), absent)},
           {"file", table.path},
           {"version", table.version}};
-}
-
-json nvml(const Asked& asked) {
-  const gpu::GpuFacts facts = gpu::read_gpu_facts(gpu::find_device(asked.gpu).pci_address);
-  const int release = facts.driver.empty() ? 0 : std::atoi(facts.driver.c_str());
-  constexpr int kHasC2c = 535;
-  require(gpu::nvml().get_c2c_mode != nullptr || release < kHasC2c,
-          fmt::format("NVML of driver {} has no nvmlDeviceGetC2cModeInfoV", facts.driver));
-  json seen{{"observed", to_text(facts)}, {"driver", facts.driver}};
-  if (facts.bar1_bytes) {
-    require(*facts.bar1_bytes > 0, "NVML tells a BAR1 of 0 bytes");
-    seen["bar1_bytes"] = *facts.bar1_bytes;
-  } else {  // a part of a GPU (MIG), for example
-    seen["observed"] = to_text(facts) + ", BAR1 unavailable";
-  }
-  return seen;
 }
 
 json devices(const Asked& /*asked*/) {
@@ -363,9 +346,8 @@ struct Part {
   json (*run)(const Asked& asked);
 };
 
-constexpr std::array<Part, 12> kParts{
+constexpr std::array<Part, 11> kParts{
     {{"driver", driver},
-     {"nvml", nvml},
      {"nccl", nccl},
      {"devices", devices},
      {"pairing", pairing},
