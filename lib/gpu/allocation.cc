@@ -53,33 +53,14 @@ Allocation::Allocation(const Context& context, DevicePointer existing, std::uint
 }
 
 Allocation::~Allocation() {
-  release();
-}
-
-Allocation::Allocation(Allocation&& other) noexcept
-    : context_(other.context_),
-      size_(std::exchange(other.size_, 0)),
-      mode_(other.mode_),
-      base_(std::exchange(other.base_, 0)),
-      data_(std::exchange(other.data_, 0)),
-      mapped_(std::exchange(other.mapped_, 0)),
-      granularity_(other.granularity_),
-      gpudirect_(other.gpudirect_),
-      sync_memops_(other.sync_memops_),
-      sync_memops_text_(std::move(other.sync_memops_text_)) {}
-
-Allocation& Allocation::operator=(Allocation&& other) noexcept {
-  std::swap(context_, other.context_);
-  std::swap(size_, other.size_);
-  std::swap(mode_, other.mode_);
-  std::swap(base_, other.base_);
-  std::swap(data_, other.data_);
-  std::swap(mapped_, other.mapped_);
-  std::swap(granularity_, other.granularity_);
-  std::swap(gpudirect_, other.gpudirect_);
-  std::swap(sync_memops_, other.sync_memops_);
-  std::swap(sync_memops_text_, other.sync_memops_text_);
-  return *this;
+  if (base_ == 0) return;
+  free_in(context_, [this](const Driver& driver) {
+    if (mode_ == Mode::plain) {
+      driver.mem_free(base_);
+    } else {
+      unmap_vmm(driver, base_, mapped_);
+    }
+  });
 }
 
 void Allocation::allocate_plain() {
@@ -140,18 +121,6 @@ void Allocation::read_gpudirect() {
       cuda::kSuccess) {
     gpudirect_ = capable != 0;
   }
-}
-
-void Allocation::release() noexcept {
-  if (base_ == 0) return;
-  free_in(context_, [this](const Driver& driver) {
-    if (mode_ == Mode::plain) {
-      driver.mem_free(base_);
-    } else {
-      unmap_vmm(driver, base_, mapped_);
-    }
-  });
-  base_ = 0;
 }
 
 }  // namespace rdmabench::gpu

@@ -24,7 +24,7 @@ std::string_view name(Mode mode) noexcept;
 inline constexpr std::uint64_t kGpuPageBytes = 65536;
 
 /// Owns GPU memory for use by a NIC: it begins at a GPU page and shares its last page with no other
-/// allocation. The content is undefined. Thread rule: a value without locks; one owner.
+/// allocation. The content is undefined. Thread rule: one thread at a time.
 class Allocation {
  public:
   /// Throws Error(usage) for 0 bytes, Error(unavailable) if the device or its driver does not
@@ -33,8 +33,6 @@ class Allocation {
   /// Memory that the caller allocated and keeps until this is gone: it is described, not owned.
   Allocation(const Context& context, DevicePointer existing, std::uint64_t bytes);
   ~Allocation();
-  Allocation(Allocation&& other) noexcept;
-  Allocation& operator=(Allocation&& other) noexcept;
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
 
@@ -62,7 +60,6 @@ class Allocation {
   void allocate_vmm();
   void set_sync_memops();
   void read_gpudirect();
-  void release() noexcept;
 
   Context context_;
   std::uint64_t size_ = 0;

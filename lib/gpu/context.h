@@ -25,8 +25,8 @@ class Context {
   /// The same with a driver that the caller has loaded and that outlives the context.
   Context(const Driver& driver, int ordinal);
 
-  /// Makes the context current for this thread: for calls of NCCL and the noexcept calls of Stream,
-  /// Event and Graph. Throws Error(failed).
+  /// Makes the context current for this thread: for calls of NCCL and the noexcept calls of Stream
+  /// and Graph. Throws Error(failed).
   void make_current() const;
 
   const DeviceInfo& device() const noexcept;

@@ -8,7 +8,6 @@
 
 // The driver's tags, so that its handles have the same types as those of NCCL and the runtime.
 struct CUctx_st;
-struct CUevent_st;
 struct CUfunc_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
@@ -86,10 +85,7 @@ inline constexpr int kFlushTargetCurrentContext = 0;
 inline constexpr int kFlushToOwner = 100;
 inline constexpr int kFlushToAllDevices = 200;
 inline constexpr unsigned kStreamNonBlocking = 1;
-inline constexpr unsigned kEventDefault = 0;
-inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1;
-inline constexpr unsigned kHostAllocDeviceMap = 2;
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr int kAllocationPinned = 1;
 inline constexpr int kLocationDevice = 1;

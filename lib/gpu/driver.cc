@@ -62,7 +62,6 @@ void load_memory(Loader& loader, Driver& table) {
   loader.required(table.mem_free, "cuMemFree_v2");
   loader.required(table.mem_host_alloc, "cuMemHostAlloc");
   loader.required(table.mem_free_host, "cuMemFreeHost");
-  loader.required(table.mem_host_get_device_pointer, "cuMemHostGetDevicePointer_v2");
   loader.required(table.pointer_set_attribute, "cuPointerSetAttribute");
   loader.required(table.pointer_get_attribute, "cuPointerGetAttribute");
   loader.required(table.memcpy_h_to_d_async, "cuMemcpyHtoDAsync_v2");
@@ -75,11 +74,6 @@ void load_work(Loader& loader, Driver& table) {
   loader.required(table.stream_create, "cuStreamCreate");
   loader.required(table.stream_destroy, "cuStreamDestroy_v2");
   loader.required(table.stream_query, "cuStreamQuery");
-  loader.required(table.event_create, "cuEventCreate");
-  loader.required(table.event_destroy, "cuEventDestroy_v2");
-  loader.required(table.event_record, "cuEventRecord");
-  loader.required(table.event_query, "cuEventQuery");
-  loader.required(table.event_elapsed_time, "cuEventElapsedTime");
   loader.required(table.module_load_data, "cuModuleLoadData");
   loader.required(table.module_get_function, "cuModuleGetFunction");
   loader.required(table.module_unload, "cuModuleUnload");

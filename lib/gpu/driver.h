@@ -34,7 +34,6 @@ struct Driver {
   cuda::Result (*mem_free)(DevicePointer pointer);
   cuda::Result (*mem_host_alloc)(void** pointer, std::size_t bytes, unsigned flags);
   cuda::Result (*mem_free_host)(void* pointer);
-  cuda::Result (*mem_host_get_device_pointer)(DevicePointer* device, void* host, unsigned flags);
   cuda::Result (*pointer_set_attribute)(const void* value, int attribute, DevicePointer pointer);
   cuda::Result (*pointer_get_attribute)(void* value, int attribute, DevicePointer pointer);
   cuda::Result (*memcpy_h_to_d_async)(DevicePointer to, const void* from, std::size_t bytes,
@@ -48,11 +47,6 @@ struct Driver {
   cuda::Result (*stream_create)(CUstream_st** stream, unsigned flags);
   cuda::Result (*stream_destroy)(CUstream_st* stream);
   cuda::Result (*stream_query)(CUstream_st* stream);
-  cuda::Result (*event_create)(CUevent_st** event, unsigned flags);
-  cuda::Result (*event_destroy)(CUevent_st* event);
-  cuda::Result (*event_record)(CUevent_st* event, CUstream_st* stream);
-  cuda::Result (*event_query)(CUevent_st* event);
-  cuda::Result (*event_elapsed_time)(float* milliseconds, CUevent_st* start, CUevent_st* end);
   cuda::Result (*module_load_data)(CUmod_st** module, const void* image);
   cuda::Result (*module_get_function)(CUfunc_st** function, CUmod_st* module, const char* name);
   cuda::Result (*module_unload)(CUmod_st* module);

@@ -77,25 +77,14 @@ Graph Graph::capture(Stream& stream, const std::function<void(Stream&)>& record)
 }
 
 Graph::~Graph() {
-  release();
+  if (executable_ == nullptr) return;
+  destroy_in(context_, [this](const Driver& driver) { driver.graph_exec_destroy(executable_); });
 }
 
 Graph::Graph(Graph&& other) noexcept
     : context_(other.context_),
       executable_(std::exchange(other.executable_, nullptr)),
       result_(other.result_) {}
-
-Graph& Graph::operator=(Graph&& other) noexcept {
-  std::swap(context_, other.context_);
-  std::swap(executable_, other.executable_);
-  std::swap(result_, other.result_);
-  return *this;
-}
-
-void Graph::release() noexcept {
-  if (executable_ == nullptr) return;
-  destroy_in(context_, [this](const Driver& driver) { driver.graph_exec_destroy(executable_); });
-}
 
 bool Graph::launch(const Stream& stream) noexcept {
   result_ = context_.driver().graph_launch(executable_, stream.get());

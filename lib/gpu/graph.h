@@ -18,7 +18,6 @@ class Graph {
 
   ~Graph();
   Graph(Graph&& other) noexcept;
-  Graph& operator=(Graph&& other) noexcept;
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
@@ -29,7 +28,6 @@ class Graph {
 
  private:
   Graph(const Context& context, CUgraphExec_st* executable) noexcept;
-  void release() noexcept;
 
   Context context_;
   CUgraphExec_st* executable_ = nullptr;

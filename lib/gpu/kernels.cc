@@ -126,7 +126,6 @@ struct Kernels::State {
 
 Kernels::Kernels(const Context& context) : state_(std::make_unique<State>(context)) {}
 Kernels::~Kernels() = default;
-Kernels::Kernels(Kernels&&) noexcept = default;
 
 void Kernels::fill_pattern(Stream& stream, DevicePointer data, std::uint64_t bytes,
                            std::uint8_t tag) {

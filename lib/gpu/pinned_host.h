@@ -16,24 +16,17 @@ class PinnedHost {
   /// Throws Error(usage) for 0 bytes, Error(failed).
   PinnedHost(const Context& context, std::uint64_t bytes);
   ~PinnedHost();
-  PinnedHost(PinnedHost&& other) noexcept;
-  PinnedHost& operator=(PinnedHost&& other) noexcept;
   PinnedHost(const PinnedHost&) = delete;
   PinnedHost& operator=(const PinnedHost&) = delete;
 
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
-  /// The address of the same bytes for kernels.
-  DevicePointer device_data() const noexcept { return device_data_; }
 
  private:
-  void release() noexcept;
-
   Context context_;
   std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;
-  DevicePointer device_data_ = 0;
 };
 
 }  // namespace rdmabench::gpu

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <thread>
 
 #include "context_access.h"
 #include "gpu/cuda_error.h"
-#include "poll_until.h"
 
 namespace rdmabench::gpu {
 
@@ -20,23 +19,6 @@ Stream::Stream(const Context& context) : context_(context) {
 }
 
 Stream::~Stream() {
-  release();
-}
-
-Stream::Stream(Stream&& other) noexcept
-    : context_(other.context_),
-      stream_(std::exchange(other.stream_, nullptr)),
-      result_(other.result_) {}
-
-Stream& Stream::operator=(Stream&& other) noexcept {
-  std::swap(context_, other.context_);
-  std::swap(stream_, other.stream_);
-  std::swap(result_, other.result_);
-  return *this;
-}
-
-void Stream::release() noexcept {
-  if (stream_ == nullptr) return;
   free_in(context_, [this](const Driver& driver) {
     Context::State& state = ContextAccess::state(context_);
     const std::lock_guard lock(state.mutex);
@@ -47,7 +29,8 @@ void Stream::release() noexcept {
 
 Progress Stream::poll() noexcept {
   result_ = context_.driver().stream_query(stream_);
-  return progress_of(result_);
+  if (result_ == cuda::kSuccess) return Progress::done;
+  return result_ == cuda::kNotReady ? Progress::busy : Progress::failed;
 }
 
 Error Stream::failure(std::string_view what) const {
@@ -62,9 +45,25 @@ bool Stream::done() {
   return progress == Progress::done;
 }
 
+// The driver's own wait has no limit. Polls without a pause at first, because most work is short.
 void Stream::synchronize(const Deadline& deadline, std::string_view what) {
-  poll_until(
-      context_, deadline, what, [this] { return poll(); }, [&] { throw failure(what); });
+  constexpr int kEagerPolls = 2000;
+  const CurrentContext current(context_);
+  const auto begin = Deadline::Clock::now();
+  for (int polls = 0;; ++polls) {
+    const Progress progress = poll();
+    if (progress == Progress::done) return;
+    if (progress == Progress::failed) throw failure(what);
+    if (deadline.passed()) break;
+    if (polls > kEagerPolls) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  ContextAccess::state(context_).give_up();
+  const std::chrono::duration<double> waited = Deadline::Clock::now() - begin;
+  throw Error(Fault::failed,
+              fmt::format("{} on cuda:{} was not done within {:.3g} s", what,
+                          context_.device().ordinal, waited.count()),
+              "Look with nvidia-smi whether another process keeps the GPU busy, and into dmesg for "
+              "NVRM: Xid");
 }
 
 }  // namespace rdmabench::gpu

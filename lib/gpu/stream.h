@@ -21,8 +21,6 @@ class Stream {
   /// Throws Error(failed).
   explicit Stream(const Context& context);
   ~Stream();
-  Stream(Stream&& other) noexcept;
-  Stream& operator=(Stream&& other) noexcept;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -43,8 +41,6 @@ class Stream {
   void synchronize(const Deadline& deadline, std::string_view what = "the work of a CUDA stream");
 
  private:
-  void release() noexcept;
-
   Context context_;
   CUstream_st* stream_ = nullptr;
   cuda::Result result_ = cuda::kSuccess;

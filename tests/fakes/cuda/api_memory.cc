@@ -55,13 +55,6 @@ Result cuMemFreeHost(void* pointer) {
   return Memory::get().free_host(pointer);
 }
 
-Result cuMemHostGetDevicePointer_v2(DevicePointer* device, void* host, unsigned) {
-  FAKE_CUDA_ENTER_CONTEXT(cuMemHostGetDevicePointer_v2);
-  if (!Memory::get().is_pinned(host, 1)) return abi::kInvalidValue;
-  *device = address(host);
-  return abi::kSuccess;
-}
-
 Result cuPointerSetAttribute(const void* value, int attribute, DevicePointer pointer) {
   FAKE_CUDA_ENTER_CONTEXT(cuPointerSetAttribute);
   if (value == nullptr || attribute != abi::kPointerSyncMemops) return abi::kInvalidValue;

@@ -1,6 +1,4 @@
-// Streams, events, graphs, modules and launches of the fake driver.
-#include <chrono>
-#include <condition_variable>
+// Streams, graphs, modules and launches of the fake driver.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -15,17 +13,6 @@
 namespace fake_cuda {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Event {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::uint64_t recorded = 0;  ///< how many times
-  std::uint64_t reached = 0;
-  bool timed = true;
-  Clock::time_point at;
-};
-
 struct Module {
   std::string image;
   std::map<std::string, const Bind*> functions;
@@ -34,7 +21,6 @@ struct Module {
 /// All objects of the process, by handle.
 struct Objects {
   std::mutex mutex;
-  std::map<const void*, std::shared_ptr<Event>> events;
   std::map<const void*, std::shared_ptr<Graph>> graphs;
   std::map<const void*, std::shared_ptr<Graph>> executables;
   std::map<const void*, std::shared_ptr<Module>> modules;
@@ -67,22 +53,11 @@ Objects& objects() {
   return all;
 }
 
-Work reach(const std::shared_ptr<Event>& event, std::uint64_t turn) {
-  return [event, turn]() -> Result {
-    const std::lock_guard lock(event->mutex);
-    event->reached = turn;
-    event->at = Clock::now();
-    event->changed.notify_all();
-    return abi::kSuccess;
-  };
-}
-
 }  // namespace
 
 void reset_work_objects() {
   Objects& all = objects();
   const std::lock_guard lock(all.mutex);
-  all.events.clear();
   all.graphs.clear();
   all.executables.clear();
   all.modules.clear();
@@ -91,7 +66,6 @@ void reset_work_objects() {
 int alive_work_objects(const std::string& kind) {
   Objects& all = objects();
   const std::lock_guard lock(all.mutex);
-  if (kind == "event") return static_cast<int>(all.events.size());
   if (kind == "graph") return static_cast<int>(all.graphs.size());
   if (kind == "graph_exec") return static_cast<int>(all.executables.size());
   if (kind == "module") return static_cast<int>(all.modules.size());
@@ -125,52 +99,6 @@ Result cuStreamSynchronize(CUstream_st* stream) {
   FAKE_CUDA_ENTER_CONTEXT(cuStreamSynchronize);
   const auto queue = Streams::get().find(stream);
   return queue != nullptr ? queue->wait() : abi::kInvalidHandle;
-}
-
-Result cuEventCreate(CUevent_st** event, unsigned flags) {
-  FAKE_CUDA_ENTER_CONTEXT(cuEventCreate);
-  auto made = std::make_shared<Event>();
-  made->timed = (flags & abi::kEventDisableTiming) == 0;
-  objects().add(objects().events, std::move(made), event);
-  return abi::kSuccess;
-}
-
-Result cuEventDestroy_v2(CUevent_st* event) {
-  FAKE_CUDA_ENTER(cuEventDestroy_v2);
-  return objects().erase(objects().events, event);
-}
-
-Result cuEventRecord(CUevent_st* handle, CUstream_st* stream) {
-  FAKE_CUDA_ENTER_CONTEXT(cuEventRecord);
-  const auto queue = Streams::get().find(stream);
-  const auto event = objects().find(objects().events, handle);
-  if (queue == nullptr || event == nullptr) return abi::kInvalidHandle;
-  std::unique_lock lock(event->mutex);
-  const std::uint64_t turn = ++event->recorded;
-  lock.unlock();
-  return queue->push(reach(event, turn));
-}
-
-Result cuEventQuery(CUevent_st* handle) {
-  FAKE_CUDA_ENTER_CONTEXT(cuEventQuery);
-  const auto event = objects().find(objects().events, handle);
-  if (event == nullptr) return abi::kInvalidHandle;
-  const std::lock_guard lock(event->mutex);
-  return event->reached >= event->recorded ? abi::kSuccess : abi::kNotReady;
-}
-
-Result cuEventElapsedTime(float* milliseconds, CUevent_st* begin_handle, CUevent_st* end_handle) {
-  FAKE_CUDA_ENTER_CONTEXT(cuEventElapsedTime);
-  const auto begin = objects().find(objects().events, begin_handle);
-  const auto end = objects().find(objects().events, end_handle);
-  if (begin == nullptr || end == nullptr || begin == end || !begin->timed || !end->timed) {
-    return abi::kInvalidHandle;
-  }
-  const std::scoped_lock lock(begin->mutex, end->mutex);
-  if (begin->recorded == 0 || end->recorded == 0) return abi::kInvalidHandle;
-  if (begin->reached < begin->recorded || end->reached < end->recorded) return abi::kNotReady;
-  *milliseconds = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
-  return abi::kSuccess;
 }
 
 Result cuStreamBeginCapture_v2(CUstream_st* stream, int) {

@@ -58,7 +58,7 @@ void fake_cuda_unstick(void);
 /// Number of calls of a function so far, by its symbol's name: "cuMemAlloc_v2".
 int fake_cuda_calls(const char* name);
 
-/// Number of objects not yet freed: "allocation", "vmm", "reservation", "host", "stream", "event",
+/// Number of objects not yet freed: "allocation", "vmm", "reservation", "host", "stream",
 /// "graph", "graph_exec", "module", "context".
 int fake_cuda_alive(const char* kind);
 }

@@ -1,4 +1,4 @@
-// Events, graphs and modules of the fake driver.
+// Graphs and modules of the fake driver.
 #pragma once
 
 #include <string>

@@ -52,7 +52,7 @@ class GpuTest : public testing::Test {
   }
 
   static void expect_nothing_alive() {
-    for (const char* kind : {"allocation", "vmm", "reservation", "host", "stream", "event", "graph",
+    for (const char* kind : {"allocation", "vmm", "reservation", "host", "stream", "graph",
                              "graph_exec", "module", "context"}) {
       EXPECT_EQ(fake_cuda_alive(kind), 0) << kind;
     }

@@ -145,8 +145,7 @@ TEST_F(KernelsFailTest, SaysWhyTheyCannotBeLoadedOrLaunched) {
 
 TEST_F(KernelsFailTest, LeaveNothingBehind) {
   {
-    Kernels kernels{Context(0)};
-    const Kernels moved(std::move(kernels));
+    const Kernels kernels{Context(0)};
     EXPECT_EQ(fake_cuda_alive("module"), 1);
   }
   expect_nothing_alive();

@@ -6,7 +6,6 @@
 
 #include "gpu/allocation.h"
 #include "gpu/copy.h"
-#include "gpu/event.h"
 #include "gpu/graph.h"
 #include "gpu_fixture.h"
 
@@ -71,7 +70,6 @@ TEST_F(StreamTest, NothingWaitsForeverForAStuckStream) {
     const Allocation memory(context, 100);
     const Allocation mapped(context, 100, Mode::vmm);
     const PinnedHost pages(context, 100);
-    const Event event(context);
     Stream stream(context);
     enqueue_set(stream, memory.data(), std::byte{1}, 100);
     EXPECT_THROW(stream.synchronize(Deadline::after(10ms)), Error);
@@ -82,7 +80,6 @@ TEST_F(StreamTest, NothingWaitsForeverForAStuckStream) {
   EXPECT_EQ(fake_cuda_calls("cuMemFreeHost"), 0);
   EXPECT_EQ(fake_cuda_calls("cuMemUnmap"), 0);
   EXPECT_EQ(fake_cuda_calls("cuStreamDestroy_v2"), 0);
-  EXPECT_EQ(fake_cuda_alive("event"), 0);
   // Once the work has ended after all, what comes later is freed again.
   fake_cuda_unstick();
   const Deadline deadline = soon();
@@ -120,66 +117,20 @@ TEST_F(StreamTest, AFailureSticksAndIsTold) {
   EXPECT_THAT(error.remedy(), HasSubstr("The context is lost"));
 }
 
-TEST_F(StreamTest, EveryRefusalNamesItsCall) {
-  pretend("FAKE_CUDA_FAIL", "cuStreamCreate:1:2,cuEventCreate:1:2");
+TEST_F(StreamTest, ARefusalNamesItsCall) {
+  pretend("FAKE_CUDA_FAIL", "cuStreamCreate:1:2");
   const Context context(0);
   EXPECT_THAT(error_of([&] { Stream{context}; }).what(), HasSubstr("cuStreamCreate"));
-  EXPECT_THAT(error_of([&] { Event{context}; }).what(), HasSubstr("cuEventCreate"));
 }
 
-TEST_F(StreamTest, Moves) {
-  const Context context(0);
+TEST_F(StreamTest, IsDestroyedAfterItsWork) {
   {
-    Stream a(context);
-    Stream b(context);
-    enqueue_count(a);
-    a = std::move(b);
-    b.synchronize(soon());
-    Stream c(std::move(a));
-    Event event(context);
-    Event other(std::move(event));
-    event = std::move(other);
-    EXPECT_EQ(fake_cuda_alive("stream"), 2);
+    Stream stream(Context(0));
+    enqueue_count(stream);
+    EXPECT_EQ(fake_cuda_alive("stream"), 1);
   }
   EXPECT_EQ(count_, 1);
   EXPECT_EQ(fake_cuda_alive("stream"), 0);
-  EXPECT_EQ(fake_cuda_alive("event"), 0);
-}
-
-TEST_F(StreamTest, AnEventIsReachedWithTheWorkBeforeIt) {
-  const Context context(0);
-  context.make_current();
-  Stream stream(context);
-  Event begin(context);
-  Event end(context);
-  EXPECT_TRUE(begin.record(stream));
-  enqueue_gate(stream);
-  EXPECT_TRUE(end.record(stream));
-  begin.synchronize(soon());
-  EXPECT_EQ(end.poll(), Progress::busy);
-  EXPECT_THAT(error_of([&] { end.synchronize(Deadline::after(1ms), "the end"); }).what(),
-              HasSubstr("the end on cuda:0 was not done"));
-  EXPECT_THAT(error_of([&] { elapsed(begin, end); }).what(), HasSubstr("CUDA_ERROR_NOT_READY"));
-  std::this_thread::sleep_for(2ms);
-  gate_ = true;
-  end.synchronize(soon());
-  EXPECT_GE(elapsed(begin, end), 2ms);
-}
-
-TEST_F(StreamTest, AnEventThatCannotBeRecordedOrReachedSaysSo) {
-  pretend("FAKE_CUDA_FAIL", "cuEventRecord:1:400,cuEventQuery:1:719");
-  const Context context(0);
-  context.make_current();
-  Stream stream(context);
-  Event event(context, Event::Timing::no);
-  EXPECT_FALSE(event.record(stream));
-  EXPECT_EQ(event.result(), cuda::kInvalidHandle);
-  EXPECT_THAT(error_of([&] { event.synchronize(soon()); }).what(),
-              HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
-  EXPECT_TRUE(event.record(stream));
-  event.synchronize(soon());
-  EXPECT_THAT(error_of([&] { elapsed(event, Event(context)); }).what(),
-              HasSubstr("must have timing"));
 }
 
 TEST_F(StreamTest, AGraphDoesItsWorkWithEveryLaunch) {
