@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/number.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench {
@@ -14,17 +14,11 @@ namespace {
 constexpr std::string_view kLids = "lid:";
 constexpr std::string_view kAny = "any";
 
-std::optional<std::uint16_t> number(std::string_view text) {
-  std::uint16_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<std::pair<std::uint16_t, std::uint16_t>> parse_lids(std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = number(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
+  const auto first = parse_number<std::uint16_t>(text.substr(0, dash));
+  const auto last =
+      dash == std::string_view::npos ? first : parse_number<std::uint16_t>(text.substr(dash + 1));
   if (!first || !last || *first > *last) return std::nullopt;
   return std::pair(*first, *last);
 }

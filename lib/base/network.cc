@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <memory>
+
+#include "base/number.h"
 
 namespace rdmabench {
 namespace {
@@ -90,15 +91,11 @@ std::optional<IpNetwork> parse_network(std::string_view text) {
   if (!address) return std::nullopt;
   IpNetwork network{*address, 128};
   if (slash == std::string_view::npos) return network;
-  const std::string_view digits = text.substr(slash + 1);
-  std::uint32_t bits = 0;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+  const auto bits = parse_number<std::uint32_t>(text.substr(slash + 1));
   // "::ffff:10.0.0.0/104" counts all bits, "10.0.0.0/8" those of IPv4.
   const bool four = text.substr(0, slash).find(':') == std::string_view::npos;
-  if (failed != std::errc() || end != digits.data() + digits.size() || bits > (four ? 32U : 128U)) {
-    return std::nullopt;
-  }
-  network.bits = four ? kMappedBits + bits : bits;
+  if (!bits || *bits > (four ? 32U : 128U)) return std::nullopt;
+  network.bits = four ? kMappedBits + *bits : *bits;
   return network;
 }
 

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "base/number.h"
+
 namespace rdmabench {
 
 double PciLink::gbps() const {
@@ -21,10 +23,8 @@ double parse_link_speed(std::string_view text) {
 }
 
 std::uint32_t parse_link_width(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = status == std::errc() && end == text.data() + text.size();
-  return whole && value >= 1 && value <= 32 ? value : 0;
+  const std::uint32_t value = parse_number<std::uint32_t>(text).value_or(0);
+  return value <= 32 ? value : 0;
 }
 
 }  // namespace rdmabench

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <fstream>
+
+#include "base/number.h"
 
 namespace rdmabench::gpu {
 namespace {
@@ -18,10 +19,7 @@ std::string read_line(const fs::path& file) {
 }
 
 int read_node(const fs::path& folder) {
-  const std::string text = read_line(folder / "numa_node");
-  int node = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), node);
-  return error == std::errc() && end == text.data() + text.size() ? node : -1;
+  return parse_number<int>(read_line(folder / "numa_node")).value_or(-1);
 }
 
 /// Each x of the pattern stands for a hexadecimal digit.

@@ -1,24 +1,15 @@
 #include "devices.h"
 
-#include <array>
-#include <charconv>
 #include <system_error>
-#include <utility>
 
+#include "base/number.h"
+#include "base/rdma_driver.h"
 #include "file.h"
 
 namespace rdmabench::health {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The PCI driver is often the network driver; the counters belong to its RDMA companion.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kCompanions{
-    {{"mlx5_core", "mlx5"},
-     {"bnxt_en", "bnxt_re"},
-     {"ice", "irdma"},
-     {"i40e", "irdma"},
-     {"idpf", "irdma"}}};
 
 bool is_there(const fs::path& path) {
   std::error_code failure;
@@ -50,12 +41,9 @@ fs::path rdma_folder(const fs::path& root, std::string_view device) {
 
 std::string driver_of(const fs::path& rdma_folder) {
   std::error_code failure;
-  std::string driver = fs::read_symlink(rdma_folder / "device/driver", failure).filename();
+  const std::string driver = fs::read_symlink(rdma_folder / "device/driver", failure).filename();
   if (failure) return is_there(rdma_folder / "parent") ? "rxe" : "";
-  for (const auto& [network, companion] : kCompanions) {
-    if (driver == network) return std::string(companion);
-  }
-  return driver;
+  return rdma_driver(driver);
 }
 
 std::vector<std::string> ports_of(const Device& device, const fs::path& root) {
@@ -75,10 +63,7 @@ int numa_node_of(const Device& device, const fs::path& root) {
   if (device.kind == Device::Kind::none) return -1;
   const fs::path folder = device.kind == Device::Kind::rdma ? rdma_folder(root, device.name)
                                                             : root / "sys/class/net" / device.name;
-  const std::string text = first_line(folder / "device/numa_node");
-  int node = -1;
-  std::from_chars(text.data(), text.data() + text.size(), node);
-  return node;
+  return parse_number<int>(first_line(folder / "device/numa_node")).value_or(-1);
 }
 
 }  // namespace rdmabench::health

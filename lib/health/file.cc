@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
+
+#include "base/number.h"
 
 namespace rdmabench::health {
 namespace {
@@ -43,11 +44,7 @@ std::string first_line(const std::filesystem::path& path) {
 }
 
 std::optional<std::uint64_t> to_number(std::string_view text) noexcept {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, status] = std::from_chars(text.data(), end, value);
-  if (status != std::errc() || stopped != end) return std::nullopt;
-  return value;
+  return parse_number<std::uint64_t>(text);
 }
 
 std::optional<std::uint64_t> read_number(const std::filesystem::path& path) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/number.h"
 #include "file.h"
 #include "rdmabench/measure/clock.h"
 
@@ -35,14 +36,9 @@ std::string list_of(const cpu_set_t& set) {
 std::vector<std::uint64_t> cpus_in(std::string_view list) {
   constexpr std::uint64_t kMost = 4096;
   std::vector<std::uint64_t> cpus;
-  while (!list.empty()) {
-    const std::string_view range = list.substr(0, list.find(','));
-    const auto first = to_number(range.substr(0, range.find('-')));
-    const auto last = to_number(range.substr(range.find('-') + 1));  // npos + 1 is 0: all of it
-    if (!first || !last || *last > kMost) break;
-    for (std::uint64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
-    list.remove_prefix(std::min(range.size() + 1, list.size()));
-  }
+  for_each_range(list, [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t cpu = first; cpu <= std::min(last, kMost); ++cpu) cpus.push_back(cpu);
+  });
   return cpus;
 }
 

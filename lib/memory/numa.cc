@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "base/number.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::memory {
@@ -29,30 +29,17 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-/// The numbers of a list like "0-3,8"; none for an invalid list.
-std::vector<int> parse_list(std::string_view text) {
-  std::vector<int> numbers;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    int first = 0;
-    std::from_chars_result read = std::from_chars(at, end, first);
-    int last = first;
-    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') {
-      read = std::from_chars(read.ptr + 1, end, last);
-    }
-    if (read.ec != std::errc()) return {};
-    for (int number = first; number <= last; ++number) numbers.push_back(number);
-    at = read.ptr != end && *read.ptr == ',' ? read.ptr + 1 : end;
-  }
-  return numbers;
-}
-
 }  // namespace
 
 std::vector<int> numa_nodes(const std::string& root) {
-  std::vector<int> nodes =
-      parse_list(first_line(fs::path(root) / "sys/devices/system/node/online"));
+  constexpr std::uint64_t kMost = 1023;  // the largest MAX_NUMNODES of the kernel, minus 1
+  std::vector<int> nodes;
+  for_each_range(first_line(fs::path(root) / "sys/devices/system/node/online"),
+                 [&](std::uint64_t first, std::uint64_t last) {
+                   for (std::uint64_t node = first; node <= std::min(last, kMost); ++node) {
+                     nodes.push_back(static_cast<int>(node));
+                   }
+                 });
   if (nodes.empty()) nodes.push_back(0);
   return nodes;
 }
@@ -66,9 +53,7 @@ int node_near(std::string_view device, const std::string& root) {
     const std::string parent = first_line(folder / "parent");
     if (!parent.empty()) text = first_line(sys / "net" / parent / "device/numa_node");
   }
-  int node = -1;
-  std::from_chars(text.data(), text.data() + text.size(), node);
-  return node;
+  return parse_number<int>(text).value_or(-1);
 }
 
 void prefer_node(std::span<std::byte> pages, int node) {

@@ -5,8 +5,8 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 
+#include "base/number.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -101,10 +101,8 @@ Request parse_request(std::string_view text) {
 Numa parse_numa(std::string_view text) {
   if (text == "auto") return {.place = Numa::Place::near};
   if (text == "none") return {.place = Numa::Place::any};
-  int number = -1;
-  const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status != std::errc() || tail != text.data() + text.size() || number < 0 ||
-      number > kMaxNode) {
+  const int number = parse_number<int>(text).value_or(-1);
+  if (number < 0 || number > kMaxNode) {
     throw Error(Fault::usage, fmt::format("invalid NUMA node '{}'", text),
                 fmt::format("Write auto, none or a number from 0 to {}.", kMaxNode));
   }

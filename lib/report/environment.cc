@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/number.h"
 #include "rdmabench/features.h"
 
 namespace rdmabench::report {
@@ -39,25 +39,12 @@ std::string cpuinfo(const fs::path& root, std::string_view key) {
   return rest.erase(0, std::min(rest.find_first_not_of("\t :"), rest.size()));
 }
 
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// How many the kernel's list names: "0-3,8" are 5.
 std::optional<std::uint64_t> list_length(std::string_view list) {
   std::uint64_t length = 0;
-  while (!list.empty()) {
-    const std::string_view range = list.substr(0, list.find(','));
-    const auto first = number(range.substr(0, range.find('-')));
-    const auto last = number(range.substr(range.find('-') + 1));  // npos + 1 is 0: all of it
-    if (!first || !last || *last < *first) return std::nullopt;
-    length += *last - *first + 1;
-    list.remove_prefix(std::min(range.size() + 1, list.size()));
-  }
-  return length == 0 ? std::nullopt : std::optional(length);
+  const bool whole = for_each_range(
+      list, [&](std::uint64_t first, std::uint64_t last) { length += last - first + 1; });
+  return !whole || length == 0 ? std::nullopt : std::optional(length);
 }
 
 /// The governor of all CPUs; more than one are parted by commas.
@@ -124,7 +111,7 @@ void add_memlock(Collector& facts, const fs::path& root) {
   const std::string columns = line_after(root / "proc/self/limits", "Max locked memory");
   const std::size_t begin = std::min(columns.find_first_not_of(' '), columns.size());
   const std::string soft = columns.substr(begin, columns.find(' ', begin) - begin);
-  if (const auto bytes = number(soft)) {
+  if (const auto bytes = parse_number<std::uint64_t>(soft)) {
     facts.add("memlock_limit_bytes", bytes);
   } else {
     facts.add("memlock_limit_bytes", soft);

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
+#include "base/number.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/scalable.h"
 #include "sysfs.h"
@@ -189,9 +189,8 @@ std::vector<PortRef> select_ports(std::span<const DeviceInfo> devices, std::stri
   const std::string_view device_name = text.substr(0, colon);
   std::uint8_t number = 0;  // 0: all ports
   if (colon != std::string_view::npos) {
-    const char* end = text.data() + text.size();
-    const auto [tail, status] = std::from_chars(text.data() + colon + 1, end, number);
-    if (status != std::errc() || tail != end || number == 0 || device_name.empty()) {
+    number = parse_number<std::uint8_t>(text.substr(colon + 1)).value_or(0);
+    if (number == 0 || device_name.empty()) {
       throw Error(Fault::usage, fmt::format("invalid device '{}'", text),
                   fmt::format("Write NAME or NAME:PORT. Available: {}.", port_names(devices)));
     }

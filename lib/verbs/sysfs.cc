@@ -1,42 +1,21 @@
 #include "sysfs.h"
 
-#include <array>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
-#include <utility>
 
 #include "base/pci_link.h"
+#include "base/rdma_driver.h"
 #include "rdmabench/verbs/device.h"
 
 namespace rdmabench::verbs {
-namespace {
-
 namespace fs = std::filesystem;
-
-// A device's driver is often its network driver; its verbs provider has another name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kProviders{
-    {{"mlx5_core", "mlx5"},
-     {"mlx4_core", "mlx4"},
-     {"bnxt_en", "bnxt_re"},
-     {"ice", "irdma"},
-     {"i40e", "irdma"},
-     {"hns3", "hns"},
-     {"qede", "qedr"},
-     {"mana", "mana"},
-     {"vmw_pvrdma", "pvrdma"}}};
-
-}  // namespace
 
 std::string driver_name(const ibv_device& device) {
   const fs::path folder(device.ibdev_path);
   std::error_code failure;
-  std::string driver = fs::read_symlink(folder / "device/driver", failure).filename();
+  const std::string driver = fs::read_symlink(folder / "device/driver", failure).filename();
   if (failure) return fs::exists(folder / "parent", failure) ? "rxe" : "";
-  for (const auto& [network, provider] : kProviders) {
-    if (driver == network) return std::string(provider);
-  }
-  return driver;
+  return rdma_driver(driver);
 }
 
 std::string network_device(const ibv_device& device, std::uint8_t port) {

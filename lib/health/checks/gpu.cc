@@ -161,7 +161,7 @@ void nearest(Probe& probe, const Gpu& gpu) {
 void numa_node(Probe& probe, const Gpu& gpu) {
   const auto text = probe.line(gpu.pci.folder + "/numa_node");
   if (!text) return;
-  const auto node = signed_number(*text);
+  const auto node = parse_number<int>(*text);
   if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
   probe.observe(*text);
   probe.expect("a NUMA node", Source::derived);

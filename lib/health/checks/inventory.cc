@@ -1,25 +1,15 @@
 #include "inventory.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "../file.h"
+#include "base/number.h"
+#include "base/rdma_driver.h"
 #include "text.h"
 
 namespace rdmabench::health {
 namespace {
-
-// The PCI driver is often the network driver; verbs names its RDMA companion.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCompanions{
-    {{"mlx5_core", "mlx5"},
-     {"mlx4_core", "mlx4"},
-     {"bnxt_en", "bnxt_re"},
-     {"ice", "irdma"},
-     {"i40e", "irdma"},
-     {"idpf", "irdma"},
-     {"hns3", "hns"},
-     {"qede", "qedr"}}};
 
 constexpr std::size_t kMostDevices = 256;
 
@@ -37,10 +27,7 @@ bool is_pci_address(std::string_view text) {
 std::string driver_of(const FileTree& tree, const std::string& folder) {
   const std::string driver = tree.link_name(folder + "/device/driver");
   if (driver.empty()) return tree.exists(folder + "/parent") ? "rxe" : "";
-  for (const auto& [network, companion] : kCompanions) {
-    if (driver == network) return std::string(companion);
-  }
-  return driver;
+  return rdma_driver(driver);
 }
 
 std::string interface_of(const FileTree& tree, const RdmaDevice& device, const RdmaPort& port) {
@@ -96,18 +83,6 @@ bool is_rdma(std::string_view vendor, std::string_view device, std::uint64_t kin
 bool runs_on_hypervisor(const FileTree& tree) {
   const std::string flags = value_after(tree.read("proc/cpuinfo").bytes, "flags");
   return (' ' + flags + ' ').find(" hypervisor ") != std::string::npos;
-}
-
-template <class Visit>
-void for_each_range(std::string_view list, Visit visit) {
-  while (!list.empty()) {
-    const std::string_view range = list.substr(0, list.find(','));
-    const auto first = to_number(range.substr(0, range.find('-')));
-    const auto last = to_number(range.substr(range.find('-') + 1));  // npos + 1 is 0: all of it
-    if (!first || !last || *last < *first) return;
-    visit(*first, *last);
-    list.remove_prefix(std::min(range.size() + 1, list.size()));
-  }
 }
 
 }  // namespace

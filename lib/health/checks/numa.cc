@@ -14,7 +14,7 @@ void device_node(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip("a device without a PCI function");
   const auto text = probe.line(device.pci.folder + "/numa_node");
   if (!text) return;
-  const auto node = signed_number(*text);
+  const auto node = parse_number<int>(*text);
   if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
   probe.observe(*text);
   probe.expect("a NUMA node", Source::derived);

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/number.h"
+
 namespace rdmabench::health {
 
 /// Without blanks at either end.
@@ -61,20 +63,7 @@ inline std::string value_after(std::string_view text, std::string_view key) {
 /// "0x10de" and "10de".
 inline std::optional<std::uint64_t> hex_number(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, status] = std::from_chars(text.data(), end, value, 16);
-  if (status != std::errc() || stopped != end) return std::nullopt;
-  return value;
-}
-
-/// A whole number with a sign, as numa_node is.
-inline std::optional<std::int64_t> signed_number(std::string_view text) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, status] = std::from_chars(text.data(), end, value);
-  if (status != std::errc() || stopped != end) return std::nullopt;
-  return value;
+  return parse_number<std::uint64_t>(text, 16);
 }
 
 /// The leading number: 400 of "400 Gb/sec (4X NDR)".

@@ -1,0 +1,25 @@
+#include "base/rdma_driver.h"
+
+#include <array>
+#include <utility>
+
+namespace rdmabench {
+
+std::string rdma_driver(std::string_view driver) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kCompanions{
+      {{"mlx5_core", "mlx5"},
+       {"mlx4_core", "mlx4"},
+       {"bnxt_en", "bnxt_re"},
+       {"ice", "irdma"},
+       {"i40e", "irdma"},
+       {"idpf", "irdma"},
+       {"hns3", "hns"},
+       {"qede", "qedr"},
+       {"vmw_pvrdma", "pvrdma"}}};
+  for (const auto& [network, companion] : kCompanions) {
+    if (driver == network) return std::string(companion);
+  }
+  return std::string(driver);
+}
+
+}  // namespace rdmabench

@@ -1,0 +1,14 @@
+// What verbs calls a kernel's driver.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rdmabench {
+
+/// A device's driver is often its network driver; its RDMA companion, after which the verbs
+/// provider is called, has another name: "mlx5_core" is "mlx5", "ice" is "irdma". Others are as
+/// they are.
+std::string rdma_driver(std::string_view driver);
+
+}  // namespace rdmabench
