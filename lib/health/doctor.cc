@@ -39,6 +39,15 @@ class Runner {
     if (findings_.empty()) none(check, "this node has no RDMA device");
   }
 
+  void for_each_subject(const CheckInfo& check, FunctionCheck run) {
+    for (const RdmaDevice& device : node_.devices) {
+      one(check, device.name, [&](Probe& probe) {
+        device.physical() ? run(probe, device.pci) : probe.skip(std::string(kNoFunction));
+      });
+    }
+    if (findings_.empty()) none(check, "this node has no RDMA device");
+  }
+
   void for_each_subject(const CheckInfo& check, PortCheck run) {
     for (const RdmaDevice& device : node_.devices) {
       for (const RdmaPort& port : device.ports) {

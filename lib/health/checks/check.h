@@ -83,13 +83,17 @@ class Probe {
 inline constexpr std::string_view kNothingToCompare =
     "nothing to compare it with: give --expect, --profile or --peers";
 
+inline constexpr std::string_view kNoFunction = "a device without a PCI function";
+
 using NodeCheck = void (*)(Probe&);
 using DeviceCheck = void (*)(Probe&, const RdmaDevice&);
+using FunctionCheck = void (*)(Probe&, const PciFunction&);
 using PortCheck = void (*)(Probe&, const RdmaPort&);
 using GpuCheck = void (*)(Probe&, const Gpu&);
 
-/// The subjects of a check: the node once, or each of its devices, ports or GPUs.
-using CheckFunction = std::variant<NodeCheck, DeviceCheck, PortCheck, GpuCheck>;
+/// The subjects of a check: the node once, or each of its devices, their PCI functions, ports or
+/// GPUs.
+using CheckFunction = std::variant<NodeCheck, DeviceCheck, FunctionCheck, PortCheck, GpuCheck>;
 
 struct Check {
   CheckInfo info;
@@ -115,6 +119,9 @@ std::span<const Check> log_checks();
 
 /// All checks, in that order of groups.
 const std::vector<const Check*>& all_checks();
+
+/// FAIL where a function has no NUMA node on a node of several.
+void judge_numa_node(Probe& probe, const PciFunction& function);
 
 /// Seconds since the node booted; none if unknown.
 std::optional<double> uptime_s(Probe& probe);

@@ -32,43 +32,11 @@ void port_counter(Probe& probe, const RdmaPort& port, const std::string& name, d
   if (count) per_day(probe, name, *count, most);
 }
 
-void symbol_error(Probe& probe, const RdmaPort& port) {
-  port_counter(probe, port, "symbol_error", kErrorsPerDay);
-}
-
-void link_error_recovery(Probe& probe, const RdmaPort& port) {
-  port_counter(probe, port, "link_error_recovery", kErrorsPerDay);
-}
-
-void link_downed(Probe& probe, const RdmaPort& port) {
-  port_counter(probe, port, "link_downed", kErrorsPerDay);
-}
-
-void rcv_errors(Probe& probe, const RdmaPort& port) {
-  port_counter(probe, port, "port_rcv_errors", kErrorsPerDay);
-}
-
-void remote_physical(Probe& probe, const RdmaPort& port) {
-  port_counter(probe, port, "port_rcv_remote_physical_errors", kDiscardsPerDay);
-}
-
-void integrity(Probe& probe, const RdmaPort& port) {
-  port_counter(probe, port, "local_link_integrity_errors", 0);
-}
-
-void overrun(Probe& probe, const RdmaPort& port) {
-  port_counter(probe, port, "excessive_buffer_overrun_errors", 0);
-}
-
 void constraint(Probe& probe, const RdmaPort& port) {
   const auto sent = probe.number(port.folder + "/counters/port_xmit_constraint_errors");
   if (!sent) return;
   const auto received = probe.number(port.folder + "/counters/port_rcv_constraint_errors");
   if (received) per_day(probe, "constraint errors", *sent + *received, 0);
-}
-
-void xmit_discards(Probe& probe, const RdmaPort& port) {
-  port_counter(probe, port, "port_xmit_discards", kDiscardsPerDay);
 }
 
 void xmit_wait(Probe& probe, const RdmaPort& port) {
@@ -168,14 +136,6 @@ void interface_counter(Probe& probe, const RdmaPort& port, const std::string& na
   if (count) per_day(probe, name, *count, most);
 }
 
-void crc(Probe& probe, const RdmaPort& port) {
-  interface_counter(probe, port, "rx_crc_errors", kErrorsPerDay);
-}
-
-void missed(Probe& probe, const RdmaPort& port) {
-  interface_counter(probe, port, "rx_missed_errors", kDiscardsPerDay);
-}
-
 constexpr std::string_view kBadLink =
     "The link is bad: clean or reseat the transceiver, then change the cable.";
 constexpr std::string_view kThresholds = "rdma-core etc/error_thresholds; sysfs-class-infiniband";
@@ -183,31 +143,45 @@ constexpr std::string_view kThresholds = "rdma-core etc/error_thresholds; sysfs-
 constexpr std::array kCounterChecks = std::to_array<Check>({
     {{"counter.symbol_error", "Symbol errors", "P/counters/symbol_error, proc/uptime",
       "WARN above 10 a day", kBadLink, kThresholds},
-     symbol_error},
+     [](Probe& probe, const RdmaPort& port) {
+       port_counter(probe, port, "symbol_error", kErrorsPerDay);
+     }},
     {{"counter.link_error_recovery", "Link recoveries",
       "P/counters/link_error_recovery, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds},
-     link_error_recovery},
+     [](Probe& probe, const RdmaPort& port) {
+       port_counter(probe, port, "link_error_recovery", kErrorsPerDay);
+     }},
     {{"counter.link_downed", "Link failures", "P/counters/link_downed, proc/uptime",
       "WARN above 10 a day", kBadLink, kThresholds},
-     link_downed},
+     [](Probe& probe, const RdmaPort& port) {
+       port_counter(probe, port, "link_downed", kErrorsPerDay);
+     }},
     {{"counter.receive_errors", "Packets received with an error",
       "P/counters/port_rcv_errors, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds},
-     rcv_errors},
+     [](Probe& probe, const RdmaPort& port) {
+       port_counter(probe, port, "port_rcv_errors", kErrorsPerDay);
+     }},
     {{"counter.remote_physical", "Packets damaged elsewhere in the fabric",
       "P/counters/port_rcv_remote_physical_errors, proc/uptime",
       "WARN above 100 a day; this node is not to blame",
       "This node is not at fault: another link of the fabric damaged them. Find it by the symbol errors of the "
       "switches (ibqueryerrors).",
       kThresholds},
-     remote_physical},
+     [](Probe& probe, const RdmaPort& port) {
+       port_counter(probe, port, "port_rcv_remote_physical_errors", kDiscardsPerDay);
+     }},
     {{"counter.link_integrity", "Link integrity errors",
       "P/counters/local_link_integrity_errors, proc/uptime", "WARN above 0", kBadLink, kThresholds},
-     integrity},
+     [](Probe& probe, const RdmaPort& port) {
+       port_counter(probe, port, "local_link_integrity_errors", 0);
+     }},
     {{"counter.buffer_overrun", "Buffer overruns",
       "P/counters/excessive_buffer_overrun_errors, proc/uptime", "WARN above 0",
       "Flow control fails on this link: look at the virtual lanes of both ends, and at the cable.",
       kThresholds},
-     overrun},
+     [](Probe& probe, const RdmaPort& port) {
+       port_counter(probe, port, "excessive_buffer_overrun_errors", 0);
+     }},
     {{"counter.constraint", "Partition violations",
       "P/counters/port_{xmit,rcv}_constraint_errors, proc/uptime", "WARN above 0",
       "Somebody uses a partition key that is not allowed here: look at the partitions.",
@@ -216,7 +190,9 @@ constexpr std::array kCounterChecks = std::to_array<Check>({
     {{"counter.transmit_discards", "Packets not sent", "P/counters/port_xmit_discards, proc/uptime",
       "WARN above 100 a day", "The port was down or congested: look for a slow receiver behind it.",
       kThresholds},
-     xmit_discards},
+     [](Probe& probe, const RdmaPort& port) {
+       port_counter(probe, port, "port_xmit_discards", kDiscardsPerDay);
+     }},
     {{"counter.transmit_wait", "Waiting for credits", "P/counters/{port_xmit_wait,port_xmit_data}",
       "WARN if ticks waited exceed words sent",
       "The fabric behind this port is congested, or a receiver is slow: look at its counters.",
@@ -245,11 +221,15 @@ constexpr std::array kCounterChecks = std::to_array<Check>({
     {{"counter.crc", "Ethernet frames with a wrong checksum",
       "N/statistics/rx_crc_errors, proc/uptime", "WARN above 10 a day", kBadLink,
       "Linux sysfs-class-net-statistics"},
-     crc},
+     [](Probe& probe, const RdmaPort& port) {
+       interface_counter(probe, port, "rx_crc_errors", kErrorsPerDay);
+     }},
     {{"counter.missed", "Frames that found no buffer in the host",
       "N/statistics/rx_missed_errors, proc/uptime", "WARN above 100 a day",
       "Enlarge the receive rings: ethtool -G IF rx N.", "Linux sysfs-class-net-statistics"},
-     missed},
+     [](Probe& probe, const RdmaPort& port) {
+       interface_counter(probe, port, "rx_missed_errors", kDiscardsPerDay);
+     }},
 });
 
 }  // namespace

@@ -101,7 +101,7 @@ void umad_abi(Probe& probe) {
 }
 
 void names(Probe& probe, const RdmaDevice& device) {
-  if (!device.physical()) return probe.skip("a device without a PCI function");
+  if (!device.physical()) return probe.skip(std::string(kNoFunction));
   std::string observed;
   for (const RdmaPort& port : device.ports) {
     if (port.interface.empty()) continue;

@@ -159,15 +159,7 @@ void nearest(Probe& probe, const Gpu& gpu) {
 }
 
 void numa_node(Probe& probe, const Gpu& gpu) {
-  const auto text = probe.line(gpu.pci.folder + "/numa_node");
-  if (!text) return;
-  const auto node = parse_number<int>(*text);
-  if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
-  probe.observe(*text);
-  probe.expect("a NUMA node", Source::derived);
-  const bool several = list_count(probe.try_line("sys/devices/system/node/online")) > 1;
-  if (*node < 0 && !several) return probe.skip("this node has one NUMA node");
-  probe.judge_by(*node >= 0, Status::fail);
+  judge_numa_node(probe, gpu.pci);
 }
 
 constexpr std::array kGpuChecks = std::to_array<Check>({

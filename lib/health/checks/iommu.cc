@@ -8,7 +8,7 @@
 namespace rdmabench::health {
 namespace {
 
-void judge_group(Probe& probe, const PciFunction& function) {
+void translation(Probe& probe, const PciFunction& function) {
   const std::string group = probe.link_name(function.folder + "/iommu_group");
   if (group.empty()) {
     // A saved tree may lack the group. Only an empty sys/class/iommu shows that the machine has no
@@ -34,13 +34,8 @@ void judge_group(Probe& probe, const PciFunction& function) {
   probe.warn();
 }
 
-void device_type(Probe& probe, const RdmaDevice& device) {
-  if (!device.physical()) return probe.skip("a device without a PCI function");
-  judge_group(probe, device.pci);
-}
-
-void gpu_type(Probe& probe, const Gpu& gpu) {
-  judge_group(probe, gpu.pci);
+void gpu_translation(Probe& probe, const Gpu& gpu) {
+  translation(probe, gpu.pci);
 }
 
 /// The options on the kernel's command line that begin with one of these.
@@ -144,13 +139,12 @@ void acs(Probe& probe) {
   probe.judge_by(on.empty(), Status::fail);
 }
 
-void ats(Probe& probe, const RdmaDevice& device) {
-  if (!device.physical()) return probe.skip("a device without a PCI function");
+void ats(Probe& probe, const PciFunction& function) {
   if (probe.node().gpus.empty()) return probe.skip("this node has no GPU");
   if (!probe.node().virtual_machine) {
     return probe.skip("outside of a virtual machine access control is to be off instead");
   }
-  const auto bytes = probe.text(device.pci.folder + "/config");
+  const auto bytes = probe.text(function.folder + "/config");
   if (!bytes) return;
   const PciConfig space(*bytes);
   if (!space.has_extended()) return probe.skip("only root reads the extended configuration space");
@@ -169,12 +163,12 @@ constexpr std::array kIommuChecks = std::to_array<Check>({
       "D/iommu_group, sys/kernel/iommu_groups/*/type",
       "WARN if translated; SKIP in a virtual machine", kPassThrough,
       "Linux sysfs-kernel-iommu_groups; ROCm/cvs"},
-     device_type},
+     translation},
     {{"iommu.gpu", "Translation of the GPU's addresses",
       "D/iommu_group, sys/kernel/iommu_groups/*/type",
       "WARN if translated; SKIP in a virtual machine", kPassThrough,
       "Linux sysfs-kernel-iommu_groups; ROCm/cvs"},
-     gpu_type},
+     gpu_translation},
     {{"iommu.command_line", "Pass-through on the kernel's command line",
       "proc/cmdline, sys/class/iommu",
       "WARN with an IOMMU and without it, unless the groups pass through", kPassThrough,

@@ -10,22 +10,8 @@ namespace {
 
 constexpr const char* kNodes = "sys/devices/system/node";
 
-void device_node(Probe& probe, const RdmaDevice& device) {
-  if (!device.physical()) return probe.skip("a device without a PCI function");
-  const auto text = probe.line(device.pci.folder + "/numa_node");
-  if (!text) return;
-  const auto node = parse_number<int>(*text);
-  if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
-  probe.observe(*text);
-  probe.expect("a NUMA node", Source::derived);
-  const bool several = list_count(probe.try_line(fmt::format("{}/online", kNodes))) > 1;
-  if (*node < 0 && !several) return probe.skip("this node has one NUMA node");
-  probe.judge_by(*node >= 0, Status::fail);
-}
-
-void affinity(Probe& probe, const RdmaDevice& device) {
-  if (!device.physical()) return probe.skip("a device without a PCI function");
-  const auto near = probe.line(device.pci.folder + "/local_cpulist");
+void affinity(Probe& probe, const PciFunction& function) {
+  const auto near = probe.line(function.folder + "/local_cpulist");
   if (!near) return;
   const std::string allowed = value_after(probe.try_text("proc/self/status"), "Cpus_allowed_list");
   if (near->empty()) return probe.skip("the device reports no CPUs near it");
@@ -37,15 +23,14 @@ void affinity(Probe& probe, const RdmaDevice& device) {
 
 /// The device's place by hwloc: "0000:98:00.0 cpus=0-31". hwloc corrects known errors of BIOS
 /// tables.
-void hwloc_locality(Probe& probe, const RdmaDevice& device) {
-  if (!device.physical()) return probe.skip("a device without a PCI function");
+void hwloc_locality(Probe& probe, const PciFunction& function) {
   const auto facts = probe.text("rdmabench/hwloc");
   if (!facts)
     return probe.skip(
         "hwloc was not asked: it is not installed, or this is a saved tree without facts");
-  const std::string found = value_after(*facts, device.pci.address);
+  const std::string found = value_after(*facts, function.address);
   if (!found.starts_with("cpus=")) return probe.skip("hwloc does not see the device");
-  const auto near = probe.line(device.pci.folder + "/local_cpulist");
+  const auto near = probe.line(function.folder + "/local_cpulist");
   if (!near) return;
   if (near->empty()) return probe.skip("the device reports no CPUs near it");
   probe.observe(*near);
@@ -127,7 +112,7 @@ constexpr std::array kNumaChecks = std::to_array<Check>({
     {{"numa.device_node", "The device's NUMA node is known",
       "D/numa_node, sys/devices/system/node/online", "several NUMA nodes: FAIL if it is -1",
       "Look for the setting in the BIOS; update it.", "Azure NHC; sysfs-bus-pci"},
-     device_node},
+     judge_numa_node},
     {{"numa.affinity", "This process may run near the device", "D/local_cpulist, proc/self/status",
       "WARN if it may not",
       "Ask the scheduler for cores near the device, or start with numactl --cpunodebind.",
@@ -159,6 +144,18 @@ constexpr std::array kNumaChecks = std::to_array<Check>({
 });
 
 }  // namespace
+
+void judge_numa_node(Probe& probe, const PciFunction& function) {
+  const auto text = probe.line(function.folder + "/numa_node");
+  if (!text) return;
+  const auto node = parse_number<int>(*text);
+  if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
+  probe.observe(*text);
+  probe.expect("a NUMA node", Source::derived);
+  const bool several = list_count(probe.try_line(fmt::format("{}/online", kNodes))) > 1;
+  if (*node < 0 && !several) return probe.skip("this node has one NUMA node");
+  probe.judge_by(*node >= 0, Status::fail);
+}
 
 std::span<const Check> numa_checks() {
   return kNumaChecks;

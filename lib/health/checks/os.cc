@@ -6,13 +6,12 @@
 namespace rdmabench::health {
 namespace {
 
-void irq_affinity(Probe& probe, const RdmaDevice& device) {
-  if (!device.physical()) return probe.skip("a device without a PCI function");
-  const std::string near = probe.try_line(device.pci.folder + "/local_cpulist");
+void irq_affinity(Probe& probe, const PciFunction& function) {
+  const std::string near = probe.try_line(function.folder + "/local_cpulist");
   if (near.empty()) return probe.skip("the device reports no CPUs near it");
   std::size_t away = 0;
   std::size_t all = 0;
-  for (const std::string& irq : probe.list(device.pci.folder + "/msi_irqs")) {
+  for (const std::string& irq : probe.list(function.folder + "/msi_irqs")) {
     if (!to_number(irq)) continue;
     std::string cpus = probe.try_line("proc/irq/" + irq + "/effective_affinity_list");
     if (cpus.empty()) cpus = probe.try_line("proc/irq/" + irq + "/smp_affinity_list");

@@ -22,11 +22,6 @@ Link link_of(Probe& probe, const PciFunction& function) {
       {parse_link_speed(read("max_link_speed")), parse_link_width(read("max_link_width"))}};
 }
 
-bool has_function(Probe& probe, const RdmaDevice& device) {
-  if (!device.physical()) probe.skip("a device without a PCI function");
-  return device.physical();
-}
-
 constexpr std::string_view kNoLink = "the function reports no link, as virtual ones do";
 
 /// The best common link of the device and the bridge above it.
@@ -39,30 +34,29 @@ PciLink common(const PciLink& device, const PciLink& bridge) {
 }
 
 /// The device's link, and the maximum of both ends. False, with the finding SKIP, if unknown.
-bool device_link(Probe& probe, const RdmaDevice& device, Link& link) {
-  if (!has_function(probe, device)) return false;
-  link = link_of(probe, device.pci);
+bool device_link(Probe& probe, const PciFunction& function, Link& link) {
+  link = link_of(probe, function);
   if (!link.current.known() || !link.most.known()) {
     probe.skip(std::string(kNoLink));
     return false;
   }
-  if (!device.pci.above.empty()) {
-    link.most = common(link.most, link_of(probe, device.pci.above.back()).most);
+  if (!function.above.empty()) {
+    link.most = common(link.most, link_of(probe, function.above.back()).most);
   }
   return true;
 }
 
-void width(Probe& probe, const RdmaDevice& device) {
+void width(Probe& probe, const PciFunction& function) {
   Link link;
-  if (!device_link(probe, device, link)) return;
+  if (!device_link(probe, function, link)) return;
   probe.observe(fmt::format("x{}", link.current.width));
   probe.expect(fmt::format("x{}, which card and slot could do", link.most.width), Source::derived);
   probe.judge_by(link.current.width >= link.most.width, Status::fail);
 }
 
-void speed(Probe& probe, const RdmaDevice& device) {
+void speed(Probe& probe, const PciFunction& function) {
   Link link;
-  if (!device_link(probe, device, link)) return;
+  if (!device_link(probe, function, link)) return;
   probe.observe(fmt::format("{:g} GT/s", link.current.gigatransfers));
   probe.expect(fmt::format("{:g} GT/s, which card and slot could do", link.most.gigatransfers),
                Source::derived);
@@ -77,7 +71,7 @@ double device_rate(Probe& probe, const RdmaDevice& device) {
 }
 
 void path(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
+  if (!device.physical()) return probe.skip(std::string(kNoFunction));
   const double rate = device_rate(probe, device);
   std::vector<PciFunction> functions = device.pci.above;
   functions.push_back(device.pci);
@@ -98,9 +92,8 @@ void path(Probe& probe, const RdmaDevice& device) {
   probe.judge_by(least.gbps() >= rate, Status::fail);
 }
 
-void bridges(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  const std::vector<PciFunction>& above = device.pci.above;
+void bridges(Probe& probe, const PciFunction& function) {
+  const std::vector<PciFunction>& above = function.above;
   bool any = false;
   // Without the last one: pcie.width and pcie.speed judge the device's own link.
   for (std::size_t i = 0; i + 1 < above.size(); ++i) {
@@ -137,36 +130,40 @@ std::optional<std::string> config(Probe& probe, const PciFunction& function) {
   return bytes;
 }
 
-/// The offset of the PCI Express capability; none, with the finding SKIP, if it cannot be read.
-std::optional<std::size_t> express(Probe& probe, const PciConfig& space) {
+/// Registers of the PCI Express capability.
+struct Express {
+  std::uint32_t capabilities;  ///< of the device
+  std::uint32_t control;
+  std::uint32_t status;
+};
+
+/// None, with the finding SKIP, if they cannot be read.
+std::optional<Express> express(Probe& probe, const PciFunction& function) {
+  const auto bytes = config(probe, function);
+  if (!bytes) return std::nullopt;
+  const PciConfig space(*bytes);
   if (!space.has_capabilities()) {
     probe.skip("only root reads more than 64 bytes of a PCI function's configuration");
     return std::nullopt;
   }
   const auto at = space.capability(kPciExpress);
-  if (!at || !space.word(*at + 10)) {
+  const auto status = at ? space.word(*at + 10) : std::nullopt;
+  if (!status) {
     probe.skip("the function has no PCI Express capability, as virtual ones");
     return std::nullopt;
   }
-  return at;
+  return Express{*space.word(*at + 4), *space.word(*at + 8), *status};
 }
-
-constexpr std::size_t kDeviceCapabilities = 4;
-constexpr std::size_t kDeviceControl = 8;
-constexpr std::size_t kDeviceStatus = 10;
 
 std::uint32_t payload_bytes(std::uint32_t code) {
   return 128U << std::min(code & 7U, 5U);
 }
 
 void max_read_request(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  const auto bytes = config(probe, device.pci);
-  if (!bytes) return;
-  const PciConfig space(*bytes);
-  const auto at = express(probe, space);
-  if (!at) return;
-  const std::uint32_t size = payload_bytes(*space.word(*at + kDeviceControl) >> 12);
+  if (!device.physical()) return probe.skip(std::string(kNoFunction));
+  const auto registers = express(probe, device.pci);
+  if (!registers) return;
+  const std::uint32_t size = payload_bytes(registers->control >> 12);
   const double rate = device_rate(probe, device);
   const std::uint32_t wanted = rate >= 200 ? 4096 : 512;
   probe.observe(fmt::format("{} B", size));
@@ -174,38 +171,28 @@ void max_read_request(Probe& probe, const RdmaDevice& device) {
   probe.judge_by(size >= wanted, Status::warn);
 }
 
-void max_payload(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  if (device.pci.above.empty()) return probe.skip("no bridge is above it");
-  const PciFunction& bridge = device.pci.above.back();
-  const auto own_bytes = config(probe, device.pci);
-  if (!own_bytes) return;
-  const auto bridge_bytes = config(probe, bridge);
-  if (!bridge_bytes) return;
-  const PciConfig own(*own_bytes);
-  const PciConfig above(*bridge_bytes);
-  const auto own_at = express(probe, own);
-  if (!own_at) return;
-  const auto above_at = express(probe, above);
-  if (!above_at) return;
-  const std::uint32_t size = payload_bytes(*own.word(*own_at + kDeviceControl) >> 5);
-  const std::uint32_t other = payload_bytes(*above.word(*above_at + kDeviceControl) >> 5);
-  const std::uint32_t could = std::min(payload_bytes(*own.word(*own_at + kDeviceCapabilities)),
-                                       payload_bytes(*above.word(*above_at + kDeviceCapabilities)));
+void max_payload(Probe& probe, const PciFunction& function) {
+  if (function.above.empty()) return probe.skip("no bridge is above it");
+  const PciFunction& bridge = function.above.back();
+  if (!config(probe, function) || !config(probe, bridge)) return;  // a missing one is told first
+  const auto own = express(probe, function);
+  if (!own) return;
+  const auto above = express(probe, bridge);
+  if (!above) return;
+  const std::uint32_t size = payload_bytes(own->control >> 5);
+  const std::uint32_t other = payload_bytes(above->control >> 5);
+  const std::uint32_t could =
+      std::min(payload_bytes(own->capabilities), payload_bytes(above->capabilities));
   probe.observe(fmt::format("{} B, {} of {}", size, other, bridge.address));
   probe.expect(fmt::format("{} B on both, which both could do", could), Source::derived);
   if (size != other) return probe.fail();
   probe.judge_by(size >= could, Status::warn);
 }
 
-void relaxed_ordering(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  const auto bytes = config(probe, device.pci);
-  if (!bytes) return;
-  const PciConfig space(*bytes);
-  const auto at = express(probe, space);
-  if (!at) return;
-  const bool on = (*space.word(*at + kDeviceControl) & 0x10U) != 0;
+void relaxed_ordering(Probe& probe, const PciFunction& function) {
+  const auto registers = express(probe, function);
+  if (!registers) return;
+  const bool on = (registers->control & 0x10U) != 0;
   const bool amd = value_after(probe.try_text("proc/cpuinfo"), "vendor_id") == "AuthenticAMD";
   probe.observe(on ? "on" : "off");
   probe.expect(amd ? "on, for an AMD processor" : "on, or a processor that does without",
@@ -213,14 +200,10 @@ void relaxed_ordering(Probe& probe, const RdmaDevice& device) {
   probe.judge_by(on || !amd, Status::warn);
 }
 
-void status(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  const auto bytes = config(probe, device.pci);
-  if (!bytes) return;
-  const PciConfig space(*bytes);
-  const auto at = express(probe, space);
-  if (!at) return;
-  const std::uint32_t bits = *space.word(*at + kDeviceStatus);
+void status(Probe& probe, const PciFunction& function) {
+  const auto registers = express(probe, function);
+  if (!registers) return;
+  const std::uint32_t bits = registers->status;
   probe.observe(fmt::format("{}{}{}", (bits & 1U) != 0 ? "correctable " : "",
                             (bits & 2U) != 0 ? "non-fatal " : "", (bits & 4U) != 0 ? "fatal" : ""));
   if ((bits & 7U) == 0) probe.observe("no error");
@@ -230,10 +213,9 @@ void status(Probe& probe, const RdmaDevice& device) {
 
 /// The total in the last line of an advanced error reporting file. Source:
 /// sysfs-bus-pci-devices-aer.
-void errors(Probe& probe, const RdmaDevice& device, const std::string& kind,
+void errors(Probe& probe, const PciFunction& function, const std::string& kind,
             const std::string& total, std::uint64_t most, Status bad) {
-  if (!has_function(probe, device)) return;
-  const auto text = probe.text(device.pci.folder + "/aer_dev_" + kind);
+  const auto text = probe.text(function.folder + "/aer_dev_" + kind);
   if (!text) return;
   const auto count = to_number(value_after(*text, total));
   if (!count) return probe.error(fmt::format("aer_dev_{} has no {}", kind, total));
@@ -247,21 +229,20 @@ void errors(Probe& probe, const RdmaDevice& device, const std::string& kind,
   probe.judge_by(*count <= most, bad);
 }
 
-void correctable(Probe& probe, const RdmaDevice& device) {
-  errors(probe, device, "correctable", "TOTAL_ERR_COR", 100, Status::warn);
+void correctable(Probe& probe, const PciFunction& function) {
+  errors(probe, function, "correctable", "TOTAL_ERR_COR", 100, Status::warn);
 }
 
-void nonfatal(Probe& probe, const RdmaDevice& device) {
-  errors(probe, device, "nonfatal", "TOTAL_ERR_NONFATAL", 0, Status::warn);
+void nonfatal(Probe& probe, const PciFunction& function) {
+  errors(probe, function, "nonfatal", "TOTAL_ERR_NONFATAL", 0, Status::warn);
 }
 
-void fatal(Probe& probe, const RdmaDevice& device) {
-  errors(probe, device, "fatal", "TOTAL_ERR_FATAL", 0, Status::fail);
+void fatal(Probe& probe, const PciFunction& function) {
+  errors(probe, function, "fatal", "TOTAL_ERR_FATAL", 0, Status::fail);
 }
 
-void alive(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  const auto bytes = config(probe, device.pci);
+void alive(Probe& probe, const PciFunction& function) {
+  const auto bytes = config(probe, function);
   if (!bytes) return;
   const std::uint32_t ids = PciConfig(*bytes).dword(0).value_or(0);
   probe.observe(fmt::format("{:08x}", ids));
@@ -269,9 +250,8 @@ void alive(Probe& probe, const RdmaDevice& device) {
   probe.judge_by(ids != 0xffffffffU, Status::fail);
 }
 
-void bus_master(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  const auto bytes = config(probe, device.pci);
+void bus_master(Probe& probe, const PciFunction& function) {
+  const auto bytes = config(probe, function);
   if (!bytes) return;
   const bool on = (PciConfig(*bytes).word(4).value_or(0) & 4U) != 0;
   probe.observe(on ? "on" : "off");
@@ -279,9 +259,8 @@ void bus_master(Probe& probe, const RdmaDevice& device) {
   probe.judge_by(on, Status::fail);
 }
 
-void power(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  const auto state = probe.line(device.pci.folder + "/power_state");
+void power(Probe& probe, const PciFunction& function) {
+  const auto state = probe.line(function.folder + "/power_state");
   if (!state) return;
   probe.observe(*state);
   probe.expect("D0", Source::standard);
@@ -289,9 +268,8 @@ void power(Probe& probe, const RdmaDevice& device) {
   probe.judge_by(*state == "D0", Status::fail);
 }
 
-void aspm(Probe& probe, const RdmaDevice& device) {
-  if (!has_function(probe, device)) return;
-  const auto l1 = probe.number(device.pci.folder + "/link/l1_aspm");
+void aspm(Probe& probe, const PciFunction& function) {
+  const auto l1 = probe.number(function.folder + "/link/l1_aspm");
   if (!l1) return;
   probe.observe(*l1 == 0 ? "L1 off" : "L1 on");
   probe.expect("L1 off", Source::standard);
