@@ -23,11 +23,6 @@ IpAddress mapped(const in_addr& address) {
   return found;
 }
 
-bool is_ipv4(const IpAddress& address) noexcept {
-  static constexpr IpNetwork kMapped{{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}, kMappedBits};
-  return kMapped.has(address);
-}
-
 /// Whether an interface has the address; then `use` is called with it.
 template <class Use>
 bool with_interface_of(const IpAddress& address, Use&& use) {
@@ -44,6 +39,11 @@ bool with_interface_of(const IpAddress& address, Use&& use) {
 }
 
 }  // namespace
+
+bool is_ipv4(const IpAddress& address) noexcept {
+  static constexpr IpNetwork kMapped{{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}, kMappedBits};
+  return kMapped.has(address);
+}
 
 std::optional<IpAddress> address_of(int family, const void* socket) {
   if (family == AF_INET) {

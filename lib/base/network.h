@@ -20,6 +20,9 @@ struct IpAddress {
 /// "10.0.0.1", "::1", "fe80::1%eth0" (the scope is dropped); nothing for other text.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
+/// Whether it is one of IPv4.
+bool is_ipv4(const IpAddress& address) noexcept;
+
 /// As parse_ip() reads it.
 std::string to_text(const IpAddress& address);
 

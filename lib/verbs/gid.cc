@@ -19,7 +19,6 @@
 namespace rdmabench::verbs {
 namespace {
 
-constexpr std::array<std::uint8_t, 12> kIpv4Mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr std::array kTypeNames{std::string_view("InfiniBand"), std::string_view("RoCE v1"),
                                 std::string_view("RoCE v2")};
 
@@ -34,17 +33,12 @@ AddressList interface_addresses() {
   return AddressList(list);
 }
 
-Gid from_ipv4(const in_addr& address) noexcept {
-  Gid gid;
-  std::copy(kIpv4Mapped.begin(), kIpv4Mapped.end(), gid.raw.begin());
-  std::memcpy(gid.raw.data() + kIpv4Mapped.size(), &address, sizeof address);
-  return gid;
-}
-
 int prefix_bits(const Gid& mask) {
-  const std::size_t first = is_ipv4(mask) ? kIpv4Mapped.size() : 0;
+  constexpr std::size_t kMappedBytes = 12;  // of ::ffff:0.0.0.0/96
   int bits = 0;
-  for (std::size_t i = first; i < mask.raw.size(); ++i) bits += std::popcount(mask.raw[i]);
+  for (std::size_t i = is_ipv4(mask) ? kMappedBytes : 0; i < mask.raw.size(); ++i) {
+    bits += std::popcount(mask.raw[i]);
+  }
   return bits;
 }
 
@@ -82,7 +76,7 @@ std::size_t gid_capacity(ibv_context& context) {
 }  // namespace
 
 bool is_ipv4(const Gid& gid) noexcept {
-  return std::equal(kIpv4Mapped.begin(), kIpv4Mapped.end(), gid.raw.begin());
+  return rdmabench::is_ipv4(IpAddress{gid.raw});
 }
 
 bool is_link_local(const Gid& gid) noexcept {
@@ -97,18 +91,7 @@ std::uint64_t subnet_prefix(const Gid& gid) noexcept {
 }
 
 Gid from_socket_address(const sockaddr& address) noexcept {
-  Gid gid;
-  if (address.sa_family == AF_INET) {
-    sockaddr_in in{};
-    std::memcpy(&in, &address, sizeof in);
-    return from_ipv4(in.sin_addr);
-  }
-  if (address.sa_family == AF_INET6) {
-    sockaddr_in6 in6{};
-    std::memcpy(&in6, &address, sizeof in6);
-    std::memcpy(gid.raw.data(), &in6.sin6_addr, sizeof in6.sin6_addr);
-  }
-  return gid;
+  return {address_of(address.sa_family, &address).value_or(IpAddress()).bytes};
 }
 
 std::string to_text(const Gid& gid) {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/network.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::verbs {
@@ -57,11 +58,7 @@ bool same_subnet(const GidEntry& a, const GidEntry& b) {
   if (is_link_local(a.gid) && is_link_local(b.gid)) bits = is_ipv4(a.gid) ? 16 : 64;
   if (bits < 0) return false;
   if (is_ipv4(a.gid)) bits += 96;
-  for (std::size_t i = 0; bits > 0 && i < a.gid.raw.size(); ++i, bits -= 8) {
-    const int mask = bits >= 8 ? 0xff : 0xff << (8 - bits) & 0xff;
-    if (((a.gid.raw[i] ^ b.gid.raw[i]) & mask) != 0) return false;
-  }
-  return true;
+  return IpNetwork{{a.gid.raw}, static_cast<std::uint32_t>(bits)}.has({b.gid.raw});
 }
 
 bool can_talk(const Candidate& a, const Candidate& b) {
