@@ -26,13 +26,15 @@ sys.path.insert(0, str(FIXTURES))
 import unpack  # pylint: disable=wrong-import-position
 
 NODES = sorted(path.stem for path in FIXTURES.glob("*.tree"))
-# What is wrong with roce-four-faults, and which checks may say so.
+# What is wrong with roce-faults, and which checks may say so.
 FAULTS = {
     ("pcie.width", "mlx5_1"): "half of the lanes",
     ("pcie.path", "mlx5_1"): "half of the lanes",
     ("port.mtu", "mlx5_2:1"): "MTU 1500",
     ("address.roce_v2", "mlx5_3:1"): "no IP address",
     ("limit.memlock", "node"): "64 KiB of locked memory",
+    ("log.mlx5", "node"): "a bad cable",
+    ("log.xid", "node"): "a GPU off the bus",
 }
 
 
@@ -72,10 +74,10 @@ class Doctor(unittest.TestCase):
                 if WRITE:
                     expected.write_text(done.stdout, encoding="utf-8")
                 self.assertEqual(done.stdout, expected.read_text(encoding="utf-8"))
-                self.assertEqual(done.returncode, 1 if name == "roce-four-faults" else 0, done.stderr)
+                self.assertEqual(done.returncode, 1 if name == "roce-faults" else 0, done.stderr)
 
     def test_each_fault_is_found_and_nothing_else_fails(self):
-        found = self.findings("--root", str(self.root / "roce-four-faults"))
+        found = self.findings("--root", str(self.root / "roce-faults"))
         wrong = {(one["id"], one["subject"]) for one in found["findings"] if one["status"] in ("FAIL", "ERROR")}
         self.assertEqual(wrong, set(FAULTS))
         well = self.findings("--root", str(self.root / "roce"))

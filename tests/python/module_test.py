@@ -150,7 +150,7 @@ class Judge(unittest.TestCase):
     def test_doctor_judges_a_saved_node(self):
         with tempfile.TemporaryDirectory() as folder:
             node = pathlib.Path(folder) / "node"
-            unpack.unpack(ROOT / "tests" / "fixtures" / "doctor" / "roce-four-faults.tree", node)
+            unpack.unpack(ROOT / "tests" / "fixtures" / "doctor" / "roce-faults.tree", node)
             document = rdmabench.doctor(str(node), expect=["rate_gbps=200"])
             few = rdmabench.doctor(str(node), only=["port.state"])
         self.assertEqual(document["schema"], "rdmabench-doctor/1")

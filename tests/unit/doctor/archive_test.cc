@@ -42,7 +42,7 @@ std::string text_of(const FileStore& store) {
 
 TEST(Collect, TakesAllThatTheChecksReadAndNothingElse) {
   for (const char* const name :
-       {"mlx5-infiniband", "roce", "roce-four-faults", "efa", "virtual-machine"}) {
+       {"mlx5-infiniband", "roce", "roce-faults", "efa", "virtual-machine"}) {
     auto store = std::make_shared<MemoryStore>(load(name));
     store->add_file("etc/shadow", "secret");
     store->add_file("root/.ssh/id_ed25519", "secret");
@@ -88,7 +88,7 @@ TEST_F(ArchiveTest, OfNothingIsRefused) {
 
 #if RDMABENCH_HAVE_ARCHIVE
 TEST_F(ArchiveTest, GivesBackWhatWasSaved) {
-  for (const char* const name : {"mlx5-infiniband", "roce-four-faults"}) {
+  for (const char* const name : {"mlx5-infiniband", "roce-faults"}) {
     const MemoryStore store = load(name);
     write_archive(store, file("node.tar"));
     EXPECT_EQ(text_of(*open_store(file("node.tar"))), text_of(store)) << name;

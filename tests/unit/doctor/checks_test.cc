@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kFixtures[]{"mlx5-infiniband", "roce", "roce-four-faults", "efa",
+constexpr const char* kFixtures[]{"mlx5-infiniband", "roce", "roce-faults", "efa",
                                   "virtual-machine"};
 
 /// The folders that the cases speak of.
