@@ -89,6 +89,51 @@ void gdrcopy(Probe& probe) {
   probe.judge_by(there, Status::warn);
 }
 
+/// A parameter of NVIDIA's kernel module; none, with the finding SKIP, where no GPU of NVIDIA could
+/// post to an RDMA device, or the file cannot be read.
+std::optional<std::string> module_parameter(Probe& probe, std::string_view name) {
+  if (!has_pair(probe)) return std::nullopt;
+  if (!probe.node().gpus.front().nvidia) {
+    probe.skip("a parameter of NVIDIA's driver");
+    return std::nullopt;
+  }
+  const auto text = probe.text("proc/driver/nvidia/params");
+  if (!text) return std::nullopt;
+  return value_after(*text, name);
+}
+
+/// The release of NVIDIA's driver, such as 570; 0 if unknown.
+std::uint64_t driver_release(Probe& probe) {
+  const std::string version = one_line(probe.try_text("sys/module/nvidia/version"));
+  return to_number(version.substr(0, version.find('.'))).value_or(0);
+}
+
+void stream_mem_ops(Probe& probe) {
+  constexpr std::uint64_t kByDefault = 515;  // the driver of CUDA 11.7
+  const auto value = module_parameter(probe, "EnableStreamMemOPs");
+  if (!value) return;
+  const std::uint64_t release = driver_release(probe);
+  probe.observe(fmt::format("EnableStreamMemOPs {}, driver {}", value->empty() ? "absent" : *value,
+                            release == 0 ? "unknown" : std::to_string(release)));
+  probe.expect(fmt::format("driver {} or newer, or EnableStreamMemOPs 1", kByDefault),
+               Source::standard);
+  probe.judge_by(*value == "1" || release >= kByDefault, Status::warn);
+}
+
+void peer_mapping(Probe& probe) {
+  const auto value = module_parameter(probe, "RegistryDwords");
+  if (!value) return;
+  const auto& devices = probe.node().devices;
+  if (std::none_of(devices.begin(), devices.end(),
+                   [](const RdmaDevice& device) { return device.driver == "mlx5"; })) {
+    return probe.skip("IBGDA posts to mlx5 devices alone");
+  }
+  const bool on = value->find("PeerMappingOverride=1") != std::string::npos;
+  probe.observe(fmt::format("RegistryDwords {}", value->empty() ? "absent" : *value));
+  probe.expect("PeerMappingOverride=1, for GPUs that ring a NIC's doorbell", Source::standard);
+  probe.judge_by(on, Status::warn);
+}
+
 /// The size of the largest window on the function's memory. Source: sysfs-bus-pci, `resource`.
 void window(Probe& probe, const Gpu& gpu) {
   const auto text = probe.text(gpu.pci.folder + "/resource");
@@ -191,6 +236,19 @@ constexpr std::array kGpuChecks = std::to_array<Check>({
       "Install GDRCopy and load gdrdrv: it makes small messages from GPU memory faster.",
       "AWS awsome-distributed-training", true},
      gdrcopy},
+    {{"gpu.stream_mem_ops", "Streams may wait for values in memory",
+      "proc/driver/nvidia/params (EnableStreamMemOPs), sys/module/nvidia/version",
+      "NVIDIA: WARN if off and the driver is older than 515",
+      "Install a newer driver, or set options nvidia NVreg_EnableStreamMemOPs=1 in /etc/modprobe.d/nvidia.conf.",
+      "CUDA 11.8 Driver API, Stream Memory Operations", true},
+     stream_mem_ops},
+    {{"gpu.peer_mapping", "GPUs may write to an RDMA device's doorbell",
+      "proc/driver/nvidia/params (RegistryDwords)",
+      "NVIDIA with mlx5: WARN without PeerMappingOverride=1",
+      "Only for GPU-initiated networking (IBGDA), where a CPU assists otherwise: options nvidia "
+      "NVreg_RegistryDwords=\"PeerMappingOverride=1;\" in /etc/modprobe.d/nvidia.conf.",
+      "NVSHMEM Installation Guide, IBGDA transport", true},
+     peer_mapping},
     {{"gpu.window", "Window on the GPU's memory", "D/resource", "WARN below 1 GiB",
       "Turn on Above 4G Decoding and Resizable BAR in the BIOS.", "Linux sysfs-bus-pci"},
      window},
