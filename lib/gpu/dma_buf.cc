@@ -128,26 +128,6 @@ DmaBuf::DmaBuf(int descriptor, std::uint64_t offset, std::uint64_t bytes, DmaBuf
       mapping_(mapping),
       reason_(std::move(reason)) {}
 
-DmaBuf::~DmaBuf() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-DmaBuf::DmaBuf(DmaBuf&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      offset_(other.offset_),
-      bytes_(other.bytes_),
-      mapping_(other.mapping_),
-      reason_(std::move(other.reason_)) {}
-
-DmaBuf& DmaBuf::operator=(DmaBuf&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(offset_, other.offset_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(mapping_, other.mapping_);
-  std::swap(reason_, other.reason_);
-  return *this;
-}
-
 DmaBuf export_dma_buf(const Context& context, DevicePointer data, std::uint64_t bytes,
                       DmaBufMapping mapping) {
   if (data == 0 || bytes == 0) {

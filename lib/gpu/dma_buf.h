@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "gpu/allocation.h"
 
 namespace rdmabench::gpu {
@@ -24,14 +25,9 @@ class DmaBuf {
   DmaBuf() = default;
   DmaBuf(int descriptor, std::uint64_t offset, std::uint64_t bytes, DmaBufMapping mapping,
          std::string reason) noexcept;
-  ~DmaBuf();
-  DmaBuf(DmaBuf&& other) noexcept;
-  DmaBuf& operator=(DmaBuf&& other) noexcept;
-  DmaBuf(const DmaBuf&) = delete;
-  DmaBuf& operator=(const DmaBuf&) = delete;
 
   /// -1 for none.
-  int descriptor() const noexcept { return descriptor_; }
+  int descriptor() const noexcept { return descriptor_.get(); }
   /// Offset of the first requested byte: `offset` of ibv_reg_dmabuf_mr(3).
   std::uint64_t offset() const noexcept { return offset_; }
   /// Size of the whole dma-buf: whole host pages.
@@ -42,7 +38,7 @@ class DmaBuf {
   const std::string& reason() const noexcept { return reason_; }
 
  private:
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::uint64_t offset_ = 0;
   std::uint64_t bytes_ = 0;
   DmaBufMapping mapping_ = DmaBufMapping::standard;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "base/number.h"
 
 namespace rdmabench::health {
@@ -18,22 +19,21 @@ constexpr std::size_t kMostSysfsBytes = 65536;
 
 FileText read_file(const std::filesystem::path& path) {
   FileText file;
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
+  const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor.get() < 0) {
     file.error = errno;
     return file;
   }
   file.text.resize(kMostSysfsBytes);
   std::size_t size = 0;
   while (size < kMostSysfsBytes) {
-    const ssize_t got = read(descriptor, file.text.data() + size, kMostSysfsBytes - size);
+    const ssize_t got = read(descriptor.get(), file.text.data() + size, kMostSysfsBytes - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) file.error = errno;
     if (got <= 0) break;
     size += static_cast<std::size_t>(got);
   }
   file.text.resize(size);
-  close(descriptor);
   return file;
 }
 

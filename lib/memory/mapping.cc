@@ -1,22 +1,10 @@
 #include "memory/mapping.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <utility>
 
 namespace rdmabench::memory {
-
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
-}
-
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
 
 Mapping::Mapping(std::uint64_t bytes, std::uint64_t page_bytes, int flags, int file,
                  std::uint64_t offset) noexcept
@@ -37,14 +25,5 @@ Mapping::Mapping(Mapping&& other) noexcept
       base_(std::exchange(other.base_, nullptr)),
       length_(std::exchange(other.length_, 0)),
       page_bytes_(other.page_bytes_) {}
-
-Mapping& Mapping::operator=(Mapping&& other) noexcept {
-  std::swap(memory_file, other.memory_file);
-  std::swap(dma_buf, other.dma_buf);
-  std::swap(base_, other.base_);
-  std::swap(length_, other.length_);
-  std::swap(page_bytes_, other.page_bytes_);
-  return *this;
-}
 
 }  // namespace rdmabench::memory

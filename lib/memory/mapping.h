@@ -6,24 +6,9 @@
 #include <span>
 #include <string>
 
+#include "base/descriptor.h"
+
 namespace rdmabench::memory {
-
-/// Owns a file descriptor; -1 for none. Source: close(2).
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const noexcept { return number_; }
-
- private:
-  int number_ = -1;
-};
 
 /// Owns readable and writable pages, and the descriptors that they need.
 class Mapping {
@@ -35,7 +20,6 @@ class Mapping {
           std::uint64_t offset = 0) noexcept;
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
-  Mapping& operator=(Mapping&& other) noexcept;
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 

@@ -3,13 +3,13 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <compare>
 #include <cstring>
-#include <tuple>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/network.h"
 #include "rdmabench/base/error.h"
 
@@ -17,21 +17,6 @@ namespace rdmabench::verbs {
 namespace {
 
 constexpr std::size_t kListed = 8;  // candidates of each side listed in an error
-
-/// Owns a file descriptor.
-class Socket {
- public:
-  explicit Socket(int family) : descriptor_(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
-  ~Socket() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 /// Writes `gid` and a port into `address`; returns the length of what it wrote.
 socklen_t to_socket_address(const Gid& gid, sockaddr_storage& address) {
@@ -72,7 +57,7 @@ bool can_talk(const Candidate& a, const Candidate& b) {
          is_link_local(a.gid.gid) == is_link_local(b.gid.gid);
 }
 
-/// Criteria of a pair, the most important first.
+/// Criteria of a pair, the most important first: that is their order too.
 struct Merit {
   bool infiniband = false;
   bool beyond_link = false;
@@ -83,10 +68,7 @@ struct Merit {
   double gbps = 0;
   bool same_name = false;
 
-  auto weight() const {
-    return std::make_tuple(infiniband, beyond_link, roce_v2, on_route, same_subnet, control_ends,
-                           gbps, same_name);
-  }
+  auto operator<=>(const Merit&) const = default;
 };
 
 Merit judge(const Candidate& client, const Candidate& server, const std::optional<Gid>& source,
@@ -159,7 +141,7 @@ std::optional<Gid> route_source(const Gid& destination) {
   sockaddr_storage address{};
   socklen_t length = to_socket_address(destination, address);
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  const Socket socket(address.ss_family);
+  const Descriptor socket(::socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (socket.get() < 0 || ::connect(socket.get(), generic, length) != 0) return std::nullopt;
   length = sizeof address;
   if (getsockname(socket.get(), generic, &length) != 0) return std::nullopt;
@@ -177,7 +159,7 @@ Path choose_path(std::span<const Candidate> client, std::span<const Candidate> s
     for (const Candidate& from : client) {
       if (!can_talk(from, to)) continue;
       const Merit merit = judge(from, to, source, control);
-      if (best_client != nullptr && merit.weight() <= best.weight()) continue;
+      if (best_client != nullptr && merit <= best) continue;
       best_client = &from;
       best_server = &to;
       best = merit;
