@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/handle.h"
 #include "rdmabench/features.h"
 #include "rdmabench/health/doctor.h"
 
@@ -28,18 +29,9 @@ constexpr std::size_t kHeader = 512;
 constexpr unsigned kForbidden = 0;
 constexpr unsigned kUnreadable = 0200;
 
-struct CloseReader {
-  void operator()(archive* handle) const { archive_read_free(handle); }
-};
-struct CloseWriter {
-  void operator()(archive* handle) const { archive_write_free(handle); }
-};
-struct FreeEntry {
-  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
-};
-using ArchiveReader = std::unique_ptr<archive, CloseReader>;
-using Writer = std::unique_ptr<archive, CloseWriter>;
-using OwnedEntry = std::unique_ptr<archive_entry, FreeEntry>;
+using ArchiveReader = Handle<archive, archive_read_free>;
+using Writer = Handle<archive, archive_write_free>;
+using OwnedEntry = Handle<archive_entry, archive_entry_free>;
 
 [[noreturn]] void refuse(const std::string& origin, std::string_view why) {
   throw Error(Fault::usage, fmt::format("{}: {}", origin, why),

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "checks/text.h"
 #include "devices.h"
 #include "file.h"
 #include "rdmabench/base/error.h"
@@ -82,9 +83,9 @@ class CounterReader {
     if (std::exchange(machine_read_, true)) return;
     for (const std::string_view file : {"snmp", "netstat"}) {
       std::string text = read_file(root_ / "proc/net" / file).text;
-      const std::vector<std::string> lines = split(text, '\n');
+      const std::vector<std::string> lines = lines_of(text);
       for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
-        read_protocol(file, split(lines[i], ' '), split(lines[i + 1], ' '));
+        read_protocol(file, words_of(lines[i]), words_of(lines[i + 1]));
       }
     }
   }
@@ -102,16 +103,6 @@ class CounterReader {
       if (row == nullptr || !value) continue;
       snapshot_.readings.push_back({"machine", fmt::format("{}/{}", file, field), row, *value});
     }
-  }
-
-  static std::vector<std::string> split(std::string_view text, char separator) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find(separator), text.size());
-      if (end > 0) parts.emplace_back(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return parts;
   }
 
   std::size_t read_folder(const fs::path& folder, const std::string& device,

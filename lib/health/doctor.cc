@@ -119,27 +119,16 @@ std::string_view name(Source source) noexcept {
 }
 
 Tally Diagnosis::tally() const noexcept {
-  Tally tally;
-  for (const Finding& finding : findings) {
-    switch (finding.status) {
-      case Status::pass:
-        ++tally.pass;
-        break;
-      case Status::warn:
-        ++tally.warn;
-        break;
-      case Status::fail:
-        ++tally.fail;
-        break;
-      case Status::skip:
-        ++tally.skip;
-        break;
-      case Status::error:
-        ++tally.error;
-        break;
-    }
-  }
-  return tally;
+  const auto count = [this](Status status) {
+    return static_cast<std::uint32_t>(
+        std::count_if(findings.begin(), findings.end(),
+                      [status](const Finding& finding) { return finding.status == status; }));
+  };
+  return {.pass = count(Status::pass),
+          .warn = count(Status::warn),
+          .fail = count(Status::fail),
+          .skip = count(Status::skip),
+          .error = count(Status::error)};
 }
 
 std::span<const CheckInfo> checks() {

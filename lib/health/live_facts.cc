@@ -13,6 +13,7 @@
 #include "kernel_log.h"
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/handle.h"
 #include "rdmabench/features.h"
 #include "rdmabench/health/doctor.h"
 
@@ -98,16 +99,12 @@ std::string libraries() {
 }
 
 #if RDMABENCH_HAVE_HWLOC
-struct FreeTopology {
-  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
-};
-
 /// Network devices, GPUs and other accelerators with the CPUs near them. Without hwloc's plugins
 /// for GPUs: they take seconds and do not tell where a device is.
 std::string hwloc_devices() {
   hwloc_topology_t made = nullptr;
   if (hwloc_topology_init(&made) != 0) return "";
-  const std::unique_ptr<hwloc_topology, FreeTopology> topology(made);
+  const Handle<hwloc_topology, hwloc_topology_destroy> topology(made);
   for (const char* const plugin : {"cuda", "nvml", "opencl", "rsmi", "levelzero", "gl"}) {
     hwloc_topology_set_components(made, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, plugin);
   }

@@ -22,10 +22,7 @@ namespace {
 constexpr std::array kTypeNames{std::string_view("InfiniBand"), std::string_view("RoCE v1"),
                                 std::string_view("RoCE v2")};
 
-struct FreeAddresses {
-  void operator()(ifaddrs* list) const noexcept { freeifaddrs(list); }
-};
-using AddressList = std::unique_ptr<ifaddrs, FreeAddresses>;
+using AddressList = Handle<ifaddrs, freeifaddrs>;
 
 AddressList interface_addresses() {
   ifaddrs* list = nullptr;
