@@ -230,207 +230,117 @@ int run_coll(const CollOptions& options) {
 }
 
 void add_measured(CLI::App& app, CollOptions& options) {
-  const std::string group = "What is measured";
+  const OptionGroup group(app, "What is measured");
   app.add_option("OPERATION", options.operations,
                  "all-reduce, all-gather, reduce-scatter, broadcast, reduce, all-to-all, "
                  "all-to-all-v, gather, scatter, send-receive, several with commas, or all")
       ->delimiter(',')
       ->required();
-  add_parsed(
-      app, "-s,--size",
-      [&options](const std::string& text) { options.sizes = parse_size_list(text); },
+  group.sizes(
+      "-s,--size", options.sizes,
       "sizes as nccl-tests counts them: of all-gather, reduce-scatter, all-to-all, gather and "
-      "scatter the bytes of all ranks' parts; 8,64K or 8:64M (doubling) [8:4M]")
-      ->type_name("SIZES")
-      ->group(group);
-  app.add_option(
-         "--type", options.types,
-         "int8 uint8 int32 uint32 int64 uint64 half float32 float64 bfloat16 f8e4m3 f8e5m2, "
-         "several with commas, or all [float32]")
-      ->delimiter(',')
-      ->type_name("TYPES")
-      ->group(group);
-  app.add_option("--reduction", options.reductions,
-                 "sum prod min max avg mulsum, several with commas, or all [sum]")
-      ->delimiter(',')
-      ->type_name("NAMES")
-      ->group(group);
-  app.add_option("--place", options.place,
-                 "out, in or both: whether input and result share memory [out]")
-      ->type_name("WHERE")
-      ->check(CLI::IsMember({"out", "in", "both"}))
-      ->group(group);
-  add_parsed(
-      app, "--root",
-      [&options](const std::string& text) {
-        options.root = whole_as<std::uint32_t>({"--root", text}, 0, control::kMaxRanks - 1);
-      },
-      "root rank of broadcast, reduce, gather and scatter [0]")
-      ->type_name("RANK")
-      ->group(group);
+      "scatter the bytes of all ranks' parts; 8,64K or 8:64M (doubling) [8:4M]");
+  group.list("--type", options.types, "TYPES",
+             "int8 uint8 int32 uint32 int64 uint64 half float32 float64 bfloat16 f8e4m3 f8e5m2, "
+             "several with commas, or all [float32]");
+  group.list("--reduction", options.reductions, "NAMES",
+             "sum prod min max avg mulsum, several with commas, or all [sum]");
+  group.choice("--place", options.place, "WHERE", {"out", "in", "both"},
+               "out, in or both: whether input and result share memory [out]");
+  group
+      .whole("--root", options.root, 0, control::kMaxRanks - 1,
+             "root rank of broadcast, reduce, gather and scatter [0]")
+      ->type_name("RANK");
 }
 
 void add_amount(CLI::App& app, CollOptions& options) {
   collective::CollectivePlan& plan = options.plan;
-  const std::string group = "How much";
-  add_parsed(
-      app, "-n,--iterations",
-      [&plan](const std::string& text) {
-        plan.iterations = whole_as<std::uint64_t>({"--iterations", text}, 1, 1'000'000);
-      },
-      "samples of each row [until --precision or --budget]")
-      ->type_name("N")
-      ->group(group);
-  add_parsed(
-      app, "--warmup",
-      [&plan](const std::string& text) {
-        plan.warmup = whole_as<std::uint64_t>({"--warmup", text}, 0, 1'000'000);
-      },
-      "warm-up samples before them [5]")
-      ->type_name("N")
-      ->group(group);
-  add_parsed(
-      app, "--batch",
-      [&plan](const std::string& text) {
-        plan.batch = whole_as<std::uint32_t>({"--batch", text}, 1, 1024);
-      },
-      "operations of one sample, started and awaited together [1]")
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--precision", plan.precision,
-                 "a row ends when its median is known to this relative precision, at 95 % [0.02]")
-      ->type_name("RATIO")
-      ->group(group);
-  add_parsed(
-      app, "--budget", [&plan](const std::string& text) { plan.budget = parse_duration(text); },
-      "... or after this time [2s]")
-      ->type_name("TIME")
-      ->group(group);
-  app.add_flag("!--no-check", plan.check, "do not check the results");
-  add_parsed(
-      app, "--buffers", [&plan](const std::string& text) { plan.buffer_bytes = parse_size(text); },
-      "memory of inputs and of results each, for the operations of one epoch [64M]")
-      ->type_name("SIZE")
-      ->group(group);
-  add_parsed(
-      app, "--timeout", [&plan](const std::string& text) { plan.timeout = parse_duration(text); },
-      "limit of every wait: then the rank that hangs is named and the run ends [30s]")
-      ->type_name("TIME")
-      ->group(group);
+  const OptionGroup group(app, "How much");
+  group.whole("-n,--iterations", plan.iterations, 1, 1'000'000,
+              "samples of each row [until --precision or --budget]");
+  group.whole("--warmup", plan.warmup, 0, 1'000'000, "warm-up samples before them [5]");
+  group.whole("--batch", plan.batch, 1, 1024,
+              "operations of one sample, started and awaited together [1]");
+  group.plain("--precision", plan.precision, "RATIO",
+              "a row ends when its median is known to this relative precision, at 95 % [0.02]");
+  group.time("--budget", plan.budget, "... or after this time [2s]");
+  OptionGroup(app).flag("!--no-check", plan.check, "do not check the results");
+  group.size("--buffers", plan.buffer_bytes,
+             "memory of inputs and of results each, for the operations of one epoch [64M]");
+  group.time("--timeout", plan.timeout,
+             "limit of every wait: then the rank that hangs is named and the run ends [30s]");
 }
 
 void add_launch(CLI::App& app, CollOptions& options) {
-  const std::string group = "Who takes part";
+  const OptionGroup group(app, "Who takes part");
   control::RendezvousOptions& rendezvous = options.rendezvous;
-  app.add_option("--backend", options.backend,
-                 "mpi (host memory) or nccl (GPU memory; libnccl.so.2 is loaded) [mpi]")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"mpi", "nccl"}))
-      ->group(group);
-  app.add_option_function<std::string>(
-         "--mpi",
-         [&options](const std::string& name) {
-           options.mpi.kind =
-               name == "mpich" ? collective::MpiKind::mpich : collective::MpiKind::open_mpi;
-         },
-         "openmpi or mpich [as the launcher]")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"openmpi", "mpich"}))
-      ->group(group);
-  add_rank_options(app, rendezvous, {.least = 1, .most = control::kMaxRanks}, group);
-  add_parsed(
-      app, "--wait",
-      [&rendezvous](const std::string& text) {
-        rendezvous.timeout =
-            std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(text));
-      },
-      "wait so long for all ranks [30s]")
-      ->type_name("TIME")
-      ->group(group);
-  app.add_option(
-         "--device", options.devices,
-         "devices whose counters are read before and after the run: mlx5_0:1, eth0, several "
-         "with commas [every RDMA device]")
-      ->delimiter(',')
-      ->type_name("NAMES")
-      ->group(group);
+  group.choice("--backend", options.backend, "NAME", {"mpi", "nccl"},
+               "mpi (host memory) or nccl (GPU memory; libnccl.so.2 is loaded) [mpi]");
+  group
+      .parsed(
+          "--mpi",
+          [&options](const std::string& name) {
+            options.mpi.kind =
+                name == "mpich" ? collective::MpiKind::mpich : collective::MpiKind::open_mpi;
+          },
+          "NAME", "openmpi or mpich [as the launcher]")
+      ->check(CLI::IsMember({"openmpi", "mpich"}));
+  add_rank_options(group, rendezvous, {.least = 1, .most = control::kMaxRanks});
+  group.time("--wait", rendezvous.timeout, "wait so long for all ranks [30s]");
+  group.list("--device", options.devices, "NAMES",
+             "devices whose counters are read before and after the run: mlx5_0:1, eth0, several "
+             "with commas [every RDMA device]");
 }
 
-void add_require(CLI::App& app, CollOptions& options, const std::string& group) {
-  add_parsed(
-      app, "--require",
+void add_require(const OptionGroup& group, CollOptions& options) {
+  group.parsed(
+      "--require",
       [&options](const std::string& text) { options.required = collective::parse_required(text); },
+      "LIST",
       "fail unless device=NAME sent the bytes, by its own counters (several: an equal share each), "
-      "or NCCL used network=NAME: not a silent fall-back")
-      ->type_name("LIST")
-      ->group(group);
+      "or NCCL used network=NAME: not a silent fall-back");
 }
 
 void add_groups(CLI::App& app, CollOptions& options) {
-  const std::string group = "Groups";
-  CLI::Option* const groups =
-      app.add_option("--groups", options.groups,
-                     "measure groups of ranks at the same time, a row for each: halves or quarters "
-                     "of the nodes, nodes (each by itself), across (ranks of the same number on "
-                     "their nodes) or leaf (by --topology)")
-          ->type_name("HOW")
-          ->check(CLI::IsMember({"halves", "quarters", "nodes", "across", "leaf"}))
-          ->group(group);
-  CLI::Option* const topology =
-      app.add_option("--topology", options.topology, "of --groups leaf: files as fabric takes them")
-          ->delimiter(',')
-          ->type_name("FILES")
-          ->needs(groups)
-          ->group(group);
-  app.add_flag("--bisect", options.bisect,
-               "halve the nodes until one node, or the boundary between two parts, explains why "
-               "all together are slow or wrong; judged by the largest size")
+  const OptionGroup group(app, "Groups");
+  CLI::Option* const groups = group.choice(
+      "--groups", options.groups, "HOW", {"halves", "quarters", "nodes", "across", "leaf"},
+      "measure groups of ranks at the same time, a row for each: halves or quarters "
+      "of the nodes, nodes (each by itself), across (ranks of the same number on "
+      "their nodes) or leaf (by --topology)");
+  CLI::Option* const topology = group
+                                    .list("--topology", options.topology, "FILES",
+                                          "of --groups leaf: files as fabric takes them")
+                                    ->needs(groups);
+  group
+      .flag("--bisect", options.bisect,
+            "halve the nodes until one node, or the boundary between two parts, explains why "
+            "all together are slow or wrong; judged by the largest size")
       ->excludes(groups)
-      ->excludes(topology)
-      ->group(group);
+      ->excludes(topology);
 }
 
 void add_nccl(CLI::App& app, CollOptions& options) {
-  const std::string group = "NCCL";
+  const OptionGroup group(app, "NCCL");
   collective::NcclOptions& nccl = options.nccl;
-  app.add_option("--gpu", nccl.device,
-                 "GPU of this rank: 0, 0000:1b:00.0 or GPU-... [the rank's number on its host]")
-      ->type_name("NAME")
-      ->group(group);
-  app.add_option_function<std::string>(
-         "--register",
-         [&nccl](const std::string& text) {
-           nccl.registration = collective::parse_registration(text);
-         },
-         "register buffers with NCCL: none, local (2.19) or symmetric (2.27) [none]")
-      ->type_name("HOW")
-      ->group(group);
-  app.add_flag("--graph", nccl.graph, "launch every operation as a captured CUDA graph")
-      ->group(group);
-  add_parsed(
-      app, "--cta-policy",
+  group.plain("--gpu", nccl.device, "NAME",
+              "GPU of this rank: 0, 0000:1b:00.0 or GPU-... [the rank's number on its host]");
+  group.parsed(
+      "--register",
       [&nccl](const std::string& text) {
-        nccl.cta_policy =
-            static_cast<std::int32_t>(whole_as<std::uint32_t>({"--cta-policy", text}, 0, 2));
+        nccl.registration = collective::parse_registration(text);
       },
-      "0 default, 1 efficiency, 2 zero; since 2.27 [NCCL's own]")
-      ->type_name("N")
-      ->group(group);
-  add_parsed(
-      app, "--misalign",
-      [&nccl](const std::string& text) {
-        nccl.misalign = whole_as<std::uint32_t>({"--misalign", text}, 0, 1U << 16U);
-      },
-      "elements by which input and result are off a boundary [0]")
-      ->type_name("N")
-      ->group(group);
-  app.add_flag("--non-blocking", nccl.non_blocking,
-               "make the communicator with blocking=0: every call can be given up by itself, and "
-               "small sizes take longer")
-      ->group(group);
-  app.add_option("--network", nccl.network, "NCCL's network: Socket, IB, a plugin's name [its own]")
-      ->type_name("NAME")
-      ->group(group);
+      "HOW", "register buffers with NCCL: none, local (2.19) or symmetric (2.27) [none]");
+  group.flag("--graph", nccl.graph, "launch every operation as a captured CUDA graph");
+  group.whole("--cta-policy", nccl.cta_policy, 0, 2,
+              "0 default, 1 efficiency, 2 zero; since 2.27 [NCCL's own]");
+  group.whole("--misalign", nccl.misalign, 0, 1U << 16U,
+              "elements by which input and result are off a boundary [0]");
+  group.flag("--non-blocking", nccl.non_blocking,
+             "make the communicator with blocking=0: every call can be given up by itself, and "
+             "small sizes take longer");
+  group.plain("--network", nccl.network, "NAME",
+              "NCCL's network: Socket, IB, a plugin's name [its own]");
 }
 
 /// An option of the other back end is an error.
@@ -456,21 +366,18 @@ void check_groups(const CollOptions& options) {
 }
 
 void add_wire(CLI::App& app, CollOptions& options) {
-  const std::string group = "Point to point";
+  const OptionGroup group(app, "Point to point");
   const auto wire = [&options]() -> collective::PointToPointOptions& {
     if (!options.wire) options.wire.emplace(collective::PointToPointOptions{.memory = ""});
     return *options.wire;
   };
-  app.add_flag_callback(
-         "--wire", [wire] { wire(); },
-         "then measure neighbours point to point, and print the bus bandwidth as a share of that")
-      ->group(group);
+  group.action(
+      "--wire", [wire] { wire(); },
+      "then measure neighbours point to point, and print the bus bandwidth as a share of that");
   const auto text = [&](const char* name, std::string collective::PointToPointOptions::*member,
                         const char* help) {
-    app.add_option_function<std::string>(
-           name, [wire, member](const std::string& given) { wire().*member = given; }, help)
-        ->type_name("NAME")
-        ->group(group);
+    group.parsed(
+        name, [wire, member](const std::string& given) { wire().*member = given; }, "NAME", help);
   };
   text("--wire-backend", &collective::PointToPointOptions::backend, "verbs or ofi [auto]");
   text("--wire-provider", &collective::PointToPointOptions::provider,
@@ -478,18 +385,13 @@ void add_wire(CLI::App& app, CollOptions& options) {
   text("--wire-device", &collective::PointToPointOptions::device, "device of this rank [by route]");
   text("--wire-memory", &collective::PointToPointOptions::memory,
        "memory of this rank: host, huge, cuda:0 [as the back end, else host]");
-  add_parsed(
-      app, "--wire-size",
-      [wire](const std::string& given) { wire().size_bytes = parse_size(given); },
-      "size of a message [1M]")
-      ->type_name("SIZE")
-      ->group(group);
-  add_parsed(
-      app, "--wire-duration",
-      [wire](const std::string& given) { wire().duration = parse_duration(given); },
-      "duration of each pair [500ms]")
-      ->type_name("TIME")
-      ->group(group);
+  group.parsed(
+      "--wire-size", [wire](const std::string& given) { wire().size_bytes = parse_size(given); },
+      "SIZE", "size of a message [1M]");
+  group.parsed(
+      "--wire-duration",
+      [wire](const std::string& given) { wire().duration = parse_duration(given); }, "TIME",
+      "duration of each pair [500ms]");
 }
 
 }  // namespace
@@ -521,15 +423,13 @@ void add_coll(CLI::App& app, Command& command) {
   add_groups(*sub, *options);
   add_nccl(*sub, *options);
   add_wire(*sub, *options);
-  const std::string group = "Results";
-  sub->add_option("--format", options->format, "table, json, csv or nccl-tests [table]")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json", "csv", "nccl-tests"}))
-      ->group(group);
-  sub->add_option("--output", options->output, "write to FILE")->type_name("FILE")->group(group);
-  add_expect(*sub, options->expect, group);
-  add_require(*sub, *options, group);
-  add_wide(*sub, options->wide)->group(group);
+  const OptionGroup group(*sub, "Results");
+  group.choice("--format", options->format, "FORMAT", {"table", "json", "csv", "nccl-tests"},
+               "table, json, csv or nccl-tests [table]");
+  group.plain("--output", options->output, "FILE", "write to FILE");
+  add_expect(group, options->expect);
+  add_require(group, *options);
+  add_wide(group, options->wide);
   sub->callback([sub, options, &command] {
     check_backend(*sub, *options);
     check_groups(*options);

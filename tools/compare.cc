@@ -253,19 +253,18 @@ constexpr const char* kCompareFooter =
     "how and\n"
     "why.";
 
-void add_settings(CLI::App& sub, CompareOptions& options) {
+void add_settings(const OptionGroup& group, CompareOptions& options) {
   analysis::Settings& settings = options.comparison.settings;
-  add_percent(
-      sub, "--margin", settings.margin,
+  group.percent(
+      "--margin", settings.margin,
       "difference that does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]");
-  add_percent(sub, "--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
-  add_percent(sub, "--power", settings.power,
-              "chance of a verdict that launches are planned for [90%]");
-  sub.add_option("--seed", settings.seed, "of the bootstrap; it is in the result [1]")
-      ->type_name("N");
-  add_percent(sub, "--cv", options.variation, "with --plan: how launches vary, sigma/mean");
-  add_percent(sub, "--true-difference", options.assumed,
-              "with --plan: by how much B is assumed to differ [0%]");
+  group.percent("--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
+  group.percent("--power", settings.power,
+                "chance of a verdict that launches are planned for [90%]");
+  group.plain("--seed", settings.seed, "N", "of the bootstrap; it is in the result [1]");
+  group.percent("--cv", options.variation, "with --plan: how launches vary, sigma/mean");
+  group.percent("--true-difference", options.assumed,
+                "with --plan: by how much B is assumed to differ [0%]");
 }
 
 }  // namespace
@@ -274,47 +273,43 @@ void add_compare(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "compare", "Tell whether two sets of results differ, by more than matters");
   sub->footer(kCompareFooter);
+  const OptionGroup group(*sub);
   auto options = std::make_shared<CompareOptions>();
-  sub->add_option("PATHS", options->paths, "two files or directories, A and B; or see --baseline")
-      ->type_name("");
-  sub->add_option("--a", options->a, "files and directories of A")->type_name("FILES");
-  sub->add_option("--b", options->b, "files and directories of B")->type_name("FILES");
-  add_parsed(
-      *sub, "--factor", [options](const std::string& text) { options->factors = split(text); },
-      "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas")
-      ->type_name("NAMES");
-  add_parsed(
-      *sub, "--metric",
+  group.plain("PATHS", options->paths, "", "two files or directories, A and B; or see --baseline");
+  group.plain("--a", options->a, "FILES", "files and directories of A");
+  group.plain("--b", options->b, "FILES", "files and directories of B");
+  group.parsed(
+      "--factor", [options](const std::string& text) { options->factors = split(text); }, "NAMES",
+      "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas");
+  group.parsed(
+      "--metric",
       [options](const std::string& text) {
         for (const std::string& word : split(text)) {
           options->comparison.metrics.push_back(analysis::parse_metric(word));
         }
       },
-      "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]")
-      ->type_name("NAMES");
-  add_settings(*sub, *options);
-  sub->add_flag("--skip-failed", options->comparison.skip_failed,
-                "leave launches that ended early out, and say so");
-  add_program(*sub, options->program);
-  sub->add_option("--a-name", options->a_name, "what A is called [by its path]")->type_name("NAME");
-  sub->add_option("--b-name", options->b_name, "what B is called [by its path]")->type_name("NAME");
-  add_parsed(
-      *sub, "--fail-on", [options](const std::string& text) { options->fail_on = split(text); },
+      "NAMES", "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]");
+  add_settings(group, *options);
+  group.flag("--skip-failed", options->comparison.skip_failed,
+             "leave launches that ended early out, and say so");
+  add_program(group, options->program);
+  group.plain("--a-name", options->a_name, "NAME", "what A is called [by its path]");
+  group.plain("--b-name", options->b_name, "NAME", "what B is called [by its path]");
+  group.parsed(
+      "--fail-on", [options](const std::string& text) { options->fail_on = split(text); }, "LIST",
       "exit with 1 if B is worse, different, inconclusive, confounded or incomplete, separated by "
-      "commas; or none [worse]")
-      ->type_name("LIST");
-  sub->add_flag("--strict", options->strict, "all that --fail-on knows")
+      "commas; or none [worse]");
+  group.flag("--strict", options->strict, "all that --fail-on knows")
       ->excludes(sub->get_option("--fail-on"));
-  sub->add_flag("--plan", options->plan,
-                "say how many launches a verdict takes, from --cv or a pilot's files");
-  sub->add_option("--baseline", options->baseline, "SQLite database of named baselines")
-      ->type_name("DB");
-  sub->add_option("--name", options->name, "which baseline")->type_name("NAME");
-  sub->add_flag("--store", options->store, "add the files to the baseline instead of judging them");
-  sub->add_flag("--list", options->list, "which baselines the database holds");
-  sub->add_flag("--show", options->show, "what the baseline holds");
-  sub->add_flag("--remove", options->remove, "remove the baseline with all its launches");
-  add_table_or_json(*sub, options->format, options->output, options->wide);
+  group.flag("--plan", options->plan,
+             "say how many launches a verdict takes, from --cv or a pilot's files");
+  group.plain("--baseline", options->baseline, "DB", "SQLite database of named baselines");
+  group.plain("--name", options->name, "NAME", "which baseline");
+  group.flag("--store", options->store, "add the files to the baseline instead of judging them");
+  group.flag("--list", options->list, "which baselines the database holds");
+  group.flag("--show", options->show, "what the baseline holds");
+  group.flag("--remove", options->remove, "remove the baseline with all its launches");
+  add_table_or_json(group, options->format, options->output, options->wide);
   sub->callback([options, &command] {
     command = [options] {
       options->comparison.factors = analysis::Factors(options->factors);

@@ -15,7 +15,6 @@
 #include "job_options.h"
 #include "options.h"
 #include "output.h"
-#include "quantity.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {
@@ -228,30 +227,25 @@ void add_decide(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "decide", "Say on one page whether a network is worth it over another one for a job");
   sub->footer(kDecideFooter);
+  const OptionGroup group(*sub);
   auto options = std::make_shared<DecideOptions>();
-  sub->add_option("PATHS", options->paths, "folders or files of A and of B")->type_name("");
-  sub->add_option("--a-name", options->a_name, "what A is called [its path]")->type_name("NAME");
-  sub->add_option("--b-name", options->b_name, "what B is called [its path]")->type_name("NAME");
+  group.plain("PATHS", options->paths, "", "folders or files of A and of B");
+  group.plain("--a-name", options->a_name, "NAME", "what A is called [its path]");
+  group.plain("--b-name", options->b_name, "NAME", "what B is called [its path]");
   add_job(*sub, options->job);
   add_projection(*sub, options->job);
-  add_quantity(*sub, "--steps", options->steps, "of the run: what it takes and costs");
-  add_quantity(*sub, "--tokens-total", options->tokens_total,
-               "of the run, in place of its steps: divided by the tokens of a step");
-  sub->add_option("--format", options->format,
-                  "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
-                  "else text]")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "markdown", "json", "html"}));
-  sub->add_option("--language", options->language, "of the page: en or ko [en]")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"en", "ko"}));
-  sub->add_option("-o,--output", options->output, "write to FILE [standard output]")
-      ->type_name("FILE");
-  sub->add_flag("--plan", options->plan,
-                "print the script that measures both networks, before anything is measured");
-  sub->add_option("--pilot", options->pilot,
-                  "with --plan: launches of either network, to see how many it takes")
-      ->type_name("PATH");
+  group.quantity("--steps", options->steps, "of the run: what it takes and costs");
+  group.quantity("--tokens-total", options->tokens_total,
+                 "of the run, in place of its steps: divided by the tokens of a step");
+  group.choice("--format", options->format, "FORMAT", {"text", "markdown", "json", "html"},
+               "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
+               "else text]");
+  group.choice("--language", options->language, "NAME", {"en", "ko"}, "of the page: en or ko [en]");
+  group.plain("-o,--output", options->output, "FILE", "write to FILE [standard output]");
+  group.flag("--plan", options->plan,
+             "print the script that measures both networks, before anything is measured");
+  group.plain("--pilot", options->pilot, "PATH",
+              "with --plan: launches of either network, to see how many it takes");
   sub->callback([options, sub, &command] {
     keep_words(*sub, *options);
     command = [options] { return run(*options); };

@@ -78,19 +78,14 @@ void add_demo(CLI::App& app, Command& command) {
   };
   auto state = std::make_shared<State>();
   run::Config& config = state->options.config;
+  const OptionGroup group(*sub);
   config.backend = "ofi";
   config.stop = measure::StopRule::duration(std::chrono::milliseconds(500));
   config.sizes = parse_size_list("8,64,1K,8K,64K,1M");
-  sub->add_option("--provider", config.provider, "libfabric provider: tcp, shm ... [by route]")
-      ->type_name("NAME");
-  add_parsed(
-      *sub, "-s,--size",
-      [&config](const std::string& text) { config.sizes = parse_size_list(text); },
-      "message sizes in bytes [8,64,1K,8K,64K,1M]")
-      ->type_name("SIZES");
-  add_output(*sub, state->options);
-  sub->add_option("--json", state->json, "write the same results as JSON to FILE too")
-      ->type_name("FILE")
+  group.plain("--provider", config.provider, "NAME", "libfabric provider: tcp, shm ... [by route]");
+  group.sizes("-s,--size", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
+  add_output(group, state->options);
+  group.plain("--json", state->json, "FILE", "write the same results as JSON to FILE too")
       ->take_last();
   sub->callback(
       [state, &command] { command = [state] { return demo(state->options, state->json); }; });

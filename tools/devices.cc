@@ -56,7 +56,7 @@ void add_devices(CLI::App& app, Command& command) {
   CLI::App* devices = app.add_subcommand(
       "devices", "List what this machine can measure with: devices, providers and libraries");
   auto wide = std::make_shared<bool>(false);
-  add_wide(*devices, *wide);
+  add_wide(OptionGroup(*devices), *wide);
   devices->callback([wide, &command] { command = [wide] { return list_devices(*wide); }; });
 }
 

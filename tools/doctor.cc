@@ -133,27 +133,22 @@ void add_doctor(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "doctor", "Check this node, or a saved one: devices, addresses, PCIe, limits, software");
   auto options = std::make_shared<DoctorCommand>();
-  sub->add_option("--root", options->root, "a folder or a tar file instead of this machine [/]")
-      ->type_name("PATH");
-  sub->add_option("--collect", options->collect, "save what was read as a tar file")
-      ->type_name("FILE.tar");
-  sub->add_option("--profile", options->profile, "what the site expects, as JSON")
-      ->type_name("FILE.json");
-  sub->add_option("--expect", options->expect, "an expectation; may be repeated")
-      ->type_name("KEY=VALUE")
+  const OptionGroup group(*sub);
+  group.plain("--root", options->root, "PATH",
+              "a folder or a tar file instead of this machine [/]");
+  group.plain("--collect", options->collect, "FILE.tar", "save what was read as a tar file");
+  group.plain("--profile", options->profile, "FILE.json", "what the site expects, as JSON");
+  group.plain("--expect", options->expect, "KEY=VALUE", "an expectation; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--peers", options->peers, "JSON of doctor on other nodes")->type_name("FILES");
-  sub->add_option("--only", options->only, "a group or a check; may be repeated")
-      ->type_name("NAME")
+  group.plain("--peers", options->peers, "FILES", "JSON of doctor on other nodes");
+  group.plain("--only", options->only, "NAME", "a group or a check; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--format", options->format,
-                  "table, json, csv, or line: one for schedulers and monitors [table]")
-      ->check(CLI::IsMember({"table", "json", "csv", "line"}))
-      ->type_name("FORMAT");
-  sub->add_option("--output", options->output, "write there [standard output]")->type_name("FILE");
-  sub->add_flag("--verbose", options->verbose, "show PASS too");
-  sub->add_flag("--list", options->list, "list every check and run none");
-  add_wide(*sub, options->wide)->description("with --list: show every check's rule, too");
+  group.choice("--format", options->format, "FORMAT", {"table", "json", "csv", "line"},
+               "table, json, csv, or line: one for schedulers and monitors [table]");
+  group.plain("--output", options->output, "FILE", "write there [standard output]");
+  group.flag("--verbose", options->verbose, "show PASS too");
+  group.flag("--list", options->list, "list every check and run none");
+  add_wide(group, options->wide)->description("with --list: show every check's rule, too");
   sub->footer(footer());
   sub->callback([options, &command] { command = [options] { return doctor(*options); }; });
 }

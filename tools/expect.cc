@@ -35,22 +35,20 @@ void add_profile(const std::string& path, Expectations& to) {
 
 }  // namespace
 
-void add_expect(CLI::App& app, Expectations& to, const std::string& group) {
-  app.add_option_function<std::vector<std::string>>(
-         "--expect",
-         [&to](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) to.push_back(report::parse_expectation(text));
-         },
-         "a limit that the results must keep, else the exit code is 1: 'bw>=360Gb/s', 'p99<=5us', "
-         "'bw>=90%line', 'p50<=110%OLD.json', 'busbw>=40GB/s@64M+'; may be repeated")
-      ->type_name("LIMIT")
-      ->take_all()
-      ->group(group);
-  add_parsed(
-      app, "--profile", [&to](const std::string& path) { add_profile(path, to); },
-      "the limits in the list \"expect\" of FILE, which is JSON")
-      ->type_name("FILE")
-      ->group(group);
+void add_expect(const OptionGroup& group, Expectations& to) {
+  group
+      .parsed<std::vector<std::string>>(
+          "--expect",
+          [&to](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) to.push_back(report::parse_expectation(text));
+          },
+          "LIMIT",
+          "a limit that the results must keep, else the exit code is 1: 'bw>=360Gb/s', 'p99<=5us', "
+          "'bw>=90%line', 'p50<=110%OLD.json', 'busbw>=40GB/s@64M+'; may be repeated")
+      ->take_all();
+  group.parsed(
+      "--profile", [&to](const std::string& path) { add_profile(path, to); }, "FILE",
+      "the limits in the list \"expect\" of FILE, which is JSON");
 }
 
 Judged judge(const std::string& json, const Expectations& expectations) {

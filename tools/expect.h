@@ -1,18 +1,18 @@
 // --expect and --profile of the commands that measure.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "option_group.h"
 #include "report/expectation.h"
 
 namespace rdmabench::tools {
 
 using Expectations = std::vector<report::Expectation>;
 
-/// --expect and --profile. `to` has to outlive `app`.
-void add_expect(CLI::App& app, Expectations& to, const std::string& group);
+/// --expect and --profile.
+void add_expect(const OptionGroup& group, Expectations& to);
 
 /// What came of them.
 struct Judged {

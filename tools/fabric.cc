@@ -140,127 +140,70 @@ int run_fabric(FabricCommand& options) {
 
 void add_measured(CLI::App& app, FabricCommand& options) {
   fabric::FabricPlan& plan = options.run.plan;
-  const std::string group = "What is measured";
-  app.add_option("--pattern", plan.pattern,
-                 "full (every pair), random (--rounds of it), one-to-many, many-to-one, bisection "
-                 "[full]")
-      ->type_name("NAME")
-      ->group(group);
-  add_parsed(
-      app, "--rounds",
-      [&plan](const std::string& text) {
-        plan.rounds = whole_as<std::uint32_t>({"--rounds", text}, 1, fabric::kMaxNodes);
-      },
-      "rounds of the pattern [all; random: 8]")
-      ->type_name("N")
-      ->group(group);
-  add_parsed(
-      app, "--seed",
-      [&plan](const std::string& text) {
-        plan.seed = whole_as<std::uint64_t>({"--seed", text}, 0, ~0ULL);
-      },
-      "seed of the order of rounds and of the pairs in them [1]")
-      ->type_name("N")
-      ->group(group);
-  app.add_option("--metric", options.metric, "bandwidth, latency or both [both]")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"bandwidth", "latency", "both"}))
-      ->group(group);
-  add_parsed(
-      app, "-s,--size",
-      [&plan](const std::string& text) { plan.bandwidth_sizes = parse_size_list(text); },
-      "message sizes for bandwidth: 1M, or 64K,1M [1M]")
-      ->type_name("SIZES")
-      ->group(group);
-  add_parsed(
-      app, "--latency-size",
-      [&plan](const std::string& text) { plan.latency_sizes = parse_size_list(text); },
-      "message sizes for latency [8]")
-      ->type_name("SIZES")
-      ->group(group);
-  add_parsed(
-      app, "--op",
+  const OptionGroup group(app, "What is measured");
+  group.plain("--pattern", plan.pattern, "NAME",
+              "full (every pair), random (--rounds of it), one-to-many, many-to-one, bisection "
+              "[full]");
+  group.whole("--rounds", plan.rounds, 1, fabric::kMaxNodes,
+              "rounds of the pattern [all; random: 8]");
+  group.whole("--seed", plan.seed, 0, ~0ULL,
+              "seed of the order of rounds and of the pairs in them [1]");
+  group.choice("--metric", options.metric, "NAME", {"bandwidth", "latency", "both"},
+               "bandwidth, latency or both [both]");
+  group.sizes("-s,--size", plan.bandwidth_sizes, "message sizes for bandwidth: 1M, or 64K,1M [1M]");
+  group.sizes("--latency-size", plan.latency_sizes, "message sizes for latency [8]");
+  group.parsed(
+      "--op",
       [&options](const std::string& text) {
         options.link.config.operation = parse_operation(text);
       },
-      fmt::format("{} [write]", fmt::join(transport::kOperationNames, ", ")))
-      ->type_name("OP")
-      ->group(group);
-  add_parsed(
-      app, "-D,--duration",
-      [&plan](const std::string& text) { plan.duration_s = seconds(parse_duration(text)); },
-      "time for each pair, metric and size [100ms]")
-      ->type_name("TIME")
-      ->group(group);
-  add_parsed(
-      app, "-n,--iterations",
-      [&plan](const std::string& text) { plan.iterations = parse_count(text); },
-      "messages of each, instead of a time; has to end within --timeout")
-      ->type_name("N")
-      ->group(group);
-  app.add_option(
-         "--topology", options.run.topology,
-         "what lies between the nodes: ibnetdiscover's output (and dump_fts's, for the routes), "
-         "Slurm's topology.conf, lldpctl -f json of each host, or a CSV of node, leaf, ...; slow "
-         "links and switches are then named, and random rounds chosen to cross all of them")
-      ->type_name("FILES")
-      ->delimiter(',')
-      ->group(group);
-  app.add_option("--rails", options.link.config.devices,
-                 "devices, the same on every node, all measured at once; same as --device")
-      ->delimiter(',')
-      ->type_name("NAMES")
-      ->group(group);
+      "OP", fmt::format("{} [write]", fmt::join(transport::kOperationNames, ", ")));
+  group.parsed(
+      "-D,--duration",
+      [&plan](const std::string& text) { plan.duration_s = seconds(parse_duration(text)); }, "TIME",
+      "time for each pair, metric and size [100ms]");
+  group.parsed(
+      "-n,--iterations", [&plan](const std::string& text) { plan.iterations = parse_count(text); },
+      "N", "messages of each, instead of a time; has to end within --timeout");
+  group.list(
+      "--topology", options.run.topology, "FILES",
+      "what lies between the nodes: ibnetdiscover's output (and dump_fts's, for the routes), "
+      "Slurm's topology.conf, lldpctl -f json of each host, or a CSV of node, leaf, ...; slow "
+      "links and switches are then named, and random rounds chosen to cross all of them");
+  group.list("--rails", options.link.config.devices, "NAMES",
+             "devices, the same on every node, all measured at once; same as --device");
 }
 
 void add_launch(CLI::App& app, FabricCommand& options) {
-  const std::string group = "Who takes part";
-  add_rank_options(app, options.rendezvous, {.least = 2, .most = fabric::kMaxNodes}, group);
-  add_parsed(
-      app, "--wait",
+  const OptionGroup group(app, "Who takes part");
+  add_rank_options(group, options.rendezvous, {.least = 2, .most = fabric::kMaxNodes});
+  group.parsed(
+      "--wait",
       [&options](const std::string& text) {
         options.run.wait = parse_duration(text);
         if (options.run.wait < std::chrono::seconds(1)) {
           throw Error(Fault::usage, fmt::format("--wait {}", text), "Take 1s or more.");
         }
       },
-      "wait so long for all ranks; a rank that does not come is lost [60s]")
-      ->type_name("TIME")
-      ->group(group);
-  add_parsed(
-      app, "-p,--port",
-      [&options](const std::string& text) {
-        options.run.port = whole_as<std::uint16_t>({"--port", text}, 0, 65535);
-      },
-      "TCP port of the coordinator [a free one]")
-      ->type_name("N")
-      ->group(group);
+      "TIME", "wait so long for all ranks; a rank that does not come is lost [60s]");
+  group.whole("-p,--port", options.run.port, 0, 65535, "TCP port of the coordinator [a free one]");
 }
 
 void add_results(CLI::App& app, FabricCommand& options) {
-  const std::string group = "Results";
-  app.add_option("--format", options.link.format,
-                 "table, json (one record per line) or csv [table]")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->group(group);
+  const OptionGroup group(app, "Results");
+  group.choice("--format", options.link.format, "FORMAT", {"table", "json", "csv"},
+               "table, json (one record per line) or csv [table]");
   CLI::Option* const output =
-      app.add_option("--output", options.run.output,
-                     "write every finished round to FILE, one JSON record per line")
-          ->type_name("FILE")
-          ->group(group);
-  app.add_option("--resume", options.run.resume, "continue the run in FILE, and append to it")
-      ->type_name("FILE")
-      ->excludes(output)
-      ->group(group);
-  app.add_flag("!--no-confirm", options.run.confirm,
-               "judge by the rounds alone: do not measure again what stands out")
-      ->group(group);
-  add_expect(app, options.link.expect, group);
-  add_wide(app, options.link.wide)->group(group);
-  app.add_flag("--strict", options.strict,
-               "also end with 1 if the nodes could not be judged: too few, or half against half")
-      ->group(group);
+      group.plain("--output", options.run.output, "FILE",
+                  "write every finished round to FILE, one JSON record per line");
+  group.plain("--resume", options.run.resume, "FILE", "continue the run in FILE, and append to it")
+      ->excludes(output);
+  group.flag("!--no-confirm", options.run.confirm,
+             "judge by the rounds alone: do not measure again what stands out");
+  add_expect(group, options.link.expect);
+  add_wide(group, options.link.wide);
+  group.flag("--strict", options.strict,
+             "also end with 1 if the nodes could not be judged: too few, or half against half");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ void use_model(JobOptions& options, const std::string& text) {
 /// Options of one number of the job. The origin of each is kept under the assumption's name.
 class JobFlags {
  public:
-  JobFlags(CLI::App& sub, JobOptions& options) : sub_(sub), options_(options) {}
+  JobFlags(const OptionGroup& group, JobOptions& options) : group_(group), options_(options) {}
 
   void quantity(const char* flag, const char* assumption, double Job::*member, const char* help) {
     add(flag, assumption, help, "N",
@@ -83,17 +83,16 @@ class JobFlags {
   void add(const char* flag, const char* assumption, const char* help, const char* type,
            Parse parse) {
     JobOptions& options = options_;
-    add_parsed(
-        sub_, flag,
+    group_.parsed(
+        flag,
         [&options, assumption, parse](const std::string& text) {
           parse(options.projection.job, text);
           options.projection.origins[assumption] = "given";
         },
-        help)
-        ->type_name(type);
+        type, help);
   }
 
-  CLI::App& sub_;
+  const OptionGroup& group_;
   JobOptions& options_;
 };
 
@@ -128,28 +127,26 @@ void add_job(CLI::App& sub, JobOptions& options) {
   using analysis::Algorithm;
   using analysis::Parallel;
   using analysis::Stragglers;
+  const OptionGroup group(sub);
   const auto varied = [&](const char* flag, const char* assumption, std::vector<double>& values,
                           const char* help) {
-    return add_parsed(
-               sub, flag,
-               [&options, &values, assumption](const std::string& text) {
-                 values = parse_quantities(text);
-                 options.projection.origins[assumption] = "given";
-               },
-               help)
-        ->type_name("LIST");
+    return group.parsed(
+        flag,
+        [&options, &values, assumption](const std::string& text) {
+          values = parse_quantities(text);
+          options.projection.origins[assumption] = "given";
+        },
+        "LIST", help);
   };
-  sub.add_option("--op", options.operation, "which operation's curve [the only one]")
-      ->type_name("OP");
-  add_parsed(
-      sub, "--model", [&options](const std::string& text) { use_model(options, text); },
-      "bert-large, gpt-3-175b, llama-3-8b, llama-3-70b or llama-3-405b: --params and --layers")
-      ->type_name("NAME");
+  group.plain("--op", options.operation, "OP", "which operation's curve [the only one]");
+  group.parsed(
+      "--model", [&options](const std::string& text) { use_model(options, text); }, "NAME",
+      "bert-large, gpt-3-175b, llama-3-8b, llama-3-70b or llama-3-405b: --params and --layers");
   varied("--params", "parameters", options.parameters, "of the model: 7B, or 1B,7B, or 1B:64B");
   varied("--nodes", "nodes", options.nodes, "8, or 2:1024 for every doubling [2:128]")
       ->each([&options](const std::string&) { options.nodes_given = true; });
   varied("--tokens", "tokens_per_gpu", options.tokens, "each GPU takes in a step [4096]");
-  JobFlags job(sub, options);
+  JobFlags job(group, options);
   job.quantity("--element-bytes", "bytes_per_element", &Job::bytes_per_element,
                "of a gradient or parameter on the wire, in bytes [2]");
   job.quantity("--gpu-flops", "flops_per_gpu", &Job::flops_per_gpu,
@@ -180,8 +177,9 @@ void add_job(CLI::App& sub, JobOptions& options) {
 
 void add_projection(CLI::App& sub, JobOptions& options) {
   analysis::ProjectionOptions& projection = options.projection;
-  add_parsed(
-      sub, "--curve",
+  const OptionGroup group(sub);
+  group.parsed(
+      "--curve",
       [&projection](const std::string& text) {
         constexpr std::array kSources{"latency", "bandwidth",
                                       "both"};  // in the order of TimeSource
@@ -193,16 +191,14 @@ void add_projection(CLI::App& sub, JobOptions& options) {
         projection.source = static_cast<analysis::TimeSource>(found - kSources.begin());
         projection.origins["curve"] = "given";
       },
-      "time of a message from latency, bandwidth or both [both where there are both]")
-      ->type_name("NAME");
-  sub.add_flag("--extrapolate", projection.extrapolate, "go beyond the measured sizes, and say so");
-  add_percent(sub, "--margin", projection.settings.margin,
-              "of the step time: what does not matter, fixed beforehand [5%]");
-  add_percent(sub, "--alpha", projection.settings.alpha,
-              "chance of a wrong verdict at the margin [5%]");
-  add_quantity(sub, "--price-a", projection.price_a,
-               "of one node of A for an hour: cost of a step");
-  add_quantity(sub, "--price-b", projection.price_b, "of one node of B for an hour");
+      "NAME", "time of a message from latency, bandwidth or both [both where there are both]");
+  group.flag("--extrapolate", projection.extrapolate, "go beyond the measured sizes, and say so");
+  group.percent("--margin", projection.settings.margin,
+                "of the step time: what does not matter, fixed beforehand [5%]");
+  group.percent("--alpha", projection.settings.alpha,
+                "chance of a wrong verdict at the margin [5%]");
+  group.quantity("--price-a", projection.price_a, "of one node of A for an hour: cost of a step");
+  group.quantity("--price-b", projection.price_b, "of one node of B for an hour");
 }
 
 }  // namespace rdmabench::tools

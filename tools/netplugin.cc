@@ -20,7 +20,6 @@
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 #include "rdmabench/netplugin/check.h"
@@ -209,80 +208,57 @@ void add_netplugin(CLI::App& app, Command& command) {
       "netplugin", "Check and measure a network plugin of NCCL, without a GPU or NCCL");
   auto state = std::make_shared<State>();
   netplugin::Options& options = state->options;
-  sub->add_option("file", options.file, "file of the plugin")->type_name("FILE.so");
-  sub->add_option("host", state->host,
-                  "host where 'netplugin FILE.so --listen' runs [both ends in this process]")
-      ->type_name("HOST");
-  sub->add_option_function<std::vector<std::string>>(
-         "--listen",
-         [state](const std::vector<std::string>& port) {
-           state->listen = true;
-           // Without a value CLI11 passes "true" or "{}".
-           const bool given = !port.empty() && port[0] != "true" && port[0] != "{}";
-           if (given) state->listen_port = port[0];
-         },
-         "serve clients, one after the other, until SIGINT or SIGTERM [18517]")
-      ->type_name("[PORT]")
+  const OptionGroup group(*sub);
+  group.plain("file", options.file, "FILE.so", "file of the plugin");
+  group.plain("host", state->host, "HOST",
+              "host where 'netplugin FILE.so --listen' runs [both ends in this process]");
+  group
+      .parsed<std::vector<std::string>>(
+          "--listen",
+          [state](const std::vector<std::string>& port) {
+            state->listen = true;
+            // Without a value CLI11 passes "true" or "{}".
+            const bool given = !port.empty() && port[0] != "true" && port[0] != "{}";
+            if (given) state->listen_port = port[0];
+          },
+          "[PORT]", "serve clients, one after the other, until SIGINT or SIGTERM [18517]")
       ->expected(0, 1);
-  sub->add_option("--address", state->address, "listen on this address only [all]")
-      ->type_name("ADDRESS");
-  sub->add_flag("--once", state->once, "serve one client only");
-  add_parsed(
-      *sub, "--port",
+  group.plain("--address", state->address, "ADDRESS", "listen on this address only [all]");
+  group.flag("--once", state->once, "serve one client only");
+  group.parsed(
+      "--port",
       [state](const std::string& text) {
         state->port = whole_as<std::uint16_t>({"--port", text}, 1, 65535);
         state->port_given = true;
       },
-      "port on which HOST listens [18517]")
-      ->type_name("PORT");
-  add_authentication(*sub, state->authentication, "Options");
-  add_parsed(
-      *sub, "--api", [&options](const std::string& text) { set_api(options, text); },
-      "interface version, 6 to 12, or all versions of the plugin [its newest]")
-      ->type_name("VERSION");
-  sub->add_option("--device", options.device, "number of the plugin's device [0]")->type_name("N");
-  sub->add_option("--only", options.only, "run init and this case only; may be repeated")
-      ->type_name("CASE")
+      "PORT", "port on which HOST listens [18517]");
+  add_authentication(group, state->authentication);
+  group.parsed(
+      "--api", [&options](const std::string& text) { set_api(options, text); }, "VERSION",
+      "interface version, 6 to 12, or all versions of the plugin [its newest]");
+  group.plain("--device", options.device, "N", "number of the plugin's device [0]");
+  group.plain("--only", options.only, "CASE", "run init and this case only; may be repeated")
       ->allow_extra_args(false);
-  sub->add_flag("--list", state->list, "list all cases and exit");
-  sub->add_flag(
+  group.flag("--list", state->list, "list all cases and exit");
+  group.flag(
       "--verbose", state->verbose,
       "also print what each PASS has checked, and what the plugin writes, on standard error");
-  sub->add_option("--log", state->log, "write all that the plugin logs and prints to FILE")
-      ->type_name("FILE");
-  sub->add_flag_callback(
+  group.plain("--log", state->log, "FILE", "write all that the plugin logs and prints to FILE");
+  group.action(
       "--cases-only", [&options] { options.performance = false; },
       "run the cases, measure nothing");
-  sub->add_flag_callback(
+  group.action(
       "--measure-only", [&options] { options.conformance = false; },
       "measure, run no case but init");
-  add_parsed(
-      *sub, "--size",
-      [&options](const std::string& text) { options.sizes = parse_size_list(text); },
-      "sizes to measure [8,4K,64K,1M]")
-      ->type_name("SIZES");
-  add_parsed(
-      *sub, "--iterations",
-      [&options](const std::string& text) {
-        options.iterations =
-            whole_as<std::uint64_t>({"--iterations", text}, 1, netplugin::kMaxIterations);
-      },
-      "round trips for latency, messages for bandwidth [200]")
-      ->type_name("N");
-  add_parsed(
-      *sub, "--timeout",
-      [&options](const std::string& text) {
-        options.timeout =
-            std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(text));
-      },
-      "timeout of each case and each size, 100ms to 10m [10s]")
-      ->type_name("TIME");
-  sub->add_option("--format", state->format, "table, json or csv [table]")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->type_name("FORMAT");
-  sub->add_option("--output", state->output, "write the result to FILE [standard output]")
-      ->type_name("FILE");
-  add_wide(*sub, state->wide);
+  group.sizes("--size", options.sizes, "sizes to measure [8,4K,64K,1M]");
+  group.whole("--iterations", options.iterations, 1, netplugin::kMaxIterations,
+              "round trips for latency, messages for bandwidth [200]");
+  group.time("--timeout", options.timeout,
+             "timeout of each case and each size, 100ms to 10m [10s]");
+  group.choice("--format", state->format, "FORMAT", {"table", "json", "csv"},
+               "table, json or csv [table]");
+  group.plain("--output", state->output, "FILE", "write the result to FILE [standard output]");
+  add_wide(group, state->wide);
   sub->footer(kFooter);
   sub->callback([state, &command] { command = [state] { return run(*state); }; });
 }

@@ -11,9 +11,7 @@
 #include "help.h"
 #include "option_table.h"
 #include "parse.h"
-#include "quantity.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -68,38 +66,34 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
   app.get_option("--op")->description(fmt::format("{} [{}]",
                                                   fmt::join(transport::kOperationNames, ", "),
                                                   test == Test::load ? "send-imm" : "send"));
-  add_port(app, options.port);
-  add_authentication(app, options.config.authentication, "Path");
-  add_cpus(app, options.config.cpus);
-  app.get_option("--cpu")->group("Other");
-  add_output(app, options);
-  add_expect(app, options.expect, "Limits");
+  add_port(OptionGroup(app), options.port);
+  add_authentication(OptionGroup(app, "Path"), options.config.authentication);
+  add_cpus(OptionGroup(app, "Other"), options.config.cpus);
+  add_output(OptionGroup(app), options);
+  add_expect(OptionGroup(app, "Limits"), options.expect);
 }
 
 void add_link(CLI::App& app, Options& options) {
   for (const FlagGroup<Options>& group : measuring::connection_groups()) {
     add_group(app, options, group, measuring::kAll);
   }
-  add_cpus(app, options.config.cpus);
+  add_cpus(OptionGroup(app), options.config.cpus);
 }
 
-void add_output(CLI::App& app, Options& options) {
-  app.add_option("--format", options.format, "table, json, csv or perftest [table]")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json", "csv", "perftest"}));
-  app.add_option("--output", options.output, "write the results to FILE [standard output]")
-      ->type_name("FILE");
-  app.add_flag("--verbose", options.verbose, "show every suspicion with its numbers");
-  add_wide(app, options.wide);
+void add_output(const OptionGroup& group, Options& options) {
+  group.choice("--format", options.format, "FORMAT", {"table", "json", "csv", "perftest"},
+               "table, json, csv or perftest [table]");
+  group.plain("--output", options.output, "FILE", "write the results to FILE [standard output]");
+  group.flag("--verbose", options.verbose, "show every suspicion with its numbers");
+  add_wide(group, options.wide);
 }
 
-void add_table_or_json(CLI::App& app, std::string& format, std::string& output, bool& wide) {
-  app.add_option("--format", format,
-                 "table or json [by the output's name: .txt, .json; else table]")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "json"}));
-  app.add_option("-o,--output", output, "write to FILE [standard output]")->type_name("FILE");
-  add_wide(app, wide);
+void add_table_or_json(const OptionGroup& group, std::string& format, std::string& output,
+                       bool& wide) {
+  group.choice("--format", format, "FORMAT", {"table", "json"},
+               "table or json [by the output's name: .txt, .json; else table]");
+  group.plain("-o,--output", output, "FILE", "write to FILE [standard output]");
+  add_wide(group, wide);
 }
 
 std::string table_or_json(const std::string& format, const std::string& output) {
@@ -114,75 +108,49 @@ std::string table_or_json(const std::string& format, const std::string& output) 
               "Markdown and JUnit of the JSON.");
 }
 
-CLI::Option* add_wide(CLI::App& app, bool& wide) {
-  return app.add_flag("--wide", wide,
-                      "show every column of the table [as many as the terminal is wide, else 80]");
+CLI::Option* add_wide(const OptionGroup& group, bool& wide) {
+  return group.flag("--wide", wide,
+                    "show every column of the table [as many as the terminal is wide, else 80]");
 }
 
-void add_program(CLI::App& app, std::string& program) {
-  app.add_option("--as", program,
-                 "what printed the files, where they do not say: all_gather_perf, fi_rma_bw, ... "
-                 "[what their names begin with]")
-      ->type_name("PROGRAM");
+void add_program(const OptionGroup& group, std::string& program) {
+  group.plain("--as", program, "PROGRAM",
+              "what printed the files, where they do not say: all_gather_perf, fi_rma_bw, ... "
+              "[what their names begin with]");
 }
 
-void add_percent(CLI::App& app, const std::string& name, double& value, const std::string& help) {
-  add_parsed(
-      app, name, [&value](const std::string& text) { value = parse_percent(text); }, help)
-      ->type_name("PERCENT");
+void add_cpus(const OptionGroup& group, std::vector<int>& cpus) {
+  group
+      .list("--cpu", cpus, "N",
+            "processors to run on: one for each thread, separated by commas [the kernel's choice]")
+      ->check(CLI::Range(0, 1023));
 }
 
-void add_quantity(CLI::App& app, const std::string& name, std::optional<double>& value,
-                  const std::string& help) {
-  add_parsed(
-      app, name, [&value](const std::string& text) { value = parse_quantity(text); }, help)
-      ->type_name("N");
-}
-
-void add_cpus(CLI::App& app, std::vector<int>& cpus) {
-  app.add_option("--cpu", cpus,
-                 "processors to run on: one for each thread, separated by commas [the kernel's "
-                 "choice]")
-      ->delimiter(',')
-      ->check(CLI::Range(0, 1023))
-      ->type_name("N");
-}
-
-void add_authentication(CLI::App& app, control::Authentication& to, const std::string& group) {
-  app.add_option_function<std::string>(
-         "--token-file",
-         [&to](const std::string& text) {
-           set_token_file(to, {"--token-file", text});
-         },
-         "the secret that both sides share [RDMABENCH_TOKEN_FILE, else "
-         "~/.config/rdmabench/token, made at first use]")
-      ->type_name("PATH")
-      ->group(group);
-  app.add_option_function<std::string>(
-         "--auth",
-         [&to](const std::string& text) {
-           set_auth(to, {"--auth", text});
-         },
-         "how both sides know one another: token, or munge [token]")
-      ->type_name("WAY")
-      ->group(group);
-  app.add_flag_callback(
-         "--insecure",
-         [&to] {
-           set_insecure(to, {"--insecure", ""});
-         },
-         "let anyone connect, or answer; on both sides")
-      ->group(group);
-}
-
-void add_port(CLI::App& app, std::uint16_t& port) {
-  add_parsed(
-      app, "-p,--port",
-      [&port](const std::string& text) {
-        port = whole_as<std::uint16_t>({"--port", text}, 0, 65535);
+void add_authentication(const OptionGroup& group, control::Authentication& to) {
+  group.parsed(
+      "--token-file",
+      [&to](const std::string& text) {
+        set_token_file(to, {"--token-file", text});
       },
-      "TCP port of the server [18515]")
-      ->type_name("N");
+      "PATH",
+      "the secret that both sides share [RDMABENCH_TOKEN_FILE, else ~/.config/rdmabench/token, made "
+      "at first use]");
+  group.parsed(
+      "--auth",
+      [&to](const std::string& text) {
+        set_auth(to, {"--auth", text});
+      },
+      "WAY", "how both sides know one another: token, or munge [token]");
+  group.action(
+      "--insecure",
+      [&to] {
+        set_insecure(to, {"--insecure", ""});
+      },
+      "let anyone connect, or answer; on both sides");
+}
+
+void add_port(const OptionGroup& group, std::uint16_t& port) {
+  group.whole("-p,--port", port, 0, 65535, "TCP port of the server [18515]");
 }
 
 void settle(Options& options) {

@@ -3,11 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "expect.h"
+#include "option_group.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::tools {
@@ -36,43 +36,30 @@ void add_measuring(CLI::App& app, Options& options, Test test);
 void add_link(CLI::App& app, Options& options);
 
 /// --wide: every column, however many the table then needs.
-CLI::Option* add_wide(CLI::App& app, bool& wide);
+CLI::Option* add_wide(const OptionGroup& group, bool& wide);
 
 /// --format, --output, --verbose and --wide.
-void add_output(CLI::App& app, Options& options);
+void add_output(const OptionGroup& group, Options& options);
 
 /// --format, -o, --output and --wide of a command that writes a table or JSON.
-void add_table_or_json(CLI::App& app, std::string& format, std::string& output, bool& wide);
+void add_table_or_json(const OptionGroup& group, std::string& format, std::string& output,
+                       bool& wide);
 
 /// "table" or "json": the format that was named, else by the end of the output's name. Throws
 /// Error(usage) for a name that ends otherwise.
 std::string table_or_json(const std::string& format, const std::string& output);
 
 /// --cpu: on which processors to run.
-void add_cpus(CLI::App& app, std::vector<int>& cpus);
+void add_cpus(const OptionGroup& group, std::vector<int>& cpus);
 
-/// --token-file, --auth and --insecure. `to` has to outlive `app`.
-void add_authentication(CLI::App& app, control::Authentication& to, const std::string& group);
+/// --token-file, --auth and --insecure.
+void add_authentication(const OptionGroup& group, control::Authentication& to);
 
 /// --port.
-void add_port(CLI::App& app, std::uint16_t& port);
+void add_port(const OptionGroup& group, std::uint16_t& port);
 
-/// An option whose text `parse` reads.
-template <class Parse>
-CLI::Option* add_parsed(CLI::App& app, const std::string& name, Parse&& parse,
-                        const std::string& help) {
-  return app.add_option_function<std::string>(name, std::forward<Parse>(parse), help);
-}
-
-/// "5%", see parse_percent(). `value` has to outlive `app`.
 /// --as: which program printed the files, where neither they nor their names say so.
-void add_program(CLI::App& app, std::string& program);
-
-void add_percent(CLI::App& app, const std::string& name, double& value, const std::string& help);
-
-/// "8B", see parse_quantity(). `value` has to outlive `app`.
-void add_quantity(CLI::App& app, const std::string& name, std::optional<double>& value,
-                  const std::string& help);
+void add_program(const OptionGroup& group, std::string& program);
 
 /// Checks combinations of options, and completes the configuration. Throws Error(usage).
 void settle(Options& options);

@@ -98,16 +98,16 @@ void add_project(CLI::App& app, Command& command) {
   CLI::App* sub =
       app.add_subcommand("project", "Project measured curves onto the step time of a training job");
   sub->footer(kProjectFooter);
+  const OptionGroup group(*sub);
   auto options = std::make_shared<ProjectOptions>();
-  sub->add_option("FILES", options->paths, "documents of the fabric, A")->type_name("")->required();
-  sub->add_option("--against", options->against, "documents of another fabric, B")
-      ->type_name("FILES");
-  add_program(*sub, options->program);
-  sub->add_option("--a-name", options->a_name, "what A is called [by its path]")->type_name("NAME");
-  sub->add_option("--b-name", options->b_name, "what B is called [by its path]")->type_name("NAME");
+  group.plain("FILES", options->paths, "", "documents of the fabric, A")->required();
+  group.plain("--against", options->against, "FILES", "documents of another fabric, B");
+  add_program(group, options->program);
+  group.plain("--a-name", options->a_name, "NAME", "what A is called [by its path]");
+  group.plain("--b-name", options->b_name, "NAME", "what B is called [by its path]");
   add_job(*sub, options->job);
   add_projection(*sub, options->job);
-  add_table_or_json(*sub, options->format, options->output, options->wide);
+  add_table_or_json(group, options->format, options->output, options->wide);
   sub->callback([options, &command] { command = [options] { return run(*options); }; });
 }
 

@@ -95,51 +95,47 @@ int reg(const RegOptions& options) {
 }
 
 void add_options(CLI::App& app, RegOptions& options) {
-  app.add_option("-d,--device", options.device, "NAME or NAME:PORT [the first]")->type_name("NAME");
-  add_parsed(
-      app, "-s,--size", [&](const std::string& text) { options.sizes = parse_size_list(text); },
-      "bytes to register: 8, or 4K,1M, or 4K:1G for every doubling [4K,64K,1M,16M]")
-      ->type_name("SIZES");
-  app.add_option_function<std::vector<std::string>>(
-         "--memory",
-         [&](const std::vector<std::string>& texts) {
-           options.memories.clear();
-           for (const std::string& text : texts) {
-             options.memories.push_back(memory::parse_request(text));
-           }
-         },
-         "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; GPU "
-         "memory is registered by every way [host]")
-      ->type_name("KIND")
+  const OptionGroup group(app);
+  group.plain("-d,--device", options.device, "NAME", "NAME or NAME:PORT [the first]");
+  group.sizes("-s,--size", options.sizes,
+              "bytes to register: 8, or 4K,1M, or 4K:1G for every doubling [4K,64K,1M,16M]");
+  group
+      .parsed<std::vector<std::string>>(
+          "--memory",
+          [&](const std::vector<std::string>& texts) {
+            options.memories.clear();
+            for (const std::string& text : texts) {
+              options.memories.push_back(memory::parse_request(text));
+            }
+          },
+          "KIND",
+          "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; GPU "
+          "memory is registered by every way [host]")
       ->allow_extra_args(false);
-  add_parsed(
-      app, "--numa", [&](const std::string& text) { options.numa = memory::parse_numa(text); },
-      "NUMA node: auto (near the device), none (any) or a number [auto]")
-      ->type_name("NODE");
-  add_parsed(
-      app, "--unaligned", [&](const std::string& text) { options.unaligned = parse_size(text); },
-      "offset of the memory in its first page [0]")
+  group.parsed(
+      "--numa", [&](const std::string& text) { options.numa = memory::parse_numa(text); }, "NODE",
+      "NUMA node: auto (near the device), none (any) or a number [auto]");
+  group.size("--unaligned", options.unaligned, "offset of the memory in its first page [0]")
       ->type_name("BYTES");
-  app.add_flag("--relaxed-ordering", options.registration.relaxed_ordering,
-               "allow the device to reorder its writes");
-  app.add_flag("--odp", options.registration.on_demand,
-               "page on demand; an error if the device does not support it");
-  app.add_flag("--require-dmabuf", options.registration.require_dma_buf,
-               "an error if the device does not support dma-buf, instead of pinning");
-  app.add_flag_callback(
+  group.flag("--relaxed-ordering", options.registration.relaxed_ordering,
+             "allow the device to reorder its writes");
+  group.flag("--odp", options.registration.on_demand,
+             "page on demand; an error if the device does not support it");
+  group.flag("--require-dmabuf", options.registration.require_dma_buf,
+             "an error if the device does not support dma-buf, instead of pinning");
+  group.action(
       "--atomics", [&] { options.registration.more_access = IBV_ACCESS_REMOTE_ATOMIC; },
       "also allow remote atomics");
-  add_parsed(
-      app, "-n,--iterations",
+  group.parsed(
+      "-n,--iterations",
       [&](const std::string& text) {
         options.stop = {.iterations = std::clamp<std::uint64_t>(parse_count(text), 1, 10'000'000),
                         .time = std::chrono::hours(1)};
       },
-      "calls of each kind per size [1000, or fewer in 1 s]")
-      ->type_name("N");
-  add_cpus(app, options.cpus);
-  add_output(app, options.common);
-  add_expect(app, options.common.expect, "Limits");
+      "N", "calls of each kind per size [1000, or fewer in 1 s]");
+  add_cpus(group, options.cpus);
+  add_output(group, options.common);
+  add_expect(OptionGroup(app, "Limits"), options.common.expect);
 }
 
 }  // namespace

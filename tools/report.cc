@@ -135,17 +135,14 @@ void add_report(CLI::App& app, Command& command) {
       "  rdmabench report night.json -o /var/lib/node_exporter/rdmabench.prom\n"
       "  rdmabench bw node2 --format json | rdmabench report - --format markdown");
   auto options = std::make_shared<ReportOptions>();
-  sub->add_option("FILE", options->files, "results, or folders of them; may be many")
-      ->required()
-      ->type_name("");
-  sub->add_option("--format", options->format,
-                  "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
-                  ".prom, .csv, .md]")
-      ->check(CLI::IsMember({"html", "junit", "prometheus", "csv", "markdown"}))
-      ->type_name("NAME");
-  add_program(*sub, options->program);
-  sub->add_option("-o,--output", options->output, "where to write [standard output]")
-      ->type_name("FILE");
+  const OptionGroup group(*sub);
+  group.plain("FILE", options->files, "", "results, or folders of them; may be many")->required();
+  group.choice("--format", options->format, "NAME",
+               {"html", "junit", "prometheus", "csv", "markdown"},
+               "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
+               ".prom, .csv, .md]");
+  add_program(group, options->program);
+  group.plain("-o,--output", options->output, "FILE", "where to write [standard output]");
   sub->callback([options, &command] { command = [options] { return make_report(*options); }; });
 }
 

@@ -22,7 +22,6 @@
 #include "log_queue.h"
 #include "options.h"
 #include "rdmabench/base/affinity.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/run/server.h"
 
 namespace rdmabench::tools {
@@ -128,24 +127,12 @@ int serve(const State& state) {
   return 0;
 }
 
-void add_size(CLI::App& sub, const char* flag, std::uint64_t& value, const char* help) {
-  add_parsed(
-      sub, flag, [&value](const std::string& text) { value = parse_size(text); }, help)
-      ->type_name("SIZE");
-}
-
-void add_time(CLI::App& sub, const char* flag, std::chrono::nanoseconds& value, const char* help) {
-  add_parsed(
-      sub, flag, [&value](const std::string& text) { value = parse_duration(text); }, help)
-      ->type_name("TIME");
-}
-
 /// "Of an address": of the clients that connect from it; this machine's count as one.
-void add_limits(CLI::App& sub, run::ServerConfig& config) {
+void add_limits(const OptionGroup& group, run::ServerConfig& config) {
   constexpr std::uint32_t kMostThreads = run::kMaxClients * run::kMaxWorkers;
-  const auto add_number = [&sub](const char* flag, std::uint32_t& value, std::uint32_t most,
-                                 const char* help) {
-    sub.add_option(flag, value, help)->type_name("N")->check(CLI::Range(1U, most));
+  const auto add_number = [&group](const char* flag, std::uint32_t& value, std::uint32_t most,
+                                   const char* help) {
+    group.plain(flag, value, "N", help)->check(CLI::Range(1U, most));
   };
   add_number("--max-clients", config.max_clients, run::kMaxClients, "clients at once [256]");
   add_number("--max-address-clients", config.max_address_clients, run::kMaxClients,
@@ -154,27 +141,26 @@ void add_limits(CLI::App& sub, run::ServerConfig& config) {
              "threads of all sessions at once [1024]");
   add_number("--max-address-threads", config.max_address_threads, kMostThreads,
              "threads of the sessions of one address [256]");
-  add_size(sub, "--max-memory", config.max_memory, "memory of all sessions at once [8G]");
-  add_size(sub, "--max-address-memory", config.max_address_memory,
-           "memory of the sessions of one address [4G]");
-  add_time(sub, "--timeout", config.timeout,
-           "how long a client may take for each step of its set-up [10s]");
-  add_time(sub, "--max-timeout", config.max_timeout,
-           "longest --timeout that a client may ask for [1m]");
-  add_time(sub, "--max-idle", config.max_idle,
-           "by how much a client may pause longer than it measures [2m]");
-  add_time(sub, "--max-session", config.max_session, "longest session [24h]");
-  sub.add_option(
-         "--allow", config.allow,
-         "send to this network, and not to the subnet of the RDMA device: 10.0.0.0/8, a prefix "
-         "of GIDs as fe80::/64, lid:FIRST-LAST or any; may be repeated [that subnet, and the "
-         "address that a client came from]")
-      ->type_name("NETWORK")
+  group.size("--max-memory", config.max_memory, "memory of all sessions at once [8G]");
+  group.size("--max-address-memory", config.max_address_memory,
+             "memory of the sessions of one address [4G]");
+  group.time("--timeout", config.timeout,
+             "how long a client may take for each step of its set-up [10s]");
+  group.time("--max-timeout", config.max_timeout,
+             "longest --timeout that a client may ask for [1m]");
+  group.time("--max-idle", config.max_idle,
+             "by how much a client may pause longer than it measures [2m]");
+  group.time("--max-session", config.max_session, "longest session [24h]");
+  group
+      .plain("--allow", config.allow, "NETWORK",
+             "send to this network, and not to the subnet of the RDMA device: 10.0.0.0/8, a prefix "
+             "of GIDs as fe80::/64, lid:FIRST-LAST or any; may be repeated [that subnet, and the "
+             "address that a client came from]")
       ->allow_extra_args(false);
-  sub.add_option("--allow-provider", config.allow_providers,
-                 "let clients of other machines use this provider of libfabric, whose addresses "
-                 "cannot be judged; may be repeated")
-      ->type_name("NAME")
+  group
+      .plain("--allow-provider", config.allow_providers, "NAME",
+             "let clients of other machines use this provider of libfabric, whose addresses "
+             "cannot be judged; may be repeated")
       ->allow_extra_args(false);
 }
 
@@ -189,15 +175,15 @@ void add_serve(CLI::App& app, Command& command) {
       "data to where they connect from and use memory, within the limits below: docs/limits.md.");
   auto state = std::make_shared<State>();
   run::ServerConfig& config = state->config;
-  sub->add_option("--address", config.address, "listen on this address only [all, IPv4 and IPv6]")
-      ->type_name("ADDRESS");
-  add_port(*sub, config.port);
-  add_authentication(*sub, config.authentication, "Options");
-  add_cpus(*sub, config.cpus);
-  sub->add_option("--device", config.device,
-                  "use this device only: NAME[:PORT] or a libfabric domain [to match the client]")
-      ->type_name("NAME");
-  add_limits(*sub, config);
+  const OptionGroup group(*sub);
+  group.plain("--address", config.address, "ADDRESS",
+              "listen on this address only [all, IPv4 and IPv6]");
+  add_port(group, config.port);
+  add_authentication(group, config.authentication);
+  add_cpus(group, config.cpus);
+  group.plain("--device", config.device, "NAME",
+              "use this device only: NAME[:PORT] or a libfabric domain [to match the client]");
+  add_limits(group, config);
   sub->add_flag("--with-parent", state->with_parent)->group("");  // for the demo's own server
   sub->callback([state, &command] { command = [state] { return serve(*state); }; });
 }
