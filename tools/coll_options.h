@@ -1,0 +1,37 @@
+// What `rdmabench coll` takes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "coll_job.h"
+#include "expect.h"
+#include "rdmabench/base/units.h"
+
+namespace rdmabench::tools {
+
+struct CollOptions {
+  CollJob job{.backend = "mpi"};
+  std::vector<std::string> operations;
+  std::vector<std::string> types{"float32"};
+  std::vector<std::string> reductions{"sum"};
+  std::vector<std::uint64_t> sizes = parse_size_list("8:4M");
+  std::string place = "out";
+  std::uint32_t root = 0;
+  std::string groups;
+  std::vector<std::string> topology;
+  bool bisect = false;
+  std::string format = "table";
+  std::string output;
+  bool wide = false;
+  Expectations expect;
+};
+
+void add_coll_options(CLI::App& app, CollOptions& options);
+
+/// Throws Error(usage) for options that do not go together.
+void check_coll_options(const CLI::App& app, const CollOptions& options);
+
+}  // namespace rdmabench::tools
