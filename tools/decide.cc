@@ -114,13 +114,13 @@ int decide(const DecideOptions& options) {
   const std::string& b = options.paths[1];
   analysis::DecisionOptions decision;
   decision.projection = options.job.projection;
-  decision.a_name = name_of(options.a_name, a);
-  decision.b_name = name_of(options.b_name, b);
+  decision.projection.a_name = name_of(options.a_name, a);
+  decision.projection.b_name = name_of(options.b_name, b);
   decision.job = job_name(options.job);
   decision.steps = options.steps;
   decision.tokens_total = options.tokens_total;
   decision.operation = options.job.operation;
-  const std::string names = names_words(decision.a_name, decision.b_name);
+  const std::string names = names_words(decision.projection.a_name, decision.projection.b_name);
   const std::string output = options.output.empty() ? "decision.html" : options.output;
   decision.command = fmt::format("rdmabench decide {} {}{}{}{} -o {}", quoted(a), quoted(b), names,
                                  options.job_words, options.other_words, quoted(output));

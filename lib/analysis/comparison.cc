@@ -286,21 +286,12 @@ void gate(Comparison& comparison, const Launches& a, const Launches& b) {
 }
 
 void note_order(Comparison& comparison, const Launches& a, const Launches& b) {
-  std::vector<double> times[2];
-  bool all_known = true;
-  const Launches* const sides[] = {&a, &b};
-  for (int i = 0; i < 2; ++i) {
-    for (const Launch* launch : *sides[i]) {
-      all_known &= launch->time_s.has_value();
-      if (launch->time_s) times[i].push_back(*launch->time_s);
-    }
-  }
-  if (!all_known) {
+  comparison.order = order_of(a, b);
+  if (!comparison.order.known) {
     comparison.notes.emplace_back(
         "Some launches have no collected_utc: neither their order nor a drift can be checked.");
     return;
   }
-  comparison.order = find_order(times[0], times[1]);
   if (comparison.order.separate) {
     comparison.notes.emplace_back(
         "All launches of one side ran before all of the other: whatever changed meanwhile counts as "

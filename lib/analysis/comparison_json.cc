@@ -2,6 +2,7 @@
 
 #include "json_words.h"
 #include "rdmabench/analysis/comparison.h"
+#include "rdmabench/report/documents.h"
 #include "report/row.h"
 
 namespace rdmabench::analysis {
@@ -10,8 +11,6 @@ namespace {
 using report::Json;
 using report::list_of_each;
 using report::or_null;
-
-constexpr const char* kCompareSchema = "rdmabench-compare/1";
 
 Json to_object(const std::string& name, const ComparedSide& side) {
   return {
@@ -90,7 +89,7 @@ Json to_object(const Family& family) {
 std::string to_json(const Comparison& comparison) {
   const Settings& settings = comparison.options.settings;
   Json json;
-  json["schema"] = kCompareSchema;
+  json["schema"] = report::kCompareSchema;
   json["verdict"] = comparison.confounded() ? "CONFOUNDED" : json_word(comparison.verdict);
   json["as_they_stand"] = json_word(comparison.verdict);
   json["direction"] = json_word(comparison.direction);

@@ -188,7 +188,6 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
   samples.operation = operation.empty() ? only_operation(launches) : std::move(operation);
   std::vector<const Launch*> latency;
   std::vector<const Launch*> bandwidth;
-  std::set<std::string> suspicions;
   for (const Launch& launch : launches) {
     if (launch.error) {
       throw Error(Fault::usage, fmt::format("{} ended early: {}", launch.source, *launch.error),
@@ -198,15 +197,14 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
     (is_latency(launch) ? latency : bandwidth).push_back(&launch);
     const std::set<std::string> own(launch.suspicions.begin(), launch.suspicions.end());
     for (const std::string& code : own) ++samples.suspected[code];
+    samples.suspect_launches += own.empty() ? 0U : 1U;
     samples.remedies.insert(launch.remedies.begin(), launch.remedies.end());
-    suspicions.insert(own.begin(), own.end());
   }
   if (latency.empty() && bandwidth.empty()) {
     throw Error(Fault::usage, fmt::format("no curve of '{}'", samples.operation), kKinds);
   }
   add_samples(latency, "latency", samples, samples.latency);
   add_samples(bandwidth, "bandwidth", samples, samples.bandwidth);
-  samples.suspicions.assign(suspicions.begin(), suspicions.end());
   return samples;
 }
 

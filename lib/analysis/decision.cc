@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "analysis/measuring_plan.h"
 #include "analysis/power.h"
@@ -34,33 +33,10 @@ Likely likely(const Judgement& judgement, double log_ratio, Function of) {
   return result;
 }
 
-Evidence evidence_of(const LinkSamples& samples, const std::vector<Launch>& launches) {
-  Evidence evidence;
-  evidence.latency_launches = samples.latency.size();
-  evidence.bandwidth_launches = samples.bandwidth.size();
-  const std::vector<std::string> taken = sources_of(samples);
-  for (const Launch& launch : launches) {
-    const bool is_taken = std::find(taken.begin(), taken.end(), launch.source) != taken.end();
-    if (!is_taken || launch.suspicions.empty()) continue;
-    ++evidence.suspect_launches;
-    for (const std::string& code :
-         std::set<std::string>(launch.suspicions.begin(), launch.suspicions.end())) {
-      ++evidence.suspicions[code];
-    }
-  }
-  return evidence;
-}
-
-/// From the first launch to the last; none where a launch has no time.
-std::optional<std::pair<double, double>> period_of(const std::vector<Launch>& launches) {
-  std::optional<std::pair<double, double>> period;
-  for (const Launch& launch : launches) {
-    if (!launch.time_s) return std::nullopt;
-    if (!period) period = {*launch.time_s, *launch.time_s};
-    period->first = std::min(period->first, *launch.time_s);
-    period->second = std::max(period->second, *launch.time_s);
-  }
-  return period;
+std::vector<const Launch*> pointers(const std::vector<Launch>& launches) {
+  std::vector<const Launch*> all;
+  for (const Launch& launch : launches) all.push_back(&launch);
+  return all;
 }
 
 /// A side's launches that ended early, so that all reasons are told at once.
@@ -90,8 +66,8 @@ std::pair<LinkSamples, LinkSamples> collect_both(const std::vector<Launch>& a,
                                                  const std::vector<Launch>& b,
                                                  const DecisionOptions& options) {
   std::vector<std::string> missing;
-  add_failed(options.a_name, a, missing);
-  add_failed(options.b_name, b, missing);
+  add_failed(options.projection.a_name, a, missing);
+  add_failed(options.projection.b_name, b, missing);
   std::pair<LinkSamples, LinkSamples> both;
   std::string operation = options.operation;
   const auto collect = [&](const std::string& side, const std::vector<Launch>& launches,
@@ -114,8 +90,8 @@ std::pair<LinkSamples, LinkSamples> collect_both(const std::vector<Launch>& a,
       missing.push_back(std::move(one));
     }
   };
-  collect(options.a_name, a, both.first);
-  collect(options.b_name, b, both.second);
+  collect(options.projection.a_name, a, both.first);
+  collect(options.projection.b_name, b, both.second);
   if (!missing.empty()) refuse(missing, options, operation);
   return both;
 }
@@ -223,8 +199,10 @@ void DecisionOptions::check() const {
   if ((steps && !(*steps >= 1)) || (tokens_total && !(*tokens_total >= 1))) {
     throw Error(Fault::usage, "a run without a step", "It has at least one.");
   }
-  if (a_name.empty() || b_name.empty() || a_name == b_name) {
-    throw Error(Fault::usage, fmt::format("networks named '{}' and '{}'", a_name, b_name),
+  const std::string& a = projection.a_name;
+  const std::string& b = projection.b_name;
+  if (a.empty() || b.empty() || a == b) {
+    throw Error(Fault::usage, fmt::format("networks named '{}' and '{}'", a, b),
                 "Give each a name of its own by `a_name` and `b_name`.");
   }
 }
@@ -236,8 +214,6 @@ Decision decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
   Decision decision;
   decision.options = options;
   auto [of_a, of_b] = collect_both(a, b, options);
-  decision.a = evidence_of(of_a, a);
-  decision.b = evidence_of(of_b, b);
   decision.projection = project(std::move(of_a), std::move(of_b), options.projection);
   for (const ProjectionRow& row : decision.projection.rows) {
     if (row.refusal.empty()) continue;
@@ -260,12 +236,7 @@ Decision decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
   add_works(decision, judgement);
   decision.paying = find_paying_nodes(decision);
   decision.flips = find_flips(decision);
-  const auto period_a = period_of(a);
-  const auto period_b = period_of(b);
-  decision.one_after_the_other =
-      period_a && period_b &&
-      (period_a->second < period_b->first || period_b->second < period_a->first);
-  decision.a_came_first = decision.one_after_the_other && period_a->first < period_b->first;
+  decision.order = order_of(pointers(a), pointers(b));
   return decision;
 }
 

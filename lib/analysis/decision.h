@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/analysis/projection.h"
 
@@ -43,9 +43,7 @@ struct Likely {
 };
 
 struct DecisionOptions {
-  ProjectionOptions projection;  ///< of nodes; the answer is that of the last value
-  std::string a_name = "A";
-  std::string b_name = "B";
+  ProjectionOptions projection;        ///< of nodes; the answer is that of the last value
   std::string job;                     ///< what the model is called, for people
   std::optional<double> steps;         ///< of the run
   std::optional<double> tokens_total;  ///< of the run, in place of its steps
@@ -99,14 +97,6 @@ struct Flip {
   double distance = 0;     ///< of `at`, as a share of the range; 1 without one
 };
 
-/// What one side's launches say of themselves.
-struct Evidence {
-  std::size_t latency_launches = 0;
-  std::size_t bandwidth_launches = 0;
-  std::size_t suspect_launches = 0;
-  std::map<std::string, std::size_t> suspicions;  ///< launches by code
-};
-
 struct Decision {
   DecisionOptions options;
   Projection projection;
@@ -120,14 +110,11 @@ struct Decision {
   std::optional<Likely> cost_ratio;
   std::vector<Work> works;
   std::vector<PayingNodes> paying;
-  std::vector<Flip> flips;  ///< nearest first
-  Evidence a;
-  Evidence b;
+  std::vector<Flip> flips;                     ///< nearest first
   double variation = 0;                        ///< of a step time from one launch to the next
   std::optional<std::uint32_t> more_launches;  ///< of each kind on each side
   std::uint32_t launches = 0;                  ///< the fewest of a kind on a side
-  bool one_after_the_other = false;            ///< all launches of one side came first ...
-  bool a_came_first = false;                   ///< ... and it was A
+  LaunchOrder order;
 };
 
 /// With prices A is worth it where the whole interval of a step's cost on A is below that on B;

@@ -89,12 +89,12 @@ Json work_object(const Work& work) {
           {"saved_cost", work.saved_cost ? likely_object(*work.saved_cost) : Json(nullptr)}};
 }
 
-Json side_object(const std::string& name, const LinkSamples& samples, const Evidence& evidence) {
+Json side_object(const std::string& name, const LinkSamples& samples) {
   return {{"name", name},
-          {"latency_launches", evidence.latency_launches},
-          {"bandwidth_launches", evidence.bandwidth_launches},
-          {"suspect_launches", evidence.suspect_launches},
-          {"suspicions", Json(evidence.suspicions)},
+          {"latency_launches", samples.latency.size()},
+          {"bandwidth_launches", samples.bandwidth.size()},
+          {"suspect_launches", samples.suspect_launches},
+          {"suspicions", Json(samples.suspected)},
           {"sources", sources_of(samples)}};
 }
 
@@ -129,8 +129,7 @@ Json flip_object(const Flip& flip) {
 }  // namespace
 
 std::string to_json(const Page& page, const Decision& decision) {
-  const DecisionOptions& options = decision.options;
-  const ProjectionOptions& projection = options.projection;
+  const ProjectionOptions& projection = decision.options.projection;
   Json json;
   json["schema"] = report::kDecideSchema;
   json["language"] = page.language == Language::korean ? "ko" : "en";
@@ -150,9 +149,9 @@ std::string to_json(const Page& page, const Decision& decision) {
   json["variation"] = decision.variation;
   json["launches"] = decision.launches;
   json["more_launches"] = or_null(decision.more_launches);
-  json["one_after_the_other"] = decision.one_after_the_other;
-  json["a"] = side_object(options.a_name, decision.projection.a, decision.a);
-  json["b"] = side_object(options.b_name, *decision.projection.b, decision.b);
+  json["one_after_the_other"] = decision.order.separate;
+  json["a"] = side_object(projection.a_name, decision.projection.a);
+  json["b"] = side_object(projection.b_name, *decision.projection.b);
   json["works"] = list_of_each(decision.works, work_object);
   json["rows"] = list_of_each(decision.projection.rows, row_object);
   json["paying"] = list_of_each(decision.paying, paying_object);

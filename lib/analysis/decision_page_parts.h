@@ -20,8 +20,8 @@ class PageParts {
         options_(decision.options),
         projection_(decision.options.projection),
         shown_(language),
-        a_(Shown::text("a", options_.a_name)),
-        b_(Shown::text("b", options_.b_name)),
+        a_(Shown::text("a", projection_.a_name)),
+        b_(Shown::text("b", projection_.b_name)),
         page_(page) {
     page_.language = language;
     page_.answer = decision.answer;

@@ -30,9 +30,9 @@ class Reasons : private PageParts {
                        [key](const TextRow& row) { return row.key == key; });
   }
 
-  Phrase launches(const Value& name, const Evidence& evidence) const {
+  Phrase launches(const Value& name, const LinkSamples& samples) const {
     std::vector<std::string> causes;
-    for (const auto& [code, count] : evidence.suspicions) {
+    for (const auto& [code, count] : samples.suspected) {
       const std::string key = "cause_" + code;
       const Phrase cause =
           has_text(key) ? say(key) : say("cause_other", {Shown::text("code", code)});
@@ -40,17 +40,17 @@ class Reasons : private PageParts {
           say("cause_count", {Shown::text("cause", cause.text), Shown::count("count", count)})
               .text);
     }
-    const std::size_t all = evidence.latency_launches + evidence.bandwidth_launches;
-    const std::size_t suspect = evidence.suspect_launches;
-    Value latency = Shown::count("latency", evidence.latency_launches);
-    latency.shown = say(evidence.latency_launches == 1 ? "count_launch" : "count_launches",
-                        {as("count", latency)})
-                        .text;
+    const std::size_t all = samples.latency.size() + samples.bandwidth.size();
+    const std::size_t suspect = samples.suspect_launches;
+    Value latency = Shown::count("latency", samples.latency.size());
+    latency.shown =
+        say(samples.latency.size() == 1 ? "count_launch" : "count_launches", {as("count", latency)})
+            .text;
     return say(suspect == 0                ? "launches_clean"
                : suspect < all || all == 1 ? "launches_some"
                : all == 2                  ? "launches_both"
                                            : "launches_all",
-               {as("name", name), latency, Shown::count("bandwidth", evidence.bandwidth_launches),
+               {as("name", name), latency, Shown::count("bandwidth", samples.bandwidth.size()),
                 Shown::count("suspect", suspect),
                 Shown::text("what", fmt::format("{}", fmt::join(causes, ", ")))});
   }
@@ -65,13 +65,13 @@ class Reasons : private PageParts {
          Shown::number("launches", decision_.launches),
          Shown::number("more", decision_.more_launches.value_or(0)),
          Shown::percent("variation", decision_.variation)}));
-    put(launches(a_, decision_.a));
-    put(launches(b_, decision_.b));
+    put(launches(a_, decision_.projection.a));
+    put(launches(b_, *decision_.projection.b));
     if (decision_.launches > 1 && decision_.ground != Ground::noise) {
       put(say("variation", {Shown::percent("variation", decision_.variation)}));
     }
-    if (decision_.one_after_the_other) {
-      const bool a_first = decision_.a_came_first;
+    if (decision_.order.separate) {
+      const bool a_first = decision_.order.pattern.front() == 'A';
       put(say("order", {as("first", a_first ? a_ : b_), as("second", a_first ? b_ : a_)}));
     }
     put(say("likely_meaning", {Shown::percent("level", 1 - 2 * settings.alpha)}));
@@ -166,11 +166,12 @@ class Reasons : private PageParts {
   void add_next() {
     open("next", say("title_next"));
     const bool open_answer = decision_.answer == Answer::not_proven;
-    const bool disturbed = decision_.a.suspect_launches + decision_.b.suspect_launches > 0;
+    const bool disturbed =
+        decision_.projection.a.suspect_launches + decision_.projection.b->suspect_launches > 0;
     if (disturbed || decision_.ground == Ground::noise) {
       add_command("next_doctor", "rdmabench doctor");
     }
-    if (decision_.ground == Ground::noise || decision_.one_after_the_other) {
+    if (decision_.ground == Ground::noise || decision_.order.separate) {
       // Launches with less noise are not mixed with these.
       add_command(decision_.ground == Ground::noise ? "next_anew" : "next_plan",
                   options_.new_plan_command);

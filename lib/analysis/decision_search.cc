@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "rdmabench/base/error.h"
+#include "analysis/shortage.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -27,6 +27,12 @@ constexpr std::array<Searched, 5> kSearched{{
 }};
 
 constexpr int kStepsOfRange = 64;  ///< over a range, before bisection
+
+/// Whether the estimate says that A pays for this job; none where the measurements do not carry it.
+std::optional<bool> pays_for(const Decision& decision, const Job& job) {
+  const auto ratio = step_ratio(decision.projection, job);
+  return ratio ? std::optional(*ratio > decision.limit) : std::nullopt;
+}
 
 /// A range from 0 to 1 and back.
 class Scaled {
@@ -170,20 +176,6 @@ std::vector<PayingSpan> spans_at(const Decision& decision, double overlap) {
 }
 
 }  // namespace
-
-std::optional<bool> pays_for(const Decision& decision, const Job& job) {
-  const Projection& projection = decision.projection;
-  try {
-    job.check();
-    const auto step = [&](const LinkSamples& samples) {
-      const MessageTime message(samples, projection.source, projection.options.extrapolate);
-      return step_time(job, message).step_s;
-    };
-    return step(*projection.b) / step(projection.a) > decision.limit;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
 
 std::vector<PayingNodes> find_paying_nodes(const Decision& decision) {
   const double assumed = decision.options.projection.job.overlap;

@@ -1,15 +1,11 @@
 // Where along one assumption, or along the number of nodes, the estimate of a decision changes.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "analysis/decision.h"
 
 namespace rdmabench::analysis {
-
-/// Whether the estimate says that A pays for this job; none where the measurements do not carry it.
-std::optional<bool> pays_for(const Decision& decision, const Job& job);
 
 /// At no overlap, at the assumed one, and at all of it.
 std::vector<PayingNodes> find_paying_nodes(const Decision& decision);

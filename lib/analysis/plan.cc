@@ -9,6 +9,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/documents.h"
 #include "rdmabench/report/text_table.h"
 #include "report/row.h"
 #include "values.h"
@@ -123,7 +124,7 @@ std::string to_table(const LaunchPlan& plan) {
 
 std::string to_json(const LaunchPlan& plan) {
   report::Json json;
-  json["schema"] = "rdmabench-compare/1";
+  json["schema"] = report::kCompareSchema;
   json["plan"] = {{"margin", plan.settings.margin},
                   {"alpha", plan.settings.alpha},
                   {"power", plan.settings.power},

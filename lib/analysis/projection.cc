@@ -118,20 +118,6 @@ ProjectionRow project_row(const Projection& projection, double value) {
   return row;
 }
 
-/// The log of B's step time over A's; none if it cannot be projected.
-std::optional<double> difference_at(const Projection& projection, double value) {
-  const ProjectionOptions& options = projection.options;
-  try {
-    const Job job = job_at(options, value);
-    const auto step = [&](const LinkSamples& samples) {
-      return step_time(job, MessageTime(samples, projection.source, options.extrapolate)).step_s;
-    };
-    return std::log(step(*projection.b) / step(projection.a));
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 /// Of B, as it was estimated; none within the margin.
 Direction beyond(double difference, const Settings& settings) {
   if (std::abs(difference) <= std::log1p(settings.margin)) return Direction::none;
@@ -144,9 +130,9 @@ double find_crossing(const Projection& projection, double from, double to, Direc
   for (int i = 0; i < 60 && to - from > (whole ? 1 : from / 1000); ++i) {
     double middle = std::sqrt(from * to);
     if (whole) middle = std::clamp(std::round(middle), from + 1, to - 1);
-    const auto difference = difference_at(projection, middle);
-    if (!difference) break;
-    (beyond(*difference, projection.options.settings) == after ? to : from) = middle;
+    const auto ratio = step_ratio(projection, job_at(projection.options, middle));
+    if (!ratio) break;
+    (beyond(std::log(*ratio), projection.options.settings) == after ? to : from) = middle;
   }
   return to;
 }
@@ -269,9 +255,13 @@ void add_notes(Projection& projection) {
       projection.notes.push_back(fmt::format(
           "{}: Sizes that not every {} launch has are left out: {}.", label, test, sizes));
     }
-    if (!samples.suspicions.empty()) {
-      projection.notes.push_back(fmt::format("{}: some launches are suspect of {}.", label,
-                                             fmt::join(samples.suspicions, ", ")));
+    std::string suspicions;
+    for (const auto& [code, launches] : samples.suspected) {
+      suspicions += (suspicions.empty() ? "" : ", ") + code;
+    }
+    if (!suspicions.empty()) {
+      projection.notes.push_back(
+          fmt::format("{}: some launches are suspect of {}.", label, suspicions));
     }
     const bool latency = uses_latency(projection.options.job, projection.source);
     const bool single = (latency && samples.latency.size() == 1) ||
@@ -295,6 +285,19 @@ void add_notes(Projection& projection) {
 }
 
 }  // namespace
+
+std::optional<double> step_ratio(const Projection& projection, const Job& job) {
+  try {
+    job.check();
+    const auto step = [&](const LinkSamples& samples) {
+      const MessageTime message(samples, projection.source, projection.options.extrapolate);
+      return step_time(job, message).step_s;
+    };
+    return step(*projection.b) / step(projection.a);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 Job job_at(const ProjectionOptions& options, double value) {
   Job job = options.job;

@@ -2,6 +2,7 @@
 
 #include "json_words.h"
 #include "rdmabench/analysis/projection.h"
+#include "rdmabench/report/documents.h"
 #include "report/row.h"
 #include "values.h"
 
@@ -11,8 +12,6 @@ namespace {
 using report::Json;
 using report::list_of_each;
 using report::or_null;
-
-constexpr const char* kProjectSchema = "rdmabench-project/1";
 
 Json to_object(const std::optional<ProjectedStep>& step) {
   if (!step) return nullptr;
@@ -46,11 +45,12 @@ Json to_object(const std::optional<Judgement>& judgement) {
 }
 
 Json to_object(const std::string& name, const LinkSamples& samples) {
-  return {{"name", name},
-          {"latency_launches", samples.latency.size()},
-          {"bandwidth_launches", samples.bandwidth.size()},
-          {"sources", sources_of(samples)},
-          {"suspicions", samples.suspicions}};
+  return {
+      {"name", name},
+      {"latency_launches", samples.latency.size()},
+      {"bandwidth_launches", samples.bandwidth.size()},
+      {"sources", sources_of(samples)},
+      {"suspicions", list_of_each(samples.suspected, [](const auto& code) { return code.first; })}};
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Json to_object(const std::string& name, const LinkSamples& samples) {
 std::string to_json(const Projection& projection) {
   const ProjectionOptions& options = projection.options;
   Json json;
-  json["schema"] = kProjectSchema;
+  json["schema"] = report::kProjectSchema;
   json["summary"] = summary(projection);
   json["operation"] = projection.a.operation;
   json["curve"] = name(projection.source);

@@ -1,6 +1,7 @@
 // What measurements lack for a projection, said at once.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "rdmabench/analysis/projection.h"
@@ -23,6 +24,9 @@ double samples_for(double quantile);
 
 /// The tails of the sizes beside this one; of the size itself alone where it was measured.
 std::span<const Tail> tails_beside(const LinkSample& sample, double size_bytes);
+
+/// B's step of this job over A's; none where it cannot be projected.
+std::optional<double> step_ratio(const Projection& projection, const Job& job);
 
 /// The job of a row.
 Job job_at(const ProjectionOptions& options, double value);

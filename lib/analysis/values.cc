@@ -96,6 +96,19 @@ std::vector<double> logs(const Sample& sample) {
   return values;
 }
 
+LaunchOrder order_of(const std::vector<const Launch*>& a, const std::vector<const Launch*>& b) {
+  std::vector<double> times[2];
+  for (const Launch* launch : a) {
+    if (!launch->time_s) return {};
+    times[0].push_back(*launch->time_s);
+  }
+  for (const Launch* launch : b) {
+    if (!launch->time_s) return {};
+    times[1].push_back(*launch->time_s);
+  }
+  return find_order(times[0], times[1]);
+}
+
 std::vector<std::string> sources_of(const LinkSamples& samples) {
   std::vector<std::string> sources;
   for (const auto* list : {&samples.latency, &samples.bandwidth}) {

@@ -51,6 +51,9 @@ Quantities collect_quantities(const std::vector<const Launch*>& launches,
 
 std::vector<double> logs(const Sample& sample);
 
+/// The order of two sides' launches; unknown where one has no time.
+LaunchOrder order_of(const std::vector<const Launch*>& a, const std::vector<const Launch*>& b);
+
 /// The launches of both kinds of curve.
 std::vector<std::string> sources_of(const LinkSamples& samples);
 

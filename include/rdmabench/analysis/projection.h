@@ -65,7 +65,7 @@ struct LinkSamples {
   std::vector<LinkSample> bandwidth;
   /// Sizes that not every launch has, "1K, 2K", by test: "latency", "bandwidth".
   std::map<std::string, std::string> left_out;
-  std::vector<std::string> suspicions;             ///< of the launches that were taken
+  std::size_t suspect_launches = 0;                ///< of those that were taken
   std::map<std::string, std::uint32_t> suspected;  ///< launches by code of suspicion
   std::map<std::string, std::string> remedies;     ///< by code, where the documents have one
 };

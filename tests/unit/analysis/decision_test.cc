@@ -40,8 +40,8 @@ std::vector<Launch> launches_on(double bits_per_s, int side, int launches = 6,
 
 DecisionOptions question(double price_a = 0, double price_b = 0) {
   DecisionOptions options;
-  options.a_name = "InfiniBand";
-  options.b_name = "Ethernet";
+  options.projection.a_name = "InfiniBand";
+  options.projection.b_name = "Ethernet";
   options.job = "a model";
   options.command = "rdmabench decide ib roce";
   options.plan_command = "rdmabench decide --plan --pilot ib";
@@ -257,7 +257,7 @@ TEST(Decision, RefusesOptionsThatExcludeEachOther) {
   with.steps = with.tokens_total = 1e6;
   EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("`steps` and `tokens_total` together"));
   with = question();
-  with.b_name = with.a_name;
+  with.projection.b_name = with.projection.a_name;
   EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("a name of its own"));
   with = question();
   with.projection.axis = Axis::tokens;
@@ -272,15 +272,15 @@ TEST(Decision, SaysWhatDisturbedTheLaunchesAndInWhichOrderTheyRan) {
   std::vector<Launch> b = launches_on(1e11, 1);
   for (Launch& one : b) *one.time_s += 1e6;
   const Decision decision = decide(a, b, question());
-  EXPECT_EQ(decision.a.suspect_launches, 2U);
-  EXPECT_EQ(decision.a.suspicions.at("noise"), 2U);
-  EXPECT_EQ(decision.b.suspect_launches, 0U);
-  EXPECT_TRUE(decision.one_after_the_other);
+  EXPECT_EQ(decision.projection.a.suspect_launches, 2U);
+  EXPECT_EQ(decision.projection.a.suspected.at("noise"), 2U);
+  EXPECT_EQ(decision.projection.b->suspect_launches, 0U);
+  EXPECT_TRUE(decision.order.separate);
   const std::string text = to_document(decision, DecisionFormat::markdown, Language::english);
   EXPECT_THAT(text, HasSubstr("All launches of InfiniBand ran before all of Ethernet"));
   EXPECT_THAT(text, HasSubstr("2 of them disturbed: a thread moved to another "
                               "processor (1), noise of the machine (2)."));
-  EXPECT_FALSE(decided(2e11, 1e11).one_after_the_other);
+  EXPECT_FALSE(decided(2e11, 1e11).order.separate);
   EXPECT_THAT(
       to_document(decision, DecisionFormat::markdown, Language::korean),
       HasSubstr(
@@ -492,8 +492,8 @@ TEST(DecisionPage, BreaksACommandWhereAShellTakesIt) {
 
 TEST(DecisionPage, KeepsTheColumnsOfMoneyAndPutsTheRangeBelow) {
   DecisionOptions with = question(33, 20);
-  with.a_name = "InfiniBand NDR";
-  with.b_name = "Ethernet 100G";
+  with.projection.a_name = "InfiniBand NDR";
+  with.projection.b_name = "Ethernet 100G";
   with.steps = 5'000'000;
   const std::string text =
       to_document(decided(2e11, 1e11, with, 6, 0.02), DecisionFormat::text, Language::english);
@@ -503,7 +503,7 @@ TEST(DecisionPage, KeepsTheColumnsOfMoneyAndPutsTheRangeBelow) {
 
 TEST(DecisionPage, NamesCannotBreakIt) {
   DecisionOptions with = question();
-  with.a_name = "<script>\"'&|*\n";
+  with.projection.a_name = "<script>\"'&|*\n";
   const Decision decision = decided(2e11, 1e11, with);
   EXPECT_THAT(to_document(decision, DecisionFormat::html, Language::english),
               Not(HasSubstr("<script>")));
