@@ -14,11 +14,11 @@
 #include "line_rate.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "row.h"
 
 namespace rdmabench::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Of = Expectation::Of;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -256,6 +256,20 @@ double more_runs(const Estimate& interval, double limit) {
   return std::ceil(std::max(1.0, all - 1));
 }
 
+/// A judgement, as far as it needs no value.
+Json judgement(const Expectation& expectation, std::string row, std::string_view status,
+               std::string text) {
+  return {{"expectation", expectation.text},
+          {"row", std::move(row)},
+          {"status", status},
+          {"value", nullptr},
+          {"low", nullptr},
+          {"high", nullptr},
+          {"limit", nullptr},
+          {"more_runs", nullptr},
+          {"text", std::move(text)}};
+}
+
 Json judge(const Expectation& expectation, const Measured& row, const Measure& measure,
            const Limit& limit) {
   const Estimate interval = interval_of(row, key_of(expectation.quantity));
@@ -284,28 +298,13 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
                           runs == 1 ? "" : "s");
     }
   }
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  return {{"expectation", expectation.text},
-          {"row", row_text(row)},
-          {"status", status},
-          {"value", number(interval.value)},
-          {"low", number(interval.low)},
-          {"high", number(interval.high)},
-          {"limit", number(limit.value)},
-          {"more_runs", more},
-          {"text", std::move(text)}};
-}
-
-Json without_row(const Expectation& expectation, std::string text) {
-  return {{"expectation", expectation.text},
-          {"row", ""},
-          {"status", "FAIL"},
-          {"value", nullptr},
-          {"low", nullptr},
-          {"high", nullptr},
-          {"limit", nullptr},
-          {"more_runs", nullptr},
-          {"text", std::move(text)}};
+  Json judged = judgement(expectation, row_text(row), status, std::move(text));
+  judged["value"] = finite(interval.value);
+  judged["low"] = finite(interval.low);
+  judged["high"] = finite(interval.high);
+  judged["limit"] = finite(limit.value);
+  judged["more_runs"] = more;
+  return judged;
 }
 
 bool has_size(const Expectation& expectation, const Measured& row) {
@@ -363,13 +362,14 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
     });
     if (failed > kMostJudged) {
       judged.push_back(
-          without_row(expectation,
-                      fmt::format("{} more rows break it, not listed here", failed - kMostJudged)));
+          judgement(expectation, "", "FAIL",
+                    fmt::format("{} more rows break it, not listed here", failed - kMostJudged)));
     }
     for (Json& one : others) judged.push_back(std::move(one));
     if (!any) {
-      judged.push_back(without_row(
-          expectation, fmt::format("no row that was measured has {}", expectation.quantity)));
+      judged.push_back(
+          judgement(expectation, "", "FAIL",
+                    fmt::format("no row that was measured has {}", expectation.quantity)));
     }
   }
   document.body["expectations"] = std::move(judged);

@@ -1,10 +1,12 @@
 #include "fabric_stream.h"
 
 #include <fmt/format.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "digest.h"
 
 namespace rdmabench::report {
 
@@ -40,11 +42,6 @@ double number(const Json& record, const char* key, const Refuse& refuse) {
   return value;
 }
 
-std::string text(const Json& record, const char* key) {
-  const auto found = record.find(key);
-  return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// A rank that is a number must be one of the plan's nodes; what is no number is read as nothing.
 void check_rank(const Json& object, const char* key, std::size_t nodes, const Refuse& refuse) {
   const auto found = object.find(key);
@@ -63,7 +60,7 @@ PairMeasurement to_pair(const Json& record, std::size_t nodes, const Refuse& ref
   check_rank(record, "receiver", nodes, refuse);
   pair.rail = record.contains("rail") ? whole<std::uint32_t>(record, "rail", refuse) : 0;
   pair.size_bytes = whole<std::uint64_t>(record, "size_bytes", refuse);
-  const std::string metric = text(record, "metric");
+  const std::string metric = text_of(record, "metric");
   if (metric != "bandwidth" && metric != "latency") {
     refuse(fmt::format("metric \"{}\" is neither bandwidth nor latency", metric));
   }
@@ -72,8 +69,8 @@ PairMeasurement to_pair(const Json& record, std::size_t nodes, const Refuse& ref
   pair.p99_ns = number(record, "p99_ns", refuse);
   const auto confirming = record.find("confirming");
   pair.confirming = confirming != record.end() && *confirming == true;
-  pair.pattern = text(record, "pattern");
-  pair.error = text(record, "error");
+  pair.pattern = text_of(record, "pattern");
+  pair.error = text_of(record, "error");
   if (pair.error.empty() && pair.value <= 0) pair.error = "There is no value.";
   return pair;
 }
@@ -84,7 +81,7 @@ void check_verdict(const Json& record, std::size_t nodes, const Refuse& refuse) 
     if (list == record.end() || !list->is_array()) continue;
     for (const Json& finding : *list) {
       if (!finding.is_object()) continue;
-      if (text(finding, "part") != "rail") check_rank(finding, "a", nodes, refuse);
+      if (text_of(finding, "part") != "rail") check_rank(finding, "a", nodes, refuse);
       check_rank(finding, "b", nodes, refuse);
     }
   }
@@ -139,7 +136,7 @@ Document* FabricStream::current(std::vector<Document>& documents) const {
 }
 
 void FabricStream::add(Json& record, std::vector<Document>& documents, const Refuse& refuse) {
-  const std::string kind = text(record, "record");
+  const std::string kind = text_of(record, "record");
   Document* document = current(documents);
   if (kind == "plan") {
     check_plan(record, refuse);

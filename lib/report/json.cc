@@ -2,12 +2,11 @@
 
 #include <array>
 
+#include "rdmabench/report/documents.h"
 #include "row.h"
 
 namespace rdmabench::report {
 namespace {
-
-constexpr const char* kSchema = "rdmabench/1";
 
 std::string_view name(Fault fault) {
   return fault == Fault::usage ? "usage" : fault == Fault::unavailable ? "unavailable" : "failed";
@@ -56,7 +55,7 @@ Json to_results(const Report& report) {
 Json to_document(const Report& report) {
   constexpr std::array kTests{"latency", "bandwidth", "load"};  // in the variant's order
   Json document;
-  document["schema"] = kSchema;
+  document["schema"] = kRunSchema;
   document["test"] = kTests[report.results.index()];
   document["error"] = report.error ? Json(*report.error) : Json(nullptr);
   document["failure"] = report.failure ? to_json(*report.failure) : Json(nullptr);
@@ -94,7 +93,7 @@ std::string to_json(const Report& report) {
 }
 
 std::string to_json(std::span<const Report> reports) {
-  return document_text({{"schema", kSchema}, {"documents", list_of_each(reports, to_document)}});
+  return document_text({{"schema", kRunSchema}, {"documents", list_of_each(reports, to_document)}});
 }
 
 }  // namespace rdmabench::report

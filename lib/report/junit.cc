@@ -42,31 +42,16 @@ std::string body_of(const Judgement& one) {
   return text;
 }
 
-struct Counts {
-  std::size_t tests = 0;
-  std::size_t failures = 0;
-  std::size_t errors = 0;
-  std::size_t skipped = 0;
+using Counts = std::map<Status, unsigned long long>;
 
-  void add(Status outcome) {
-    ++tests;
-    if (outcome == Status::fail) ++failures;
-    if (outcome == Status::error) ++errors;
-    if (outcome == Status::skip) ++skipped;
-  }
-  void add(const Counts& other) {
-    tests += other.tests;
-    failures += other.failures;
-    errors += other.errors;
-    skipped += other.skipped;
-  }
-  void write(pugi::xml_node node) const {
-    node.append_attribute("tests") = static_cast<unsigned long long>(tests);
-    node.append_attribute("failures") = static_cast<unsigned long long>(failures);
-    node.append_attribute("errors") = static_cast<unsigned long long>(errors);
-    node.append_attribute("skipped") = static_cast<unsigned long long>(skipped);
-  }
-};
+void write(pugi::xml_node node, Counts& counts) {
+  unsigned long long tests = 0;
+  for (const auto& [outcome, count] : counts) tests += count;
+  node.append_attribute("tests") = tests;
+  node.append_attribute("failures") = counts[Status::fail];
+  node.append_attribute("errors") = counts[Status::error];
+  node.append_attribute("skipped") = counts[Status::skip];
+}
 
 /// Appends cases to one suite and counts them.
 class Suite {
@@ -74,7 +59,7 @@ class Suite {
   explicit Suite(pugi::xml_node node) : node_(node) {}
 
   void add(const Judgement& one) {
-    counts_.add(one.outcome);
+    ++counts_[one.outcome];
     pugi::xml_node test = node_.append_child("testcase");
     set(test, "classname", one.group);
     set(test, "name", one.subject.empty() ? one.id : fmt::format("{} [{}]", one.id, one.subject));
@@ -102,7 +87,7 @@ class Suite {
     }
   }
 
-  const Counts& counts() const { return counts_; }
+  Counts& counts() { return counts_; }
 
  private:
   pugi::xml_node node_;
@@ -149,10 +134,10 @@ std::string to_junit(std::span<const Document> documents) {
     }
     add_property(node, "schema", document.schema);
     for (const std::string& note : document.notes) add_property(node, "note", note);
-    suite.counts().write(node);
-    total.add(suite.counts());
+    write(node, suite.counts());
+    for (const auto& [outcome, count] : suite.counts()) total[outcome] += count;
   }
-  total.write(root);
+  write(root, total);
   std::ostringstream out;
   xml.save(out, "  ", pugi::format_default, pugi::encoding_utf8);
   return std::move(out).str();

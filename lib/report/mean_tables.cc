@@ -261,19 +261,14 @@ Json fabtests_document(const MeanTable& table, const std::string& source,
 }  // namespace
 
 bool is_mean_table(std::string_view text) noexcept {
-  constexpr std::size_t kFar = std::size_t{1} << 20;  // launchers may speak first
-  text = text.substr(0, kFar);
+  text = beginning_of(text);
   return has(text, "# OSU ") || (has(text, "usec/xfer") && has(text, "Mxfers/sec"));
 }
 
 std::vector<Json> mean_table_documents(std::string_view text, const std::string& source,
                                        const std::string& program) {
   MeanReader reader(source);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    reader.take(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : lines_of(text)) reader.take(line);
   std::vector<Json> documents;
   for (const MeanTable& table : std::move(reader).finish()) {
     documents.push_back(table.title.empty() ? fabtests_document(table, source, program)

@@ -1,8 +1,10 @@
 // nccl-tests' tables as documents of our own.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "rdmabench/base/error.h"
@@ -17,7 +19,8 @@ namespace {
 constexpr double kGiga = 1e9;
 
 using Name = std::pair<std::string_view, std::string_view>;
-constexpr std::array<Name, 10> kOperations{{{"all_reduce_perf", "all-reduce"},
+/// Programs with the operation that they measure; "" where NCCL has no such collective.
+constexpr std::array<Name, 11> kOperations{{{"all_reduce_perf", "all-reduce"},
                                             {"all_gather_perf", "all-gather"},
                                             {"reduce_scatter_perf", "reduce-scatter"},
                                             {"broadcast_perf", "broadcast"},
@@ -26,12 +29,13 @@ constexpr std::array<Name, 10> kOperations{{{"all_reduce_perf", "all-reduce"},
                                             {"alltoallv_perf", "all-to-all-v"},
                                             {"scatter_perf", "scatter"},
                                             {"gather_perf", "gather"},
-                                            {"sendrecv_perf", "send-receive"}}};
+                                            {"sendrecv_perf", "send-receive"},
+                                            {"hypercube_perf", ""}}};
 
 std::string_view operation_of(std::string_view program, const std::string& source) {
   const auto* const found = std::find_if(kOperations.begin(), kOperations.end(),
                                          [&](const Name& name) { return name.first == program; });
-  if (found != kOperations.end()) return found->second;
+  if (found != kOperations.end() && !found->second.empty()) return found->second;
   throw Error(Fault::usage, fmt::format("{}: results of {} are not taken", source, program),
               "NCCL has no such collective: give results of all_gather_perf.");
 }
@@ -125,7 +129,59 @@ std::string version_text(const std::string& code) {
                      std::stoi(code.substr(3, 2)));
 }
 
+std::string base_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+/// The program whose name begins the text, the longest where several do.
+std::string program_in(const std::string& text) {
+  std::string found;
+  for (const auto& [program, operation] : kOperations) {
+    const std::string_view stem = program.substr(0, program.rfind('_'));
+    if (text.starts_with(stem) && program.size() > found.size()) found = program;
+  }
+  return found;
+}
+
+/// What the columns of the largest row allow.
+std::vector<std::string_view> allowed(const NcclTestsTable& table) {
+  const NcclTestsRow& row = *std::max_element(
+      table.rows.begin(), table.rows.end(),
+      [](const NcclTestsRow& a, const NcclTestsRow& b) { return a.size_bytes < b.size_bytes; });
+  const bool reduces = !row.reduction.empty() && row.reduction != "none";
+  const bool rooted = row.root && *row.root >= 0;
+  const auto& cell = row.out_of_place ? row.out_of_place : row.in_place;
+  const double factor = cell && cell->bus_gb_per_s && cell->algorithm_gb_per_s.value_or(0) > 0
+                            ? *cell->bus_gb_per_s / *cell->algorithm_gb_per_s
+                            : 0;
+  constexpr double kNear = 0.02;
+  const bool is_one = std::fabs(factor - 1) < kNear;
+  if (reduces && rooted) return {"reduce_perf"};
+  if (reduces) {
+    // 2(n-1)/n is above 1 from 3 ranks on, (n-1)/n always below.
+    if (factor > 1 + kNear) return {"all_reduce_perf"};
+    if (factor > 0 && factor < 1 - kNear) return {"reduce_scatter_perf"};
+    return {"all_reduce_perf", "sendrecv_perf"};
+  }
+  if (rooted) {
+    if (is_one) return {"broadcast_perf"};
+    return {"gather_perf", "scatter_perf"};
+  }
+  return {"all_gather_perf", "alltoall_perf"};
+}
+
 }  // namespace
+
+std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
+  if (std::string named = program_in(base_name(table.program)); !named.empty()) return named;
+  if (std::string named = program_in(base_name(source)); !named.empty()) return named;
+  const std::vector<std::string_view> found = allowed(table);
+  if (found.size() == 1) return std::string(found[0]);
+  throw Error(Fault::usage,
+              fmt::format("'{}' does not say which program printed it: it may be {}", source,
+                          fmt::join(found, " or ")),
+              fmt::format("Name it: --as {}, or let the file's name begin with it.", found[0]));
+}
 
 Json nccl_tests_document(const NcclTestsTable& table, const std::string& source) {
   const std::string program =

@@ -1,17 +1,14 @@
-// The JSON of nccl-tests' -J, whose numbers and truths are partly texts; and which program a table
-// is of.
+// The JSON of nccl-tests' -J, whose numbers and truths are partly texts.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 
 #include "digest.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/nccl_tests.h"
+#include "tool_text.h"
 
 namespace rdmabench::report {
 namespace {
@@ -26,13 +23,7 @@ std::optional<double> loose_number(const Json& object, std::string_view key) {
   if (std::isfinite(value)) return value;
   std::string text = text_of(object, key);
   text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-  double read = 0;
-  const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), read);
-  if (text.empty() || status != std::errc() || tail != text.data() + text.size() ||
-      !std::isfinite(read)) {
-    return std::nullopt;
-  }
-  return read;
+  return parse_number<double>(text);
 }
 
 std::uint64_t whole(const Json& object, std::string_view key) {
@@ -125,60 +116,11 @@ std::string closed(std::string_view text) {
   return std::string(text.substr(0, end)) + due;
 }
 
-std::string base_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-constexpr std::array<std::string_view, 11> kPrograms{
-    "all_reduce_perf", "all_gather_perf", "reduce_scatter_perf", "broadcast_perf",
-    "reduce_perf",     "alltoall_perf",   "alltoallv_perf",      "scatter_perf",
-    "gather_perf",     "sendrecv_perf",   "hypercube_perf"};
-
-/// The program whose name begins the text, the longest where several do.
-std::string program_in(const std::string& text) {
-  std::string found;
-  for (const std::string_view program : kPrograms) {
-    const std::string_view stem = program.substr(0, program.size() - 5);
-    const bool begins = text.rfind(stem, 0) == 0 && stem.size() + 5 > found.size();
-    if (begins) found = program;
-  }
-  return found;
-}
-
-/// What the columns of the largest row allow.
-std::vector<std::string_view> allowed(const NcclTestsTable& table) {
-  const NcclTestsRow& row = *std::max_element(
-      table.rows.begin(), table.rows.end(),
-      [](const NcclTestsRow& a, const NcclTestsRow& b) { return a.size_bytes < b.size_bytes; });
-  const bool reduces = !row.reduction.empty() && row.reduction != "none";
-  const bool rooted = row.root && *row.root >= 0;
-  const auto& cell = row.out_of_place ? row.out_of_place : row.in_place;
-  const double factor = cell && cell->bus_gb_per_s && cell->algorithm_gb_per_s.value_or(0) > 0
-                            ? *cell->bus_gb_per_s / *cell->algorithm_gb_per_s
-                            : 0;
-  constexpr double kNear = 0.02;
-  const bool is_one = std::fabs(factor - 1) < kNear;
-  if (reduces && rooted) return {"reduce_perf"};
-  if (reduces) {
-    // 2(n-1)/n is above 1 from 3 ranks on, (n-1)/n always below.
-    if (factor > 1 + kNear) return {"all_reduce_perf"};
-    if (factor > 0 && factor < 1 - kNear) return {"reduce_scatter_perf"};
-    return {"all_reduce_perf", "sendrecv_perf"};
-  }
-  if (rooted) {
-    if (is_one) return {"broadcast_perf"};
-    return {"gather_perf", "scatter_perf"};
-  }
-  return {"all_gather_perf", "alltoall_perf"};
-}
-
 }  // namespace
 
 bool is_nccl_tests_json(std::string_view text) noexcept {
-  constexpr std::size_t kFar = std::size_t{1} << 20;  // the environment comes before the rest
-  text = text.substr(0, kFar);
-  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  return has("\"nccl_version\"") && has("\"args\"") && !has("\"schema\"");
+  text = beginning_of(text);  // the environment comes before the rest
+  return has(text, "\"nccl_version\"") && has(text, "\"args\"") && !has(text, "\"schema\"");
 }
 
 NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& source) {
@@ -194,7 +136,8 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
   if (body.is_discarded()) refuse("no JSON");
   table.library = any_text_of(body, "nccl_version");
   if (const Json& args = list_of(body, "args"); !args.empty() && args[0].is_string()) {
-    table.program = base_name(args[0].get<std::string>());
+    const std::string path = args[0].get<std::string>();
+    table.program = path.substr(path.rfind('/') + 1);
   }
   read_config(object_of(body, "config"), table);
   for (const Json& result : list_of(body, "results")) {
@@ -216,8 +159,7 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
 bool is_rccl_json(std::string_view text) noexcept {
   constexpr std::size_t kFar = 4096;
   text = text.substr(0, kFar);
-  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  return has("\"algBw\"") && has("\"busBw\"") && has("\"inPlace\"");
+  return has(text, "\"algBw\"") && has(text, "\"busBw\"") && has(text, "\"inPlace\"");
 }
 
 std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::string& source) {
@@ -271,17 +213,6 @@ std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::st
     throw Error(Fault::usage, fmt::format("'{}': it has no results", source), kRemedy);
   }
   return tables;
-}
-
-std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
-  if (std::string named = program_in(base_name(table.program)); !named.empty()) return named;
-  if (std::string named = program_in(base_name(source)); !named.empty()) return named;
-  const std::vector<std::string_view> found = allowed(table);
-  if (found.size() == 1) return std::string(found[0]);
-  throw Error(Fault::usage,
-              fmt::format("'{}' does not say which program printed it: it may be {}", source,
-                          fmt::join(found, " or ")),
-              fmt::format("Name it: --as {}, or let the file's name begin with it.", found[0]));
 }
 
 }  // namespace rdmabench::report

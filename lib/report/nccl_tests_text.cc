@@ -197,8 +197,7 @@ class Reader {
 }  // namespace
 
 bool is_nccl_tests_text(std::string_view text) noexcept {
-  constexpr std::size_t kFar = std::size_t{1} << 20;  // launchers and NCCL itself may speak first
-  text = text.substr(0, kFar);
+  text = beginning_of(text);
   return has(text, "# nThread ") || has(text, "nccl-tests version") ||
          has(text, "Collective test starting:") || (has(text, "algbw") && has(text, "busbw"));
 }
@@ -206,11 +205,7 @@ bool is_nccl_tests_text(std::string_view text) noexcept {
 std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text,
                                                   const std::string& source) {
   Reader reader(source);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    reader.take(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : lines_of(text)) reader.take(line);
   return std::move(reader).finish();
 }
 

@@ -352,8 +352,7 @@ std::string mended(std::string_view text) {
 }  // namespace
 
 bool is_perftest(std::string_view text) noexcept {
-  constexpr std::size_t kFar = std::size_t{1} << 20;
-  text = text.substr(0, kFar);
+  text = beginning_of(text);
   return (has(text, "#bytes") && has(text, "#iterations")) ||
          (has(text, "\"test_info\"") && !has(text, "\"schema\""));
 }
@@ -361,11 +360,7 @@ bool is_perftest(std::string_view text) noexcept {
 std::vector<Json> perftest_documents(std::string_view text, const std::string& source) {
   if (!has(text, "\"test_info\"")) {
     TableReader reader(source);
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      reader.take(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    for (const std::string_view line : lines_of(text)) reader.take(line);
     return std::move(reader).finish();
   }
   constexpr int kDeepest = 8;

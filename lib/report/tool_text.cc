@@ -4,6 +4,21 @@
 
 namespace rdmabench::report {
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string_view beginning_of(std::string_view text) noexcept {
+  constexpr std::size_t kFar = std::size_t{1} << 20;
+  return text.substr(0, kFar);
+}
+
 std::vector<std::string_view> words_of(std::string_view line) {
   constexpr std::string_view kBlank = " \t\r";
   std::vector<std::string_view> words;
@@ -30,7 +45,7 @@ std::string_view without_tag(std::string_view line) {
   return line.substr(colon + 1);
 }
 
-bool has(std::string_view line, std::string_view part) {
+bool has(std::string_view line, std::string_view part) noexcept {
   return line.find(part) != std::string_view::npos;
 }
 
