@@ -212,46 +212,39 @@ int run(CompareOptions options) {
 }
 
 constexpr const char* kCompareFooter =
-    "Inputs are JSON documents of lat, bw or load; a directory stands for its *.json. One document "
-    "is one\n"
-    "launch, and the launch is the unit: fresh processes and connections, A and B in turn (A B B "
-    "A), five of\n"
-    "each at least. Samples within a launch depend on each other and add nothing to it.\n"
-    "\n"
-    "For p50, p99, p99.9 and bandwidth of each operation and size, the ratio B/A has an interval "
-    "(Welch's t on\n"
-    "the launches' logs; a seeded bootstrap-t above 20 launches a side), and a verdict:\n"
-    "  EQUIVALENT                within the margin\n"
-    "  DIFFERENT BUT IMMATERIAL  within the margin, yet not the same\n"
-    "  BETTER, WORSE             beyond the margin: B against A, by whether less or more is better\n"
-    "  INCONCLUSIVE              neither was proved, and how many launches more may do it, or which "
-    "noise\n"
-    "                            to remove first\n"
-    "  DRIFTING                  the values moved while the launches ran\n"
-    "  REFUSED                   too few samples for the percentile, or no value\n"
-    "Over all sizes it is EQUIVALENT if every size is, BETTER or WORSE if one is after Holm's "
-    "correction, and\n"
-    "MIXED if some are better and some are worse.\n"
-    "\n"
-    "Whatever else differs between the sides (kernel, MTU, depth, ...) makes the verdict "
-    "CONFOUNDED, unless it\n"
-    "is what you compare: --factor backend. Names of hosts, addresses and times are left out of "
-    "that.\n"
-    "\n"
-    "Examples:\n"
-    "  rdmabench compare --plan --cv 2% --margin 5%          how many launches it will take\n"
-    "  rdmabench compare ib/ roce/ --factor device --margin 3%\n"
-    "  rdmabench compare --a old*.json --b new*.json --a-name 6.1 --b-name 6.12 --factor kernel\n"
-    "  rdmabench compare a/ b/ --fail-on different,inconclusive --format json\n"
-    "  rdmabench compare --baseline lab.sqlite --name nightly --store good*.json\n"
-    "  rdmabench compare --baseline lab.sqlite --name nightly tonight*.json    one line, exit code\n"
-    "  rdmabench compare --baseline lab.sqlite --list        also --name nightly --show, --remove\n"
-    "\n"
-    "Exit codes: 1 what --fail-on names is so: by default that B is WORSE, or MIXED, or with "
-    "--baseline a\n"
-    "REGRESSION; 0 otherwise; 2 wrong usage or input; 3 no SQLite in this build. docs/compare.md says "
-    "how and\n"
-    "why.";
+    R"(Inputs are JSON documents of lat, bw or load; a directory stands for its *.json. One
+document is one launch, and the launch is the unit: fresh processes and connections, A and B in
+turn (A B B A), five of each at least. Samples within a launch depend on each other and add nothing
+to it.
+
+For p50, p99, p99.9 and bandwidth of each operation and size, the ratio B/A has an interval
+(Welch's t on the launches' logs; a seeded bootstrap-t above 20 launches a side), and a verdict:
+  EQUIVALENT                within the margin
+  DIFFERENT BUT IMMATERIAL  within the margin, yet not the same
+  BETTER, WORSE             beyond the margin: B against A, by whether less or more is better
+  INCONCLUSIVE              neither was proved, and how many launches more may do it, or which noise
+                            to remove first
+  DRIFTING                  the values moved while the launches ran
+  REFUSED                   too few samples for the percentile, or no value
+Over all sizes it is EQUIVALENT if every size is, BETTER or WORSE if one is after Holm's
+correction, and MIXED if some are better and some are worse.
+
+Whatever else differs between the sides (kernel, MTU, depth, ...) makes the verdict CONFOUNDED,
+unless it is what you compare: --factor backend. Names of hosts, addresses and times are left out
+of that.
+
+Examples:
+  rdmabench compare --plan --cv 2% --margin 5%          how many launches it will take
+  rdmabench compare ib/ roce/ --factor device --margin 3%
+  rdmabench compare --a old*.json --b new*.json --a-name 6.1 --b-name 6.12 --factor kernel
+  rdmabench compare a/ b/ --fail-on different,inconclusive --format json
+  rdmabench compare --baseline lab.sqlite --name nightly --store good*.json
+  rdmabench compare --baseline lab.sqlite --name nightly tonight*.json    one line, exit code
+  rdmabench compare --baseline lab.sqlite --list        also --name nightly --show, --remove
+
+Exit codes: 1 what --fail-on names is so: by default that B is WORSE, or MIXED, or with --baseline
+a REGRESSION; 0 otherwise; 2 wrong usage or input; 3 no SQLite in this build. docs/compare.md says
+how and why.)";
 
 void add_settings(const OptionGroup& group, CompareOptions& options) {
   analysis::Settings& settings = options.comparison.settings;

@@ -194,32 +194,26 @@ int run(DecideOptions options) {
 }
 
 constexpr const char* kDecideFooter =
-    "A and B are folders of the JSON documents that 'lat' and 'bw' wrote on the two networks, one "
-    "launch each.\n"
-    "The page answers: is A worth it over B, how sure is that, how much money is it, from how many "
-    "nodes, what\n"
-    "could flip it, what to do next. It rests on the projection of 'project', at the largest of "
-    "--nodes:\n"
-    "  YES         with prices: a step costs less on A; without: it takes longer on B by more than "
-    "--margin\n"
-    "  NO          it does not\n"
-    "  NOT PROVEN  the interval over launches lies on both sides\n"
-    "\n"
-    "--plan prints a script for sh that measures all that the job needs, on both networks in turn, "
-    "and then\n"
-    "decides. It says what to set, for srun too.\n"
-    "\n"
-    "Examples:\n"
-    "  rdmabench decide --plan --model llama-3-8b --nodes 8:64 --a-name InfiniBand --b-name "
-    "Ethernet -o measure.sh\n"
-    "  SERVER_A=node2-ib SERVER_B=node2-eth sh measure.sh\n"
-    "  rdmabench decide infiniband/ ethernet/ --model llama-3-8b --nodes 8:64 --price-a 30 "
-    "--price-b 26 \\\n"
-    "    --steps 500k -o decision.html\n"
-    "\n"
-    "Exit codes: 0 answered, whatever the answer; 2 wrong usage, or data that cannot carry it: all "
-    "that is\n"
-    "missing is named, with the commands that measure it. docs/decide.md shows it from the start.";
+    R"(A and B are folders of the JSON documents that 'lat' and 'bw' wrote on the two networks,
+one launch each. The page answers: is A worth it over B, how sure is that, how much money is it,
+from how many nodes, what could flip it, what to do next. It rests on the projection of 'project',
+at the largest of --nodes:
+  YES         with prices: a step costs less on A; without: it takes longer on B by more than
+              --margin
+  NO          it does not
+  NOT PROVEN  the interval over launches lies on both sides
+
+--plan prints a script for sh that measures all that the job needs, on both networks in turn, and
+then decides. It says what to set, for srun too.
+
+Examples:
+  rdmabench decide --plan --model llama-3-8b --nodes 8:64 --a-name InfiniBand --b-name Ethernet -o measure.sh
+  SERVER_A=node2-ib SERVER_B=node2-eth sh measure.sh
+  rdmabench decide infiniband/ ethernet/ --model llama-3-8b --nodes 8:64 --price-a 30 --price-b 26 \
+    --steps 500k -o decision.html
+
+Exit codes: 0 answered, whatever the answer; 2 wrong usage, or data that cannot carry it: all that
+is missing is named, with the commands that measure it. docs/decide.md shows it from the start.)";
 
 }  // namespace
 

@@ -57,40 +57,32 @@ int run(ProjectOptions options) {
 }
 
 constexpr const char* kProjectFooter =
-    "FILES are JSON documents of 'lat' (send, write) and 'bw' over sizes, one launch each; "
-    "directories stand for\n"
-    "their *.json. The time of a message is read from the measured curve by straight lines between "
-    "the logs, and\n"
-    "a size that was not measured is refused. With both kinds of documents it is the latency of the "
-    "smallest size\n"
-    "plus size over bandwidth.\n"
-    "\n"
-    "  data     each bucket is all-reduced: 2(p-1) messages of bucket/(p rails) round a ring, or a "
-    "tree\n"
-    "  sharded  two all-gathers and a reduce-scatter of each layer: p-1 messages each\n"
-    "  slowest  P(max <= t) = F(t)^links: a collective waits for the median of the slowest link, "
-    "from the\n"
-    "           measured percentiles; refused where they rest on too few samples\n"
-    "  step     compute + communication - what is hidden: overlap, at most all computation beside "
-    "it\n"
-    "\n"
-    "Intervals are a jackknife's over launches: five of each kind for a verdict. With --against "
-    "there are the\n"
-    "verdicts of 'compare' on the step time, which side is better from where on along --nodes, "
-    "--params or\n"
-    "--tokens. Every assumption is printed with where it comes from.\n"
-    "\n"
-    "Examples:\n"
-    "  rdmabench project ib/ --model llama-3-8b --nodes 2:256\n"
-    "  rdmabench project ib/ --against roce/ --model llama-3-70b --parallel sharded --nodes 8:512\n"
-    "  rdmabench project ib/ --against roce/ --params 1B:64B --nodes 32 --overlap 80% --margin 2%\n"
-    "  rdmabench project a.json --params 7B --stragglers none --extrapolate --format json\n"
-    "\n"
-    "Where the data cannot carry it, all that is missing is said at once, with the commands that "
-    "measure it.\n"
-    "\n"
-    "Exit codes: 0 projected; 2 wrong usage, or data that cannot carry it. docs/project.md has the "
-    "formulas.";
+    R"(FILES are JSON documents of 'lat' (send, write) and 'bw' over sizes, one launch each;
+directories stand for their *.json. The time of a message is read from the measured curve by
+straight lines between the logs, and a size that was not measured is refused. With both kinds of
+documents it is the latency of the smallest size plus size over bandwidth.
+
+  data     each bucket is all-reduced: 2(p-1) messages of bucket/(p rails) round a ring, or a tree
+  sharded  two all-gathers and a reduce-scatter of each layer: p-1 messages each
+  slowest  P(max <= t) = F(t)^links: a collective waits for the median of the slowest link, from the
+           measured percentiles; refused where they rest on too few samples
+  step     compute + communication - what is hidden: overlap, at most all computation beside it
+
+Intervals are a jackknife's over launches: five of each kind for a verdict. With --against there
+are the verdicts of 'compare' on the step time, which side is better from where on along --nodes,
+--params or --tokens. Every assumption is printed with where it comes from.
+
+Examples:
+  rdmabench project ib/ --model llama-3-8b --nodes 2:256
+  rdmabench project ib/ --against roce/ --model llama-3-70b --parallel sharded --nodes 8:512
+  rdmabench project ib/ --against roce/ --params 1B:64B --nodes 32 --overlap 80% --margin 2%
+  rdmabench project a.json --params 7B --stragglers none --extrapolate --format json
+
+Where the data cannot carry it, all that is missing is said at once, with the commands that measure
+it.
+
+Exit codes: 0 projected; 2 wrong usage, or data that cannot carry it. docs/project.md has the
+formulas.)";
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "fabtests.h"
+#include "options.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// The command lines of fabtests' benchmarks, as fabtests 1.17 reads them.
+// rdmabench fi_rma_bw and its like: fabtests' benchmarks by their names, so that fabtests' runner
+// and its users' scripts can drive this program. Their command lines, as fabtests 1.17 reads them.
 #pragma once
 
 #include <cstdint>
@@ -54,5 +55,9 @@ struct Options {
 /// `words` are those after the program's name. Throws Error(usage) for what fabtests ends with
 /// EXIT_FAILURE for, and Skip for what fabtests has and this program has not.
 Options parse(Program test, const std::vector<std::string>& words);
+
+/// Runs the command line: without a host it serves one client and ends. Returns the exit code: 0;
+/// 61 or 38 where fabtests would skip; else as fabtests does, an errno where there is one and 1.
+int run(const Tool& tool, const std::vector<std::string>& words);
 
 }  // namespace rdmabench::tools::fabtests

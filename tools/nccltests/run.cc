@@ -1,4 +1,4 @@
-#include "run.h"
+#include "tool.h"
 
 #include <fmt/format.h>
 

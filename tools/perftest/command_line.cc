@@ -60,8 +60,7 @@ void check(const Tool& tool, const Flags& flags) {
   if (flags.margin && *flags.margin * 2 >= *flags.duration) {
     refuse("twice the margin of -f is as long as -D", "Give a smaller margin.");
   }
-  if (flags.one_number != OneNumber::none &&
-      tool.latency != (flags.one_number == OneNumber::latency)) {
+  if (flags.one_number && tool.latency != (flags.one_number == report::PerftestNumber::latency)) {
     refuse("this value of --output belongs to the other kind of tool",
            tool.latency ? "Choose --output=latency." : "Choose bandwidth or message_rate.");
   }

@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "rdmabench/report/perftest.h"
 #include "rdmabench/transport/transport.h"
 #include "tool.h"
 
 namespace rdmabench::tools::perftest {
 
 enum class RateUnit : std::uint8_t { gigabits, mebibytes, messages };
-
-/// --output: print one number and nothing else.
-enum class OneNumber : std::uint8_t { none, bandwidth, message_rate, latency };
 
 /// to_config() replaces these initial values by perftest's defaults.
 struct Flags {  // NOLINT(clang-analyzer-optin.performance.Padding): grouped by what they are of
@@ -81,7 +79,7 @@ struct Flags {  // NOLINT(clang-analyzer-optin.performance.Padding): grouped by 
   bool peak = true;
   bool cycles = false;
   bool cpu_util = false;
-  OneNumber one_number = OneNumber::none;
+  std::optional<report::PerftestNumber> one_number;  ///< --output: print it and nothing else
   bool json = false;
   std::string json_file = "perftest_out.json";
   std::vector<std::string> counters;         ///< as sysfs names them: "hw_counters/out_of_sequence"

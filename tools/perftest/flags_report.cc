@@ -7,11 +7,12 @@ namespace rdmabench::tools::perftest {
 namespace {
 
 void set_output(Flags& flags, const Given& given) {
-  flags.one_number = choice<OneNumber>(given,
-                                       {{"bandwidth", OneNumber::bandwidth},
-                                        {"message_rate", OneNumber::message_rate},
-                                        {"latency", OneNumber::latency}},
-                                       "bandwidth, message_rate or latency");
+  using report::PerftestNumber;
+  flags.one_number = choice<PerftestNumber>(given,
+                                            {{"bandwidth", PerftestNumber::bandwidth},
+                                             {"message_rate", PerftestNumber::message_rate},
+                                             {"latency", PerftestNumber::latency}},
+                                            "bandwidth, message_rate or latency");
 }
 
 /// "hw_counters/a,counters/b"

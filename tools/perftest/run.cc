@@ -1,4 +1,4 @@
-#include "run.h"
+#include "tool.h"
 
 #include <fmt/format.h>
 
@@ -76,24 +76,9 @@ int serve(const Flags& flags, const control::Authentication& authentication) {
   // option.
   config.allow = config.allow_providers = {"any"};
   run::Server server(config, [](const std::string& line) { tell(line); });
-  if (flags.one_number == OneNumber::none) write_text(kBanner, "");
+  if (!flags.one_number) write_text(kBanner, "");
   server.run();  // until a client was served
   return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
-}
-
-std::string text_of(const report::Report& report, const Flags& flags,
-                    const report::PerftestStyle& style) {
-  switch (flags.one_number) {
-    case OneNumber::none:
-      return report::to_perftest(report, style);
-    case OneNumber::bandwidth:
-      return report::to_perftest_number(report, report::PerftestNumber::bandwidth, style);
-    case OneNumber::message_rate:
-      return report::to_perftest_number(report, report::PerftestNumber::message_rate, style);
-    case OneNumber::latency:
-      return report::to_perftest_number(report, report::PerftestNumber::latency, style);
-  }
-  return "";
 }
 
 /// Prints a heading, then a row for each interval.
@@ -153,7 +138,10 @@ int measure(const Tool& tool, Flags flags, const control::Authentication& authen
     };
   }
   return run_and_write(config, flags.host, flags.port, progress, [&](const report::Report& report) {
-    write_text(text_of(report, flags, style) + counter_lines(report, flags), "");
+    write_text((flags.one_number ? report::to_perftest_number(report, *flags.one_number, style)
+                                 : report::to_perftest(report, style)) +
+                   counter_lines(report, flags),
+               "");
     const int code = judge(report, flags, style);
     if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
     return code;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../flags/flag.h"
 #include "rdmabench/transport/operation.h"
@@ -30,6 +31,11 @@ inline constexpr ToolSet kBw = kSendBw | kWriteBw | kReadBw | kAtomicBw,
 
 /// The set of `tool` alone, which must be one of tools().
 ToolSet set_of(const Tool& tool);
+
+/// Runs a command line of that tool; `words` are those after its name. With a host it measures
+/// against it, without one it serves one client. Prints, and returns the exit code: 0; 1 when the
+/// run failed or missed a limit. Throws Error(usage) for a wrong command line, which main() prints.
+int run(const Tool& tool, const std::vector<std::string>& words);
 
 /// "all", "bw", "send", "read atomic", "write_bw read_bw".
 std::string to_text(ToolSet set);
