@@ -166,7 +166,7 @@ int hold_against_baseline(CompareOptions options) {
       options.comparison);
   write_text(options.format == "json"
                  ? to_json(comparison)
-                 : for_reading(find_regression(comparison).line + "\n", options.output),
+                 : for_reading(regression_line(comparison) + "\n", options.output),
              options.output);
   return exit_code(comparison);
 }

@@ -241,16 +241,11 @@ std::string summary(const Comparison& comparison) {
                      sentence(comparison));
 }
 
-Regression find_regression(const Comparison& comparison) {
+std::string regression_line(const Comparison& comparison) {
   const Census census = count(comparison);
-  Regression regression;
   std::string word(name(comparison.verdict));
   std::string what = "most of all " + spoken(census.farthest);
-  regression.settled = comparison.verdict != Verdict::inconclusive &&
-                       comparison.verdict != Verdict::drifting &&
-                       comparison.verdict != Verdict::refused;
   if (census.worse > 0) {
-    regression.regressed = true;
     word = "REGRESSION";
     what = fmt::format("{}; {} of {}", spoken(census.worst), census.worse,
                        counted(census.cells, "quantity"));
@@ -274,11 +269,10 @@ Regression find_regression(const Comparison& comparison) {
       rest += fmt::format("; {} suspect of {}", counted(launches, "launch"), code);
     }
   }
-  regression.line = printable(fmt::format("{}: {}; {} against {} of '{}', margin {}{}", word, what,
-                                          counted(comparison.b.launches, "launch"),
-                                          comparison.a.launches, comparison.options.a_name,
-                                          percent_of(comparison.options.settings.margin), rest));
-  return regression;
+  return printable(fmt::format("{}: {}; {} against {} of '{}', margin {}{}", word, what,
+                               counted(comparison.b.launches, "launch"), comparison.a.launches,
+                               comparison.options.a_name,
+                               percent_of(comparison.options.settings.margin), rest));
 }
 
 }  // namespace rdmabench::analysis

@@ -6,14 +6,12 @@
 
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/report/text_table.h"
-#include "report/number_column.h"
 #include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
 
 using report::printable;
-using report::TextTable;
 
 std::string side_text(const std::string& label, const ComparedSide& side) {
   std::string text = fmt::format("{}: {} between {} of nodes", printable(label),
@@ -40,36 +38,20 @@ std::string confound_text(const Confound& confound, const ComparisonOptions& opt
 
 std::string table_of(const Family& family, const std::string& a_name, const std::string& b_name,
                      std::size_t width) {
-  constexpr int kDecimals = 4;
   const bool is_rate = family.metric == Metric::bandwidth;
   const std::string unit = is_rate ? "[Gb/s]" : "[us]";
   const double scale = is_rate ? 1e9 : 1e3;  // of bit/s, and of ns
-  report::NumberColumn a(a_name + unit, kDecimals);
-  report::NumberColumn b(b_name + unit, kDecimals);
+  std::vector<Difference> rows;
   for (const Cell& cell : family.cells) {
-    const bool refused = cell.judgement.verdict == Verdict::refused;
-    a.add(refused ? NAN : cell.a_typical / scale);
-    b.add(refused ? NAN : cell.b_typical / scale);
+    const Judgement& judgement = cell.judgement;
+    const bool refused = judgement.verdict == Verdict::refused;
+    rows.push_back(
+        {cell_text(cell), refused ? NAN : cell.a_typical / scale,
+         refused ? NAN : cell.b_typical / scale,
+         judgement.estimate ? std::optional(judgement.estimate->difference) : std::nullopt,
+         judgement});
   }
-  TextTable table({{"size"},
-                   a.column(),
-                   b.column(),
-                   {"change[%]"},
-                   {"low[%]"},
-                   {"high[%]"},
-                   {"verdict", TextTable::Align::left}});
-  for (std::size_t i = 0; i < family.cells.size(); ++i) {
-    const Judgement& judgement = family.cells[i].judgement;
-    const auto& estimate = judgement.estimate;
-    std::string verdict(name(judgement.verdict, judgement.direction));
-    verdict += open_text(judgement.more, judgement.obstacle, variation_of(judgement.deviation));
-    const bool shown = judgement.verdict != Verdict::refused && estimate;
-    table.add_row({cell_text(family.cells[i]), a.text(i), b.text(i),
-                   shown ? percent_cell(estimate->difference) : "-",
-                   shown ? percent_cell(estimate->low) : "-",
-                   shown ? percent_cell(estimate->high) : "-", std::move(verdict)});
-  }
-  return table.text(width);
+  return differences_table("size", a_name + unit, b_name + unit, rows, width);
 }
 
 /// How many launches are suspect, once for all sizes that have as many.

@@ -17,8 +17,6 @@ namespace {
 
 using ResultJson = nlohmann::json;
 
-constexpr const char* kResultSchema = "rdmabench/1";
-constexpr const char* kCollSchema = "rdmabench-coll/1";
 constexpr const char* kRemedy =
     "Give what 'rdmabench lat', 'bw', 'load' or 'coll' wrote with --format json.";
 
@@ -101,21 +99,28 @@ std::optional<double> seconds(const std::string& utc) {
   return static_cast<double>(timegm(&parts));
 }
 
-void read_environment(Launch& launch, const ResultJson& environment) {
-  std::string names[2];
-  int side_index = 0;
-  for (const char* side : {"client", "server"}) {
-    for (const ResultJson& fact : Reader(environment, launch.source).list(side)) {
-      const Reader reader(fact, launch.source + ": a fact of the environment");
-      const std::string name = reader.text("name");
-      const std::string value = fact_text(reader.at("value"));
-      launch.facts[fmt::format("environment.{}.{}", side, name)] = value;
-      if (name == "hostname") names[side_index] = value;
-      if (name == "collected_utc" && !launch.time_s) launch.time_s = seconds(value);
-    }
-    ++side_index;
+/// A list of {"name", "value"}.
+void add_fact_list(Launch& launch, const std::string& prefix, const Reader& of, const char* key,
+                   const std::string& what) {
+  for (const ResultJson& fact : of.list(key)) {
+    const Reader reader(fact, fmt::format("{}: a fact of {}", launch.source, what));
+    launch.facts[prefix + "." + reader.text("name")] = fact_text(reader.at("value"));
   }
-  launch.pair = names[0] + " " + names[1];
+}
+
+std::string fact_of(const Launch& launch, const std::string& name) {
+  const auto found = launch.facts.find(name);
+  return found == launch.facts.end() ? "" : found->second;
+}
+
+void read_environment(Launch& launch, const Reader& environment) {
+  for (const char* side : {"client", "server"}) {
+    const std::string prefix = fmt::format("environment.{}", side);
+    add_fact_list(launch, prefix, environment, side, "the environment");
+    if (!launch.time_s) launch.time_s = seconds(fact_of(launch, prefix + ".collected_utc"));
+  }
+  launch.pair = fact_of(launch, "environment.client.hostname") + " " +
+                fact_of(launch, "environment.server.hostname");
 }
 
 void read_counters(Launch& launch, const ResultJson& counters) {
@@ -169,14 +174,6 @@ Row read_row(const ResultJson& json, const std::string& test, const std::string&
   return row;
 }
 
-/// A list of {"name", "value"}.
-void add_fact_list(Launch& launch, const std::string& prefix, const Reader& of, const char* key) {
-  for (const ResultJson& fact : of.list(key)) {
-    const Reader reader(fact, fmt::format("{}: a fact of '{}'", launch.source, key));
-    launch.facts[prefix + "." + reader.text("name")] = fact_text(reader.at("value"));
-  }
-}
-
 /// Skips rows that were not measured. Whatever distinguishes rows of one operation and size becomes
 /// part of the operation's name.
 void read_coll_rows(Launch& launch, const Reader& document) {
@@ -214,15 +211,12 @@ Launch read_coll(const ResultJson& json, const std::string& source) {
   launch.source = source;
   launch.test = "collective";
   launch.error = reader.optional_text("error");
-  add_fact_list(launch, "environment.client", reader, "environment");
-  add_fact_list(launch, "config", reader, "config");
-  add_fact_list(launch, "resolved", reader, "library");
+  add_fact_list(launch, "environment.client", reader, "environment", "'environment'");
+  add_fact_list(launch, "config", reader, "config", "'config'");
+  add_fact_list(launch, "resolved", reader, "library", "'library'");
   launch.facts["resolved.backend"] = reader.text("backend");
   launch.facts["resolved.ranks"] = std::to_string(reader.list("ranks").size());
-  if (const auto utc = launch.facts.find("environment.client.collected_utc");
-      utc != launch.facts.end()) {
-    launch.time_s = seconds(utc->second);
-  }
+  launch.time_s = seconds(fact_of(launch, "environment.client.collected_utc"));
   for (const ResultJson& rank : reader.list("ranks")) {
     launch.pair +=
         (launch.pair.empty() ? "" : " ") + Reader(rank, source + ": a rank").text("host");
@@ -235,11 +229,11 @@ Launch read_coll(const ResultJson& json, const std::string& source) {
 
 Launch read_launch(const ResultJson& json, const std::string& source) {
   const Reader reader(json, source);
-  if (reader.text("schema") == kCollSchema) return read_coll(json, source);
+  if (reader.text("schema") == report::kCollSchema) return read_coll(json, source);
   Launch launch;
   launch.source = source;
-  if (const std::string schema = reader.text("schema"); schema != kResultSchema) {
-    refuse(source, fmt::format("its schema is '{}', not '{}'", schema, kResultSchema));
+  if (const std::string schema = reader.text("schema"); schema != report::kRunSchema) {
+    refuse(source, fmt::format("its schema is '{}', not '{}'", schema, report::kRunSchema));
   }
   launch.test = reader.text("test");
   if (launch.test != "latency" && launch.test != "bandwidth" && launch.test != "load") {
@@ -252,7 +246,7 @@ Launch read_launch(const ResultJson& json, const std::string& source) {
     launch.suspicions.push_back(code);
     if (one.contains("remedy")) launch.remedies[code] = suspicion.text("remedy");
   }
-  read_environment(launch, reader.at("environment"));
+  read_environment(launch, Reader(reader.at("environment"), source));
   read_counters(launch, reader.at("counters"));
   add_facts(launch, "config", reader.at("config"));
   const Reader resolved(reader.at("resolved"), source + ": resolved");

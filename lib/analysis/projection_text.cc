@@ -67,32 +67,16 @@ std::string side_table(const Projection& projection, SideOfRow side, std::size_t
 
 std::string difference_table(const Projection& projection, const std::string& a_name,
                              const std::string& b_name, std::size_t width) {
-  report::NumberColumn a(a_name + "[ms]", kDecimals);
-  report::NumberColumn b(b_name + "[ms]", kDecimals);
+  std::vector<Difference> rows;
   for (const ProjectionRow& row : projection.rows) {
-    a.add(row.difference ? row.a->time.step_s * 1e3 : NAN);
-    b.add(row.difference ? row.b->time.step_s * 1e3 : NAN);
-  }
-  TextTable table({{std::string(name(projection.options.axis))},
-                   a.column(),
-                   b.column(),
-                   {"change[%]"},
-                   {"low[%]"},
-                   {"high[%]"},
-                   {"verdict", TextTable::Align::left}});
-  for (std::size_t i = 0; i < projection.rows.size(); ++i) {
-    const ProjectionRow& row = projection.rows[i];
     if (!row.difference) continue;
-    const auto& estimate = row.difference->estimate;
-    std::string verdict(name(row.difference->verdict, row.difference->direction));
-    verdict += open_text(row.difference->more, row.difference->obstacle,
-                         variation_of(row.difference->deviation));
-    table.add_row({axis_value(row.value), a.text(i), b.text(i),
-                   percent_cell(std::log(row.b->time.step_s / row.a->time.step_s)),
-                   estimate ? percent_cell(estimate->low) : "-",
-                   estimate ? percent_cell(estimate->high) : "-", std::move(verdict)});
+    const double a_s = row.a->time.step_s;
+    const double b_s = row.b->time.step_s;
+    rows.push_back(
+        {axis_value(row.value), a_s * 1e3, b_s * 1e3, std::log(b_s / a_s), *row.difference});
   }
-  return table.text(width);
+  return differences_table(std::string(name(projection.options.axis)), a_name + "[ms]",
+                           b_name + "[ms]", rows, width);
 }
 
 std::string bounds(const std::string& label, const ProjectedStep& step) {

@@ -8,6 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/text_table.h"
+#include "report/number_column.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -129,6 +130,35 @@ std::string percent_cell(double log_ratio) {
 
 std::string percent(double log_ratio) {
   return percent_cell(log_ratio) + " %";
+}
+
+std::string differences_table(const std::string& what, const std::string& a, const std::string& b,
+                              const std::vector<Difference>& rows, std::size_t width) {
+  constexpr int kDecimals = 4;
+  report::NumberColumn of_a(a, kDecimals);
+  report::NumberColumn of_b(b, kDecimals);
+  for (const Difference& row : rows) {
+    of_a.add(row.a);
+    of_b.add(row.b);
+  }
+  report::TextTable table({{what},
+                           of_a.column(),
+                           of_b.column(),
+                           {"change[%]"},
+                           {"low[%]"},
+                           {"high[%]"},
+                           {"verdict", report::TextTable::Align::left}});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Judgement& judgement = rows[i].judgement;
+    const auto& estimate = judgement.estimate;
+    std::string verdict(name(judgement.verdict, judgement.direction));
+    verdict += open_text(judgement.more, judgement.obstacle, variation_of(judgement.deviation));
+    table.add_row({rows[i].what, of_a.text(i), of_b.text(i),
+                   rows[i].change ? percent_cell(*rows[i].change) : "-",
+                   estimate ? percent_cell(estimate->low) : "-",
+                   estimate ? percent_cell(estimate->high) : "-", std::move(verdict)});
+  }
+  return table.text(width);
 }
 
 std::string short_name(const std::string& name, std::size_t most) {

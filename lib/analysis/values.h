@@ -69,6 +69,19 @@ std::string percent_cell(double log_ratio);
 /// A name at the head of a column: its end, where it is longer than `most`.
 std::string short_name(const std::string& name, std::size_t most);
 
+/// One row of a table of differences. A number that is not finite is shown as "-".
+struct Difference {
+  std::string what;
+  double a = 0;
+  double b = 0;
+  std::optional<double> change;  ///< a log
+  const Judgement& judgement;
+};
+
+/// The columns are `what`, the sides, the change with its interval, and the verdict.
+std::string differences_table(const std::string& what, const std::string& a, const std::string& b,
+                              const std::vector<Difference>& rows, std::size_t width);
+
 /// Tables whose headings name the sides.
 struct NamedTables {
   std::vector<std::string> tables;

@@ -185,15 +185,9 @@ std::string to_table(const Comparison& comparison, std::size_t width = report::k
 /// A document of docs/schema/rdmabench-compare-1.schema.json, ended by a newline.
 std::string to_json(const Comparison& comparison);
 
+/// The comparison as a regression test of B against a baseline A, which the options name:
 /// "REGRESSION", "IMPROVEMENT", "EQUIVALENT", ... in one line, without a newline.
-struct Regression {
-  std::string line;
-  bool regressed = false;  ///< something got worse by more than the margin
-  bool settled = false;    ///< the line is a verdict, and not INCONCLUSIVE
-};
-
-/// The comparison as a regression test of B against a baseline A, which the options name.
-Regression find_regression(const Comparison& comparison);
+std::string regression_line(const Comparison& comparison);
 
 /// One quantity's need.
 struct PlannedQuantity {

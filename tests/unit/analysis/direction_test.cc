@@ -111,7 +111,7 @@ TEST(Direction, NoiseIsSaidWithItsRemedyInPlaceOfACount) {
   EXPECT_THAT(text, testing::ContainsRegex("These launches vary by [0-9]+ %: remove the noise"));
   EXPECT_THAT(text, HasSubstr("6 launches are suspect of preemption: pin to a free CPU."));
   EXPECT_THAT(to_table(noisy), Not(HasSubstr(" more of each side")));
-  EXPECT_THAT(find_regression(noisy).line, HasSubstr("remove the noise first"));
+  EXPECT_THAT(regression_line(noisy), HasSubstr("remove the noise first"));
   const Sides calm = in_turn(5, 1e11, 1e11, 0.12);
   const Comparison few = compare(calm.a, calm.b, {});
   ASSERT_EQ(few.verdict, Verdict::inconclusive);
