@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "digest.h"
 #include "perftest_info.h"
 #include "rdmabench/base/units.h"
 
@@ -34,24 +35,18 @@ std::string preamble(const PerftestInfo& info) {
     text +=
         fmt::format(" Test with events. Using {}_comp{}\n", info.device, *info.completion_vector);
   }
-  text += fmt::format(" Dual-port       : OFF\t\tDevice         : {}\n", info.device);
-  text += fmt::format(" Number of qps   : {}\t\tTransport type : {}\n", info.queue_pairs,
-                      info.transport_type);
-  text += fmt::format(" Connection type : {}\t\tUsing SRQ      : {}\n", info.connection_type,
-                      on_off(info.shared_receives));
-  text += fmt::format(" PCIe relax order: {}\n", on_off(info.relaxed_ordering));
-  text += fmt::format(" ibv_wr* API     : {}\n", on_off(info.wr_api));
-  text += fmt::format(" TX depth        : {}\n", info.depth);
-  if (info.post_list > 1) text += fmt::format(" Post List       : {}\n", info.post_list);
-  if (info.receives) text += fmt::format(" RX depth        : {}\n", *info.receives);
-  if (info.bandwidth) text += fmt::format(" CQ Moderation   : {}\n", info.signal_every);
-  text += fmt::format(" Mtu             : {}[B]\n", info.mtu);
-  text += fmt::format(" Link type       : {}\n", info.link_type);
-  if (info.gid_index) text += fmt::format(" GID index       : {}\n", *info.gid_index);
-  text += info.from_target ? fmt::format(" Outstand reads  : {}\n", info.outstanding_reads)
-                           : fmt::format(" Max inline data : {}[B]\n", info.inlined);
-  text += fmt::format(" rdma_cm QPs\t : {}\n", on_off(info.connection_manager));
-  text += fmt::format(" Data ex. method : {}\n", info.connection_manager ? "rdma_cm" : "Ethernet");
+  bool in_pair = false;  // the second one
+  for (const PerftestField& field : info.fields) {
+    if (field.label.empty()) continue;
+    const bool tabbed = field.label.ends_with('\t');  // which takes the place of blanks
+    text += fmt::format("{}{:{}}{}: {}{}{}", in_pair ? "" : " ", field.label,
+                        tabbed    ? 0
+                        : in_pair ? 15
+                                  : 16,
+                        tabbed ? " " : "", any_text(field.value), field.unit,
+                        field.begins_pair ? "\t\t" : "\n");
+    in_pair = field.begins_pair;
+  }
   return text + rule();
 }
 
@@ -102,7 +97,7 @@ std::string side(const FactReader& facts, const PerftestInfo& info, std::string_
   const auto keys = list("rkey");
   const auto places = list("vaddr");
   const std::string gid =
-      info.gid_index ? gid_line(facts.text(fmt::format("{}gid", prefix), "")) : "";
+      info.has_gid ? gid_line(facts.text(fmt::format("{}gid", prefix), "")) : "";
   const bool one_sided = info.test[0].rfind("RDMA_", 0) == 0 && !info.connection_manager;
   std::string text;
   for (std::size_t i = 0; i < pairs.size(); ++i) {

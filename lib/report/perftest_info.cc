@@ -42,6 +42,11 @@ std::vector<std::string> verb_words(std::string_view operation) {
   return {printable(operation)};
 }
 
+/// As perftest writes a switch.
+constexpr std::string_view on_off(bool value) {
+  return value ? "ON" : "OFF";
+}
+
 const BandwidthResult* first_bandwidth(const Report& report) {
   const auto* const results = std::get_if<std::vector<BandwidthResult>>(&report.results);
   return results == nullptr || results->empty() ? nullptr : &results->front();
@@ -96,40 +101,61 @@ PerftestInfo perftest_info(const Report& report) {
   const std::string operation = !latency.empty()       ? latency[0].operation
                                 : bandwidth != nullptr ? bandwidth->operation
                                                        : facts.text("operation", "");
+  const bool of_bandwidth = std::holds_alternative<std::vector<BandwidthResult>>(report.results);
+  const bool both_ways = bandwidth != nullptr && bandwidth->direction == "both_ways";
+  const std::uint64_t post_list = facts.number("post_list", 1);
   PerftestInfo info;
-  info.bandwidth = std::holds_alternative<std::vector<BandwidthResult>>(report.results);
   info.test = verb_words(operation);
   info.from_target = info.test[0] == "RDMA_Read" || info.test[0] == "Atomic";
-  info.post_list = facts.number("post_list", 1);
-  const bool both_ways = bandwidth != nullptr && bandwidth->direction == "both_ways";
+  const bool receives = both_ways && !info.from_target && info.test[0].starts_with("Send");
   if (both_ways) info.test.emplace_back("Bidirectional");
-  if (info.post_list > 1) info.test.emplace_back("Post List");
-  info.test.emplace_back(info.bandwidth ? "BW" : "Latency");
+  if (post_list > 1) info.test.emplace_back("Post List");
+  info.test.emplace_back(of_bandwidth ? "BW" : "Latency");
 
   const std::string device = printable(report.resolved.device);
   info.device = device.substr(0, device.find(':'));
-  info.queue_pairs = facts.number("queue_pairs", 1);
-  info.transport_type = report.resolved.backend == "verbs"
-                            ? (facts.text("link_layer", "") == "iWARP" ? "IW" : "IB")
-                            : printable(report.resolved.backend);
-  info.connection_type = upper(printable(report.resolved.transport));
-  info.shared_receives = facts.flag("shared_receives");
-  info.relaxed_ordering = facts.flag("relaxed_ordering");
-  info.wr_api = facts.text("post_api", "").rfind("ibv_wr", 0) == 0;
-  info.depth = facts.number("depth", bandwidth != nullptr ? bandwidth->depth : 1);
-  if (both_ways && !info.from_target && info.test[0].rfind("Send", 0) == 0) {
-    info.receives = facts.number("receives", 0);
-  }
-  info.signal_every = facts.number("signal_every", 1);
-  info.mtu = facts.number("mtu", 0);
-  info.link_type = facts.text("link_layer", "Unknown");
-  if (info.link_type == "InfiniBand") info.link_type = "IB";
-  if (facts.text("gid_index")) info.gid_index = facts.number("gid_index", 0);
-  info.inlined = facts.number("inline", 0);
+  info.has_gid = facts.text("gid_index").has_value();
   info.outstanding_reads = facts.number("outstanding_reads", 0);
   if (info.outstanding_reads == 0) info.outstanding_reads = facts.number("max_rd_atomic", 0);
   info.connection_manager = facts.flag("rdma_cm");
   if (facts.flag("events")) info.completion_vector = facts.number("completion_vector", 0);
+  const std::string transport_type = report.resolved.backend == "verbs"
+                                         ? (facts.text("link_layer", "") == "iWARP" ? "IW" : "IB")
+                                         : printable(report.resolved.backend);
+  std::string link_type = facts.text("link_layer", "Unknown");
+  if (link_type == "InfiniBand") link_type = "IB";
+
+  const auto add = [&info](std::string_view label, std::string_view key, Json value,
+                           std::string_view unit = "") {
+    info.fields.push_back({label, key, std::move(value), unit});
+  };
+  const auto add_pair = [&](PerftestField first, PerftestField second) {
+    first.begins_pair = true;
+    info.fields.push_back(std::move(first));
+    info.fields.push_back(std::move(second));
+  };
+  add_pair({"Dual-port", "Dual_port", "OFF"}, {"Device", "Device", info.device});
+  add_pair({"Number of qps", "Number_of_qps", facts.number("queue_pairs", 1)},
+           {"Transport type", "Transport_type", transport_type});
+  add_pair({"Connection type", "Connection_type", upper(printable(report.resolved.transport))},
+           {"Using SRQ", "Using_SRQ", on_off(facts.flag("shared_receives"))});
+  add("PCIe relax order", "PCIe_relax_order", on_off(facts.flag("relaxed_ordering")));
+  add("ibv_wr* API", "ibv_wr_API", on_off(facts.text("post_api", "").starts_with("ibv_wr")));
+  add("TX depth", "TX_depth", facts.number("depth", bandwidth != nullptr ? bandwidth->depth : 1));
+  if (post_list > 1) add("Post List", "Post_List", post_list);
+  if (receives) add("RX depth", "RX_depth", facts.number("receives", 0));
+  if (of_bandwidth) add("CQ Moderation", "CQ_Moderation", facts.number("signal_every", 1));
+  add("Mtu", "Mtu", facts.number("mtu", 0), "[B]");
+  add("Link type", "Link_type", link_type);
+  if (info.has_gid) add("GID index", "GID_index", facts.number("gid_index", 0));
+  if (info.from_target) {
+    add("Outstand reads", "Outstand_reads", info.outstanding_reads);
+  } else {
+    add("Max inline data", "Max_inline_data", facts.number("inline", 0), "[B]");
+  }
+  add("rdma_cm QPs\t", "rdma_cm_QPs", on_off(info.connection_manager));
+  add("", "Use_ROCm_memory", "OFF");
+  add("Data ex. method", "Data_ex_method", info.connection_manager ? "rdma_cm" : "Ethernet");
   return info;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rdmabench/report/result.h"
+#include "row.h"
 
 namespace rdmabench::report {
 
@@ -28,30 +29,21 @@ class FactReader {
   const Report& report_;
 };
 
-/// As perftest writes a switch.
-constexpr std::string_view on_off(bool value) {
-  return value ? "ON" : "OFF";
-}
+/// One thing that perftest tells of a run.
+struct PerftestField {
+  std::string_view label;  ///< in its text; "" where only the JSON has it
+  std::string_view key;    ///< in its JSON
+  Json value;
+  std::string_view unit = "";  ///< in its text
+  bool begins_pair = false;    ///< the next one stands in the same line of text
+};
 
 struct PerftestInfo {
-  std::vector<std::string> test;  ///< words of the title: "RDMA_Write", "Bidirectional", "BW"
-  bool bandwidth = false;
-  std::string device;  ///< without its port
-  std::uint64_t queue_pairs = 1;
-  std::string transport_type;   ///< "IB", "IW", or the back end where it is not verbs
-  std::string connection_type;  ///< "RC"
-  bool shared_receives = false;
-  bool relaxed_ordering = false;
-  bool wr_api = false;
-  std::uint64_t depth = 1;
-  std::uint64_t post_list = 1;
-  std::optional<std::uint64_t> receives;  ///< printed where this side receives too
-  std::uint64_t signal_every = 1;
-  std::uint64_t mtu = 0;
-  std::string link_type;
-  std::optional<std::uint64_t> gid_index;
-  bool from_target = false;  ///< reads and atomics: `outstanding_reads` is printed, else `inlined`
-  std::uint64_t inlined = 0;
+  std::vector<std::string> test;      ///< words of the title: "RDMA_Write", "Bidirectional", "BW"
+  std::vector<PerftestField> fields;  ///< in its order
+  std::string device;                 ///< without its port
+  bool has_gid = false;
+  bool from_target = false;  ///< reads and atomics: `outstanding_reads` is printed
   std::uint64_t outstanding_reads = 0;
   bool connection_manager = false;
   std::optional<std::uint64_t> completion_vector;  ///< with events

@@ -19,29 +19,7 @@ Json test_info(const PerftestInfo& info) {
   if (info.completion_vector) {
     json["Test with events"] = fmt::format("Using_{}_comp{}", info.device, *info.completion_vector);
   }
-  json["Dual_port"] = "OFF";
-  json["Device"] = info.device;
-  json["Number_of_qps"] = info.queue_pairs;
-  json["Transport_type"] = info.transport_type;
-  json["Connection_type"] = info.connection_type;
-  json["Using_SRQ"] = on_off(info.shared_receives);
-  json["PCIe_relax_order"] = on_off(info.relaxed_ordering);
-  json["ibv_wr_API"] = on_off(info.wr_api);
-  json["TX_depth"] = info.depth;
-  if (info.post_list > 1) json["Post_List"] = info.post_list;
-  if (info.receives) json["RX_depth"] = *info.receives;
-  if (info.bandwidth) json["CQ_Moderation"] = info.signal_every;
-  json["Mtu"] = info.mtu;
-  json["Link_type"] = info.link_type;
-  if (info.gid_index) json["GID_index"] = *info.gid_index;
-  if (info.from_target) {
-    json["Outstand_reads"] = info.outstanding_reads;
-  } else {
-    json["Max_inline_data"] = info.inlined;
-  }
-  json["rdma_cm_QPs"] = on_off(info.connection_manager);
-  json["Use_ROCm_memory"] = "OFF";
-  json["Data_ex_method"] = info.connection_manager ? "rdma_cm" : "Ethernet";
+  for (const PerftestField& field : info.fields) json[std::string(field.key)] = field.value;
   return json;
 }
 
