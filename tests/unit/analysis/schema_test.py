@@ -2,48 +2,14 @@
 
 schema_test.py SCHEMA_FOLDER ANALYSIS_SAMPLES. Needs python3-jsonschema.
 """
-import copy
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import jsonschema
 
-
-def refuse_constant(name):
-    raise ValueError(f"{name} is not JSON")
-
-
-def load_documents(program):
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, folder], check=True)
-        return {
-            path.stem: json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
-            for path in pathlib.Path(folder).glob("*.json")
-        }
-
-
-def find_object(document, path):
-    for step in path:
-        document = document[step]
-    return document
-
-
-def broken_copies(document, paths):
-    """Each with what was done to it: a key left out, a key added, a value of the wrong type."""
-    for path in paths:
-        for key in find_object(document, path):
-            broken = copy.deepcopy(document)
-            del find_object(broken, path)[key]
-            yield f"without {path} {key}", broken
-            broken = copy.deepcopy(document)
-            find_object(broken, path)[key] = {"of": "no such type"}
-            yield f"wrong type of {path} {key}", broken
-        broken = copy.deepcopy(document)
-        find_object(broken, path)["surplus"] = 1
-        yield f"surplus key in {path}", broken
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from broken_documents import broken_copies, load_documents  # noqa: E402
 
 
 PATHS = {
