@@ -231,17 +231,19 @@ struct NetV6 {
   Close close_send, close_receive, close_listen;
 };
 
-struct NetV7 {
-  static constexpr int kVersion = 7;
-  using Properties = PropertiesV7;
+/// Of versions 7 and 8.
+template <int kNumber, class PropertiesOf, class Register>
+struct NetWithDevice {
+  static constexpr int kVersion = kNumber;
+  using Properties = PropertiesOf;
   const char* name;
   Result (*init)(Logger);
   Devices devices;
-  Result (*properties)(int, PropertiesV7*);
+  Result (*properties)(int, PropertiesOf*);
   Listen listen;
   ConnectV7 connect;
   AcceptV7 accept;
-  RegisterV6 register_memory;
+  Register register_memory;
   RegisterDmaBuf register_dma_buf;
   Deregister deregister;
   SendV6 send;
@@ -252,44 +254,26 @@ struct NetV7 {
   DeviceRegistration device_registration;
   Consumed consumed;
 };
+using NetV7 = NetWithDevice<7, PropertiesV7, RegisterV6>;
+using NetV8 = NetWithDevice<8, PropertiesV8, RegisterV8>;
 
-struct NetV8 {
-  static constexpr int kVersion = 8;
-  using Properties = PropertiesV8;
-  const char* name;
-  Result (*init)(Logger);
-  Devices devices;
-  Result (*properties)(int, PropertiesV8*);
-  Listen listen;
-  ConnectV7 connect;
-  AcceptV7 accept;
-  RegisterV8 register_memory;
-  RegisterDmaBuf register_dma_buf;
-  Deregister deregister;
-  SendV6 send;
-  ReceiveV6 receive;
-  Flush flush;
-  Test test;
-  Close close_send, close_receive, close_listen;
-  DeviceRegistration device_registration;
-  Consumed consumed;
-};
-
-struct NetV9 {
-  static constexpr int kVersion = 9;
+/// Of versions 9 and 10.
+template <int kNumber, class Init, class Connect, class Send, class Receive>
+struct NetWithVirtual {
+  static constexpr int kVersion = kNumber;
   using Properties = PropertiesV9;
   const char* name;
-  Result (*init)(Logger);
+  Init init;
   Devices devices;
   Result (*properties)(int, PropertiesV9*);
   Listen listen;
-  ConnectV7 connect;
+  Connect connect;
   AcceptV7 accept;
   RegisterV8 register_memory;
   RegisterDmaBuf register_dma_buf;
   Deregister deregister;
-  SendV9 send;
-  ReceiveV9 receive;
+  Send send;
+  Receive receive;
   Flush flush;
   Test test;
   Close close_send, close_receive, close_listen;
@@ -297,29 +281,9 @@ struct NetV9 {
   Consumed consumed;
   MakeVirtual make_virtual;
 };
-
-struct NetV10 {
-  static constexpr int kVersion = 10;
-  using Properties = PropertiesV9;
-  const char* name;
-  Result (*init)(Logger, ProfilerCallback);
-  Devices devices;
-  Result (*properties)(int, PropertiesV9*);
-  Listen listen;
-  ConnectV10 connect;
-  AcceptV7 accept;
-  RegisterV8 register_memory;
-  RegisterDmaBuf register_dma_buf;
-  Deregister deregister;
-  SendV10 send;
-  ReceiveV10 receive;
-  Flush flush;
-  Test test;
-  Close close_send, close_receive, close_listen;
-  DeviceRegistration device_registration;
-  Consumed consumed;
-  MakeVirtual make_virtual;
-};
+using NetV9 = NetWithVirtual<9, Result (*)(Logger), ConnectV7, SendV9, ReceiveV9>;
+using NetV10 =
+    NetWithVirtual<10, Result (*)(Logger, ProfilerCallback), ConnectV10, SendV10, ReceiveV10>;
 
 /// Of versions 11 and 12.
 template <int kNumber, class PropertiesOf, class VirtualDevicesOf>
