@@ -220,7 +220,4 @@ std::vector<Confirmation> confirmations(const Attribution& attribution, const Ma
 /// The fields of a "verdict" record of a rdmabench-fabric/1 stream, as a JSON object of one line.
 std::string to_json(const Attribution& attribution);
 
-/// Reads what to_json() wrote; members that it does not know are left out. Throws Error(usage).
-Attribution attribution_from_json(std::string_view text);
-
 }  // namespace rdmabench::fabric

@@ -523,7 +523,7 @@ TEST(Attribution, RefusesOptionsOutOfRange) {
   EXPECT_THROW(attribute(even(4), options), Error);
 }
 
-TEST(AttributionJson, ComesBackAsItWas) {
+TEST(AttributionJson, HasFindingsAndVerdictsInOneLine) {
   auto fabric = quiet(16, 2);
   fabric.slow_node(3, 0.8, 1);
   const auto [a, b] = fabric.choose(0)[0][0];
@@ -531,7 +531,6 @@ TEST(AttributionJson, ComesBackAsItWas) {
   Matrix matrix;
   const Attribution found = fabric.settle(matrix);
   const std::string text = to_json(found);
-  EXPECT_EQ(to_json(attribution_from_json(text)), text);
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["findings"].size(), found.findings.size());
   EXPECT_EQ(json["nodes"][0]["verdict"], "good");
@@ -542,23 +541,7 @@ TEST(AttributionJson, ComesBackAsItWas) {
 TEST(AttributionJson, ReplacesBytesThatAreNotUtf8) {
   Matrix matrix = even(8);
   fail(cell_of(matrix, 1, 4), "bad \xff byte");
-  EXPECT_NO_THROW(attribution_from_json(to_json(attribute(matrix))));
-}
-
-TEST(AttributionJson, RefusesWhatItDoesNotKnow) {
-  EXPECT_THROW(attribution_from_json("{"), Error);
-  EXPECT_THROW(attribution_from_json("{}"), Error);
-  EXPECT_THROW(
-      attribution_from_json(R"({"findings":7,"typical":[],"rails":[],"nodes":[],"doubts":[]})"),
-      Error);
-  EXPECT_THROW(
-      attribution_from_json(R"({"typical":[],"rails":[],"doubts":[],"nodes":[{"metric":"x"}]})"),
-      Error);
-  EXPECT_THROW(
-      attribution_from_json(R"({"typical":[],"rails":[],"doubts":[],"nodes":[{"metric":"latency",)"
-                            R"("size_bytes":8,"rank":0,"sender_ratio":1,"receiver_ratio":1,)"
-                            R"("partners":3,"verdict":"splendid"}]})"),
-      Error);
+  EXPECT_NO_THROW(nlohmann::json::parse(to_json(attribute(matrix))));
 }
 
 }  // namespace
