@@ -2,7 +2,7 @@
 // them needs no MPI.
 //
 // Every function returns 0 on success; else it writes the reason to `error` (kErrorBytes, a C
-// string). All calls come from the thread that called init(), except abort_all().
+// string). All calls come from the thread that called init().
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,6 @@ struct MpiModule {
   int (*start)(std::uint32_t slot, void* send, void* receive, char* error);
   /// Whether all started operations are complete; never waits.
   int (*test)(int* done, char* error);
-  void (*abort_all)();
 };
 
 using MpiModuleEntry = const MpiModule* (*)();

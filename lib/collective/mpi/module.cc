@@ -401,7 +401,6 @@ rdmabench_mpi_module() {
     .start = [](std::uint32_t slot, void* send, void* receive,
                 char* error) { return state().start(slot, send, receive, error); },
     .test = [](int* done, char* error) { return state().test(done, error); },
-    .abort_all = [] { MPI_Abort(MPI_COMM_WORLD, 1); },
   };
   return &module;
 }
