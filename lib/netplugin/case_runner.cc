@@ -214,6 +214,19 @@ bool CaseRunner::test(void* request, std::size_t count, std::vector<int>& sizes,
   return true;
 }
 
+void* CaseRunner::post_one(End end, const Message& message, std::string_view late) {
+  for (;;) {
+    void* const request = post(end, {&message, 1});
+    if (request != nullptr) return request;
+    pause(late);
+  }
+}
+
+void CaseRunner::await(void* request, std::string_view what, std::string_view late) {
+  std::vector<int> sizes;
+  while (!test(request, 1, sizes, what)) pause(late);
+}
+
 Sizes CaseRunner::run(End end, std::span<const std::vector<Message>> posts, int window,
                       std::span<void* const> early) {
   Sizes sizes(posts.size());
@@ -285,6 +298,17 @@ void expect(const std::byte* data, std::size_t bytes, std::uint64_t seed, std::s
   throw Failed{fmt::format("{} {}: byte {} of {} is 0x{:02x} and should be 0x{:02x}", what, seed,
                            wrong, bytes, std::to_integer<unsigned>(data[wrong]),
                            std::to_integer<unsigned>(pattern(seed, wrong)))};
+}
+
+void move_one(CaseRunner& runner) {
+  constexpr std::size_t kBytes = 4096;
+  const End end = runner.open();
+  Block block = runner.block(end, kBytes);
+  fill(block.data(), kBytes, runner.sender() ? 5 : 6);
+  runner.run_one(end, block.part(0, kBytes));
+  if (!runner.sender()) expect(block.data(), kBytes, 5, "message");
+  runner.release(end, block);
+  runner.finish(end);
 }
 
 void expect_untouched(const std::byte* data, std::size_t bytes, std::byte value,

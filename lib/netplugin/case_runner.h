@@ -122,6 +122,10 @@ class CaseRunner {
 
   /// One call of isend or irecv. Null: try again later.
   void* post(End end, std::span<const Message> group);
+  /// Calls again until there is a request; fails with `late` after the deadline.
+  void* post_one(End end, const Message& message, std::string_view late);
+  /// Tests until the request is done; fails with `late` after the deadline.
+  void await(void* request, std::string_view what, std::string_view late);
   /// Whether the request is done; then `sizes` has the sizes of `count` buffers.
   bool test(void* request, std::size_t count, std::vector<int>& sizes, std::string_view what);
 
@@ -146,6 +150,9 @@ void expect(const std::byte* data, std::size_t bytes, std::uint64_t seed, std::s
 /// Throws Failed unless all bytes are `value`.
 void expect_untouched(const std::byte* data, std::size_t bytes, std::byte value,
                       std::string_view what);
+
+/// One connection, a message that arrives whole, and the end of the connection.
+void move_one(CaseRunner& runner);
 
 /// Checks what test() said of a message of `wanted` bytes.
 void expect_size(CaseRunner& runner, int size, std::size_t wanted, std::string_view what);

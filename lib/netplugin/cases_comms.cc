@@ -15,6 +15,7 @@ namespace rdmabench::netplugin {
 namespace {
 
 constexpr std::size_t kCommRoom = 4096;
+constexpr std::string_view kNotPosted = "the receive could not be posted before the timeout";
 
 /// Moves `count` messages on one comm. `seed` differs from that of other comms.
 void move_on(CaseRunner& runner, End end, Block& block, std::size_t count, std::uint64_t seed,
@@ -33,11 +34,7 @@ void move_on(CaseRunner& runner, End end, Block& block, std::size_t count, std::
 /// One more connection and a message, to see that the plugin still works.
 void still_works(CaseRunner& runner) {
   runner.step("connecting again");
-  const End end = runner.open();
-  Block block = runner.block(end, kCommRoom);
-  move_on(runner, end, block, 1, 77, 1);
-  runner.release(end, block);
-  runner.finish(end);
+  move_one(runner);
 }
 
 constexpr auto kMoment = std::chrono::milliseconds(300);
@@ -111,7 +108,6 @@ void independence(CaseRunner& runner) {
     if (runner.sender()) fill(blocks[2].data() + i * kCommRoom, kCommRoom, 200 + i);
   }
   std::vector<void*> early;
-  const Message first = blocks[0].part(0, kCommRoom);
   void* waiting = nullptr;
   if (runner.sender()) {
     for (int tries = 0; tries < 100 && early.size() < posts.size(); ++tries) {
@@ -119,23 +115,19 @@ void independence(CaseRunner& runner) {
       if (request != nullptr) early.push_back(request);
     }
   } else {
-    while ((waiting = runner.post(ends[0], {&first, 1})) == nullptr)
-      runner.pause("the receive could not be posted before the timeout");
+    waiting = runner.post_one(ends[0], blocks[0].part(0, kCommRoom), kNotPosted);
   }
   runner.step("moving messages beside idle connections");
   move_on(runner, ends[1], blocks[1], 32, 300, 8);
   runner.meet();
-  std::vector<int> sizes;
   if (runner.sender()) {
     move_on(runner, ends[0], blocks[0], 1, 100, 1);
     for (void* const request : early) {
-      while (!runner.test(request, 1, sizes, "a send"))
-        runner.pause("an early send was not done before the timeout");
+      runner.await(request, "a send", "an early send was not done before the timeout");
     }
     runner.run(ends[2], std::span(posts).subspan(early.size()));
   } else {
-    while (!runner.test(waiting, 1, sizes, "a receive"))
-      runner.pause("the first message was not done before the timeout");
+    runner.await(waiting, "a receive", "the first message was not done before the timeout");
     expect(blocks[0].data(), kCommRoom, 100, "message");
     move_on(runner, ends[2], blocks[2], 4, 200, 4);
   }
@@ -278,17 +270,10 @@ void peer_leaves(CaseRunner& runner) {
   }
   std::vector<void*> requests;
   while (requests.size() < 4) {
-    const Message one = block.part(requests.size() * kCommRoom, kCommRoom);
-    void* const request = runner.post(end, {&one, 1});
-    if (request == nullptr) {
-      runner.pause("the receive could not be posted before the timeout");
-    } else {
-      requests.push_back(request);
-    }
+    requests.push_back(
+        runner.post_one(end, block.part(requests.size() * kCommRoom, kCommRoom), kNotPosted));
   }
-  std::vector<int> sizes;
-  while (!runner.test(requests[0], 1, sizes, "a receive"))
-    runner.pause("the message was not done before the timeout");
+  runner.await(requests[0], "a receive", "the message was not done before the timeout");
   expect(block.data(), kCommRoom, 40, "message");
   runner.meet();
   runner.meet();

@@ -87,8 +87,7 @@ void sizes_of_test(CaseRunner& runner) {
   const std::size_t bytes = runner.sender() ? 3000 : 8192;
   const Message one = block.part(0, bytes);
   expect_size(runner, runner.run_one(end, one), 3000, runner.sender() ? "a send" : "a message");
-  void* request = nullptr;
-  while ((request = runner.post(end, {&one, 1})) == nullptr) runner.pause("it could not be posted");
+  void* const request = runner.post_one(end, one, "it could not be posted");
   runner.step("in test() with a null pointer for sizes");
   for (int done = 0; done == 0;) {
     runner.good("test", runner.net().test(request, &done, nullptr));
@@ -116,10 +115,8 @@ void late_receive(CaseRunner& runner) {
       if (request != nullptr) early.push_back(request);
     }
     runner.oob().send("tried");
-    std::vector<int> sizes;
     for (void* const request : early) {
-      while (!runner.test(request, 1, sizes, "a send"))
-        runner.pause("an early send was not done before the timeout");
+      runner.await(request, "a send", "an early send was not done before the timeout");
     }
     runner.run(end, std::span(posts).subspan(early.size()));
   } else {
@@ -157,9 +154,7 @@ void optional_completion(CaseRunner& runner) {
     }
     if (request == hint)
       throw Failed{"irecv did not replace the hint in the request: test() would crash"};
-    std::vector<int> sizes;
-    while (!runner.test(request, 1, sizes, "a receive"))
-      runner.pause("the receive was not done before the timeout");
+    runner.await(request, "a receive", "the receive was not done before the timeout");
     // It may be done before the data arrive: NCCL checks the data itself.
     for (;;) {
       try {
@@ -238,9 +233,8 @@ void flush(CaseRunner& runner) {
     const abi::Result result = runner.net().flush(end.comm, block.part(0, 4096), &request);
     if (result != abi::kSuccess && device) runner.good("iflush", result);
     if (result != abi::kSuccess) refused = result_text(result);
-    std::vector<int> sizes;
-    while (refused.empty() && request != nullptr && !runner.test(request, 1, sizes, "a flush")) {
-      runner.pause("the flush was not done before the timeout");
+    if (refused.empty() && request != nullptr) {
+      runner.await(request, "a flush", "the flush was not done before the timeout");
     }
   }
   runner.release(end, block);

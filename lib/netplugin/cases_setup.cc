@@ -243,13 +243,7 @@ void reopen(CaseRunner& runner) {
   std::ptrdiff_t before = 0;
   for (int cycle = -2; cycle < kCycles; ++cycle) {
     if (cycle == 0) before = open_files();
-    const End end = runner.open();
-    Block block = runner.block(end, 4096);
-    fill(block.data(), 4096, runner.sender() ? 5 : 6);
-    runner.run_one(end, block.part(0, 4096));
-    if (!runner.sender()) expect(block.data(), 4096, 5, "message");
-    runner.release(end, block);
-    runner.finish(end);
+    move_one(runner);
   }
   // A plugin may release resources shortly after the close.
   const Deadline patience = Deadline::after(
@@ -270,13 +264,7 @@ void reopen(CaseRunner& runner) {
 void finalize(CaseRunner& runner) {
   if (runner.net().version() < 11) throw Skipped{"this interface version has no finalize()"};
   for (int round = 0; round < 2; ++round) {
-    const End end = runner.open();
-    Block block = runner.block(end, 4096);
-    fill(block.data(), 4096, runner.sender() ? 5 : 6);
-    runner.run_one(end, block.part(0, 4096));
-    if (!runner.sender()) expect(block.data(), 4096, 5, "message");
-    runner.release(end, block);
-    runner.finish(end);
+    move_one(runner);
     runner.step("in finalize()");
     runner.good("finalize", runner.net().finalize());
     runner.meet();

@@ -1,6 +1,7 @@
 #include "rdmabench/netplugin/check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -152,10 +153,8 @@ std::vector<int> versions_of(const Options& options, const std::vector<int>& the
   if (options.versions.empty()) return {there.front()};
   for (const int version : options.versions) {
     if (std::find(there.begin(), there.end(), version) != there.end()) continue;
-    std::string known;
-    for (const int one : there) known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
     throw Error(Fault::usage, fmt::format("the plugin has no interface version {}", version),
-                fmt::format("It has {}.", known));
+                fmt::format("It has {}.", fmt::join(there, ", ")));
   }
   return options.versions;
 }

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -97,10 +98,8 @@ std::unique_ptr<Net> open_net(const std::string& file, int version) {
   const int wanted = version == 0 ? versions.front() : version;
   void* const table = dlsym(load(file), symbol(wanted).c_str());
   if (table == nullptr) {
-    std::string known;
-    for (const int one : versions) known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
     throw Error(Fault::usage, fmt::format("'{}' has no interface version {}", file, wanted),
-                fmt::format("It has {}.", known));
+                fmt::format("It has {}.", fmt::join(versions, ", ")));
   }
   switch (wanted) {
     case 6:
