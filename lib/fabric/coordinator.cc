@@ -97,7 +97,6 @@ Step Coordinator::still_to_do(const Step& step) const {
 
 void Coordinator::measure(const Round& round, std::uint32_t number, bool confirming) {
   const double cpu_before = thread_cpu_ms();
-  const auto begin = Deadline::Clock::now();
   round_ = number;
   for (const Step& step : round.steps) {
     for (Measurement& one : run_and_repeat(still_to_do(step))) {
@@ -109,10 +108,7 @@ void Coordinator::measure(const Round& round, std::uint32_t number, bool confirm
     }
   }
   recorder_.end_round();
-  const nanoseconds wall = Deadline::Clock::now() - begin;
-  costs_.push_back({.round = number,
-                    .own_ms = thread_cpu_ms() - cpu_before,
-                    .wall_ms = static_cast<double>(wall.count()) / kNsPerMs});
+  costs_.push_back({.round = number, .own_ms = thread_cpu_ms() - cpu_before});
 }
 
 std::vector<Measurement> Coordinator::run_and_repeat(const Step& step) {

@@ -53,8 +53,7 @@ using OnFabricProgress = std::function<void(const FabricProgress&)>;
 /// What a round cost.
 struct RoundCost {
   std::uint32_t round = 0;
-  double own_ms = 0;   ///< processor time of the coordinator's thread
-  double wall_ms = 0;  ///< from the first order to the last result
+  double own_ms = 0;  ///< processor time of the coordinator's thread
 };
 
 struct FabricResult {
