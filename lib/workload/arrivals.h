@@ -64,8 +64,7 @@ class Arrivals {
   static constexpr bool kInOrder = T::kOrdersMessages && T::kReliable;
 
   bool complain(Outcome outcome) noexcept {
-    if (result_.outcome == Outcome::ok) result_.message = count();
-    return inbox_.end(outcome, Wait::nothing);
+    return workload::complain(inbox_, result_, outcome, count());
   }
 
   T& endpoint_;

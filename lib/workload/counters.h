@@ -26,6 +26,18 @@ inline void clear_word(std::span<std::byte> message) noexcept {
   std::fill(message.begin(), message.end(), std::byte{0xff});
 }
 
+/// A slot before message i leaves from it, or is fetched into it.
+template <class Op>
+void prepare(std::span<std::byte> message, std::uint64_t i) noexcept {
+  if constexpr (Op::kAtomic) {
+    clear_word(message);
+  } else if constexpr (Op::kFromTarget) {
+    clear(message);
+  } else {
+    memory::fill_pattern(message, tag_of(i));
+  }
+}
+
 inline std::uint64_t word_in(std::span<const std::byte> message) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, message.data(), sizeof word);
@@ -42,13 +54,20 @@ bool check_word(std::span<const std::byte> message, std::uint64_t i, std::uint64
     return true;
   }
   if (result.outcome == Outcome::ok) {
-    result.message = i;
     result.byte = static_cast<std::uint64_t>(std::endian::native == std::endian::little
                                                  ? std::countr_zero(wrong)
                                                  : std::countl_zero(wrong)) /
                   8;
   }
-  return inbox.end(Outcome::wrong_data, Wait::nothing);
+  return complain(inbox, result, Outcome::wrong_data, i);
+}
+
+/// What message i brought back, where messages rotate through `slots`.
+template <class Op, transport::Transport T>
+bool check_fetched(std::span<const std::byte> message, std::uint64_t i, std::uint64_t slots,
+                   Inbox<T>& inbox, EpochResult& result) noexcept {
+  if constexpr (Op::kAtomic) return check_word(message, i, i / slots, inbox, result);
+  return check_message(message, i, tag_of(i % slots), inbox, result);
 }
 
 /// At the target, when all have been done: counts what succeeded. A fetch-and-add cannot fail, so

@@ -84,16 +84,13 @@ class Echo {
         return inbox_.end(Outcome::post_failed, Wait::nothing);
       }
       ++answered_;
-      if constexpr (T::kManyQueuePairs) {
-        if (++queue_pair_ == queue_pairs_) queue_pair_ = 0;
-      }
+      next_queue_pair<T>(queue_pair_, queue_pairs_);
     }
     return true;
   }
 
   void complain(Outcome outcome, std::uint64_t k) noexcept {
-    if (result_.outcome == Outcome::ok) result_.message = k;
-    inbox_.end(outcome, Wait::nothing);
+    workload::complain(inbox_, result_, outcome, k);
   }
 
   T& endpoint_;

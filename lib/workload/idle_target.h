@@ -32,21 +32,13 @@ EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& wat
   result.begin = measure::stamp_now();
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {
     result.message = i;
-    if constexpr (Op::kAtomic) {
-      clear_word(message);
-    } else if constexpr (Op::kFromTarget) {
-      clear(message);
-    } else {
-      memory::fill_pattern(message, tag_of(i));
-    }
+    prepare<Op>(message, i);
     const measure::Ticks begin = measure::stamp_now();
     const transport::Message slot{.local = 0, .remote = 0, .bytes = plan.size, .word = i};
     if (!inbox.template post<Op>(slot, transport::Signal::now) || !inbox.drain()) return result;
     intervals[i] = measure::stamp_now() - begin;
-    if constexpr (Op::kAtomic) {
-      if (!check_word(message, i, i, inbox, result)) return result;
-    } else if constexpr (Op::kFromTarget) {
-      if (!check_message(message, i, tag_of(0), inbox, result)) return result;
+    if constexpr (Op::kFromTarget) {
+      if (!check_fetched<Op>(message, i, 1, inbox, result)) return result;
     } else {
       clear(message);
       if (!inbox.template post<transport::Read>(slot, transport::Signal::now) || !inbox.drain() ||

@@ -100,9 +100,7 @@ class OpenLoop {
     ++next_;
     schedule_.advance();
     if (++slot_ == slots_) slot_ = 0;
-    if constexpr (T::kManyQueuePairs) {
-      if (++queue_pair_ == queue_pairs_) queue_pair_ = 0;
-    }
+    next_queue_pair<T>(queue_pair_, queue_pairs_);
     return true;
   }
 
@@ -116,15 +114,7 @@ class OpenLoop {
   }
 
   void fill() noexcept {
-    if constexpr (!kValidate) return;
-    const std::span<std::byte> message = message_in(region_, slot_, plan_.size);
-    if constexpr (Op::kAtomic) {
-      clear_word(message);
-    } else if constexpr (Op::kFromTarget) {
-      clear(message);
-    } else {
-      memory::fill_pattern(message, tag_of(next_));
-    }
+    if constexpr (kValidate) prepare<Op>(message_in(region_, slot_, plan_.size), next_);
   }
 
   bool take_answers() noexcept {
@@ -141,7 +131,10 @@ class OpenLoop {
       if (answered_ == completed) return true;
       const measure::Ticks now = Clock::stamp();
       while (answered_ < completed) {
-        if (!check_fetched(answered_)) return false;
+        if constexpr (kValidate && Op::kFromTarget) {
+          const auto message = message_in(region_, answered_ % slots_, plan_.size);
+          if (!check_fetched<Op>(message, answered_, slots_, inbox_, result_)) return false;
+        }
         answer(answered_, now);
       }
       return true;
@@ -171,19 +164,7 @@ class OpenLoop {
   }
 
   void complain(Outcome outcome, std::uint64_t k) noexcept {
-    if (result_.outcome == Outcome::ok) result_.message = k;
-    inbox_.end(outcome, Wait::nothing);
-  }
-
-  bool check_fetched(std::uint64_t k) noexcept {
-    if constexpr (kValidate && Op::kAtomic) {
-      return check_word(message_in(region_, k % slots_, plan_.size), k, k / slots_, inbox_,
-                        result_);
-    } else if constexpr (kValidate && Op::kFromTarget) {
-      return check_message(message_in(region_, k % slots_, plan_.size), k, tag_of(k % slots_),
-                           inbox_, result_);
-    }
-    return true;
+    workload::complain(inbox_, result_, outcome, k);
   }
 
   T& endpoint_;

@@ -124,7 +124,7 @@ class Pump {
           break;
         pace_.advance();
         ++i;
-        if constexpr (T::kManyQueuePairs) next_queue_pair();
+        next_queue_pair<T>(queue_pair_, queue_pairs_);
       }
       advance(i - next_);
       if (i < stop) break;
@@ -178,13 +178,9 @@ class Pump {
       return status;
     for (std::uint32_t k = 0; k < count; ++k) pace_.advance();
     advance(count);
-    if constexpr (T::kManyQueuePairs) next_queue_pair();
+    next_queue_pair<T>(queue_pair_, queue_pairs_);
     if (queue_pair_ == 0 && ++round_ == rounds_) round_ = 0;
     return status;
-  }
-
-  void next_queue_pair() noexcept {
-    if (++queue_pair_ == queue_pairs_) queue_pair_ = 0;
   }
 
   bool next_lap() noexcept {
@@ -194,24 +190,14 @@ class Pump {
     lap_begin_ = lap_end_;
     lap_end_ = std::min<std::uint64_t>(iterations_, lap_begin_ + slots_);
     if constexpr (kChecks) {
-      for (std::uint64_t i = lap_begin_; i < lap_end_; ++i) {
-        if constexpr (Op::kAtomic) {
-          clear_word(message(i));
-        } else {
-          clear(message(i));
-        }
-      }
+      for (std::uint64_t i = lap_begin_; i < lap_end_; ++i) prepare<Op>(message(i), i);
     }
     return true;
   }
 
   bool check_lap() noexcept {
     for (std::uint64_t i = lap_begin_; i < lap_end_; ++i) {
-      if constexpr (Op::kAtomic) {
-        if (!check_word(message(i), i, i / slots_, inbox_, result_)) return false;
-      } else {
-        if (!check_message(message(i), i, tag_of(i % slots_), inbox_, result_)) return false;
-      }
+      if (!check_fetched<Op>(message(i), i, slots_, inbox_, result_)) return false;
     }
     return true;
   }

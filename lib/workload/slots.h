@@ -31,6 +31,14 @@ inline transport::Message to_slot(const transport::Region& region, std::uint64_t
   return {.local = offset, .remote = offset, .bytes = size, .word = word};
 }
 
+/// Messages go to the queue pairs in turn.
+template <transport::Transport T>
+void next_queue_pair(std::uint32_t& queue_pair, std::uint32_t queue_pairs) noexcept {
+  if constexpr (T::kManyQueuePairs) {
+    if (++queue_pair == queue_pairs) queue_pair = 0;
+  }
+}
+
 /// The three kinds of slots that an endpoint has.
 enum class Place : std::uint8_t { sends, receives, window };
 
@@ -55,6 +63,13 @@ inline void clear(std::span<std::byte> message) noexcept {
   std::fill(message.begin(), message.end(), std::byte{0});
 }
 
+/// Message i is not what it should be.
+template <transport::Transport T>
+bool complain(Inbox<T>& inbox, EpochResult& result, Outcome outcome, std::uint64_t i) noexcept {
+  if (result.outcome == Outcome::ok) result.message = i;
+  return inbox.end(outcome, Wait::nothing);
+}
+
 /// Compares every byte of message i with the pattern.
 template <transport::Transport T>
 bool check_message(std::span<const std::byte> message, std::uint64_t i, std::uint8_t tag,
@@ -64,11 +79,8 @@ bool check_message(std::span<const std::byte> message, std::uint64_t i, std::uin
     ++result.checked;
     return true;
   }
-  if (result.outcome == Outcome::ok) {
-    result.message = i;
-    result.byte = *wrong;
-  }
-  return inbox.end(Outcome::wrong_data, Wait::nothing);
+  if (result.outcome == Outcome::ok) result.byte = *wrong;
+  return complain(inbox, result, Outcome::wrong_data, i);
 }
 
 /// Every slot of the window must hold the last message written there, once all writes have landed.

@@ -5,14 +5,13 @@
 #include <span>
 
 #include "rdmabench/measure/clock.h"
+#include "workload/completion_latency.h"
 #include "workload/duplex.h"
 #include "workload/echo.h"
-#include "workload/flush_latency.h"
 #include "workload/idle_target.h"
 #include "workload/key.h"
 #include "workload/open_loop.h"
 #include "workload/ping_pong.h"
-#include "workload/read_latency.h"
 #include "workload/stage.h"
 #include "workload/stream.h"
 
@@ -47,14 +46,10 @@ constexpr Loop<T> stream_loop(const LoopKey& key) {
 template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> latency_loop(const LoopKey& key) {
   const bool tsc = key.clock == measure::ClockSource::tsc;
-  if constexpr (Op::kFlushes) {
+  if constexpr (Op::kFlushes || Op::kFromTarget) {
     if (key.side == Side::target) return &quiet_target<T, Op, kValidate>;
-    return tsc ? &flush_latency_initiator<T, Op, measure::TscClock, kValidate>
-               : &flush_latency_initiator<T, Op, measure::RawClock, kValidate>;
-  } else if constexpr (Op::kFromTarget) {
-    if (key.side == Side::target) return &quiet_target<T, Op, kValidate>;
-    return tsc ? &read_latency_initiator<T, Op, measure::TscClock, kValidate>
-               : &read_latency_initiator<T, Op, measure::RawClock, kValidate>;
+    return tsc ? &completion_latency_initiator<T, Op, measure::TscClock, kValidate>
+               : &completion_latency_initiator<T, Op, measure::RawClock, kValidate>;
   } else {
     if (key.side == Side::target) return &ping_pong_target<T, Op, kValidate>;
     return tsc ? &ping_pong_initiator<T, Op, measure::TscClock, kValidate>

@@ -33,12 +33,7 @@ class Inbox {
   /// One poll, and if it was empty a rest: for a wait that nothing but a completion ends.
   template <class OnReceive>
   bool poll(Wait wait, OnReceive&& on_receive) noexcept {
-    const int seen = endpoint_.poll(on_receive);
-    if (seen > 0) [[likely]] {
-      watch_.progress();
-      return held_.empty() ? true : give_back_held();
-    }
-    return seen == 0 ? unoccupied(wait, true) : end(Outcome::completion_failed, wait);
+    return look(wait, on_receive, true);
   }
 
   bool poll(Wait wait) noexcept {
@@ -49,12 +44,7 @@ class Inbox {
   /// One poll between other things to do: never sleeps.
   template <class OnReceive>
   bool glance(Wait wait, OnReceive&& on_receive) noexcept {
-    const int seen = endpoint_.poll(on_receive);
-    if (seen > 0) [[likely]] {
-      watch_.progress();
-      return held_.empty() ? true : give_back_held();
-    }
-    return seen == 0 ? unoccupied(wait, false) : end(Outcome::completion_failed, wait);
+    return look(wait, on_receive, false);
   }
 
   bool glance(Wait wait) noexcept {
@@ -188,6 +178,16 @@ class Inbox {
   }
 
  private:
+  template <class OnReceive>
+  bool look(Wait wait, OnReceive&& on_receive, bool may_rest) noexcept {
+    const int seen = endpoint_.poll(on_receive);
+    if (seen > 0) [[likely]] {
+      watch_.progress();
+      return held_.empty() ? true : give_back_held();
+    }
+    return seen == 0 ? unoccupied(wait, may_rest) : end(Outcome::completion_failed, wait);
+  }
+
   auto on_token(bool& whole) noexcept {
     return [this, &whole](const transport::Received& received) noexcept {
       if (received.bytes != 0) whole = end(Outcome::wrong_size, Wait::confirmation);
