@@ -56,6 +56,10 @@ bool is_int(const Json& value, std::int64_t min, std::int64_t max) {
 
 }  // namespace
 
+std::string dump(const nlohmann::ordered_json& message) {
+  return message.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 Json parse_object(std::string_view text, std::string_view what) {
   // The reader itself does not recurse, but each level costs memory, and what walks the result
   // might.

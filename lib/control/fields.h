@@ -40,6 +40,9 @@ class FieldError : public Error {
   std::string key_, shown_, wanted_;
 };
 
+/// A message to send. Bytes that are not UTF-8 (a host name may hold any) become U+FFFD.
+std::string dump(const nlohmann::ordered_json& message);
+
 /// The object that `text` holds. `what` names the message for the error text: "request".
 nlohmann::json parse_object(std::string_view text, std::string_view what);
 

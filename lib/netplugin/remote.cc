@@ -23,13 +23,11 @@ constexpr auto kIdle = std::chrono::minutes(11);  // longer than the longest cas
 constexpr std::string_view kWhat = "rdmabench netplugin";
 
 std::string hello(const PluginFacts& plugin) {
-  nlohmann::ordered_json json;
-  json["what"] = kWhat;
-  json["cases"] = cases().size();
-  json["name"] = plugin.name;
-  json["versions"] = plugin.versions;
-  json["environment"] = report::to_list(report::collect_environment());
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return control::dump({{"what", kWhat},
+                        {"cases", cases().size()},
+                        {"name", plugin.name},
+                        {"versions", plugin.versions},
+                        {"environment", report::to_list(report::collect_environment())}});
 }
 
 struct PluginHello {

@@ -16,14 +16,11 @@ namespace rdmabench::netplugin {
 namespace {
 
 using Json = nlohmann::json;
+using control::dump;
 
 constexpr std::size_t kMaxText = 8000;
 constexpr std::size_t kLastLines = 10;
 constexpr std::size_t kMaxLine = 500;
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 constexpr auto kGrace =
     std::chrono::seconds(2);  // a child reports its own timeout within this time

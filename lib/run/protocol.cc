@@ -17,15 +17,11 @@ namespace rdmabench::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using control::dump;
 
 constexpr std::size_t kMaxOffer = 262144;  // bytes of an offer: a host may have many GIDs
 constexpr std::size_t kMaxOffers = 16;     // back ends
 constexpr std::size_t kMaxFacts = 1024;
-
-/// Bytes that are not UTF-8 (a host name may hold any) become U+FFFD.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json offers_json(const std::vector<Offer>& offers) {
   Json list = Json::array();
