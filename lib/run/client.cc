@@ -158,12 +158,12 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   session.set_cpus(config.cpus);
   session.set_stop(hooks.stop);
   report::Report report;
-  Agreement agreement;
+  ServerAnswer answer;
   std::string obstacle;
   try {
-    agreement = negotiate(session, config);
-    obstacle = verify_gpu_memory(session, config, agreement, report.notes);
-    report.environment.server = std::move(agreement.server_environment);
+    answer = negotiate(session, config);
+    obstacle = verify_gpu_memory(session, config, answer, report.notes);
+    report.environment.server = std::move(answer.environment);
   } catch (const std::exception& error) {
     session.channel().abort(error.what());
     throw;
@@ -182,10 +182,9 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
       break;
   }
   measure_all(session, config, hooks, obstacle, report);
-  report.resolved =
-      resolved(session, agreement.reason);  // with what the workers have counted by now
+  report.resolved = resolved(session, answer.reason);  // with what the workers have counted by now
   report.resolved.staged =
-      session.memory_path() == MemoryPath::staged || agreement.server_memory == MemoryPath::staged;
+      session.memory_path() == MemoryPath::staged || answer.memory == MemoryPath::staged;
   try {
     if (spec.gpu) add_gpu_notes(session, report.environment.server, report);
   } catch (const Error& error) {

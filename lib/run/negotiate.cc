@@ -146,8 +146,8 @@ void check_this_side(const Config& config) {
   make_offers(candidates(config.backend, rails.front()), rails);
 }
 
-Agreement negotiate(Session& session, const Config& config,
-                    const std::vector<memory::FailedWay>& failed) {
+ServerAnswer negotiate(Session& session, const Config& config,
+                       const std::vector<memory::FailedWay>& failed) {
   session.agree(make_spec(config));
   std::vector<transport::EndpointRequest> rails = rail_requests(session.spec(), config);
   const std::vector<const Backend*> wanted = candidates(config.backend, rails.front());
@@ -161,9 +161,7 @@ Agreement negotiate(Session& session, const Config& config,
   ServerAnswer answer =
       connect_client(session, wanted, rails, ours, session.spec().workers, session.opener());
   check_requirements(session, config);
-  return {.reason = std::move(answer.reason),
-          .server_environment = std::move(answer.environment),
-          .server_memory = answer.memory};
+  return answer;
 }
 
 }  // namespace rdmabench::run

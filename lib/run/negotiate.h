@@ -9,12 +9,6 @@
 
 namespace rdmabench::run {
 
-struct Agreement {
-  std::string reason;                ///< why this back end and path were chosen
-  report::Facts server_environment;  ///< in the server's own words
-  MemoryPath server_memory = MemoryPath::host;
-};
-
 /// Makes every choice that the configuration leaves open. Throws Error(usage) for a configuration
 /// that no peer could run; the error names the value and the nearest right one.
 SessionSpec make_spec(const Config& config);
@@ -23,7 +17,7 @@ SessionSpec make_spec(const Config& config);
 /// Throws Error, also where a worker does not meet config.requirements; with Fault::unavailable
 /// when no back end reaches the peer, saying why each one does not. `failed` are ways of
 /// registering a GPU's memory that this side is not to take again.
-Agreement negotiate(Session& session, const Config& config,
-                    const std::vector<memory::FailedWay>& failed = {});
+ServerAnswer negotiate(Session& session, const Config& config,
+                       const std::vector<memory::FailedWay>& failed = {});
 
 }  // namespace rdmabench::run

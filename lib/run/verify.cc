@@ -53,7 +53,7 @@ void add_failed(const Session& session, std::string_view why,
   }
 }
 
-std::string verify_gpu_memory(Session& session, const Config& config, Agreement& agreement,
+std::string verify_gpu_memory(Session& session, const Config& config, ServerAnswer& answer,
                               std::vector<std::string>& notes) {
   if (!session.spec().gpu) return "";
   const Deadline last = Deadline::after(kPatience * config.timeout);
@@ -69,13 +69,12 @@ std::string verify_gpu_memory(Session& session, const Config& config, Agreement&
       why = error.what();
       curable = may_be_the_memory(session, error);
     }
-    const std::string routes = routes_text(session, agreement.server_environment);
+    const std::string routes = routes_text(session, answer.environment);
     const std::string what = fmt::format(
         "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
     if (!curable) return what;
     if (!may_start_over(session.spec()) || tried == kMostVerifications || last.passed() ||
-        (session.memory_path() != MemoryPath::direct &&
-         agreement.server_memory != MemoryPath::direct)) {
+        (session.memory_path() != MemoryPath::direct && answer.memory != MemoryPath::direct)) {
       return Error(Fault::failed, what, remedy_for(session.spec(), routes)).what();
     }
     const bool again = tried % kTriesOfAWay != 0;
@@ -84,7 +83,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, Agreement&
     if (!again) add_failed(session, why, failed);
     try {
       session.start_over(why);
-      agreement = negotiate(session, config, failed);
+      answer = negotiate(session, config, failed);
     } catch (const Error& error) {
       throw Error(error.fault(),
                   fmt::format("{}; and then no other way was found: {}", what, error.what()));

@@ -32,11 +32,11 @@ void add_failed(const Session& session, std::string_view why,
 
 /// The client's part. Where the mapping is `auto`, the workers are opened anew, once by the same
 /// ways and then without those of both sides that failed, for as long as there are others,
-/// kMostVerifications times and three times the session's timeout at most; `agreement` is then the
+/// kMostVerifications times and three times the session's timeout at most; `answer` is then the
 /// last one and `notes` has a line for each transfer that failed. Returns "", or why nothing is to
 /// be timed. Throws Error where the two sides cannot come together again, and what is
 /// Fault::usage.
-std::string verify_gpu_memory(Session& session, const Config& config, Agreement& agreement,
+std::string verify_gpu_memory(Session& session, const Config& config, ServerAnswer& answer,
                               std::vector<std::string>& notes);
 
 }  // namespace rdmabench::run
