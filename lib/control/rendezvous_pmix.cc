@@ -44,16 +44,15 @@ PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client, Authenticatio
     : Rendezvous(place_of(*client)),
       client_(std::move(client)),
       authentication_(std::move(authentication)),
-      checks_(place().size),
       timeout_(timeout) {}
 
 void PmixRendezvous::put(std::string_view key, std::string_view value) {
-  checks_.put(key, value);
+  check_put(key, value);
   client_->put(full(key), std::string(value), Deadline::after(timeout_));
 }
 
 std::string PmixRendezvous::get(std::uint32_t rank, std::string_view key, Deadline deadline) {
-  checks_.get(rank, key);
+  check_get(rank, key);
   const auto given = deadline.left();
   for (bool afresh = false;; afresh = !afresh) {  // Open MPI 5 finds nothing afresh
     const Deadline attempt =

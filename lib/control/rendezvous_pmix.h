@@ -10,7 +10,6 @@
 
 #include "pmix_client.h"
 #include "rdmabench/control/rendezvous.h"
-#include "rendezvous_checks.h"
 
 namespace rdmabench::control {
 
@@ -30,7 +29,6 @@ class PmixRendezvous : public Rendezvous {
 
   std::unique_ptr<PmixClient> client_;
   Authentication authentication_;
-  RendezvousChecks checks_;
   std::chrono::milliseconds timeout_;
   std::uint64_t barriers_ = 0;
 };

@@ -35,7 +35,6 @@ TcpRendezvous::TcpRendezvous(const Launch& launch, const Authentication& authent
       address_(launch.address),
       authentication_(launch.place.size == 1 ? Authentication::of_this_process()
                                              : authentication.loaded()),
-      checks_(launch.place.size),
       timeout_(timeout) {
   if (place().rank == 0) serve();
   join();
@@ -81,12 +80,12 @@ std::string TcpRendezvous::ask(const Call& call, Deadline deadline) {
 }
 
 void TcpRendezvous::put(std::string_view key, std::string_view value) {
-  checks_.put(key, value);
+  check_put(key, value);
   static_cast<void>(ask(PutCall{std::string(key), std::string(value)}, Deadline::after(timeout_)));
 }
 
 std::string TcpRendezvous::get(std::uint32_t rank, std::string_view key, Deadline deadline) {
-  checks_.get(rank, key);
+  check_get(rank, key);
   return ask(GetCall{rank, std::string(key), wait_of(deadline)}, deadline);
 }
 

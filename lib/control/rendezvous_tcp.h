@@ -8,7 +8,6 @@
 #include "launch.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/rendezvous.h"
-#include "rendezvous_checks.h"
 #include "rendezvous_messages.h"
 #include "rendezvous_server.h"
 
@@ -32,7 +31,6 @@ class TcpRendezvous : public Rendezvous {
 
   Address address_;
   Authentication authentication_;
-  RendezvousChecks checks_;
   std::chrono::milliseconds timeout_;
   std::unique_ptr<RendezvousServer> server_;  // of rank 0
   std::optional<Channel> channel_;

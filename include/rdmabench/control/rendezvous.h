@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,8 +84,13 @@ class Rendezvous {
  protected:
   explicit Rendezvous(Place place) : place_(std::move(place)) {}
 
+  /// What put() and get() refuse before they ask anybody: throw Error(usage) as those say.
+  void check_put(std::string_view key, std::string_view value);
+  void check_get(std::uint32_t rank, std::string_view key) const;
+
  private:
   Place place_;
+  std::set<std::string, std::less<>> keys_;  // that were put
 };
 
 /// Finds rank and size of this process and connects to rank 0. `options` precede the environment.
