@@ -1,3 +1,4 @@
+#include "control/fields.h"
 #include "rdmabench/fabric/attribution.h"
 #include "report/row.h"
 
@@ -7,10 +8,6 @@ namespace {
 using report::Json;
 using report::or_null;
 
-std::string_view metric_name(Metric metric) {
-  return metric == Metric::latency ? "latency" : "bandwidth";
-}
-
 Json to_list(const std::vector<Finding>& findings) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
@@ -19,7 +16,7 @@ Json to_list(const std::vector<Finding>& findings) {
                     {"b", or_null(finding.b)},
                     {"rail", or_null(finding.rail)},
                     {"element", finding.element},
-                    {"metric", metric_name(finding.metric)},
+                    {"metric", name(finding.metric)},
                     {"size_bytes", finding.size_bytes},
                     {"ratio", finding.ratio},
                     {"score", finding.score},
@@ -35,7 +32,7 @@ Json to_list(const std::vector<Finding>& findings) {
 std::string to_json(const Attribution& attribution) {
   Json typical = Json::array();
   for (const Typical& item : attribution.typical) {
-    typical.push_back({{"metric", metric_name(item.metric)},
+    typical.push_back({{"metric", name(item.metric)},
                        {"size_bytes", item.size_bytes},
                        {"value", item.value},
                        {"noise", item.noise},
@@ -44,14 +41,14 @@ std::string to_json(const Attribution& attribution) {
   }
   Json rails = Json::array();
   for (const RailSummary& item : attribution.rails) {
-    rails.push_back({{"metric", metric_name(item.metric)},
+    rails.push_back({{"metric", name(item.metric)},
                      {"size_bytes", item.size_bytes},
                      {"rail", item.rail},
                      {"ratio", item.ratio}});
   }
   Json nodes = Json::array();
   for (const NodeSummary& item : attribution.nodes) {
-    nodes.push_back({{"metric", metric_name(item.metric)},
+    nodes.push_back({{"metric", name(item.metric)},
                      {"size_bytes", item.size_bytes},
                      {"rank", item.rank},
                      {"sender_ratio", item.sender_ratio},
@@ -71,8 +68,7 @@ std::string to_json(const Attribution& attribution) {
                      {"crossed", attribution.crossed->crossed},
                      {"fewest_pairs", attribution.crossed->fewest_pairs}};
   }
-  // Host names and errors come from peers: bytes that are not UTF-8 are replaced.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return control::dump(json);
 }
 
 }  // namespace rdmabench::fabric

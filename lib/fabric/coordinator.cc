@@ -158,7 +158,6 @@ void Coordinator::give_out(const Step& step) {
   std::vector<std::uint32_t> senders_of(members_.size(), 0);
   std::vector<std::uint32_t> rails(rails_of(plan));
   std::iota(rails.begin(), rails.end(), 0U);
-  if (step.front().rail != kAllRails) rails = {step.front().rail};
   for (const Pair& pair : step) {
     if (work_[pair.sender] == step.size()) {
       work_[pair.sender] = works_.size();

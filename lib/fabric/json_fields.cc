@@ -17,11 +17,6 @@ namespace {
 // Far above any device's value: bounds on what a peer may claim.
 constexpr double kMaxValue = 1e18;
 
-template <class Value>
-Json or_null(const Value& value, const Value& absent) {
-  return value == absent ? Json(nullptr) : Json(value);
-}
-
 bool is_null(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_null();
@@ -37,14 +32,6 @@ Metric metric_from(const nlohmann::json& object) {
 }
 
 }  // namespace
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json to_json(const report::Facts& facts) {
-  return report::to_list(facts);
-}
 
 Json to_json(const FabricPlan& plan) {
   return {{"pattern", plan.pattern},
@@ -66,7 +53,7 @@ Json to_json(const Node& node) {
   return {{"rank", node.rank},
           {"host", node.host},
           {"rails", node.rails},
-          {"environment", to_json(node.environment)}};
+          {"environment", report::to_list(node.environment)}};
 }
 
 Json cell_json(const Measurement& measurement) {
@@ -75,9 +62,9 @@ Json cell_json(const Measurement& measurement) {
           {"metric", name(measurement.metric)},
           {"size_bytes", measurement.size_bytes},
           {"value", measurement.value},
-          {"p99_ns", or_null(measurement.p99_ns, 0.0)},
-          {"error", or_null(measurement.error, std::string())},
-          {"over", or_null(measurement.over, std::string())},
+          {"p99_ns", measurement.p99_ns > 0 ? Json(measurement.p99_ns) : Json(nullptr)},
+          {"error", report::text_or_null(measurement.error)},
+          {"over", report::text_or_null(measurement.over)},
           {"notes", measurement.notes}};
 }
 

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "control/fields.h"
 #include "rdmabench/fabric/matrix.h"
 #include "report/row.h"
 
 namespace rdmabench::fabric {
 
+using control::dump;
 using report::Json;
 
 inline constexpr std::size_t kMaxText = 1000;  ///< bytes of an error or a note of a measurement
@@ -17,7 +19,6 @@ inline constexpr std::size_t kMaxNotes = 16;
 inline constexpr std::size_t kMaxWord = 256;  ///< bytes of a name
 inline constexpr std::size_t kMaxFacts = 256;
 
-Json to_json(const report::Facts& facts);
 Json to_json(const FabricPlan& plan);
 Json to_json(const Node& node);
 
@@ -33,8 +34,5 @@ std::vector<std::string> words_from(const nlohmann::json& object, const char* ke
                                     std::size_t max_count, std::size_t max_bytes);
 /// Any rank below kMaxNodes, any rail below kMaxRails.
 Measurement cell_from(const nlohmann::json& object);
-
-/// One line. Bytes that are not UTF-8 (a host name may hold any) become U+FFFD.
-std::string dump(const Json& json);
 
 }  // namespace rdmabench::fabric

@@ -18,14 +18,6 @@
 namespace rdmabench::fabric {
 namespace {
 
-/// For a run without a file.
-class NoRecorder final : public Recorder {
- public:
-  void add(const Measurement& /*measurement*/) override {}
-  void add(const LostNode& /*lost*/) override {}
-  void end_round() override {}
-};
-
 void check_writable(const std::string& path) {
   if (path.empty() || std::ofstream(path, std::ios::app)) return;
   throw Error(Fault::usage, fmt::format("{} cannot be written", path),
@@ -85,8 +77,8 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
   else if (!options.output.empty())
     file.emplace(options.output, StreamFile::Mode::replace);
   if (file) file->begin(plan, nodes);
-  NoRecorder none;
-  Recorder& recorder = file ? static_cast<Recorder&>(*file) : none;
+  Recorder none;
+  Recorder& recorder = file ? *file : none;
 
   Coordinator coordinator(agents, plan, std::move(admitted), recorder, options.coordinator);
   const auto total = static_cast<std::uint32_t>(rounds.size());

@@ -35,7 +35,7 @@ FabricPlan parse_plan(std::string_view text) {
 std::string to_text(const Ready& ready) {
   return dump({{"rails", ready.rails},
                {"ports", ready.ports},
-               {"environment", to_json(ready.environment)}});
+               {"environment", report::to_list(ready.environment)}});
 }
 
 Ready parse_ready(std::string_view text) {

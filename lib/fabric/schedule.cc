@@ -30,7 +30,7 @@ void shuffle(Ranks& ranks, std::mt19937_64& random) {
 /// Both directions of the pairs, one after the other.
 Round both_ways(const char* pattern, Step forward) {
   Step back;
-  for (const Pair& pair : forward) back.push_back({pair.receiver, pair.sender, pair.rail});
+  for (const Pair& pair : forward) back.push_back({pair.receiver, pair.sender});
   return {pattern, {std::move(forward), std::move(back)}};
 }
 

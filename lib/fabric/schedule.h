@@ -22,14 +22,10 @@ inline constexpr std::array<std::string_view, 5> kPatternNames{"full", "random",
 /// Throws Error(usage) that lists the names.
 Pattern parse_pattern(std::string_view text);
 
-/// A pair's rail index that stands for all rails.
-inline constexpr std::uint32_t kAllRails = ~0U;
-
-/// The sender measures against the receiver.
+/// The sender measures against the receiver, on all rails together.
 struct Pair {
   std::uint32_t sender = 0;
   std::uint32_t receiver = 0;
-  std::uint32_t rail = kAllRails;
 
   bool operator==(const Pair&) const = default;
 };

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cerrno>
-#include <tuple>
 #include <unordered_map>
 
 #include "control/fields.h"
@@ -113,12 +112,6 @@ Matrix Reader::finish() {
   return std::move(matrix_);
 }
 
-auto parts(const FabricPlan& p) {
-  return std::tie(p.pattern, p.rounds, p.seed, p.bandwidth_sizes, p.latency_sizes, p.operation,
-                  p.backend, p.transport, p.provider, p.rails, p.duration_s, p.iterations,
-                  p.timeout_s);
-}
-
 /// Like parse_object(), whose remedy speaks of a peer's messages.
 nlohmann::json object_of(std::string_view line) {
   try {
@@ -209,7 +202,7 @@ void check_resumable(const Matrix& earlier, const FabricPlan& plan, std::size_t 
         fmt::format("a run of {} nodes where there are {} now", earlier.nodes.size(), nodes),
         "Start it with as many, or begin a new file with `output`.");
   }
-  if (parts(earlier.plan) != parts(plan)) {
+  if (earlier.plan != plan) {
     throw Error(Fault::usage,
                 "a run with another plan (pattern, rounds, seed, sizes, times, rails "
                 "or what is measured)",

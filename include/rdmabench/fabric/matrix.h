@@ -73,6 +73,8 @@ struct FabricPlan {
   double duration_s = 0.1;  ///< timed, of each cell; 0 = `iterations` say
   std::uint64_t iterations = 0;
   double timeout_s = 10;  ///< of every wait of a measurement
+
+  bool operator==(const FabricPlan&) const = default;
 };
 
 /// Throws Error(usage) that names the value and its bounds: pattern, sizes, rails, times, names.

@@ -1,9 +1,0 @@
-#include "rdmabench/fabric/matrix.h"
-
-namespace rdmabench::fabric {
-
-std::string_view name(Metric metric) noexcept {
-  return metric == Metric::bandwidth ? "bandwidth" : "latency";
-}
-
-}  // namespace rdmabench::fabric
