@@ -9,20 +9,18 @@
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
+#include "report/facts.h"
 
 namespace rdmabench::collective {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using control::dump;
 
 constexpr std::size_t kMaxWord = 256;
 constexpr std::size_t kMaxText = 1000;
 constexpr std::size_t kMaxCounters = 4096;
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 template <class E>
 E get_enum(const nlohmann::json& json, std::string_view key, std::size_t count) {
@@ -40,11 +38,6 @@ report::Facts facts_from(const nlohmann::json& json) {
     facts.push_back({get_word(one, "name", kMaxWord), get_word(one, "value", kMaxText)});
   }
   return facts;
-}
-
-/// As text: facts of a rank are only printed.
-std::string value_of(const report::Fact& fact) {
-  return std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value);
 }
 
 }  // namespace
@@ -164,8 +157,8 @@ Epoch parse_epoch(std::string_view text, std::uint64_t samples) {
 
 std::string to_text(const RankReport& report) {
   Json facts = Json::array();
-  for (const report::Fact& fact : report.facts) {
-    facts.push_back({{"name", fact.name}, {"value", value_of(fact)}});
+  for (const report::Fact& fact : report.facts) {  // as text: they are only printed
+    facts.push_back({{"name", fact.name}, {"value", report::text_of(fact)}});
   }
   Json counters = Json::array();
   for (const report::Counter& counter : report.counters) {

@@ -12,6 +12,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
+#include "report/facts.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -54,11 +55,9 @@ constexpr std::size_t kMostReason = 1000;
 
 /// The routes of both sides' GPU memory as text; "" if both are host memory.
 std::string memory_routes(const report::Report& report) {
-  for (const report::Fact& fact : report.resolved.details) {
-    const auto* const text = std::get_if<std::string>(&fact.value);
-    if (fact.name == "memory_routes" && text != nullptr) return text->substr(0, kMostReason);
-  }
-  return "";
+  return report::value_of<std::string>(report.resolved.details, "memory_routes")
+      .value_or("")
+      .substr(0, kMostReason);
 }
 
 std::string route_of(const report::Report& report, const std::string& memory,
@@ -109,12 +108,11 @@ PointToPointResult measure_pair(const PointToPointOptions& options,
 }
 
 std::string to_text(const PointToPointResult& pair) {
-  return nlohmann::json{{"to", pair.to},
+  return control::dump({{"to", pair.to},
                         {"bits_per_s", pair.bits_per_s},
                         {"route", pair.route},
                         {"error", pair.error},
-                        {"staged", pair.staged}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+                        {"staged", pair.staged}});
 }
 
 PointToPointResult parse_pair(const std::string& text, std::uint32_t from, std::uint32_t ranks) {
@@ -196,11 +194,7 @@ PointToPointResult measure_in(
 }
 
 std::string memory_of(const report::Facts& facts) {
-  for (const report::Fact& fact : facts) {
-    const auto* const text = std::get_if<std::string>(&fact.value);
-    if (fact.name == "memory" && text != nullptr) return *text;
-  }
-  return "host";
+  return report::value_of<std::string>(facts, "memory").value_or("host");
 }
 
 std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,

@@ -9,6 +9,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/collective/run.h"
+#include "report/facts.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -102,15 +103,6 @@ std::string reason_against(const std::string& host, const NodeBytes& node,
                          : fmt::format("sent by {}", fmt::join(others, ", ")));
 }
 
-std::string fact_text(const report::Facts& facts, std::string_view name) {
-  for (const report::Fact& fact : facts) {
-    if (fact.name == name) {
-      return std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value);
-    }
-  }
-  return "unknown";
-}
-
 }  // namespace
 
 std::vector<Required> parse_required(std::string_view text) {
@@ -138,7 +130,7 @@ std::vector<std::string> unmet(const Run& run, const std::vector<Required>& requ
   const std::map<std::string, NodeBytes> nodes = bytes_of_nodes(run);
   for (const Required& one : required) {
     if (one.name == "network") {
-      const std::string network = fact_text(run.library, "network");
+      const std::string network = report::text_of(run.library, "network", "unknown");
       if (network != one.value) {
         reasons.push_back(fmt::format("network={}: the library says {}", one.value, network));
       }

@@ -6,6 +6,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/collective/run.h"
 #include "rdmabench/report/text_table.h"
+#include "report/facts.h"
 #include "report/number_column.h"
 
 namespace rdmabench::collective {
@@ -20,9 +21,7 @@ std::string microseconds(double ns) {
 std::string words(const report::Facts& facts) {
   std::vector<std::string> parts;
   for (const report::Fact& fact : facts) {
-    parts.push_back(
-        fact.name + " " +
-        std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value));
+    parts.push_back(fact.name + " " + report::text_of(fact));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -33,22 +32,13 @@ std::string subject(const Row& row) {
                      row.group);
 }
 
-std::string words_of(const report::Facts& facts, std::string_view name) {
-  for (const report::Fact& fact : facts) {
-    if (fact.name == name) {
-      return std::visit([](const auto& value) { return fmt::format("{}", value); }, fact.value);
-    }
-  }
-  return "";
-}
-
 /// NCCL's choice: "RING SIMPLE x8"; "" if unknown.
 std::string choice(const Row& row) {
-  const std::string algorithm = words_of(row.facts, "algorithm");
+  const std::string algorithm = report::text_of(row.facts, "algorithm");
   if (algorithm.empty()) return "";
-  const std::string channels = words_of(row.facts, "channels");
-  const std::string bound = words_of(row.facts, "channels_at_most");
-  return fmt::format("{} {}{}", algorithm, words_of(row.facts, "protocol"),
+  const std::string channels = report::text_of(row.facts, "channels");
+  const std::string bound = report::text_of(row.facts, "channels_at_most");
+  return fmt::format("{} {}{}", algorithm, report::text_of(row.facts, "protocol"),
                      !channels.empty() ? " x" + channels
                      : !bound.empty()  ? " x<=" + bound
                                        : "");
@@ -115,7 +105,7 @@ std::string remarks(const Run& run) {
           wrong.offset_bytes, wrong.run_bytes, wrong.pattern, wrong.expected, wrong.actual,
           row.results.wrong_elements, row.results.wrong_operations, row.results.operations);
     }
-    if (const std::string other = words_of(row.facts, "algorithm_differs"); !other.empty()) {
+    if (const std::string other = report::text_of(row.facts, "algorithm_differs"); !other.empty()) {
       text += fmt::format("{}: ranks differ: {}; not so {}\n", subject(row), choice(row),
                           report::printable(other));
     }

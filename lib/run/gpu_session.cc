@@ -9,18 +9,12 @@
 
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
+#include "report/facts.h"
 
 namespace rdmabench::run {
 namespace {
 
-template <class Value>
-std::optional<Value> value_of(const report::Facts& facts, std::string_view name) {
-  for (const report::Fact& fact : facts) {
-    if (fact.name != name) continue;
-    if (const auto* value = std::get_if<Value>(&fact.value)) return *value;
-  }
-  return std::nullopt;
-}
+using report::value_of;
 
 /// A double that is whole may have become an integer on its way.
 std::optional<double> number_of(const report::Facts& facts, std::string_view name) {

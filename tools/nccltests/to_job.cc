@@ -10,6 +10,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/features.h"
+#include "report/facts.h"
 
 namespace rdmabench::tools::nccltests {
 namespace {
@@ -123,17 +124,9 @@ std::optional<report::NcclTestsCell> cell(const Row& row, const Flags& flags, st
   return out;
 }
 
-std::string text_fact(const report::Facts& facts, std::string_view name) {
-  for (const report::Fact& fact : facts) {
-    const auto* const text = std::get_if<std::string>(&fact.value);
-    if (fact.name == name && text != nullptr) return *text;
-  }
-  return "";
-}
-
 /// A rank's facts come as text.
 std::uint32_t number_fact(const report::Facts& facts, std::string_view name) {
-  const std::string text = text_fact(facts, name);
+  const std::string text = report::text_of(facts, name);
   std::uint32_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
@@ -152,14 +145,14 @@ std::string version_code(const std::string& library) {
 std::vector<report::NcclTestsRank> ranks_of(const collective::Run& run) {
   std::vector<report::NcclTestsRank> out;
   for (const collective::RankReport& rank : run.ranks) {
-    const std::string pci = text_fact(rank.facts, "gpu_pci");
+    const std::string pci = report::text_of(rank.facts, "gpu_pci");
     report::NcclTestsRank line;
     line.rank = rank.identity.rank;
     line.pid = rank.identity.process;
     line.host = rank.identity.host;
     line.device = number_fact(rank.facts, "gpu_ordinal");
     line.pci = pci.substr(0, pci.rfind('.'));  // nccl-tests leaves the function out
-    line.gpu = text_fact(rank.facts, "gpu_name");
+    line.gpu = report::text_of(rank.facts, "gpu_name");
     if (line.gpu.empty()) line.gpu = "host memory";
     out.push_back(std::move(line));
   }
@@ -245,7 +238,7 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
   const auto ranks = static_cast<std::uint32_t>(std::max<std::size_t>(1, run.ranks.size()));
   report::NcclTestsTable table;
   table.version = RDMABENCH_VERSION;
-  table.library = version_code(text_fact(run.library, "library"));
+  table.library = version_code(report::text_of(run.library, "library"));
   table.program = tool.name;
   table.threads = flags.threads;
   table.gpus = flags.gpus;
