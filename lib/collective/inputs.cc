@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "collective/small_float.h"
+#include "collective/arithmetic.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -142,40 +142,6 @@ double reduced_value(const Call& call, std::uint32_t ranks, std::uint64_t hash) 
   return call.reduction == Reduction::avg ? all / ranks : all;
 }
 
-template <class T>
-void put(T value, std::byte* at) noexcept {
-  std::memcpy(at, &value, sizeof value);
-}
-
-void encode(DataType type, double value, std::byte* at) noexcept {
-  switch (type) {
-    case DataType::int8:
-      return put(static_cast<std::int8_t>(value), at);
-    case DataType::uint8:
-      return put(static_cast<std::uint8_t>(value), at);
-    case DataType::int32:
-      return put(static_cast<std::int32_t>(value), at);
-    case DataType::uint32:
-      return put(static_cast<std::uint32_t>(value), at);
-    case DataType::int64:
-      return put(static_cast<std::int64_t>(value), at);
-    case DataType::uint64:
-      return put(static_cast<std::uint64_t>(value), at);
-    case DataType::half:
-      return put(static_cast<std::uint16_t>(Half::encode(value)), at);
-    case DataType::bfloat16:
-      return put(static_cast<std::uint16_t>(Bfloat16::encode(value)), at);
-    case DataType::f8e4m3:
-      return put(static_cast<std::uint8_t>(F8e4m3::encode(value)), at);
-    case DataType::f8e5m2:
-      return put(static_cast<std::uint8_t>(F8e5m2::encode(value)), at);
-    case DataType::float32:
-      return put(static_cast<float>(value), at);
-    case DataType::float64:
-      return put(value, at);
-  }
-}
-
 std::uint64_t hash_of(std::uint64_t iteration, std::uint64_t element) noexcept {
   return mix(mix(iteration) + element % kPeriod);
 }
@@ -196,6 +162,14 @@ void make(DataType type, std::uint64_t first, std::span<std::byte> out, MakeOne 
 }
 
 }  // namespace
+
+void encode(DataType type, double value, std::byte* at) noexcept {
+  with_type(type, [&](auto arithmetic) {
+    using Type = decltype(arithmetic);
+    const typename Type::Bits bits = Type::store(static_cast<typename Type::Value>(value));
+    std::memcpy(at, &bits, sizeof bits);
+  });
+}
 
 void make_input(const Call& call, std::uint32_t ranks, std::uint32_t rank, std::uint64_t iteration,
                 std::uint64_t first, std::span<std::byte> out) {

@@ -14,6 +14,9 @@ namespace rdmabench::collective {
 /// detected, and small, so that the expected result of any size is cheap to compute.
 inline constexpr std::uint64_t kPeriod = 4093;
 
+/// Writes the value in the bytes of the type, little-endian.
+void encode(DataType type, double value, std::byte* at) noexcept;
+
 /// Numbers are in the bytes of the type, little-endian.
 ///
 /// Inputs of reductions are small numbers, so that every partial sum or product is exact: a sum of

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "collective/arithmetic.h"
 #include "collective/packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -210,9 +211,8 @@ report::Facts MpiBackend::facts() const {
 report::Facts MpiBackend::call_facts() const {
   report::Facts facts;
   if (!reduces(call_.operation)) return facts;
-  const bool own =
-      is_integer(call_.type) || call_.type == DataType::float32 || call_.type == DataType::float64;
-  if (!own) facts.push_back({"operator", std::string("of this program: MPI lacks the type")});
+  if (!is_of_c(call_.type))
+    facts.push_back({"operator", std::string("of this program: MPI lacks the type")});
   if (call_.reduction == Reduction::avg) {
     facts.push_back({"average", std::string("MPI's sum, divided within the time")});
   }

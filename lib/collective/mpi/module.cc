@@ -16,59 +16,12 @@
 #include <limits>
 #include <vector>
 
+#include "collective/arithmetic.h"
 #include "collective/mpi_module.h"
-#include "collective/small_float.h"
 #include "rdmabench/collective/call.h"
 
 namespace rdmabench::collective {
 namespace {
-
-/// Arithmetic on one type; T is its storage type.
-template <class T>
-struct Plain {
-  using Bits = T;
-  using Value = T;
-  static Value load(Bits bits) { return bits; }
-  static Bits store(Value value) { return value; }
-};
-template <class Format, class T>
-struct Small {
-  using Bits = T;
-  using Value = double;
-  static Value load(Bits bits) { return Format::decode(bits); }
-  static Bits store(Value value) { return static_cast<Bits>(Format::encode(value)); }
-};
-
-/// Calls `visit` with the arithmetic of the type.
-template <class Visit>
-void with_type(DataType type, Visit visit) {
-  switch (type) {
-    case DataType::int8:
-      return visit(Plain<std::int8_t>());
-    case DataType::uint8:
-      return visit(Plain<std::uint8_t>());
-    case DataType::int32:
-      return visit(Plain<std::int32_t>());
-    case DataType::uint32:
-      return visit(Plain<std::uint32_t>());
-    case DataType::int64:
-      return visit(Plain<std::int64_t>());
-    case DataType::uint64:
-      return visit(Plain<std::uint64_t>());
-    case DataType::float32:
-      return visit(Plain<float>());
-    case DataType::float64:
-      return visit(Plain<double>());
-    case DataType::half:
-      return visit(Small<Half, std::uint16_t>());
-    case DataType::bfloat16:
-      return visit(Small<Bfloat16, std::uint16_t>());
-    case DataType::f8e4m3:
-      return visit(Small<F8e4m3, std::uint8_t>());
-    case DataType::f8e5m2:
-      return visit(Small<F8e5m2, std::uint8_t>());
-  }
-}
 
 enum class Combine : std::uint8_t { sum, prod, min, max };
 
@@ -120,10 +73,6 @@ MPI_Datatype mpi_type(DataType type) {
       return MPI_DOUBLE;
   }
   return MPI_DATATYPE_NULL;
-}
-
-bool is_mpis_own(DataType type) {
-  return is_integer(type) || type == DataType::float32 || type == DataType::float64;
 }
 
 Combine combine_of(Reduction reduction) {
@@ -278,7 +227,7 @@ class State {
 
   int make_operator(char* error) {
     const Combine combine = combine_of(reduction_);
-    if (is_mpis_own(type_)) {
+    if (is_of_c(type_)) {
       const std::array<MPI_Op, 4> all = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
       operator_ = all[static_cast<std::size_t>(combine)];
       return 0;

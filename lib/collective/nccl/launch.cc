@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cstddef>
+
+#include "collective/inputs.h"
 
 namespace rdmabench::collective::nccl {
 namespace {
@@ -121,11 +125,6 @@ Result send_receive(const Hand& hand) noexcept {
   return group.end();
 }
 
-/// Encodings of 1 and 2 in a small type.
-std::uint64_t pick(std::uint32_t scalar, std::uint64_t one, std::uint64_t two) noexcept {
-  return scalar == 2 ? two : one;
-}
-
 }  // namespace
 
 Type type_of(DataType type) noexcept {
@@ -153,22 +152,9 @@ RedOp red_op_of(Reduction reduction) noexcept {
 }
 
 std::uint64_t scalar_bits(DataType type, std::uint32_t scalar) noexcept {
-  switch (type) {
-    case DataType::half:
-      return pick(scalar, 0x3c00, 0x4000);
-    case DataType::bfloat16:
-      return pick(scalar, 0x3f80, 0x4000);
-    case DataType::float32:
-      return pick(scalar, 0x3f800000, 0x40000000);
-    case DataType::float64:
-      return pick(scalar, 0x3ff0000000000000, 0x4000000000000000);
-    case DataType::f8e4m3:
-      return pick(scalar, 0x38, 0x40);
-    case DataType::f8e5m2:
-      return pick(scalar, 0x3c, 0x40);
-    default:
-      return scalar;
-  }
+  std::array<std::byte, sizeof(std::uint64_t)> bytes{};
+  encode(type, scalar, bytes.data());
+  return std::bit_cast<std::uint64_t>(bytes);
 }
 
 std::string unsupported(const Call& call, int version, int capability) {
