@@ -86,9 +86,7 @@ void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
     close(deadline);
   }
   communicator_.emplace(*library_);
-  communicator_->join(team, exchange,
-                      {options_.cta_policy, options_.network, options_.non_blocking},
-                      deadline.earlier());
+  communicator_->join(team, exchange, options_, deadline.earlier());
   meet_profilers(deadline);
   send_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
   receive_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
@@ -363,3 +361,11 @@ report::Facts NcclBackend::call_facts() const {
 }
 
 }  // namespace rdmabench::collective::nccl
+
+namespace rdmabench::collective {
+
+std::shared_ptr<Engine> make_nccl_engine(NcclOptions options) {
+  return make_engine<nccl::NcclBackend>(std::move(options));
+}
+
+}  // namespace rdmabench::collective

@@ -65,7 +65,6 @@ class Arena {
   gpu::DevicePointer slot(std::uint32_t slot) const noexcept {
     return memory_ ? memory_->data() + slot * stride_ : 0;
   }
-  std::uint64_t stride() const noexcept { return stride_; }
   /// Like Memory::leave(), for the registration too.
   void leave() noexcept;
 

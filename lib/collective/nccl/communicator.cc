@@ -44,7 +44,7 @@ UniqueId share_id(const Library& library, Team team, Exchange& exchange, Deadlin
   return id;
 }
 
-Config config_of(const Library& library, const CommOptions& options) {
+Config config_of(const Library& library, const NcclOptions& options) {
   Config config = make_config(library.version);
   config.blocking = options.non_blocking ? 0 : 1;
   if (!options.network.empty()) config.net_name = options.network.c_str();
@@ -65,7 +65,7 @@ Communicator::~Communicator() {
   abort();
 }
 
-void Communicator::join(Team team, Exchange& exchange, const CommOptions& options,
+void Communicator::join(Team team, Exchange& exchange, const NcclOptions& options,
                         Deadline deadline) {
   Config config = config_of(library_, options);
   const UniqueId id = share_id(library_, team, exchange, deadline);

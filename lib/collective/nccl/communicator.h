@@ -10,15 +10,9 @@
 
 #include "library.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/collective/engine.h"
+#include "rdmabench/collective/engines.h"
 
 namespace rdmabench::collective::nccl {
-
-struct CommOptions {
-  std::int32_t cta_policy = -1;  ///< -1 = NCCL's own
-  std::string network;           ///< "" = NCCL's own
-  bool non_blocking = false;
-};
 
 /// Thread rule: one thread at a time, except abort(), which may be called from another. The GPU's
 /// context must be current in the calling thread.
@@ -33,7 +27,7 @@ class Communicator {
   /// Rank 0 creates the unique id, `exchange` broadcasts it, and all ranks join. Throws
   /// Error: unavailable (no GPU that NCCL can use), failed (another result, the deadline), usage
   /// (an option that this NCCL does not have). Source: ncclCommInitRankConfig.
-  void join(Team team, Exchange& exchange, const CommOptions& options, Deadline deadline);
+  void join(Team team, Exchange& exchange, const NcclOptions& options, Deadline deadline);
 
   Comm* get() const noexcept { return comm_.load(std::memory_order_acquire); }
   const Library& library() const noexcept { return library_; }

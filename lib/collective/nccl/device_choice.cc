@@ -1,14 +1,13 @@
 #include "device_choice.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 
+#include "control/launch.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::collective::nccl {
@@ -41,10 +40,8 @@ RankInfo parse_rank_info(std::string_view text) {
 }
 
 RankInfo this_rank() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   const char* const id = std::getenv("NCCL_HOSTID");
-  RankInfo info{fmt::format("{} {}", host.data(), boot_id()), id == nullptr ? "" : id, ""};
+  RankInfo info{fmt::format("{} {}", control::this_host(), boot_id()), id == nullptr ? "" : id, ""};
   std::replace(info.host_id.begin(), info.host_id.end(), '\n', ' ');
   return info;
 }
