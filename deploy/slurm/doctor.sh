@@ -3,7 +3,7 @@
 #   HealthCheckProgram=/etc/slurm/doctor.sh      HealthCheckInterval=300      HealthCheckNodeState=ANY,CYCLE
 #   Prolog=/etc/slurm/doctor.sh                  and Epilog likewise: before and after each job
 # RDMABENCH_DOCTOR has options of doctor, such as "--profile /etc/rdmabench/site.json". Slurm starts these programs
-# with no environment of their own: set it here.
+# with no environment of their own: set it here, and SLURM_CONF too where slurm.conf is not in its usual place.
 set -u
 PATH=${PATH:-/usr/bin:/bin:/usr/sbin:/sbin}
 # shellcheck disable=SC2086  # several words

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ranks that real launchers start find one another: mpirun over PMIx and over TCP, and by torchrun's names.
 
-Usage: launchers.py RENDEZVOUS_PEER [--slurm ONE_NODE] [--pmix yes|no]
+Usage: launchers.py RENDEZVOUS_PEER [--slurm ONE_NODE --rdmabench RDMABENCH] [--pmix yes|no]
 
 With --slurm the launcher is srun, in the Slurm of one node that ONE_NODE starts. Exits 77 when the
 launcher is not installed.
@@ -10,7 +10,7 @@ launcher is not installed.
 import argparse
 import os
 import pathlib
-import re
+import runpy
 import shutil
 import socket
 import subprocess
@@ -25,6 +25,19 @@ OURS = ("RDMABENCH_", "PMI", "OMPI_", "SLURM_", "MASTER_", "RANK", "WORLD_SIZE",
 # As the files of deploy/ do it: the shell that the launcher started outlives its rank.
 OUTLIVING = ["sh", "-c", '"$@"; status=$?; [ ${SLURM_PROCID:-$OMPI_COMM_WORLD_RANK} != 0 ] || exit $status',
              "rank"]
+
+# The node is healthy until a job ran and slurmd ran the program, and then not; a second job finds it so.
+PLANT = """
+srun true
+until grep -qx "$1" calls; do sleep 0.1; done
+scontrol show node
+ln -sfn roce-four-faults node
+echo planted
+sbatch --quiet --output=/dev/null --wrap=true
+until scontrol show node | grep -q "State=IDLE+DRAIN "; do sleep 0.1; done
+squeue --noheader --format="job %T"
+scontrol show node
+"""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -180,6 +193,29 @@ class Slurm(Case):
                 reason = "rdmabench: FAIL port.state mlx5_0:1: 1: DOWN (doctor --format line --only port)"
                 self.assertEqual(reason in done.stdout, drained, done)
 
+    def test_slurmd_runs_the_doctor_which_drains_the_node_once_it_is_faulty(self) -> None:
+        tests = pathlib.Path(OPTIONS.slurm).parents[1]
+        unpack = runpy.run_path(str(tests / "fixtures/doctor/unpack.py"))["unpack"]
+        script = tests.parent / "deploy/slurm/doctor.sh"
+        for name, context in (("HealthCheckProgram", "health"), ("Prolog", "prolog_slurmd"), ("Epilog", "epilog_slurmd")):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                for node in ("roce", "roce-four-faults"):
+                    unpack(tests / f"fixtures/doctor/{node}.tree", pathlib.Path(folder) / node)
+                (pathlib.Path(folder) / "node").symlink_to("roce")
+                tool = pathlib.Path(folder) / "rdmabench"
+                tool.write_text(f'#!/bin/sh\necho ${{SLURM_SCRIPT_CONTEXT:-health}} >>{folder}/calls\n'
+                                f'exec {OPTIONS.rdmabench} "$@"\n')
+                tool.chmod(0o755)
+                done = run([OPTIONS.slurm, "--seconds", "30", "--program", f"{name}={script}", "sh", "-ec", PLANT, "plant",
+                            context], folder, RDMABENCH=str(tool), RDMABENCH_DOCTOR=f"--root {folder}/node --only port.mtu")
+                self.assertEqual(done.returncode, 0, done)
+                healthy, faulty = done.stdout.split("planted\n")
+                self.assertIn("State=IDLE", healthy)
+                self.assertNotIn("Reason=", healthy)
+                self.assertRegex(faulty, "Reason=rdmabench: FAIL port.mtu mlx5_2:1: .*")
+                if name != "HealthCheckProgram":  # which may come before the job or after it
+                    self.assertEqual("job PENDING" in faulty, name == "Prolog", faulty)
+
     def test_tasks_meet_on_the_first_node_without_pmix(self) -> None:
         self.expect(self.srun("--mpi=none", OPTIONS.peer, "meet"),
                     r"^4 ranks met on \S+ by SLURM_PROCID and SLURM_NTASKS")
@@ -189,6 +225,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("peer")
     parser.add_argument("--slurm")
+    parser.add_argument("--rdmabench", type=os.path.abspath)
     parser.add_argument("--pmix", choices=["yes", "no"], default="yes")
     parser.parse_args(namespace=OPTIONS)
     OPTIONS.peer = os.path.abspath(OPTIONS.peer)  # a job may run in another folder
