@@ -295,6 +295,25 @@ void sort_worst_first(std::vector<Finding>& findings) {
 
 }  // namespace
 
+std::string_view action_of(const Finding& finding) noexcept {
+  if (finding.ratio == 0) return "run doctor";  // measurements failed
+  switch (finding.part) {
+    case Part::node:
+      return finding.rail ? "replace cable" : "run doctor";
+    case Part::link:
+    case Part::cable:
+      return "replace cable";
+    case Part::switch_point:
+      return "ask vendor";
+    case Part::sender:
+    case Part::receiver:
+    case Part::rail:
+    case Part::route:
+      break;
+  }
+  return "change setting";
+}
+
 std::string_view name(Part part) noexcept {
   return kParts[static_cast<std::size_t>(part)];
 }

@@ -21,6 +21,7 @@ Json to_list(const std::vector<Finding>& findings) {
                     {"ratio", finding.ratio},
                     {"score", finding.score},
                     {"confirmed", finding.confirmed},
+                    {"action", action_of(finding)},
                     {"evidence", finding.evidence},
                     {"text", finding.text}});
   }

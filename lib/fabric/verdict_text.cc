@@ -109,6 +109,7 @@ std::string findings_text(const Attribution& verdict) {
     for (const std::string& evidence : finding.evidence) {
       text += fmt::format("    {}\n", report::printable(evidence));
     }
+    text += fmt::format("    action: {}\n", action_of(finding));
   }
   for (const auto& [kind, names] : rest) {
     text += fmt::format("  {} more {}: {}\n", names.size(),

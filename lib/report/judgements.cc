@@ -184,7 +184,7 @@ Judgements of_fabric(const Document& document) {
     const bool confirmed = flag_of(finding, "confirmed");
     one.outcome = confirmed ? Status::fail : Status::warn;
     one.text = text_of(finding, "text");
-    one.add_details(finding, {"ratio", "score", "confirmed", "evidence"});
+    one.add_details(finding, {"ratio", "score", "confirmed", "action", "evidence"});
     list.push_back(std::move(one));
   }
   for (const Json& doubt : list_of(object_of(document.body, "verdict"), "doubts")) {

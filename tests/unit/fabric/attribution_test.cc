@@ -523,7 +523,30 @@ TEST(Attribution, RefusesOptionsOutOfRange) {
   EXPECT_THROW(attribute(even(4), options), Error);
 }
 
-TEST(AttributionJson, HasFindingsAndVerdictsInOneLine) {
+TEST(Attribution, EachFindingHasOneAction) {
+  const auto action = [](Part part, std::optional<std::uint32_t> rail = {}, double ratio = 0.5) {
+    Finding finding;
+    finding.part = part;
+    finding.rail = rail;
+    finding.ratio = ratio;
+    return action_of(finding);
+  };
+  EXPECT_EQ(action(Part::node), "run doctor");
+  EXPECT_EQ(action(Part::node, 1), "replace cable");
+  EXPECT_EQ(action(Part::node, 1, 0), "run doctor");
+  EXPECT_EQ(action(Part::route, {}, 0), "run doctor");
+  EXPECT_EQ(action(Part::cable), "replace cable");
+  EXPECT_EQ(action(Part::link), "replace cable");
+  EXPECT_EQ(action(Part::switch_point), "ask vendor");
+  for (const Part part : {Part::sender, Part::receiver, Part::rail, Part::route}) {
+    EXPECT_EQ(action(part), "change setting") << name(part);
+    Attribution verdict;
+    verdict.findings.emplace_back().part = part;
+    EXPECT_THAT(to_json(verdict), HasSubstr(R"("action":"change setting")"));
+  }
+}
+
+TEST(AttributionJson, ComesBackAsItWas) {
   auto fabric = quiet(16, 2);
   fabric.slow_node(3, 0.8, 1);
   const auto [a, b] = fabric.choose(0)[0][0];

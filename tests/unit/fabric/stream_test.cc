@@ -177,7 +177,8 @@ TEST(Table, NamesTheWorstTheFailedAndTheLost) {
   verdict.findings.push_back(finding);
   verdict.doubts.emplace_back("too few partners");
   const std::string text = to_table(sample(), verdict);
-  EXPECT_THAT(text, HasSubstr("confirmed: node 0 sends slowly\n    to node 1 and node 2"));
+  EXPECT_THAT(text, HasSubstr("confirmed: node 0 sends slowly\n    to node 1 and node 2\n"
+                              "    action: run doctor\n"));
   EXPECT_THAT(text, HasSubstr("not judged: too few partners"));
   Attribution judged;
   judged.typical.push_back({.metric = Metric::bandwidth, .size_bytes = 8, .value = 1, .cells = 4});

@@ -68,6 +68,7 @@ std::string fabric_text() {
           {"ratio", 0.5},
           {"score", 9.5},
           {"confirmed", true},
+          {"action", "change setting"},
           {"evidence", {"4 of 4 partners see it"}},
           {"text", "sends at 50 % of typical"}}}},
        {"typical", {{{"metric", "bandwidth"}, {"size_bytes", 1048576}, {"value", 200e9}}}}});

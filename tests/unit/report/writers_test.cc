@@ -70,6 +70,8 @@ TEST(Junit, ACellOfAFabricIsATestcase) {
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.pair']").size(), 24);
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.pair'][failure]").size(), 1);
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.sender'][failure]").size(), 1);
+  EXPECT_THAT(xml.select_node("//testcase[@classname='fabric.sender']/failure").node().text().get(),
+              HasSubstr("action: change setting\n"));
   EXPECT_EQ(xml.select_nodes("//testcase[@classname='fabric.node'][failure]").size(), 1);
 }
 
