@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct DoctorCommand {
   std::string root = "/";
   std::string collect;
   std::string profile;
+  std::string since;
   std::vector<std::string> peers;
   std::vector<std::string> only;
   std::vector<std::string> expect;
@@ -65,9 +67,14 @@ int doctor(const DoctorCommand& command) {
   for (const std::string& path : command.peers) {
     peers.push_back(health::read_peer(read_document(path), path));
   }
+  std::optional<health::Peer> earlier;
+  if (!command.since.empty()) {
+    earlier = health::read_peer(read_document(command.since), command.since);
+  }
   const auto store = run::open_node(command.root);
   health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
+  if (earlier) health::compare_with_earlier(diagnosis, *earlier);
   write_text(command.format == "json"  ? health::to_json(diagnosis)
              : command.format == "csv" ? health::to_csv(diagnosis)
              : command.format == "line"
@@ -98,7 +105,8 @@ std::string footer() {
       "PCI configuration space are SKIP without it. 'rdmabench doctor --list' names every check.\n"
       "\n"
       "Where expectations come from: standard (a specification or a documentation), derived (from\n"
-      "other facts of the node), profile, peers (more than half of them agree), user.\n"
+      "other facts of the node), profile, peers (more than half of them agree), user,\n"
+      "earlier (--since).\n"
       "KEYs of --expect and of a profile, {\"rate_gbps\": 400, ...}:\n";
   for (const health::ExpectationKey& key : health::expectation_keys()) {
     text += fmt::format("  {:14} {}\n", key.name, key.meaning);
@@ -140,8 +148,11 @@ void add_doctor(CLI::App& app, Command& command) {
   group.plain("--profile", options->profile, "FILE.json", "what the site expects, as JSON");
   group.plain("--expect", options->expect, "KEY=VALUE", "an expectation; may be repeated")
       ->allow_extra_args(false);
-  group.plain("--peers", options->peers, "FILES", "JSON of doctor on other nodes");
-  group.plain("--only", options->only, "NAME", "a group or a check; may be repeated")
+  sub->add_option("--peers", options->peers, "JSON of doctor on other nodes")->type_name("FILES");
+  sub->add_option("--since", options->since, "JSON of doctor on this node: which GIDs moved")
+      ->type_name("OLD.json");
+  sub->add_option("--only", options->only, "a group or a check; may be repeated")
+      ->type_name("NAME")
       ->allow_extra_args(false);
   group.choice("--format", options->format, "FORMAT", {"table", "json", "csv", "line"},
                "table, json, csv, or line: one for schedulers and monitors [table]");

@@ -13,7 +13,8 @@ namespace rdmabench::health {
 namespace {
 
 constexpr std::string_view kStatusNames[]{"PASS", "WARN", "FAIL", "SKIP", "ERROR"};
-constexpr std::string_view kSourceNames[]{"", "standard", "derived", "profile", "peers", "user"};
+constexpr std::string_view kSourceNames[]{"",      "standard", "derived", "profile",
+                                          "peers", "user",     "earlier"};
 
 /// Runs one check on each of its subjects.
 class Runner {

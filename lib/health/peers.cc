@@ -115,4 +115,33 @@ void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers) {
   }
 }
 
+void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier) {
+  if (earlier.host != diagnosis.host) {
+    throw Error(Fault::usage,
+                fmt::format("the earlier document is of '{}', not of '{}'",
+                            report::printable(earlier.host), report::printable(diagnosis.host)),
+                "Give one that doctor wrote on this node; --peers takes those of others.");
+  }
+  for (Finding& finding : diagnosis.findings) {
+    if (finding.check != "address.gid" && finding.check != "address.roce_v2" &&
+        finding.check != "address.gid_index") {
+      continue;
+    }
+    if (finding.status != Status::pass && finding.status != Status::skip) continue;
+    for (const Peer::Observation& one : earlier.observations) {
+      if (one.check != finding.check || one.subject != finding.subject || one.observed.empty() ||
+          finding.observed.empty() || one.observed == finding.observed) {
+        continue;
+      }
+      finding.status = Status::warn;
+      finding.reason.clear();
+      finding.expected = report::printable(one.observed);
+      finding.source = Source::earlier;
+      finding.remedy =
+          "The order in which a port gets its addresses decides the index. Give the new index to "
+          "whatever names one (NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX, --gid-index), or let it choose.";
+    }
+  }
+}
+
 }  // namespace rdmabench::health

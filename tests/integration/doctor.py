@@ -83,6 +83,27 @@ class Doctor(unittest.TestCase):
         well = self.findings("--root", str(self.root / "roce"))
         self.assertEqual(well["summary"]["fail"] + well["summary"]["warn"] + well["summary"]["error"], 0, well)
 
+    def test_a_gid_that_moved_since_is_reported(self):
+        old = self.root / "roce.json"
+        old.write_text(doctor("--root", str(self.root / "roce"), "--format", "json").stdout)
+        moved = self.root / "moved"
+        unpack.unpack(FIXTURES / "roce.tree", moved)
+        port = next(moved.glob("sys/devices/*/*/*/infiniband/mlx5_1/ports/1"))
+        for name in ("gids", "gid_attrs/types"):  # as after the address came later: 3 is now 1
+            (port / name / "1").write_text((port / name / "3").read_text())
+        (port / "gids/3").write_text("fe80:0000:0000:0000:ba3f:d2ff:feaa:0001\n")
+        same = doctor("--root", str(self.root / "roce"), "--since", str(old), "--only", "address")
+        self.assertIn(" 0 WARN", same.stdout)
+        done = doctor("--root", str(moved), "--since", str(old), "--only", "address")
+        golden = FIXTURES / "roce.since.expected"
+        if WRITE:
+            golden.write_text(done.stdout, encoding="utf-8")
+        self.assertEqual(done.stdout, golden.read_text(encoding="utf-8"))
+        self.assertIn("index 3: 10.1.0.7 (earlier)", done.stdout)
+        other = doctor("--root", str(self.root / "efa"), "--since", str(old))
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("the earlier document is of 'roce", other.stderr)
+
     def test_a_saved_archive_gives_the_same_verdicts(self):
         if not self.archives:
             self.skipTest("this build has no libarchive")

@@ -64,6 +64,11 @@ Peer read_peer(std::string_view json, std::string_view origin);
 /// finding without an expectation that agrees becomes PASS. A WARN or FAIL stays.
 void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
 
+/// Compares the GIDs of address.gid, address.roce_v2 and address.gid_index with what an earlier
+/// document of this node observed at the same place. One that moved or changed becomes WARN; a WARN
+/// or FAIL stays. Throws Error(usage) for a document of another host.
+void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier);
+
 /// What is to be done, for those who only act: "change setting", "replace cable", "reseat",
 /// "reboot" or "ask vendor" for WARN and FAIL, else "". The remedy says how.
 std::string_view action_of(const Finding& finding) noexcept;

@@ -27,9 +27,10 @@ enum class Source : std::uint8_t {
   profile,   ///< the file of --profile
   peers,     ///< what the majority of the peers has
   user,      ///< --expect
+  earlier,   ///< what this node had in an earlier document
 };
 
-/// "", "standard", "derived", "profile", "peers", "user".
+/// "", "standard", "derived", "profile", "peers", "user", "earlier".
 std::string_view name(Source source) noexcept;
 
 struct Finding {
