@@ -83,6 +83,16 @@ class Doctor(unittest.TestCase):
         well = self.findings("--root", str(self.root / "roce"))
         self.assertEqual(well["summary"]["fail"] + well["summary"]["warn"] + well["summary"]["error"], 0, well)
 
+    def test_every_profile_of_share_is_read_and_named_in_the_documentation(self):
+        share = FIXTURES.resolve().parents[2] / "share/profiles"
+        documented = (share.parents[1] / "docs/expect.md").read_text(encoding="utf-8")
+        for path in sorted(share.glob("*.json")):
+            with self.subTest(path.name):
+                rate = json.loads(path.read_text(encoding="utf-8"))["rate_gbps"]
+                found = self.findings("--root", str(self.root / "roce"), "--only", "port.rate", "--profile", str(path))
+                self.assertEqual({one["expected_source"] for one in found["findings"]}, {"profile"})
+                self.assertRegex(documented, rf"`{path.name}` \| {rate} Gb/s")
+
     def test_a_gid_that_moved_since_is_reported(self):
         old = self.root / "roce.json"
         old.write_text(doctor("--root", str(self.root / "roce"), "--format", "json").stdout)
