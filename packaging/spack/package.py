@@ -5,21 +5,29 @@
 
 from spack.package import *
 
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:
+    pass  # before Spack 1.0 spack.package has it
+
 
 class Rdmabench(CMakePackage):
     """Measures RDMA fabrics: latency, bandwidth and message rate of InfiniBand and RoCE by libibverbs, and of EFA, TCP
     and shared memory by libfabric; checks of a node; fabric validation; collectives by MPI and NCCL."""
 
+    homepage = "https://rdmabench.invalid/"
+    # A source tree: `spack dev-build rdmabench@0.2.0` in it. Or a site's own url.
+    url = "https://rdmabench.invalid/rdmabench-0.2.0.tar.gz"
+
     license("BSD-2-Clause")
 
-    # A source tree: `spack dev-build rdmabench@0.2.0` in it, or a site's own url.
     version("0.2.0")
 
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("asio", type="build")
-    depends_on("boost+math", type="build")
+    depends_on("boost", type="build")
     depends_on("cli11", type="build")
     depends_on("help2man", type="build")
     depends_on("fmt")
@@ -35,17 +43,19 @@ class Rdmabench(CMakePackage):
         "archive": ("libarchive", "Archives of the doctor"),
         "crypto": ("openssl", "Authentication of both sides of a measurement"),
     }
-    for name, (package, description) in optional.items():
-        variant(name, default=True, description=description)
-        depends_on(package, when=f"+{name}")
+    for part, (needed, about) in optional.items():  # `name` would become the package's name
+        variant(part, default=True, description=about)
+        depends_on(needed, when=f"+{part}")
 
     conflicts("%gcc@:11", msg="rdmabench needs C++20 of GCC 12 or newer")
 
     def cmake_args(self):
-        args = [self.define_from_variant(f"RDMABENCH_{name.upper()}", name) for name in self.optional]
+        args = [self.define_from_variant(f"RDMABENCH_{part.upper()}", part) for part in self.optional]
         return [*args, self.define("BUILD_TESTING", False), self.define("RDMABENCH_BENCH", False)]
 
     def setup_run_environment(self, env):
-        for name, (package, _) in self.optional.items():
-            if self.spec.satisfies(f"+{name}"):
-                env.prepend_path("LD_LIBRARY_PATH", self.spec[package.partition("@")[0]].prefix.lib)
+        for part, (needed, _) in self.optional.items():
+            if self.spec.satisfies(f"+{part}"):
+                prefix = self.spec[needed.partition("@")[0]].prefix
+                env.prepend_path("LD_LIBRARY_PATH", prefix.lib)
+                env.prepend_path("LD_LIBRARY_PATH", prefix.lib64)
