@@ -25,8 +25,9 @@ def _without_blanks(text: str) -> str:
 def load(sources: Union[Source, Iterable[Source]]) -> List[Document]:
     """Documents of any kind, as plain dicts, in the given order.
 
-    A source is the path of a file, the path of a folder (its *.json, by name), the text of a document, or a
-    document. A file that holds the documents of several runs gives each. Raises OSError for what cannot be
+    A source is the path of a file, the path of a folder (its *.json and *.jsonl, by name), the text of a document,
+    or a document. A file that holds the documents of several runs gives each. The lines that ``fabric --output``
+    writes are one document, its plan, with the records that follow as "records". Raises OSError for what cannot be
     read and ValueError, which names the source, for what is not a document.
     """
     documents: List[Document] = []
@@ -35,7 +36,7 @@ def load(sources: Union[Source, Iterable[Source]]) -> List[Document]:
             documents += _parse(text, "the document")
             continue
         path = pathlib.Path(text)
-        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
         for file in files:
             documents += _parse(file.read_text(encoding="utf-8"), str(file))
     return documents
@@ -45,18 +46,48 @@ def _parse(text: str, source: str) -> List[Document]:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise ValueError(f"{source} is not JSON: {error}") from error
+        try:
+            records = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except ValueError:
+            raise ValueError(f"{source} is not JSON: {error}") from error
+        return _plans(records, source)
     if not isinstance(document, dict) or "schema" not in document:
         raise ValueError(f"{source} is not a document of rdmabench: it has no \"schema\"")
     several = document.get("documents")
     return list(several) if isinstance(several, list) else [document]
 
 
-def to_frame(results: Union[Document, Iterable[Document]]) -> Any:
-    """The rows of one document or of several as a pandas DataFrame: a column for each key of a result.
+def _plans(records: List[Any], source: str) -> List[Document]:
+    documents: List[Document] = []
+    for record in records:
+        if isinstance(record, dict) and "schema" in record:
+            documents.append({**record, "records": []})
+        elif isinstance(record, dict) and documents:
+            documents[-1]["records"].append(record)
+        else:
+            raise ValueError(f"{source} is not a document of rdmabench: a record comes before any \"schema\"")
+    return documents
 
-    Column "test" is the document's; of several documents "document" is the number of each, from 0. Raises
-    ImportError where pandas is missing and ValueError for a document without results.
+
+def _rows(document: Document) -> List[Document]:
+    if "results" in document:
+        return list(document["results"])
+    if "findings" in document:
+        return list(document["findings"])
+    if "families" in document:
+        return [{**{key: family[key] for key in family if key != "cells"}, **cell}
+                for family in document["families"] for cell in family["cells"]]
+    if "records" in document:
+        return [record for record in document["records"] if record.get("record") == "measurement"]
+    raise ValueError(f"a document {document.get('schema')} has no results")
+
+
+def to_frame(results: Union[Document, Iterable[Document]]) -> Any:
+    """The rows of one document or of several as a pandas DataFrame: a column for each key of a row.
+
+    A row is a result, a finding of ``doctor``, a cell of ``compare`` with the keys of its family, or a measurement
+    of ``fabric``. Column "test" is the document's; of several documents "document" is the number of each, from 0.
+    Raises ImportError where pandas is missing and ValueError for a document of another kind.
     """
     try:
         pandas = importlib.import_module("pandas")
@@ -67,8 +98,6 @@ def to_frame(results: Union[Document, Iterable[Document]]) -> Any:
     documents: List[Any] = [results] if one else list(results)
     rows = []
     for number, document in enumerate(documents):
-        if "results" not in document:
-            raise ValueError(f"a document {document.get('schema')} has no results")
         head = {"test": document.get("test")} if one else {"document": number, "test": document.get("test")}
-        rows += [{**head, **row} for row in document["results"]]
+        rows += [{**head, **row} for row in _rows(document)]
     return pandas.DataFrame(rows)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python module over the library that RDMABENCH_LIBRARY names."""
 
+import importlib.util
 import json
 import math
 import os
@@ -20,6 +21,12 @@ import rdmabench
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "fixtures" / "doctor"))
 import unpack  # pylint: disable=wrong-import-position
+
+FABRIC = """{"schema":"rdmabench-fabric/1","record":"plan","nodes":["a","b"]}
+{"record":"measurement","round":0,"sender":0,"receiver":1,"metric":"latency","value":250.0}
+{"record":"measurement","round":0,"sender":1,"receiver":0,"metric":"latency","value":260.0}
+{"record":"verdict","summary":"nothing could be judged"}
+"""
 
 INTERRUPTED = """
 import json, time, rdmabench
@@ -197,6 +204,31 @@ class Read(unittest.TestCase):
                              {"document": 1, "test": "bandwidth", "size_bytes": 64, "bits_per_s": 1e9})
             with self.assertRaisesRegex(ValueError, "no results"):
                 rdmabench.to_frame({"schema": "rdmabench-doctor/1"})
+
+    def test_load_keeps_the_records_of_fabric_with_their_plan(self):
+        document, = rdmabench.load(FABRIC)
+        self.assertEqual((document["nodes"], len(document["records"])), (["a", "b"], 3))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "fabric.jsonl"
+            path.write_text(FABRIC, encoding="utf-8")
+            self.assertEqual(rdmabench.load(folder), [document])
+        with self.assertRaisesRegex(ValueError, "before any"):
+            rdmabench.load('{"record":"measurement"}\n{"record":"verdict"}')
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "python3-pandas is not installed")
+    def test_to_frame_makes_tables_of_every_kind_of_document(self):
+        runs = [loop(), loop(), rdmabench.run(backend="loop", shape="bandwidth", stop={"iterations": 100})]
+        frame = rdmabench.to_frame(runs)
+        self.assertEqual(set(frame["document"]), {0, 1, 2})
+        self.assertEqual(frame["p50_ns"].dtype, "float64")  # a bandwidth has none: NaN
+        self.assertTrue(frame[frame["test"] == "bandwidth"]["bits_per_s"].gt(0).all())
+        coll = {"schema": "rdmabench-coll/1", "results": [{"operation": "allreduce", "ranks": [{"rank": 0}], "p50_ns": None}]}
+        self.assertEqual(rdmabench.to_frame(coll)["ranks"][0], [{"rank": 0}])
+        compared = rdmabench.to_frame(rdmabench.compare(runs[0], runs[1], metrics=["p50"]))
+        self.assertEqual(set(compared["verdict"]), {"INCONCLUSIVE"})
+        self.assertEqual(list(compared["metric"]), ["p50"] * len(runs[0]["results"]))
+        self.assertIn("port.state", set(rdmabench.to_frame(rdmabench.doctor(only=["port.state"]))["id"]))
+        self.assertEqual(list(rdmabench.to_frame(rdmabench.load(FABRIC))["value"]), [250.0, 260.0])
 
     def test_to_frame_names_the_package_that_is_missing(self):
         with mock.patch.dict(sys.modules, {"pandas": None}), self.assertRaisesRegex(ImportError, "python3-pandas"):
