@@ -56,8 +56,9 @@ typedef struct rdmabench_cancel rdmabench_cancel;
 /** A new object, without a request; null where there is no memory for it. */
 RDMABENCH_API rdmabench_cancel* rdmabench_cancel_new(void);
 
-/** Ends the runs that have `cancel`, within some 100 ms and one message once they measure. It only
- * sets an atomic flag: it may be called from any thread and from a signal handler. */
+/** Ends the runs that have `cancel`, within some 100 ms and one message; the look-up of a host's
+ * name, and opening and connecting endpoints, end first. It only sets an atomic flag: it may be
+ * called from any thread and from a signal handler. */
 RDMABENCH_API void rdmabench_cancel_request(rdmabench_cancel* cancel);
 
 /** After the runs that have it have returned, and no sooner. Null is permitted. */

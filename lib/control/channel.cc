@@ -18,9 +18,9 @@ constexpr std::chrono::milliseconds kAbortLimit{200};
 constexpr std::size_t kMaxReason = 1000;  // bytes of an abort's payload
 constexpr std::string_view kSeePeer = "Look at what it printed.";
 
-bool wait_until(int handle, short events, Deadline deadline) {
-  pollfd entry{handle, events, 0};
-  return wait_for({&entry, 1}, deadline);
+bool wait_until(const Connection& connection, short events, Deadline deadline) {
+  pollfd entry{connection.socket, events, 0};
+  return wait_for({&entry, 1}, deadline, connection.stop);
 }
 
 /// Whether a call is to be made again, later: nothing is wrong.
@@ -88,7 +88,7 @@ class Arrival {
 
   /// For take() to have more to look at.
   void wait() const {
-    if (!wait_until(connection_.socket, POLLIN, deadline_)) throw_late();
+    if (!wait_until(connection_, POLLIN, deadline_)) throw_late();
   }
 
  private:
@@ -196,7 +196,7 @@ void Channel::send(MessageType type, std::string_view payload, Deadline deadline
     if (taken >= 0) {
       sent += static_cast<std::size_t>(taken);
     } else if (is_transient(errno)) {
-      late = !wait_until(socket, POLLOUT, deadline);
+      late = !wait_until(*connection_, POLLOUT, deadline);
     } else {
       code = errno;
     }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -40,16 +41,20 @@ std::vector<tcp::endpoint> resolve(const std::string& host, std::uint16_t port) 
 
 /// A connection within `deadline`, or why not.
 std::error_code try_connect(asio::io_context& context, tcp::socket& socket,
-                            const tcp::endpoint& endpoint, Deadline deadline) {
+                            const tcp::endpoint& endpoint, Deadline deadline,
+                            const std::stop_token& stop) {
+  if (stop.stop_requested()) return asio::error::operation_aborted;
   std::error_code outcome = asio::error::timed_out;
   socket.async_connect(endpoint, [&](const std::error_code& error) { outcome = error; });
   context.restart();
-  context.run_for(deadline.left());
+  do {
+    context.run_for(std::min<std::chrono::nanoseconds>(deadline.left(), kStopNap));
+  } while (!context.stopped() && !deadline.passed() && !stop.stop_requested());
   if (!context.stopped()) {
     std::error_code ignored;
     socket.close(ignored);
     context.run();
-    return asio::error::timed_out;
+    return stop.stop_requested() ? asio::error::operation_aborted : asio::error::timed_out;
   }
   // Dialling a free port of the ephemeral range on this host can get that very port as the source,
   // and TCP then joins the socket to itself (RFC 9293, simultaneous open).
@@ -94,7 +99,8 @@ std::chrono::nanoseconds busy_pause() {
 }  // namespace
 
 Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline deadline,
-                         std::chrono::milliseconds retry, const Authentication& authentication) {
+                         std::chrono::milliseconds retry, const Authentication& authentication,
+                         const std::stop_token& stop) {
   const Authentication own = authentication.loaded();
   const auto given = deadline.left();
   const Deadline patience = Deadline::after(retry);
@@ -109,11 +115,13 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
         tcp::socket socket(context);
         const auto share = deadline.left() / static_cast<std::int64_t>(endpoints.size() - i);
         const std::error_code error =
-            try_connect(context, socket, endpoints[i], Deadline::after(share));
+            try_connect(context, socket, endpoints[i], Deadline::after(share), stop);
         if (!error) {
           Channel channel(adopt(socket.release(), endpoints[i], host));
+          channel.connection_->stop = stop;
           try {
             Handshake::of_client(channel, own, host, deadline);
+            channel.connection_->stop = {};
             return channel;
           } catch (const BrokenHandshake& broken) {
             const bool busy = dynamic_cast<const ServerBusy*>(&broken) != nullptr;

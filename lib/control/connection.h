@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,7 @@ struct Connection {
   std::string_view arrived() const noexcept { return {frame.data(), have}; }
 
   const int socket;
+  std::stop_token stop;  ///< ends its waits, until both ends are known
   std::string peer;
   std::string peer_ip;
   std::string local_ip;

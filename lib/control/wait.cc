@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
@@ -9,9 +10,11 @@
 
 namespace rdmabench::control {
 
-bool wait_for(std::span<pollfd> entries, Deadline deadline) {
+bool wait_for(std::span<pollfd> entries, Deadline deadline, const std::stop_token& stop) {
   for (;;) {
-    const std::chrono::nanoseconds left = deadline.left();
+    if (stop.stop_requested()) throw Error(Fault::failed, "stopped by the caller");
+    std::chrono::nanoseconds left = deadline.left();
+    if (stop.stop_possible()) left = std::min<std::chrono::nanoseconds>(left, kStopNap);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
     const timespec timeout{seconds.count(), (left - seconds).count()};
     const int ready = ppoll(entries.data(), entries.size(), &timeout, nullptr);

@@ -138,6 +138,17 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
   if (watch) health::attach(report, watch->end(), server && apart ? &*server : nullptr);
 }
 
+control::Channel connect(const Config& config, const std::string& host, std::uint16_t port,
+                         std::chrono::milliseconds retry, const std::stop_token& stop) {
+  try {
+    return control::Channel::connect(host, port, Deadline::after(config.timeout), retry,
+                                     config.authentication, stop);
+  } catch (const Error&) {
+    if (!stop.stop_requested()) throw;
+    throw EpochError(workload::Outcome::cancelled, "cancelled by the caller");
+  }
+}
+
 }  // namespace
 
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
@@ -151,10 +162,9 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   }
   std::optional<PinnedThread> pinned;
   if (!config.cpus.empty()) pinned.emplace(config.cpus.front());
-  Session session(control::Channel::connect(host, port, Deadline::after(config.timeout),
-                                            std::min(config.connect_retry, spec.timeout / 2),
-                                            config.authentication),
-                  config.timeout);
+  Session session(
+      connect(config, host, port, std::min(config.connect_retry, spec.timeout / 2), hooks.stop),
+      config.timeout);
   session.set_cpus(config.cpus);
   session.set_stop(hooks.stop);
   report::Report report;

@@ -31,7 +31,7 @@ class Cancel:
             raise MemoryError("rdmabench_cancel_new()")
 
     def request(self) -> None:
-        """Ends the run within some 100 ms and one message, once it measures."""
+        """Ends the run within some 100 ms and one message; opening devices ends first."""
         self._library.rdmabench_cancel_request(self.handle)
 
     def __del__(self) -> None:

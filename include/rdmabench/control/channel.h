@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -182,11 +183,13 @@ class Channel {
   /// Returns when both ends have proved who they are. A server that has too many connections
   /// waiting for that is tried again until the deadline.
   ///
-  /// Throws Error: no such host, refused, timed out; the peer has another secret, or another way to
-  /// authenticate; Error(usage) for an empty host or a token file that others can read.
+  /// Throws Error: no such host, refused, timed out, `stop` requested (within 100 ms); the peer has
+  /// another secret, or another way to authenticate; Error(usage) for an empty host or a token file
+  /// that others can read.
   static Channel connect(const std::string& host, std::uint16_t port, Deadline deadline,
                          std::chrono::milliseconds retry = {},
-                         const Authentication& authentication = {});
+                         const Authentication& authentication = {},
+                         const std::stop_token& stop = {});
 
   ~Channel();
   Channel(Channel&& other) noexcept;

@@ -25,6 +25,8 @@ struct RunHooks {
   OnReport on_report = nullptr;
   /// Ends the run within some 100 ms and one message, as a failure does: the report's `error` says
   /// so, its `failure` has the outcome "cancelled", and a row that was begun is not `complete`.
+  /// While both sides still connect, run() throws. Only the look-up of a host's name, and opening
+  /// and connecting endpoints, are not ended.
   std::stop_token stop = {};
 };
 

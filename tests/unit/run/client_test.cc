@@ -1,14 +1,18 @@
 // The client against a server that does not behave.
 #include "rdmabench/run/client.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <future>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,6 +21,7 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/server.h"
+#include "run/epoch_text.h"
 #include "run/protocol.h"
 #include "run/session.h"
 #include "run/worker.h"
@@ -189,6 +194,40 @@ TEST(Client, AStopEndsAWaitForASilentServer) {
   EXPECT_THROW(run(quick(), "127.0.0.1", listener.port(), {.stop = source.get_token()}), Error);
   over.set_value();
   silent.join();
+}
+
+TEST(Client, AStopEndsConnectingToAHostThatDoesNotAnswer) {
+  using Clock = std::chrono::steady_clock;
+  // The kernel completes the first connection, whose handshake nobody answers. Its backlog is then
+  // full, so that it drops what the second one sends, as a firewall would.
+  const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(bind(server, reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(listen(server, 0), 0);
+  ASSERT_EQ(getsockname(server, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  Config config = quick();
+  config.timeout = std::chrono::seconds(20);
+  std::vector<std::stop_source> stops(2);
+  std::vector<std::future<std::string>> runs;
+  for (const std::stop_source& stop : stops) {
+    runs.push_back(std::async(std::launch::async, [&config, &address, token = stop.get_token()] {
+      try {
+        run(config, "127.0.0.1", ntohs(address.sin_port), {.stop = token});
+      } catch (const EpochError& error) {
+        return std::string(error.what());
+      }
+      return std::string();
+    }));
+    EXPECT_EQ(runs.back().wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  }
+  const auto asked = Clock::now();
+  for (std::stop_source& stop : stops) stop.request_stop();
+  for (auto& run : runs) EXPECT_EQ(run.get(), "cancelled by the caller");
+  EXPECT_LT(Clock::now() - asked, std::chrono::seconds(2));  // 100 ms on an idle machine
+  ::close(server);
 }
 
 TEST(Client, AnEndpointThatDoesNotOpenNamesTheSide) {
