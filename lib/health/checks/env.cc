@@ -77,7 +77,7 @@ void socket_interface(Probe& probe) {
   probe.warn();
 }
 
-void gid_index(Probe& probe) {
+void nccl_gid_index(Probe& probe) {
   const auto text = value(probe, "NCCL_IB_GID_INDEX", "not set, or a RoCE v2 GID of every port");
   if (!text) return;
   for (const RdmaDevice& device : probe.node().devices) {
@@ -190,7 +190,7 @@ constexpr std::array kEnvChecks = std::to_array<Check>({
     {{"env.nccl_gid_index", "NCCL_IB_GID_INDEX", "environment, P/gid_attrs/types/*",
       "FAIL if it is not a RoCE v2 GID of every port",
       "unset NCCL_IB_GID_INDEX: NCCL chooses by itself from 2.21 on.", kNccl, true},
-     gid_index},
+     nccl_gid_index},
     {{"env.nccl_disabled", "NCCL's fast ways", kReads,
       "WARN if NCCL_P2P_DISABLE, NCCL_SHM_DISABLE, NCCL_NET_GDR_LEVEL or NCCL_NET_GDR_READ turns one off",
       "unset what is named.", kNccl, true},
