@@ -76,7 +76,7 @@ class StopSignals {
         "process ends now.\n";
     pollfd room{STDERR_FILENO, POLLOUT, 0};  // who does not read must not keep us either
     if (poll(&room, 1, 0) > 0) {
-      static_cast<void>(!write(STDERR_FILENO, kText.data(), kText.size()));
+      static_cast<void>(!::write(STDERR_FILENO, kText.data(), kText.size()));
     }
     _exit(0);
   }
