@@ -76,8 +76,12 @@ class TopologyReader {
   }
 
  private:
+  /// `what` may quote a line of thousands of characters.
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(Fault::usage, fmt::format("topology {}, line {}: {}", name_, at_ + 1, what),
+    constexpr std::size_t kShown = 300;
+    throw Error(Fault::usage,
+                fmt::format("topology {}, line {}: {}{}", name_, at_ + 1, what.substr(0, kShown),
+                            what.size() > kShown ? "..." : ""),
                 "docs/fabric.md shows each format.");
   }
 

@@ -112,6 +112,10 @@ void UserOptions::sizes(std::string_view key, std::uint64_t max,
                         std::vector<std::uint64_t>& values) {
   if (!has(key)) return;
   const nlohmann::json& value = object_.at(spelled(key));
+  if (value.is_array() && value.empty()) {
+    throw Error(Fault::usage, fmt::format("`{}` of {} is empty", spelled(key), what_),
+                "It must have one size at least.");
+  }
   if (value.is_array()) return numbers(key, std::uint64_t{1}, max, values);
   if (!value.is_string()) {
     std::uint64_t one = 0;

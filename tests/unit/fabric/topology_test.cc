@@ -140,6 +140,7 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("no JSON of lldpctl"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a\"\n[1] nonsense\n"),
               HasSubstr("line 3: '[1] nonsense' is no port"));
+  EXPECT_LT(refusal("switchguid=0x1(1)\n[1]" + std::string(4000, 'x') + "\n").size(), 500U);
   EXPECT_THAT(refusal("Unicast lids [0x0-0x1] of switch Lid 1 guid 0x0000000000200005 "
                       "(leaf4):\n"
                       "0x0001 033 : (Switch portguid 0x0000000000200000: 'spine1')\n"),

@@ -122,6 +122,7 @@ TEST(ConfigFromJson, TakesSizesAsNumberListOrText) {
   EXPECT_THAT(config_given(R"({"sizes":"1:4"})").sizes, ElementsAre(1, 2, 4));
   EXPECT_THAT(json_refusal(R"({"sizes":[8,0]})"),
               HasSubstr("`sizes[1]` of the configuration is 0"));
+  EXPECT_THAT(json_refusal(R"({"sizes":[]})"), HasSubstr("`sizes` of the configuration is empty"));
   EXPECT_THAT(json_refusal(R"({"sizes":"3Q"})"), HasSubstr("`sizes` of the configuration: "));
   EXPECT_THAT(json_refusal(R"({"sizes":"1:1G"})"), HasSubstr("from 1 to 268435456"));
   EXPECT_THAT(json_refusal(R"({"sizes":true})"), HasSubstr("`sizes` of the configuration is true"));
