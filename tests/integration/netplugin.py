@@ -10,6 +10,7 @@ import pathlib
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -68,6 +69,18 @@ EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices", "l
 def run(*words, environment=None, timeout=280):
     return subprocess.run([RDMABENCH, "netplugin", *words], capture_output=True, text=True, timeout=timeout,
                           check=False, env=dict(os.environ, **(environment or {})))
+
+
+def send(connection, code, message):
+    text = json.dumps(message).encode()
+    connection.sendall(command.START + struct.pack(">HI", code, len(text)) + text)
+
+
+def receive(connection):
+    """The code of a message and its text."""
+    header = connection.recv(12, socket.MSG_WAITALL)
+    code, length = struct.unpack(">HI", header[6:])
+    return code, connection.recv(length, socket.MSG_WAITALL).decode()
 
 
 class Listener:
@@ -166,6 +179,31 @@ class NetPlugin(unittest.TestCase):
             self.assertEqual(listener.process.wait(timeout=30), 0)
             self.assertLess(time.monotonic() - begin, 2)  # 20 s without this
             self.assertIn(b"the server is shutting down", silent.recv(4096))
+
+    def hello(self, connection):
+        """Takes the place of a client of an insecure listener, once it was let in."""
+        facts = {"what": "rdmabench netplugin", "name": "x", "versions": list(range(6, 13)), "environment": [],
+                 "cases": len(run("--list").stdout.splitlines())}
+        send(connection, 0x600, facts)
+        self.assertEqual(receive(connection)[0], 0x600)
+
+    def test_a_silent_client_makes_room_for_the_next(self):
+        with Listener("--insecure") as listener, command.let_in(listener.port) as silent:
+            self.hello(silent)
+            silent.settimeout(60)  # 11 minutes without the limit
+            self.assertIn("no task", receive(silent)[1])
+
+    def test_words_without_end_are_no_result(self):
+        task = {"id": "init", "version": 8, "device": 0, "bytes": 0, "iterations": 0, "timeout_ms": 1000}
+        with Listener("--insecure") as listener, command.let_in(listener.port) as client:
+            self.hello(client)
+            send(client, 0x601, task)
+            begin = time.monotonic()
+            with self.assertRaises(OSError):
+                while time.monotonic() < begin + 60:  # for ever without the limit
+                    send(client, 0x603, {})
+                    time.sleep(0.001)
+            self.assertLess(time.monotonic(), begin + 30)
 
     def test_each_fault_is_found_by_name(self):
         for fault, (wanted, says) in FAULTS.items():
