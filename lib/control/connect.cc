@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stop_token>
+#include <exception>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -107,6 +107,7 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
   const std::vector<tcp::endpoint> endpoints = resolve(host, port);
   bool told = false;
   int broke = 0;
+  std::exception_ptr busy;  // the server's answer so far
   try {
     for (;;) {
       std::error_code failure;  // the first, unless some address refused: then the host is up
@@ -123,9 +124,16 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
             Handshake::of_client(channel, own, host, deadline);
             channel.connection_->stop = {};
             return channel;
-          } catch (const BrokenHandshake& broken) {
-            const bool busy = dynamic_cast<const ServerBusy*>(&broken) != nullptr;
-            if (deadline.passed() || (!busy && ++broke == kBrokenAttempts)) throw;
+          } catch (const ServerBusy&) {
+            if (deadline.passed()) throw;
+            busy = std::current_exception();
+          } catch (const BrokenHandshake&) {
+            if (deadline.passed() || ++broke == kBrokenAttempts) throw;
+          } catch (const Refusal&) {
+            throw;
+          } catch (const Error&) {  // no answer to the last try
+            if (busy && deadline.passed()) std::rethrow_exception(busy);
+            throw;
           }
           std::this_thread::sleep_for(
               std::min<std::chrono::nanoseconds>(busy_pause(), deadline.left()));
@@ -135,6 +143,7 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
         if (!failure || error == asio::error::connection_refused) failure = error;
       }
       const bool again = failure == asio::error::connection_refused && !patience.passed();
+      if (busy && failure == asio::error::timed_out) std::rethrow_exception(busy);
       if (!again || deadline.passed()) throw_unreached(host, port, endpoints, failure, given);
       if (!std::exchange(told, true)) {
         log_line([&] {

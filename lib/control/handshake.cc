@@ -108,6 +108,9 @@ std::string answer(Channel& channel, HandshakeMessage due, const std::string& ho
   if (message.type == HandshakeMessage::refusal) {
     throw_refused(channel.peer(), host, own, message.payload);
   }
+  // A server says no more than a refusal before both ends are known: these words are somebody
+  // else's, and the user must not read them as the server's.
+  if (message.type == HandshakeMessage::abort && !own.is_insecure()) throw_unproved(channel.peer());
   return channel.expect(message, due);
 }
 
@@ -200,11 +203,7 @@ void Handshake::of_client(Channel& channel, const Authentication& own, const std
   // A refusal has no code: the server does not know this side.
   const SessionKeys keys = session_keys(transcript, secret->bytes());
   const Digest due = proof_of(transcript, secret->bytes(), kServer);
-  const Message message = channel.receive(deadline, "answer to the authentication");
-  if (message.type == HandshakeMessage::refusal) {
-    throw_refused(channel.peer(), host, own, message.payload);
-  }
-  if (!same_bytes(channel.expect(message, HandshakeMessage::welcome), view(due))) {
+  if (!same_bytes(answer(channel, HandshakeMessage::welcome, host, own, deadline), view(due))) {
     throw_unproved(channel.peer());
   }
   connection.seals.emplace(view(keys.client_to_server), view(keys.server_to_client));

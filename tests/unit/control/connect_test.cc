@@ -65,6 +65,29 @@ TEST(Connect, SaysThatNothingAnsweredInTime) {
                     HasSubstr("ms: Connection timed out (ETIMEDOUT)"), HasSubstr("firewall")));
 }
 
+TEST(Connect, SaysThatTheServerWasBusyTheWholeTime) {
+  const RawSocket server;
+  const std::uint16_t port = server.bind();
+  server.listen(8);
+  std::thread serving([&] {
+    const std::array<char, 2> reason{static_cast<char>(RefusalReason::busy), 0};
+    const auto header = encode_header({HandshakeMessage::refusal, reason.size()});
+    for (int client = 0; (client = accept(server.handle(), nullptr, nullptr)) >= 0; close(client)) {
+      send(client, header.data(), header.size(), MSG_NOSIGNAL | MSG_MORE);
+      send(client, reason.data(), reason.size(), MSG_NOSIGNAL);
+      std::array<char, kHeaderBytes + 1 + kNonce> greeting{};
+      recv(client, greeting.data(), greeting.size(), MSG_WAITALL);  // or closing would reset it
+    }
+  });
+  EXPECT_THAT(complaint([&] {
+                Channel::connect("127.0.0.1", port, Deadline::after(300ms), {},
+                                 Authentication::of_this_process());
+              }),
+              HasSubstr("too many connections to the peer"));
+  shutdown(server.handle(), SHUT_RDWR);  // ends accept()
+  serving.join();
+}
+
 TEST(Connect, NamesAnUnknownHost) {
   const std::string label(70, 'x');  // longer than DNS allows, so no name server is asked
   EXPECT_THAT(complaint([&] { Channel::connect(label, 1, plenty()); }),

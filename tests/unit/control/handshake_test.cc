@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kFrameOfRefusal = kHeaderBytes + 2;
@@ -120,6 +121,12 @@ TEST(Handshake, TheClientRefusesAServerWithoutTheSecret) {
   EXPECT_THAT(RogueServer().answer(frame(HandshakeMessage::welcome)),
               HasSubstr("did not prove that it has this side's secret"));
   EXPECT_THAT(RogueServer().answer(frame(TestMessage::hello, "x")), HasSubstr("was due"));
+}
+
+TEST(Handshake, TheClientDoesNotRepeatWhatAStrangerSays) {
+  EXPECT_THAT(
+      RogueServer().answer(frame(TestMessage::abort, "type your password here")),
+      AllOf(HasSubstr("did not prove that it has this side's secret"), Not(HasSubstr("password"))));
 }
 
 /// A client that has the secret, but writes its frames itself.
