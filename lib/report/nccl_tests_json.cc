@@ -209,6 +209,7 @@ std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::st
     (whole(item, "inPlace") == 1 ? row.in_place : row.out_of_place) = cell;
     tables.back().rows.push_back(std::move(row));
   }
+  std::erase_if(tables, [](const NcclTestsTable& table) { return table.rows.empty(); });
   if (tables.empty()) {
     throw Error(Fault::usage, fmt::format("'{}': it has no results", source), kRemedy);
   }

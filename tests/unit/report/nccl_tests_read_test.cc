@@ -167,6 +167,8 @@ TEST(NcclTestsRead, ARowThatMakesNoSenseNamesItsLine) {
                 parse_nccl_tests_text(head + " 8 2 float sum -1 a 1 1 0 b 1 1 0\n", "f.txt");
               }),
               HasSubstr("a row without a time"));
+  const std::string timeless = R"({"name":"x","time":null,"algBw":0,"busBw":0,"inPlace":0})";
+  EXPECT_THAT(refusal([&] { parse_documents(timeless, "f.json"); }), HasSubstr("has no results"));
   EXPECT_THAT(refusal([&] { parse_nccl_tests_text("", "f.txt"); }), HasSubstr("no row"));
 }
 
