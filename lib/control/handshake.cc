@@ -84,7 +84,8 @@ std::string munge_payload(const Transcript& transcript) {
                        fmt::format("too many connections to the peer {} wait to be known", peer));
     case RefusalReason::late:
       throw BrokenHandshake(Fault::failed,
-                            fmt::format("the peer {} waited too long for this side's proof", peer));
+                            fmt::format("the peer {} waited too long for this side's proof{}", peer,
+                                        own.way() == Way::munge ? ", or for its munged" : ""));
     case RefusalReason::unreadable:
       break;
   }
@@ -224,6 +225,7 @@ void Handshake::refuse(Channel& channel, RefusalReason reason) const {
 
 bool Handshake::proceed(Channel& channel) {
   for (;;) {
+    if (decoding()) return take_credential(channel);
     std::optional<Message> message;
     try {
       message = channel.receive_ready("greeting");
@@ -236,7 +238,6 @@ bool Handshake::proceed(Channel& channel) {
       refuse(channel, RefusalReason::unreadable);
     }
     if (greeting ? greeted(channel, message->payload) : proved(channel, message->payload)) {
-      channel.connection_->max_payload = kMaxPayload;
       return true;
     }
   }
@@ -249,6 +250,7 @@ bool Handshake::greeted(Channel& channel, std::string_view greeting) {
   }
   if (authentication_.is_insecure()) {
     channel.send(HandshakeMessage::welcome, {}, Deadline::after({}));
+    channel.connection_->max_payload = kMaxPayload;
     return true;
   }
   const Connection& connection = *channel.connection_;
@@ -264,28 +266,42 @@ bool Handshake::greeted(Channel& channel, std::string_view greeting) {
 
 bool Handshake::proved(Channel& channel, std::string_view payload) {
   if (payload.size() < 2 * kDigest) refuse(channel, RefusalReason::unreadable);
-  std::shared_ptr<const Secret> secret = authentication_.secret_;
+  proofs_ = payload.substr(0, 2 * kDigest);
   if (authentication_.way() == Way::munge) {
-    const auto decoded = munge_decode(std::string(payload.substr(2 * kDigest)));
-    const std::string due = munge_payload(transcript_);
-    if (decoded == nullptr || decoded->text.size() != due.size() + kMinSecret ||
-        !decoded->text.starts_with(due)) {
-      refuse(channel, RefusalReason::other_secret);
-    }
-    secret = std::make_shared<const Secret>(std::string_view(decoded->text).substr(due.size()));
+    credential_ = decoder_->decode(std::string(payload.substr(2 * kDigest)));
+    return false;
   }
-  const Digest due = proof_of(transcript_, secret->bytes(), kClient);
-  if (!same_bytes(payload.substr(0, kDigest), view(due))) {
-    const Digest without = proof_of(transcript_, secret->bytes(), kClient, false);
-    refuse(channel, same_bytes(payload.substr(kDigest, kDigest), view(without))
+  check(channel, *authentication_.secret_);
+  return true;
+}
+
+bool Handshake::take_credential(Channel& channel) {
+  if (!credential_->done()) return false;
+  const auto decoded = credential_->take();
+  const std::string due = munge_payload(transcript_);
+  if (decoded == nullptr || decoded->text.size() != due.size() + kMinSecret ||
+      !decoded->text.starts_with(due)) {
+    refuse(channel, RefusalReason::other_secret);
+  }
+  check(channel, Secret(std::string_view(decoded->text).substr(due.size())));
+  return true;
+}
+
+/// Returns when the client has this secret. It is welcome, and told so.
+void Handshake::check(Channel& channel, const Secret& secret) const {
+  const std::string_view proofs = proofs_;
+  const Digest due = proof_of(transcript_, secret.bytes(), kClient);
+  if (!same_bytes(proofs.substr(0, kDigest), view(due))) {
+    const Digest without = proof_of(transcript_, secret.bytes(), kClient, false);
+    refuse(channel, same_bytes(proofs.substr(kDigest), view(without))
                         ? RefusalReason::other_addresses
                         : RefusalReason::other_secret);
   }
-  const Digest own = proof_of(transcript_, secret->bytes(), kServer);
+  const Digest own = proof_of(transcript_, secret.bytes(), kServer);
   channel.send(HandshakeMessage::welcome, view(own), Deadline::after({}));
-  const SessionKeys keys = session_keys(transcript_, secret->bytes());
+  const SessionKeys keys = session_keys(transcript_, secret.bytes());
   channel.connection_->seals.emplace(view(keys.server_to_client), view(keys.client_to_server));
-  return true;
+  channel.connection_->max_payload = kMaxPayload;
 }
 
 }  // namespace rdmabench::control

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "frame.h"
+#include "munge_decoder.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -92,12 +93,17 @@ class Handshake {
   static void of_client(Channel& channel, const Authentication& authentication,
                         const std::string& host, Deadline deadline);
 
-  /// The server's, a step at a time: it never waits.
-  explicit Handshake(const Authentication& authentication) : authentication_(authentication) {}
+  /// The server's, a step at a time: it never waits. `decoder` is for MUNGE alone.
+  explicit Handshake(const Authentication& authentication, MungeDecoder* decoder)
+      : authentication_(authentication), decoder_(decoder) {}
 
   /// Takes what has arrived. True when the client is known, and welcome. Throws Error when it is to
   /// be closed: it left, or was refused.
   bool proceed(Channel& channel);
+
+  /// Whether a credential is being decoded: nothing more is read until it is.
+  bool decoding() const noexcept { return credential_ != nullptr; }
+  bool decoded() const noexcept { return decoding() && credential_->done(); }
 
   /// Says why, as far as the peer listens, and throws Error.
   [[noreturn]] void refuse(Channel& channel, RefusalReason reason) const;
@@ -107,10 +113,15 @@ class Handshake {
 
   bool greeted(Channel& channel, std::string_view greeting);
   bool proved(Channel& channel, std::string_view payload);
+  bool take_credential(Channel& channel);
+  void check(Channel& channel, const Secret& secret) const;
 
   const Authentication& authentication_;
+  MungeDecoder* decoder_;
   Due due_ = Due::greeting;
   Transcript transcript_{};
+  std::string proofs_{};  ///< the client's, with addresses and without
+  std::shared_ptr<MungeDecoder::Job> credential_{};
 };
 
 }  // namespace rdmabench::control

@@ -97,6 +97,9 @@ Listener::Listener(const std::string& address, std::uint16_t port,
     open(impl_->acceptor, results.begin()->endpoint(), false);
   }
   impl_->waits.add(impl_->acceptor.native_handle(), Waits::kAcceptor);
+  if (const int decoded = impl_->strangers.decoded_handle(); decoded >= 0) {
+    impl_->waits.add(decoded, Waits::kDecoded);
+  }
   impl_->port = impl_->acceptor.local_endpoint().port();
 } catch (const std::system_error& error) {
   throw_not_listening(address, port, error.code());
@@ -154,7 +157,8 @@ std::optional<Channel> Listener::Impl::step() {
   for (std::size_t i = 0; i < count && !known; ++i) {
     const std::uint64_t key = events[i].data.u64;  // packed: a copy
     is_new = is_new || key == Waits::kAcceptor;
-    known = strangers.proceed(key);
+    known = key == Waits::kDecoded ? strangers.proceed_decoded() : strangers.proceed(key);
+    if (const int quiet = strangers.decoding(key); quiet >= 0) waits.remove(quiet);
   }
   if (known) waits.remove(known->handle());
   look_at_clock();  // now: there may be no room for one more

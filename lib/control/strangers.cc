@@ -33,7 +33,7 @@ void Strangers::refuse(Stranger& stranger, RefusalReason reason) {
 std::optional<std::uint64_t> Strangers::add(Channel channel) {
   Stranger stranger{std::move(channel),
                     {},
-                    Handshake(authentication_),
+                    Handshake(authentication_, decoder_ ? &*decoder_ : nullptr),
                     Deadline::after(kGrace),
                     Deadline::after(kLimit)};
   stranger.host = host_of(stranger.channel.peer_ip(), stranger.channel.local_ip());
@@ -79,6 +79,25 @@ std::optional<Channel> Strangers::proceed(std::uint64_t key) {
   }
   all_.erase(found);
   return known;
+}
+
+std::optional<Channel> Strangers::proceed_decoded() {
+  decoder_->quiet();
+  for (;;) {
+    const auto ready = std::find_if(all_.begin(), all_.end(),
+                                    [](const auto& one) { return one.second.handshake.decoded(); });
+    if (ready == all_.end()) return std::nullopt;
+    if (std::optional<Channel> known = proceed(ready->first)) {
+      decoder_->wake();  // there may be more
+      return known;
+    }
+  }
+}
+
+int Strangers::decoding(std::uint64_t key) const {
+  const auto found = all_.find(key);
+  const bool is = found != all_.end() && found->second.handshake.decoding();
+  return is ? found->second.channel.handle() : -1;
 }
 
 std::optional<std::chrono::nanoseconds> Strangers::expire() {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "handshake.h"
+#include "munge_decoder.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
 
@@ -24,7 +25,9 @@ class Strangers {
   static constexpr std::chrono::milliseconds kGrace{10};  ///< before one makes room for another
 
   /// `authentication` is loaded(), and outlives this.
-  explicit Strangers(const Authentication& authentication) : authentication_(authentication) {}
+  explicit Strangers(const Authentication& authentication) : authentication_(authentication) {
+    if (authentication.way() == Authentication::Way::munge) decoder_.emplace();
+  }
 
   /// Returns its key. Where there are too many, of its address or of all, the oldest of the address
   /// that has most makes room; if that one came just now, the new one is refused, which tries
@@ -36,6 +39,16 @@ class Strangers {
 
   /// Reads what it sent. Its channel, once it has proved who it is; it is a stranger no more.
   std::optional<Channel> proceed(std::uint64_t key);
+
+  /// The same for one of those whose credential has been decoded. Nothing where none is known.
+  std::optional<Channel> proceed_decoded();
+
+  /// The socket of a stranger that is not to be read now, because its credential is being decoded;
+  /// -1 otherwise.
+  int decoding(std::uint64_t key) const;
+
+  /// Readable when proceed_decoded() has work; -1 where nobody uses MUNGE.
+  int decoded_handle() const noexcept { return decoder_ ? decoder_->handle() : -1; }
 
   /// Closes those that took too long. Returns when the next is due; nothing where there is none.
   std::optional<std::chrono::nanoseconds> expire();
@@ -53,6 +66,7 @@ class Strangers {
   static void refuse(Stranger& stranger, RefusalReason reason);
 
   const Authentication& authentication_;
+  std::optional<MungeDecoder> decoder_;
   std::uint64_t next_ = 1;
   Map all_;
 };

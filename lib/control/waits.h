@@ -17,6 +17,7 @@ class Waits {
   // Keys from 1 on are the strangers'.
   static constexpr std::uint64_t kAcceptor = 0;
   static constexpr std::uint64_t kClock = ~std::uint64_t{0};
+  static constexpr std::uint64_t kDecoded = kClock - 1;  // a credential of a stranger
 
   /// Throws Error(failed) when this process has no room for three more file descriptors.
   Waits();

@@ -7,7 +7,9 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -190,6 +192,21 @@ class Authentication(unittest.TestCase):
                          "munge"], capture_output=True, text=True, timeout=60, user=65534)
                     self.assertEqual(other.returncode, 1, other.stderr)
                     self.assertIn("did not accept this user's MUNGE credential", other.stderr)
+                with self.subTest("a munged that does not answer"), command.dial(peer.port) as one:
+                    daemon.send_signal(signal.SIGSTOP)
+                    greeting = command.START + struct.pack(">HIB", 2, 33, 2) + b"n" * 32
+                    one.sendall(greeting)
+                    self.assertEqual(one.recv(44, socket.MSG_WAITALL)[:8], command.START + b"\0\3")
+                    one.sendall(command.START + struct.pack(">HI", 4, 100) + b"p" * 100)
+                    begin = time.monotonic()
+                    with command.dial(peer.port) as other:  # is heard meanwhile
+                        other.sendall(greeting)
+                        self.assertEqual(other.recv(44, socket.MSG_WAITALL)[:8], command.START + b"\0\3")
+                    self.assertEqual(one.recv(14, socket.MSG_WAITALL)[:8], command.START + b"\0\6")
+                    self.assertLess(time.monotonic() - begin, 8)  # 10 s in libmunge
+                    self.assertEqual(peer.stop(), 0)
+                    self.assertFalse([line for line in peer.lines if "did not end" in line])
+                daemon.send_signal(signal.SIGCONT)
             with environment(RDMABENCH_MUNGE_SOCKET=str(self.folder / "nobody")):
                 with server() as peer:
                     self.assertIn("this side MUNGE", self.lat(peer.port, "--auth", "munge").stderr)

@@ -1,0 +1,112 @@
+#include "munge_decoder.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "munge.h"
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::control {
+
+/// Of the thread too, which may outlive its decoder by the time that munged takes.
+struct MungeDecoder::State {
+  State() : event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (event < 0) {
+      throw Error(Fault::failed, "eventfd()", "Raise 'ulimit -n' if it is too low.", errno);
+    }
+  }
+  ~State() { close(event); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void wake() const noexcept {
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(event, &one, sizeof one));
+  }
+
+  const int event;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<Job>> jobs;
+  bool over = false;
+};
+
+std::unique_ptr<WipedText> MungeDecoder::Job::take() {
+  if (failure_) std::rethrow_exception(failure_);
+  return std::move(payload_);
+}
+
+MungeDecoder::MungeDecoder() : state_(std::make_shared<State>()) {}
+
+MungeDecoder::~MungeDecoder() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->over = true;
+  }
+  state_->changed.notify_all();
+}
+
+void MungeDecoder::work(const std::shared_ptr<State>& state) {
+  for (;;) {
+    std::shared_ptr<Job> job;
+    {
+      std::unique_lock lock(state->mutex);
+      state->changed.wait(lock, [&] { return state->over || !state->jobs.empty(); });
+      if (state->over) return;
+      job = std::move(state->jobs.front());
+      state->jobs.pop_front();
+    }
+    if (job.use_count() == 1) continue;
+    try {
+      job->payload_ = munge_decode(job->credential_);
+    } catch (...) {
+      job->failure_ = std::current_exception();
+    }
+    job->done_ = true;
+    state->wake();
+  }
+}
+
+std::shared_ptr<MungeDecoder::Job> MungeDecoder::decode(std::string credential) {
+  if (!started_) {
+    try {
+      std::thread([state = state_] { work(state); }).detach();
+    } catch (const std::system_error& error) {
+      throw Error(Fault::failed, "start a thread that decodes credentials of MUNGE", "",
+                  error.code().value());
+    }
+    started_ = true;
+  }
+  auto job = std::make_shared<Job>();
+  job->credential_ = std::move(credential);
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->jobs.push_back(job);
+  }
+  state_->changed.notify_all();
+  return job;
+}
+
+int MungeDecoder::handle() const noexcept {
+  return state_->event;
+}
+
+void MungeDecoder::quiet() noexcept {
+  std::uint64_t count = 0;
+  static_cast<void>(!read(state_->event, &count, sizeof count));
+}
+
+void MungeDecoder::wake() noexcept {
+  state_->wake();
+}
+
+}  // namespace rdmabench::control
