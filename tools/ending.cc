@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <optional>
+#include <string>
+#include <system_error>
 
 #include "flags/fields.h"
 #include "interruption.h"
@@ -12,9 +14,24 @@
 #include "writing.h"
 
 namespace rdmabench::tools {
+namespace {
+
+/// std::thread says no more than that something is unavailable.
+std::string text_of(const std::exception& error) {
+  const auto* const system = dynamic_cast<const std::system_error*>(&error);
+  const bool thread =
+      system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
+  return thread ? fmt::format(
+                      "start a thread: {}. This user has as many as 'ulimit -u' allows, or "
+                      "this service as many as its TasksMax.",
+                      error.what())
+                : with_flags(error.what());
+}
+
+}  // namespace
 
 int fail(const std::exception& error) {
-  tell(with_flags(error.what()));
+  tell(text_of(error));
   const auto* const known = dynamic_cast<const Error*>(&error);
   return static_cast<int>(known != nullptr ? known->fault() : Fault::failed);
 }

@@ -38,8 +38,8 @@ class Limits(unittest.TestCase):
         result = run(*client(port, "lat", "-n", "10", *words))
         self.assertEqual(result.returncode, 0, result.stderr)
 
-    def test_a_session_without_threads_ends_alone(self):
-        """`ulimit -u` holds for a user, and not for root: the server is another one's."""
+    def with_few_threads(self, user: int, limit: int) -> subprocess.Popen:
+        """A server of another user: `ulimit -u` holds for a user, and not for root."""
         if os.geteuid() != 0:
             self.skipTest("only root can start a process as another user")
         kept = tempfile.TemporaryDirectory()
@@ -49,9 +49,16 @@ class Limits(unittest.TestCase):
         copy = folder / "rdmabench"
         copy.write_bytes(pathlib.Path(command.TOOL).read_bytes())
         copy.chmod(0o755)
-        words = ["setpriv", "--reuid", "65533", "--clear-groups", "bash", "-c",
-                 f"ulimit -u 24; exec {copy} serve --port 0 --address 127.0.0.1 --insecure"]
-        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        words = ["setpriv", "--reuid", str(user), "--clear-groups", "bash", "-c",
+                 f"ulimit -u {limit}; exec {copy} serve --port 0 --address 127.0.0.1 --insecure"]
+        return subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+
+    def test_a_server_without_threads_says_so(self):
+        _, errors = self.with_few_threads(65532, 1).communicate(timeout=60)
+        self.assertRegex(errors, "start a thread: Resource temporarily unavailable.*ulimit -u")
+
+    def test_a_session_without_threads_ends_alone(self):
+        process = self.with_few_threads(65533, 24)
         try:
             port = re.search(r"listening on .*:(\d+)", process.stderr.readline()).group(1)
             result = run(*client(port, "bw", "-n", "100", "--threads", "48", "--provider", rdm_provider(), "--insecure"))
