@@ -148,11 +148,10 @@ void add_doctor(CLI::App& app, Command& command) {
   group.plain("--profile", options->profile, "FILE.json", "what the site expects, as JSON");
   group.plain("--expect", options->expect, "KEY=VALUE", "an expectation; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--peers", options->peers, "JSON of doctor on other nodes")->type_name("FILES");
-  sub->add_option("--since", options->since, "JSON of doctor on this node: which GIDs moved")
-      ->type_name("OLD.json");
-  sub->add_option("--only", options->only, "a group or a check; may be repeated")
-      ->type_name("NAME")
+  group.plain("--peers", options->peers, "FILES", "JSON of doctor on other nodes");
+  group.plain("--since", options->since, "OLD.json",
+              "JSON of doctor on this node: which GIDs moved");
+  group.plain("--only", options->only, "NAME", "a group or a check; may be repeated")
       ->allow_extra_args(false);
   group.choice("--format", options->format, "FORMAT", {"table", "json", "csv", "line"},
                "table, json, csv, or line: one for schedulers and monitors [table]");

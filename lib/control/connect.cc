@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 #include <utility>

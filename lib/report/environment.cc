@@ -43,16 +43,9 @@ std::string cpuinfo(const fs::path& root, std::string_view key) {
 /// How many the kernel's list names: "0-3,8" are 5.
 std::optional<std::uint64_t> list_length(std::string_view list) {
   std::uint64_t length = 0;
-  while (!list.empty()) {
-    const std::string_view range = list.substr(0, list.find(','));
-    const auto first = parse_number<std::uint64_t>(range.substr(0, range.find('-')));
-    const auto last =
-        parse_number<std::uint64_t>(range.substr(range.find('-') + 1));  // npos + 1 is 0: all of it
-    if (!first || !last || *last < *first) return std::nullopt;
-    length += *last - *first + 1;
-    list.remove_prefix(std::min(range.size() + 1, list.size()));
-  }
-  return length == 0 ? std::nullopt : std::optional(length);
+  const bool whole = for_each_range(
+      list, [&](std::uint64_t first, std::uint64_t last) { length += last - first + 1; });
+  return !whole || length == 0 ? std::nullopt : std::optional(length);
 }
 
 /// The governor of all CPUs; more than one are parted by commas.

@@ -546,7 +546,7 @@ TEST(Attribution, EachFindingHasOneAction) {
   }
 }
 
-TEST(AttributionJson, ComesBackAsItWas) {
+TEST(AttributionJson, HasFindingsAndVerdictsInOneLine) {
   auto fabric = quiet(16, 2);
   fabric.slow_node(3, 0.8, 1);
   const auto [a, b] = fabric.choose(0)[0][0];
