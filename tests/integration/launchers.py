@@ -10,6 +10,7 @@ launcher is not installed.
 import argparse
 import os
 import pathlib
+import re
 import runpy
 import shutil
 import socket
@@ -31,7 +32,7 @@ PLANT = """
 srun true
 until grep -qx "$1" calls; do sleep 0.1; done
 scontrol show node
-ln -sfn roce-four-faults node
+ln -sfn roce-faults node
 echo planted
 sbatch --quiet --output=/dev/null --wrap=true
 until scontrol show node | grep -q "State=IDLE+DRAIN "; do sleep 0.1; done
@@ -199,7 +200,7 @@ class Slurm(Case):
         script = tests.parent / "deploy/slurm/doctor.sh"
         for name, context in (("HealthCheckProgram", "health"), ("Prolog", "prolog_slurmd"), ("Epilog", "epilog_slurmd")):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
-                for node in ("roce", "roce-four-faults"):
+                for node in ("roce", "roce-faults"):
                     unpack(tests / f"fixtures/doctor/{node}.tree", pathlib.Path(folder) / node)
                 (pathlib.Path(folder) / "node").symlink_to("roce")
                 tool = pathlib.Path(folder) / "rdmabench"
