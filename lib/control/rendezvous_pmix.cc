@@ -32,7 +32,8 @@ Place place_of(const PmixClient& client) {
   return {client.rank(), client.size(), this_host(), client.version()};
 }
 
-/// Whether the key may appear yet. Of a rank of another node Open MPI 5 says no more than PMIX_ERROR.
+/// Whether the key may appear yet. Of a rank of another node Open MPI 5 says no more than
+/// PMIX_ERROR.
 bool may_come(pmix_status_t status) {
   return status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT || status == PMIX_ERROR;
 }
