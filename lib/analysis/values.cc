@@ -134,9 +134,9 @@ std::string percent(double log_ratio) {
 
 std::string differences_table(const std::string& what, const std::string& a, const std::string& b,
                               const std::vector<Difference>& rows, std::size_t width) {
-  constexpr int kDecimals = 4;
-  report::NumberColumn of_a(a, kDecimals);
-  report::NumberColumn of_b(b, kDecimals);
+  constexpr int kPlaces = 4;
+  report::NumberColumn of_a(a, kPlaces);
+  report::NumberColumn of_b(b, kPlaces);
   for (const Difference& row : rows) {
     of_a.add(row.a);
     of_b.add(row.b);

@@ -564,7 +564,7 @@ TEST(AttributionJson, HasFindingsAndVerdictsInOneLine) {
 TEST(AttributionJson, ReplacesBytesThatAreNotUtf8) {
   Matrix matrix = even(8);
   fail(cell_of(matrix, 1, 4), "bad \xff byte");
-  EXPECT_NO_THROW(nlohmann::json::parse(to_json(attribute(matrix))));
+  EXPECT_TRUE(nlohmann::json::accept(to_json(attribute(matrix))));
 }
 
 }  // namespace
