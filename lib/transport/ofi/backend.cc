@@ -224,21 +224,22 @@ std::vector<DeviceInfo> devices() {
 Footprint footprint(const EndpointRequest& request, std::string_view choice) {
   // As measured of libfabric 1.17 and 2.1: tests/integration/limits.py compares.
   constexpr std::uint64_t kContext = 384;  // of ours, of the provider, and a completion
-  constexpr std::uint64_t kTcpEntry =
-      18 << 10;  // with a buffer, kept once used (libfabric 2: xnet_alloc_xfer())
   constexpr std::uint64_t kEndpoint = 2 << 20;
   constexpr std::uint64_t kDescriptors =
       7;  // of fabric, domain and completion queue, and Accepted's
   const std::string provider = read_fit(choice).provider;
   const bool layered = provider.ends_with(kLayered);
-  const bool buffers = provider.starts_with("tcp") && FI_MAJOR(fi_version()) >= 2;
-  const std::uint64_t entries = std::uint64_t{2} * request.depth + request.receives;
-  const std::uint64_t of_queue_pair = provider == kSharedMemory ? std::uint64_t{10} << 20
-                                      : layered                 ? layered_buffers() + (1 << 20)
-                                                                : std::uint64_t{1} << 20;
-  return {.memory = kEndpoint + request.queue_pairs *
-                                    (of_queue_pair + entries * (buffers ? kTcpEntry : kContext)),
-          .descriptors = kDescriptors + std::uint64_t{layered ? 10U : 2U} * request.queue_pairs};
+  // libfabric 2 gives each operation of tcp a buffer, and keeps it (xnet_alloc_xfer()).
+  const bool buffered = provider.starts_with("tcp") && FI_MAJOR(fi_version()) >= 2;
+  const std::uint64_t of_operation = buffered ? 18 << 10 : kContext;
+  std::uint64_t of_queue_pair = std::uint64_t{buffered ? 4U : 1U} << 20;
+  if (provider == kSharedMemory) of_queue_pair = std::uint64_t{10} << 20;
+  if (layered) of_queue_pair += layered_buffers();
+  return {
+      .memory = kEndpoint + request.queue_pairs *
+                                (of_queue_pair + std::uint64_t{2} * request.depth * of_operation +
+                                 request.receives * kContext),
+      .descriptors = kDescriptors + std::uint64_t{layered ? 10U : 2U} * request.queue_pairs};
 }
 
 }  // namespace rdmabench::transport::ofi
