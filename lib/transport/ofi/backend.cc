@@ -229,10 +229,11 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice) {
       7;  // of fabric, domain and completion queue, and Accepted's
   const std::string provider = read_fit(choice).provider;
   const bool layered = provider.ends_with(kLayered);
-  // libfabric 2 gives each operation of tcp a buffer, and keeps it (xnet_alloc_xfer()).
+  // libfabric 2 gives each operation of tcp a buffer, of a pool that grows by 1,024
+  // (xnet_alloc_xfer()).
   const bool buffered = provider.starts_with("tcp") && FI_MAJOR(fi_version()) >= 2;
   const std::uint64_t of_operation = buffered ? 18 << 10 : kContext;
-  std::uint64_t of_queue_pair = std::uint64_t{buffered ? 4U : 1U} << 20;
+  std::uint64_t of_queue_pair = std::uint64_t{buffered ? 20U : 1U} << 20;
   if (provider == kSharedMemory) of_queue_pair = std::uint64_t{10} << 20;
   if (layered) of_queue_pair += layered_buffers();
   return {
