@@ -46,7 +46,6 @@ class DeviceTest : public testing::Test {
     request_.depth = kDepth;
     request_.receives = kDepth;
     request_.send_slots = kSlots;
-    request_.receive_slots = kSlots;
     request_.signal_every = 3;
     try {
       offer_ = offer(request_);
@@ -58,6 +57,8 @@ class DeviceTest : public testing::Test {
   /// Opens both sides for messages of up to `max_size` bytes.
   void open(std::uint64_t max_size) {
     request_.max_size = max_size;
+    // A buffer for each receive: messages of several queue pairs may lie in them at the same time.
+    request_.receive_slots = kDepth * request_.queue_pairs;
     for (const OperationCode code : {OperationCode::write, OperationCode::write_imm,
                                      OperationCode::read, OperationCode::send_imm}) {
       const bool atomics = request_.operations.any(is_atomic);
@@ -146,6 +147,10 @@ class DeviceTest : public testing::Test {
     const Region to = Op::kFromTarget ? client_->send_region() : server_->window();
     for (std::uint64_t i = count - std::min<std::uint64_t>(count, kSlots); i < count; ++i) {
       if (Op::kTwoSided) break;  // checked as they arrived
+      // A completion of UC says that a message was sent, not that it arrived.
+      if (request_.service == Service::uc) {
+        poll_until([&] { return !memory::find_mismatch(slot(to, i, size), tag(i)); });
+      }
       EXPECT_EQ(memory::find_mismatch(slot(to, i, size), tag(i)), std::nullopt)
           << "message " << i << " of " << size << " bytes";
     }
