@@ -47,6 +47,7 @@ AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptio
                               : RankGroup::join(found.address, {.rank = rank, .size = size},
                                                 this_rank(rank), heartbeat, deadline);
   rendezvous->barrier(deadline);  // rank 0 serves the others until all have read
+  if (!rendezvous->is_needed_by_mpi()) assembled.rendezvous.reset();
   return assembled;
 }
 

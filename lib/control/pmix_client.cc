@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -134,6 +136,12 @@ void PmixClient::finalize() {
 std::string PmixClient::version() const {
   const std::string text = library_.get_version();
   return text.substr(0, text.find_first_of("(,") - 1);
+}
+
+unsigned long PmixClient::major_version() const {
+  const std::string text = version();
+  return std::strtoul(text.c_str() + std::min(text.find_first_of("0123456789"), text.size()),
+                      nullptr, 10);
 }
 
 void PmixClient::put(const std::string& key, const std::string& value, Deadline deadline) {

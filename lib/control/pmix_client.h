@@ -36,6 +36,7 @@ class PmixClient {
   std::uint32_t size() const noexcept { return size_; }
   /// "OpenPMIx 4.2.2"
   std::string version() const;
+  unsigned long major_version() const;
 
   /// Throws Error(failed).
   void put(const std::string& key, const std::string& value, Deadline deadline);

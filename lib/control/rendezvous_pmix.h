@@ -22,6 +22,7 @@ class PmixRendezvous : public Rendezvous {
   std::string get(std::uint32_t rank, std::string_view key, Deadline deadline) override;
   void barrier(Deadline deadline) override;
   Authentication authentication(std::string_view key) const override;
+  bool is_needed_by_mpi() const override { return client_->major_version() < 5; }
 
  private:
   std::string who(std::uint32_t rank);

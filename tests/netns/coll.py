@@ -4,6 +4,7 @@ coll.py RDMABENCH FAULTY_MODULE REAL_MODULE SCHEMA
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -37,7 +38,9 @@ class Measured(unittest.TestCase):
                     *(word for name, value in settings.items() for word in ("--mca", name, value)),
                     *(word for name, value in environment.items() for word in ("-x", f"{name}={value}")),
                     "-x", "RDMABENCH_TOKEN_FILE", TOOL, "coll", *words, "--format", "json"]
-            done = subprocess.run(on(0, *line), capture_output=True, text=True, timeout=90, check=False)
+            # Open MPI 5 refuses the folder of a process of the same number that was killed, and numbers begin anew here.
+            done = subprocess.run(on(0, *line), capture_output=True, text=True, timeout=90, check=False,
+                                  env={**os.environ, "TMPDIR": folder})
         self.assertEqual(done.returncode, status, done)
         body, _ = json.JSONDecoder().raw_decode(done.stdout)
         jsonschema.validate(body, SCHEMA)
@@ -71,7 +74,8 @@ class Collective(Measured):
         self.assertEqual(self.measure(*words, "device=eth0")["unmet"], [])
         unmet = self.measure(*words, "device=lo", status=1)["unmet"]
         self.assertEqual(len(unmet), NODES)
-        self.assertRegex(unmet[0], r"device=lo: on node0 it sent \S+ MB, where the rows need .*; sent by eth0")
+        self.assertRegex(unmet[0], r"device=lo: on node0 it (sent \S+ MB|counted no bytes that it sent), where the rows need .*; "
+                         "sent by eth0")
 
     def test_halves_are_measured_apart(self):
         self.addCleanup(set_links, {}, {}, {})

@@ -131,8 +131,7 @@ class RankGroup final : public Exchange {
 RankIdentity this_rank(std::uint32_t rank);
 
 struct AssembledGroup {
-  /// Its last call is made. Where this is PMIx, a library that is a client of PMIx too (MPI) can
-  /// only join while it lives: a process cannot be a client twice in turn. Others destroy it.
+  /// Its last call is made. Null where no MPI needs it to live.
   std::unique_ptr<control::Rendezvous> rendezvous;
   std::unique_ptr<RankGroup> group;
   control::Place place{};

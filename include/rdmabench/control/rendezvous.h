@@ -81,6 +81,10 @@ class Rendezvous {
   /// could read it: the secret is made of it and of what the ranks share already.
   virtual Authentication authentication(std::string_view key) const = 0;
 
+  /// Whether MPI can only join PMIx while this lives. Before libpmix 5 a process cannot be a client
+  /// twice in turn; with it, Open MPI 5 finds no rank in a process that already is one.
+  virtual bool is_needed_by_mpi() const { return false; }
+
  protected:
   explicit Rendezvous(Place place) : place_(std::move(place)) {}
 
