@@ -73,19 +73,6 @@ Match choose(const std::vector<const Backend*>& backends,
               fmt::format("no back end reaches the server\n  {}", fmt::join(reasons, "\n  ")));
 }
 
-/// This side's offer for each back end that the client can use.
-std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
-                                 const std::vector<Offer>& theirs) {
-  std::vector<Offer> ours;
-  for (const Backend& backend : backends()) {
-    const bool asked = std::any_of(theirs.begin(), theirs.end(), [&](const Offer& offer) {
-      return offer.backend == backend.name && offer.error.empty();
-    });
-    if (asked) ours.push_back(make_offer(backend, request));
-  }
-  return ours;
-}
-
 }  // namespace
 
 void Connection::send(control::MessageType type, std::string_view payload) {
@@ -235,14 +222,26 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
           .memory = server.memory};
 }
 
+std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
+                                 const std::vector<Offer>& theirs) {
+  std::vector<Offer> ours;
+  for (const Backend& backend : backends()) {
+    const bool asked = std::any_of(theirs.begin(), theirs.end(), [&](const Offer& offer) {
+      return offer.backend == backend.name && offer.error.empty();
+    });
+    if (asked) ours.push_back(make_offer(backend, request));
+  }
+  return ours;
+}
+
 void connect_server(Connection& connection, const transport::EndpointRequest& request,
-                    const std::vector<std::vector<Offer>>& theirs, std::size_t count,
+                    const std::vector<Offer>& ours, std::size_t rails, std::size_t count,
                     const OpenOne& open, const std::function<Introduction()>& introduce) {
-  connection.send(SessionMessage::offer, to_text(answer_offers(request, theirs.front())));
+  connection.send(SessionMessage::offer, to_text(ours));
   const Selection selection = parse_selection(connection.receive(SessionMessage::choice, "choice"));
-  if (selection.choices.size() != theirs.size()) {
+  if (selection.choices.size() != rails) {
     throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
-                                           selection.choices.size(), theirs.size()));
+                                           selection.choices.size(), rails));
   }
   const Backend& backend = find_backend(selection.backend);
   for (std::size_t i = 0; i < count; ++i) {

@@ -108,11 +108,15 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
                             const std::vector<std::vector<Offer>>& ours, std::size_t count,
                             const OpenOne& open);
 
-/// The server's half: answers the client's offers, opens what it chose, and connects. It is the
-/// caller who then says `ready`. `introduce` is called when the endpoints are open; its addresses
-/// are filled in.
+/// The server's offer for each back end that the client can use.
+std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
+                                 const std::vector<Offer>& theirs);
+
+/// The server's half: sends its answer to the client's offers, opens what the client chose for each
+/// of `rails`, and connects. It is the caller who then says `ready`. `introduce` is called when the
+/// endpoints are open; its addresses are filled in.
 void connect_server(Connection& connection, const transport::EndpointRequest& request,
-                    const std::vector<std::vector<Offer>>& theirs, std::size_t count,
+                    const std::vector<Offer>& ours, std::size_t rails, std::size_t count,
                     const OpenOne& open, const std::function<Introduction()>& introduce);
 
 }  // namespace rdmabench::run

@@ -26,6 +26,7 @@
 #include "run/line_limit.h"
 #include "run/quota.h"
 #include "run/serving.h"
+#include "run/turns.h"
 
 namespace rdmabench::run {
 namespace {
@@ -52,17 +53,30 @@ std::uint64_t descriptors() {
   return limit.rlim_cur - kOwn;
 }
 
+/// Twice as many sessions as there are processors open at once: one may wait for its memory.
+std::size_t turns_of_all() {
+  return std::size_t{2} * std::max(1U, std::thread::hardware_concurrency());
+}
+
 Usage most_of_all(const ServerConfig& config) {
   return {config.max_clients, config.max_threads, config.max_memory, descriptors()};
 }
 
-/// One address leaves a quarter of the descriptors to others, where it may not have all places.
+/// Whether one address has to leave something to others.
+bool is_shared(const ServerConfig& config) {
+  return config.max_address_clients < config.max_clients;
+}
+
+std::size_t turns_of_address(const ServerConfig& config) {
+  return is_shared(config) ? turns_of_all() * 3 / 4 : turns_of_all();
+}
+
+/// One address leaves a quarter of the descriptors to others.
 Usage most_of_address(const ServerConfig& config) {
-  const bool shared = config.max_address_clients < config.max_clients;
   return {std::min(config.max_clients, config.max_address_clients),
           std::min(config.max_threads, config.max_address_threads),
           std::min(config.max_memory, config.max_address_memory),
-          shared ? descriptors() / 4 * 3 : descriptors()};
+          is_shared(config) ? descriptors() / 4 * 3 : descriptors()};
 }
 
 /// What a line is about.
@@ -114,6 +128,7 @@ struct Server::Impl {
         allowed(parse_allowed(config.allow, config.allow_providers)),
         on_event(std::move(its_on_event)),
         listener(config.address, config.port, config.authentication),
+        turns(turns_of_all(), turns_of_address(config)),
         quota(most_of_all(config), most_of_address(config)) {}
 
   void run();
@@ -131,6 +146,7 @@ struct Server::Impl {
   OnEvent on_event;
   control::Listener listener;
   Gate gate;
+  Turns turns;
   Quota quota;
   std::list<Client> clients;
   std::mutex mutex;
@@ -228,7 +244,7 @@ void Server::Impl::serve_session(Client& client) {
     log_line([&] { return fmt::format("session begun: {}", peer); });
     try {
       if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
-      line = converse(session, {config, allowed, gate, quota, client.name, shares, begun});
+      line = converse(session, {config, allowed, gate, turns, quota, client.name, shares, begun});
       about = About::completed;
     } catch (const std::exception& error) {
       line = client.stop.stop_requested() ? std::string(client.why)

@@ -160,6 +160,13 @@ void check_timeout(const Request& request, const ServerConfig& config) {
       "Lower `timeout`, or raise 'rdmabench serve --max-timeout'.");
 }
 
+/// The turn of this session, whose client must not have given up before it is told.
+Turns::Turn wait_for_turn(const Session& session, const Host& host) {
+  const auto least =
+      std::min<std::chrono::nanoseconds>(host.config.timeout, session.spec().timeout);
+  return host.turns.wait(host.name, Deadline::after(least * 9 / 10), session.stop());
+}
+
 /// The server's half of setting up a session.
 void open_workers(Session& session, const Request& request,
                   const transport::EndpointRequest& wanted, const Host& host) {
@@ -168,9 +175,14 @@ void open_workers(Session& session, const Request& request,
     const transport::Footprint takes = backend.footprint(of_one, choice);
     host.shares.push_back(
         host.quota.take(host.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
+    const Turns::Turn turn = wait_for_turn(session, host);
     session.open(backend, of_one, choice);
   };
-  connect_server(session, wanted, request.rails, request.spec.workers, open, [&] {
+  const std::vector<Offer> ours = [&] {
+    const Turns::Turn turn = wait_for_turn(session, host);
+    return answer_offers(wanted, request.rails.front());
+  }();
+  connect_server(session, wanted, ours, request.rails.size(), request.spec.workers, open, [&] {
     Introduction own{.addresses = {},
                      .environment = report::collect_environment(),
                      .memory = session.memory_path()};

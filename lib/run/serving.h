@@ -9,6 +9,7 @@
 #include "run/gate.h"
 #include "run/quota.h"
 #include "run/session.h"
+#include "run/turns.h"
 
 namespace rdmabench::run {
 
@@ -17,6 +18,7 @@ struct Host {
   const ServerConfig& config;
   const AllowedNetworks& allowed;
   Gate& gate;
+  Turns& turns;  ///< to look for devices and to open an endpoint
   Quota& quota;
   const std::string& name;            ///< whom the client counts as
   std::vector<Quota::Share>& shares;  ///< threads and memory of this session, for all its workers

@@ -4,8 +4,8 @@ it had? Usage: load.py RDMABENCH MANY_SESSIONS [--seconds N] [--clients N,N]
 
 Each client is a process that runs session after session. The deadlines are 30 s instead of 10 s:
 on two processors hundreds of clients wait for one another. Ends with 1 when a session fails, when
-one of the eight in ten clients in the middle has more than twice the sessions of another, or when descriptors, threads or memory of the
-server grow after a settling time.
+one client has more than twice the sessions of another, or when descriptors, threads or memory of
+the server grow after a settling time.
 """
 
 import argparse
@@ -38,8 +38,9 @@ def look(peer: command.Server) -> dict:
             "threads": peer.threads()}
 
 
-def run_clients(options: argparse.Namespace, port: str, count: int, seconds: float) -> list[int]:
-    """The sessions of each client. Raises when one failed."""
+def run_clients(options: argparse.Namespace, port: str, count: int, seconds: float,
+                wrong: list[str]) -> list[int]:
+    """The sessions of each client that did not fail."""
     words = [options.many_sessions, "127.0.0.1", port, "--seconds", str(seconds), "ofi", command.rdm_provider()]
     clients = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True) for _ in range(count)]
@@ -51,8 +52,8 @@ def run_clients(options: argparse.Namespace, port: str, count: int, seconds: flo
     ended = [(client.communicate(timeout=seconds + 60), client.returncode) for client in clients]
     failed = [errors.strip() for (_, errors), code in ended if code != 0]
     if failed:
-        raise RuntimeError(f"{len(failed)} of {count} clients failed: {failed[:3]}")
-    return [int(output) for (output, _), _ in ended]
+        wrong.append(f"{len(failed)} of {count} clients failed: {failed[:3]}")
+    return [int(output) for (output, _), code in ended if code == 0] or [0]
 
 
 def main() -> int:
@@ -64,17 +65,14 @@ def main() -> int:
     for count in map(int, options.clients.split(",")):
         with command.server("--max-clients", "256", "--max-address-clients", "256",
                             "--timeout", "30s") as peer:
-            run_clients(options, peer.port, count, options.seconds / 4)
+            run_clients(options, peer.port, count, options.seconds / 4, wrong)
             first = look(peer)
-            sessions = run_clients(options, peer.port, count, options.seconds * 3 / 4)
+            sessions = run_clients(options, peer.port, count, options.seconds * 3 / 4, wrong)
             last = look(peer)
             print(f"{count} clients: {sum(sessions)} sessions, {min(sessions)} to {max(sessions)} "
                   f"of each; {first}, then {last}", flush=True)
-            ranked = sorted(sessions)
-            low, high = ranked[count // 10], ranked[count * 9 // 10]
-            if low * 2 < high:
-                wrong.append(f"{count} clients: {low} to {high} sessions of each but the tenth at "
-                             "either end")
+            if max(sessions) > 2 * (min(sessions) + 1):  # one may have been about to end
+                wrong.append(f"{count} clients: {min(sessions)} to {max(sessions)} sessions of each")
             for name in ("descriptors", "threads"):
                 if last[name] > first[name]:
                     wrong.append(f"{count} clients: {name} grew")

@@ -1,0 +1,55 @@
+#include "run/turns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::run {
+
+Turns::Turn Turns::wait(const std::string& address, const Deadline& deadline,
+                        const std::stop_token& stop) {
+  const auto most = std::chrono::ceil<std::chrono::milliseconds>(deadline.left());
+  std::unique_lock lock(mutex_);
+  const auto own = waiting_.emplace(waiting_.end(), address);
+  hand_out();
+  if (own->changed.wait_for(lock, stop, deadline.left(), [&] { return own->may_go; })) {
+    return {*this, own};
+  }
+  const auto before = std::distance(waiting_.begin(), own);
+  waiting_.erase(own);
+  throw Error(Fault::failed,
+              fmt::format("waited {} ms for its turn to open an endpoint, after {} other clients",
+                          most.count(), held_.size() + static_cast<std::size_t>(before)),
+              "Start fewer clients at once, or raise `timeout` and 'rdmabench serve --timeout'.");
+}
+
+std::size_t Turns::waiting() {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
+/// To those who came first, but for an address that has enough.
+void Turns::hand_out() noexcept {
+  for (auto next = waiting_.begin(); next != waiting_.end() && held_.size() < all_;) {
+    const auto own = next++;
+    const auto of_address = std::count_if(held_.begin(), held_.end(), [&](const Entry& entry) {
+      return entry.address == own->address;
+    });
+    if (static_cast<std::size_t>(of_address) >= each_) continue;
+    held_.splice(held_.end(), waiting_, own);
+    own->may_go = true;
+    own->changed.notify_one();
+  }
+}
+
+void Turns::end(Entries::iterator own) noexcept {
+  const std::lock_guard lock(mutex_);
+  held_.erase(own);
+  hand_out();
+}
+
+}  // namespace rdmabench::run

@@ -1,0 +1,71 @@
+// Who may do something costly now: a few at once, in the order in which they came.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "rdmabench/base/deadline.h"
+
+namespace rdmabench::run {
+
+/// Libraries look for devices under locks that are not fair: of 200 sessions that open at once,
+/// some would wait for half a minute. Thread rule: any thread. It must outlive its turns.
+class Turns {
+  struct Entry {
+    explicit Entry(std::string of) : address(std::move(of)) {}
+
+    std::string address;
+    bool may_go = false;
+    std::condition_variable_any changed;
+  };
+  using Entries = std::list<Entry>;
+
+ public:
+  /// The right to go on. The next one has it when this goes.
+  class Turn {
+   public:
+    ~Turn() {
+      if (turns_ != nullptr) turns_->end(own_);
+    }
+    Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)), own_(other.own_) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    Turn& operator=(Turn&&) = delete;
+
+   private:
+    friend class Turns;
+    Turn(Turns& turns, Entries::iterator own) : turns_(&turns), own_(own) {}
+
+    Turns* turns_;
+    Entries::iterator own_;
+  };
+
+  /// `all` at once, and `each` of one address. Neither is 0.
+  Turns(std::size_t all, std::size_t each) : all_(all), each_(each) {}
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
+  /// Returns when it is the turn of a client at `address`, which must not wait for its peer until
+  /// the turn has gone. Throws Error(failed) with the number of those before it when the deadline
+  /// passes or `stop` is requested.
+  Turn wait(const std::string& address, const Deadline& deadline, const std::stop_token& stop = {});
+
+  std::size_t waiting();
+
+ private:
+  void hand_out() noexcept;
+  void end(Entries::iterator own) noexcept;
+
+  std::size_t all_;
+  std::size_t each_;
+  std::mutex mutex_;
+  Entries waiting_;  ///< the first one first
+  Entries held_;
+};
+
+}  // namespace rdmabench::run

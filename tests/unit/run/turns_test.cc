@@ -1,0 +1,94 @@
+#include "run/turns.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "rdmabench/base/error.h"
+
+namespace rdmabench::run {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class TurnsTest : public ::testing::Test {
+ protected:
+  static Deadline in_time() { return Deadline::after(std::chrono::seconds(20)); }
+  static Deadline at_once() { return Deadline::after(std::chrono::milliseconds(1)); }
+
+  /// A client with its own thread, which notes in `order` when it has its turn, and ends it.
+  /// Returns when as many wait.
+  static std::thread client(Turns& turns, const std::string& address,
+                            std::vector<std::string>& order, std::size_t waiting) {
+    std::thread thread([&turns, &order, address] {
+      const Turns::Turn turn = turns.wait(address, in_time());
+      order.push_back(address);  // one turn at once: no race
+    });
+    while (turns.waiting() < waiting) std::this_thread::yield();
+    return thread;
+  }
+};
+
+TEST_F(TurnsTest, ComeInTheOrderOfArrival) {
+  Turns turns(1, 1);
+  std::optional<Turns::Turn> first = turns.wait("a", in_time());
+  std::vector<std::string> order;
+  std::vector<std::thread> others;
+  for (const char* const address : {"b", "c", "d", "e"}) {
+    others.push_back(client(turns, address, order, others.size() + 1));
+  }
+  first.reset();
+  for (std::thread& other : others) other.join();
+  EXPECT_THAT(order, ElementsAre("b", "c", "d", "e"));
+  EXPECT_EQ(turns.waiting(), 0U);
+}
+
+TEST_F(TurnsTest, AreAsManyAtOnceAsWereAllowed) {
+  Turns turns(2, 2);
+  const Turns::Turn first = turns.wait("a", in_time());
+  std::optional<Turns::Turn> second = turns.wait("a", in_time());
+  EXPECT_THROW(static_cast<void>(turns.wait("b", at_once())), Error);
+  second.reset();
+  const Turns::Turn third = turns.wait("b", in_time());
+}
+
+TEST_F(TurnsTest, AnAddressThatHasItsShareDoesNotKeepOthersOut) {
+  Turns turns(3, 2);
+  std::optional<Turns::Turn> first = turns.wait("a", in_time());
+  const Turns::Turn second = turns.wait("a", in_time());
+  std::vector<std::string> order;
+  std::thread third = client(turns, "a", order, 1);
+  { const Turns::Turn other = turns.wait("b", in_time()); }  // though it came later
+  EXPECT_EQ(turns.waiting(), 1U);
+  first.reset();
+  third.join();
+}
+
+TEST_F(TurnsTest, ADeadlineSaysHowManyWereBefore) {
+  Turns turns(1, 1);
+  const Turns::Turn first = turns.wait("a", in_time());
+  try {
+    static_cast<void>(turns.wait("b", at_once()));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("waited 1 ms for its turn to open an endpoint, after 1 "
+                                        "other clients"));
+  }
+  EXPECT_EQ(turns.waiting(), 0U);
+}
+
+TEST_F(TurnsTest, AStopEndsTheWait) {
+  Turns turns(1, 1);
+  const Turns::Turn first = turns.wait("a", in_time());
+  std::stop_source stop;
+  std::thread other([&] { stop.request_stop(); });
+  EXPECT_THROW(static_cast<void>(turns.wait("b", in_time(), stop.get_token())), Error);
+  other.join();
+}
+
+}  // namespace
+}  // namespace rdmabench::run
