@@ -56,8 +56,12 @@ def sockets_of(pid: int) -> list[socket.socket]:
             except FileNotFoundError:
                 continue
             copy = libc.syscall(PIDFD_GETFD, pidfd, int(name), 0)
-            if copy >= 0:
+            if copy < 0:
+                continue
+            try:
                 found.append(socket.socket(fileno=copy))
+            except OSError:  # the number is another descriptor's by now
+                os.close(copy)
     finally:
         os.close(pidfd)
     return found
