@@ -89,11 +89,12 @@ std::vector<std::string> obstacles(const std::string& provider, const EndpointRe
     if (!all.empty() || !request.operations.has(code)) continue;
     all.push_back(fmt::format("{} of 8 bytes (fi_query_atomic)", name(code)));
   }
-  if (all.empty() && may_end_with_its_peer(provider, request)) {
+  const std::string_view fatal = fatal_message(provider, request);
+  if (all.empty() && !fatal.empty()) {
     all.push_back(
-        fmt::format("write-imm, in which a client that dies would end the server of all others "
+        fmt::format("{}, in which a client that dies would end the server of all others "
                     "('rdmabench serve --allow-provider {}' accepts that)",
-                    provider.substr(0, provider.find(';'))));
+                    fatal, provider.substr(0, provider.find(';'))));
   }
   if (all.empty() && !request.local_ip.empty()) {
     all.push_back(fmt::format("the address {} of the control connection", request.local_ip));
