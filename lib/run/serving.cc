@@ -15,6 +15,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"
 #include "run/gate.h"
+#include "run/pattern_table.h"
 #include "verify.h"
 
 namespace rdmabench::run {
