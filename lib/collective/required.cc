@@ -1,24 +1,20 @@
 // What carried the bytes, by the devices' own counters.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/collective/run.h"
+#include "report/carried.h"
 #include "report/facts.h"
 
 namespace rdmabench::collective {
 namespace {
 
-constexpr double kShare = 0.5;
-
 struct NodeBytes {
-  double needed = 0;                   ///< that have to leave it
-  std::map<std::string, double> sent;  ///< by device; a port is its device
+  double needed = 0;  ///< that have to leave it
+  report::CountedBytes sent;
 };
 
 /// How many ranks of the group run on each node.
@@ -29,8 +25,9 @@ std::map<std::string, double> ranks_of_nodes(const Run& run, const Row& row) {
 }
 
 /// Times the size: what has to leave each of `nodes` nodes, by the least traffic of any algorithm
-/// on hosts (an all-reduce within the switches sends half as much, hence kShare). Operations with a
-/// root send nothing from some nodes; of a ring only the last rank of a node sends out of it.
+/// on hosts (an all-reduce within the switches sends half as much, hence kCarriedShare). Operations
+/// with a root send nothing from some nodes; of a ring only the last rank of a node sends out of
+/// it.
 double least_sent(Operation operation, double nodes) {
   switch (operation) {
     case Operation::all_reduce:
@@ -65,42 +62,19 @@ std::map<std::string, NodeBytes> bytes_of_nodes(const Run& run) {
     }
   }
   for (const RankReport& rank : run.ranks) {
-    std::map<std::string, double>& sent = nodes[rank.identity.host].sent;
-    for (const report::Counter& counter : rank.counters) {
-      if (!counter.name.ends_with("sent_bytes") || !counter.change) continue;
-      // The ranks of a node see the same counter, and one device may count at two places.
-      double& most = sent[counter.device.substr(0, counter.device.find(':'))];
-      most = counter.at_least ? std::numeric_limits<double>::infinity()  // it counted to its end
-                              : std::max(most, static_cast<double>(*counter.change));
-    }
+    report::add_counted(nodes[rank.identity.host].sent, rank.counters, report::Flow::sent);
   }
   return nodes;
-}
-
-std::string bytes_text(double bytes) {
-  return fmt::format("{:.4g} MB", bytes / 1e6);
 }
 
 /// "" where the device sent its share of what this node had to send.
 std::string reason_against(const std::string& host, const NodeBytes& node,
                            const std::string& device, double share) {
-  const auto found = node.sent.find(device);
-  const double least = node.needed * share * kShare;
-  if (found != node.sent.end() && found->second >= least) return "";
-  std::vector<std::string> others;
-  for (const auto& [name, bytes] : node.sent) {
-    if (name != device && bytes >= least) {
-      others.push_back(fmt::format("{} {}", name, bytes_text(bytes)));
-    }
-  }
-  const std::string did = found == node.sent.end() ? "counted no bytes that it sent"
-                                                   : "sent " + bytes_text(found->second);
+  const double needed = node.needed * share;
+  const report::Carried one = report::carried(node.sent, device, needed, report::Flow::sent);
+  if (one.met) return "";
   return fmt::format("device={}: on {} it {}, where the rows need {} or more to leave the node; {}",
-                     device, host, did, bytes_text(node.needed * share),
-                     others.empty()
-                         ? "no other device sent as much: memory shared between hosts, or "
-                           "a device without counters"
-                         : fmt::format("sent by {}", fmt::join(others, ", ")));
+                     device, host, one.did, report::megabytes(needed), one.instead);
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// Which device carried the bytes of a run, by the devices' own counters.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rdmabench/report/conditions.h"
+
+namespace rdmabench::report {
+
+enum class Flow : std::uint8_t { sent, received };
+
+/// "sent", "received".
+std::string_view name(Flow flow) noexcept;
+
+/// What the devices of one node counted, by device; a port is its device. Infinite where a counter
+/// stands at its end.
+using CountedBytes = std::map<std::string, double>;
+
+/// Adds counters of the node. Its programs see the same ones, and one device may count at two
+/// places: the largest counts.
+void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow flow);
+
+/// Below this share of what had to be carried, a device did not carry it. Half, because switches
+/// that reduce halve an all-reduce's traffic.
+inline constexpr double kCarriedShare = 0.5;
+
+struct Carried {
+  bool counts = false;  ///< the device has a counter of bytes
+  bool met = false;     ///< and that grew by its share of `needed`
+  std::string did;      ///< "sent 3 MB", "counted no bytes that it sent"
+  std::string instead;  ///< "sent by eth0 1010 MB"; where no other device did, that
+};
+
+/// Whether `device` carried `needed` bytes.
+Carried carried(const CountedBytes& counted, const std::string& device, double needed, Flow flow);
+
+/// "1010 MB", of 1e6 bytes.
+std::string megabytes(double bytes);
+
+}  // namespace rdmabench::report
