@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "collective/heartbeat.h"
 #include "packing.h"
@@ -16,24 +15,14 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes generated or read at once
 
-std::vector<std::string> devices_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    names.push_back(entry.path().filename());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 /// Those whose counters are read, each once.
 std::vector<std::string> watched(const MemberOptions& options) {
   std::vector<std::string> devices = options.devices;
   if (devices == std::vector<std::string>{"all"}) {
-    devices = devices_in(options.root + "/sys/class/infiniband");
+    devices = health::rdma_devices(options.root);
   }
   if (!options.interfaces) return devices;
-  for (std::string& interface : devices_in(options.root + "/sys/class/net")) {
+  for (std::string& interface : health::network_devices(options.root)) {
     if (std::find(devices.begin(), devices.end(), interface) == devices.end()) {
       devices.push_back(std::move(interface));
     }

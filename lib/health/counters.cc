@@ -188,7 +188,40 @@ bool worth_telling(CounterClass kind, const report::Counter& counter) {
   return false;
 }
 
+std::vector<report::Counter> differences(const Snapshot& before, const Snapshot& after,
+                                         auto&& wanted) {
+  std::vector<report::Counter> counters;
+  for (const Reading& now : after.readings) {
+    const auto then =
+        std::find_if(before.readings.begin(), before.readings.end(), [&](const Reading& reading) {
+          return reading.device == now.device && reading.source == now.source;
+        });
+    if (then == before.readings.end()) continue;
+    report::Counter counter = difference(*then, now);
+    if (wanted(now, counter)) counters.push_back(std::move(counter));
+  }
+  return counters;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  int error = 0;
+  return list_folder(folder, error);  // none where there is no such folder
+}
+
 }  // namespace
+
+std::vector<std::string> rdma_devices(const std::string& root) {
+  return names_in(fs::path(root) / "sys/class/infiniband");
+}
+
+std::vector<std::string> network_devices(const std::string& root) {
+  return names_in(fs::path(root) / "sys/class/net");
+}
+
+std::string counted_as(const std::string& device, const std::string& root) {
+  const Device found = find_device(device, root);
+  return found.kind == Device::Kind::none ? device : found.name;
+}
 
 Snapshot read_counters(const std::vector<std::string>& devices, const std::string& root) {
   CounterReader reader(root);
@@ -235,17 +268,15 @@ report::Counter difference(const Reading& before, const Reading& after) {
 }
 
 std::vector<report::Counter> difference(const Snapshot& before, const Snapshot& after) {
-  std::vector<report::Counter> counters;
-  for (const Reading& now : after.readings) {
-    const auto then =
-        std::find_if(before.readings.begin(), before.readings.end(), [&](const Reading& reading) {
-          return reading.device == now.device && reading.source == now.source;
-        });
-    if (then == before.readings.end()) continue;
-    report::Counter counter = difference(*then, now);
-    if (worth_telling(class_of(now), counter)) counters.push_back(std::move(counter));
-  }
-  return counters;
+  return differences(before, after, [](const Reading& now, const report::Counter& counter) {
+    return worth_telling(class_of(now), counter);
+  });
+}
+
+std::vector<report::Counter> byte_counters(const Snapshot& before, const Snapshot& after) {
+  return differences(before, after, [](const Reading& now, const report::Counter& counter) {
+    return class_of(now) == CounterClass::traffic && counter.name.ends_with("_bytes");
+  });
 }
 
 }  // namespace rdmabench::health

@@ -35,6 +35,15 @@ struct Snapshot {
 /// .../testing/sysfs-class-net-statistics.
 Snapshot read_counters(const std::vector<std::string>& devices, const std::string& root = "/");
 
+/// All that read_counters() may be given: the RDMA devices, the network devices. In the order of
+/// their names.
+std::vector<std::string> rdma_devices(const std::string& root = "/");
+std::vector<std::string> network_devices(const std::string& root = "/");
+
+/// The device in whose name counters are reported, without a port: "mlx5_0" for "mlx5_0:1",
+/// "rdmap0s6" for "rdmap0s6-rdm". What is no device stays as it is.
+std::string counted_as(const std::string& device, const std::string& root = "/");
+
 /// How long the kernel may answer from its cache: the longest hw_counters/lifespan of the devices;
 /// 0 if they have none.
 std::chrono::milliseconds lifespan(const std::vector<std::string>& devices,
@@ -49,5 +58,8 @@ report::Counter difference(const Reading& before, const Reading& after);
 /// The counters that changed between two snapshots, and those that would show a disturbed run but
 /// did not change. Counters in only one snapshot and levels are left out.
 std::vector<report::Counter> difference(const Snapshot& before, const Snapshot& after);
+
+/// The counters of bytes sent and received, also those that did not change.
+std::vector<report::Counter> byte_counters(const Snapshot& before, const Snapshot& after);
 
 }  // namespace rdmabench::health

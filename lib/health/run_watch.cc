@@ -59,6 +59,7 @@ RunConditions RunWatch::end(std::vector<Placement> others) {
   settle(nanoseconds(0));
   Snapshot after = read_counters(devices_, options_.root);
   conditions_.counters = difference(before_, after);
+  conditions_.bytes = byte_counters(before_, after);
   conditions_.notes.insert(conditions_.notes.end(), after.notes.begin(), after.notes.end());
   return conditions_;
 }

@@ -22,7 +22,8 @@ struct DeviceNode {
 /// The conditions of one side of a run.
 struct RunConditions {
   std::vector<report::Counter> counters;
-  std::vector<Placement> threads;  ///< the thread that began the watch first
+  std::vector<report::Counter> bytes;  ///< byte_counters(); of this machine alone, not in facts
+  std::vector<Placement> threads;      ///< the thread that began the watch first
   Noise noise;
   double watched_ns = 0;  ///< from the end of begin() to the call of end()
   std::vector<DeviceNode> devices;

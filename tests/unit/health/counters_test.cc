@@ -47,6 +47,34 @@ struct Counters : ::testing::Test {
   }
 };
 
+/// A run over RDMA that fell back to TCP: what the adapter did not count is told, too.
+TEST_F(Counters, OfBytesAreToldWhereNothingMoved) {
+  tree.rdma_device("mlx5_0", "mlx5_core");
+  tree.write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+  const std::string port = "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data";
+  const std::string interface = "sys/class/net/eth0/statistics/tx_bytes";
+  tree.write(port, "1000\n");
+  tree.write(interface, "500\n");
+  tree.write("sys/class/net/eth0/statistics/tx_packets", "5\n");
+  std::vector<std::string> devices = rdma_devices(tree.root());
+  EXPECT_THAT(devices, ElementsAre("mlx5_0"));
+  for (const std::string& one : network_devices(tree.root())) devices.push_back(one);
+  EXPECT_THAT(devices, ElementsAre("mlx5_0", "eth0"));
+  const Snapshot before = read(devices);
+  tree.write(interface, "7500\n");
+  tree.write("sys/class/net/eth0/statistics/tx_packets", "9\n");
+  auto counters = byte_counters(before, read(devices));
+  EXPECT_THAT(counters, SizeIs(2));
+  EXPECT_EQ(change(counters, "mlx5_0:1", "port_sent_bytes"), 0U);
+  EXPECT_EQ(change(counters, "eth0", "interface_sent_bytes"), 7000U);
+  tree.write(port, "2000\n");
+  counters = byte_counters(before, read(devices));
+  EXPECT_EQ(change(counters, "mlx5_0:1", "port_sent_bytes"), 4000U) << "in words of four bytes";
+  EXPECT_EQ(counted_as("mlx5_0:1", tree.root()), "mlx5_0");
+  EXPECT_EQ(counted_as("mlx5_0-rdm", tree.root()), "mlx5_0");
+  EXPECT_EQ(counted_as("shm", tree.root()), "shm");
+}
+
 TEST_F(Counters, OfMlx5) {
   tree.rdma_device("mlx5_0", "mlx5_core");
   const std::string port = "sys/class/infiniband/mlx5_0/ports/1/";
