@@ -1,6 +1,7 @@
 // --expect and --profile of the commands that measure.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ struct Judged {
   bool failed = false;
 };
 
-/// Of the documents in `json`; without expectations `json` comes back as it is.
-Judged judge(const std::string& json, const Expectations& expectations);
+/// Of the documents in `json`. `required` has judgements that were made already, of --require.
+/// Without either `json` comes back as it is.
+Judged judge(const std::string& json, const Expectations& expectations,
+             const std::vector<nlohmann::ordered_json>& required = {});
 
 /// Prints the lines behind a table on standard output, else on standard error.
 void print(const Judged& judged, bool behind_table);

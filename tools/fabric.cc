@@ -3,9 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "flags/values.h"
@@ -88,6 +91,28 @@ std::string to_text(const fabric::FabricResult& outcome, const std::string& form
          fmt::format("\nThe coordinator itself took {:.1f} ms of a round at most.\n", most);
 }
 
+/// What --require asked, as judgements like those of --expect.
+std::vector<nlohmann::ordered_json> judged_proofs(const std::vector<fabric::Proof>& proofs,
+                                                  const run::Config& config) {
+  std::string asked = "require ";
+  for (const run::Requirement& one : config.requirements) {
+    if (&one != &config.requirements.front()) asked += ',';
+    asked += one.value.empty() ? one.name : fmt::format("{}={}", one.name, one.value);
+  }
+  std::vector<nlohmann::ordered_json> judged;
+  for (const fabric::Proof& one : proofs) {
+    const char* const status = one.outcome == fabric::Proof::Outcome::pass   ? "PASS"
+                               : one.outcome == fabric::Proof::Outcome::fail ? "FAIL"
+                                                                             : "OPEN";
+    const std::string row =
+        one.device.empty() ? one.node : fmt::format("{} of {}", one.device, one.node);
+    judged.push_back(report::judgement(asked, row, status, one.text));
+    if (one.counted && std::isfinite(*one.counted)) judged.back()["value"] = *one.counted;
+    if (one.least > 0) judged.back()["limit"] = one.least;
+  }
+  return judged;
+}
+
 int verdict(const fabric::FabricResult& outcome, bool strict) {
   const bool failed =
       std::any_of(outcome.matrix.measurements.begin(), outcome.matrix.measurements.end(),
@@ -102,9 +127,11 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   const std::string& format = options.link.format;
   const bool wide = options.link.wide;
   std::string text = to_text(result, format, wide);
+  const std::vector<fabric::Proof> proofs = fabric::prove(result.matrix);
   Judged judged;
-  if (!options.link.expect.empty()) {
-    judged = judge(to_text(result, "json", wide), options.link.expect);
+  if (!options.link.expect.empty() || !proofs.empty()) {
+    judged = judge(to_text(result, "json", wide), options.link.expect,
+                   judged_proofs(proofs, options.link.config));
     if (format == "json") text += judged.record;
     const std::string& file = options.run.resume.empty() ? options.run.output : options.run.resume;
     if (!file.empty()) append(judged.record, file);
@@ -118,7 +145,11 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
                      interrupted()));
   }
   print(judged, format == "table");
-  return judged.failed ? static_cast<int>(Fault::failed) : verdict(result, options.strict);
+  const bool open =
+      options.strict && std::any_of(proofs.begin(), proofs.end(), [](const auto& one) {
+        return one.outcome == fabric::Proof::Outcome::open;
+      });
+  return judged.failed || open ? static_cast<int>(Fault::failed) : verdict(result, options.strict);
 }
 
 /// A node that left early leaves the verdict to rank 0: a failure of its process would make mpirun
@@ -216,7 +247,8 @@ void add_fabric(CLI::App& app, Command& command) {
       "options. Rank 0 leads: in each round every node has one partner, and each of the two sends\n"
       "once. A node that dies, hangs or never comes costs one deadline and is named; the rest\n"
       "continues. Rank 0 prints the result; its --output holds every finished round, and --resume\n"
-      "continues from there. TCP has to work between all nodes.\n"
+      "continues from there. TCP has to work between all nodes. With --require each node's devices\n"
+      "also have to prove, by their own counters, that they carried what was measured.\n"
       "\n"
       "Examples:\n"
       "  mpirun -n 16 --map-by node rdmabench fabric --rails mlx5_0,mlx5_1\n"
@@ -226,8 +258,8 @@ void add_fabric(CLI::App& app, Command& command) {
       "  rdmabench fabric --resume run.jsonl        (same options) what a crash left undone\n"
       "\n"
       "Exit codes: 0 nothing is at fault, or the table says that nothing could be judged; 1 a node was\n"
-      "lost, a measurement failed or broke --expect, or something is at fault; 2 wrong usage; 3 not\n"
-      "available here.");
+      "lost, a measurement failed or broke --expect or --require, or something is at fault; 2 wrong\n"
+      "usage; 3 not available here.");
   auto options = std::make_shared<FabricCommand>();
   options->link.config.operation = transport::OperationCode::write;
   options->link.config.timeout = std::chrono::seconds(5);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +15,8 @@
 #include "control/readiness.h"
 #include "fabric/plan.h"
 #include "fabric/schedule.h"
+#include "health/run_watch.h"
+#include "json_fields.h"
 #include "messages.h"
 #include "order_run.h"
 #include "rdmabench/base/error.h"
@@ -47,6 +52,8 @@ class Agent {
   void begin(MeasureOrder order);
   void work(const MeasureOrder& order);
   void send_finished();
+  void say_goodbye();
+  std::vector<DeviceBytes> carried();
   void check(const MeasureOrder& order) const;
 
   const AgentOptions& options_;
@@ -56,6 +63,8 @@ class Agent {
   control::Readiness readiness_;
   std::thread worker_;
   std::mutex mutex_;
+  std::map<std::string, Moved> moved_;     // of all orders; by the worker
+  std::optional<health::RunWatch> watch_;  // with requirements
   std::vector<Results> finished_;  // by the worker, to be sent by the thread that has the channel
   std::string failure_;            // of the worker
   std::string dropped_because_;    // why the coordinator did so
@@ -102,6 +111,15 @@ void Agent::open() {
     ready.ports.push_back(servers_.back()->port());
   }
   ready.environment = report::collect_environment();
+  if (!options_.base.requirements.empty()) {
+    std::vector<std::string> devices = health::rdma_devices(options_.root);
+    for (std::string& one : health::network_devices(options_.root)) {
+      devices.push_back(std::move(one));
+    }
+    watch_.emplace(std::move(devices),
+                   health::WatchOptions{.root = options_.root, .noise = nanoseconds(0)});
+    watch_->begin();
+  }
   channel_.send(FabricMessage::ready, to_text(ready), Deadline::after(kSendLimit));
 }
 
@@ -132,6 +150,7 @@ bool Agent::handle(const control::Message& message) {
       begin(parse_measure_order(message.payload));
       return true;
     case FabricMessage::bye:
+      if (watch_) say_goodbye();
       return false;
     case FabricMessage::abort:
       dropped_because_ = fmt::format("the coordinator {} dropped this node: {}", channel_.peer(),
@@ -180,7 +199,12 @@ void Agent::begin(MeasureOrder order) {
 
 void Agent::work(const MeasureOrder& order) {
   constexpr std::size_t kCellsAtOnce = 256;  // of one message
-  std::vector<Measurement> cells = run_measure_order(order, plan_, options_.base);
+  Measured measured = run_measure_order(order, plan_, options_.base);
+  std::vector<Measurement>& cells = measured.cells;
+  for (const auto& [device, moved] : measured.moved) {
+    moved_[device].bytes += moved.bytes;
+    moved_[device].measurements += moved.measurements;
+  }
   std::size_t sent = 0;
   do {
     Results results{.number = order.number, .last = false, .cells = {}};
@@ -205,6 +229,40 @@ void Agent::send_finished() {
     if (results.last) busy_ = false;  // before it is told, for the next order may follow at once
     channel_.send(FabricMessage::results, to_text(results), Deadline::after(kSendLimit));
   }
+}
+
+void Agent::say_goodbye() {
+  if (worker_.joinable()) worker_.join();
+  channel_.send(FabricMessage::bye, bytes_text(carried()), Deadline::after(kSendLimit));
+}
+
+/// The devices that measurements named, then those that counted most.
+std::vector<DeviceBytes> Agent::carried() {
+  report::CountedBytes counted;
+  report::add_counted(counted, watch_->end().bytes, flow_of(plan_));
+  std::map<std::string, DeviceBytes> devices;
+  for (const auto& [name, moved] : moved_) {
+    DeviceBytes& one = devices[health::counted_as(name, options_.root)];
+    one.planned += moved.bytes;
+    one.measurements += moved.measurements;
+  }
+  for (const auto& [name, bytes] : counted) {
+    if (bytes == 0 && !devices.contains(name)) continue;
+    DeviceBytes& one = devices[name];
+    one.at_least = std::isinf(bytes);
+    one.counted = one.at_least ? 0 : bytes;
+  }
+  std::vector<DeviceBytes> list;
+  for (auto& [name, one] : devices) {
+    one.device = name.substr(0, kMaxWord);
+    list.push_back(std::move(one));
+  }
+  std::stable_sort(list.begin(), list.end(), [](const DeviceBytes& a, const DeviceBytes& b) {
+    return a.measurements != b.measurements ? a.measurements > b.measurements
+                                            : a.counted.value_or(0) > b.counted.value_or(0);
+  });
+  if (list.size() > kMaxDevices) list.resize(kMaxDevices);
+  return list;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct AgentOptions {
   run::Config base{};
   /// The coordinator asks every few seconds; after so long without a message it is taken for dead.
   std::chrono::nanoseconds patience = std::chrono::minutes(2);
+  std::string root = "/";  ///< contains the sys and proc whose counters are read
 };
 
 /// Connects to the coordinator and carries out its orders until it says goodbye. Each rail of the

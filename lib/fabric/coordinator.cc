@@ -19,6 +19,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+// The kernel's cache of counters may have to grow old for a second.
+constexpr auto kCounterLimit = std::chrono::seconds(2);
+
 double thread_cpu_ms() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -348,10 +351,36 @@ void Coordinator::lose(std::uint32_t rank, const std::string& reason) {
   }
 }
 
-void Coordinator::finish() {
+void Coordinator::take_bytes(const Agents::Event& event) {
+  if (event.rank >= here_.size() || !here_[event.rank]) return;
+  NodeBytes& node = matrix_.bytes[event.rank];
+  if (!event.ended && event.type != FabricMessage::bye) return;  // the answer to a beat
+  here_[event.rank] = false;                                     // nothing more is expected of it
+  if (event.ended) return;
+  try {
+    node.devices = parse_bytes(event.text);
+  } catch (const std::exception&) {
+    return;  // like one that tells nothing: its devices cannot be judged
+  }
+  node.told = true;
+  for (DeviceBytes& one : node.devices) one.device = control::printable(one.device, kMaxWord - 4);
+}
+
+void Coordinator::finish(bool ask) {
   for (std::uint32_t rank = 0; rank < here_.size(); ++rank) {
     if (here_[rank]) agents_.send(rank, FabricMessage::bye, {});
   }
+  if (!ask) return;
+  const std::vector<bool> there = here_;
+  matrix_.bytes.resize(there.size());
+  const Deadline limit = Deadline::after(options_.answer_limit + kCounterLimit);
+  while (std::find(here_.begin(), here_.end(), true) != here_.end() && !limit.passed()) {
+    events_.clear();
+    agents_.wait(limit, events_);
+    for (const Agents::Event& event : events_) take_bytes(event);
+  }
+  for (std::uint32_t rank = 0; rank < there.size(); ++rank) matrix_.bytes[rank].rank = rank;
+  std::erase_if(matrix_.bytes, [&](const NodeBytes& node) { return !there[node.rank]; });
 }
 
 }  // namespace rdmabench::fabric

@@ -47,8 +47,9 @@ class Coordinator {
   /// Runs the round under this number; returns when it is done or fewer than two nodes are left.
   void measure(const Round& round, std::uint32_t number, bool confirming = false);
 
-  /// Tells the agents to end.
-  void finish();
+  /// Tells the agents to end. With `ask` they first tell what their devices carried
+  /// (Matrix::bytes), for which they have the answer limit and what reading counters takes.
+  void finish(bool ask = false);
 
   const Matrix& matrix() const noexcept { return matrix_; }
   const std::vector<RoundCost>& costs() const noexcept { return costs_; }
@@ -71,6 +72,7 @@ class Coordinator {
   void take(const Agents::Event& event);
   void take_results(std::uint32_t rank, std::string_view text);
   void close(Work& work, const std::string& error);
+  void take_bytes(const Agents::Event& event);
   void lose(std::uint32_t rank, const std::string& reason);
 
   Agents& agents_;

@@ -16,6 +16,7 @@ namespace {
 
 // Far above any device's value: bounds on what a peer may claim.
 constexpr double kMaxValue = 1e18;
+constexpr double kMaxBytes = 1.9e19;  // all that a counter of 64 bits holds
 
 bool is_null(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
@@ -66,6 +67,18 @@ Json cell_json(const Measurement& measurement) {
           {"error", report::text_or_null(measurement.error)},
           {"over", report::text_or_null(measurement.over)},
           {"notes", measurement.notes}};
+}
+
+Json to_json(const std::vector<DeviceBytes>& devices) {
+  Json list = Json::array();
+  for (const DeviceBytes& one : devices) {
+    list.push_back({{"device", one.device},
+                    {"planned_bytes", one.planned},
+                    {"measurements", one.measurements},
+                    {"counted_bytes", one.counted ? Json(*one.counted) : Json(nullptr)},
+                    {"at_least", one.at_least}});
+  }
+  return list;
 }
 
 std::vector<std::string> words_from(const nlohmann::json& object, const char* key,
@@ -135,6 +148,18 @@ Measurement cell_from(const nlohmann::json& object) {
   }
   if (!cell.error.empty()) cell.value = cell.p99_ns = 0;
   return cell;
+}
+
+DeviceBytes device_bytes_from(const nlohmann::json& object) {
+  DeviceBytes one{.device = control::get_string(object, "device", kMaxWord),
+                  .planned = control::get_double(object, "planned_bytes", 0, kMaxBytes),
+                  .measurements = control::get_uint<std::uint32_t>(object, "measurements"),
+                  .counted = {},
+                  .at_least = control::get_bool(object, "at_least")};
+  if (!is_null(object, "counted_bytes")) {
+    one.counted = control::get_double(object, "counted_bytes", 0, kMaxBytes);
+  }
+  return one;
 }
 
 }  // namespace rdmabench::fabric

@@ -25,6 +25,8 @@ Json to_json(const Node& node);
 /// Without round and sender, which both sides of a message know.
 Json cell_json(const Measurement& measurement);
 
+Json to_json(const std::vector<DeviceBytes>& devices);
+
 // Each throws Error(failed) that names the field, its value and its bounds, or Error(usage) where
 // check() of a plan does.
 report::Facts facts_from(const nlohmann::json& object, const char* key);
@@ -34,5 +36,6 @@ std::vector<std::string> words_from(const nlohmann::json& object, const char* ke
                                     std::size_t max_count, std::size_t max_bytes);
 /// Any rank below kMaxNodes, any rail below kMaxRails.
 Measurement cell_from(const nlohmann::json& object);
+DeviceBytes device_bytes_from(const nlohmann::json& object);
 
 }  // namespace rdmabench::fabric

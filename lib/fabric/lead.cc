@@ -105,7 +105,7 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
                                               confirmed, options.stop)
                                     : attribute(coordinator.matrix(), {}, topology);
   outcome.complete = !options.stop.stop_requested();
-  coordinator.finish();
+  coordinator.finish(!options.base.requirements.empty());
   outcome.matrix = coordinator.matrix();
   if (file && outcome.complete) file->end(outcome.matrix, outcome.verdict);
   outcome.costs = coordinator.costs();

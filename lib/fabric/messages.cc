@@ -92,4 +92,17 @@ Results parse_results(std::string_view text) {
   return results;
 }
 
+std::string bytes_text(const std::vector<DeviceBytes>& devices) {
+  return dump({{"devices", to_json(devices)}});
+}
+
+std::vector<DeviceBytes> parse_bytes(std::string_view text) {
+  const nlohmann::json json = control::parse_object(text, "bytes");
+  std::vector<DeviceBytes> devices;
+  for (const nlohmann::json& item : control::get_list(json, "devices", kMaxDevices)) {
+    devices.push_back(device_bytes_from(item));
+  }
+  return devices;
+}
+
 }  // namespace rdmabench::fabric

@@ -9,6 +9,7 @@
 //                                      <- ready   {}         } at any time:
 //   ready    {}                        ->                    } are you there?
 //                                      <- bye
+//   bye      {devices}                 ->                    with requirements: what was carried
 //
 // Either side may send abort {reason} instead of anything.
 #pragma once
@@ -65,15 +66,19 @@ struct Results {
   std::vector<Measurement> cells{};  ///< without round, pattern and sender
 };
 
+inline constexpr std::size_t kMaxDevices = 256;  ///< of a node, whose bytes are told
+
 std::string plan_text(const FabricPlan& plan);
 std::string to_text(const Ready& ready);
 std::string to_text(const MeasureOrder& order);
 std::string to_text(const Results& results);
+std::string bytes_text(const std::vector<DeviceBytes>& devices);
 
 // Each throws Error that names the field, its value and its bounds.
 FabricPlan parse_plan(std::string_view text);
 Ready parse_ready(std::string_view text);
 MeasureOrder parse_measure_order(std::string_view text);
 Results parse_results(std::string_view text);
+std::vector<DeviceBytes> parse_bytes(std::string_view text);
 
 }  // namespace rdmabench::fabric

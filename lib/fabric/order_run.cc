@@ -28,10 +28,11 @@ class Task {
   /// The cells of `metric` that there are not yet.
   void fail(Metric metric, const std::string& error);
 
-  std::vector<Measurement>& cells() { return cells_; }
+  Measured& measured() { return measured_; }
 
  private:
   void add(Metric metric, const report::Report& report);
+  Measurement& add_cell(Metric metric, const report::Report& report, const auto& row);
   Measurement cell(Metric metric, std::uint64_t size) const {
     return {.receiver = target_.rank, .rail = rail_, .metric = metric, .size_bytes = size};
   }
@@ -44,7 +45,7 @@ class Task {
   std::uint32_t rail_;
   const FabricPlan& plan_;
   const run::Config& base_;
-  std::vector<Measurement> cells_;
+  Measured measured_;
   std::string silent_;  // the error of a peer that kept us waiting: once is enough
 };
 
@@ -56,23 +57,30 @@ std::string over(const report::Resolved& taken) {
   return control::printable(text, kMaxText - 4);
 }
 
+Measurement& Task::add_cell(Metric metric, const report::Report& report, const auto& row) {
+  Measurement& one = measured_.cells.emplace_back(cell(metric, row.size_bytes));
+  one.over = over(report.resolved);
+  one.notes = row.notes;
+  Moved& moved = measured_.moved[report.resolved.device];
+  moved.bytes +=
+      static_cast<double>(row.iterations + row.warmup_iterations) * double(row.size_bytes);
+  ++moved.measurements;
+  return one;
+}
+
 void Task::add(Metric metric, const report::Report& report) {
   if (metric == Metric::latency) {
     for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
       if (!row.complete) continue;
-      Measurement& one = cells_.emplace_back(cell(metric, row.size_bytes));
-      one.over = over(report.resolved);
+      Measurement& one = add_cell(metric, report, row);
       one.value = row.latency.p50_ns;
       if (row.latency.supports(kP99)) one.p99_ns = row.latency.p99_ns;
-      one.notes = row.notes;
     }
   } else {
     for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
       if (!row.complete) continue;
-      Measurement& one = cells_.emplace_back(cell(metric, row.size_bytes));
-      one.over = over(report.resolved);
+      Measurement& one = add_cell(metric, report, row);
       one.value = row.bits_per_s;
-      one.notes = row.notes;
       if (row.lost && *row.lost > 0) {
         one.notes.push_back(std::to_string(*row.lost) + " messages were lost");
       }
@@ -103,12 +111,12 @@ void Task::measure(Metric metric) {
 void Task::fail(Metric metric, const std::string& error) {
   for (const std::uint64_t size : sizes(metric)) {
     bool there = false;
-    for (const Measurement& one : cells_) {
+    for (const Measurement& one : measured_.cells) {
       there = there || (one.metric == metric && one.size_bytes == size);
     }
     if (there) continue;
-    cells_.push_back(cell(metric, size));
-    cells_.back().error = control::printable(error, kMaxText - 4);
+    measured_.cells.push_back(cell(metric, size));
+    measured_.cells.back().error = control::printable(error, kMaxText - 4);
   }
 }
 
@@ -121,8 +129,8 @@ void clip(Measurement& cell) {
 
 }  // namespace
 
-std::vector<Measurement> run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
-                                           const run::Config& base) {
+Measured run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
+                           const run::Config& base) {
   std::vector<Task> tasks;
   for (const Target& target : order.targets) {
     for (const std::uint32_t rail : order.rails)
@@ -149,12 +157,17 @@ std::vector<Measurement> run_measure_order(const MeasureOrder& order, const Fabr
   }
   drive(tasks.front());
   for (std::thread& thread : threads) thread.join();
-  std::vector<Measurement> cells;
+  Measured all;
   for (Task& task : tasks) {
-    std::for_each(task.cells().begin(), task.cells().end(), clip);
-    std::move(task.cells().begin(), task.cells().end(), std::back_inserter(cells));
+    Measured& one = task.measured();
+    std::for_each(one.cells.begin(), one.cells.end(), clip);
+    std::move(one.cells.begin(), one.cells.end(), std::back_inserter(all.cells));
+    for (const auto& [device, moved] : one.moved) {
+      all.moved[device].bytes += moved.bytes;
+      all.moved[device].measurements += moved.measurements;
+    }
   }
-  return cells;
+  return all;
 }
 
 }  // namespace rdmabench::fabric

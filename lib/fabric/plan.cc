@@ -34,6 +34,10 @@ Enum named(const char* field, const std::string& text,
   return static_cast<Enum>(found - names.begin());
 }
 
+transport::OperationCode operation_of(const FabricPlan& plan) {
+  return named<transport::OperationCode>("`operation`", plan.operation, transport::kOperationNames);
+}
+
 void check_sizes(const char* field, const std::vector<std::uint64_t>& sizes) {
   if (sizes.size() > kMaxSizes) {
     throw Error(Fault::usage, fmt::format("{} sizes for {}", sizes.size(), field),
@@ -104,6 +108,11 @@ std::size_t cells_of(const FabricPlan& plan) noexcept {
   return rails_of(plan) * (plan.bandwidth_sizes.size() + plan.latency_sizes.size());
 }
 
+report::Flow flow_of(const FabricPlan& plan) {
+  return transport::is_from_target(operation_of(plan)) ? report::Flow::received
+                                                       : report::Flow::sent;
+}
+
 std::chrono::nanoseconds step_limit(const FabricPlan& plan) {
   const double metrics =
       (plan.bandwidth_sizes.empty() ? 0 : 1) + (plan.latency_sizes.empty() ? 0 : 1);
@@ -118,8 +127,7 @@ run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric me
   const bool latency = metric == Metric::latency;
   config.shape = latency ? workload::Shape::latency : workload::Shape::stream;
   config.sizes = latency ? plan.latency_sizes : plan.bandwidth_sizes;
-  config.operation =
-      named<transport::OperationCode>("`operation`", plan.operation, transport::kOperationNames);
+  config.operation = operation_of(plan);
   config.service =
       named<transport::Service>("`transport`", plan.transport, transport::kServiceNames);
   config.backend = plan.backend;

@@ -7,6 +7,7 @@
 
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/run/config.h"
+#include "report/carried.h"
 
 namespace rdmabench::fabric {
 
@@ -15,6 +16,9 @@ std::uint32_t rails_of(const FabricPlan& plan) noexcept;
 
 /// Cells of one ordered pair: rails times sizes, of both metrics.
 std::size_t cells_of(const FabricPlan& plan) noexcept;
+
+/// The way of the payload at the initiator, by which its devices are asked what they carried.
+report::Flow flow_of(const FabricPlan& plan);
 
 /// The longest time an order can take if no wait of it times out: set-up of each metric, and for
 /// each size its duration and one wait.

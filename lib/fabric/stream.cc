@@ -147,6 +147,12 @@ std::string record(const LostNode& lost) {
       {{"record", "lost"}, {"rank", lost.rank}, {"round", lost.round}, {"reason", lost.reason}});
 }
 
+std::string record(const NodeBytes& bytes) {
+  Json json{{"record", "carried"}, {"rank", bytes.rank}, {"told", bytes.told}};
+  json["devices"] = to_json(bytes.devices);
+  return line(json);
+}
+
 std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
   Json json{{"record", "verdict"}, {"summary", headline(matrix, verdict)}};
   json.update(Json::parse(to_json(verdict)));
@@ -157,6 +163,7 @@ std::string to_json_lines(const Matrix& matrix) {
   std::string text = plan_record(matrix.plan, matrix.nodes);
   for (const Measurement& one : matrix.measurements) text += record(one);
   for (const LostNode& one : matrix.lost) text += record(one);
+  for (const NodeBytes& one : matrix.bytes) text += record(one);
   return text;
 }
 
@@ -268,6 +275,7 @@ void StreamFile::end_round() {
 }
 
 void StreamFile::end(const Matrix& matrix, const Attribution& verdict) {
+  for (const NodeBytes& one : matrix.bytes) write(record(one));
   write(verdict_record(matrix, verdict));
   end_round();
 }

@@ -15,6 +15,7 @@ namespace rdmabench::fabric {
 std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes);
 std::string record(const Measurement& measurement);
 std::string record(const LostNode& lost);
+std::string record(const NodeBytes& bytes);
 
 /// Throws Error(usage) with the difference when `earlier` is not an attempt at this run: in the
 /// plan or the number of nodes.

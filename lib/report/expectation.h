@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,11 @@ Expectation parse_expectation(std::string_view text);
 void judge_expectations(Document& document, std::span<const Expectation> expectations);
 
 inline constexpr std::size_t kMostJudged = 64;
+
+/// One judgement, an item of body["expectations"]: status "PASS", "FAIL" or "OPEN". Its numbers
+/// are null, for the caller to fill in.
+nlohmann::ordered_json judgement(std::string expectation, std::string row, std::string_view status,
+                                 std::string text);
 
 /// Whether one of body["expectations"] FAILs.
 bool failed_expectation(const Document& document);

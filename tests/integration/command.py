@@ -129,7 +129,8 @@ def rank_of(rank: int, size: int, address: str, port: str) -> dict[str, str]:
 
 def records(text: str, schema) -> dict[str, list]:
     """Those of a run of fabric by kind, each held against the schema, a validator."""
-    found: dict[str, list] = {"plan": [], "measurement": [], "lost": [], "verdict": [], "expectations": []}
+    found: dict[str, list] = {"plan": [], "measurement": [], "lost": [], "carried": [], "verdict": [],
+                              "expectations": []}
     for line in text.splitlines():
         record = json.loads(line)
         schema.validate(record)
@@ -137,7 +138,7 @@ def records(text: str, schema) -> dict[str, list]:
     return found
 
 
-START = b"RDMB\0\4"  # of a frame: the second number is the protocol's version
+START = b"RDMB\0\5"  # of a frame: the second number is the protocol's version
 
 
 def dial(port: str) -> socket.socket:

@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "analysis": {"base", "measure", "report"},
     "run": {"base", "loaded", "measure", "verbs", "memory", "transport", "workload", "control", "report",
             "health"},
-    "fabric": {"base", "measure", "control", "report", "run"},
+    "fabric": {"base", "measure", "control", "report", "health", "run"},
     "collective": {"base", "measure", "control", "report", "health", "gpu", "memory", "run"},
     "netplugin": {"base", "measure", "control", "report", "run"},
     "c": {"base", "report", "health", "analysis", "run"},

@@ -16,7 +16,7 @@ import unittest
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 import command
 import jsonschema
-from namespaces import NODES, address, enter, on, set_links, take_down
+from namespaces import NODES, address, batch, enter, on, set_links, take_down
 
 SCHEMA = None  # a validator
 # Ranks that spin for completions would take the processors from one another.
@@ -71,9 +71,9 @@ class Planted(unittest.TestCase):
             self.assertEqual(len(found["verdict"]), 1, errors)
         return code, output, found
 
-    def named(self, planted: dict[tuple, float], **links) -> None:
+    def named(self, planted: dict[tuple, float], *words: str, **links) -> dict:
         """The findings are those planted, each about as slow as it was made, and no node is lost."""
-        code, output, found = self.measure(**links)
+        code, output, found = self.measure(*words, **links)
         findings = {(one["part"], one["a"], one["b"]): one for one in found["verdict"][0]["findings"]}
         self.assertEqual(set(findings), set(planted), output)
         for part, share in planted.items():
@@ -84,6 +84,7 @@ class Planted(unittest.TestCase):
         self.assertEqual(code, 1 if planted else 0, output)
         self.assertFalse(found["lost"], output)
         self.assertFalse([one for one in found["measurement"] if one["error"] is not None], output)
+        return found
 
     def lost(self, node: int, reason: str, *words: str, **more) -> None:
         """The node is lost, nothing else is found, and the pairs of the others are all there."""
@@ -98,8 +99,41 @@ class Planted(unittest.TestCase):
         good = {(one["sender"], one["receiver"]) for one in found["measurement"] if one["error"] is None}
         self.assertLessEqual(others, good, output)
 
+    def proofs(self, found: dict) -> dict:
+        """Of --require, by the device and the node."""
+        return {one["row"]: one for record in found["expectations"] for one in record["expectations"]}
+
     def test_healthy(self):
-        self.named({})
+        """The bytes of each node went over the device that is required, by its own counters."""
+        found = self.named({}, "--require", "device=eth0")
+        proofs = self.proofs(found)
+        self.assertEqual({row: one["status"] for row, one in proofs.items()},
+                         {f"eth0 of node {node} (node{node})": "PASS" for node in range(NODES)})
+        self.assertEqual({one["expectation"] for one in proofs.values()}, {"require device=eth0"})
+        self.assertEqual(len(found["carried"]), NODES)
+        for node in found["carried"]:
+            eth0 = next(one for one in node["devices"] if one["device"] == "eth0")
+            self.assertGreaterEqual(eth0["measurements"], NODES - 1, node)
+            # The payload in full frames of Ethernet; what else a node sends is little.
+            self.assertAlmostEqual(eth0["counted_bytes"] / eth0["planned_bytes"], 1.05, delta=0.05, msg=node)
+
+    def test_another_device_than_required_is_found(self):
+        """The endpoints of node 3 are those of eth0, as they say, and its route sends all packets over a second link."""
+        self.addCleanup(batch, "ip", ["link del port33"])
+        batch("ip", ["link add port33 type veth peer name eth1 netns node3",
+                     "link set port33 addrgenmode none master bridge up"])
+        batch("ip", ["link set eth1 addrgenmode none up",
+                     f"route replace 10.77.0.0/24 dev eth1 src {address(3)} metric 0"], 3)
+        self.addCleanup(batch, "ip", [f"route replace 10.77.0.0/24 dev eth0 src {address(3)}"], 3)
+        code, output, found = self.measure("--require", "device=eth0", "--pattern", "random", "--rounds", "2",
+                                           "--no-confirm")
+        proofs = self.proofs(found)
+        self.assertEqual([row for row, one in proofs.items() if one["status"] == "FAIL"],
+                         ["eth0 of node 3 (node3)"], output)
+        self.assertEqual([one["status"] for one in proofs.values()].count("PASS"), NODES - 1, output)
+        self.assertRegex(proofs["eth0 of node 3 (node3)"]["text"],
+                         r"^it sent \S+ MB, where the measurements sent \S+ MB; sent by eth1 \S+ MB$")
+        self.assertEqual(code, 1, output)
 
     def test_slow_sender(self):
         self.named({("sender", 3, None): 0.7}, senders={3: 0.7})

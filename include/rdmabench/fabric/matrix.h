@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,24 @@ struct LostNode {
   std::string reason{};     ///< a clause: "no answer within 20 s"
 };
 
+/// What one device of a node carried over the whole run.
+struct DeviceBytes {
+  std::string device{};  ///< as the kernel names it, without a port
+  /// Payload that the node's own measurements moved over it, by what their endpoints say.
+  double planned = 0;
+  std::uint32_t measurements = 0;   ///< whose payload that is
+  std::optional<double> counted{};  ///< by its own counters; none = it has none of bytes
+  bool at_least = false;            ///< a counter stands at its end, and may have missed more
+};
+
+/// The devices of a node, with run::Config::requirements: those that the measurements named, and
+/// those that counted anything. Sent bytes; received ones of reads and atomics.
+struct NodeBytes {
+  std::uint32_t rank = 0;
+  bool told = false;  ///< false: the node did not say what its devices counted
+  std::vector<DeviceBytes> devices{};
+};
+
 /// What is measured, the same on every node.
 struct FabricPlan {
   /// "full", "random", "one-to-many", "many-to-one" or "bisection"; docs/fabric.md describes them
@@ -86,6 +105,7 @@ struct Matrix {
   std::vector<Node> nodes{};  ///< by rank; those that never came have no host
   std::vector<Measurement> measurements{};
   std::vector<LostNode> lost{};
+  std::vector<NodeBytes> bytes{};  ///< with requirements: of every node that was there at the end
 };
 
 }  // namespace rdmabench::fabric

@@ -81,6 +81,27 @@ struct RankOutcome {
 RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous,
                 const OnFabricProgress& on_progress = {});
 
+/// Whether a device of a host carried the measurements whose endpoints named it.
+struct Proof {
+  enum class Outcome : std::uint8_t {
+    pass,
+    fail,  ///< it counted less than half of their bytes
+    open,  ///< it has no counter of bytes, or too few were sent
+  };
+  std::string node{};    ///< "node 3 (host)"; several ranks of a host are one
+  std::string device{};  ///< "" = the node named none
+  Outcome outcome = Outcome::open;
+  std::optional<double> counted{};  ///< bytes
+  double planned = 0;               ///< bytes
+  double least = 0;                 ///< bytes, with which it passes
+  std::string text{};               ///< with what carried them instead
+};
+
+/// From Matrix::bytes, which runs with requirements have: by host, then by device. A device counts
+/// the traffic of all programs, so a pass says that it may have carried these bytes, and a fail
+/// that it did not. Pure.
+std::vector<Proof> prove(const Matrix& matrix);
+
 // A run as text: JSON Lines, a table, CSV.
 
 /// The whole run as lines of docs/schema/rdmabench-fabric-1.schema.json, without a verdict.

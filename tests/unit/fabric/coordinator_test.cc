@@ -64,6 +64,30 @@ TEST_F(CoordinatorTest, MeasuresEveryOrderedPairOnEveryRail) {
   }
 }
 
+/// One that is lost, gone without a word or makes no sense keeps nobody waiting.
+TEST_F(CoordinatorTest, AsksAtTheEndWhatTheDevicesCarried) {
+  FakeAgents agents(plan_);
+  agents.die(1, 1);
+  agents.tell(0, bytes_text({{.device = "eth0", .planned = 5, .measurements = 1, .counted = 7.0}}));
+  agents.tell(2, "{}");
+  Coordinator coordinator(agents, plan_, everybody(4), kept_,
+                          {.answer_limit = kAnswer, .step_limit = kStep});
+  coordinator.measure(schedule(Pattern::full, 4, 0, 1)[0], 0);
+  coordinator.finish(true);
+  const std::vector<NodeBytes>& bytes = coordinator.matrix().bytes;
+  ASSERT_THAT(bytes, SizeIs(3));
+  EXPECT_EQ(bytes[0].rank, 0U);
+  EXPECT_TRUE(bytes[0].told);
+  ASSERT_THAT(bytes[0].devices, SizeIs(1));
+  EXPECT_EQ(bytes[0].devices[0].device, "eth0");
+  EXPECT_EQ(bytes[0].devices[0].counted, 7.0);
+  EXPECT_EQ(bytes[1].rank, 2U);
+  EXPECT_FALSE(bytes[1].told);
+  EXPECT_EQ(bytes[2].rank, 3U);
+  EXPECT_FALSE(bytes[2].told);
+  EXPECT_THAT(coordinator.matrix().lost, SizeIs(1)) << "those that leave at the end are not lost";
+}
+
 TEST_F(CoordinatorTest, ADeadNodeIsNamedAndTheRestGoesOn) {
   FakeAgents agents(plan_);
   agents.die(3, 4);

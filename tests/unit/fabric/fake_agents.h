@@ -56,6 +56,8 @@ class FakeAgents final : public Agents {
   void lie(std::uint32_t rank, std::function<std::string(const MeasureOrder&)> answer) {
     lies_[rank] = std::move(answer);
   }
+  /// Answers the goodbye by that.
+  void tell(std::uint32_t rank, std::string bytes) { told_[rank] = std::move(bytes); }
   /// How long those who wait for a hung one take to notice.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 
@@ -65,7 +67,13 @@ class FakeAgents final : public Agents {
   int asked = 0;
 
   void send(std::uint32_t rank, FabricMessage type, std::string_view payload) override {
-    if (type == FabricMessage::bye) sent_home.insert(rank);
+    if (type == FabricMessage::bye) {
+      sent_home.insert(rank);
+      if (told_.contains(rank)) {
+        post({.rank = rank, .type = FabricMessage::bye, .text = told_[rank]});
+      }
+      return post({.rank = rank, .ended = true, .text = "closed the connection"});
+    }
     if (type == FabricMessage::order) last_order_ = parse_measure_order(payload).number;
     if (is_gone(rank)) return;
     if (const auto death = dies_.find(rank); death != dies_.end() && last_order_ >= death->second) {
@@ -136,6 +144,7 @@ class FakeAgents final : public Agents {
   std::set<std::uint32_t> stuck_, gone_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cut_;
   std::map<std::uint32_t, std::function<std::string(const MeasureOrder&)>> lies_;
+  std::map<std::uint32_t, std::string> told_;
   std::chrono::milliseconds patience_{60};
   std::uint64_t last_order_ = 0;
 };

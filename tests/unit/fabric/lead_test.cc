@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../health/tree.h"
 #include "control/admission.h"
 #include "fabric/agent.h"
 #include "fabric/schedule.h"
@@ -51,8 +52,11 @@ class LeadTest : public ::testing::Test {
 
   void start(std::uint32_t rank, std::string token = "abc") {
     threads_.emplace_back([this, rank, token = std::move(token)] {
-      const AgentOptions options{
-          .rank = rank, .size = size_, .host = "host" + std::to_string(rank), .base = {}};
+      const AgentOptions options{.rank = rank,
+                                 .size = size_,
+                                 .host = "host" + std::to_string(rank),
+                                 .base = options_.base,
+                                 .root = root_};
       std::string reason;
       try {
         reason = run_agent(options,
@@ -66,7 +70,9 @@ class LeadTest : public ::testing::Test {
     });
   }
 
-  FabricResult measure() { return lead(options_, prepare(options_, size_), token_, listener_); }
+  FabricResult measure(const OnFabricProgress& on_progress = {}) {
+    return lead(options_, prepare(options_, size_), token_, listener_, on_progress);
+  }
 
   std::vector<std::string> errors() {
     for (std::thread& thread : threads_) thread.join();
@@ -78,6 +84,7 @@ class LeadTest : public ::testing::Test {
   FabricOptions options_;
   std::uint32_t size_ = 3;
   std::string token_ = "abc";
+  std::string root_ = "/";  ///< of the agents' counters
 
  private:
   std::vector<std::thread> threads_;
@@ -97,6 +104,37 @@ TEST_F(LeadTest, MeasuresAllPairsForReal) {
   }
   EXPECT_EQ(outcome.matrix.nodes[2].host, "host2");
   EXPECT_FALSE(outcome.matrix.nodes[2].environment.empty());
+}
+
+/// The device that the endpoints name has counters and counts nothing: another one did the work.
+TEST_F(LeadTest, ADeviceThatDidNotCarryTheBytesIsFound) {
+  const health::Tree tree;
+  const auto count = [&tree](const std::string& device, std::uint64_t bytes) {
+    tree.write("sys/class/net/" + device + "/statistics/tx_bytes", std::to_string(bytes) + "\n");
+  };
+  count("memory", 100);
+  count("eth0", 100);
+  root_ = tree.root();
+  options_.base.requirements = run::parse_requirements("backend=loop");
+  options_.plan.latency_sizes.clear();
+  options_.plan.bandwidth_sizes = {1 << 20};
+  for (std::uint32_t rank = 0; rank < 3; ++rank) start(rank);
+  const FabricResult outcome = measure([&](const FabricProgress& progress) {
+    if (progress.round == 1) count("eth0", std::uint64_t{1} << 40);
+  });
+  EXPECT_THAT(errors(), IsEmpty());
+  const std::vector<Proof> proofs = prove(outcome.matrix);
+  ASSERT_THAT(proofs, SizeIs(3));
+  for (const Proof& proof : proofs) {
+    EXPECT_EQ(proof.device, "memory");
+    EXPECT_EQ(proof.outcome, Proof::Outcome::fail);
+    EXPECT_EQ(proof.counted, 0.0);
+    // At least what was timed, to two nodes.
+    EXPECT_GE(proof.planned, 2 * 20 * double(1 << 20));
+    EXPECT_THAT(proof.text, HasSubstr("sent by eth0 1.1e+06 MB"));
+  }
+  EXPECT_THAT(to_json_lines(outcome.matrix),
+              HasSubstr(R"({"record":"carried","rank":2,"told":true)"));
 }
 
 TEST_F(LeadTest, FansToo) {

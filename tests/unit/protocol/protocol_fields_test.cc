@@ -89,7 +89,8 @@ Messages fabric_messages() {
                                      .senders = 1,
                                      .rails = {0},
                                      .targets = {{.rank = 1, .address = "::1", .ports = {1}}}})},
-      {"results", to_text(Results{.number = 1, .last = true, .cells = {cell}})}};
+      {"results", to_text(Results{.number = 1, .last = true, .cells = {cell}})},
+      {"bytes", bytes_text({{.device = "d", .planned = 1, .measurements = 1, .counted = 1.0}})}};
 }
 
 Messages netplugin_messages() {
@@ -161,6 +162,7 @@ constexpr std::array kRecorded{
     Recorded{"ofi", 3, 0x4db75d829957ac15},       Recorded{"admission", 3, 0xb13fa19aac8025ae},
     Recorded{"session", 3, 0x10fcbc6138b70554},   Recorded{"fabric", 3, 0x7e36c2afe0baa7df},
     Recorded{"verbs", 3, 0x6e0f19acd4e1096d},     Recorded{"group", 4, 0xae12337d0d8e4b40},
+    Recorded{"fabric", 5, 0x7e42fa6047c72eb3},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

@@ -1,0 +1,122 @@
+// Whether the devices carried what was measured, by made-up counters.
+#include <gmock/gmock.h>
+
+#include "rdmabench/fabric/run.h"
+
+namespace rdmabench::fabric {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using Outcome = Proof::Outcome;
+
+constexpr double kMega = 1e6;
+
+DeviceBytes measured(const char* device, double planned, std::optional<double> counted) {
+  return {.device = device, .planned = planned * kMega, .measurements = 2, .counted = counted};
+}
+DeviceBytes other(const char* device, double counted) {
+  return {.device = device, .counted = counted * kMega};
+}
+
+Matrix matrix_of(std::vector<NodeBytes> bytes) {
+  Matrix matrix;
+  for (NodeBytes& node : bytes) {
+    node.told = true;
+    matrix.nodes.push_back({.rank = node.rank, .host = "host" + std::to_string(node.rank)});
+  }
+  matrix.bytes = std::move(bytes);
+  return matrix;
+}
+
+TEST(Prove, ADeviceThatCountedTheBytesPasses) {
+  const auto proofs = prove(matrix_of(
+      {{.rank = 0, .devices = {measured("mlx5_0", 1000, 1030 * kMega), other("eth0", 2)}}}));
+  ASSERT_THAT(proofs, SizeIs(1));
+  EXPECT_EQ(proofs[0].outcome, Outcome::pass);
+  EXPECT_EQ(proofs[0].node, "node 0 (host0)");
+  EXPECT_EQ(proofs[0].device, "mlx5_0");
+  EXPECT_EQ(proofs[0].text, "it sent 1030 MB, where the measurements sent 1000 MB");
+}
+
+TEST(Prove, TheNodeWhoseBytesWentAnotherWayFailsWithItsName) {
+  const auto proofs = prove(
+      matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 1000, 1030 * kMega)}},
+                 {.rank = 1, .devices = {measured("mlx5_0", 1000, 3 * kMega), other("eth0", 1100)}},
+                 {.rank = 2, .devices = {measured("mlx5_0", 1000, 0.0), other("eth0", 20)}}}));
+  ASSERT_THAT(proofs, SizeIs(3));
+  EXPECT_EQ(proofs[0].outcome, Outcome::pass);
+  EXPECT_EQ(proofs[1].outcome, Outcome::fail);
+  EXPECT_EQ(proofs[1].node, "node 1 (host1)");
+  EXPECT_THAT(proofs[1].text, AllOf(HasSubstr("it sent 3 MB"), HasSubstr("sent 1000 MB"),
+                                    HasSubstr("; sent by eth0 1100 MB")));
+  EXPECT_EQ(proofs[2].outcome, Outcome::fail);
+  EXPECT_THAT(proofs[2].text, HasSubstr("no other device sent as much: memory shared"));
+}
+
+TEST(Prove, OneRailOfTwoIsNotEnough) {
+  const auto proofs = prove(matrix_of(
+      {{.rank = 0,
+        .devices = {measured("mlx5_0", 1000, 2060 * kMega), measured("mlx5_1", 1000, 0.0)}}}));
+  ASSERT_THAT(proofs, SizeIs(2));
+  EXPECT_EQ(proofs[0].outcome, Outcome::pass);
+  EXPECT_EQ(proofs[1].outcome, Outcome::fail);
+  EXPECT_THAT(proofs[1].text, HasSubstr("sent by mlx5_0 2060 MB"));
+}
+
+TEST(Prove, WithoutACounterItIsOpen) {
+  const auto proofs = prove(matrix_of(
+      {{.rank = 0, .devices = {measured("rxe0", 1000, std::nullopt), other("eth0", 1100)}}}));
+  ASSERT_THAT(proofs, SizeIs(1));
+  EXPECT_EQ(proofs[0].outcome, Outcome::open);
+  EXPECT_THAT(proofs[0].text, AllOf(HasSubstr("counted no bytes"), HasSubstr("by eth0 1100 MB")));
+}
+
+TEST(Prove, ACounterAtItsEndPasses) {
+  DeviceBytes full = measured("mlx5_0", 1000, 0.0);
+  full.at_least = true;
+  const auto proofs = prove(matrix_of({{.rank = 0, .devices = {full}}}));
+  EXPECT_EQ(proofs[0].outcome, Outcome::pass);
+}
+
+TEST(Prove, TooLittleProvesNothing) {
+  const auto proofs =
+      prove(matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 0.1, 5 * kMega)}}}));
+  EXPECT_EQ(proofs[0].outcome, Outcome::open);
+  EXPECT_THAT(proofs[0].text, HasSubstr("too little to be told from control messages"));
+}
+
+TEST(Prove, ANodeThatTellsNothingIsOpen) {
+  Matrix matrix = matrix_of({{.rank = 0}, {.rank = 1}});
+  matrix.bytes[1].told = false;
+  const auto proofs = prove(matrix);
+  ASSERT_THAT(proofs, SizeIs(2));
+  EXPECT_EQ(proofs[0].outcome, Outcome::open);
+  EXPECT_THAT(proofs[0].text, HasSubstr("nothing was measured"));
+  EXPECT_EQ(proofs[1].outcome, Outcome::open);
+  EXPECT_THAT(proofs[1].text, HasSubstr("did not tell"));
+}
+
+/// They see the same counters, which have to hold the bytes of both.
+TEST(Prove, TheRanksOfAHostAreOne) {
+  const auto both = [](double counted) {
+    Matrix matrix = matrix_of({{.rank = 0, .devices = {measured("eth0", 1000, counted * kMega)}},
+                               {.rank = 1, .devices = {measured("eth0", 1000, counted * kMega)}}});
+    matrix.nodes[1].host = "host0";
+    return prove(matrix);
+  };
+  ASSERT_THAT(both(2000), SizeIs(1));
+  EXPECT_EQ(both(2000)[0].outcome, Outcome::pass);
+  EXPECT_EQ(both(900)[0].outcome, Outcome::fail);
+  EXPECT_EQ(both(900)[0].node, "nodes 0, 1 (host0)");
+}
+
+TEST(Prove, OfAReadTheInitiatorsDeviceReceives) {
+  Matrix matrix = matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 1000, 1030 * kMega)}}});
+  matrix.plan.operation = "read";
+  EXPECT_EQ(prove(matrix)[0].text, "it received 1030 MB, where the measurements received 1000 MB");
+}
+
+}  // namespace
+}  // namespace rdmabench::fabric
