@@ -158,6 +158,9 @@ class Page(unittest.TestCase):
         for rank in (report_fixtures.SLOW_SENDER, report_fixtures.SLOW_RAIL, *report_fixtures.ROUTE):
             self.assertIn(report_fixtures.host(rank), table)
         self.assertIn("confirmed against two good nodes", table)
+        self.assertIn("Do first", table)
+        self.assertEqual(table.count("run doctor"), 2, table)
+        self.assertEqual(table.count("\u2013"), 1, "of the finding without an action")
         self.assertIn(report_fixtures.host(report_fixtures.LOST), self.text("[aria-label='Nodes that were lost']"))
         section = next(one for one in self.all("section") if one.find_elements(By.CSS_SELECTOR, "[aria-label='Nodes that were lost']"))
         self.assertRegex(section.text, r"^.*\n\S+ FAIL 1 of 64 nodes lost: .*; among the other 63 there are 3 findings\n")

@@ -148,11 +148,11 @@ function verdictTable(fabric) {
     return h('p', {}, badge(isJudged(fabric) ? 'WARN' : 'SKIP', 'not judged'), `: ${but.join(' ')}`);
   }
   return table('Who stands out, and why', [{name: 'Verdict'}, {name: 'Part'}, {name: 'Where'}, {name: 'Metric'},
-    {name: 'Measured, typical = 100 %', number: true}, {name: 'Why and evidence'}],
+    {name: 'Measured, typical = 100 %', number: true}, {name: 'Do first'}, {name: 'Why and evidence'}],
   findings.map((one) => [
     badge(one.confirmed === true ? 'FAIL' : 'WARN', one.confirmed === true ? 'confirmed' : 'suspected'),
     text(one.part), where(fabric, one),
-    `${text(one.metric)} ${isNumber(one.size_bytes) ? size(one.size_bytes) : ''}`, ratioText(one),
+    `${text(one.metric)} ${isNumber(one.size_bytes) ? size(one.size_bytes) : ''}`, ratioText(one), text(one.action) || '\u2013',
     [text(one.text), list(one.evidence).length > 0 ? h('ul', {}, list(one.evidence).map((line) => h('li', {}, text(line)))) : null],
   ]), {class: 'scroll wide'});
 }
