@@ -235,6 +235,8 @@ constexpr Flag kMemory[] = {
     on("--relaxed-ordering", "allow PCIe relaxed ordering, where the device supports it",
        kOn<&Config::relaxed_ordering>),
     on("--odp", "on-demand paging instead of pinned pages", kOn<&Config::on_demand>),
+    on("--mr-per-qp", "a memory region for each queue pair, instead of one for all",
+       kOn<&Config::region_per_queue_pair>),
 };
 
 constexpr Flag kOther[] = {

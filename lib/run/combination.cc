@@ -224,6 +224,10 @@ void check_gpu(const SessionSpec& spec) {
   if (spec.on_demand) {
     refuse("`on_demand` with GPU memory", "The GPU's driver holds its pages: leave it out.");
   }
+  if (spec.region_per_queue_pair) {
+    refuse("`region_per_queue_pair` with GPU memory",
+           "How a GPU's memory is mapped is chosen once: leave it out.");
+  }
 }
 
 }  // namespace

@@ -126,6 +126,7 @@ void walk_given(Fields& fields, Options&... options) {
   fields.flag("rdma_cm", options.connection_manager...);
   fields.flag("relaxed_ordering", options.relaxed_ordering...);
   fields.flag("on_demand", options.on_demand...);
+  fields.flag("region_per_queue_pair", options.region_per_queue_pair...);
   fields.flag("target_idle", options.target_idle...);
   fields.flag("watch", options.watch...);
   fields.flag("delivery", options.delivery...);

@@ -21,6 +21,7 @@ struct Candidate {
   std::uint32_t lid = 0;
   bool needs_grh = false;
   double gbps = 0;
+  bool pcie_is_slower = false;  ///< than the port: `gbps` is what the PCIe link carries
   GidEntry gid{};
 };
 

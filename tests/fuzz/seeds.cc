@@ -119,27 +119,27 @@ void add_verbs(std::vector<Seed>& list) {
                                                            .mtu = 1024,
                                                            .reason = "same subnet"})});
   list.push_back({"payload", "seed-verbs-address",
-                  "A" + transport::verbs::write_address({.queue_pairs = 2,
-                                                         .queues = {{17, 0x123456, 0}, {18, 1, 0}},
-                                                         .lid = 0,
-                                                         .gid = gid("10.0.0.2"),
-                                                         .mtu = 1024,
-                                                         .reads_in = 16,
-                                                         .window_key = 0xabcd,
-                                                         .window = 0x7f0000000000,
-                                                         .window_bytes = 65536,
-                                                         .stride = 64})});
-  list.push_back({"payload", "seed-verbs-address-dc",
-                  "A" + transport::verbs::write_address({.service = transport::Service::dc,
-                                                         .queues = {{17, 0x123456, 0xfffffe}},
-                                                         .dc_key = 0xfedcba9876543210,
-                                                         .gid = gid("10.0.0.2"),
-                                                         .mtu = 4096,
-                                                         .reads_in = 16,
-                                                         .window_key = 0xabcd,
-                                                         .window = 0x7f0000000000,
-                                                         .window_bytes = 65536,
-                                                         .stride = 64})});
+                  "A" + transport::verbs::write_address(
+                            {.queue_pairs = 2,
+                             .queues = {{17, 0x123456, 0, 0xabcd}, {18, 1, 0, 0xabce}},
+                             .lid = 0,
+                             .gid = gid("10.0.0.2"),
+                             .mtu = 1024,
+                             .reads_in = 16,
+                             .window = 0x7f0000000000,
+                             .window_bytes = 65536,
+                             .stride = 64})});
+  list.push_back(
+      {"payload", "seed-verbs-address-dc",
+       "A" + transport::verbs::write_address({.service = transport::Service::dc,
+                                              .queues = {{17, 0x123456, 0xfffffe, 0xabcd}},
+                                              .dc_key = 0xfedcba9876543210,
+                                              .gid = gid("10.0.0.2"),
+                                              .mtu = 4096,
+                                              .reads_in = 16,
+                                              .window = 0x7f0000000000,
+                                              .window_bytes = 65536,
+                                              .stride = 64})});
 }
 #endif
 

@@ -136,6 +136,9 @@ def singles(folder: Path) -> list[tuple[list[str], object]]:
         (["bw", "--post-list", "16", *small], lambda r: r["config"]["post_list"] == 16),
         (["bw", "-b", "--op", "write", "--post-list", "16", "-q", "4", *small],
          lambda r: r["config"]["post_list"] == 16),
+        *((["bw", "--op", operation, "--mr-per-qp", "-q", "4", *small],
+           lambda r: len(set(detail(r, "rkey").split(","))) == len(set(detail(r, "remote_rkey").split(","))) == 4)
+          for operation in ("send", "write", "read")),
         (["bw", "--op", "write", "--sge", "3", *small], lambda r: r["config"]["segments"] == 3),
         (["lat", "--sge", "3", *small], lambda r: r["config"]["segments"] == 3),
         (["bw", "-c", "ud", "--peers", "4", *small], lambda r: r["config"]["queue_pairs"] == 4),

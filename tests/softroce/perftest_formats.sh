@@ -93,6 +93,8 @@ pair ib_write_bw -F -s 4096 -D 2 -f 0 --cpu_util
 pair ib_write_lat -F -s 8 -D 2
 pair ib_read_lat -F -s 8 -D 2
 pair ib_write_bw -F -s 4096 -n 200 -q 4 -l 2 -t 64
+pair ib_write_bw -F -s 4096 -n 200 -q 4 --mr_per_qp
+pair ib_send_bw -F -s 4096 -n 200 -q 4 --mr_per_qp
 pair ib_write_bw -F -s 64 -n 200 -Q 10 -N --use_old_post_send
 pair ib_send_bw -F -s 4096 -n 200 -e
 pair ib_send_lat -F -s 8 -n 200 -c UD

@@ -71,6 +71,7 @@ struct Flags {  // NOLINT(clang-analyzer-optin.performance.Padding): grouped by 
   bool gpu_data_direct = false;  ///< likewise
   bool relaxed_ordering = true;
   bool on_demand = false;
+  bool region_per_queue_pair = false;
   std::string numa = "auto";
   std::optional<int> cpu;
 

@@ -51,9 +51,8 @@ constexpr Flag kMemoryFlags[] = {
     mapped("--disable_pcie_relaxed", kAll,
            "turns --relaxed-ordering off; it is on by default, as in perftest", "guest",
            turn_off<&Flags::relaxed_ordering>),
-    refused(
-        "--mr_per_qp", kBw,
-        "Leave it out: one memory region serves all queue pairs. Run several clients for more."),
+    mapped("--mr_per_qp", kBw, "--mr-per-qp; each region covers all of the memory", "guest",
+           turn_on<&Flags::region_per_queue_pair>),
     refused("--use-null-mr", kWrite | kRead,
             "Leave it out: messages here carry bytes, so that --data_validation can compare them.")
         .only(Release::new_only),

@@ -148,6 +148,7 @@ run::Config to_config(const Tool& tool, const Flags& flags) {
   config.numa = flags.numa;
   config.relaxed_ordering = relaxed_ordering(tool, flags);
   config.on_demand = flags.on_demand;
+  config.region_per_queue_pair = flags.region_per_queue_pair;
   if (flags.cpu) config.cpus = {*flags.cpu};
   config.validate = flags.validate;
   return config;

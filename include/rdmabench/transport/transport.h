@@ -88,7 +88,9 @@ struct EndpointOptions {
   std::string gpu_mapping = "auto";  ///< of a GPU's: "auto", "default", "pcie", "data-direct"
   bool relaxed_ordering = false;     ///< PCIe relaxed ordering, where the device takes it
   bool on_demand = false;            ///< on-demand paging instead of pinned pages
-  std::string provider;              ///< ofi only; "" = choose
+  /// verbs: each queue pair has a memory region of its own over the same memory, and its own keys.
+  bool region_per_queue_pair = false;
+  std::string provider;             ///< ofi only; "" = choose
   bool delivery = false;            ///< ofi only: a local completion means that the peer has it all
   bool shared_memory = false;       ///< ofi only: efa may reach a peer of this host by memory
   bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange

@@ -147,6 +147,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{r.path != PathOptions{}, "path options"},
       Refusal{r.relaxed_ordering, "relaxed ordering"},
       Refusal{r.on_demand, "on-demand paging"},
+      Refusal{r.region_per_queue_pair, "memory region for each queue pair"},
       Refusal{r.memory != "host" && !r.memory.starts_with("cuda"),
               "memory but the host's and a GPU's"},
       Refusal{r.memory.starts_with("cuda") && r.gpu_mapping != "auto",

@@ -48,13 +48,15 @@ bool offered(const PortInfo& port, const GidEntry& gid, std::int32_t wanted_inde
 
 Candidate candidate(const PortRef& at, const GidEntry& gid) {
   const double pcie = at.device->pcie_gbps;
+  const bool pcie_is_slower = pcie > 0 && pcie < at.port->gbps;
   return {.device = at.device->name,
           .port = at.port->number,
           .link_layer = at.port->link_layer,
           .mtu = at.port->active_mtu,
           .lid = at.port->lid,
           .needs_grh = at.port->needs_grh,
-          .gbps = pcie > 0 && pcie < at.port->gbps ? pcie : at.port->gbps,
+          .gbps = pcie_is_slower ? pcie : at.port->gbps,
+          .pcie_is_slower = pcie_is_slower,
           .gid = gid};
 }
 
@@ -96,6 +98,14 @@ std::uint32_t path_mtu(const EndpointRequest& request, const mechanism::Path& pa
   return static_cast<std::uint32_t>(request.mtu);
 }
 
+/// Where PCIe limits the rate of a path: the link.
+std::string slower_link(const mechanism::Path& path) {
+  const bool client = path.client->gbps <= path.server->gbps;
+  const Candidate& end = client ? *path.client : *path.server;
+  if (!end.pcie_is_slower) return "";
+  return fmt::format("the PCIe link of the {}'s {}", client ? "client" : "server", end.device);
+}
+
 std::string place(const Candidate& at, const mechanism::Path& path, std::uint32_t mtu) {
   return write_placement({.device = at.device,
                           .port = at.port,
@@ -103,6 +113,7 @@ std::string place(const Candidate& at, const mechanism::Path& path, std::uint32_
                           .global = path.global,
                           .mtu = mtu,
                           .gbps = std::min(path.client->gbps, path.server->gbps),
+                          .slower = slower_link(path),
                           .reason = path.reason});
 }
 
@@ -213,9 +224,11 @@ Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/)
   const std::uint64_t segments = std::uint64_t{16} * request.segments;
   const std::uint64_t send = kEntry + 2 * (inlined + segments) + 2 * 2 * kCompletion;
   const std::uint64_t receive = kEntry + 2 * segments + 2 * kCompletion;
+  // A queue pair, and the regions of sends, receives and the window where it has its own.
+  const std::uint64_t objects = kObject * (request.region_per_queue_pair ? 4 : 1);
   constexpr std::uint64_t kDescriptors = 8;  // of the device, its events and rdma_cm's
   return {
-      .memory = request.queue_pairs * (kObject + request.depth * send + request.receives * receive),
+      .memory = request.queue_pairs * (objects + request.depth * send + request.receives * receive),
       .descriptors = kDescriptors};
 }
 

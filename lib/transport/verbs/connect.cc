@@ -105,7 +105,9 @@ void Core::connect(std::string_view peer_address) {
   check_allowed(peer);
   window_address_ = peer.window;
   peer_window_bytes_ = peer.window_bytes;
-  window_key_ = peer.window_key;
+  for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
+    window_keys_.push_back(peer.queues[i % peer.queues.size()].window_key);
+  }
   reads_out_ = std::min(reads_out_, peer.reads_in);
   if (plan_.service != Service::dc) post_all_receives();
   if (manager_) {
@@ -225,6 +227,7 @@ int Core::post_receive(const ReceiveSlot& slot, std::uint32_t index) noexcept {
   if (queues_.shared_receives != nullptr) {
     return ibv_post_srq_recv(static_cast<ibv_srq*>(slot.queue), &receive_request_, &refused);
   }
+  if (!keyed_queues_.empty()) return post_to_keyed_queue(slot.queue, &receive_request_, &refused);
   return ibv_post_recv(static_cast<ibv_qp*>(slot.queue), &receive_request_, &refused);
 }
 

@@ -99,6 +99,7 @@ SlotLayout Core::layout(Slots which) const {
           .stride = plan_.stride,
           .misalignment = request_.misalignment,
           .header_room = receives && plan_.datagrams() ? kHeaderRoom : 0,
+          .regions = plan_.regions,
           .buffer = receives ? request_.receive_buffer : request_.buffer};
 }
 
@@ -181,20 +182,22 @@ void Core::build(std::span<SendQueue> queue_pairs) {
   completion_queues_ = queues_.completions.all();
   for (std::uint32_t i = 0; i < queue_pairs.size(); ++i) {
     SendQueue& send_queue = queue_pairs[i];
-    send_queue.queue_pair = queues_.pairs[i % plan_.local_queue_pairs].get();
+    const std::uint32_t number = i % plan_.local_queue_pairs;
+    const std::uint32_t key = sends_.local_key(number);
+    send_queue.queue_pair = queues_.pairs[number].get();
     send_queue.tag = std::uint64_t{i} << 32;
     send_queue.signal_at = interval_ - 1;
     send_queue.list.resize(plan_.post_list);
     send_queue.list_bytes.resize(plan_.post_list, kUnknownLength);
     send_queue.pieces.resize((plan_.post_list + send_queue.prepared.size()) * plan_.segments,
-                             {.addr = 0, .length = 0, .lkey = sends_.local_key()});
+                             {.addr = 0, .length = 0, .lkey = key});
     ibv_sge* pieces = send_queue.pieces.data();
     for (ibv_send_wr& request : send_queue.list) {
       request.sg_list = pieces;
       pieces += plan_.segments;
     }
     for (Prepared& prepared : send_queue.prepared) {
-      prepared.piece.lkey = sends_.local_key();
+      prepared.piece.lkey = key;
       prepared.request.sg_list = plan_.segments == 1 ? &prepared.piece : pieces;
       pieces += plan_.segments;
     }
@@ -216,14 +219,18 @@ void Core::build_receives() {
     returned_requests_[i].next =
         i + 1 < returned_requests_.size() ? &returned_requests_[i + 1] : nullptr;
   }
+  for (std::uint32_t i = 0; has_keyed_queues() && i < plan_.local_queue_pairs; ++i) {
+    keyed_queues_.push_back(
+        {.queue_pair = queues_.pairs[i].get(), .local_key = receives_.local_key(i)});
+  }
   const Region region = receives_.region();
   for (std::uint32_t slot = 0; slot < plan_.queue_pairs * plan_.receives; ++slot) {
     const std::uint64_t address =
         receives_.address() + slot % region.slots * region.stride - header_bytes_;
+    const std::uint32_t number = slot / plan_.receives % plan_.local_queue_pairs;
     void* queue = queues_.shared_receives.get();
-    if (queue == nullptr) {
-      queue = queues_.pairs[slot / plan_.receives % plan_.local_queue_pairs].get();
-    }
+    if (queue == nullptr) queue = queues_.pairs[number].get();
+    if (!keyed_queues_.empty()) queue = &keyed_queues_[number];
     receive_slots_.push_back({.address = address, .queue = queue});
   }
 }
@@ -238,7 +245,6 @@ std::string Core::address() const {
                   .gid = gid_,
                   .mtu = placement_.mtu,
                   .reads_in = plan_.reads_in,
-                  .window_key = window_.remote_key(),
                   .window = window_.address(),
                   .window_bytes = window_.bytes(),
                   .stride = window_.region().stride,
@@ -246,7 +252,9 @@ std::string Core::address() const {
                   .session = session_};
   if (manager_) address.manager = manager_address();
   for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
-    address.queues.push_back({.qpn = queues_.pairs[i]->qp_num, .psn = first_packets_[i]});
+    address.queues.push_back({.qpn = queues_.pairs[i]->qp_num,
+                              .psn = first_packets_[i],
+                              .window_key = window_.remote_key(i)});
     if (plan_.has_receivers()) address.queues[i].receiver = queues_.receivers[i]->qp_num;
   }
   if (plan_.service == Service::xrc) {
@@ -287,10 +295,10 @@ void Core::fill(ibv_send_wr& request, const SendQueue& send_queue, OperationCode
     request.wr.ud.remote_qpn = route.number;
     request.wr.ud.remote_qkey = route.q_key;
   } else if (is_atomic(code)) {
-    request.wr.atomic.rkey = window_key_;
+    request.wr.atomic.rkey = window_keys_[send_queue.tag >> 32];
     request.wr.atomic.compare_add = 1;
   } else {
-    request.wr.rdma.rkey = window_key_;
+    request.wr.rdma.rkey = window_keys_[send_queue.tag >> 32];
   }
 }
 

@@ -1,6 +1,8 @@
 // What an endpoint tells of itself, for the report.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "memory/gpu_memory.h"
 #include "rdmabench/transport/verbs/core.h"
 #include "wire.h"
@@ -18,6 +20,13 @@ std::string listed(const std::vector<std::uint32_t>& numbers, bool hexadecimal) 
     text += hexadecimal ? fmt::format("{:#x}", number) : fmt::format("{}", number);
   }
   return text;
+}
+
+/// In hexadecimal; one for all where they are alike.
+std::string listed_once(std::vector<std::uint32_t> numbers) {
+  const bool alike = std::equal(numbers.begin() + 1, numbers.end(), numbers.begin());
+  if (alike) numbers.resize(1);
+  return listed(numbers, true);
 }
 
 /// An acknowledgement of SRD says that the peer's device has the data, and not that they are in its
@@ -78,17 +87,17 @@ void Core::remember(const Address& peer) {
   std::vector<std::uint32_t> numbers;
   std::vector<std::uint32_t> packets;
   std::vector<std::uint32_t> targets;
+  std::vector<std::uint32_t> keys;
   for (const QueueAddress& queue : peer.queues) {
     if (plan_.service == Service::dc) targets.push_back(queue.receiver);
     numbers.push_back(queue.qpn);
     packets.push_back(queue.psn);
+    keys.push_back(queue.window_key);
   }
-  remote_facts_ = {{"remote_gid", to_text(peer.gid)},
-                   {"remote_lid", std::to_string(peer.lid)},
-                   {"remote_qpn", listed(numbers, false)},
-                   {"remote_psn", listed(packets, true)},
-                   {"remote_rkey", fmt::format("{:#x}", peer.window_key)},
-                   {"remote_vaddr", fmt::format("{:#x}", peer.window)}};
+  remote_facts_ = {
+      {"remote_gid", to_text(peer.gid)},      {"remote_lid", std::to_string(peer.lid)},
+      {"remote_qpn", listed(numbers, false)}, {"remote_psn", listed(packets, true)},
+      {"remote_rkey", listed_once(keys)},     {"remote_vaddr", fmt::format("{:#x}", peer.window)}};
   if (!targets.empty()) remote_facts_.emplace_back("remote_dctn", listed(targets, false));
 }
 
@@ -109,6 +118,7 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   add("path", placement_.reason);
   add("mtu", std::to_string(placement_.mtu));
   if (placement_.gbps > 0) add("rate_gbps", fmt::format("{:g}", placement_.gbps));
+  if (!placement_.slower.empty()) add("rate_of", placement_.slower);
   add("inline", std::to_string(queues_.inline_bytes));
   if (plan_.service == Service::srd) {
     add("rdma", fmt::format("{}, at most {} bytes",
@@ -128,6 +138,8 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   if (plan_.local_queue_pairs != plan_.queue_pairs) add("peers", std::to_string(plan_.queue_pairs));
   add("depth", std::to_string(plan_.depth));
   add("receives", std::to_string(plan_.receives));
+  if (plan_.regions > 1)
+    add("memory_regions", fmt::format("{}, one for each queue pair", plan_.regions));
   add("receive_queue", plan_.shared_receives ? "shared" : "one for each queue pair");
   add("completion_queues", plan_.separate_queues ? "sends, receives" : "one");
   add("connected_by", manager_ ? "rdma_cm" : "own exchange");
@@ -150,7 +162,11 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
     add("dctn", listed(numbers, false));
   }
   add("psn", listed(first_packets_, true));
-  add("rkey", fmt::format("{:#x}", window_.remote_key()));
+  numbers.clear();
+  for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
+    numbers.push_back(window_.remote_key(i));
+  }
+  add("rkey", listed_once(numbers));
   add("vaddr", fmt::format("{:#x}", window_.address()));
   for (const auto& fact : remote_facts_) description.details.push_back(fact);
   add("memory", request_.memory);

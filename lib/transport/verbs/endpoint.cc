@@ -50,10 +50,17 @@ int post_to_shared_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refuse
 
 }  // namespace
 
+int post_to_keyed_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refused) noexcept {
+  const KeyedQueue& to = *static_cast<const KeyedQueue*>(queue);
+  request->sg_list->lkey = to.local_key;
+  return ibv_post_recv(to.queue_pair, request, refused);
+}
+
 template <class Policy>
 BasicEndpoint<Policy>::BasicEndpoint(const EndpointRequest& request, std::string_view choice)
     : Core(check_policy(request, fits<Policy>(request)), choice),
       post_receive_call_(queues_.shared_receives != nullptr ? post_to_shared_queue
+                         : has_keyed_queues()               ? post_to_keyed_queue
                                                             : post_to_queue_pair) {
   if constexpr (kManyQueuePairs) send_queues_.resize(queue_pairs());
   build(send_queues_);

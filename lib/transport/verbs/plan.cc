@@ -369,6 +369,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   plan.queue_pairs = request.queue_pairs;
   plan.local_queue_pairs =
       request.local_queue_pairs != 0 ? request.local_queue_pairs : request.queue_pairs;
+  if (request.region_per_queue_pair) plan.regions = plan.local_queue_pairs;
   plan.depth = request.depth;
   plan.receives = request.receives;
   plan.signal_every = request.signal_every;

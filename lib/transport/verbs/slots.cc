@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "memory/gpu_memory.h"
+#include "rdmabench/base/error.h"
 #include "transport/verbs/registration_order.h"
 
 namespace rdmabench::transport::verbs {
@@ -24,6 +25,20 @@ rdmabench::verbs::RegistrationRequest readable(rdmabench::verbs::RegistrationReq
   return how;
 }
 
+/// A GPU's memory is mapped by the first registration that works, so it has one.
+std::vector<rdmabench::verbs::Registration> register_all(
+    ibv_pd& domain, memory::Buffer& memory, const memory::Request& where,
+    const rdmabench::verbs::RegistrationRequest& how, std::uint32_t regions) {
+  if (regions > 1 && memory.gpu() != nullptr) {
+    throw Error(Fault::usage, "`region_per_queue_pair` with GPU memory", "Leave it out.");
+  }
+  std::vector<rdmabench::verbs::Registration> all;
+  for (std::uint32_t i = 0; i < regions; ++i) {
+    all.push_back(register_buffer(domain, memory, where, how));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::uint64_t bytes_of(const SlotLayout& layout) noexcept {
@@ -37,7 +52,8 @@ RegisteredSlots::RegisteredSlots(ibv_pd& domain, const SlotLayout& layout,
                                  const rdmabench::verbs::RegistrationRequest& how, GpuFlush flush)
     : borrowed_(!layout.buffer.empty()),
       buffer_(where, bytes_of(layout)),
-      registration_(register_buffer(domain, buffer_, where, readable(how, buffer_, flush))),
+      registrations_(
+          register_all(domain, buffer_, where, readable(how, buffer_, flush), layout.regions)),
       region_{.data = buffer_.data() + layout.header_room + (borrowed_ ? 0 : layout.misalignment),
               .stride = stride_of(layout),
               .slots = borrowed_ ? static_cast<std::uint32_t>(std::max<std::uint64_t>(

@@ -132,6 +132,7 @@ Candidate read_candidate(const json& object, std::string_view whose) {
   candidate.lid = fields.number<std::uint32_t>("lid", 0, 0xffff);
   candidate.needs_grh = fields.flag("grh");
   candidate.gbps = fields.number<double>("mbps", 0, kMaxMbps) / 1000;
+  candidate.pcie_is_slower = fields.flag("pcie");
   candidate.gid.index = fields.number<std::uint32_t>("index", 0, 255);
   candidate.gid.gid = fields.gid("gid");
   const auto type = rdmabench::verbs::parse_gid_type(fields.text("type", kMaxName));
@@ -157,6 +158,7 @@ std::string write_offer(std::span<const Candidate> candidates) {
                     {"lid", from.lid},
                     {"grh", from.needs_grh},
                     {"mbps", to_mbps(from.gbps)},
+                    {"pcie", from.pcie_is_slower},
                     {"index", from.gid.index},
                     {"gid", to_text(from.gid.gid)},
                     {"type", name(from.gid.type)},
@@ -184,7 +186,7 @@ std::string write_placement(const Placement& placement) {
   return json{{"device", placement.device},   {"port", placement.port},
               {"index", placement.gid_index}, {"global", placement.global},
               {"mtu", placement.mtu},         {"mbps", to_mbps(placement.gbps)},
-              {"reason", placement.reason}}
+              {"slower", placement.slower},   {"reason", placement.reason}}
       .dump();
 }
 
@@ -198,13 +200,17 @@ Placement read_placement(std::string_view text) {
           .global = fields.flag("global"),
           .mtu = fields.mtu("mtu"),
           .gbps = fields.number<double>("mbps", 0, kMaxMbps) / 1000,
+          .slower = fields.text("slower", kMaxReason),
           .reason = fields.text("reason", kMaxReason)};
 }
 
 std::string write_address(const Address& address) {
   json queues = json::array();
   for (const QueueAddress& queue : address.queues) {
-    queues.push_back({{"qpn", queue.qpn}, {"psn", queue.psn}, {"receiver", queue.receiver}});
+    queues.push_back({{"qpn", queue.qpn},
+                      {"psn", queue.psn},
+                      {"receiver", queue.receiver},
+                      {"key", queue.window_key}});
   }
   return json{{"service", name(address.service)},
               {"queue_pairs", address.queue_pairs},
@@ -216,7 +222,6 @@ std::string write_address(const Address& address) {
               {"gid", to_text(address.gid)},
               {"mtu", address.mtu},
               {"reads", address.reads_in},
-              {"key", address.window_key},
               {"window", address.window},
               {"bytes", address.window_bytes},
               {"stride", address.stride},
@@ -242,7 +247,8 @@ Address read_address(std::string_view text) {
     const Fields queue(entry, kWhose);
     address.queues.push_back({.qpn = queue.number<std::uint32_t>("qpn", 1, k24Bits),
                               .psn = queue.number<std::uint32_t>("psn", 0, k24Bits),
-                              .receiver = queue.number<std::uint32_t>("receiver", 0, k24Bits)});
+                              .receiver = queue.number<std::uint32_t>("receiver", 0, k24Bits),
+                              .window_key = queue.number<std::uint32_t>("key", 0, kMax32)});
   }
   address.q_key = fields.number<std::uint32_t>("qkey", 0, kMax32);
   address.dc_key = fields.number<std::uint64_t>("dckey", 0, kMax64);
@@ -251,7 +257,6 @@ Address read_address(std::string_view text) {
   address.gid = fields.gid("gid");
   address.mtu = fields.mtu("mtu");
   address.reads_in = fields.number<std::uint8_t>("reads", 0, 255);
-  address.window_key = fields.number<std::uint32_t>("key", 0, kMax32);
   address.window = fields.number<std::uint64_t>("window", 1, kMax64);
   address.window_bytes = fields.number<std::uint64_t>("bytes", 1, kMax64 - address.window);
   address.stride = fields.number<std::uint64_t>("stride", 1, kMax64);

@@ -25,9 +25,10 @@ Placement read_placement(std::string_view text);
 
 /// One queue pair of the peer.
 struct QueueAddress {
-  std::uint32_t qpn = 0;       ///< 24 bits
-  std::uint32_t psn = 0;       ///< 24 bits
-  std::uint32_t receiver = 0;  ///< XRC and DC: the queue pair that ours sends to, 24 bits; else 0
+  std::uint32_t qpn = 0;         ///< 24 bits
+  std::uint32_t psn = 0;         ///< 24 bits
+  std::uint32_t receiver = 0;    ///< XRC and DC: the queue pair that ours sends to, 24 bits; else 0
+  std::uint32_t window_key = 0;  ///< by which requests of the queue pair reach the window
 };
 
 /// What an endpoint must know of the other one.
@@ -41,8 +42,7 @@ struct Address {
   std::uint16_t lid = 0;
   rdmabench::verbs::Gid gid;
   std::uint32_t mtu = 0;
-  std::uint8_t reads_in = 0;  ///< reads that side answers at a time
-  std::uint32_t window_key = 0;
+  std::uint8_t reads_in = 0;       ///< reads that side answers at a time
   std::uint64_t window = 0;        ///< address of the window in that process
   std::uint64_t window_bytes = 0;  ///< window + window_bytes does not wrap
   std::uint64_t stride = 0;

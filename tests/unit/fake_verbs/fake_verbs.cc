@@ -129,6 +129,16 @@ ibv_qp_attr attributes(std::uint32_t number) {
   return now.queue_pairs.at(number)->attributes;
 }
 
+std::set<std::uint32_t> receive_keys(std::uint32_t number) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  std::set<std::uint32_t> keys;
+  for (const PostedReceive& receive : now.queue_pairs.at(number)->receives) {
+    for (const ibv_sge& piece : receive.pieces) keys.insert(piece.lkey);
+  }
+  return keys;
+}
+
 int live() {
   State& now = state();
   const std::lock_guard lock(now.mutex);

@@ -13,6 +13,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -163,6 +164,9 @@ void route_by(const std::string& device);
 
 /// What the last ibv_modify_qp() calls gave a living queue pair, and its state.
 ibv_qp_attr attributes(std::uint32_t number);
+
+/// The lkeys of the receives that are posted to a living queue pair, each once.
+std::set<std::uint32_t> receive_keys(std::uint32_t number);
 
 /// How a living region was registered.
 struct RegionFacts {

@@ -124,6 +124,8 @@ TEST(ToConfig, EveryOptionOfALinkArrives) {
   EXPECT_EQ(config.path.traffic_class, 96);
   EXPECT_EQ(config.path.timeout, 18);
   EXPECT_TRUE(config.on_demand);
+  EXPECT_FALSE(config.region_per_queue_pair);
+  EXPECT_TRUE(config_of("ib_write_bw", {"--mr_per_qp", "-q", "4", "h"}).region_per_queue_pair);
   EXPECT_EQ(config.numa, "1");
   EXPECT_THAT(config.cpus, ElementsAre(2));
   EXPECT_TRUE(config.validate);

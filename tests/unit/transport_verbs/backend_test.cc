@@ -136,6 +136,27 @@ TEST_F(Backend, TakesTheSmallerActiveMtuUnlessTold) {
   }
 }
 
+/// For the origin of a computed line rate: of which end, and of its PCIe link, not its port.
+TEST_F(Backend, NamesThePcieLinkThatIsSlowerThanThePorts) {
+  const EndpointRequest request = small_request();
+  const std::string client = offer(request);
+  const auto slowed = [&](bool pcie) {
+    json offered = json::parse(client);
+    for (json& candidate : offered["candidates"]) candidate.update({{"mbps", 500}, {"pcie", pcie}});
+    return offered.dump();
+  };
+  EXPECT_EQ(json::parse(choose(request, client, client).client)["slower"], "");
+  EXPECT_EQ(json::parse(choose(request, client, slowed(false)).client)["slower"], "");
+  const Choice choice = choose(request, client, slowed(true));
+  EXPECT_EQ(json::parse(choice.client)["slower"], "the PCIe link of the server's rxe0");
+  EXPECT_EQ(json::parse(choice.server)["slower"], "the PCIe link of the server's rxe0");
+  EXPECT_EQ(json::parse(choose(request, slowed(true), client).client)["slower"],
+            "the PCIe link of the client's rxe0");
+  const Endpoint endpoint(request, choice.client);
+  EXPECT_THAT(endpoint.describe().details, ::testing::Contains(std::pair<std::string, std::string>(
+                                               "rate_of", "the PCIe link of the server's rxe0")));
+}
+
 TEST_F(Backend, RefusesOffersThatAreNone) {
   const EndpointRequest request = small_request();
   const std::string good = offer(request);

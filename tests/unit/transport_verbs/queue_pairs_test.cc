@@ -1,6 +1,7 @@
 // Several queue pairs, lists, scatter/gather entries, shared receives, two completion queues.
 #include <nlohmann/json.hpp>
 
+#include "messages.h"
 #include "pair.h"
 
 namespace rdmabench::transport::verbs::queue_pairs_test {
@@ -81,6 +82,74 @@ TEST_F(QueuePairs, AreConnectedEachToItsOwn) {
     EXPECT_EQ(fake_verbs::attributes(client[i]["qpn"]).dest_qp_num, server[i]["qpn"]);
     EXPECT_EQ(fake_verbs::attributes(client[i]["qpn"]).rq_psn, server[i]["psn"]);
   }
+}
+
+std::set<std::uint32_t> window_keys(const GeneralEndpoint& endpoint) {
+  std::set<std::uint32_t> keys;
+  const auto address = nlohmann::json::parse(endpoint.address());
+  for (const auto& queue : address["queues"]) keys.insert(queue["key"].get<std::uint32_t>());
+  return keys;
+}
+
+/// What receives of the queue pair carry.
+std::uint32_t receive_key(const GeneralEndpoint& endpoint, std::uint32_t queue_pair) {
+  const std::uint32_t number =
+      nlohmann::json::parse(endpoint.address())["queues"][queue_pair]["qpn"];
+  const std::set<std::uint32_t> keys = fake_verbs::receive_keys(number);
+  EXPECT_EQ(keys.size(), 1U);
+  return *keys.begin();
+}
+
+TEST_F(QueuePairs, ShareOneMemoryRegion) {
+  const GeneralPair pair(with_queue_pairs(3));
+  EXPECT_EQ(fake_verbs::calls(Call::reg_mr), 2 * 3) << "sends, receives and the window";
+  EXPECT_EQ(window_keys(pair.server).size(), 1U);
+  EXPECT_EQ(receive_key(pair.server, 0), receive_key(pair.server, 2));
+}
+
+TEST_F(QueuePairs, HaveAMemoryRegionEachWhereAskedTo) {
+  EndpointRequest request = with_queue_pairs(3);
+  request.region_per_queue_pair = true;
+  GeneralPair pair(request);
+  EXPECT_EQ(fake_verbs::calls(Call::reg_mr), 2 * 3 * 3);
+  EXPECT_EQ(window_keys(pair.server).size(), 3U);
+  for (std::uint32_t queue_pair = 0; queue_pair < 3; ++queue_pair) {
+    SCOPED_TRACE(queue_pair);
+    move<Send>(pair, queue_pair);  // it returns its receive
+    move<Write>(pair, queue_pair);
+    move<Read>(pair, queue_pair);
+  }
+  EXPECT_NE(receive_key(pair.server, 0), receive_key(pair.server, 1));
+  EXPECT_NE(receive_key(pair.server, 1), receive_key(pair.server, 2));
+  EXPECT_THAT(pair.client.describe().details, Contains(std::pair<std::string, std::string>(
+                                                  "memory_regions", "3, one for each queue pair")));
+}
+
+TEST_F(QueuePairs, ReachTheWindowEachByItsOwnKey) {
+  EndpointRequest request = widened(with_queue_pairs(3));
+  request.region_per_queue_pair = true;
+  const Choice choice = choice_for(request);
+  GeneralEndpoint client(request, choice.client);
+  GeneralEndpoint server(other_side(request), choice.server);
+  auto address = nlohmann::json::parse(server.address());
+  address["queues"][1]["key"] = 1;  // nobody's
+  server.connect(client.address());
+  client.connect(address.dump());
+  for (const std::uint32_t good : {0U, 2U}) {
+    ASSERT_EQ(client.post<Write>(0, 0, kSize, 0, Signal::now, good), PostStatus::posted);
+    EXPECT_EQ(poll_once(client), 1);
+  }
+  ASSERT_EQ(client.post<Write>(0, 0, kSize, 0, Signal::now, 1), PostStatus::posted);
+  EXPECT_EQ(poll_once(client), -1);
+  EXPECT_THAT(client.failure(), HasSubstr("queue pair 1"));
+}
+
+TEST_F(QueuePairs, ShareReceivesWithAMemoryRegionEach) {
+  EndpointRequest request = with_queue_pairs(2);
+  request.region_per_queue_pair = request.shared_receives = true;
+  GeneralPair pair(request);
+  move<Send>(pair, 0);
+  move<Send>(pair, 1);
 }
 
 TEST_F(QueuePairs, ShareReceivesWhereAskedTo) {

@@ -34,7 +34,7 @@ class Srd : public OnFakeVerbs {
 
   /// How the window of an endpoint is registered.
   static int window_access(const ScalableEndpoint& endpoint) {
-    const std::uint32_t key = json::parse(endpoint.address())["key"];
+    const std::uint32_t key = json::parse(endpoint.address())["queues"][0]["key"];
     return fake_verbs::region(~key).access;
   }
 };

@@ -85,6 +85,11 @@ class Core {
   Core(const EndpointRequest& request, std::string_view choice);
   ~Core();
 
+  /// Whether the receives of each queue pair have a memory region of their own.
+  bool has_keyed_queues() const noexcept {
+    return plan_.regions > 1 && queues_.shared_receives == nullptr;
+  }
+
   /// Builds the work requests of all queue pairs. They must stay where they are from then on.
   void build(std::span<SendQueue> queue_pairs);
 
@@ -164,6 +169,7 @@ class Core {
   Queues queues_;
 
  private:
+  std::vector<KeyedQueue> keyed_queues_;  ///< by queue pair, where they are
   std::vector<rdmabench::verbs::AddressHandle>
       address_handles_;               ///< UD, DC, SRD: of each queue pair
   std::unique_ptr<FlushRead> flush_;  ///< where only a read makes visible what the NIC wrote
@@ -181,7 +187,7 @@ class Core {
   std::uint32_t q_key_ = 0;
   std::uint8_t reads_out_ = 0;
   std::uint64_t peer_window_bytes_ = 0;
-  std::uint32_t window_key_ = 0;                                   ///< the peer's
+  std::vector<std::uint32_t> window_keys_;                         ///< the peer's, by queue pair
   std::uint32_t remote_shared_receives_ = 0;                       ///< the peer's, XRC
   std::vector<std::pair<std::string, std::string>> remote_facts_;  ///< of the peer, for the report
   std::string peer_;  ///< "10.0.0.2 queue pair 17"; "" until connected

@@ -19,7 +19,8 @@ struct Placement {
   std::uint8_t gid_index = 0;
   bool global = true;     ///< packets carry the global header: always on RoCE
   std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
-  double gbps = 0;        ///< of the slower of the two ports; 0 where they do not say
+  double gbps = 0;        ///< of the slower of the two ends; 0 where they do not say
+  std::string slower{};   ///< what carries only that, where it is no port; for people
   std::string reason;
 };
 
@@ -30,6 +31,7 @@ struct Plan {
   std::uint32_t queue_pairs = 1;
   std::uint32_t local_queue_pairs =
       1;                           ///< of this side; queue pair l uses number l % local_queue_pairs
+  std::uint32_t regions = 1;       ///< of the memory: one for each of these, or one
   std::uint32_t depth = 1;         ///< posts of a queue pair
   std::uint32_t receives = 1;      ///< of a queue pair
   std::uint32_t signal_every = 1;  ///< at most depth - post_list + 1: a list must always fit

@@ -39,7 +39,15 @@ struct SendQueue {
 /// A receive that can be posted.
 struct ReceiveSlot {
   std::uint64_t address;
-  void* queue;  ///< ibv_qp or ibv_srq
+  void* queue;  ///< ibv_qp, ibv_srq or KeyedQueue
 };
+
+/// Where the receives of a queue pair lie in a memory region of its own.
+struct KeyedQueue {
+  ibv_qp* queue_pair;
+  std::uint32_t local_key;
+};
+
+int post_to_keyed_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refused) noexcept;
 
 }  // namespace rdmabench::transport::verbs

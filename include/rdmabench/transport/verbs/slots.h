@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
@@ -20,6 +21,7 @@ struct SlotLayout {
   std::uint64_t stride = 64;       ///< bytes from one slot to the next, a multiple of 64
   std::uint32_t misalignment = 0;  ///< bytes by which every slot is off its cache line
   std::uint32_t header_room = 0;   ///< bytes before each slot
+  std::uint32_t regions = 1;       ///< memory regions, each over all of the memory
   std::span<std::byte> buffer;     ///< the caller's memory, cut into as many slots as it holds
 };
 
@@ -47,16 +49,22 @@ class RegisteredSlots {
   std::uint64_t bytes() const noexcept {
     return borrowed_ ? buffer_.size() : region_.stride * region_.slots;
   }
-  std::uint32_t local_key() const noexcept { return registration_.region->lkey; }
-  std::uint32_t remote_key() const noexcept { return registration_.region->rkey; }
+  /// Of the queue pair of that number: each has a region of its own, or all have one.
+  std::uint32_t local_key(std::uint32_t queue_pair = 0) const noexcept {
+    return registrations_[queue_pair % registrations_.size()].region->lkey;
+  }
+  std::uint32_t remote_key(std::uint32_t queue_pair = 0) const noexcept {
+    return registrations_[queue_pair % registrations_.size()].region->rkey;
+  }
   const memory::Buffer& buffer() const noexcept { return buffer_; }
-  const rdmabench::verbs::Registration& registration() const noexcept { return registration_; }
+  const rdmabench::verbs::Registration& registration() const noexcept { return registrations_[0]; }
 
  private:
   bool borrowed_;  ///< the memory is the caller's
   memory::Buffer buffer_;
-  rdmabench::verbs::Registration registration_;  ///< after the memory it covers: it goes first
-  Region region_;                                ///< and where that is comes of registering it
+  /// At least one; after the memory that they cover: they go first.
+  std::vector<rdmabench::verbs::Registration> registrations_;
+  Region region_;  ///< where that is comes of registering it
 };
 
 }  // namespace rdmabench::transport::verbs
