@@ -46,7 +46,8 @@ LineRate line_rate(const Document& document) {
   }
   const std::string device = text_of(resolved, "device");
   const auto devices = 1 + std::count(device.begin(), device.end(), ',');
-  LineRate line{rate * 1e9, fmt::format("{:g} Gb/s of {}", rate, device)};
+  const std::string slower = text_of(details, "rate_of");  // than the port: a PCIe link
+  LineRate line{rate * 1e9, fmt::format("{:g} Gb/s of {}", rate, slower.empty() ? device : slower)};
   const double mtu = detail(details, "mtu");
   const std::string layer = text_of(details, "link_layer");
   double headers = 0;

@@ -121,6 +121,17 @@ TEST(Expectation, KnowsWhatTheLinkCarries) {
   EXPECT_NEAR(infiniband["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 26), 1);
 }
 
+TEST(Expectation, NamesThePcieLinkThatCarriesLessThanThePort) {
+  const auto row = judged(
+      bandwidth("110e9", "109e9", "111e9",
+                R"({"rate_gbps": "126.03", "rate_of": "the PCIe link of the server's mlx5_0",)"
+                R"( "mtu": "4096", "link_layer": "InfiniBand", "path": "x"})"),
+      "bw>=90%line");
+  EXPECT_EQ(row["status"], "FAIL");
+  EXPECT_THAT(row["text"],
+              HasSubstr("(126.03 Gb/s of the PCIe link of the server's mlx5_0 less 26 bytes"));
+}
+
 TEST(Expectation, IsOpenWhereTheLinkIsNotKnown) {
   const auto row = judged(bandwidth("380e9", "379e9", "381e9", "{}"), "bw>=90%line");
   EXPECT_EQ(row["status"], "OPEN");
