@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -155,11 +156,31 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
       nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
 
+/// What --require gpudirect asked, of each rank.
+std::vector<nlohmann::ordered_json> judged_gpudirect(const collective::Run& run,
+                                                     const CollOptions& options) {
+  std::vector<nlohmann::ordered_json> judged;
+  const auto& required = options.job.required;
+  const bool asked = std::any_of(required.begin(), required.end(),
+                                 [](const auto& one) { return one.name == "gpudirect"; });
+  if (!asked || !run.error.empty()) return judged;
+  for (const collective::DirectProof& one : collective::prove_gpudirect(run)) {
+    judged.push_back(report::judgement("require gpudirect",
+                                       fmt::format("rank {} ({})", one.rank, one.host),
+                                       !one.direct   ? "OPEN"
+                                       : *one.direct ? "PASS"
+                                                     : "FAIL",
+                                       one.text));
+  }
+  return judged;
+}
+
 /// False where a result is not what was expected. A run that ended early is not judged: it failed.
 bool write_run(const collective::Run& run, const std::vector<collective::PointToPointResult>& wire,
                const CollOptions& options) {
   const Judged judged =
-      judge(collective::to_json(run), run.error.empty() ? options.expect : Expectations());
+      judge(collective::to_json(run), run.error.empty() ? options.expect : Expectations(),
+            judged_gpudirect(run, options));
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                      : options.format == "json" ? judged.json

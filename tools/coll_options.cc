@@ -81,7 +81,8 @@ void add_require(const OptionGroup& group, CollOptions& options) {
       },
       "LIST",
       "fail unless device=NAME sent the bytes, by its own counters (several: an equal share each), "
-      "or NCCL used network=NAME: not a silent fall-back");
+      "NCCL used network=NAME, or all connections through a NIC are gpudirect, by NCCL's log: not a "
+      "silent fall-back");
 }
 
 void add_groups(CLI::App& app, CollOptions& options) {

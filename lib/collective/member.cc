@@ -276,6 +276,11 @@ std::string Member::end() {
   report.facts = options_.facts;
   report.facts.push_back({"yields_while_waiting", yields_});
   for (report::Fact& fact : engine_.facts()) report.facts.push_back(std::move(fact));
+  for (report::Fact& fact : engine_.call_facts()) {  // those of all connections of this rank by now
+    if (fact.name.starts_with("routes") || fact.name.starts_with("gpudirect")) {
+      report.facts.push_back(std::move(fact));
+    }
+  }
   health::RunConditions conditions = watch_->end();
   report.counters = std::move(conditions.counters);
   report.notes = std::move(conditions.notes);

@@ -87,9 +87,10 @@ std::vector<Required> parse_required(std::string_view text) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string_view name = word.substr(0, equals);
     const std::string_view value = word.substr(std::min(equals + 1, word.size()));
-    if ((name != "device" && name != "network") || value.empty()) {
+    const bool named = (name == "device" || name == "network") && !value.empty();
+    if (!named && word != "gpudirect") {
       throw Error(Fault::usage, fmt::format("unknown requirement '{}'", word),
-                  "Take device=NAME or network=NAME.");
+                  "Take device=NAME, network=NAME or gpudirect.");
     }
     all.push_back({std::string(name), std::string(value)});
     at = end + 1;
@@ -103,6 +104,7 @@ std::vector<std::string> unmet(const Run& run, const std::vector<Required>& requ
       required.begin(), required.end(), [](const Required& one) { return one.name == "device"; }));
   const std::map<std::string, NodeBytes> nodes = bytes_of_nodes(run);
   for (const Required& one : required) {
+    if (one.name == "gpudirect") continue;
     if (one.name == "network") {
       const std::string network = report::text_of(run.library, "network", "unknown");
       if (network != one.value) {
@@ -124,6 +126,25 @@ std::vector<std::string> unmet(const Run& run, const std::vector<Required>& requ
     }
   }
   return reasons;
+}
+
+std::vector<DirectProof> prove_gpudirect(const Run& run) {
+  std::vector<DirectProof> proofs;
+  for (const RankReport& rank : run.ranks) {
+    DirectProof& proof =
+        proofs.emplace_back(DirectProof{.rank = rank.identity.rank, .host = rank.identity.host});
+    // As text: a rank's facts have come in a message.
+    const std::string direct = report::text_of(rank.facts, "gpudirect");
+    if (!direct.empty()) proof.direct = direct == "true";
+    const std::string routes = report::text_of(rank.facts, "routes", "unknown");
+    proof.text = !proof.direct
+                     ? report::text_of(rank.facts, "gpudirect_unknown",
+                                       "the library does not say how it reaches the network")
+                 : *proof.direct
+                     ? fmt::format("all its connections through a NIC are direct: {}", routes)
+                     : fmt::format("not all its connections through a NIC are direct: {}", routes);
+  }
+  return proofs;
 }
 
 }  // namespace rdmabench::collective

@@ -284,6 +284,26 @@ class Fails(unittest.TestCase):
         self.assertNotEqual(ranks.codes[1], 0)
         self.assertIn("has no GPU", ranks.said())
 
+    def judged(self, status: int, **settings) -> list[tuple[str, str, str]]:
+        ranks = coll(2, "all-reduce", "--size", "1K", "-n", "2", "--require", "gpudirect", "--format", "json", **settings)
+        self.assertEqual(ranks.codes[0], status, ranks.said())
+        return [(one["row"].partition(" (")[0], one["status"], one["text"])
+                for one in json.loads(ranks.out[0])["expectations"]]
+
+    def test_gpudirect_is_required(self):
+        """By NCCL's log of each rank; a rank that copies through host memory fails by name."""
+        direct, staged = "NET/IB/0/GDRDMA", "NET/IB/0"
+        self.assertEqual([one[:2] for one in self.judged(0, FAKE_NCCL_ROUTE=direct)],
+                         [("rank 0", "PASS"), ("rank 1", "PASS")])
+        mixed = self.judged(1, each=lambda rank: {"FAKE_NCCL_ROUTE": staged if rank else direct})
+        self.assertEqual(mixed[0][1], "PASS")
+        self.assertEqual(mixed[1], ("rank 1", "FAIL", f"not all its connections through a NIC are direct: {staged}"))
+        for words, reason in (({"FAKE_NCCL_ROUTE": "P2P/CUMEM"}, "no connection of this rank goes through a NIC"),
+                              ({"NCCL_DEBUG": "WARN"}, "NCCL_DEBUG is set")):
+            for _, status, text in self.judged(0, **words):
+                self.assertEqual(status, "OPEN")
+                self.assertIn(reason, text)
+
     def test_two_ranks_on_one_gpu_as_two_hosts(self):
         words = ["all-reduce", "--size", "1K", "-n", "2", "--gpu", "0"]
         refused = coll(2, *words, "--timeout", "2s")

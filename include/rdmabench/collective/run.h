@@ -203,16 +203,29 @@ struct Run {
 ///                 need to leave it, by its own counters; of several such, an equal share each.
 ///                 Its traffic of other programs counts too, so the nodes should have no other.
 ///   network=NAME  NCCL's own word for its network
+///   gpudirect     each rank's connections through a NIC use GPUDirect RDMA, by NCCL's own log
 struct Required {
-  std::string name;  ///< "device", "network"
+  std::string name;  ///< "device", "network", "gpudirect"
   std::string value;
 };
 
 /// Parses a comma-separated list. Throws Error(usage) that names the unknown word.
 std::vector<Required> parse_required(std::string_view text);
 
-/// What the finished run did not meet, as whole sentences. Pure.
+/// What the finished run did not meet, as whole sentences; gpudirect is judged by
+/// prove_gpudirect(). Pure.
 std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required);
+
+/// Of one rank.
+struct DirectProof {
+  std::uint32_t rank = 0;
+  std::string host{};
+  std::optional<bool> direct{};  ///< none: it is not known, for example without NCCL's log
+  std::string text{};            ///< its connections, or why it is not known
+};
+
+/// By rank. A connection that is not direct is copied through host memory. Pure.
+std::vector<DirectProof> prove_gpudirect(const Run& run);
 
 /// Whether the run ended early or any result was wrong.
 bool failed(const Run& run);

@@ -66,6 +66,26 @@ TEST(Required, OnOneNodeNothingIsKnown) {
               ElementsAre(HasSubstr("nothing had to leave")));
 }
 
+TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
+  auto run = run_with(0, 0);
+  run.ranks[0].facts = {{"routes", "NET/IB/0/GDRDMA"}, {"gpudirect", true}};
+  run.ranks[1].facts = {{"routes", "NET/IB/0/GDRDMA, NET/IB/1"}, {"gpudirect", false}};
+  run.ranks[2].facts = {{"gpudirect_unknown", "NCCL_DEBUG is set, so NCCL's log is the user's"}};
+  EXPECT_THAT(unmet(run, parse_required("gpudirect")), IsEmpty()) << "it is judged apart";
+  const auto proofs = prove_gpudirect(run);
+  ASSERT_EQ(proofs.size(), 4U);
+  EXPECT_EQ(proofs[0].direct, true);
+  EXPECT_EQ(proofs[1].direct, false);
+  EXPECT_EQ(proofs[1].rank, 1U);
+  EXPECT_EQ(proofs[1].host, "n0");
+  EXPECT_THAT(proofs[1].text, HasSubstr("not all its connections through a NIC are direct: "
+                                        "NET/IB/0/GDRDMA, NET/IB/1"));
+  EXPECT_EQ(proofs[2].direct, std::nullopt);
+  EXPECT_THAT(proofs[2].text, HasSubstr("NCCL_DEBUG is set"));
+  EXPECT_EQ(proofs[3].direct, std::nullopt);
+  EXPECT_THAT(proofs[3].text, HasSubstr("does not say"));
+}
+
 TEST(Required, NetworkIsTheLibrarysWord) {
   auto run = run_with(0, 0);
   run.library = {{"network", std::string("Socket")}};
