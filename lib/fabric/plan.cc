@@ -9,6 +9,7 @@
 #include "fabric/schedule.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -28,7 +29,7 @@ Enum named(const char* field, const std::string& text,
            const std::array<std::string_view, kCount>& names) {
   const auto* const found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    throw Error(Fault::usage, fmt::format("{} {}", field, text),
+    throw Error(Fault::usage, fmt::format("{} {}", field, control::printable(text, kMaxName)),
                 fmt::format("There are {}.", fmt::join(names, ", ")));
   }
   return static_cast<Enum>(found - names.begin());
@@ -64,7 +65,7 @@ void check_names(const FabricPlan& plan) {
   for (const std::string& rail : plan.rails) {
     if (rail.empty() || rail.size() > kMaxName ||
         std::count(plan.rails.begin(), plan.rails.end(), rail) > 1) {
-      throw Error(Fault::usage, fmt::format("the rail '{}'", rail.substr(0, kMaxName)),
+      throw Error(Fault::usage, fmt::format("the rail '{}'", control::printable(rail, kMaxName)),
                   "Each rail is another device, by its name.");
     }
   }

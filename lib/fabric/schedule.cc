@@ -8,6 +8,7 @@
 #include <random>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
 #include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::fabric {
@@ -101,7 +102,7 @@ std::vector<Round> bisections(std::uint32_t nodes, std::uint32_t rounds) {
 Pattern parse_pattern(std::string_view text) {
   const auto* const found = std::find(kPatternNames.begin(), kPatternNames.end(), text);
   if (found == kPatternNames.end()) {
-    throw Error(Fault::usage, fmt::format("`pattern` {}", text),
+    throw Error(Fault::usage, fmt::format("`pattern` {}", control::printable(text, 60)),
                 fmt::format("There are {}.", fmt::join(kPatternNames, ", ")));
   }
   return static_cast<Pattern>(found - kPatternNames.begin());

@@ -7,8 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "collective/commands.h"
 #include "control/admission.h"
 #include "control/rendezvous_messages.h"
+#include "fabric/messages.h"
 #include "good_text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -250,6 +252,43 @@ Verdict judge_ofi_address(std::string_view text) {
 }
 #endif
 
+// What the ranks of a fabric and of a collective send each other.
+Verdict judge_fabric_plan(std::string_view text) {
+  return judge(text, fabric::parse_plan, fabric::plan_text, nothing_more<fabric::FabricPlan>);
+}
+Verdict judge_fabric_bytes(std::string_view text) {
+  return judge(text, fabric::parse_bytes, fabric::bytes_text,
+               nothing_more<std::vector<fabric::DeviceBytes>>);
+}
+const auto kWriteFabric = [](const auto& value) { return fabric::to_text(value); };
+Verdict judge_fabric_ready(std::string_view text) {
+  return judge(text, fabric::parse_ready, kWriteFabric, nothing_more<fabric::Ready>);
+}
+Verdict judge_fabric_order(std::string_view text) {
+  return judge(text, fabric::parse_measure_order, kWriteFabric, nothing_more<fabric::MeasureOrder>);
+}
+Verdict judge_fabric_results(std::string_view text) {
+  return judge(text, fabric::parse_results, kWriteFabric, nothing_more<fabric::Results>);
+}
+const auto kWriteGroup = [](const auto& value) { return collective::to_text(value); };
+Verdict judge_rank_command(std::string_view text) {
+  return judge(text, collective::parse_rank_command, kWriteGroup,
+               nothing_more<collective::RankCommand>);
+}
+Verdict judge_rank_state(std::string_view text) {
+  return judge(text, collective::parse_rank_state, kWriteGroup,
+               nothing_more<collective::RankState>);
+}
+Verdict judge_rank_epoch(std::string_view text) {
+  return judge(
+      text, [](std::string_view from) { return collective::parse_epoch(from, 2); }, kWriteGroup,
+      nothing_more<collective::Epoch>);
+}
+Verdict judge_rank_report(std::string_view text) {
+  return judge(text, collective::parse_rank_report, kWriteGroup,
+               nothing_more<collective::RankReport>);
+}
+
 struct Decoder {
   char tag;
   Verdict (*judge)(std::string_view text);
@@ -260,7 +299,11 @@ constexpr std::array kDecoders {
   Decoder{'r', judge_request}, Decoder{'o', judge_offers}, Decoder{'s', judge_selection},
       Decoder{'i', judge_introduction}, Decoder{'e', judge_epoch}, Decoder{'p', judge_report},
       Decoder{'f', judge_farewell}, Decoder{'h', judge_hello}, Decoder{'c', judge_call},
-      Decoder{'a', judge_answer}, Decoder{'C', judge_config},
+      Decoder{'a', judge_answer}, Decoder{'C', judge_config}, Decoder{'l', judge_fabric_plan},
+      Decoder{'d', judge_fabric_ready}, Decoder{'m', judge_fabric_order},
+      Decoder{'R', judge_fabric_results}, Decoder{'b', judge_fabric_bytes},
+      Decoder{'g', judge_rank_command}, Decoder{'y', judge_rank_state},
+      Decoder{'E', judge_rank_epoch}, Decoder{'k', judge_rank_report},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

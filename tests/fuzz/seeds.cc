@@ -2,10 +2,12 @@
 
 #include <string_view>
 
+#include "collective/commands.h"
 #include "control/admission.h"
 #include "control/frame.h"
 #include "control/handshake.h"
 #include "control/rendezvous_messages.h"
+#include "fabric/messages.h"
 #include "rdmabench/features.h"
 #include "run/protocol.h"
 #if RDMABENCH_HAVE_VERBS
@@ -52,6 +54,33 @@ void add_rendezvous(std::vector<Seed>& list) {
       {"payload", "seed-hello", "h" + to_text(RankHello{.rank = 1, .size = 8, .host = "n1"})});
   list.push_back({"payload", "seed-answer", "a" + to_text(Answer{"", "10.0.0.1:7"})});
   list.push_back({"payload", "seed-answer-error", "a" + to_text(Answer{"rank 1 left", ""})});
+}
+
+void add_jobs(std::vector<Seed>& list) {
+  const auto add = [&](std::string_view name, const std::string& bytes) {
+    list.push_back({"payload", "seed-" + std::string(name), bytes});
+  };
+  add("fabric-plan", "l" + fabric::plan_text({.rails = {"mlx5_0"}}));
+  add("fabric-ready", "d" + fabric::to_text(fabric::Ready{
+                                .rails = {"mlx5_0"}, .ports = {7}, .environment = {{"cpu", "x"}}}));
+  add("fabric-order", "m" + fabric::to_text(fabric::MeasureOrder{
+                                .number = 3,
+                                .rails = {0},
+                                .targets = {{.rank = 1, .address = "::1", .ports = {7}}}}));
+  add("fabric-results", "R" + fabric::to_text(fabric::Results{
+                                  .number = 3,
+                                  .last = true,
+                                  .cells = {{.receiver = 1, .size_bytes = 8, .value = 2.5}}}));
+  add("fabric-bytes",
+      "b" +
+          fabric::bytes_text({{.device = "eth0", .planned = 8, .measurements = 1, .counted = 9}}));
+  add("rank-command", "g" + collective::to_text(collective::RankCommand{
+                                .call = {.count = 8}, .samples = 2, .group_of = {0, 1}}));
+  add("rank-state", "y" + collective::to_text(collective::RankState{}));
+  add("rank-epoch", "E" + collective::to_text(collective::Epoch{.stamps = {{1, 2}, {3, 4}}}));
+  collective::RankReport report;
+  report.facts = {{"device", "mlx5_0"}};
+  add("rank-report", "k" + collective::to_text(report));
 }
 
 void add_run(std::vector<Seed>& list) {
@@ -170,6 +199,7 @@ std::vector<Seed> seeds() {
   std::vector<Seed> list;
   add_frames(list);
   add_rendezvous(list);
+  add_jobs(list);
   add_run(list);
 #if RDMABENCH_HAVE_VERBS
   add_verbs(list);
