@@ -11,7 +11,7 @@ namespace {
 std::string compose(std::string_view what, std::string_view remedy, int code) {
   std::string text(what);
   if (code != 0) text += ": " + errno_text(code);
-  if (!remedy.empty()) text += fmt::format(". {}", remedy);
+  if (!remedy.empty()) text += fmt::format("{} {}", text.ends_with('.') ? "" : ".", remedy);
   return text;
 }
 

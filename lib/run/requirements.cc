@@ -60,8 +60,11 @@ std::string reason_against(const Requirement& requirement, const Description& en
   for (const Named& named : kNamed) {
     if (requirement.name != named.name) continue;
     const std::string value = named.told(endpoint);
-    // "mlx5_0" is each port of it.
-    if (value == requirement.value || value.starts_with(requirement.value + ':')) return "";
+    // "mlx5_0" is each port of it, "tcp" also what is layered over it, as in --provider.
+    if (value == requirement.value || value.starts_with(requirement.value + ':') ||
+        value.starts_with(requirement.value + ';')) {
+      return "";
+    }
     return fmt::format("The {} of {} is {}.", named.name, where,
                        value == kUnknown ? "not known" : fmt::format("'{}'", value));
   }

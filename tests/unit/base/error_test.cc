@@ -18,6 +18,8 @@ TEST(Error, SaysWhatWasCalledWhyItFailedAndWhatToTry) {
 
 TEST(Error, LeavesOutWhatItWasNotGiven) {
   EXPECT_STREQ(Error(Fault::usage, "invalid size '3Q'").what(), "invalid size '3Q'");
+  EXPECT_STREQ(Error(Fault::usage, "It is 3Q.", "Give a number.").what(),
+               "It is 3Q. Give a number.");
 }
 
 TEST(Error, SaysFirstWhereItHappened) {

@@ -67,6 +67,10 @@ TEST(Requirements, AreMetByWhatTheEndpointTells) {
 
 TEST(Requirements, WhatWasTakenInsteadIsNamed) {
   EXPECT_THAT(names_of_unmet("backend=ofi,provider=efa,device=rdmap0s29-rdm", efa({})), IsEmpty());
+  Description layered = efa({});
+  layered.provider = "tcp;ofi_rxm";
+  EXPECT_THAT(names_of_unmet("provider=tcp", layered), IsEmpty());
+  EXPECT_THAT(names_of_unmet("provider=net", layered), ElementsAre("provider"));
   const auto missed =
       unmet(parse_requirements("backend=verbs,provider=mlx5,device=mlx5_0:1"), efa({}));
   ASSERT_EQ(missed.size(), 3U);
