@@ -129,7 +129,7 @@ class GpuMemory(unittest.TestCase):
             self.assertEqual(perftest("--use_cuda=7").returncode, 2)
 
     def test_a_gpu_that_fails_ends_the_run_before_anything_is_timed(self):
-        with server() as peer, gpu(FAIL="cuLaunchKernel:0:700"):
+        with server("--allow-provider", "tcp") as peer, gpu(FAIL="cuLaunchKernel:0:700"):
             result = run(*client(peer.port, "bw", "--memory", "cuda:0"), "--format", "json")
             self.assertEqual(result.returncode, 1, result.stderr)
             document = json.loads(result.stdout)
