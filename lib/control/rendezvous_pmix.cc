@@ -62,7 +62,7 @@ std::string PmixRendezvous::get(std::uint32_t rank, std::string_view key, Deadli
     PmixResult result = await(future, attempt);
     if (result.status == PMIX_SUCCESS) return std::move(result.text);
     if (!may_come(result.status)) {
-      throw Error(Fault::failed, fmt::format("PMIx_Get('{}') of {}: {}", key, who(rank),
+      throw Error(Fault::failed, fmt::format("{} did not put '{}': PMIx_Get: {}", who(rank), key,
                                              client_->status_text(result.status)));
     }
     if (deadline.passed()) {
