@@ -220,8 +220,9 @@ class Slurm(Case):
                     unpack(tests / f"fixtures/doctor/{node}.tree", pathlib.Path(folder) / node)
                 (pathlib.Path(folder) / "node").symlink_to("roce")
                 tool = pathlib.Path(folder) / "rdmabench"
-                tool.write_text(f'#!/bin/sh\necho ${{SLURM_SCRIPT_CONTEXT:-health}} >>{folder}/calls\n'
-                                f'exec {OPTIONS.rdmabench} "$@"\n')
+                # It tells of a call that is over: the node's fault is planted then, and must not be found by that call.
+                tool.write_text(f'#!/bin/sh\n{OPTIONS.rdmabench} "$@"\nstatus=$?\n'
+                                f'echo ${{SLURM_SCRIPT_CONTEXT:-health}} >>{folder}/calls\nexit $status\n')
                 tool.chmod(0o755)
                 done = run([OPTIONS.slurm, "--seconds", "30", "--program", f"{name}={script}", "sh", "-ec", PLANT, "plant",
                             context], folder, RDMABENCH=str(tool), RDMABENCH_DOCTOR=f"--root {folder}/node --only port.mtu")
