@@ -72,9 +72,13 @@ class Planted(unittest.TestCase):
         return code, output, found
 
     def named(self, planted: dict[tuple, float], *words: str, **links) -> dict:
-        """The findings are those planted, each about as slow as it was made, and no node is lost."""
-        code, output, found = self.measure(*words, **links)
-        findings = {(one["part"], one["a"], one["b"]): one for one in found["verdict"][0]["findings"]}
+        """The findings are those planted, each about as slow as it was made, and no node is lost. What else this
+        machine does may slow a pair in one run: what is not planted is a fault of ours if a second run finds it too."""
+        for _ in range(2):
+            code, output, found = self.measure(*words, **links)
+            findings = {(one["part"], one["a"], one["b"]): one for one in found["verdict"][0]["findings"]}
+            if not set(findings) - set(planted):
+                break
         self.assertEqual(set(findings), set(planted), output)
         for part, share in planted.items():
             self.assertTrue(findings[part]["confirmed"], output)
