@@ -11,11 +11,11 @@ namespace {
 
 constexpr Flag kOwn[] = {
     mapped("--backend=NAME", kAll, "not perftest's: verbs, ofi or loop [verbs]", "",
-           set_text<&Flags::backend>),
+           set_text<&Flags::config, &Config::backend>),
     mapped("--provider=NAME", kAll, "not perftest's: libfabric provider [by route]", "",
-           set_text<&Flags::provider>),
+           set_text<&Flags::config, &Config::provider>),
     mapped("--timeout=TIME", kAll, "not perftest's: give up when nothing moves for this long [10s]",
-           "", set_duration<&Flags::timeout>)};
+           "", set_duration<&Flags::config, &Config::timeout>)};
 
 /// Checks combinations of flags.
 void check(const Tool& tool, const Flags& flags) {
@@ -98,7 +98,7 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
     flags.notes.emplace_back("--cpu_util needs -D: its column is left out");
   }
   const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
-  if (gpu && flags.host.empty() && flags.backend != "loop") {
+  if (gpu && flags.host.empty() && flags.config.backend != "loop") {
     flags.notes.push_back(fmt::format(
         "{} has no effect at the server: the client decides whether GPU memory is used, and the "
         "server then uses the GPU nearest to its NIC",

@@ -14,6 +14,7 @@
 
 namespace rdmabench::tools::perftest {
 
+using run::Config;
 using Flag = tools::Flag<Flags>;
 using FlagGroup = tools::FlagGroup<Flags>;
 

@@ -38,7 +38,7 @@ void set_cpu(Flags& flags, const Given& given) {
     if (first < 0) first = from;
     begin = end + 1;
   }
-  flags.cpu = first;
+  flags.config.cpus = {first};
 }
 
 constexpr Flag kMemoryFlags[] = {
@@ -47,12 +47,13 @@ constexpr Flag kMemoryFlags[] = {
     mapped("--mmap-offset=bytes", kAll, "--memory file:PATH@OFFSET", "guest",
            set_bytes<&Flags::file_offset>),
     mapped("--odp", kSend | kWrite | kRead, "--odp, where the device supports it",
-           "not exercised: rdma_rxe supports it from Linux 7.2 on", turn_on<&Flags::on_demand>),
+           "not exercised: rdma_rxe supports it from Linux 7.2 on",
+           turn_on<&Flags::config, &Config::on_demand>),
     mapped("--disable_pcie_relaxed", kAll,
            "turns --relaxed-ordering off; it is on by default, as in perftest", "guest",
-           turn_off<&Flags::relaxed_ordering>),
+           turn_off<&Flags::config, &Config::relaxed_ordering>),
     mapped("--mr_per_qp", kBw, "--mr-per-qp; each region covers all of the memory", "guest",
-           turn_on<&Flags::region_per_queue_pair>),
+           turn_on<&Flags::config, &Config::region_per_queue_pair>),
     refused("--use-null-mr", kWrite | kRead,
             "Leave it out: messages here carry bytes, so that --data_validation can compare them.")
         .only(Release::new_only),
@@ -63,10 +64,10 @@ constexpr Flag kMemoryFlags[] = {
            "--cpu; the first processor of the list, because there is one thread", "guest", set_cpu)
         .only(Release::new_only),
     mapped("--numa_node=node", kAll, "--numa, for the memory; default: near the device", "guest",
-           [](Flags& f, const Given& g) { f.numa = std::to_string(whole(g, 0, 1023)); })
+           [](Flags& f, const Given& g) { f.config.numa = std::to_string(whole(g, 0, 1023)); })
         .only(Release::new_only),
     mapped("--disable_numa", kAll, "--numa none", "guest",
-           [](Flags& f, const Given& /*g*/) { f.numa = "none"; })
+           [](Flags& f, const Given& /*g*/) { f.config.numa = "none"; })
         .only(Release::new_only),
     mapped("--use_cuda=device", kAll,
            "--memory cuda:N; the server uses its GPU nearest to the NIC; ib_write_lat needs "

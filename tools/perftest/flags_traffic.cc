@@ -10,14 +10,14 @@ constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMostDepth = 16384;
 
 void set_connection(Flags& flags, const Given& given) {
-  flags.service = choice<Service>(given,
-                                  {{"RC", Service::rc},
-                                   {"UC", Service::uc},
-                                   {"UD", Service::ud},
-                                   {"XRC", Service::xrc},
-                                   {"DC", Service::dc},
-                                   {"SRD", Service::srd}},
-                                  "RC, UC, UD, XRC, DC or SRD");
+  flags.config.service = choice<Service>(given,
+                                         {{"RC", Service::rc},
+                                          {"UC", Service::uc},
+                                          {"UD", Service::ud},
+                                          {"XRC", Service::xrc},
+                                          {"DC", Service::dc},
+                                          {"SRD", Service::srd}},
+                                         "RC, UC, UD, XRC, DC or SRD");
 }
 
 void set_atomic_type(Flags& flags, const Given& given) {
@@ -66,30 +66,31 @@ constexpr Flag kTrafficFlags[] = {
     mapped("-c, --connection=type", kAll,
            "--transport; DC needs an mlx5 device on both sides, SRD an EFA one", "guest",
            set_connection),
-    mapped("-q, --qp=count", kBw, "--qps", "guest", set_number<1, kMostDepth, &Flags::queue_pairs>),
+    mapped("-q, --qp=count", kBw, "--qps", "guest",
+           set_number<1, kMostDepth, &Flags::config, &Config::queue_pairs>),
     mapped("-t, --tx-depth=count", kAll, "--depth, of each queue pair", "guest",
-           set_number<1, kMostDepth, &Flags::depth>),
+           set_number<1, kMostDepth, &Flags::config, &Config::depth>),
     mapped("-r, --rx-depth=count", kAll, "--receives, of each queue pair", "guest",
-           set_number<1, kMostDepth, &Flags::receives>),
+           set_number<1, kMostDepth, &Flags::config, &Config::receives>),
     mapped("-Q, --cq-mod=count", kAll, "--signal-every", "guest",
-           set_number<1, 1024, &Flags::signal_every>),
+           set_number<1, 1024, &Flags::config, &Config::signal_every>),
     mapped("-l, --post_list=count", kBw, "--post-list; the iterations need not be a multiple of it",
-           "guest", set_number<1, kMostDepth, &Flags::post_list>),
+           "guest", set_number<1, kMostDepth, &Flags::config, &Config::post_list>),
     ignored("--recv_post_list=count", kBw, "the server chooses how it posts receives", "guest"),
-    mapped("--use-srq", kSend, "--srq", "guest", turn_on<&Flags::shared_receives>),
+    mapped("--use-srq", kSend, "--srq", "guest", turn_on<&Flags::config, &Config::shared_receives>),
     mapped("-e, --events", kAll,
            "--events; write latency needs --write_with_imm too, as in perftest", "guest",
-           turn_on<&Flags::events>),
+           turn_on<&Flags::config, &Config::events>),
     mapped("-X, --vector=number", kAll, "--completion-vector", "guest",
-           set_number<0, 2048, &Flags::completion_vector>),
+           set_number<0, 2048, &Flags::config, &Config::completion_vector>),
     mapped("-I, --inline_size=bytes", kSend | kWrite,
            "--inline; lowered to what the device supports, and reported", "guest",
-           set_number<0, (1U << 20), &Flags::inline_limit>),
+           set_number<0, (1U << 20), &Flags::config, &Config::inline_limit>),
     refused("--inline_recv=bytes", kAll,
             "Leave it out: verbs has no inline receive, and perftest has removed the flag.")
         .only(Release::old_only),
     mapped("-o, --outs=count", kRead | kAtomic, "--outstanding", "guest",
-           set_number<1, 255, &Flags::outstanding_reads>),
+           set_number<1, 255, &Flags::config, &Config::outstanding_reads>),
     mapped("-A, --atomic_type=type", kAtomic, "--op fetch-add or compare-swap, whose swaps succeed",
            "guest", set_atomic_type),
     mapped("--write_with_imm", kWrite, "--op write-imm", "guest", turn_on<&Flags::immediate>)
@@ -113,7 +114,7 @@ constexpr Flag kTrafficFlags[] = {
     refused("-O, --dualport", kBw, "Name both ports: 'rdmabench bw HOST --device NAME:1,NAME:2'."),
     mapped("--data_validation", kWriteBw | kReadBw,
            "--validate; the pattern depends on position and sequence number", "guest",
-           turn_on<&Flags::validate>)
+           turn_on<&Flags::config, &Config::validate>)
         .only(Release::new_only),
     ignored("--data_validation_debug", kWriteBw | kReadBw,
             "a message that does not match is always reported with its position", "unit")

@@ -69,9 +69,9 @@ int serve(const Flags& flags, const control::Authentication& authentication) {
   config.authentication = authentication;
   config.max_clients = 1;
   config.sessions = 1;
-  config.timeout = flags.timeout;
+  config.timeout = flags.config.timeout;
   config.device = device(flags);
-  config.gid_index = flags.gid_index;
+  config.gid_index = flags.config.gid_index;
   // Who starts a server for one client says by that whom it serves, and perftest has no such
   // option.
   config.allow = config.allow_providers = {"any"};
@@ -120,7 +120,8 @@ std::int32_t port_mtu([[maybe_unused]] const Flags& flags) {
 }
 
 int measure(const Tool& tool, Flags flags, const control::Authentication& authentication) {
-  if (flags.all_sizes && flags.service == transport::Service::ud && flags.backend == "verbs") {
+  if (flags.all_sizes && flags.config.service == transport::Service::ud &&
+      flags.config.backend == "verbs") {
     flags.port_mtu = port_mtu(flags);
   }
   run::Config config = to_config(tool, flags);
@@ -159,7 +160,7 @@ int run(const Tool& tool, const std::vector<std::string>& given) {
     return 0;
   }
   for (const std::string& note : line.flags.notes) tell(note);
-  const bool client = !line.flags.host.empty() || line.flags.backend == "loop";
+  const bool client = !line.flags.host.empty() || line.flags.config.backend == "loop";
   try {
     return client ? measure(tool, line.flags, authentication) : serve(line.flags, authentication);
   } catch (const Error& error) {

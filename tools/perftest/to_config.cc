@@ -24,7 +24,7 @@ measure::StopRule stop_rule(const Tool& tool, const Flags& flags) {
   }
   const bool write_bw = tool.operation == OperationCode::write && !tool.latency;
   return measure::StopRule::iterations(flags.iterations.value_or(write_bw ? 5000 : 1000) *
-                                       flags.queue_pairs);
+                                       flags.config.queue_pairs);
 }
 
 std::string memory(const Flags& flags) {
@@ -68,7 +68,7 @@ workload::Shape shape(const Tool& tool, const Flags& flags) {
 /// The target of a latency test of write polls the last byte, so bytes must arrive in order. Other
 /// back ends than verbs do not have the option, which perftest sets by default.
 bool relaxed_ordering(const Tool& tool, const Flags& flags) {
-  return flags.relaxed_ordering && flags.backend == "verbs" &&
+  return flags.config.relaxed_ordering && flags.config.backend == "verbs" &&
          !(tool.latency && tool.operation == OperationCode::write);
 }
 
@@ -94,8 +94,8 @@ std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags) {
     return {flags.size.value_or(usual)};
   }
   std::uint64_t largest = std::uint64_t{1} << 23;
-  if (flags.service == transport::Service::ud) {
-    const std::int32_t mtu = flags.mtu != 0 ? flags.mtu : flags.port_mtu;
+  if (flags.config.service == transport::Service::ud) {
+    const std::int32_t mtu = flags.config.mtu != 0 ? flags.config.mtu : flags.port_mtu;
     if (mtu == 0) {
       throw Error(Fault::usage, "-a with -c UD",
                   "Give -m too: an unreliable datagram is not larger than the MTU.");
@@ -108,49 +108,31 @@ std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags) {
 }
 
 std::uint32_t signal_every(const Tool& tool, const Flags& flags) {
-  if (flags.signal_every != 0) return flags.signal_every;
+  const run::Config& given = flags.config;
+  if (given.signal_every != 0) return given.signal_every;
   if (tool.latency) return 0;
-  if (flags.post_list > 1) return flags.post_list;
+  if (given.post_list > 1) return given.post_list;
   const bool large = sizes(tool, flags).front() > kSmall;  // -a starts small: perftest takes 100
-  return large ? 1 : std::min(kSignalEvery, flags.depth == 0 ? kDepth : flags.depth);
+  return large ? 1 : std::min(kSignalEvery, given.depth == 0 ? kDepth : given.depth);
 }
 
 run::Config to_config(const Tool& tool, const Flags& flags) {
-  run::Config config;
+  run::Config config = flags.config;
   config.shape = shape(tool, flags);
   config.operation = operation(tool, flags);
   config.sizes = sizes(tool, flags);
   config.stop = stop_rule(tool, flags);
-  config.backend = flags.backend;
-  config.provider = flags.provider;
-  config.timeout = flags.timeout;
   if (!flags.device.empty()) config.devices = {device(flags)};
-  config.gid_index = flags.gid_index;
-  config.mtu = flags.mtu;
-  config.path = flags.path;
-  config.connection_manager = flags.connection_manager;
   // Other back ends do not offer RC, which is perftest's default.
-  const bool plain = flags.backend != "verbs" && flags.service == transport::Service::rc;
-  config.service = plain ? transport::Service::automatic : flags.service;
-  config.queue_pairs = flags.queue_pairs;
-  config.depth = flags.depth != 0 || tool.latency ? flags.depth : kDepth;
-  config.receives = flags.receives;
+  if (config.backend != "verbs" && config.service == transport::Service::rc) {
+    config.service = transport::Service::automatic;
+  }
+  if (config.depth == 0 && !tool.latency) config.depth = kDepth;
   config.signal_every = signal_every(tool, flags);
-  config.post_list = flags.post_list;
-  config.outstanding_reads = flags.outstanding_reads;
-  config.shared_receives = flags.shared_receives;
-  config.events = flags.events;
-  config.completion_vector = flags.completion_vector;
-  config.inline_limit = flags.inline_limit;
   set_rate(config, flags);
   config.memory = memory(flags);
   config.gpu_mapping = name(gpu_mapping(flags));
-  config.numa = flags.numa;
   config.relaxed_ordering = relaxed_ordering(tool, flags);
-  config.on_demand = flags.on_demand;
-  config.region_per_queue_pair = flags.region_per_queue_pair;
-  if (flags.cpu) config.cpus = {*flags.cpu};
-  config.validate = flags.validate;
   return config;
 }
 
