@@ -34,7 +34,7 @@ std::string get_word(const nlohmann::json& json, std::string_view key, std::size
 report::Facts facts_from(const nlohmann::json& json) {
   report::Facts facts;
   for (const nlohmann::json& one : control::get_list(json, "facts", kMaxWord)) {
-    if (!one.is_object()) throw Error(Fault::failed, "a fact that is no object");
+    if (!one.is_object()) throw Error(Fault::failed, "a fact is not an object");
     facts.push_back({get_word(one, "name", kMaxWord), get_word(one, "value", kMaxText)});
   }
   return facts;
@@ -178,7 +178,7 @@ RankReport parse_rank_report(std::string_view text) {
   RankReport report;
   report.facts = facts_from(json);
   for (const nlohmann::json& one : control::get_list(json, "counters", kMaxCounters)) {
-    if (!one.is_object()) throw Error(Fault::failed, "a counter that is no object");
+    if (!one.is_object()) throw Error(Fault::failed, "a counter is not an object");
     report::Counter counter{.device = get_word(one, "device", kMaxWord),
                             .name = get_word(one, "name", kMaxWord),
                             .kind = get_word(one, "kind", kMaxWord),
@@ -192,6 +192,38 @@ RankReport parse_rank_report(std::string_view text) {
     if (one.is_string()) report.notes.push_back(control::printable(one.get<std::string>()));
   }
   return report;
+}
+
+std::string to_text(const PeerServer& server) {
+  return dump({{"host", server.host}, {"port", server.port}, {"memory", server.memory}});
+}
+
+PeerServer parse_peer_server(std::string_view text) {
+  constexpr std::size_t kMostHost = 256;
+  const nlohmann::json body = control::parse_object(text, "a rank's address");
+  return {control::get_string(body, "host", kMostHost),
+          control::get_uint<std::uint16_t>(body, "port", 1),
+          control::get_string(body, "memory", kMostHost)};
+}
+
+std::string to_text(const PointToPointResult& pair) {
+  return dump({{"to", pair.to},
+               {"bits_per_s", pair.bits_per_s},
+               {"route", pair.route},
+               {"error", pair.error},
+               {"staged", pair.staged}});
+}
+
+PointToPointResult parse_pair(std::string_view text, std::uint32_t from, std::uint32_t ranks) {
+  constexpr std::size_t kMostText = 4096;
+  constexpr double kMostBits = 1e15;
+  const nlohmann::json body = control::parse_object(text, "a rank's wire");
+  return {.from = from,
+          .to = control::get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
+          .bits_per_s = control::get_double(body, "bits_per_s", 0, kMostBits),
+          .route = control::get_string(body, "route", kMostText),
+          .error = control::get_string(body, "error", kMostText),
+          .staged = control::get_bool(body, "staged")};
 }
 
 }  // namespace rdmabench::collective

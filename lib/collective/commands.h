@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rdmabench/collective/run.h"
+#include "rdmabench/collective/tester.h"
 #include "rdmabench/control/channel.h"
 
 namespace rdmabench::collective {
@@ -72,5 +73,21 @@ Epoch parse_epoch(std::string_view text, std::uint64_t samples);
 std::string to_text(const RankReport& report);
 /// Without the identity, which is known. Throws Error(failed).
 RankReport parse_rank_report(std::string_view text);
+
+/// What a rank tells its neighbour about its server.
+struct PeerServer {
+  std::string host{};
+  std::uint16_t port = 0;
+  std::string memory{};
+};
+
+std::string to_text(const PeerServer& server);
+/// Throws Error(failed) that names the field.
+PeerServer parse_peer_server(std::string_view text);
+
+/// Without `from`, which is known.
+std::string to_text(const PointToPointResult& pair);
+/// Of rank `from` among `ranks`. Throws Error(failed) that names the field.
+PointToPointResult parse_pair(std::string_view text, std::uint32_t from, std::uint32_t ranks);
 
 }  // namespace rdmabench::collective

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "commands.h"
 #include "control/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -73,13 +73,6 @@ std::string route_of(const report::Report& report, const std::string& memory,
   return routes.empty() ? text : fmt::format("{} ({})", text, routes);
 }
 
-/// What a rank tells its neighbour about its server.
-struct PeerServer {
-  std::string host;
-  std::uint16_t port = 0;
-  std::string memory;
-};
-
 /// Clients may not name server files: the server would open them.
 std::string memory_for_others(const std::string& memory) {
   const bool is_file = memory.rfind("file:", 0) == 0 || memory.rfind("dmabuf", 0) == 0;
@@ -105,34 +98,6 @@ PointToPointResult measure_pair(const PointToPointOptions& options,
     pair.error = error.what();
   }
   return pair;
-}
-
-std::string to_text(const PointToPointResult& pair) {
-  return control::dump({{"to", pair.to},
-                        {"bits_per_s", pair.bits_per_s},
-                        {"route", pair.route},
-                        {"error", pair.error},
-                        {"staged", pair.staged}});
-}
-
-PointToPointResult parse_pair(const std::string& text, std::uint32_t from, std::uint32_t ranks) {
-  constexpr std::size_t kMostText = 4096;
-  constexpr double kMostBits = 1e15;
-  const nlohmann::json body = control::parse_object(text, "a rank's wire");
-  return {.from = from,
-          .to = control::get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
-          .bits_per_s = control::get_double(body, "bits_per_s", 0, kMostBits),
-          .route = control::get_string(body, "route", kMostText),
-          .error = control::get_string(body, "error", kMostText),
-          .staged = control::get_bool(body, "staged")};
-}
-
-PeerServer parse_peer_server(const std::string& text) {
-  constexpr std::size_t kMostHost = 256;
-  const nlohmann::json body = control::parse_object(text, "a rank's address");
-  return {control::get_string(body, "host", kMostHost),
-          control::get_uint<std::uint16_t>(body, "port", 1),
-          control::get_string(body, "memory", kMostHost)};
 }
 
 double gigabits(double bits_per_s) {
@@ -205,11 +170,10 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
   // Twice, because any rank may try a second time.
   const auto patience = [&] { return Deadline::after(2 * options.duration + 8 * options.timeout); };
   const run::ServerThread served(server_config(options, group.authentication()));
-  const nlohmann::json mine{{"host", this_rank(team.rank).host},
-                            {"port", served.port()},
-                            {"memory", memory_for_others(options.memory)}};
+  const PeerServer mine{this_rank(team.rank).host, served.port(),
+                        memory_for_others(options.memory)};
   std::vector<PeerServer> servers;
-  for (const std::string& text : group.all_gather(mine.dump(), patience())) {
+  for (const std::string& text : group.all_gather(to_text(mine), patience())) {
     servers.push_back(parse_peer_server(text));
   }
   std::string result;

@@ -6,52 +6,25 @@
 #include <algorithm>
 
 #include "case_runner.h"
-#include "control/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"
-#include "run/facts_fields.h"
 #include "task.h"
 
 namespace rdmabench::netplugin {
 namespace {
 
-using Json = nlohmann::json;
-
 // Timeout of each message of the set-up, and of a task: both ends know both results when one ends,
 // so the next follows at once. Who is silent keeps the others waiting.
 constexpr auto kStep = std::chrono::seconds(20);
-constexpr std::string_view kWhat = "rdmabench netplugin";
 
-std::string hello(const PluginFacts& plugin) {
-  return control::dump({{"what", kWhat},
-                        {"cases", cases().size()},
-                        {"name", plugin.name},
-                        {"versions", plugin.versions},
-                        {"environment", report::to_list(report::collect_environment())}});
+PluginHello hello(const PluginFacts& plugin) {
+  return {cases().size(), plugin.name, plugin.versions, report::collect_environment()};
 }
 
-struct PluginHello {
-  std::string name;
-  std::vector<int> versions;
-  report::Facts environment;
-};
-
-PluginHello parse_hello(const std::string& text) {
-  const Json json = control::parse_object(text, "greeting");
-  if (control::get_string(json, "what", 64) != kWhat ||
-      control::get_uint(json, "cases", 0, 1000) != cases().size()) {
-    throw Error(Fault::failed, "the other end is not the same release of 'rdmabench netplugin'",
-                "Run the same release of rdmabench on both sides.");
-  }
-  PluginHello hello;
-  hello.name = control::printable(control::get_string(json, "name", 4096), 100);
-  for (const std::uint64_t one :
-       control::get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
-    hello.versions.push_back(static_cast<int>(one));
-  }
-  hello.environment = run::facts_from(json, "environment", 256, 128, 4096);
-  return hello;
+PluginHello receive_hello(control::Channel& peer) {
+  return parse_hello(peer.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"),
+                     cases().size());
 }
 
 /// The versions that both plugins have, newest first.
@@ -83,9 +56,8 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
   check.asked = options;
   check.environment.client = report::collect_environment();
   check.plugin = look(options.file, options.timeout, on_log);
-  server.send(CheckMessage::hello, hello(check.plugin), Deadline::after(kStep));
-  const PluginHello peer =
-      parse_hello(server.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"));
+  server.send(CheckMessage::hello, to_text(hello(check.plugin)), Deadline::after(kStep));
+  const PluginHello peer = receive_hello(server);
   check.environment.server = peer.environment;
   check.asked.versions = versions_of(options, common(check.plugin, peer));
   try {
@@ -107,11 +79,10 @@ Check check_with(const Options& options, control::Channel& server, const OnProgr
 
 void serve(const std::string& file, control::Channel& client,
            const std::function<void(const std::string&)>& tell, const OnLog& on_log) {
-  const PluginHello peer =
-      parse_hello(client.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"));
+  const PluginHello peer = receive_hello(client);
   const PluginFacts plugin =
       look(file, std::chrono::duration_cast<std::chrono::milliseconds>(kStep), on_log);
-  client.send(CheckMessage::hello, hello(plugin), Deadline::after(kStep));
+  client.send(CheckMessage::hello, to_text(hello(plugin)), Deadline::after(kStep));
   tell(fmt::format("{}: the plugin '{}'", client.peer(), peer.name));
   int tasks = 0;
   int failed = 0;

@@ -15,10 +15,6 @@
 namespace rdmabench::netplugin {
 namespace {
 
-using Json = nlohmann::json;
-using control::dump;
-
-constexpr std::size_t kMaxText = 8000;
 constexpr std::size_t kLastLines = 10;
 constexpr std::size_t kMaxLine = 500;
 
@@ -59,26 +55,8 @@ std::string_view name_of(Role role) {
 
 }  // namespace
 
-std::string to_text(const Task& task) {
-  return dump({{"id", task.id},
-               {"version", task.version},
-               {"device", task.device},
-               {"bytes", task.bytes},
-               {"iterations", task.iterations},
-               {"timeout_ms", task.timeout.count()}});
-}
-
 Task parse_task(std::string_view text) {
-  const Json json = control::parse_object(text, "task");
-  Task task{.id = control::get_string(json, "id", 64),
-            .version = static_cast<int>(
-                control::get_uint(json, "version", kOldestVersion, kNewestVersion)),
-            .device = static_cast<int>(control::get_uint(json, "device", 0, 4095)),
-            .bytes = control::get_uint(json, "bytes", 0, kMaxBytes),
-            .iterations = control::get_uint(json, "iterations", 0, kMaxIterations),
-            .timeout = std::chrono::milliseconds(
-                control::get_uint(json, "timeout_ms", std::uint64_t(kMinTimeout.count()),
-                                  std::uint64_t(kMaxTimeout.count())))};
+  Task task = read_task(text);
   const bool sized = task.id == kLatency || task.id == kBandwidth;
   const bool known = sized ? task.bytes > 0 && task.iterations > 0 : find_case(task.id) != nullptr;
   if (!known) {
@@ -86,23 +64,6 @@ Task parse_task(std::string_view text) {
                 "Run the same release of rdmabench on both sides.");
   }
   return task;
-}
-
-std::string to_text(const TaskResult& result) {
-  return dump({{"status", static_cast<int>(result.status)},
-               {"peer_ended", result.peer_ended},
-               {"reason", result.reason.substr(0, kMaxText)},
-               {"side", result.side},
-               {"result", result.values.is_null() ? Json::object() : result.values}});
-}
-
-TaskResult parse_task_result(std::string_view text) {
-  const Json json = control::parse_object(text, "task result");
-  return {.status = static_cast<Status>(control::get_uint(json, "status", 0, 3)),
-          .peer_ended = control::get_bool(json, "peer_ended"),
-          .reason = control::printable(control::get_string(json, "reason", 4 * kMaxText), kMaxText),
-          .side = control::printable(control::get_string(json, "side", 16)),
-          .values = control::get_object(json, "result")};
 }
 
 std::string last_lines(std::string_view log) {
@@ -175,7 +136,7 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
     } else {
       static_cast<void>(channel.readable(std::chrono::milliseconds(20)));
     }
-    // Whatever it sends: words without end are no result.
+    // Whatever it sends: endless words are not a result.
     if (own && !peer && peer_deadline.passed()) {
       throw Error(Fault::failed,
                   fmt::format("{} sent no result of {} in time", channel.peer(), task.id),

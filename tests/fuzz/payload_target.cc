@@ -12,6 +12,7 @@
 #include "control/rendezvous_messages.h"
 #include "fabric/messages.h"
 #include "good_text.h"
+#include "netplugin/messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/run/config.h"
@@ -284,9 +285,41 @@ Verdict judge_rank_epoch(std::string_view text) {
       text, [](std::string_view from) { return collective::parse_epoch(from, 2); }, kWriteGroup,
       nothing_more<collective::Epoch>);
 }
+Verdict judge_peer_server(std::string_view text) {
+  return judge(text, collective::parse_peer_server, kWriteGroup,
+               nothing_more<collective::PeerServer>);
+}
+Verdict judge_pair(std::string_view text) {
+  return judge(
+      text, [](std::string_view from) { return collective::parse_pair(from, 0, 8); }, kWriteGroup,
+      [](const collective::PointToPointResult& pair) -> std::string {
+        return pair.to < 8 && pair.bits_per_s >= 0 ? "" : "a pair out of bounds was taken";
+      });
+}
 Verdict judge_rank_report(std::string_view text) {
   return judge(text, collective::parse_rank_report, kWriteGroup,
                nothing_more<collective::RankReport>);
+}
+
+// What two hosts that check a plugin send each other.
+const auto kWritePlugin = [](const auto& value) { return netplugin::to_text(value); };
+Verdict judge_plugin_hello(std::string_view text) {
+  return judge(
+      text, [](std::string_view from) { return netplugin::parse_hello(from, 8); }, kWritePlugin,
+      nothing_more<netplugin::PluginHello>);
+}
+Verdict judge_plugin_task(std::string_view text) {
+  return judge(text, netplugin::read_task, kWritePlugin,
+               [](const netplugin::Task& task) -> std::string {
+                 const bool good = task.bytes <= netplugin::kMaxBytes &&
+                                   task.iterations <= netplugin::kMaxIterations &&
+                                   task.timeout <= netplugin::kMaxTimeout;
+                 return good ? "" : "a task out of bounds was taken";
+               });
+}
+Verdict judge_plugin_result(std::string_view text) {
+  return judge(text, netplugin::parse_task_result, kWritePlugin,
+               nothing_more<netplugin::TaskResult>);
 }
 
 struct Decoder {
@@ -304,6 +337,8 @@ constexpr std::array kDecoders {
       Decoder{'R', judge_fabric_results}, Decoder{'b', judge_fabric_bytes},
       Decoder{'g', judge_rank_command}, Decoder{'y', judge_rank_state},
       Decoder{'E', judge_rank_epoch}, Decoder{'k', judge_rank_report},
+      Decoder{'v', judge_peer_server}, Decoder{'w', judge_pair}, Decoder{'n', judge_plugin_hello},
+      Decoder{'t', judge_plugin_task}, Decoder{'u', judge_plugin_result},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

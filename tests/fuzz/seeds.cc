@@ -8,6 +8,7 @@
 #include "control/handshake.h"
 #include "control/rendezvous_messages.h"
 #include "fabric/messages.h"
+#include "netplugin/messages.h"
 #include "rdmabench/features.h"
 #include "run/protocol.h"
 #if RDMABENCH_HAVE_VERBS
@@ -81,6 +82,24 @@ void add_jobs(std::vector<Seed>& list) {
   collective::RankReport report;
   report.facts = {{"device", "mlx5_0"}};
   add("rank-report", "k" + collective::to_text(report));
+  add("peer-server", "v" + collective::to_text(collective::PeerServer{"n1", 7, "cuda:0"}));
+  add("rank-pair", "w" + collective::to_text(collective::PointToPointResult{
+                             .to = 1, .bits_per_s = 2e11, .route = "verbs mlx5_0:1 rc"}));
+}
+
+void add_plugin_checks(std::vector<Seed>& list) {
+  const auto add = [&](std::string_view name, const std::string& bytes) {
+    list.push_back({"payload", "seed-plugin-" + std::string(name), bytes});
+  };
+  add("hello", "n" + netplugin::to_text(
+                         netplugin::PluginHello{8, "IB", {10, 9}, {{"cpus", std::uint64_t{2}}}}));
+  add("task", "t" + netplugin::to_text(netplugin::Task{.id = "latency",
+                                                       .version = 10,
+                                                       .bytes = 64,
+                                                       .iterations = 9,
+                                                       .timeout = std::chrono::seconds(10)}));
+  add("result", "u" + netplugin::to_text(netplugin::TaskResult{
+                          .reason = "of 8 bytes 4 came", .side = "both", .values = {{"us", 2.5}}}));
 }
 
 void add_run(std::vector<Seed>& list) {
@@ -200,6 +219,7 @@ std::vector<Seed> seeds() {
   add_frames(list);
   add_rendezvous(list);
   add_jobs(list);
+  add_plugin_checks(list);
   add_run(list);
 #if RDMABENCH_HAVE_VERBS
   add_verbs(list);

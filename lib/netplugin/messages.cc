@@ -1,0 +1,83 @@
+#include "messages.h"
+
+#include "control/fields.h"
+#include "rdmabench/base/error.h"
+#include "report/row.h"
+#include "run/facts_fields.h"
+
+namespace rdmabench::netplugin {
+namespace {
+
+using Json = nlohmann::json;
+using control::dump;
+
+constexpr std::size_t kMaxText = 8000;
+constexpr std::string_view kWhat = "rdmabench netplugin";
+
+}  // namespace
+
+std::string to_text(const PluginHello& hello) {
+  return dump({{"what", kWhat},
+               {"cases", hello.cases},
+               {"name", hello.name},
+               {"versions", hello.versions},
+               {"environment", report::to_list(hello.environment)}});
+}
+
+PluginHello parse_hello(std::string_view text, std::size_t cases) {
+  const Json json = control::parse_object(text, "greeting");
+  if (control::get_string(json, "what", 64) != kWhat ||
+      control::get_uint(json, "cases", 0, 1000) != cases) {
+    throw Error(Fault::failed, "the other end is not the same release of 'rdmabench netplugin'",
+                "Run the same release of rdmabench on both sides.");
+  }
+  PluginHello hello{.cases = cases,
+                    .name = control::printable(control::get_string(json, "name", 4096), 100)};
+  for (const std::uint64_t one :
+       control::get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
+    hello.versions.push_back(static_cast<int>(one));
+  }
+  hello.environment = run::facts_from(json, "environment", 256, 128, 4096);
+  return hello;
+}
+
+std::string to_text(const Task& task) {
+  return dump({{"id", task.id},
+               {"version", task.version},
+               {"device", task.device},
+               {"bytes", task.bytes},
+               {"iterations", task.iterations},
+               {"timeout_ms", task.timeout.count()}});
+}
+
+Task read_task(std::string_view text) {
+  const Json json = control::parse_object(text, "task");
+  return {.id = control::get_string(json, "id", 64),
+          .version =
+              static_cast<int>(control::get_uint(json, "version", kOldestVersion, kNewestVersion)),
+          .device = static_cast<int>(control::get_uint(json, "device", 0, 4095)),
+          .bytes = control::get_uint(json, "bytes", 0, kMaxBytes),
+          .iterations = control::get_uint(json, "iterations", 0, kMaxIterations),
+          .timeout = std::chrono::milliseconds(
+              control::get_uint(json, "timeout_ms", std::uint64_t(kMinTimeout.count()),
+                                std::uint64_t(kMaxTimeout.count())))};
+}
+
+std::string to_text(const TaskResult& result) {
+  return dump({{"status", static_cast<int>(result.status)},
+               {"peer_ended", result.peer_ended},
+               {"reason", result.reason.substr(0, kMaxText)},
+               {"side", result.side},
+               {"result", result.values.is_null() ? Json::object() : result.values}});
+}
+
+TaskResult parse_task_result(std::string_view text) {
+  const Json json = control::parse_object(text, "task result");
+  return {.status = static_cast<Status>(control::get_uint(json, "status", 0, 3)),
+          .peer_ended = control::get_bool(json, "peer_ended"),
+          .reason = control::printable(control::get_string(json, "reason", 4 * kMaxText), kMaxText),
+          .side = control::printable(control::get_string(json, "side", 16)),
+          .values = control::get_object(json, "result")};
+}
+
+}  // namespace rdmabench::netplugin

@@ -1,0 +1,84 @@
+// What two hosts that check a plugin together send each other, and a child its parent.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/control/channel.h"
+#include "rdmabench/netplugin/check.h"
+#include "rdmabench/report/conditions.h"
+
+namespace rdmabench::netplugin {
+
+// Of one end: what is read without init(), and what it takes init() to read.
+inline constexpr std::string_view kLook = "look";
+inline constexpr std::string_view kDevices = "devices";
+inline constexpr std::string_view kLatency = "latency";
+inline constexpr std::string_view kBandwidth = "bandwidth";
+inline constexpr std::uint64_t kEpochs = 10;  // of a bandwidth measurement
+
+enum class CheckMessage : std::uint16_t {
+  abort = control::kAbortCode,
+  hello = control::first_code(control::Protocol::netplugin),
+  task,
+  ready,
+  word,  ///< of one side's child to the other's
+  result,
+  bye,
+};
+constexpr std::string_view name_of(CheckMessage type) noexcept {
+  return control::message_name(
+      static_cast<std::uint16_t>(type), control::first_code(control::Protocol::netplugin),
+      std::array<std::string_view, 6>{"hello", "task", "ready", "word", "result", "bye"});
+}
+
+struct Task {
+  std::string id{};  ///< of a case, or one of the constants above
+  int version = 0;
+  int device = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t iterations = 0;
+  std::chrono::milliseconds timeout{};
+
+  bool is_case() const {
+    return id != kLook && id != kDevices && id != kLatency && id != kBandwidth;
+  }
+};
+
+/// What a child reports, on this host or on the other.
+struct TaskResult {
+  Status status = Status::pass;
+  bool peer_ended = false;  ///< it stopped because the other end had stopped
+  std::string reason{};
+  std::string side{};
+  nlohmann::json values{};  ///< of a measurement, kLook or kDevices
+};
+
+/// What a side says of itself first.
+struct PluginHello {
+  std::size_t cases = 0;  ///< that it knows
+  std::string name{};     ///< of its plugin
+  std::vector<int> versions{};
+  report::Facts environment{};
+};
+
+std::string to_text(const PluginHello& hello);
+/// Unprintable characters in the name are replaced. Throws Error(failed) if it is not one, or if
+/// it has not the same `cases`.
+PluginHello parse_hello(std::string_view text, std::size_t cases);
+
+std::string to_text(const Task& task);
+/// Any text is a case here. Throws Error(failed) for a number out of bounds.
+Task read_task(std::string_view text);
+
+std::string to_text(const TaskResult& result);
+/// The text comes from a child or from the other host: lengths are bounded, unprintable characters
+/// replaced. Throws Error(failed).
+TaskResult parse_task_result(std::string_view text);
+
+}  // namespace rdmabench::netplugin
