@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "commands.h"
 #include "options.h"
 #include "output.h"

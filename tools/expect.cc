@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "options.h"
 #include "parse.h"
 #include "rdmabench/base/error.h"

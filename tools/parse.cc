@@ -4,21 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
 
+#include "base/letters.h"
 #include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools {
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 /// The factor of k, M, G and T; 0 for any other text.
 double multiple(std::string_view unit) {
@@ -66,19 +58,6 @@ void set_rate(run::Config& config, const std::string& text) {
                 "Write messages per second as 200k or 1.5M, payload as 10Gb or 800Mb.");
   }
   (bits ? config.bit_rate : config.rate) = number * times;
-}
-
-std::string read_document(const std::string& path) {
-  constexpr std::size_t kMost = 16UL << 20;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(Fault::usage, fmt::format("cannot open {}", path), "", errno);
-  std::string text;
-  std::string block(65536, '\0');
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
-    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMost) throw Error(Fault::usage, path + " has more than 16 MiB");
-  }
-  return text;
 }
 
 void settle_backend(run::Config& config) {

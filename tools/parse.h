@@ -17,10 +17,6 @@ transport::Service parse_service(const std::string& text);  ///< in either case:
 /// "200k", "1.5M" messages per second, or "10Gb", "800Mb" (a "/s" may follow) of payload.
 void set_rate(run::Config& config, const std::string& text);
 
-/// A profile or another document. Throws Error(usage) where it cannot be read or has more than
-/// 16 MiB.
-std::string read_document(const std::string& path);
-
 /// Sets the back end that --transport needs. Throws Error(usage) where --backend is another one.
 void settle_backend(run::Config& config);
 

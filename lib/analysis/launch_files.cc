@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <unordered_map>
 
+#include "base/file.h"
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/base/error.h"
 
@@ -16,22 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargest = std::uintmax_t{256} << 20;
-
-std::string read_file(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (!error && size > kLargest) {
-    throw Error(Fault::usage, fmt::format("{} has {} bytes", path.string(), size),
-                "A file of results has at most 256 MiB.");
-  }
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf() || size == 0)) {
-    throw Error(Fault::usage, fmt::format("cannot read {}", path.string()), {}, errno);
-  }
-  return text.str();
-}
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
 std::vector<fs::path> files_of(const std::string& path) {
   std::error_code error;
@@ -132,7 +116,8 @@ std::vector<Launch> load_launches(const std::vector<std::string>& paths,
       add(paths[i], fmt::format("document {}", i + 1));
       continue;
     }
-    for (const fs::path& file : files_of(paths[i])) add(read_file(file), file.string());
+    for (const fs::path& file : files_of(paths[i]))
+      add(read_document(file, kMostBytes), file.string());
   }
   refuse_copies(launches, {});
   return launches;

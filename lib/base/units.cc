@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/letters.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench {
@@ -38,14 +39,6 @@ constexpr std::array<Unit, 7> kTimeUnits{{{"", 1000000000},
                                           {"NS", 1},
                                           {"M", 60000000000},
                                           {"H", 3600000000000}}};
-
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return out;
-}
 
 /// A whole number followed by one of `units`, times that unit.
 std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,

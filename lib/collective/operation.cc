@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <cctype>
 #include <string>
 
+#include "base/letters.h"
 #include "base/nearest.h"
 #include "rdmabench/base/error.h"
 
@@ -21,12 +21,6 @@ constexpr std::array<std::string_view, kDataTypes> kTypeNames = {
     "half", "float32", "float64", "bfloat16", "f8e4m3", "f8e5m2"};
 constexpr std::array<std::string_view, kReductions> kReductionNames = {"sum", "prod", "min",
                                                                        "max", "avg",  "mulsum"};
-
-std::string lower(std::string_view text) {
-  std::string letters(text);
-  for (char& c : letters) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return letters;
-}
 
 template <class E, std::size_t N>
 E parse(std::string_view kind, std::string_view text,

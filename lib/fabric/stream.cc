@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <unordered_map>
 
+#include "base/file.h"
 #include "control/fields.h"
 #include "fabric/verdict_text.h"
 #include "json_fields.h"
@@ -185,16 +186,7 @@ Matrix matrix_from_json_lines(std::string_view text) {
 }
 
 Matrix read_stream(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
-                                                             &std::fclose);
-  if (file == nullptr) throw Error(Fault::usage, fmt::format("open '{}'", path), {}, errno);
-  std::string text;
-  std::array<char, 65536> some{};
-  while (const std::size_t count = std::fread(some.data(), 1, some.size(), file.get())) {
-    text.append(some.data(), count);
-  }
-  if (std::ferror(file.get()) != 0)
-    throw Error(Fault::usage, fmt::format("read '{}'", path), {}, errno);
+  const std::string text = read_document(path, std::string::npos);
   try {
     return matrix_from_json_lines(text);
   } catch (const Error& error) {

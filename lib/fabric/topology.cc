@@ -3,27 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <string_view>
 
+#include "base/file.h"
+#include "base/letters.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::fabric {
 namespace {
 
 constexpr std::size_t kMostParts = 1'000'000;  // points, and links
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
-
-std::string lower(std::string text) {
-  for (char& one : text) one = static_cast<char>(std::tolower(static_cast<unsigned char>(one)));
-  return text;
-}
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
 std::string trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
@@ -134,7 +127,7 @@ class TopologyReader {
         point(from, part[3].length() == 0 ? part[2].str() : part[3].str(), part[1] != "Switch");
       } else if (!text.empty() && text.front() == '[') {
         if (from.empty() || !std::regex_match(text, part, kPort)) {
-          refuse(fmt::format("'{}' is no port of a switch or adapter", text));
+          refuse(fmt::format("invalid port of a switch or adapter '{}'", text));
         }
         cables.push_back({from, part[1], part[2], part[3], part[4], part[5], at_});
       }
@@ -216,7 +209,7 @@ class TopologyReader {
                end.find_first_not_of("0123456789") == std::string::npos;
       };
       if (ends.size() > 2 || !is_number(ends.front()) || !is_number(ends.back())) {
-        refuse(fmt::format("'{}' is no range of numbers", range));
+        refuse(fmt::format("invalid range '{}'", range));
       }
       const unsigned long last = std::stoul(ends.back());
       for (unsigned long i = std::stoul(ends.front()); i <= last; ++i) {
@@ -351,20 +344,7 @@ Topology parse_topology(const std::vector<TopologyText>& texts) {
 
 Topology read_topology(const std::vector<std::string>& paths) {
   std::vector<TopologyText> texts;
-  for (const std::string& path : paths) {
-    std::error_code failed;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
-    std::ifstream in(path, std::ios::binary);
-    if (failed || !in) {
-      throw Error(Fault::usage, fmt::format("topology {}: {}", path,
-                                            failed ? failed.message() : "it cannot be read"));
-    }
-    if (bytes > kMostBytes) {
-      throw Error(Fault::usage, fmt::format("topology {}: {} bytes", path, bytes),
-                  "At most 256 MiB are read.");
-    }
-    texts.push_back({path, std::string(std::istreambuf_iterator<char>(in), {})});
-  }
+  for (const std::string& path : paths) texts.push_back({path, read_document(path, kMostBytes)});
   return parse_topology(texts);
 }
 

@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/letters.h"
 #include "gpu/cuda_error.h"
 #include "gpu/driver.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::gpu {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 /// 0 for an attribute that this driver does not know, so that the feature is missing too.
 int attribute(const Driver& table, int which, cuda::Device device) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 
+#include "base/letters.h"
 #include "pci_path.h"
 
 namespace rdmabench::gpu {
@@ -61,12 +61,6 @@ Judged judge_known(const Pair& pair, const PciPath& nic, const PciPath& gpu, con
   return judge(nic, gpu, root);
 }
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 }  // namespace
 
 std::string_view name(Distance distance) noexcept {
@@ -77,7 +71,7 @@ std::string_view name(Distance distance) noexcept {
 Pair find_pair(std::string_view rdma_device, std::string_view gpu_pci, const std::string& root) {
   Pair pair;
   pair.rdma_device = rdma_device;
-  pair.gpu_pci = lower_case(gpu_pci);
+  pair.gpu_pci = lower(gpu_pci);
   const PciPath nic = path_of_rdma_device(rdma_device, root);
   const PciPath gpu = path_of_pci_device(pair.gpu_pci, root);
   pair.rdma_pci = nic.address();

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 
+#include "base/file.h"
 #include "base/number.h"
 
 namespace rdmabench::gpu {
@@ -11,15 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_line(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
-}
-
 int read_node(const fs::path& folder) {
-  return parse_number<int>(read_line(folder / "numa_node")).value_or(-1);
+  return parse_number<int>(first_line(folder / "numa_node")).value_or(-1);
 }
 
 /// Each x of the pattern stands for a hexadecimal digit.
@@ -77,7 +70,7 @@ PciPath path_of_rdma_device(std::string_view name, const fs::path& root) {
   const fs::path folder = root / "sys/class/infiniband" / name;
   PciPath path = path_of_folder(folder / "device");
   if (path.known()) return path;
-  const std::string parent = read_line(folder / "parent");
+  const std::string parent = first_line(folder / "parent");
   if (!is_name(parent)) return {};
   return path_of_folder(root / "sys/class/net" / parent / "device");
 }

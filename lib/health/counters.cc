@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "checks/text.h"
 #include "devices.h"
-#include "file.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::health {

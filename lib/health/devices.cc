@@ -2,9 +2,9 @@
 
 #include <system_error>
 
+#include "base/file.h"
 #include "base/number.h"
 #include "base/rdma_driver.h"
-#include "file.h"
 
 namespace rdmabench::health {
 namespace {

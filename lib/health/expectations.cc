@@ -6,7 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "file.h"
+#include "base/file.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::health {

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "file.h"
+#include "base/file.h"
 #include "rdmabench/health/file_tree.h"
 
 namespace rdmabench::health {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "file.h"
+#include "base/file.h"
 #include "kernel_log.h"
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/file.h"
 #include "base/number.h"
-#include "file.h"
 #include "rdmabench/measure/clock.h"
 
 namespace rdmabench::health {

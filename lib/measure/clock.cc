@@ -7,8 +7,9 @@
 #endif
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
+
+#include "base/file.h"
 
 namespace rdmabench::measure {
 namespace {
@@ -79,9 +80,8 @@ ClockFacts read_clock_facts(std::string_view sysfs) {
   facts.counter = "arch_sys_counter";
   facts.invariant = true;
 #endif
-  std::ifstream file(
+  facts.kernel_clocksource = first_line(
       fmt::format("{}/devices/system/clocksource/clocksource0/current_clocksource", sysfs));
-  std::getline(file, facts.kernel_clocksource);
   return facts;
 }
 

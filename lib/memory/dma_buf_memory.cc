@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 
+#include "base/file.h"
 #include "memory/mapping.h"
 #include "rdmabench/base/error.h"
 
@@ -30,8 +30,7 @@ std::string open_remedy(int code) {
 }
 
 std::string create_remedy(int code, std::uint64_t bytes) {
-  std::uint64_t limit = 0;
-  std::ifstream(kSizeLimit) >> limit;
+  const std::uint64_t limit = read_number(kSizeLimit).value_or(0);
   if (code == EINVAL && limit != 0 && bytes > limit * kMebi) {
     return fmt::format("A dma-buf may have at most {} MiB: raise {}, or lower `sizes` or `depth`.",
                        limit, kSizeLimit);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::memory {
@@ -20,12 +21,6 @@ constexpr std::string_view kPoolPrefix = "hugepages-";
 
 std::string pool_name(std::uint64_t page_bytes) {
   return fmt::format("{}{}kB", kPoolPrefix, page_bytes / kKibi);
-}
-
-std::uint64_t read_number(const fs::path& path) {
-  std::ifstream file(path);
-  std::uint64_t number = 0;
-  return file >> number ? number : 0;
 }
 
 }  // namespace
@@ -61,9 +56,9 @@ std::vector<std::uint64_t> huge_page_sizes(const std::string& root) {
 HugePagePool read_huge_page_pool(std::uint64_t page_bytes, const std::string& root) {
   const fs::path pool = fs::path(root) / kPools / pool_name(page_bytes);
   return {.page_bytes = page_bytes,
-          .total = read_number(pool / "nr_hugepages"),
-          .free = read_number(pool / "free_hugepages"),
-          .reserved = read_number(pool / "resv_hugepages")};
+          .total = read_number(pool / "nr_hugepages").value_or(0),
+          .free = read_number(pool / "free_hugepages").value_or(0),
+          .reserved = read_number(pool / "resv_hugepages").value_or(0)};
 }
 
 std::string huge_page_remedy(const HugePagePool& pool, std::uint64_t pages, bool is_default) {

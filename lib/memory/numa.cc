@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
+#include "base/file.h"
 #include "base/number.h"
 #include "rdmabench/base/error.h"
 
@@ -21,13 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPagesPerCall = 4096;
-
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 }  // namespace
 

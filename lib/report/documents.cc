@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <memory>
 
+#include "base/file.h"
 #include "base/nesting.h"
 #include "digest.h"
 #include "fabric_stream.h"
@@ -239,27 +237,8 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
 
 std::vector<Document> read_documents(const std::string& path, const std::string& program,
                                      const ReadLimits& limits) {
-  const bool standard = path == "-";
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      standard ? stdin : std::fopen(path.c_str(), "rb"),
-      standard ? [](std::FILE*) { return 0; } : &std::fclose);
-  const auto unreadable = [&] {
-    throw Error(Fault::usage, fmt::format("read '{}'", path), "Name a file that can be read.",
-                errno);
-  };
-  if (file == nullptr) unreadable();
-  std::string text;
-  std::array<char, 1U << 16U> part{};
-  for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), file.get())) != 0;) {
-    text.append(part.data(), got);
-    if (text.size() > limits.file_bytes) {
-      throw Error(Fault::usage,
-                  fmt::format("'{}' is larger than {} MiB", path, limits.file_bytes >> 20U),
-                  "Give a file with fewer rounds.");
-    }
-  }
-  if (std::ferror(file.get()) != 0) unreadable();
-  return parse_documents(text, standard ? "standard input" : path, program, limits);
+  return parse_documents(read_document(path, limits.file_bytes),
+                         path == "-" ? "standard input" : path, program, limits);
 }
 
 }  // namespace rdmabench::report

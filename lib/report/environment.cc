@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/number.h"
 #include "rdmabench/features.h"
 #include "tool_text.h"
@@ -28,10 +29,6 @@ std::string line_after(const fs::path& file, std::string_view prefix) {
     if (line.starts_with(prefix)) return line.substr(prefix.size());
   }
   return {};
-}
-
-std::string first_line(const fs::path& file) {
-  return line_after(file, "");
 }
 
 /// "model name\t: X" of /proc/cpuinfo; that of the first CPU.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include "base/letters.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
@@ -22,12 +22,6 @@ const Fact* find(const Facts& facts, std::string_view name) {
   const auto found =
       std::find_if(facts.begin(), facts.end(), [&](const Fact& fact) { return fact.name == name; });
   return found == facts.end() ? nullptr : &*found;
-}
-
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
 }
 
 /// perftest's word for an operation, and the atomic's own.

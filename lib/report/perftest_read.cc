@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/letters.h"
 #include "base/nesting.h"
 #include "digest.h"
 #include "imported_run.h"
@@ -124,13 +125,12 @@ Json document_of(const Run& run) {
                   .operation = operation_of(run),
                   .backend = "verbs",
                   .device = run.fact("Device"),
-                  .transport = run.fact("Connection type"),
+                  .transport = lower(run.fact("Connection type")),
                   .latency = run.latency(),
                   .both_ways = has(run.title, "Bidirectional"),
                   .depth = parse_number<std::uint64_t>(run.fact("TX depth")).value_or(0),
                   .error = run.error};
   for (const auto& row : run.rows) out.rows.push_back(row_of(run, row));
-  for (char& c : out.transport) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& [name, key] :
        {std::pair{"Link type", "link_layer"}, std::pair{"Mtu", "mtu"},
         std::pair{"GID index", "gid_index"}, std::pair{"Number of qps", "queue_pairs"},

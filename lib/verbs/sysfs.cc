@@ -1,8 +1,8 @@
 #include "sysfs.h"
 
 #include <filesystem>
-#include <fstream>
 
+#include "base/file.h"
 #include "base/pci_link.h"
 #include "base/rdma_driver.h"
 #include "rdmabench/verbs/device.h"
@@ -23,26 +23,20 @@ std::string network_device(const ibv_device& device, std::uint8_t port) {
   fs::directory_iterator at(fs::path(device.ibdev_path) / "device/net", failure);
   if (failure) return "";
   for (const fs::directory_iterator end; at != end; at.increment(failure)) {
-    std::ifstream file(at->path() / "dev_port");
-    int number = -1;
-    if (file >> number && number == port - 1) return at->path().filename();
+    const auto number = read_number(at->path() / "dev_port");
+    if (number && *number + 1 == port) return at->path().filename();
   }
   return "";
 }
 
 double pcie_gbps(const ibv_device& device) {
-  const auto line = [](const fs::path& file) {
-    std::string text;
-    std::getline(std::ifstream(file), text);
-    return text;
-  };
   double least = 0;
   std::error_code failure;
   fs::path function = fs::canonical(fs::path(device.ibdev_path) / "device", failure);
   for (; !failure && fs::exists(function / "current_link_speed", failure);
        function = function.parent_path()) {
-    const PciLink link{parse_link_speed(line(function / "current_link_speed")),
-                       parse_link_width(line(function / "current_link_width"))};
+    const PciLink link{parse_link_speed(first_line(function / "current_link_speed")),
+                       parse_link_width(first_line(function / "current_link_width"))};
     if (link.known() && (least == 0 || link.gbps() < least)) least = link.gbps();
   }
   return least;

@@ -8,6 +8,7 @@
 
 #include "../flags/command_line.h"
 #include "../flags/values.h"
+#include "base/letters.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "sizes.h"
@@ -52,10 +53,8 @@ using Flag = tools::Flag<State>;
   throw Skip(Skip::kNoSys, fmt::format("{}. {}", what, instead));
 }
 
-bool starts_with(std::string text, std::string_view word) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text.starts_with(word);
+bool starts_with(std::string_view text, std::string_view word) {
+  return lower(text).starts_with(word);
 }
 
 void set_endpoint_type(State& state, const Given& given) {

@@ -4,23 +4,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 
+#include "base/file.h"
 #include "control/launch.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::collective::nccl {
-namespace {
-
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string text;
-  std::getline(file, text);
-  return text;
-}
-
-}  // namespace
 
 std::string to_text(const RankInfo& info) {
   return fmt::format("{}\n{}\n{}", info.host, info.host_id, info.pci);
@@ -41,7 +31,9 @@ RankInfo parse_rank_info(std::string_view text) {
 
 RankInfo this_rank() {
   const char* const id = std::getenv("NCCL_HOSTID");
-  RankInfo info{fmt::format("{} {}", control::this_host(), boot_id()), id == nullptr ? "" : id, ""};
+  RankInfo info{
+      fmt::format("{} {}", control::this_host(), first_line("/proc/sys/kernel/random/boot_id")),
+      id == nullptr ? "" : id, ""};
   std::replace(info.host_id.begin(), info.host_id.end(), '\n', ' ');
   return info;
 }

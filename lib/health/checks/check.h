@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "../file.h"
+#include "base/file.h"
 #include "base/pci_link.h"
 #include "inventory.h"
 #include "pci.h"

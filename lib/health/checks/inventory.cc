@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../file.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "base/rdma_driver.h"
 #include "text.h"

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <tuple>
 
+#include "base/file.h"
 #include "explain.h"
 #include "fabric_error.h"
 #include "fits.h"
@@ -25,18 +25,16 @@ namespace {
 /// Taken without being named, best first. The kernel's TCP comes last: `tcp` of
 /// libfabric 2 and `net` of 1.17 are the same code, a fifth faster here than
 /// the layered tcp;ofi_rxm. What is not listed is used only when named, because
-/// it is no network (shm), slow (udp;ofi_rxd), or may itself run over sockets
+/// it is not a network (shm), slow (udp;ofi_rxd), or may itself run over sockets
 /// (psm3, ucx).
 constexpr std::array<std::string_view, 9> kPreferred{
     "efa", "verbs;ofi_rxm", "verbs", "cxi", "opx", "psm2", "tcp", "net", "tcp;ofi_rxm"};
 constexpr std::string_view kSharedMemory = "shm";
 
 std::string host_identity() {
-  std::string boot_id;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot_id);
   char name[256] = "";
   gethostname(name, sizeof name - 1);
-  return fmt::format("{} {}", name, boot_id);
+  return fmt::format("{} {}", name, first_line("/proc/sys/kernel/random/boot_id"));
 }
 
 /// Lower is better; nothing for a provider that must be named to be used.

@@ -135,11 +135,11 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal(""), HasSubstr("no line but comments"));
   EXPECT_THAT(refusal("hello\n"), HasSubstr("file, line 1: it is not ibnetdiscover's"));
   EXPECT_THAT(refusal("node,leaf\na,1\nb\n"), HasSubstr("line 3: 1 cells, but the heading has 2"));
-  EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("'1-x' is no range of numbers"));
+  EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("invalid range '1-x'"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-999999999]\n"), HasSubstr("more than 1000000 names"));
   EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("no JSON of lldpctl"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a\"\n[1] nonsense\n"),
-              HasSubstr("line 3: '[1] nonsense' is no port"));
+              HasSubstr("line 3: invalid port of a switch or adapter '[1] nonsense'"));
   EXPECT_LT(refusal("switchguid=0x1(1)\n[1]" + std::string(4000, 'x') + "\n").size(), 500U);
   EXPECT_THAT(refusal("Unicast lids [0x0-0x1] of switch Lid 1 guid 0x0000000000200005 "
                       "(leaf4):\n"

@@ -1,16 +1,21 @@
-#include "file.h"
+#include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
+#include <memory>
 #include <system_error>
 
 #include "base/descriptor.h"
 #include "base/number.h"
+#include "rdmabench/base/error.h"
 
-namespace rdmabench::health {
+namespace rdmabench {
 namespace {
 
 constexpr std::size_t kMostSysfsBytes = 65536;
@@ -65,4 +70,27 @@ std::vector<std::string> list_folder(const std::filesystem::path& path, int& err
   return names;
 }
 
-}  // namespace rdmabench::health
+std::string read_document(const std::string& path, std::size_t most) {
+  const bool standard = path == "-";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      standard ? stdin : std::fopen(path.c_str(), "rbe"),
+      standard ? [](std::FILE*) { return 0; } : &std::fclose);
+  const auto unreadable = [&] {
+    throw Error(Fault::usage, fmt::format("read '{}'", path), "Name a file that can be read.",
+                errno);
+  };
+  if (file == nullptr) unreadable();
+  std::string text;
+  std::array<char, 1U << 16U> part{};
+  for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), file.get())) != 0;) {
+    text.append(part.data(), got);
+    if (text.size() > most) {
+      throw Error(Fault::usage, fmt::format("'{}' is larger than {} MiB", path, most >> 20U),
+                  "Give a smaller file.");
+    }
+  }
+  if (std::ferror(file.get()) != 0) unreadable();
+  return text;
+}
+
+}  // namespace rdmabench

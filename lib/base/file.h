@@ -1,6 +1,7 @@
-// Small files of procfs and sysfs. Private to this room.
+// Files read whole: small ones of procfs and sysfs, and documents that a user names.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::health {
+namespace rdmabench {
 
 struct FileText {
   std::string text;
@@ -29,4 +30,8 @@ std::optional<std::uint64_t> read_number(const std::filesystem::path& path);
 /// The names in a folder, sorted; none if it cannot be read, then `error` is an errno.
 std::vector<std::string> list_folder(const std::filesystem::path& path, int& error);
 
-}  // namespace rdmabench::health
+/// All of a file, of a pipe, or of standard input for "-". Throws Error(usage), which names it,
+/// where it cannot be read or has more than `most` bytes.
+std::string read_document(const std::string& path, std::size_t most = std::size_t{16} << 20);
+
+}  // namespace rdmabench
