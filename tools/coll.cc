@@ -197,7 +197,7 @@ bool write_run(const collective::Run& run, const std::vector<collective::PointTo
 int run_coll(CollOptions& options) {
   if (is_first_rank() && options.job.rendezvous.rank.value_or(0) == 0)
     check_writable(options.output);
-  calls(options, 1);  // throws for a word that is none, before anybody is waited for
+  calls(options, 1);  // throws for an unknown word, before anybody is waited for
   if (options.format == "nccl-tests" &&
       (options.operations.size() != 1 || options.operations[0] == "all")) {
     throw Error(Fault::usage, "--format nccl-tests with several operations",

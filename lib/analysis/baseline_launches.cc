@@ -19,7 +19,7 @@ std::set<std::string> operations(const Launch& launch) {
   return names;
 }
 
-/// What another kernel or library of the same configuration may change is no configuration.
+/// What another kernel or library may change is not part of a configuration.
 bool is_configuration(const std::string& fact) {
   return !fact.starts_with("environment.");
 }

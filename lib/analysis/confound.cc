@@ -75,7 +75,7 @@ void add_row_facts(std::map<std::string, std::string>& facts, const Row& row) {
   for (const auto& [key, value] : row.facts) facts[fmt::format("{} at {}", key, at)] = value;
 }
 
-/// A size on one side only is no confound, because it is not compared.
+/// A size on one side only is not a confound, because it is not compared.
 bool is_of_row(const std::string& fact) {
   return fact.find(" at ") != std::string::npos;
 }

@@ -36,8 +36,8 @@ void make_reduced(const Call& call, std::uint32_t ranks, std::uint64_t iteration
                   std::uint64_t first, std::span<std::byte> out);
 
 /// By how many units in the last place a result may differ: 0, but 2 for floating-point averages
-/// where the number of ranks is no power of two, because a library may multiply each input by the
-/// rounded 1/n. nccl-tests allows the same.
+/// where the number of ranks is not a power of two, because a library may multiply each input by
+/// the rounded 1/n. nccl-tests allows the same.
 std::uint32_t tolerance_ulp(const Call& call, std::uint32_t ranks) noexcept;
 
 /// A part of a rank's result and its source.

@@ -33,7 +33,7 @@ struct Launch {
 /// first, which is why Slurm comes at the end. `pmix` is whether this program can
 /// speak it, and is asked only under a PMIx server.
 ///
-/// Throws Error(usage): nothing found, one half of a pair without the other, a number that is none,
+/// Throws Error(usage): nothing found, one half of a pair without the other, an invalid number,
 /// rank >= size, no address; Error(unavailable): only PMIx would do, and this program cannot.
 Launch read_launch(const RendezvousOptions& options, const Environment& environment,
                    const std::function<bool()>& pmix);
@@ -45,7 +45,7 @@ std::string this_host();
 Address parse_address(std::string_view text, std::string_view source);
 
 /// The first host of Slurm's notation: "n1" of "n1,n2", "rack02n8" of "rack[02-04]n[8,11]".
-/// Source: scontrol(1), "show hostnames". Throws Error(usage) when it is none.
+/// Source: scontrol(1), "show hostnames". Throws Error(usage) if it is invalid.
 std::string first_host(std::string_view nodes);
 
 }  // namespace rdmabench::control

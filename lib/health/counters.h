@@ -41,7 +41,7 @@ std::vector<std::string> rdma_devices(const std::string& root = "/");
 std::vector<std::string> network_devices(const std::string& root = "/");
 
 /// The device in whose name counters are reported, without a port: "mlx5_0" for "mlx5_0:1",
-/// "rdmap0s6" for "rdmap0s6-rdm". What is no device stays as it is.
+/// "rdmap0s6" for "rdmap0s6-rdm". Another text stays as it is.
 std::string counted_as(const std::string& device, const std::string& root = "/");
 
 /// How long the kernel may answer from its cache: the longest hw_counters/lifespan of the devices;

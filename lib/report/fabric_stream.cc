@@ -42,7 +42,7 @@ double number(const Json& record, const char* key, const Refuse& refuse) {
   return value;
 }
 
-/// A rank that is a number must be one of the plan's nodes; what is no number is read as nothing.
+/// A rank that is a number must be one of the plan's nodes; anything else is read as nothing.
 void check_rank(const Json& object, const char* key, std::size_t nodes, const Refuse& refuse) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return;

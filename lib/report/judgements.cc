@@ -121,7 +121,7 @@ void add_unfinished(Judgements& list) {
                   "Resume it, or measure again."});
 }
 
-/// A metric and size of which no node could be judged is no pass, and neither is a verdict on
+/// A metric and size of which no node could be judged is not a pass, and neither is a verdict on
 /// nothing; where nothing at all is in doubt, that nobody stands out is one.
 void add_coverage(Judgements& list, const Document& document) {
   const Json& verdict = object_of(document.body, "verdict");

@@ -133,7 +133,7 @@ std::string knee_text(std::span<const LoadResult> curve) {
   const auto fine = std::find_if(curve.rbegin(), curve.rend(),
                                  [](const LoadResult& row) { return !row.taken_off; });
   if (knee == curve.end()) {
-    if (curve.size() < 2) return "";  // one load is no curve
+    if (curve.size() < 2) return "";  // one load is not a curve
     if (!curve.front().taken_off) {
       return "knee: none, latency does not take off up to the highest load\n";
     }

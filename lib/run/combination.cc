@@ -182,7 +182,7 @@ void check_pattern(const SessionSpec& spec) {
 
 /// Clients may not name server files: the server would open them.
 void check_peer_memory(const SessionSpec& spec) {
-  // Errors quote what a peer wrote; what is no printable text is none of the known words either.
+  // Errors quote what a peer wrote; an unprintable text is not a known word either.
   const std::string asked = control::printable(spec.peer_memory);
   const memory::Kind kind = memory::parse_request(asked).kind;
   memory::parse_gpu_mapping(control::printable(spec.gpu_mapping));

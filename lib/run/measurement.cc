@@ -47,7 +47,7 @@ void describe(Result& row, const Config& config, std::uint64_t size,
   row.stable = !config.counts.empty() || config.stop.kind != measure::StopRule::Kind::stable ||
                stopper.converged();
   const double spread = stopper.spread();
-  row.spread = spread >= 0 ? spread : 0;  // NaN of a single epoch is no spread
+  row.spread = spread >= 0 ? spread : 0;  // a single epoch has NaN
 }
 
 bool is_timed_by_completion(const Session& session) {

@@ -100,7 +100,7 @@ void UserOptions::texts(std::string_view key, std::vector<std::string>& values) 
     for (const nlohmann::json& item : control::get_list(object_, name, kMaxItems)) {
       if (!item.is_string()) {
         throw Error(Fault::usage,
-                    fmt::format("`{}[{}]` of {} is no text", name, list.size(), what_));
+                    fmt::format("`{}[{}]` of {} is not text", name, list.size(), what_));
       }
       list.push_back(item.get<std::string>());
     }

@@ -58,7 +58,7 @@ memory::GpuMemory* gpu_of(const T& endpoint, Place place = Place::window) noexce
   return nullptr;
 }
 
-/// Data of before must not pass for new: a cleared message ends in 0, which is no tag.
+/// Data of before must not pass for new: a cleared message ends in 0, which is not a tag.
 inline void clear(std::span<std::byte> message) noexcept {
   std::fill(message.begin(), message.end(), std::byte{0});
 }

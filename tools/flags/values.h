@@ -26,7 +26,7 @@ std::uint64_t bytes(const Given& given);
 /// "10" and "10s" are seconds, "250ms", "2m".
 std::chrono::nanoseconds duration(const Given& given);
 
-/// A value that is none of the words it may be.
+/// A value that is not one of the allowed words.
 [[noreturn]] void refuse_word(const Given& given, std::string_view words);
 
 template <class T>

@@ -61,7 +61,7 @@ struct Drift {
 };
 
 /// A trend within the sides, whatever lies between them. Kendall's statistic is summed over the
-/// two sides, each with its own variance, so a difference between A and B is no drift. The slope
+/// two sides, each with its own variance, so a difference between A and B is not a drift. The slope
 /// is not carried over the time between the sides, of which no launch tells: a baseline may be
 /// months old. Ties are allowed. Sources: Hirsch & Slack 1984 (seasonal Kendall test), Sen 1968.
 Drift find_drift(std::span<const Timed> a, std::span<const Timed> b);

@@ -58,7 +58,7 @@ using OnEvent = std::function<void(const std::string& line)>;
 /// many were dropped.
 class Server {
  public:
-  /// Throws Error when the port cannot be had, Error(usage) for a network that is none and for an
+  /// Throws Error when the port cannot be had, Error(usage) for an invalid network and for an
   /// RLIMIT_NOFILE of 64 or less.
   Server(const ServerConfig& config, OnEvent on_event);
   ~Server();

@@ -59,7 +59,7 @@ class Inbox {
     return ++turns_ % Watch::kPollsPerLook != 0 || glance(wait);
   }
 
-  /// Nothing is due, so that nothing happens is no stall.
+  /// Nothing is due: that nothing happens is not a stall.
   void excuse() noexcept { watch_.excuse(); }
 
   /// A slot that the endpoint takes back at once, or after a later poll.

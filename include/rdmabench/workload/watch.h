@@ -26,7 +26,8 @@ class Watch {
   /// Something completed.
   void progress() noexcept { idle_polls_ = 0; }
 
-  /// Nothing was due: this is no stall, however long it lasts. A peer that has gone is still seen.
+  /// Nothing was due: this is not a stall, however long it lasts. A peer that has gone is still
+  /// seen.
   void excuse() noexcept { excused_ = true; }
 
   /// An empty poll takes long, because it sleeps: look after each.

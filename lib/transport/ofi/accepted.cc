@@ -14,7 +14,7 @@
 namespace rdmabench::transport::ofi {
 namespace {
 
-/// In the order of the network; nothing for what is no address of IP.
+/// In the order of the network; nothing for an address that is not IP.
 std::optional<in_port_t> port_of(std::string_view name) noexcept {
   sockaddr_storage any{};
   std::memcpy(&any, name.data(), std::min(name.size(), sizeof any));

@@ -28,8 +28,8 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
 /// empty when there is none.
 std::vector<DeviceInfo> devices();
 
-/// What an endpoint takes besides its messages: no less than it will be. Throws Error(failed) for a
-/// choice that is none.
+/// What an endpoint takes besides its messages: no less than it will be. Throws Error(failed) for
+/// an invalid choice.
 Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
 }  // namespace rdmabench::transport::ofi

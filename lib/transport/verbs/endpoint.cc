@@ -27,7 +27,7 @@ Posting posting_of(const EndpointRequest& request) {
 
 /// Throws where a caller picked a type that does not do what the request asks for.
 const EndpointRequest& check_policy(const EndpointRequest& request, bool fits) {
-  service_of(request);  // what this build lacks is no caller's mistake
+  service_of(request);  // what this build lacks is not the caller's mistake
   if (fits) return request;
   throw Error(Fault::usage, "an endpoint of the wrong policy for its request",
               "Let with_endpoint_type() choose it.");

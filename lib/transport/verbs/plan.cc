@@ -286,7 +286,7 @@ std::uint32_t wanted_inline(const EndpointRequest& request, ibv_context& context
   // The processor copies inline bytes into the request, and it may not touch a GPU's.
   if (memory::parse_request(request.memory).kind == memory::Kind::cuda) return 0;
   // Soft-RoCE finds inline data of ibv_wr_post(3) only where the request has IBV_SEND_INLINE too,
-  // which is no flag of that call (rdma-core, providers/rxe).
+  // which is not a flag of that call (rdma-core, providers/rxe).
   if (request.operations.any(is_extended) && mechanism::driver_name(*context.device) == "rxe") {
     return 0;
   }

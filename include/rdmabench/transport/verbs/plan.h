@@ -20,7 +20,7 @@ struct Placement {
   bool global = true;     ///< packets carry the global header: always on RoCE
   std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
   double gbps = 0;        ///< of the slower of the two ends; 0 where they do not say
-  std::string slower{};   ///< what carries only that, where it is no port; for people
+  std::string slower{};   ///< what carries only that, where it is not a port; for people
   std::string reason;
 };
 
