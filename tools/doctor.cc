@@ -12,7 +12,6 @@
 #include "commands.h"
 #include "options.h"
 #include "output.h"
-#include "parse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"

@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "options.h"
-#include "parse.h"
 #include "rdmabench/base/error.h"
 #include "terminal.h"
 #include "writing.h"

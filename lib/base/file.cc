@@ -20,6 +20,24 @@ namespace {
 
 constexpr std::size_t kMostSysfsBytes = 65536;
 
+[[noreturn]] void refuse(const std::string& name) {
+  throw Error(Fault::usage, fmt::format("read '{}'", name), "Name a file that can be read.", errno);
+}
+
+std::string read_all(std::FILE* file, const std::string& name, std::size_t most) {
+  std::string text;
+  std::array<char, 1U << 16U> part{};
+  for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), file)) != 0;) {
+    text.append(part.data(), got);
+    if (text.size() > most) {
+      throw Error(Fault::usage, fmt::format("'{}' is larger than {} MiB", name, most >> 20U),
+                  "Give a smaller file.");
+    }
+  }
+  if (std::ferror(file) != 0) refuse(name);
+  return text;
+}
+
 }  // namespace
 
 FileText read_file(const std::filesystem::path& path) {
@@ -71,26 +89,14 @@ std::vector<std::string> list_folder(const std::filesystem::path& path, int& err
 }
 
 std::string read_document(const std::string& path, std::size_t most) {
-  const bool standard = path == "-";
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      standard ? stdin : std::fopen(path.c_str(), "rbe"),
-      standard ? [](std::FILE*) { return 0; } : &std::fclose);
-  const auto unreadable = [&] {
-    throw Error(Fault::usage, fmt::format("read '{}'", path), "Name a file that can be read.",
-                errno);
-  };
-  if (file == nullptr) unreadable();
-  std::string text;
-  std::array<char, 1U << 16U> part{};
-  for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), file.get())) != 0;) {
-    text.append(part.data(), got);
-    if (text.size() > most) {
-      throw Error(Fault::usage, fmt::format("'{}' is larger than {} MiB", path, most >> 20U),
-                  "Give a smaller file.");
-    }
-  }
-  if (std::ferror(file.get()) != 0) unreadable();
-  return text;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                             &std::fclose);
+  if (file == nullptr) refuse(path);
+  return read_all(file.get(), path, most);
+}
+
+std::string read_standard_input(std::size_t most) {
+  return read_all(stdin, "standard input", most);
 }
 
 }  // namespace rdmabench

@@ -30,8 +30,11 @@ std::optional<std::uint64_t> read_number(const std::filesystem::path& path);
 /// The names in a folder, sorted; none if it cannot be read, then `error` is an errno.
 std::vector<std::string> list_folder(const std::filesystem::path& path, int& error);
 
-/// All of a file, of a pipe, or of standard input for "-". Throws Error(usage), which names it,
-/// where it cannot be read or has more than `most` bytes.
+/// All of a file or pipe. Throws Error(usage), which names it, where it cannot be read or has more
+/// than `most` bytes.
 std::string read_document(const std::string& path, std::size_t most = std::size_t{16} << 20);
+
+/// The same of standard input.
+std::string read_standard_input(std::size_t most);
 
 }  // namespace rdmabench

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "commands.h"
-#include "control/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <unordered_map>
 
@@ -118,7 +117,7 @@ nlohmann::json object_of(std::string_view line) {
   try {
     return control::parse_object(line, "record");
   } catch (const Error&) {
-    throw Error(Fault::usage, "it is no JSON object", "Is it a file of 'rdmabench fabric'?");
+    throw Error(Fault::usage, "it is not a JSON object", "Is it a file of 'rdmabench fabric'?");
   }
 }
 

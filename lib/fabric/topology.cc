@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
@@ -149,7 +150,7 @@ class TopologyReader {
   std::uint64_t number(const std::string& hex) const {
     if (hex.empty() || hex.size() > 16 ||
         hex.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
-      refuse(fmt::format("'{}' is no GUID", hex));
+      refuse(fmt::format("invalid GUID '{}'", hex));
     }
     return std::stoull(hex, nullptr, 16);
   }

@@ -164,7 +164,7 @@ std::string why_not(const Matrix& matrix, const Attribution& verdict, const Summ
   const bool judged = std::none_of(open.begin(), open.end(), same);
   if (slice == verdict.typical.end() || !judged || about(verdict.findings)) return "";
   const std::string pair =
-      fmt::format("the worst pair by {}, {} to {} at {:.2f} of typical, is no finding",
+      fmt::format("the worst pair by {}, {} to {} at {:.2f} of typical, is not a finding",
                   subject(summary.metric, summary.size_bytes), worst.sender, worst.receiver, ratio);
   if (about(verdict.withdrawn)) {
     return fmt::format("{}: measured again, it was not slow", pair);

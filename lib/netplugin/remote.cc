@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "case_runner.h"
+#include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "case_runner.h"
-#include "control/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 

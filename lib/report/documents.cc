@@ -237,8 +237,11 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
 
 std::vector<Document> read_documents(const std::string& path, const std::string& program,
                                      const ReadLimits& limits) {
-  return parse_documents(read_document(path, limits.file_bytes),
-                         path == "-" ? "standard input" : path, program, limits);
+  if (path == "-") {
+    return parse_documents(read_standard_input(limits.file_bytes), "standard input", program,
+                           limits);
+  }
+  return parse_documents(read_document(path, limits.file_bytes), path, program, limits);
 }
 
 }  // namespace rdmabench::report

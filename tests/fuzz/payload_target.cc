@@ -293,7 +293,8 @@ Verdict judge_pair(std::string_view text) {
   return judge(
       text, [](std::string_view from) { return collective::parse_pair(from, 0, 8); }, kWriteGroup,
       [](const collective::PointToPointResult& pair) -> std::string {
-        return pair.to < 8 && pair.bits_per_s >= 0 ? "" : "a pair out of bounds was taken";
+        const bool good = pair.to < 8 && pair.bits_per_s >= 0 && pair.bits_per_s <= 1e15;
+        return good ? "" : "a pair out of bounds was taken";
       });
 }
 Verdict judge_rank_report(std::string_view text) {
@@ -309,13 +310,15 @@ Verdict judge_plugin_hello(std::string_view text) {
       nothing_more<netplugin::PluginHello>);
 }
 Verdict judge_plugin_task(std::string_view text) {
-  return judge(text, netplugin::read_task, kWritePlugin,
-               [](const netplugin::Task& task) -> std::string {
-                 const bool good = task.bytes <= netplugin::kMaxBytes &&
-                                   task.iterations <= netplugin::kMaxIterations &&
-                                   task.timeout <= netplugin::kMaxTimeout;
-                 return good ? "" : "a task out of bounds was taken";
-               });
+  return judge(
+      text, netplugin::read_task, kWritePlugin, [](const netplugin::Task& task) -> std::string {
+        const bool good =
+            task.version >= netplugin::kOldestVersion &&
+            task.version <= netplugin::kNewestVersion && task.device >= 0 &&
+            task.bytes <= netplugin::kMaxBytes && task.iterations <= netplugin::kMaxIterations &&
+            task.timeout >= netplugin::kMinTimeout && task.timeout <= netplugin::kMaxTimeout;
+        return good ? "" : "a task out of bounds was taken";
+      });
 }
 Verdict judge_plugin_result(std::string_view text) {
   return judge(text, netplugin::parse_task_result, kWritePlugin,

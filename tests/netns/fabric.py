@@ -1,5 +1,5 @@
 """rdmabench fabric in eight network namespaces on a bridge, each behind a link of limited rate, over
-libfabric's tcp: a fault is planted, and the verdict has to name it and nothing else.
+libfabric's tcp: a fault is planted, and the verdict has to name it and nothing else that a second run finds too.
 
 fabric.py RDMABENCH SCHEMA
 """

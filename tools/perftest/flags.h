@@ -9,13 +9,14 @@
 
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/run/config.h"
+#include "rdmabench/transport/transport.h"
 #include "tool.h"
 
 namespace rdmabench::tools::perftest {
 
 enum class RateUnit : std::uint8_t { gigabits, mebibytes, messages };
 
-/// to_config() replaces these initial values by perftest's defaults.
+/// What was not given has the initial values here; to_config() takes perftest's defaults for some.
 struct Flags {  // NOLINT(clang-analyzer-optin.performance.Padding): grouped by what they are of
   Flags() {
     config.backend = "verbs";
@@ -23,7 +24,7 @@ struct Flags {  // NOLINT(clang-analyzer-optin.performance.Padding): grouped by 
     config.relaxed_ordering = true;
   }
 
-  run::Config config;  ///< what flags set that are one of its members, `timeout` among them
+  run::Config config;  ///< the flags that set a member of it
 
   // Where.
   std::string host;  ///< "" = this side is the server

@@ -27,7 +27,7 @@ constexpr std::uint32_t kMaxGidIndex = 255;  // ibv_global_route holds it in 8 b
 /// Why nothing of ours can be run over a port; "" if it can.
 std::string_view obstacle(const DeviceInfo& device, const PortInfo& port, Service service) {
   if (service == Service::dc && !device.dynamic) return "has no DC: it is not an mlx5 device";
-  if (service == Service::srd && !device.scalable) return "has no SRD: it is no EFA device";
+  if (service == Service::srd && !device.scalable) return "has no SRD: it is not an EFA device";
   if (service != Service::srd && !device.reliable_connected) {
     return "takes no RC queue pairs of ours";
   }

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "rdmabench/base/error.h"
@@ -12,11 +14,22 @@ namespace {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 
-std::string written(std::size_t bytes) {
-  const std::string path = testing::TempDir() + "rdmabench_document";
-  std::ofstream(path, std::ios::binary) << std::string(bytes, 'x');
-  return path;
-}
+/// A file of so many bytes, for as long as this lives.
+class Written {
+ public:
+  explicit Written(std::size_t bytes)
+      : path_(testing::TempDir() + "rdmabench_document." + std::to_string(getpid())) {
+    std::ofstream(path_, std::ios::binary) << std::string(bytes, 'x');
+  }
+  ~Written() { std::filesystem::remove(path_); }
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 std::string refusal(const std::string& path, std::size_t most) {
   try {
@@ -29,8 +42,8 @@ std::string refusal(const std::string& path, std::size_t most) {
 }
 
 TEST(ReadDocument, GivesAllOfAFile) {
-  EXPECT_EQ(read_document(written(kMebi), kMebi), std::string(kMebi, 'x'));
-  EXPECT_EQ(read_document(written(0)), "");
+  EXPECT_EQ(read_document(Written(kMebi).path(), kMebi), std::string(kMebi, 'x'));
+  EXPECT_EQ(read_document(Written(0).path()), "");
 }
 
 TEST(ReadDocument, NamesAFileThatIsMissingOrAFolder) {
@@ -38,10 +51,11 @@ TEST(ReadDocument, NamesAFileThatIsMissingOrAFolder) {
       refusal("/none/such.json", kMebi),
       testing::AllOf(testing::HasSubstr("/none/such.json"), testing::HasSubstr("No such file")));
   EXPECT_THAT(refusal("/", kMebi), testing::HasSubstr("Is a directory"));
+  EXPECT_THAT(refusal("-", kMebi), testing::HasSubstr("read '-'"));  // no file of that name here
 }
 
 TEST(ReadDocument, RefusesMoreThanItIsAllowed) {
-  EXPECT_THAT(refusal(written(kMebi + 1), kMebi), testing::HasSubstr("larger than 1 MiB"));
+  EXPECT_THAT(refusal(Written(kMebi + 1).path(), kMebi), testing::HasSubstr("larger than 1 MiB"));
 }
 
 TEST(FirstLine, IsEmptyWhereNothingCanBeRead) {

@@ -126,7 +126,7 @@ TEST(VerdictText, ShowsWhatWasNotBorneOut) {
   EXPECT_THAT(text_of(matrix, verdict),
               AllOf(HasSubstr("2 suspicions were not borne out when measured again: route 0 to 1 "
                               "(bandwidth of 1M), sender 2 (bandwidth of 1M)\n"),
-                    HasSubstr("0 to 1 at 0.60 of typical, is no finding: measured again, it was "
+                    HasSubstr("0 to 1 at 0.60 of typical, is not a finding: measured again, it was "
                               "not slow")));
 }
 

@@ -202,7 +202,7 @@ TEST_F(Srd, IsChosenByGidAndOnEfaAlone) {
   fake_verbs::reset({fake_verbs::soft_roce()});
   const Error error = complaint([&] { offer(request); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("rxe0:1 has no SRD: it is no EFA device"));
+  EXPECT_THAT(error.what(), HasSubstr("rxe0:1 has no SRD: it is not an EFA device"));
   fake_verbs::reset({fake_verbs::efa()});
   EXPECT_THAT(complaint([] { offer(over(Service::rc)); }).what(),
               HasSubstr("efa_0:1 takes no RC queue pairs"));
