@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "epoch_text.h"
 #include "gpu_session.h"
 #include "measurement.h"
 #include "rdmabench/base/deadline.h"
