@@ -85,12 +85,13 @@ stop_server() {
   assert_no_resources "the server"
 }
 
-# measure HOST lat|bw OP SIZES ITERATIONS: one validated client run, whose JSON check_results reads.
+# measure HOST lat|bw OP SIZES ITERATIONS [OPTION...]: one validated client run, whose JSON check_results reads.
 measure() {
   local host=$1 kind=$2 op=$3 sizes=$4 iterations=$5 start=$SECONDS cpu=$(($(nproc) - 1))
   local result="$scratch/$kind $op $sizes ${host//:/_}.json"
+  shift 5
   taskset -c $cpu timeout 60 "$rdmabench" "$kind" "$host" --port $port --backend verbs --op "$op" \
-    --size "$sizes" --iterations "$iterations" --validate --format json --output "$result" \
+    --size "$sizes" --iterations "$iterations" --validate --format json --output "$result" "$@" \
     ${RDMABENCH_DEVICE:+--device "$RDMABENCH_DEVICE"} ||
     fail "$kind $op $sizes to $host: exit status $?"
   assert_no_resources "$kind $op $sizes"

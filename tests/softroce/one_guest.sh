@@ -27,16 +27,18 @@ if [[ -x $program ]]; then
 fi
 start_server
 for op in send write write-imm read; do
-  for kind in lat bw; do
-    measure "$host" "$kind" "$op" 1:4K 50
-    measure "$host" "$kind" "$op" 8K:1M 6  # emulated: 1 MiB takes 20 ms
-  done
+  measure "$host" bw "$op" 1:4K 50
+  measure "$host" bw "$op" 8K:1M 6  # emulated: 1 MiB takes 20 ms
+  # One size of each way: inline, one packet, several; one buffer and another.
+  measure "$host" lat "$op" 1,1K,4K 50
+  measure "$host" lat "$op" 64K,1M 6
 done
 if [[ -n ${RDMABENCH_ADDRESS6:-} ]]; then
   measure "$RDMABENCH_ADDRESS6" lat write 8 50
 fi
-measure "$host" bw write 64K 600  # several times as many as there are slots
-measure "$host" bw send 64K 600
+# Several times as many as there are slots.
+measure "$host" bw write 64K 200 --depth 32
+measure "$host" bw send 64K 200 --depth 32
 eight_at_once "$host"
 killed_client "$host"
 ! in_guest || two_devices "$host"
