@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 8;      // nodes, errors and paths
 constexpr std::size_t kMostExplained = 4;  // findings alike with their evidence
-constexpr double kNotable = 0.8;           // of typical: below, a reader asks why it is no finding
+constexpr double kNotable = 0.8;  // of typical: below, a reader asks why it is not a finding
 
 std::string plural(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -144,7 +144,7 @@ bool concerns(const Finding& finding, const Measurement& worst) {
                                     : finding.a == worst.sender || finding.a == worst.receiver;
 }
 
-/// Why the worst pair, which looks slow, is no finding; "" where it is none to ask about.
+/// Why the worst pair, which looks slow, is not a finding; "" where it is none to ask about.
 std::string why_not(const Matrix& matrix, const Attribution& verdict, const Summary& summary) {
   if (summary.worst_cells.empty() || !(summary.typical > 0)) return "";
   const Measurement& worst = matrix.measurements[summary.worst_cells.front()];

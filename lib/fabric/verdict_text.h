@@ -14,7 +14,7 @@ namespace rdmabench::fabric {
 std::string headline(const Matrix& matrix, const Attribution& verdict);
 
 /// The headline, lost nodes, findings with their evidence, what was not borne out, what could not
-/// be judged, and why a pair that looks slow is no finding. Findings alike are folded. Ends in a
+/// be judged, and why a pair that looks slow is not a finding. Findings alike are folded. Ends in a
 /// newline.
 std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
                          const std::vector<Summary>& summaries);

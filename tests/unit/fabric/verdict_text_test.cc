@@ -135,7 +135,7 @@ TEST(VerdictText, SaysWhyASlowPairIsNoFinding) {
   matrix.measurements[0].value = 60e9;
   EXPECT_THAT(
       text_of(matrix, judged(matrix, 0.15)),
-      HasSubstr("the worst pair by bandwidth of 1M, 0 to 1 at 0.60 of typical, is no "
+      HasSubstr("the worst pair by bandwidth of 1M, 0 to 1 at 0.60 of typical, is not a "
                 "finding: the values scatter by 15 %, so that a pair has to be below 0.47"));
   EXPECT_THAT(text_of(matrix, judged(matrix, 3)), HasSubstr("no single pair can stand out"));
   EXPECT_THAT(text_of(matrix, judged(matrix)), HasSubstr("its ends are as slow with others"));
