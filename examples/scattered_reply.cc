@@ -34,6 +34,7 @@ void converse(T& endpoint, std::vector<std::byte>& memory, bool asks) {
   };
   for (std::uint64_t i = 0; i < kRequests; ++i) {
     if (asks) post(Send(), {.local = 0, .remote = 0, .bytes = 64, .word = 0});
+    // NOLINTNEXTLINE(bugprone-infinite-loop): on_receive() ends it
     while (!heard) must(inbox.poll(workload::Wait::message, on_receive));
     heard = false;
     must(inbox.drain());  // what was posted before has left the memory
@@ -59,7 +60,7 @@ int main(int argc, char** argv) try {
   if (!asks) std::printf("listening on %d\n", listener.port()), std::fflush(stdout);
   control::Channel channel =
       asks
-          ? control::Channel::connect(argv[3], static_cast<std::uint16_t>(std::atoi(argv[4])), soon)
+          ? control::Channel::connect(argv[3], static_cast<std::uint16_t>(std::stoi(argv[4])), soon)
           : listener.accept(soon).value();
   std::vector<std::byte> memory(2 * kPieces * kPiece);  // registered where it lies
   transport::EndpointRequest request;

@@ -66,7 +66,7 @@ void LogQueue::write_lines() {
       if (dropped > 0) {
         text = fmt::format("{} lines were dropped: standard error is read too slowly\n", dropped);
       }
-      text += std::move(lines_.front());
+      text += lines_.front();
       lines_.pop_front();
     }
     text += '\n';

@@ -88,7 +88,10 @@ std::vector<double> parse_quantities(const std::string& text) {
       throw Error(Fault::usage, fmt::format("no range '{}'", text),
                   "Write 2:1024, from the smaller to the larger.");
     }
-    for (; value < last; value *= 2) values.push_back(value);
+    while (value < last) {
+      values.push_back(value);
+      value *= 2;
+    }
     values.push_back(last);
   } else {
     for (const std::string& word : split(text)) values.push_back(parse_quantity(word));

@@ -43,6 +43,7 @@ class StopSignals {
   }
   ~StopSignals() {
     over_ = true;
+    // It is blocked, and sigwait() takes it: NOLINTNEXTLINE(bugprone-bad-signal-to-kill-thread)
     pthread_kill(thread_.native_handle(), SIGTERM);
     thread_.join();
   }

@@ -82,7 +82,7 @@ double summand(const Call& call, std::uint32_t ranks, std::uint32_t rank,
   const std::uint32_t place = (rank + ranks - sum.from) % ranks;
   if (place >= sum.adding) return 0;
   const std::uint64_t own = sum.alike ? sum.hash : mix(sum.hash + rank);
-  const double value = static_cast<double>(1 + own % sum.magnitude);
+  const auto value = static_cast<double>(1 + own % sum.magnitude);
   const bool negative = sum.cancels ? place == 1 : is_signed(call.type) && (own >> 32U & 1U) != 0;
   return negative ? -value : value;
 }

@@ -64,7 +64,7 @@ void Reader::take(const nlohmann::json& object) {
 void Reader::take_plan(const nlohmann::json& object) {
   if (control::get_string(object, "schema", kMaxWord) != kSchema) {
     throw Error(Fault::failed, "it is of another kind, or of another version",
-                fmt::format("Its first record has \"schema\": \"{}\".", kSchema));
+                fmt::format(R"(Its first record has "schema": "{}".)", kSchema));
   }
   FabricPlan plan = plan_from(control::get_object(object, "plan"));
   std::vector<Node> nodes;

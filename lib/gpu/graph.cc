@@ -73,7 +73,7 @@ Graph Graph::capture(Stream& stream, const std::function<void(Stream&)>& record)
   const cuda::Result result = driver.graph_instantiate(&executable, graph, 0);
   driver.graph_destroy(graph);  // the executable graph does not need it
   check(driver, result, "cuGraphInstantiate()");
-  return Graph(context, executable);
+  return {context, executable};
 }
 
 Graph::~Graph() {
@@ -82,7 +82,7 @@ Graph::~Graph() {
 }
 
 Graph::Graph(Graph&& other) noexcept
-    : context_(other.context_),
+    : context_(std::move(other.context_)),
       executable_(std::exchange(other.executable_, nullptr)),
       result_(other.result_) {}
 

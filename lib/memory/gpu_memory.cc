@@ -41,11 +41,11 @@ GpuMemory::Choice GpuMemory::choose(const Request& request) {
     return {all.front().ordinal, fmt::format("{}; the first one, because no RDMA device is given",
                                              gpu::to_text(all.front()))};
   }
-  const gpu::DeviceInfo* best = nullptr;
-  gpu::Pair nearest;
+  const gpu::DeviceInfo* best = &all.front();
+  gpu::Pair nearest = gpu::find_pair(request.device, best->pci_address);
   for (const gpu::DeviceInfo& one : all) {
     gpu::Pair pair = gpu::find_pair(request.device, one.pci_address);
-    if (best != nullptr && pair.distance >= nearest.distance) continue;
+    if (pair.distance >= nearest.distance) continue;
     best = &one;
     nearest = std::move(pair);
   }
@@ -82,6 +82,7 @@ GpuMemory::GpuMemory(const Request& request, std::uint64_t bytes, Choice choice)
 
 std::byte* GpuMemory::data() const noexcept {
   if (host_) return host_->data() + start_;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver has addresses as numbers
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(at(0)));
 }
 

@@ -129,10 +129,9 @@ void FabricStream::put(Document& document, PairMeasurement pair) {
 }
 
 Document* FabricStream::current(std::vector<Document>& documents) const {
-  for (auto one = documents.rbegin(); one != documents.rend(); ++one) {
-    if (one->schema == kFabricSchema) return &*one;
-  }
-  return nullptr;
+  const auto found = std::find_if(documents.rbegin(), documents.rend(),
+                                  [](const Document& one) { return one.schema == kFabricSchema; });
+  return found == documents.rend() ? nullptr : &*found;
 }
 
 void FabricStream::add(Json& record, std::vector<Document>& documents, const Refuse& refuse) {

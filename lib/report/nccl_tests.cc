@@ -10,7 +10,7 @@ namespace {
 /// As many decimals, two at most, as leave the number within its column.
 std::string fitted(double value, std::size_t width) {
   for (const int decimals : {2, 1, 0}) {
-    const std::string text = fmt::format("{:{}.{}f}", value, width, decimals);
+    std::string text = fmt::format("{:{}.{}f}", value, width, decimals);
     if (text.size() <= width) return text;
   }
   return fmt::format("{:{}.{}e}", value, width, width >= 7 ? 1 : 0);

@@ -34,8 +34,8 @@ struct PerftestField {
   std::string_view label;  ///< in its text; "" where only the JSON has it
   std::string_view key;    ///< in its JSON
   Json value;
-  std::string_view unit = "";  ///< in its text
-  bool begins_pair = false;    ///< the next one stands in the same line of text
+  std::string_view unit{};   ///< in its text
+  bool begins_pair = false;  ///< the next one stands in the same line of text
 };
 
 struct PerftestInfo {

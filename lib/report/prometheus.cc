@@ -19,7 +19,7 @@ constexpr double kNs = 1e-9;
 /// The lines of one metric stand together: the format asks for it.
 class Exposition {
  public:
-  void add(const std::string& name, std::string_view help, std::vector<Label> labels,
+  void add(const std::string& name, std::string_view help, const std::vector<Label>& labels,
            double value) {
     if (!std::isfinite(value)) return;
     auto [family, is_new] = families_.try_emplace(name);
@@ -70,7 +70,7 @@ struct Metric {
   std::string_view name;
   double scale;
   std::string_view help;
-  std::string_view percentile = "";
+  std::string_view percentile{};
 };
 constexpr auto kMetrics = std::to_array<Metric>({
     {"p50_ns", "latency_seconds", kNs, "Latency at a percentile of its samples.", "50"},

@@ -41,8 +41,8 @@ std::string_view name(Outcome outcome) noexcept {
 std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
                        std::chrono::nanoseconds timeout, std::string_view peer,
                        std::string_view failure) {
-  const std::string where = fmt::format("message {} of {} ({} bytes) with {}", result.message,
-                                        plan.iterations, plan.size, peer);
+  std::string where = fmt::format("message {} of {} ({} bytes) with {}", result.message,
+                                  plan.iterations, plan.size, peer);
   switch (result.outcome) {
     case Outcome::ok:
       return "ok";

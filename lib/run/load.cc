@@ -12,8 +12,6 @@
 namespace rdmabench::run {
 namespace {
 
-using workload::Side;
-
 // Of capacity. The last one lies beyond it: there an open loop's latency grows for as long as it
 // runs.
 constexpr std::array kLoads{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1};

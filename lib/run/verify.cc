@@ -71,7 +71,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
       curable = may_be_the_memory(session, error);
     }
     const std::string routes = routes_text(session, answer.environment);
-    const std::string what = fmt::format(
+    std::string what = fmt::format(
         "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
     if (!curable) return what;
     if (!may_start_over(session.spec()) || tried == kMostVerifications || last.passed() ||

@@ -68,6 +68,7 @@ struct Merit {
   double gbps = 0;
   bool same_name = false;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the default for a 0
   auto operator<=>(const Merit&) const = default;
 };
 

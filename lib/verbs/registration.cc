@@ -152,7 +152,7 @@ Registration register_memory(ibv_pd& domain, const MemoryArea& area,
     const bool lacking = code == EOPNOTSUPP || code == EPROTONOSUPPORT;
     const Error error =
         refusal(lacking ? Fault::unavailable : Fault::failed, route, domain, area, flags, code);
-    if (last) throw error;
+    if (last) throw Error(error);
     result.others.push_back({route, error.what()});
   }
   add_notes(result, request, domain);

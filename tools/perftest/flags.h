@@ -17,7 +17,7 @@ namespace rdmabench::tools::perftest {
 enum class RateUnit : std::uint8_t { gigabits, mebibytes, messages };
 
 /// What was not given has the initial values here; to_config() takes perftest's defaults for some.
-struct Flags {  // NOLINT(clang-analyzer-optin.performance.Padding): grouped by what they are of
+struct Flags {
   Flags() {
     config.backend = "verbs";
     config.service = transport::Service::rc;

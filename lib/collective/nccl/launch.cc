@@ -12,6 +12,7 @@ namespace rdmabench::collective::nccl {
 namespace {
 
 void* at(gpu::DevicePointer base, std::uint64_t bytes = 0) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver has addresses as numbers
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(base + bytes));
 }
 

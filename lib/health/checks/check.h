@@ -65,7 +65,7 @@ class Probe {
   /// Compares a value with the expectation for that key: PASS if it equals one of its
   /// comma-separated alternatives, else `bad`. Without an expectation SKIP; a comparison with peers
   /// may change that.
-  void compare(std::string_view key, std::string observed, Status bad = Status::warn);
+  void compare(std::string_view key, const std::string& observed, Status bad = Status::warn);
 
   Finding take();
 

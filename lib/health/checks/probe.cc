@@ -112,7 +112,7 @@ void Probe::judge_by(bool good, Status bad, std::string_view remedy) {
   judge(good ? Status::pass : bad, remedy);
 }
 
-void Probe::compare(std::string_view key, std::string observed, Status bad) {
+void Probe::compare(std::string_view key, const std::string& observed, Status bad) {
   const Expectation* const wanted = expectation(key);
   observe(observed);
   if (wanted == nullptr) return skip(std::string(kNothingToCompare));
