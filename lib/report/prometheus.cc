@@ -121,7 +121,7 @@ void add_measured(Exposition& out, const Document& document) {
         const std::string_view load = measured.kind == "load" && !metric.percentile.empty()
                                           ? "rdmabench_load_"
                                           : "rdmabench_";
-        out.add(fmt::format("{}{}", load, metric.name), metric.help, std::move(labels),
+        out.add(fmt::format("{}{}", load, metric.name), metric.help, labels,
                 value.second * metric.scale);
       }
     }
@@ -144,8 +144,8 @@ void add_fabric(Exposition& out, const Document& document) {
       out.add(name, "Median over the node's partners.", labels, value * scale);
       labels.emplace_back("metric", node.latency ? "latency" : "bandwidth");
       out.add("rdmabench_fabric_node_relative_ratio",
-              "The node's median against the typical one; 1 is typical, less is worse.",
-              std::move(labels), relative(node.latency, value, node.typical));
+              "The node's median against the typical one; 1 is typical, less is worse.", labels,
+              relative(node.latency, value, node.typical));
     };
     add("sender", node.as_sender);
     add("receiver", node.as_receiver);
