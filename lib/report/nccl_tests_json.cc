@@ -178,7 +178,8 @@ std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::st
   std::vector<NcclTestsTable> tables;
   for (const Json& item : items) {
     if (!item.is_object()) {
-      if (!tables.empty()) tables.back().notes.emplace_back("A line that is not JSON was left out.");
+      if (!tables.empty())
+        tables.back().notes.emplace_back("A line that is not JSON was left out.");
       continue;
     }
     std::string program;  // "AllReduce" is "all_reduce_perf"
