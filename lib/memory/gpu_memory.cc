@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <vector>
 
 #include "gpu/copy.h"
@@ -43,7 +44,7 @@ GpuMemory::Choice GpuMemory::choose(const Request& request) {
   }
   const gpu::DeviceInfo* best = &all.front();
   gpu::Pair nearest = gpu::find_pair(request.device, best->pci_address);
-  for (const gpu::DeviceInfo& one : all) {
+  for (const gpu::DeviceInfo& one : std::span(all).subspan(1)) {
     gpu::Pair pair = gpu::find_pair(request.device, one.pci_address);
     if (pair.distance >= nearest.distance) continue;
     best = &one;

@@ -29,7 +29,7 @@ start_server
 for op in send write write-imm read; do
   measure "$host" bw "$op" 1:4K 50
   measure "$host" bw "$op" 8K:1M 6  # emulated: 1 MiB takes 20 ms
-  # One size of each way: inline, one packet, several; one buffer and another.
+  # Inline, one packet, several packets; then large ones. Every size is validated by bw above.
   measure "$host" lat "$op" 1,1K,4K 50
   measure "$host" lat "$op" 64K,1M 6
 done

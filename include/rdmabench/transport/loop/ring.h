@@ -11,7 +11,7 @@ namespace rdmabench::transport::loop {
 /// Capacity is rounded up to a power of two. push() and pop() never block and never allocate.
 /// Thread rule: one producer thread, one consumer thread.
 template <class T>
-class Ring {  // NOLINT(clang-analyzer-optin.performance.Padding): it keeps the indices apart
+class Ring {  // padding keeps the indices apart
  public:
   explicit Ring(std::uint32_t capacity) : entries_(std::bit_ceil(capacity)) {}
 
