@@ -28,7 +28,7 @@ struct CopyTimes {
 
 /// A zeroed allocation on a GPU, or memory of the caller (Request::existing) left as it is. Host
 /// code must not access data() before stage_through_host(). After it data() is pinned host memory,
-/// which the NIC transfers; the patterns are still written and compared by the GPU.
+/// which the NIC transfers; the patterns are still written and read in the GPU's memory.
 ///
 /// Offsets are relative to data(). Every wait is limited to 10 seconds. If GPU and driver report
 /// that kernels may not see the NIC's writes at once, reading calls flush first

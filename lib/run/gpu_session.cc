@@ -90,8 +90,8 @@ void add_gpu_notes(Session& session, const report::Facts& server, report::Report
     if (!validated) return;
     notes.emplace_back(
         "validated at rest: all slots were written before each epoch, and after it every byte of "
-        "the message that came last to each was compared, a GPU's by the GPU; earlier ones of an "
-        "epoch were counted where the operation tells its target, and not compared.");
+        "the message that came last to each was compared; earlier ones of an epoch were counted "
+        "where the operation tells its target, and not compared.");
   });
   memory::GpuMemory* const own = session.worker().gpu_memory();
   if (own != nullptr && own->staged()) note_own_staging(*own, report);

@@ -10,35 +10,40 @@ namespace {
 
 constexpr std::uint64_t kStraySlots = 16;
 constexpr std::uint64_t kStrayBytes = 4096;
+constexpr std::uint64_t kCopyBytes = 4U << 20;
 
 std::uint64_t offset_of(const RestingSlots& slots) noexcept {
   return static_cast<std::uint64_t>(slots.region.data - slots.gpu->data());
 }
 
-/// A copy of `bytes` bytes at `at` of slot `index`, wherever they lie.
-std::vector<std::byte> copy_of(const RestingSlots& slots, std::uint64_t index, std::uint64_t at,
-                               std::uint64_t bytes) {
-  std::vector<std::byte> copy(bytes);
-  if (slots.gpu != nullptr) {
-    slots.gpu->read(offset_of(slots) + index * slots.region.stride + at, copy);
-  } else {
-    const std::span<std::byte> there = message_in(slots.region, index, at + bytes).subspan(at);
-    std::copy(there.begin(), there.end(), copy.begin());
+/// Calls `take(slot, bytes)` with the first `size` bytes of each slot from `first` to `end`, until
+/// it returns false. Slots of a GPU are copied many at a time: a copy of each would take longer
+/// than the epoch.
+template <class Take>
+void for_each_slot(const RestingSlots& slots, std::uint64_t first, std::uint64_t end,
+                   std::uint64_t size, const Take& take) {
+  const std::uint64_t stride = slots.region.stride;
+  const std::uint64_t at_once = std::max<std::uint64_t>(1, kCopyBytes / stride);
+  std::vector<std::byte> copies;
+  for (std::uint64_t i = first; i < end; ++i) {
+    if (slots.gpu == nullptr) {
+      if (!take(i, message_in(slots.region, i, size))) return;
+      continue;
+    }
+    const std::uint64_t place = (i - first) % at_once;
+    if (place == 0) {
+      copies.resize(stride * (std::min(at_once, end - i) - 1) + size);
+      slots.gpu->read(offset_of(slots) + i * stride, copies);
+    }
+    if (!take(i, std::span(copies).subspan(place * stride, size))) return;
   }
-  return copy;
 }
 
-std::optional<WrongByte> compare_slot(const RestingSlots& slots, std::uint64_t index,
-                                      std::uint64_t size, std::uint8_t tag) {
-  std::optional<std::uint64_t> wrong;
-  if (slots.gpu == nullptr) {
-    wrong = memory::find_mismatch(message_in(slots.region, index, size), tag);
-  } else if (const auto found = slots.gpu->find_mismatch(
-                 offset_of(slots) + index * slots.region.stride, size, size, 1, tag - 1U)) {
-    wrong = found->offset;
-  }
-  if (!wrong) return std::nullopt;
-  return WrongByte{index, *wrong};
+std::optional<std::uint64_t> first_set(std::span<const std::byte> bytes) {
+  const auto found =
+      std::find_if(bytes.begin(), bytes.end(), [](std::byte one) { return one != std::byte{0}; });
+  if (found == bytes.end()) return std::nullopt;
+  return static_cast<std::uint64_t>(found - bytes.begin());
 }
 
 }  // namespace
@@ -69,48 +74,48 @@ std::optional<WrongByte> compare(const RestingSlots& slots, std::uint64_t size,
     if (!wrong) return std::nullopt;
     return WrongByte{wrong->slot, wrong->offset};
   }
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (const auto wrong = compare_slot(slots, i, size, tag_of(i))) return wrong;
-  }
-  return std::nullopt;
+  std::optional<WrongByte> wrong;
+  for_each_slot(slots, 0, count, size, [&](std::uint64_t slot, std::span<const std::byte> message) {
+    if (const auto at = memory::find_mismatch(message, tag_of(slot))) wrong = {slot, *at};
+    return !wrong;
+  });
+  return wrong;
 }
 
 std::optional<WrongByte> find_stray(const RestingSlots& slots, std::uint64_t size,
                                     std::uint64_t first) {
-  const std::uint64_t end = std::min<std::uint64_t>(slots.region.slots, first + kStraySlots);
-  for (std::uint64_t i = first; i < end; ++i) {
-    const std::vector<std::byte> message = copy_of(slots, i, 0, std::min(size, kStrayBytes));
-    const auto stray = std::find_if(message.begin(), message.end(),
-                                    [](std::byte one) { return one != std::byte{0}; });
-    if (stray != message.end()) {
-      return WrongByte{i, static_cast<std::uint64_t>(stray - message.begin())};
-    }
-  }
-  return std::nullopt;
+  std::optional<WrongByte> stray;
+  for_each_slot(slots, first, std::min<std::uint64_t>(slots.region.slots, first + kStraySlots),
+                std::min(size, kStrayBytes),
+                [&](std::uint64_t slot, std::span<const std::byte> message) {
+                  if (const auto at = first_set(message)) stray = {slot, *at};
+                  return !stray;
+                });
+  return stray;
 }
 
 Landed find_landed(const RestingSlots& slots, std::uint64_t size) {
   Landed landed;
-  for (std::uint64_t i = 0; i < slots.region.slots && !landed.wrong; ++i) {
-    const auto tag = static_cast<std::uint8_t>(copy_of(slots, i, size - 1, 1).front());
-    if (tag != 0) {
-      landed.wrong = compare_slot(slots, i, size, tag);
+  const auto judge = [&](std::uint64_t slot, std::span<const std::byte> message) {
+    if (const auto tag = static_cast<std::uint8_t>(message.back())) {
+      if (const auto at = memory::find_mismatch(message, tag)) landed.wrong = {slot, *at};
       ++landed.whole;
-      continue;
+    } else if (first_set(message)) {
+      landed.wrong = {slot, size - 1};
     }
-    const std::vector<std::byte> message = copy_of(slots, i, 0, size);
-    const bool untouched = std::all_of(message.begin(), message.end(),
-                                       [](std::byte one) { return one == std::byte{0}; });
-    if (!untouched) landed.wrong = WrongByte{i, size - 1};
-  }
+    return !landed.wrong;
+  };
+  for_each_slot(slots, 0, slots.region.slots, size, judge);
   return landed;
 }
 
 std::uint64_t sum_words(const RestingSlots& slots) {
   std::uint64_t sum = 0;
-  for (std::uint64_t i = 0; i < slots.region.slots; ++i) {
-    sum += word_in(copy_of(slots, i, 0, transport::kAtomicBytes));
-  }
+  for_each_slot(slots, 0, slots.region.slots, transport::kAtomicBytes,
+                [&](std::uint64_t, std::span<const std::byte> word) {
+                  sum += word_in(word);
+                  return true;
+                });
   return sum;
 }
 

@@ -286,6 +286,22 @@ TEST_F(GpuLoops, ASlotThatNoMessageWasForStaysClear) {
   EXPECT_FALSE(workload::find_stray(window, 200, 6).has_value());
 }
 
+TEST_F(GpuLoops, AllSlotsAreReadByOneCopy) {
+  have({{"FAKE_CUDA_FAIL", "cuMemcpyDtoHAsync_v2:2:700"}});
+  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
+  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
+  const Choice choice = choose(own, offer(own), offer(other));
+  Endpoint server(other, choice.server);
+  const workload::RestingSlots window = workload::window_of(server);
+  ASSERT_GT(window.region.slots, 1U);
+  workload::clear(window, 200);
+  const workload::Landed landed = workload::find_landed(window, 200);
+  EXPECT_EQ(landed.whole, 0U);
+  EXPECT_FALSE(landed.wrong.has_value());
+  EXPECT_THAT(complaint([&] { workload::find_landed(window, 200); }).what(),
+              testing::HasSubstr("cuMemcpyDtoHAsync"));
+}
+
 TEST_F(GpuLoops, AWrongByteIsNamedWithItsPlace) {
   const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
   const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
