@@ -110,7 +110,7 @@ void stage_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   const RestingSlots sends = sends_of(endpoint);
   const RestingSlots window = window_of(endpoint);
   if (Op::kFromTarget) {
-    if (role.serves) fill(window, plan.size, window.region.slots);
+    if (role.serves) fill(window, plan.size, resting_count(key, window.region, plan.iterations));
     if (role.fetches) clear(sends, plan.size);
     return;
   }
