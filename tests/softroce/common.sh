@@ -91,7 +91,7 @@ measure() {
   local result="$scratch/$kind $op $sizes ${host//:/_}.json"
   shift 5
   taskset -c $cpu timeout 60 "$rdmabench" "$kind" "$host" --port $port --backend verbs --op "$op" \
-    --size "$sizes" --iterations "$iterations" --validate --format json --output "$result" "$@" \
+    --size "$sizes" --iterations "$iterations" --warmup 8 --validate --format json --output "$result" "$@" \
     ${RDMABENCH_DEVICE:+--device "$RDMABENCH_DEVICE"} ||
     fail "$kind $op $sizes to $host: exit status $?"
   assert_no_resources "$kind $op $sizes"
