@@ -93,17 +93,16 @@ MemoryPath Session::memory_path() const {
   return path;
 }
 
-std::vector<std::string> Session::direct_routes() const {
-  std::vector<std::string> routes;
+std::vector<std::string> Session::direct_ways() const {
+  std::vector<std::string> ways;
   for (const std::unique_ptr<Worker>& worker : workers_) {
     const memory::GpuMemory* const gpu = worker->gpu_memory();
     if (gpu == nullptr || gpu->staged()) continue;
-    for (auto& [name, value] : worker->describe().details) {
-      if (name != "memory_route") continue;
-      if (std::find(routes.begin(), routes.end(), value) == routes.end()) routes.push_back(value);
+    for (const std::string& way : worker->describe().memory_ways) {
+      if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
     }
   }
-  return routes;
+  return ways;
 }
 
 report::Facts Session::memory_facts() const {

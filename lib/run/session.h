@@ -57,9 +57,9 @@ class Session : private OwnedChannel, public Connection {
 
   /// The devices that the workers use, each once.
   std::vector<std::string> devices() const;
-  /// How the workers' GPU memory is registered in place, each way once, as text. Staged memory has
+  /// The ways by which the workers' GPU memory is registered in place, each once. Staged memory has
   /// no such way.
-  std::vector<std::string> direct_routes() const;
+  std::vector<std::string> direct_ways() const;
 
   /// `direct` where the memory of any worker is registered in place.
   MemoryPath memory_path() const;

@@ -14,16 +14,14 @@ namespace {
 
 constexpr int kPatience = 3;  // timeouts of the session, after which no other way is begun
 
-std::string remedy_for(const SessionSpec& spec, const std::string& routes) {
+std::string remedy_for(const SessionSpec& spec) {
   if (spec.clients == 1) {
     return "Try another `gpu_mapping` (default, pcie, data-direct), and `memory` host to see "
            "whether the path itself works.";
   }
-  const bool by_default = routes.find("mapping default") != std::string::npos;
-  return fmt::format(
-      "The clients of an incast start together, so none takes another way by itself: give all of "
-      "them `gpu_mapping` {}, or `memory` host to see whether the path itself works.",
-      by_default ? "pcie" : "default");
+  return "The clients of an incast start together, so none takes another way by itself: give all of "
+         "them the same other `gpu_mapping` (default, pcie or data-direct), or `memory` host to see "
+         "whether the path itself works.";
 }
 
 }  // namespace
@@ -49,8 +47,8 @@ bool may_be_the_memory(const Session& session, const Error& error) {
 
 void add_failed(const Session& session, std::string_view why,
                 std::vector<memory::FailedWay>& failed) {
-  for (std::string& route : session.direct_routes()) {
-    failed.push_back({std::move(route), control::printable(why)});
+  for (std::string& way : session.direct_ways()) {
+    failed.push_back({std::move(way), control::printable(why)});
   }
 }
 
@@ -77,7 +75,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
     if (!curable) return what;
     if (!may_start_over(session.spec()) || tried == kMostVerifications || last.passed() ||
         (session.memory_path() != MemoryPath::direct && answer.memory != MemoryPath::direct)) {
-      return Error(Fault::failed, what, remedy_for(session.spec(), routes)).what();
+      return Error(Fault::failed, what, remedy_for(session.spec())).what();
     }
     const bool again = tried % kTriesOfAWay != 0;
     notes.push_back(fmt::format("GPU memory: {}. {}", what,

@@ -52,7 +52,7 @@ constexpr std::string_view name(GpuMapping mapping) {
 /// A way to register GPU memory with a NIC that succeeded, but then transferred wrong bytes or
 /// none.
 struct FailedWay {
-  std::string way;  ///< the text of the fact memory_route
+  std::string way;  ///< one of transport::Description::memory_ways
   std::string reason;
 
   bool operator==(const FailedWay&) const = default;

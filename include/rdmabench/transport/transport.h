@@ -145,6 +145,8 @@ struct Description {
   std::string transport;   ///< the service: "rc", "rdm"
   std::string completion;  ///< level of a local completion: "inject", "transmit", "delivery"
   std::vector<std::pair<std::string, std::string>> details;  ///< mtu, gid, inline, api, ...
+  /// By which ways a GPU's memory is registered, each once; the ways of memory::FailedWay.
+  std::vector<std::string> memory_ways = {};
 };
 
 /// One line of `rdmabench devices`.

@@ -414,6 +414,7 @@ Description Objects::describe(std::uint64_t bytes) const {
     const memory::GpuMemory& gpu = *window_memory_.gpu();
     auto& details = description.details;
     details.emplace_back("memory", request_.memory);
+    description.memory_ways.push_back(route_->text());
     details.emplace_back("memory_route", route_->text());
     details.emplace_back("memory_routes_refused", route_->refused);
     details.emplace_back("gpu", gpu.choice());

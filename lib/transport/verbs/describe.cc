@@ -62,12 +62,17 @@ void add_memory(Details& details, const RegisteredSlots& slots) {
 }
 
 /// The parts of an endpoint's memory may have taken different ways; where they did, each is named.
-void add_gpu_memory(Details& details, const RegisteredSlots& sends, const RegisteredSlots& receives,
-                    const RegisteredSlots& window) {
+void add_gpu_memory(Description& description, const RegisteredSlots& sends,
+                    const RegisteredSlots& receives, const RegisteredSlots& window) {
+  Details& details = description.details;
   const std::string route = route_of(window.registration());
   const std::string send_route = route_of(sends.registration());
   const std::string receive_route = route_of(receives.registration());
   const bool same = route == send_route && route == receive_route;
+  std::vector<std::string>& ways = description.memory_ways;
+  for (const std::string& way : {route, send_route, receive_route}) {
+    if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+  }
   details.emplace_back(
       "memory_route",
       same ? route : fmt::format("{} (sends {}, receives {})", route, send_route, receive_route));
@@ -171,7 +176,7 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   for (const auto& fact : remote_facts_) description.details.push_back(fact);
   add("memory", request_.memory);
   if (window_.buffer().gpu() != nullptr) {
-    add_gpu_memory(description.details, sends_, receives_, window_);
+    add_gpu_memory(description, sends_, receives_, window_);
   } else {
     add_memory(description.details, window_);
   }

@@ -34,8 +34,7 @@ std::string skipped(const GpuWay& way, const memory::Request& where,
     return where.existing == nullptr ? "" : "memory of the caller is not copied";
   }
   for (const memory::FailedWay& failed : where.failed_ways) {
-    // One text names several ways if parts of an endpoint's memory were registered differently.
-    if (failed.way.find(to_text(way)) != std::string::npos) {
+    if (failed.way == to_text(way)) {
       return fmt::format("registered, but the verifying transfer failed: {}", failed.reason);
     }
   }

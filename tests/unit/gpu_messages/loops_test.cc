@@ -333,6 +333,7 @@ TEST_F(GpuLoops, TheReportSaysWhichWayAndWhyNoOther) {
   for (const auto& [key, value] : client.describe().details) facts[key] = value;
   EXPECT_EQ(facts["memory"], "cuda:0");
   EXPECT_EQ(facts["memory_route"], "dma-buf, mapping default");
+  EXPECT_EQ(client.describe().memory_ways, std::vector<std::string>{"dma-buf, mapping default"});
   EXPECT_THAT(facts["gpu"], testing::HasSubstr("rxe0 and GPU"));
   EXPECT_THAT(facts["memory_routes_refused"], testing::HasSubstr("staged: not needed"));
   EXPECT_EQ(facts["inline"], "0");

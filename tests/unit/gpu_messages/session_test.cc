@@ -233,7 +233,7 @@ TEST_F(GpuSession, TheClientsOfAnIncastStartTogetherOrNotAtAll) {
   std::vector<report::Report> reports = both();
   EXPECT_THAT(reports[0].error.value_or(""),
               AllOf(HasSubstr("verified before any is timed failed"), HasSubstr("incast"),
-                    HasSubstr("`gpu_mapping` pcie")));
+                    HasSubstr("`gpu_mapping` (default, pcie or data-direct)")));
   EXPECT_THAT(reports[1].error.value_or(""), HasSubstr("1 of 2 clients of the incast"));
   on_gpu.gpu_mapping = "pcie";
   reports = both();
