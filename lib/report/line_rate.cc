@@ -52,8 +52,8 @@ LineRate line_rate(const Document& document) {
   const std::string layer = text_of(details, "link_layer");
   double headers = 0;
   if (layer == "InfiniBand") {
-    headers = kInfiniBand + kTransport +
-              (text_of(details, "path").ends_with("global header") ? kGlobal : 0);
+    headers =
+        kInfiniBand + kTransport + (text_of(details, "global_header") == "true" ? kGlobal : 0);
   } else if (layer == "Ethernet") {
     headers = kEthernet + (is_ipv4(text_of(details, "gid")) ? kIpv4 : kGlobal) + kUdp + kTransport;
   }

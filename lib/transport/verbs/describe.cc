@@ -121,6 +121,7 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   add("gid_index", std::to_string(placement_.gid_index));
   if (lid_ != 0) add("lid", std::to_string(lid_));
   add("path", placement_.reason);
+  add("global_header", placement_.global ? "true" : "false");
   add("mtu", std::to_string(placement_.mtu));
   if (placement_.gbps > 0) add("rate_gbps", fmt::format("{:g}", placement_.gbps));
   if (!placement_.slower.empty()) add("rate_of", placement_.slower);

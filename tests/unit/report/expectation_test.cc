@@ -119,6 +119,11 @@ TEST(Expectation, KnowsWhatTheLinkCarries) {
                 R"({"rate_gbps": "400", "mtu": "4096", "link_layer": "InfiniBand", "path": "x"})"),
       "bw>=90%line");
   EXPECT_NEAR(infiniband["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 26), 1);
+  const auto global = judged(bandwidth("380e9", "379e9", "381e9",
+                                       R"({"rate_gbps": "400", "mtu": "4096", "path": "x",)"
+                                       R"( "link_layer": "InfiniBand", "global_header": "true"})"),
+                             "bw>=90%line");
+  EXPECT_NEAR(global["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 66), 1);
 }
 
 TEST(Expectation, NamesThePcieLinkThatCarriesLessThanThePort) {

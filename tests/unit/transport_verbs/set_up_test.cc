@@ -86,6 +86,7 @@ TEST_F(SetUp, ReportsWhatItOpened) {
   EXPECT_THAT(description.details, Contains(Fact("inline", "55")));  // 220, halved until it fitted
   EXPECT_THAT(description.details, Contains(Fact("max_rd_atomic", "4")));
   EXPECT_THAT(description.details, Contains(testing::Pair("path", HasSubstr("RoCE v2 GID 1"))));
+  EXPECT_THAT(description.details, Contains(Fact("global_header", "true")));
 }
 
 TEST_F(SetUp, AsksForInlineDataOnlyForLatency) {
@@ -113,6 +114,7 @@ TEST_F(SetUp, OnInfiniBandGoesByLid) {
   using Fact = std::pair<std::string, std::string>;
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("lid", "7")));
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("link_layer", "InfiniBand")));
+  EXPECT_THAT(pair.client.describe().details, Contains(Fact("global_header", "false")));
 }
 
 TEST_F(SetUp, NamesTheLimitThatTheRequestIsBeyond) {
