@@ -92,6 +92,9 @@ class CaseRunner {
   /// nothing fails.
   void warn(std::string what);
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// warn() about a size that test() gave; one such warning is enough for a case.
+  void warn_of_size(std::string what);
+  bool warned_of_size() const { return warned_of_size_; }
   /// Throws Failed that names the call if the result is an error.
   void good(std::string_view call, abi::Result result) const;
   /// Waits until the other end calls meet() too.
@@ -138,6 +141,7 @@ class CaseRunner {
   char* step_;
   std::unique_ptr<Properties> properties_;
   std::vector<std::string> warnings_;
+  bool warned_of_size_ = false;
   std::atomic<std::uint32_t> pauses_{0};
 };
 

@@ -54,6 +54,7 @@ struct Task {
 struct TaskResult {
   Status status = Status::pass;
   bool peer_ended = false;  ///< it stopped because the other end had stopped
+  bool crashed = false;     ///< or hung: the reason is what its parent saw; not in a message
   std::string reason{};
   std::string side{};
   nlohmann::json values{};  ///< of a measurement, kLook or kDevices

@@ -22,11 +22,17 @@ constexpr auto kGrace =
 
 /// A child that ends without a result is a FAIL of the plugin.
 TaskResult result_of_child(Child& child, const Deadline& deadline, std::string_view side) {
+  bool crashed = true;
   try {
-    return parse_task_result(result_text_of(child, deadline));
+    const std::string text = result_text_of(child, deadline);
+    crashed = false;
+    return parse_task_result(text);
   } catch (const Error& error) {
-    return {
-        .status = Status::fail, .reason = error.what(), .side = std::string(side), .values = {}};
+    return {.status = Status::fail,
+            .crashed = crashed,
+            .reason = error.what(),
+            .side = std::string(side),
+            .values = {}};
   }
 }
 
@@ -35,7 +41,7 @@ void keep_log(const Child& child, const Task& task, TaskResult& result, const On
   const std::string log = child.log();
   if (result.status == Status::fail && !result.peer_ended) {
     // An end that waited may have reported first.
-    if (child.handled_crash() && !result.reason.starts_with("the plugin crashed")) {
+    if (child.handled_crash() && !result.crashed) {
       result.reason = fmt::format("the plugin {}{}: {}", child.delay(), child.at(), result.reason);
     }
     result.reason += last_lines(log);
@@ -123,11 +129,13 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
         settle(parse_task_result(frame->text));
       } else if (closed || (over && !frame)) {
         settle({.status = Status::fail,
+                .crashed = true,
                 .reason = fmt::format("the plugin {}{}", child.autopsy(), child.at()),
                 .side = {},
                 .values = {}});
       } else if (deadline.passed()) {
         settle({.status = Status::fail,
+                .crashed = true,
                 .reason = fmt::format("the plugin {}{}", child.delay(), child.at()),
                 .side = {},
                 .values = {}});
