@@ -67,6 +67,7 @@ std::vector<Judgement> judge_comparison(const Document& document) {
     for (const Json& cell : list_of(family, "cells")) {
       Judgement one;
       one.group = "compare." + text_of(family, "test");
+      one.measured = true;
       one.subject = subject;
       one.id = fmt::format("{} {} {}", text_of(family, "operation"), text_of(family, "metric"),
                            size_text(number_of(cell, "size_bytes")));
@@ -94,10 +95,12 @@ std::vector<Judgement> judge_projection(const Document& document) {
   if (const std::string summary = text_of(document.body, "summary"); !summary.empty()) {
     const bool one = object_of(document.body, "b").empty();
     list.push_back({"project", one ? a : both, "in short", Status::pass, summary});
+    list.back().measured = true;
   }
   for (const Json& row : list_of(document.body, "rows")) {
     Judgement one;
     one.group = "project";
+    one.measured = true;
     one.id = fmt::format("{} {}", axis, number_text(row, "value"));
     const Json& difference = object_of(row, "difference");
     one.subject = difference.empty() ? a : both;

@@ -290,11 +290,15 @@ std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t ra
 }
 
 Judgement cell_of(const Document& fabric, const PairMeasurement& pair) {
-  return {"fabric.pair",
-          fmt::format("{} to {}, {}", host_of(fabric, pair.sender), host_of(fabric, pair.receiver),
-                      rail_of(fabric, pair.sender, pair.rail)),
-          fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
-                      size_text(double(pair.size_bytes)), pair.round)};
+  Judgement cell{
+      "fabric.pair",
+      fmt::format("{} to {}, {}", host_of(fabric, pair.sender), host_of(fabric, pair.receiver),
+                  rail_of(fabric, pair.sender, pair.rail)),
+      fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
+                  size_text(double(pair.size_bytes)), pair.round)};
+  cell.measured = true;
+  cell.finding = false;
+  return cell;
 }
 
 std::string replaced(std::string_view text,

@@ -28,6 +28,8 @@ struct Judgement {
   std::string remedy{};  ///< what to do; may be empty
   /// Observed, expected, evidence, ...
   std::vector<std::pair<std::string, std::string>> details{};
+  bool measured = false;  ///< a row of what was measured says the same
+  bool finding = true;    ///< false of one measurement: of a run, of a fabric's pair
 
   /// Those of `keys` that the object has a value of.
   void add_details(const nlohmann::ordered_json& object, std::initializer_list<const char*> keys);

@@ -14,15 +14,9 @@ Json row_of(const Document& document, std::string_view kind) {
   return {{"source", document.source}, {"schema", document.schema}, {"kind", kind}};
 }
 
-/// Whether the rows of what was measured say the same.
-bool is_measured(const Judgement& one) {
-  return one.group == "fabric.pair" || one.group.rfind("compare.", 0) == 0 ||
-         one.group == "project" || (one.group.rfind("run.", 0) == 0 && one.text.empty());
-}
-
 void visit_judgements(const Document& document, const VisitRow& visit) {
   for (const Judgement& one : judgements(document)) {
-    if (is_measured(one)) continue;
+    if (one.measured) continue;
     Json row = row_of(document, "judgement");
     row["group"] = one.group;
     row["subject"] = one.subject;

@@ -73,6 +73,7 @@ Judgements of_run(const Document& document) {
         one.text = "The epochs still differed when the run ended.";
       }
     }
+    one.measured = one.outcome == Status::pass;
     list.push_back(std::move(one));
   });
   for (const Json& suspicion : list_of(body, "suspicions")) {
@@ -90,6 +91,7 @@ Judgements of_run(const Document& document) {
     list.push_back({"run." + test, subject, "the run", Status::error,
                     "The document has no result and no error that says why.", "Measure again."});
   }
+  for (Judgement& one : list) one.finding = false;
   return list;
 }
 
