@@ -161,8 +161,9 @@ std::vector<nlohmann::ordered_json> judged_gpudirect(const collective::Run& run,
                                                      const CollOptions& options) {
   std::vector<nlohmann::ordered_json> judged;
   const auto& required = options.job.required;
-  const bool asked = std::any_of(required.begin(), required.end(),
-                                 [](const auto& one) { return one.name == "gpudirect"; });
+  const bool asked = std::any_of(required.begin(), required.end(), [](const auto& one) {
+    return one.kind == collective::Required::Kind::gpudirect;
+  });
   if (!asked || !run.error.empty()) return judged;
   for (const collective::DirectProof& one : collective::prove_gpudirect(run)) {
     judged.push_back(report::judgement("require gpudirect",

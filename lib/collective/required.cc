@@ -87,12 +87,18 @@ std::vector<Required> parse_required(std::string_view text) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string_view name = word.substr(0, equals);
     const std::string_view value = word.substr(std::min(equals + 1, word.size()));
-    const bool named = (name == "device" || name == "network") && !value.empty();
-    if (!named && word != "gpudirect") {
+    Required one{.value = std::string(value)};
+    if (name == "device" && !value.empty()) {
+      one.kind = Required::Kind::device;
+    } else if (name == "network" && !value.empty()) {
+      one.kind = Required::Kind::network;
+    } else if (word == "gpudirect") {
+      one.kind = Required::Kind::gpudirect;
+    } else {
       throw Error(Fault::usage, fmt::format("unknown requirement '{}'", word),
                   "Take device=NAME, network=NAME or gpudirect.");
     }
-    all.push_back({std::string(name), std::string(value)});
+    all.push_back(std::move(one));
     at = end + 1;
   }
   return all;
@@ -100,12 +106,14 @@ std::vector<Required> parse_required(std::string_view text) {
 
 std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required) {
   std::vector<std::string> reasons;
-  const auto devices = static_cast<double>(std::count_if(
-      required.begin(), required.end(), [](const Required& one) { return one.name == "device"; }));
+  const auto devices =
+      static_cast<double>(std::count_if(required.begin(), required.end(), [](const Required& one) {
+        return one.kind == Required::Kind::device;
+      }));
   const std::map<std::string, NodeBytes> nodes = bytes_of_nodes(run);
   for (const Required& one : required) {
-    if (one.name == "gpudirect") continue;
-    if (one.name == "network") {
+    if (one.kind == Required::Kind::gpudirect) continue;
+    if (one.kind == Required::Kind::network) {
       const std::string network = report::text_of(run.library, "network", "unknown");
       if (network != one.value) {
         reasons.push_back(fmt::format("network={}: the library says {}", one.value, network));

@@ -205,8 +205,9 @@ struct Run {
 ///   network=NAME  NCCL's own word for its network
 ///   gpudirect     each rank's connections through a NIC use GPUDirect RDMA, by NCCL's own log
 struct Required {
-  std::string name;  ///< "device", "network", "gpudirect"
-  std::string value;
+  enum class Kind : std::uint8_t { device, network, gpudirect };
+  Kind kind = Kind::device;
+  std::string value;  ///< "" of gpudirect
 };
 
 /// Parses a comma-separated list. Throws Error(usage) that names the unknown word.
