@@ -11,6 +11,7 @@
 #include "flags/fields.h"
 #include "interruption.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/run/backends.h"
 #include "writing.h"
 
 namespace rdmabench::tools {
@@ -85,7 +86,7 @@ int run_and_write(const run::Config& config, const std::string& host, std::uint1
   };
   run::RunHooks hooks = interruptible(on_progress);
   hooks.on_report = on_report;
-  if (config.backend == "loop") {
+  if (!run::reaches_others(config.backend)) {
     run::run_in_process(config, hooks);
   } else {
     run::run(config, host, port, hooks);

@@ -21,6 +21,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/run.h"
+#include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -41,7 +42,7 @@ double seconds(std::chrono::nanoseconds time) {
 fabric::FabricPlan settled_plan(FabricCommand& options) {
   run::Config& config = options.link.config;
   settle_backend(config);
-  if (config.backend == "loop") {
+  if (!run::reaches_others(config.backend)) {
     throw Error(Fault::usage, "--backend loop for a fabric", "It does not connect processes.");
   }
   fabric::FabricPlan& plan = options.run.plan;

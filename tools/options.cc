@@ -12,6 +12,7 @@
 #include "option_table.h"
 #include "parse.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -156,7 +157,7 @@ void add_port(const OptionGroup& group, std::uint16_t& port) {
 void settle(Options& options) {
   run::Config& config = options.config;
   split_port(options);
-  const bool loop = config.backend == "loop";
+  const bool loop = !run::reaches_others(config.backend);
   if (loop && !options.host.empty()) {
     throw Error(Fault::usage, fmt::format("--backend loop with the host '{}'", options.host),
                 "The loop back end does not leave this process: leave out the host.");

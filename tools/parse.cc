@@ -62,7 +62,7 @@ void set_rate(run::Config& config, const std::string& text) {
 
 void settle_backend(run::Config& config) {
   const std::string_view needed = run::backend_of(config.service);
-  if (needed.empty() || config.backend == "loop") return;
+  if (needed.empty() || !run::reaches_others(config.backend)) return;
   if (config.backend != "auto" && config.backend != needed) {
     throw Error(Fault::usage,
                 fmt::format("--transport {} with --backend {}", transport::name(config.service),

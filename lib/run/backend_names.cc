@@ -32,6 +32,13 @@ std::string_view backend_of(transport::Service service) {
   return "";
 }
 
+bool reaches_others(std::string_view name) {
+  const auto rows = known_backends();
+  return std::none_of(rows.begin(), rows.end(), [&](const transport::BackendRow& row) {
+    return row.name == name && !row.reaches_others;
+  });
+}
+
 std::vector<SharedLibrary> shared_libraries() {
   std::vector<SharedLibrary> all;
   for (const loaded::Library* const library : loaded::libraries()) {

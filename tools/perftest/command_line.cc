@@ -5,6 +5,7 @@
 #include "flag_table.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
+#include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools::perftest {
 namespace {
@@ -98,7 +99,7 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
     flags.notes.emplace_back("--cpu_util needs -D: its column is left out");
   }
   const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
-  if (gpu && flags.host.empty() && flags.config.backend != "loop") {
+  if (gpu && flags.host.empty() && run::reaches_others(flags.config.backend)) {
     flags.notes.push_back(fmt::format(
         "{} has no effect at the server: the client decides whether GPU memory is used, and the "
         "server then uses the GPU nearest to its NIC",

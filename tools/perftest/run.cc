@@ -17,6 +17,7 @@
 #include "rdmabench/features.h"
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/report/text_table.h"
+#include "rdmabench/run/backends.h"
 #include "rdmabench/run/server.h"
 #if RDMABENCH_HAVE_VERBS
 #include "rdmabench/verbs/device.h"
@@ -160,7 +161,7 @@ int run(const Tool& tool, const std::vector<std::string>& given) {
     return 0;
   }
   for (const std::string& note : line.flags.notes) tell(note);
-  const bool client = !line.flags.host.empty() || line.flags.config.backend == "loop";
+  const bool client = !line.flags.host.empty() || !run::reaches_others(line.flags.config.backend);
   try {
     return client ? measure(tool, line.flags, authentication) : serve(line.flags, authentication);
   } catch (const Error& error) {

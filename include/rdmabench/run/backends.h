@@ -108,4 +108,8 @@ const Backend& find_backend(std::string_view name);
 /// The name of the one back end that has the service; "" where several have it.
 std::string_view backend_of(transport::Service service);
 
+/// Whether a request for this back end may reach other processes: false for the name of one that
+/// connects only endpoints of this process, true for any other text ("auto").
+bool reaches_others(std::string_view name);
+
 }  // namespace rdmabench::run

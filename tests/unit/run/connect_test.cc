@@ -134,6 +134,8 @@ TEST(Backends, AServiceOfOneBackEndNamesIt) {
 TEST(Backends, AnOptionOfOneBackEndLeavesOutTheOthers) {
   transport::EndpointRequest request;
   for (const Backend* backend : candidates("auto", request)) EXPECT_TRUE(backend->reaches_others);
+  EXPECT_TRUE(reaches_others("auto"));
+  EXPECT_FALSE(reaches_others("loop"));
   request.provider = "tcp";
   for (const Backend* backend : candidates("auto", request)) EXPECT_EQ(backend->name, "ofi");
   request.mtu = 1024;
