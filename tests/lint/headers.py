@@ -40,8 +40,9 @@ def offences(headers: dict[str, str], sources: list[tuple[str, str]]) -> list[st
             reached.add(name)
             waiting += [other for other in INSTALLED.findall(headers[name]) if other in headers]
     found += [f"{name}: nothing outside its room includes it; move it to lib/" for name in sorted(set(headers) - reached)]
-    if len(headers) > LIMIT:
-        found.append(f"{len(headers)} headers are installed, more than {LIMIT}")
+    installed = len(headers) + len(GENERATED)
+    if installed > LIMIT:
+        found.append(f"{installed} headers are installed, more than {LIMIT}")
     return found
 
 
@@ -72,7 +73,9 @@ def self_test() -> None:
         "rdmabench/run/c.h: includes run/inner.h, which is not installed",
         "rdmabench/run/c.h: nothing outside its room includes it; move it to lib/"]
     assert not offences({"rdmabench/run/a.h": ""}, [("fabric", '#include "rdmabench/run/a.h"\n')])
-    assert offences({f"rdmabench/run/{n}.h": "" for n in range(LIMIT + 1)}, [])[-1].startswith("81 headers")
+    most = LIMIT - len(GENERATED)
+    assert offences({f"rdmabench/run/{n}.h": "" for n in range(most + 1)}, [])[-1].startswith("81 headers")
+    assert not [line for line in offences({f"rdmabench/run/{n}.h": "" for n in range(most)}, []) if "are installed" in line]
 
 
 if __name__ == "__main__":
