@@ -102,9 +102,9 @@ std::vector<nlohmann::ordered_json> judged_proofs(const std::vector<fabric::Proo
   }
   std::vector<nlohmann::ordered_json> judged;
   for (const fabric::Proof& one : proofs) {
-    const char* const status = one.outcome == fabric::Proof::Outcome::pass   ? "PASS"
-                               : one.outcome == fabric::Proof::Outcome::fail ? "FAIL"
-                                                                             : "OPEN";
+    const char* const status = one.status == fabric::Proof::Status::pass   ? "PASS"
+                               : one.status == fabric::Proof::Status::fail ? "FAIL"
+                                                                           : "OPEN";
     const std::string row =
         one.device.empty() ? one.node : fmt::format("{} of {}", one.device, one.node);
     judged.push_back(report::judgement(asked, row, status, one.text));
@@ -148,7 +148,7 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   print(judged, format == "table");
   const bool open =
       options.strict && std::any_of(proofs.begin(), proofs.end(), [](const auto& one) {
-        return one.outcome == fabric::Proof::Outcome::open;
+        return one.status == fabric::Proof::Status::open;
       });
   return judged.failed || open ? static_cast<int>(Fault::failed) : verdict(result, options.strict);
 }

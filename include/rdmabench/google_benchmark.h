@@ -91,7 +91,7 @@ class Peer {
       inbox.give_back_together(received.slot);
     };
     while (!done_.load(std::memory_order_relaxed)) {
-      inbox.excuse();  // nothing may arrive here however much the client writes
+      inbox.nothing_due();  // nothing may arrive here however much the client writes
       if (inbox.poll(workload::Wait::message, on_receive)) continue;
       channel.abort("the peer's completion failed: " + endpoint.failure());
       return;

@@ -163,8 +163,8 @@ void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) 
 
 /// Different if some cell is, by the adjusted p-value; equivalent if every cell is within the
 /// margin. `more` becomes the largest need of an inconclusive cell, if all needs are known.
-Outcome combine(const std::vector<const Cell*>& cells, const Settings& settings) {
-  Outcome outcome;
+JointVerdict combine(const std::vector<const Cell*>& cells, const Settings& settings) {
+  JointVerdict outcome;
   bool all_within = !cells.empty();
   bool some_nonzero = false;
   bool drifting = false;
@@ -361,10 +361,10 @@ Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
     }
   }
   for (Family& family : comparison.families) {
-    static_cast<Outcome&>(family) =
+    static_cast<JointVerdict&>(family) =
         combine(usable<const Cell>(std::span(&family, 1)), options.settings);
   }
-  static_cast<Outcome&>(comparison) =
+  static_cast<JointVerdict&>(comparison) =
       combine(usable<const Cell>(comparison.families), options.settings);
   note_correction(comparison);
   note_balance(comparison);

@@ -187,7 +187,7 @@ std::string open_text(const std::optional<std::uint32_t>& more, Obstacle obstacl
   return more ? fmt::format(", {} more", *more) : "";
 }
 
-std::string advice(const Outcome& outcome, const ComparedSide& a, const ComparedSide& b) {
+std::string advice(const JointVerdict& outcome, const ComparedSide& a, const ComparedSide& b) {
   if (outcome.obstacle == Obstacle::margin) {
     return "The difference seems to be about the margin itself, which no reasonable number of "
            "launches decides.";

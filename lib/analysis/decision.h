@@ -114,7 +114,7 @@ struct Decision {
   double variation = 0;                        ///< of a step time from one launch to the next
   std::optional<std::uint32_t> more_launches;  ///< of each kind on each side
   std::uint32_t launches = 0;                  ///< the fewest of a kind on a side
-  LaunchOrder order;
+  LaunchSequence order;
 };
 
 /// With prices A is worth it where the whole interval of a step's cost on A is below that on B;

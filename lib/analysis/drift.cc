@@ -77,8 +77,8 @@ Drift find_drift(std::span<const Timed> a, std::span<const Timed> b) {
           .change = measure::median(std::span<const double>(slopes)) * longest_s};
 }
 
-LaunchOrder find_order(std::span<const double> a_times_s, std::span<const double> b_times_s) {
-  LaunchOrder order;
+LaunchSequence find_order(std::span<const double> a_times_s, std::span<const double> b_times_s) {
+  LaunchSequence order;
   if (a_times_s.empty() || b_times_s.empty()) return order;
   order.known = true;
   std::vector<std::pair<double, char>> launches;

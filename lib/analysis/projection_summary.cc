@@ -65,7 +65,7 @@ std::string_view unproved(const Compared& all) {
 /// Of how many values nothing was proved, and why.
 std::string reservation(const Projection& projection, const Compared& all) {
   std::size_t open = 0;
-  Outcome outcome;
+  JointVerdict outcome;
   bool single = false;
   for (const ProjectionRow* row : all.rows) {
     if (!is_open(row)) continue;

@@ -91,13 +91,13 @@ std::string commands_for(const Shortage& lack, const LinkSamples& samples, TimeS
   return commands.empty() ? "" : fmt::format("'{}'", fmt::join(commands, "' and '"));
 }
 
-struct Side {
+struct NamedSamples {
   const std::string& name;
   const LinkSamples& samples;
 };
 
-std::vector<Side> sides_of(const Projection& projection) {
-  std::vector<Side> sides{{projection.options.a_name, projection.a}};
+std::vector<NamedSamples> sides_of(const Projection& projection) {
+  std::vector<NamedSamples> sides{{projection.options.a_name, projection.a}};
   if (projection.b) sides.push_back({projection.options.b_name, *projection.b});
   return sides;
 }
@@ -112,7 +112,7 @@ struct Lacking {
 Lacking find_lacking(const Projection& projection, const std::vector<double>& values) {
   const ProjectionOptions& options = projection.options;
   Lacking lacking;
-  for (const Side& side : sides_of(projection)) {
+  for (const NamedSamples& side : sides_of(projection)) {
     Shortage lack;
     for (const double value : values) {
       lack.add(find_shortage(job_at(options, value), side.samples, projection.source,

@@ -97,7 +97,7 @@ std::vector<double> logs(const Sample& sample) {
   return values;
 }
 
-LaunchOrder order_of(const std::vector<const Launch*>& a, const std::vector<const Launch*>& b) {
+LaunchSequence order_of(const std::vector<const Launch*>& a, const std::vector<const Launch*>& b) {
   std::vector<double> times[2];
   for (const Launch* launch : a) {
     if (!launch->time_s) return {};

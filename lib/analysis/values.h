@@ -52,7 +52,7 @@ Quantities collect_quantities(const std::vector<const Launch*>& launches,
 std::vector<double> logs(const Sample& sample);
 
 /// The order of two sides' launches; unknown where one has no time.
-LaunchOrder order_of(const std::vector<const Launch*>& a, const std::vector<const Launch*>& b);
+LaunchSequence order_of(const std::vector<const Launch*>& a, const std::vector<const Launch*>& b);
 
 /// The launches of both kinds of curve.
 std::vector<std::string> sources_of(const LinkSamples& samples);
@@ -107,7 +107,7 @@ std::string family_text(const Family& family);
 
 /// What stands in the way of a verdict, and what to do about it, or how many more launches it
 /// takes; empty where neither is known. A whole sentence.
-std::string advice(const Outcome& outcome, const ComparedSide& a, const ComparedSide& b);
+std::string advice(const JointVerdict& outcome, const ComparedSide& a, const ComparedSide& b);
 
 /// After the word of a verdict: ", 3 more", ", varies by 40 %"; may be empty.
 std::string open_text(const std::optional<std::uint32_t>& more, Obstacle obstacle,

@@ -58,10 +58,10 @@ void judge(Proof& proof, const Host& host, const DeviceBytes& planned, report::F
   if (planned.planned < kControlBytes * planned.measurements) {
     proof.text += ": too little to be told from control messages; take larger sizes, or more time";
   } else if (one.met) {
-    proof.outcome = Proof::Outcome::pass;
+    proof.status = Proof::Status::pass;
   } else {
     // A device without counters may be one whose packets go over another: Soft-RoCE.
-    if (one.counts) proof.outcome = Proof::Outcome::fail;
+    if (one.counts) proof.status = Proof::Status::fail;
     proof.text += "; " + one.instead;
   }
 }

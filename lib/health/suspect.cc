@@ -23,7 +23,7 @@ constexpr double kBusySibling = 0.1;
 constexpr double kStolen = 0.01;
 constexpr double kNoisy = 0.01;  // the share beyond p99
 
-struct Side {
+struct NamedConditions {
   std::string_view name;
   const RunConditions* conditions;
 };
@@ -52,12 +52,12 @@ constexpr Doubt kNoise{"noise", "the machine is noisy",
                        "use an isolated CPU (`cpus`, isolcpus), or stop other work"};
 
 /// What the growth of a class of counters means.
-struct Verdict {
+struct Meaning {
   CounterClass kind;
   Doubt doubt;
-  std::string_view meaning;
+  std::string_view text;
 };
-constexpr std::array<Verdict, 5> kVerdicts{{
+constexpr std::array<Meaning, 5> kMeanings{{
     {CounterClass::retransmission,
      {"retransmissions", "packets were sent again",
       "look for drops in the switches, bad cables, flow control (PFC, ECN), and a peer that is "
@@ -87,32 +87,32 @@ void add(std::vector<Suspicion>& found, const Doubt& doubt, std::string side,
                    std::move(side), std::string(doubt.summary), std::string(doubt.remedy)});
 }
 
-std::string change_text(const Side& side, const report::Counter& counter) {
+std::string change_text(const NamedConditions& side, const report::Counter& counter) {
   const std::string file = counter.source.substr(counter.source.rfind('/') + 1);
   return fmt::format("{} {} {} +{}{}{}", side.name, counter.device, counter.name,
                      counter.change.value_or(0), counter.at_least ? " or more" : "",
                      file == counter.name ? "" : fmt::format(" ({})", file));
 }
 
-void judge_counters(std::span<const Side> sides, std::vector<Suspicion>& found) {
-  for (const Verdict& verdict : kVerdicts) {
+void judge_counters(std::span<const NamedConditions> sides, std::vector<Suspicion>& found) {
+  for (const Meaning& meaning : kMeanings) {
     std::vector<std::string> grown;
     std::vector<std::string_view> where;
-    for (const Side& side : sides) {
+    for (const NamedConditions& side : sides) {
       for (const report::Counter& counter : side.conditions->counters) {
-        if (counter.kind != name(verdict.kind) || counter.change.value_or(0) == 0) continue;
+        if (counter.kind != name(meaning.kind) || counter.change.value_or(0) == 0) continue;
         grown.push_back(change_text(side, counter));
         if (where.empty() || where.back() != side.name) where.push_back(side.name);
       }
     }
     if (grown.empty()) continue;
-    add(found, verdict.doubt, fmt::format("{}", fmt::join(where, ", ")),
-        fmt::format("{}: {}", fmt::join(grown, ", "), verdict.meaning));
+    add(found, meaning.doubt, fmt::format("{}", fmt::join(where, ", ")),
+        fmt::format("{}: {}", fmt::join(grown, ", "), meaning.text));
   }
 }
 
-void judge_resets(std::span<const Side> sides, std::vector<Suspicion>& found) {
-  for (const Side& side : sides) {
+void judge_resets(std::span<const NamedConditions> sides, std::vector<Suspicion>& found) {
+  for (const NamedConditions& side : sides) {
     std::vector<std::string> names;
     for (const report::Counter& counter : side.conditions->counters) {
       if (!counter.change) names.push_back(fmt::format("{} {}", counter.device, counter.name));
@@ -124,7 +124,8 @@ void judge_resets(std::span<const Side> sides, std::vector<Suspicion>& found) {
   }
 }
 
-void judge_clock(const Side& side, const report::Report& report, std::vector<Suspicion>& found) {
+void judge_clock(const NamedConditions& side, const report::Report& report,
+                 std::vector<Suspicion>& found) {
   const RunConditions& conditions = *side.conditions;
   if (conditions.clock_source_begin == conditions.clock_source_end) return;
   const bool timed = side.name == "client" && report.clock && report.clock->source == "tsc";
@@ -134,7 +135,7 @@ void judge_clock(const Side& side, const report::Report& report, std::vector<Sus
                   timed ? ", and the times were taken with the old one" : ""));
 }
 
-void judge_thread(const Side& side, std::size_t index, std::vector<Suspicion>& found) {
+void judge_thread(const NamedConditions& side, std::size_t index, std::vector<Suspicion>& found) {
   const Placement& thread = side.conditions->threads[index];
   const std::string who = side.conditions->threads.size() == 1
                               ? fmt::format("{}: the measuring thread", side.name)
@@ -187,7 +188,8 @@ std::optional<double> smallest_p99(const report::Report& report) {
   return smallest;
 }
 
-void judge_noise(const Side& side, std::optional<double> p99, std::vector<Suspicion>& found) {
+void judge_noise(const NamedConditions& side, std::optional<double> p99,
+                 std::vector<Suspicion>& found) {
   const Noise& noise = side.conditions->noise;
   if (noise.lost() < kNoisy || (p99 && noise.largest_gap_ns <= *p99)) return;
   std::string text = fmt::format(
@@ -203,13 +205,13 @@ void judge_noise(const Side& side, std::optional<double> p99, std::vector<Suspic
 
 std::vector<Suspicion> judge(const RunConditions& client, const RunConditions* server,
                              const report::Report& report) {
-  std::vector<Side> sides{{"client", &client}};
+  std::vector<NamedConditions> sides{{"client", &client}};
   if (server != nullptr) sides.push_back({"server", server});
   std::vector<Suspicion> found;
   judge_counters(sides, found);
   judge_resets(sides, found);
   const std::optional<double> p99 = smallest_p99(report);
-  for (const Side& side : sides) {
+  for (const NamedConditions& side : sides) {
     judge_clock(side, report, found);
     for (std::size_t i = 0; i < side.conditions->threads.size(); ++i) judge_thread(side, i, found);
     judge_noise(side, p99, found);

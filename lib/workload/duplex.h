@@ -58,7 +58,8 @@ class Duplex {
         if (!turn(Wait::confirmation)) return false;
       }
     } else {
-      if (!inbox_.insist([this]() noexcept { return tokens_ != 0; }, taker())) return false;
+      if (!inbox_.resend_token_until([this]() noexcept { return tokens_ != 0; }, taker()))
+        return false;
     }
     confirmed_ = true;
     return wait_arrivals();

@@ -43,7 +43,7 @@ class Echo {
       inbox_.give_back(received.slot);
     };
     const bool pending = answered_ < result_.arrived;
-    const bool going = pending ? inbox_.glance(Wait::room_to_post, on_receive)
+    const bool going = pending ? inbox_.poll_once(Wait::room_to_post, on_receive)
                                : inbox_.poll(Wait::message, on_receive);
     return going && result_.outcome == Outcome::ok;
   }

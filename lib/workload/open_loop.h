@@ -82,7 +82,7 @@ class OpenLoop {
     const measure::Ticks now = Clock::stamp();
     const measure::Ticks due = schedule_.due();
     if (now < due) {
-      if (next_ == answered_) inbox_.excuse();
+      if (next_ == answered_) inbox_.nothing_due();
       return true;
     }
     fill();
@@ -120,13 +120,13 @@ class OpenLoop {
   bool take_answers() noexcept {
     if constexpr (Op::kNotifies) {
       const bool going =
-          inbox_.glance(Wait::message, [this](const transport::Received& received) noexcept {
+          inbox_.poll_once(Wait::message, [this](const transport::Received& received) noexcept {
             echoed(received, Clock::stamp());
             inbox_.give_back(received.slot);
           });
       return going && result_.outcome == Outcome::ok;
     } else {
-      if (!inbox_.glance(Wait::completion)) return false;
+      if (!inbox_.poll_once(Wait::completion)) return false;
       const std::uint64_t completed = endpoint_.completed() - completed_before_;
       if (answered_ == completed) return true;
       const measure::Ticks now = Clock::stamp();

@@ -68,7 +68,7 @@ class PingPong {
       if (arrived_) inbox_.give_back(slot_);
       arrived_ = false;
     } else if (endpoint_.posted() - endpoint_.completed() > half_depth_) {
-      return inbox_.glance(Wait::completion);
+      return inbox_.poll_once(Wait::completion);
     }
     return true;
   }

@@ -78,7 +78,7 @@ class Pump {
       if (next_ >= body) status = post_until<transport::Signal::now>(end);
     }
     if constexpr (Pace::kPaced) {
-      if (status == transport::PostStatus::posted && next_ < end) inbox_.excuse();
+      if (status == transport::PostStatus::posted && next_ < end) inbox_.nothing_due();
     }
     if (status != transport::PostStatus::failed) [[likely]]
       return true;
@@ -236,7 +236,8 @@ bool pump(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& resu
   Pump<T, Op, kValidate, kLists, Pace> pump(endpoint, plan, inbox, result, pace);
   while (!pump.done()) {
     if (!pump.turn()) return false;
-    const bool going = Pace::kPaced ? inbox.glance(Wait::completion) : inbox.poll(Wait::completion);
+    const bool going =
+        Pace::kPaced ? inbox.poll_once(Wait::completion) : inbox.poll(Wait::completion);
     if (!going) {
       result.message = pump.under_way();
       return false;

@@ -35,7 +35,7 @@ EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
     result.end = measure::stamp_now();
     static_cast<void>(inbox.send_token() && inbox.wait_token());
   } else if constexpr (!T::kReliable) {
-    if (inbox.insist()) result.end = measure::stamp_now();
+    if (inbox.resend_token()) result.end = measure::stamp_now();
   } else {
     // A target that is notified counts for itself; another has to be told that nothing more comes.
     if (!Op::kNotifies && !inbox.send_token()) return result;

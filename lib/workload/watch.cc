@@ -8,8 +8,8 @@ bool Watch::look() noexcept {
   constexpr auto kBetweenQuestions = std::chrono::milliseconds(10);
   const auto now = Clock::now();
   if (idle_polls_ == polls_per_look_) idle_since_ = asked_ = now;
-  if (excused_) idle_since_ = now;
-  excused_ = false;
+  if (nothing_due_) idle_since_ = now;
+  nothing_due_ = false;
   if (now - idle_since_ >= limit_) {
     outcome_ = Outcome::stalled;
     return true;

@@ -67,14 +67,14 @@ struct Drift {
 Drift find_drift(std::span<const Timed> a, std::span<const Timed> b);
 
 /// In which order the launches of two sides ran.
-struct LaunchOrder {
+struct LaunchSequence {
   bool known = false;        ///< every launch has a time, and there are some of both sides
   bool separate = false;     ///< all of one side ran before all of the other
   std::uint32_t blocks = 0;  ///< "AABBA" is three
   std::string pattern;       ///< "ABBA"; of launches in the same second A stands first
 };
 
-LaunchOrder find_order(std::span<const double> a_times_s, std::span<const double> b_times_s);
+LaunchSequence find_order(std::span<const double> a_times_s, std::span<const double> b_times_s);
 
 /// One quantity at one size, on both sides.
 struct Cell {
@@ -93,7 +93,7 @@ struct Cell {
 };
 
 /// A verdict over several quantities.
-struct Outcome {
+struct JointVerdict {
   /// "For all sizes" is equivalent only if each size is (an intersection-union test, which needs no
   /// correction); "for some size" is different only by Holm's correction.
   Verdict verdict = Verdict::inconclusive;
@@ -104,7 +104,7 @@ struct Outcome {
 };
 
 /// One metric of one operation, over sizes.
-struct Family : Outcome {
+struct Family : JointVerdict {
   std::string test;
   std::string operation;
   std::string kind;
@@ -150,11 +150,11 @@ struct ComparisonOptions {
 };
 
 /// Its own verdict is that of all families, by the same two rules.
-struct Comparison : Outcome {
+struct Comparison : JointVerdict {
   ComparisonOptions options;
   ComparedSide a;
   ComparedSide b;
-  LaunchOrder order;
+  LaunchSequence order;
   std::vector<Family> families;
   std::vector<Confound> confounds;  ///< declared ones too
   std::vector<std::string> notes;

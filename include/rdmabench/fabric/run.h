@@ -83,14 +83,14 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
 
 /// Whether a device of a host carried the measurements whose endpoints named it.
 struct Proof {
-  enum class Outcome : std::uint8_t {
+  enum class Status : std::uint8_t {
     pass,
     fail,  ///< it counted less than half of their bytes
     open,  ///< it has no counter of bytes, or too few were sent
   };
   std::string node{};    ///< "node 3 (host)"; several ranks of a host are one
   std::string device{};  ///< "" = the node named none
-  Outcome outcome = Outcome::open;
+  Status status = Status::open;
   std::optional<double> counted{};  ///< bytes
   double planned = 0;               ///< bytes
   double least = 0;                 ///< bytes, with which it passes

@@ -43,24 +43,24 @@ class Inbox {
 
   /// One poll between other things to do: never sleeps.
   template <class OnReceive>
-  bool glance(Wait wait, OnReceive&& on_receive) noexcept {
+  bool poll_once(Wait wait, OnReceive&& on_receive) noexcept {
     return look(wait, on_receive, false);
   }
 
-  bool glance(Wait wait) noexcept {
+  bool poll_once(Wait wait) noexcept {
     bool whole = true;
-    return glance(wait, on_token(whole)) && whole;
+    return poll_once(wait, on_token(whole)) && whole;
   }
 
   /// One turn of a wait that watches memory instead of the completion queue. Looks there now and
   /// then, because that is where a broken connection shows.
   bool idle(Wait wait) noexcept {
     if (watch_.give_up()) return end(watch_.outcome(), wait);
-    return ++turns_ % Watch::kPollsPerLook != 0 || glance(wait);
+    return ++turns_ % Watch::kPollsPerLook != 0 || poll_once(wait);
   }
 
   /// Nothing is due: that nothing happens is not a stall.
-  void excuse() noexcept { watch_.excuse(); }
+  void nothing_due() noexcept { watch_.nothing_due(); }
 
   /// A slot that the endpoint takes back at once, or after a later poll.
   void give_back(std::uint32_t slot) noexcept {
@@ -138,10 +138,10 @@ class Inbox {
   }
 
   /// Where messages may be lost: sends the token again every 10 ms until `enough()`, or until the
-  /// peer's result is on the control channel. `on_receive` calls moved() for what is progress; that
-  /// our own tokens complete is none.
+  /// peer's result is on the control channel. `on_receive` calls moved() for progress.
+  /// Completions of our own tokens do not count as progress.
   template <class Enough, class OnReceive>
-  bool insist(Enough&& enough, OnReceive&& on_receive) noexcept {
+  bool resend_token_until(Enough&& enough, OnReceive&& on_receive) noexcept {
     constexpr auto kBetweenTokens = std::chrono::milliseconds(10);
     auto sent = std::chrono::steady_clock::time_point{};
     while (!enough() && !watch_.answered()) {
@@ -162,9 +162,11 @@ class Inbox {
     return true;
   }
 
-  bool insist() noexcept {
+  /// The same until the peer's token has come, and all that was posted has completed.
+  bool resend_token() noexcept {
     bool whole = true;
-    return insist([this]() noexcept { return token_; }, on_token(whole)) && whole && drain();
+    return resend_token_until([this]() noexcept { return token_; }, on_token(whole)) && whole &&
+           drain();
   }
 
   void moved() noexcept { watch_.progress(); }

@@ -28,7 +28,7 @@ class Watch {
 
   /// Nothing was due: this is not a stall, however long it lasts. A peer that has gone is still
   /// seen.
-  void excuse() noexcept { excused_ = true; }
+  void nothing_due() noexcept { nothing_due_ = true; }
 
   /// An empty poll takes long, because it sleeps: look after each.
   void look_always() noexcept { polls_per_look_ = 1; }
@@ -59,7 +59,7 @@ class Watch {
   std::uint64_t idle_polls_ = 0;
   Clock::time_point idle_since_{};
   Clock::time_point asked_{};
-  bool excused_ = false;
+  bool nothing_due_ = false;
   bool has_answer_ = false;
   Outcome outcome_ = Outcome::ok;
 };

@@ -119,7 +119,7 @@ void NcclBackend::make_op(const Call& call, Deadline deadline) {
                                             communicator_->get()),
         "ncclRedOpCreatePreMulSum", deadline);
   }
-  plan_ = make_launch_plan(call, team_, op);
+  plan_ = make_call_plan(call, team_, op);
   made_op_ = scaled;
 }
 

@@ -78,7 +78,7 @@ class NcclBackend {
   std::unique_ptr<Arena> receive_;
   std::vector<gpu::Graph> graphs_;  // one for each slot
 
-  LaunchPlan plan_;
+  CallPlan plan_;
   Layout layout_;
   bool made_op_ = false;
   std::string silent_;            // why NCCL's choices are not known, on this rank or another

@@ -44,7 +44,7 @@ struct Hand {
   const Library& library;
   Comm* comm;
   Stream stream;
-  const LaunchPlan& plan;
+  const CallPlan& plan;
   gpu::DevicePointer send;
   gpu::DevicePointer receive;
 };
@@ -178,8 +178,8 @@ std::string unsupported(const Call& call, int version, int capability) {
   return "";
 }
 
-LaunchPlan make_launch_plan(const Call& call, Team team, RedOp op) {
-  LaunchPlan plan;
+CallPlan make_call_plan(const Call& call, Team team, RedOp op) {
+  CallPlan plan;
   plan.call = call;
   plan.team = team;
   plan.type = type_of(call.type);
@@ -192,7 +192,7 @@ LaunchPlan make_launch_plan(const Call& call, Team team, RedOp op) {
   return plan;
 }
 
-Result launch(const Library& library, Comm* comm, Stream stream, const LaunchPlan& plan,
+Result launch(const Library& library, Comm* comm, Stream stream, const CallPlan& plan,
               gpu::DevicePointer send, gpu::DevicePointer receive) noexcept {
   const Call& call = plan.call;
   const auto root = static_cast<int>(call.root);

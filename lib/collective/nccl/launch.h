@@ -22,7 +22,7 @@ std::uint64_t scalar_bits(DataType type, std::uint32_t scalar) noexcept;
 std::string unsupported(const Call& call, int version, int capability);
 
 /// All arguments of a call but its buffers.
-struct LaunchPlan {
+struct CallPlan {
   Call call;
   Team team;
   Type type = 0;
@@ -31,11 +31,11 @@ struct LaunchPlan {
   Parts sent;                 ///< all_to_all_v
   Parts received;
 };
-LaunchPlan make_launch_plan(const Call& call, Team team, RedOp op);
+CallPlan make_call_plan(const Call& call, Team team, RedOp op);
 
 /// Uses NCCL's own call if this library has it, else grouped sends and receives. `send` and
 /// `receive` are where this rank's input and result begin; unused ones may have any value.
-Result launch(const Library& library, Comm* comm, Stream stream, const LaunchPlan& plan,
+Result launch(const Library& library, Comm* comm, Stream stream, const CallPlan& plan,
               gpu::DevicePointer send, gpu::DevicePointer receive) noexcept;
 
 /// "ncclAllReduce", "grouped ncclSend and ncclRecv": what launch() calls.

@@ -47,16 +47,16 @@ TEST(Drift, NeedsTimesThatDiffer) {
   EXPECT_EQ(find_drift(series({2, 2, 2, 2, 2}, 0, 1), {}).p_value, 1) << "nothing but ties";
 }
 
-TEST(LaunchOrder, KnowsWhoRanWhen) {
+TEST(LaunchSequence, KnowsWhoRanWhen) {
   const std::vector<double> a{0, 3, 4, 7};
   const std::vector<double> b{1, 2, 5, 6};
-  const LaunchOrder order = find_order(a, b);
+  const LaunchSequence order = find_order(a, b);
   EXPECT_EQ(order.pattern, "ABBAABBA");
   EXPECT_FALSE(order.separate);
   EXPECT_EQ(order.blocks, 5U);
 }
 
-TEST(LaunchOrder, AllOfOneFirstIsSeparate) {
+TEST(LaunchSequence, AllOfOneFirstIsSeparate) {
   const std::vector<double> early{0, 1};
   const std::vector<double> late{2, 3};
   EXPECT_TRUE(find_order(early, late).separate);

@@ -56,7 +56,7 @@ TEST(WhoHangs, NobodyWhereAllAreAlike) {
   EXPECT_THAT(blame.text, HasSubstr("all ranks are alive and at the same place"));
 }
 
-/// A rank alone, whose pulse ends the run after a guarded call of more than 5 ms.
+/// A rank alone, whose heartbeat ends the run after a guarded call of more than 5 ms.
 class Ending : public testing::Test {
  protected:
   HeartbeatOptions options() {

@@ -78,7 +78,7 @@ std::vector<std::string> launched(const Call& call, Team team, int version = 218
   calls.clear();
   next = kSuccess;
   EXPECT_EQ(launch(recorder(version), nullptr, nullptr,
-                   make_launch_plan(call, team, red_op_of(call.reduction)), 1000, 2000),
+                   make_call_plan(call, team, red_op_of(call.reduction)), 1000, 2000),
             kSuccess);
   return calls;
 }
@@ -148,7 +148,7 @@ TEST(NcclLaunch, AGroupIsEndedAfterAFailureInIt) {
   next = kInvalidArgument;
   const Call call{.operation = Operation::all_to_all, .count = 2};
   EXPECT_EQ(
-      launch(recorder(21800), nullptr, nullptr, make_launch_plan(call, {0, 4}, kSum), 1000, 2000),
+      launch(recorder(21800), nullptr, nullptr, make_call_plan(call, {0, 4}, kSum), 1000, 2000),
       kInvalidArgument);
   EXPECT_THAT(calls, ElementsAre("begin", "Send 1000 2 to 0", "end"));
 }

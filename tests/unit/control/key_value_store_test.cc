@@ -9,7 +9,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-/// A board of `size` ranks that have all come.
+/// A store of `size` ranks that have all come.
 KeyValueStore full_store(std::uint32_t size) {
   KeyValueStore store(size);
   for (std::uint32_t rank = 0; rank < size; ++rank) store.join(rank, "n (10.0.0.1)");

@@ -127,7 +127,7 @@ TEST_F(LeadTest, ADeviceThatDidNotCarryTheBytesIsFound) {
   ASSERT_THAT(proofs, SizeIs(3));
   for (const Proof& proof : proofs) {
     EXPECT_EQ(proof.device, "memory");
-    EXPECT_EQ(proof.outcome, Proof::Outcome::fail);
+    EXPECT_EQ(proof.status, Proof::Status::fail);
     EXPECT_EQ(proof.counted, 0.0);
     // At least what was timed, to two nodes.
     EXPECT_GE(proof.planned, 2 * 20 * double(1 << 20));

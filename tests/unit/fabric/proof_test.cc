@@ -9,7 +9,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-using Outcome = Proof::Outcome;
+using Status = Proof::Status;
 
 constexpr double kMega = 1e6;
 
@@ -34,7 +34,7 @@ TEST(Prove, ADeviceThatCountedTheBytesPasses) {
   const auto proofs = prove(matrix_of(
       {{.rank = 0, .devices = {measured("mlx5_0", 1000, 1030 * kMega), other("eth0", 2)}}}));
   ASSERT_THAT(proofs, SizeIs(1));
-  EXPECT_EQ(proofs[0].outcome, Outcome::pass);
+  EXPECT_EQ(proofs[0].status, Status::pass);
   EXPECT_EQ(proofs[0].node, "node 0 (host0)");
   EXPECT_EQ(proofs[0].device, "mlx5_0");
   EXPECT_EQ(proofs[0].text, "it sent 1030 MB, where the measurements sent 1000 MB");
@@ -46,12 +46,12 @@ TEST(Prove, TheNodeWhoseBytesWentAnotherWayFailsWithItsName) {
                  {.rank = 1, .devices = {measured("mlx5_0", 1000, 3 * kMega), other("eth0", 1100)}},
                  {.rank = 2, .devices = {measured("mlx5_0", 1000, 0.0), other("eth0", 20)}}}));
   ASSERT_THAT(proofs, SizeIs(3));
-  EXPECT_EQ(proofs[0].outcome, Outcome::pass);
-  EXPECT_EQ(proofs[1].outcome, Outcome::fail);
+  EXPECT_EQ(proofs[0].status, Status::pass);
+  EXPECT_EQ(proofs[1].status, Status::fail);
   EXPECT_EQ(proofs[1].node, "node 1 (host1)");
   EXPECT_THAT(proofs[1].text, AllOf(HasSubstr("it sent 3 MB"), HasSubstr("sent 1000 MB"),
                                     HasSubstr("; sent by eth0 1100 MB")));
-  EXPECT_EQ(proofs[2].outcome, Outcome::fail);
+  EXPECT_EQ(proofs[2].status, Status::fail);
   EXPECT_THAT(proofs[2].text, HasSubstr("no other device sent as much: memory shared"));
 }
 
@@ -60,8 +60,8 @@ TEST(Prove, OneRailOfTwoIsNotEnough) {
       {{.rank = 0,
         .devices = {measured("mlx5_0", 1000, 2060 * kMega), measured("mlx5_1", 1000, 0.0)}}}));
   ASSERT_THAT(proofs, SizeIs(2));
-  EXPECT_EQ(proofs[0].outcome, Outcome::pass);
-  EXPECT_EQ(proofs[1].outcome, Outcome::fail);
+  EXPECT_EQ(proofs[0].status, Status::pass);
+  EXPECT_EQ(proofs[1].status, Status::fail);
   EXPECT_THAT(proofs[1].text, HasSubstr("sent by mlx5_0 2060 MB"));
 }
 
@@ -69,7 +69,7 @@ TEST(Prove, WithoutACounterItIsOpen) {
   const auto proofs = prove(matrix_of(
       {{.rank = 0, .devices = {measured("rxe0", 1000, std::nullopt), other("eth0", 1100)}}}));
   ASSERT_THAT(proofs, SizeIs(1));
-  EXPECT_EQ(proofs[0].outcome, Outcome::open);
+  EXPECT_EQ(proofs[0].status, Status::open);
   EXPECT_THAT(proofs[0].text, AllOf(HasSubstr("counted no bytes"), HasSubstr("by eth0 1100 MB")));
 }
 
@@ -77,13 +77,13 @@ TEST(Prove, ACounterAtItsEndPasses) {
   DeviceBytes full = measured("mlx5_0", 1000, 0.0);
   full.at_least = true;
   const auto proofs = prove(matrix_of({{.rank = 0, .devices = {full}}}));
-  EXPECT_EQ(proofs[0].outcome, Outcome::pass);
+  EXPECT_EQ(proofs[0].status, Status::pass);
 }
 
 TEST(Prove, TooLittleProvesNothing) {
   const auto proofs =
       prove(matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 0.1, 5 * kMega)}}}));
-  EXPECT_EQ(proofs[0].outcome, Outcome::open);
+  EXPECT_EQ(proofs[0].status, Status::open);
   EXPECT_THAT(proofs[0].text, HasSubstr("too little to be told from control messages"));
 }
 
@@ -92,9 +92,9 @@ TEST(Prove, ANodeThatTellsNothingIsOpen) {
   matrix.bytes[1].told = false;
   const auto proofs = prove(matrix);
   ASSERT_THAT(proofs, SizeIs(2));
-  EXPECT_EQ(proofs[0].outcome, Outcome::open);
+  EXPECT_EQ(proofs[0].status, Status::open);
   EXPECT_THAT(proofs[0].text, HasSubstr("nothing was measured"));
-  EXPECT_EQ(proofs[1].outcome, Outcome::open);
+  EXPECT_EQ(proofs[1].status, Status::open);
   EXPECT_THAT(proofs[1].text, HasSubstr("did not tell"));
 }
 
@@ -107,8 +107,8 @@ TEST(Prove, TheRanksOfAHostAreOne) {
     return prove(matrix);
   };
   ASSERT_THAT(both(2000), SizeIs(1));
-  EXPECT_EQ(both(2000)[0].outcome, Outcome::pass);
-  EXPECT_EQ(both(900)[0].outcome, Outcome::fail);
+  EXPECT_EQ(both(2000)[0].status, Status::pass);
+  EXPECT_EQ(both(900)[0].status, Status::fail);
   EXPECT_EQ(both(900)[0].node, "nodes 0, 1 (host0)");
 }
 

@@ -46,12 +46,12 @@ TEST(Watch, AnExcusedWaitIsNoStallButAPeerThatHasGoneIsSeen) {
   Watch watch(1ms, [&] { return gone; });
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < 20ms) {
-    watch.excuse();
+    watch.nothing_due();
     ASSERT_FALSE(watch.give_up());
   }
   gone = true;
   do {
-    watch.excuse();
+    watch.nothing_due();
   } while (!watch.give_up());
   EXPECT_EQ(watch.outcome(), Outcome::interrupted);
 }
