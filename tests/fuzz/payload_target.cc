@@ -19,7 +19,7 @@
 #include "run/protocol.h"
 #include "targets.h"
 #if RDMABENCH_HAVE_VERBS
-#include "transport/verbs/wire.h"
+#include "transport/verbs/messages.h"
 #endif
 #if RDMABENCH_HAVE_OFI
 #include "transport/ofi/messages.h"

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <span>
 
+#include "messages.h"
 #include "rdmabench/base/error.h"
 #include "row.h"
 #include "verbs/absence.h"
 #include "verbs/path.h"
-#include "wire.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

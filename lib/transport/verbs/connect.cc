@@ -5,13 +5,13 @@
 #include <random>
 
 #include "base/allowed_peers.h"
+#include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/queue_pair.h"
 #include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
-#include "wire.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

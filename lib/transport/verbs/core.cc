@@ -7,6 +7,7 @@
 #include <random>
 
 #include "memory/gpu_memory.h"
+#include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/queue_pair.h"
@@ -14,7 +15,6 @@
 #include "transport/verbs/operation_needs.h"
 #include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
-#include "wire.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

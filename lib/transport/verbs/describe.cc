@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "memory/gpu_memory.h"
+#include "messages.h"
 #include "rdmabench/transport/verbs/core.h"
-#include "wire.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

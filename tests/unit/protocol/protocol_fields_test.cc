@@ -20,7 +20,7 @@
 #include "rdmabench/features.h"
 #include "run/protocol.h"
 #if RDMABENCH_HAVE_VERBS
-#include "transport/verbs/wire.h"
+#include "transport/verbs/messages.h"
 #endif
 #if RDMABENCH_HAVE_OFI
 #include "transport/ofi/messages.h"

@@ -1,4 +1,4 @@
-#include "wire.h"
+#include "messages.h"
 
 #include <fmt/format.h>
 
