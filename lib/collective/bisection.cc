@@ -197,8 +197,8 @@ class Bisection {
     if (!follow(lefts, rights, [&](int l, int r) { return bad[l][r]; })) name({left, right});
   }
 
-  /// Goes on with those of the pairs that are bad. All of them: it is the boundary between the two
-  /// sides. False where none is.
+  /// Continues with the bad pairs. If all pairs are bad, the fault is the boundary between the two
+  /// sides. Returns false if no pair is bad.
   template <class Bad>
   bool follow(const std::vector<Nodes>& lefts, const std::vector<Nodes>& rights, Bad bad) {
     const auto all = [](const std::vector<Nodes>& parts) {

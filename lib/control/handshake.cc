@@ -96,8 +96,8 @@ std::string munge_payload(const Transcript& transcript) {
 [[noreturn]] void throw_unproved(const std::string& peer) {
   throw Refusal(
       Fault::failed,
-      fmt::format("the peer {} did not prove that it has this side's secret: somebody else "
-                  "answers there, or between",
+      fmt::format("the peer {} did not prove that it has this side's secret: another process "
+                  "answers there, or between the two ends",
                   peer),
       "Find out which process listens at that port: ss -ltnp.");
 }
@@ -109,8 +109,8 @@ std::string answer(Channel& channel, HandshakeMessage due, const std::string& ho
   if (message.type == HandshakeMessage::refusal) {
     throw_refused(channel.peer(), host, own, message.payload);
   }
-  // A server says no more than a refusal before both ends are known: these words are somebody
-  // else's, and the user must not read them as the server's.
+  // A server says no more than a refusal before both ends are known, so another process sent this
+  // text. Do not show it as the server's.
   if (message.type == HandshakeMessage::abort && !own.is_insecure()) throw_unproved(channel.peer());
   return channel.expect(message, due);
 }

@@ -63,7 +63,7 @@ class KeyValueStore {
     std::map<std::string, std::string> values;
     std::size_t bytes = 0;
     std::optional<Wait> wait;
-    bool gave_up = false;  // it came to the barrier that is not whole yet, and waited in vain
+    bool gave_up = false;  // its wait at the current barrier timed out
   };
 
   void put(std::uint32_t rank, PutCall call);

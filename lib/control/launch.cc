@@ -142,7 +142,7 @@ class Reader {
     return {Launch::Way::tcp, std::move(place), address.value_or(Address{"127.0.0.1", 0})};
   }
 
-  /// What was said to us and not to any program: it goes before PMIx.
+  /// An address meant for rdmabench alone takes precedence over PMIx.
   std::optional<Address> own_address() const {
     if (options_.address) return parse_address(*options_.address, "the address");
     const auto text = environment_("RDMABENCH_RENDEZVOUS");

@@ -23,10 +23,10 @@ class Recorder {
   virtual void end_round() {}  ///< flush: this process may die at any time
 };
 
-/// One that is dead (its connection ended), hung (it does not answer) or makes no sense is lost: it
-/// is named with the reason, its pairs are left out of what follows, and the rest goes on. One that
-/// answers the coordinator and says that its partner is silent is not lost for that. After a step
-/// with a loss, pairs of survivors that failed in it are measured once more.
+/// An agent is lost when its connection ends, when it does not answer, or when it sends an invalid
+/// message. It is named with the reason, its pairs are left out, and the run continues. An agent
+/// that reports a silent partner is not lost. After a step with a loss, pairs of survivors that
+/// failed in it are measured once more.
 ///
 /// The agents are not trusted: what does not fit the order that they were given ends them.
 /// Thread rule: one thread.

@@ -123,8 +123,8 @@ void add_unfinished(Judgements& list) {
                   "Resume it, or measure again."});
 }
 
-/// A metric and size of which no node could be judged is not a pass, and neither is a verdict on
-/// nothing; where nothing at all is in doubt, that nobody stands out is one.
+/// A metric and size for which no node could be judged is not a pass. Without any doubt and any
+/// finding, the verdict is a pass.
 void add_coverage(Judgements& list, const Document& document) {
   const Json& verdict = object_of(document.body, "verdict");
   const bool accused = !list_of(verdict, "findings").empty();

@@ -191,8 +191,8 @@ class BandwidthSink {
            session.spec().shape == workload::Shape::stream;
   }
 
-  /// The target confirms what it counted. Writes it cannot count: there its word is worth as much
-  /// as the completions that came before it.
+  /// The target confirms what it counted. It cannot count writes. Its confirmation of them means no
+  /// more than the initiator's completions.
   static std::string completion(Session& session, std::uint64_t size) {
     const std::string local = session.worker().describe(size).completion;
     const bool uncounted = !transport::notifies(session.spec().operation);

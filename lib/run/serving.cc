@@ -161,7 +161,7 @@ void check_timeout(const Request& request, const ServerConfig& config) {
       "Lower `timeout`, or raise 'rdmabench serve --max-timeout'.");
 }
 
-/// The turn of this session, whose client must not have given up before it is told.
+/// Waits for this session's turn, for less time than the client waits.
 Turns::Turn wait_for_turn(const Session& session, const Host& host) {
   const auto least =
       std::min<std::chrono::nanoseconds>(host.config.timeout, session.spec().timeout);

@@ -32,7 +32,7 @@ std::size_t Turns::waiting() {
   return waiting_.size();
 }
 
-/// To those who came first, but for an address that has enough.
+/// In the order of arrival. Skips an address that holds its share.
 void Turns::hand_out() noexcept {
   for (auto next = waiting_.begin(); next != waiting_.end() && held_.size() < all_;) {
     const auto own = next++;

@@ -1,4 +1,4 @@
-// Who may do something costly now: a few at once, in the order in which they came.
+// Limits how many sessions do costly work at once. They take turns in the order of arrival.
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +26,7 @@ class Turns {
   using Entries = std::list<Entry>;
 
  public:
-  /// The right to go on. The next one has it when this goes.
+  /// Permission to continue. Its destruction passes it to the next in line.
   class Turn {
    public:
     ~Turn() {

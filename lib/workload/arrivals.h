@@ -8,9 +8,9 @@
 
 namespace rdmabench::workload {
 
-/// Counts the messages that this side is told of. Compares immediates always, data on request.
-/// Where the transport keeps messages in order, each one with what it must be; elsewhere each
-/// message with itself, and the sums of all, if all have come.
+/// Counts messages that complete a receive on this side. Immediates are always compared, data on
+/// request. With ordered messages each is compared with its expected content. Otherwise each is
+/// checked for consistency, and the sums are compared once all have arrived.
 template <transport::Transport T, class Op, bool kValidate>
 class Arrivals {
  public:

@@ -13,8 +13,8 @@
 
 namespace rdmabench::workload {
 
-/// Whether a stream of Op goes by lists: swaps of one list on one word would not know each other,
-/// and a flush follows its own write.
+/// Whether a stream of Op goes by lists: compare-swaps of one list on one word cannot know each
+/// other's result, and a flush follows its own write.
 template <class T, class Op>
 inline constexpr bool kTakesLists =
     T::kPostLists && !Op::kFlushes && Op::kCode != transport::OperationCode::compare_swap;
@@ -23,9 +23,9 @@ inline constexpr bool kTakesLists =
 /// i % queue pairs (by lists: each list the next queue pair), and carries i as its immediate. The
 /// last post of every queue pair asks for a completion.
 ///
-/// With validation, a slot is used again only when what was under way there has come to an end.
-/// Where completions come in order, their number says so; elsewhere, and where the slots have to be
-/// checked first, all are used once and then waited for: a lap.
+/// With validation, a slot is reused only after its message has completed. With ordered completions
+/// their count tells. Otherwise, and where the slots have to be checked first, all slots are used
+/// once and then waited for (a lap).
 template <transport::Transport T, class Op, bool kValidate, bool kLists = false,
           class Pace = Unpaced>
 class Pump {

@@ -75,8 +75,8 @@ EpochResult stream_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   return result;
 }
 
-/// The target of operations that it is not told of: it lends its progress until the initiator's
-/// token, looks at what was done to its window, and confirms.
+/// The target of operations that give it no completion. It polls until the initiator's token comes,
+/// checks its window, and confirms.
 ///
 /// Where the device serves the initiator without this side's processor and the initiator's clock
 /// has stopped when the token comes, the wait does not spin. A write's clock still runs, and waits

@@ -53,9 +53,9 @@ class BaselineStore {
   std::unique_ptr<Database> database_;
 };
 
-/// In what the configuration of `launch` is another one than that of `known`: back end, provider,
-/// device and transport, and, where both are of one test and operation, what was asked for, what
-/// that came to, and what their numbers mean. Empty if in nothing but `allowed`.
+/// How the configuration of `launch` differs from that of `known`: back end, provider, device and
+/// transport. For the same test and operation also the requested options, the resolved values and
+/// the completion level. Empty if only `allowed` factors differ.
 std::vector<Confound> find_other_configuration(const Launch& known, const Launch& launch,
                                                const Factors& allowed);
 

@@ -60,7 +60,7 @@ struct Drift {
   double change = 0;   ///< of the log over the longer side's time, by Theil and Sen's slope
 };
 
-/// A trend within the sides, whatever lies between them. Kendall's statistic is summed over the
+/// A trend over time within each side. Kendall's statistic is summed over the
 /// two sides, each with its own variance, so a difference between A and B is not a drift. The slope
 /// is not carried over the time between the sides, of which no launch tells: a baseline may be
 /// months old. Ties are allowed. Sources: Hirsch & Slack 1984 (seasonal Kendall test), Sen 1968.

@@ -1,4 +1,4 @@
-// What the library has to say of a bring-up: off unless a program asks for it.
+// Log lines about set-up. Off unless the program sets a hook.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,13 @@ namespace rdmabench {
 /// the hook throws is dropped.
 using LogHook = std::function<void(std::string_view line)>;
 
-/// The whole process tells `hook` from now on; nullptr: nobody, as at the start. The lines are for
+/// Sets the hook of the whole process. nullptr, the default, turns the lines off. The lines are for
 /// people: which optional library was loaded or is missing, which back end, provider and device
 /// were chosen and what was passed over, a refused connection that is tried again, a server's
 /// sessions. None comes from a measuring loop.
 ///
-/// Thread rule: any thread. The hook is called by the thread that has something to say, so by
-/// several at once; a call that is under way when set_log() returns still ends.
+/// Thread rule: any thread. Several threads may call the hook at once. A call in progress when
+/// set_log() returns is not interrupted.
 void set_log(LogHook hook);
 
 namespace detail {

@@ -81,14 +81,15 @@ class Rendezvous {
   /// could read it: the secret is made of it and of what the ranks share already.
   virtual Authentication authentication(std::string_view key) const = 0;
 
-  /// Whether MPI can only join PMIx while this lives. Before libpmix 5 a process cannot be a client
-  /// twice in turn; with it, Open MPI 5 finds no rank in a process that already is one.
+  /// Whether this object must live until MPI_Init(). Before libpmix 5 a process can be a client of
+  /// PMIx only once. From libpmix 5 on, Open MPI 5 finds no rank in a process that is already a
+  /// client.
   virtual bool is_needed_by_mpi() const { return false; }
 
  protected:
   explicit Rendezvous(Place place) : place_(std::move(place)) {}
 
-  /// What put() and get() refuse before they ask anybody: throw Error(usage) as those say.
+  /// Checks the arguments of put() and get(). Throws Error(usage) as they do.
   void check_put(std::string_view key, std::string_view value);
   void check_get(std::uint32_t rank, std::string_view key) const;
 
@@ -101,7 +102,8 @@ class Rendezvous {
 ///
 /// Over TCP rank 0 listens, serves from a thread of its own, which sleeps while nobody asks, and
 /// raises its soft limit of open files when the ranks need it. It returns at once; the others
-/// return when they have reached it. Nobody waits here for all: put, then get or barrier.
+/// return when they have reached it. It does not wait for all ranks. Call put(), then get() or
+/// barrier().
 ///
 /// Throws Error(usage): no launcher found, rank without size or the reverse, rank >= size, no
 /// address. Throws Error(failed): rank 0 was not reached in time, two processes with one rank, the

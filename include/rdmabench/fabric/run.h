@@ -72,7 +72,7 @@ struct RankOutcome {
 
 /// Every rank: finds rank 0 by `rendezvous`, which it gives up as soon as it can, and takes part.
 /// Rank 0 coordinates and has an agent of its own beside that. Lost nodes and failed measurements
-/// are results, not errors. What is wrong whoever comes, rank 0 says before it waits for anybody.
+/// are results, not errors. Rank 0 reports errors of the plan before it waits for other ranks.
 /// The stream holds every finished round, whatever happens in a later one.
 ///
 /// Throws Error(usage) for a plan that check() refuses, fewer than 2 or more than kMaxNodes ranks,

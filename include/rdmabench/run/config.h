@@ -86,7 +86,7 @@ struct Config : SharedOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
 };
 
-/// What the command measures where its user says nothing more: 64 KiB messages of a stream, and
+/// The defaults of the command: 64 KiB messages of a stream, and
 /// send-imm under a load, because every transport can match its answers to requests.
 Config usual_config(workload::Shape shape);
 

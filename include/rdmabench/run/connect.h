@@ -54,8 +54,8 @@ class ConnectedPair {
 /// and stays open; the visitor may use it when both sides do so alike. Every wait for the peer
 /// takes at most request.timeout_ms; so neither visit may end so much later than the other.
 ///
-/// Throws Error: usage for a request that cannot be, unavailable where no back end reaches the
-/// peer, failed for anything else. What the visitor throws goes on, after the peer was told.
+/// Throws Error: usage for an impossible request, unavailable where no back end reaches the
+/// peer, failed for anything else. An exception of the visitor is rethrown after the peer was told.
 template <class Visitor>
 void with_connected(control::Channel& channel, const transport::EndpointRequest& request,
                     std::string_view backend, Visitor&& visitor) {

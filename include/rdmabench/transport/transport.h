@@ -47,7 +47,7 @@ struct Received {
   std::uint64_t bytes;      ///< what really arrived; kUnknownLength where that is not told
 };
 
-/// How packets are to be marked and how long a queue pair insists. -1: the back end's default.
+/// How packets are marked, and how often a queue pair retries. -1: the back end's default.
 struct PathOptions {
   std::int32_t service_level = -1;    ///< InfiniBand SL, or the 802.1p priority by it; 0..15
   std::int32_t traffic_class = -1;    ///< of the global header: on RoCE v2 the IP TOS byte; 0..255
@@ -62,8 +62,8 @@ struct PathOptions {
   bool operator==(const PathOptions&) const = default;
 };
 
-/// For EndpointRequest::gid_index: by the route to the peer, of all GIDs or of those that are no
-/// IPv4 addresses.
+/// For EndpointRequest::gid_index: chosen by the route to the peer, among all GIDs or among those
+/// that are not IPv4 addresses.
 inline constexpr std::int32_t kAnyGid = -1;
 inline constexpr std::int32_t kAnyIpv6Gid = -2;
 /// The longest list of post_list().

@@ -62,9 +62,9 @@ class RegisteredSlots {
  private:
   bool borrowed_;  ///< the memory is the caller's
   memory::Buffer buffer_;
-  /// At least one; after the memory that they cover: they go first.
+  /// At least one. Declared after the memory, so that they are destroyed first.
   std::vector<rdmabench::verbs::Registration> registrations_;
-  Region region_;  ///< where that is comes of registering it
+  Region region_;  ///< its address is known only after registration
 };
 
 }  // namespace rdmabench::transport::verbs
