@@ -68,8 +68,9 @@ int exit_code(const analysis::Comparison& comparison) {
 int compare_sides(CompareOptions options) {
   if (options.a.empty() && options.b.empty()) {
     if (options.paths.size() != 2) {
-      throw Error(Fault::usage, fmt::format("{} paths to compare", options.paths.size()),
-                  "Give two, A and B, or lists with --a FILES --b FILES.");
+      throw Error(Fault::usage,
+                  fmt::format("{} paths were given, two are needed", options.paths.size()),
+                  "Give A and B, or lists with --a FILES --b FILES.");
     }
     options.a = {options.paths[0]};
     options.b = {options.paths[1]};
@@ -108,7 +109,7 @@ int keep_baselines(const CompareOptions& options) {
   using analysis::BaselineStore;
   const char* const word = options.list ? "--list" : options.show ? "--show" : "--remove";
   if (!options.paths.empty() || !options.a.empty() || !options.b.empty()) {
-    throw Error(Fault::usage, fmt::format("{} with files", word),
+    throw Error(Fault::usage, fmt::format("{} takes no files", word),
                 options.remove ? "It removes a whole baseline: compare --baseline DB --name NAME "
                                  "--remove."
                                : "It only tells what the database holds.");

@@ -106,8 +106,9 @@ std::string names_words(const std::string& a, const std::string& b) {
 
 int decide(const DecideOptions& options) {
   if (options.paths.size() != 2) {
-    throw Error(Fault::usage, fmt::format("{} paths to decide from", options.paths.size()),
-                "Give two, A and B: a folder or a file each. Before anything is measured: --plan.");
+    throw Error(Fault::usage,
+                fmt::format("{} paths were given, two are needed", options.paths.size()),
+                "Give A and B: a folder or a file each. Before anything is measured: --plan.");
   }
   const DecisionFormat format = format_of(options);
   const std::string& a = options.paths[0];
@@ -212,8 +213,8 @@ Examples:
   rdmabench decide infiniband/ ethernet/ --model llama-3-8b --nodes 8:64 --price-a 30 --price-b 26 \
     --steps 500k -o decision.html
 
-Exit codes: 0 answered, whatever the answer; 2 wrong usage, or data that cannot carry it: all that
-is missing is named, with the commands that measure it. docs/decide.md shows it from the start.)";
+Exit codes: 0 an answer was given, yes or no; 2 wrong usage or missing data: the error lists what is
+missing and the commands that measure it. docs/decide.md shows it from the start.)";
 
 }  // namespace
 

@@ -38,7 +38,7 @@ void use_model(JobOptions& options, const std::string& text) {
     }
     return;
   }
-  throw Error(Fault::usage, fmt::format("no model '{}'", text),
+  throw Error(Fault::usage, fmt::format("unknown model '{}'", text),
               fmt::format("There are {}; any other by --params and --layers.", names));
 }
 
@@ -101,8 +101,7 @@ class JobFlags {
 void settle_axis(JobOptions& options) {
   analysis::ProjectionOptions& projection = options.projection;
   if (options.parameters.empty()) {
-    throw Error(Fault::usage, "a projection without a model",
-                "Give --model llama-3-8b, or --params 8B.");
+    throw Error(Fault::usage, "no model was given", "Give --model llama-3-8b, or --params 8B.");
   }
   const bool others = options.parameters.size() > 1 || options.tokens.size() > 1;
   if (others && !options.nodes_given) options.nodes = {16};

@@ -160,7 +160,7 @@ int run(const State& state) {
     throw Error(Fault::usage, "no plugin was named", "Give its file, for example libnccl-net.so.");
   }
   if (state.listen && !state.host.empty()) {
-    throw Error(Fault::usage, "--listen with a HOST",
+    throw Error(Fault::usage, "--listen and a HOST exclude each other",
                 "One process listens; the other one names the listener's host.");
   }
   if (!state.listen && (state.once || !state.address.empty())) {

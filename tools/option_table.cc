@@ -175,7 +175,7 @@ constexpr Flag kPathRows[] = {
        kOn<&Config::shared_memory>),
     row("--require=LIST",
         "measure only if: rdma-write, rdma-read (the device does them), no-shm, in-order-128, "
-        "backend=NAME, provider=NAME, device=NAME, fabric=NAME: not by what it fell back to",
+        "backend=NAME, provider=NAME, device=NAME, fabric=NAME; fails instead of falling back",
         "",
         [](Options& o, const Given& given) {
           o.config.requirements = run::parse_requirements(given.text);
@@ -221,8 +221,8 @@ constexpr Flag kMemory[] = {
     row("--peer-memory=KIND", "memory of the server: host, huge or cuda:GPU[,vmm]",
         "huge or cuda:auto where --memory is of that kind, else host", kText<&Config::peer_memory>),
     row("--gpu-mapping=HOW",
-        "how a GPU's dma-buf is mapped, on both sides: default, pcie or data-direct, and then "
-        "nothing else; auto uses the first that registers, and at last stages through the host",
+        "how a GPU's dma-buf is mapped, on both sides: default, pcie or data-direct only; auto uses "
+        "the first one that registers and otherwise stages through host memory",
         "auto", set_mapping),
     row("--numa=NODE", "auto = near the device, none, or a node's number", "auto",
         kText<&Config::numa>),
@@ -242,8 +242,7 @@ constexpr Flag kMemory[] = {
 constexpr Flag kOther[] = {
     on("--no-watch", "leave out counters, placement and noise of both sides: they take 50 ms",
        turn_off<&Options::config, &Config::watch>),
-    on("-F, --CPU-freq",
-       "no effect, as perftest's scripts have it: our clock does not depend on it",
+    on("-F, --CPU-freq", "no effect; accepted because perftest's scripts pass it",
        [](Options& /*o*/, const Given& /*given*/) {}),
 };
 

@@ -51,8 +51,8 @@ std::vector<std::string> split(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     words.push_back(text.substr(begin, end - begin));
     if (words.back().empty()) {
-      throw Error(Fault::usage, fmt::format("an empty word in '{}'", text),
-                  "Part words by single commas.");
+      throw Error(Fault::usage, fmt::format("'{}' has an empty item", text),
+                  "Separate items by single commas.");
     }
     begin = end + 1;
   }
@@ -63,7 +63,7 @@ double parse_percent(const std::string& text) {
   std::string_view rest = text;
   const auto value = take_number(rest);
   if (!value || rest != "%") {
-    throw Error(Fault::usage, fmt::format("no percentage '{}'", text), "Write 5% or 0.5%.");
+    throw Error(Fault::usage, fmt::format("invalid percentage '{}'", text), "Write 5% or 0.5%.");
   }
   return *value / 100;
 }
@@ -73,7 +73,7 @@ double parse_quantity(const std::string& text) {
   const auto value = take_number(rest);
   const auto factor = power(rest);
   if (!value || !factor) {
-    throw Error(Fault::usage, fmt::format("no number '{}'", text),
+    throw Error(Fault::usage, fmt::format("invalid number '{}'", text),
                 "Write 4096, 4k, 8B or 989T: powers of 1000.");
   }
   return *value * *factor;
@@ -85,7 +85,7 @@ std::vector<double> parse_quantities(const std::string& text) {
     const double last = parse_quantity(text.substr(colon + 1));
     double value = parse_quantity(text.substr(0, colon));
     if (!(value > 0) || value > last) {
-      throw Error(Fault::usage, fmt::format("no range '{}'", text),
+      throw Error(Fault::usage, fmt::format("invalid range '{}'", text),
                   "Write 2:1024, from the smaller to the larger.");
     }
     while (value < last) {
@@ -98,7 +98,7 @@ std::vector<double> parse_quantities(const std::string& text) {
   }
   for (std::size_t i = 1; i < values.size(); ++i) {
     if (values[i] > values[i - 1]) continue;
-    throw Error(Fault::usage, fmt::format("'{}' does not rise", text),
+    throw Error(Fault::usage, fmt::format("the values of '{}' are not ascending", text),
                 "Give each value once, the smaller first.");
   }
   return values;

@@ -47,7 +47,7 @@ std::string_view name(FailOn what) noexcept {
 FailOn parse_fail_on(std::string_view text) {
   const auto found = std::find(kFailOns.begin(), kFailOns.end(), text);
   if (found == kFailOns.end()) {
-    throw Error(Fault::usage, fmt::format("nothing to fail on is called '{}'", text),
+    throw Error(Fault::usage, fmt::format("unknown condition '{}'", text),
                 fmt::format("There are {}.", fmt::join(kFailOns, ", ")));
   }
   return static_cast<FailOn>(found - kFailOns.begin());

@@ -118,9 +118,9 @@ double plan_launches(MeasuringPlan& plan, const std::vector<Launch>& pilot,
   const LinkSamples samples = collect_link(pilot, plan.operation);
   const Projection projection = project(samples, samples, options);
   const ProjectionRow& row = projection.rows.back();
-  if (!row.difference) throw Error(Fault::usage, "the pilot does not carry it: " + row.refusal);
+  if (!row.difference) throw Error(Fault::usage, "the pilot has too little data: " + row.refusal);
   if (!row.difference->estimate) {
-    throw Error(Fault::usage, "a pilot with one launch of a kind",
+    throw Error(Fault::usage, "the pilot has only one launch of a kind",
                 "How much launches vary takes two at least; five are better.");
   }
   const Judgement& judgement = *row.difference;

@@ -199,7 +199,7 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
 
 void join(Run& run, const std::vector<PointToPointResult>& pairs) {
   if (pairs.empty()) {
-    run.notes.emplace_back("The wire was not measured: one rank has none.");
+    run.notes.emplace_back("Point-to-point bandwidth was not measured: one rank has no neighbour.");
     return;
   }
   for (const PointToPointResult& pair : pairs)
@@ -215,7 +215,8 @@ void join(Run& run, const std::vector<PointToPointResult>& pairs) {
 }
 
 std::string point_to_point_text(const Run& run, const std::vector<PointToPointResult>& pairs) {
-  if (pairs.empty()) return "\nThe wire was not measured: one rank has none.\n";
+  if (pairs.empty())
+    return "\nPoint-to-point bandwidth was not measured: one rank has no neighbour.\n";
   std::string text = "\nThe same ranks point to point, writes into the neighbour's memory:\n";
   for (const PointToPointResult& pair : pairs) text += "  " + pair_text(pair) + '\n';
   const std::optional<double> wire = slowest(pairs);

@@ -95,7 +95,7 @@ std::string& Admission::seat_of(const RankHello& hello) {
 /// Throws Error(failed) when it is not to be admitted.
 RankHello Admission::read_hello(const Message& message) {
   if (message.type != AdmissionMessage::hello) {
-    throw Error(Fault::failed, "a message before the hello",
+    throw Error(Fault::failed, "the connection did not begin with a hello message",
                 "Install the same rdmabench everywhere. Is this the port of 'rdmabench serve'?");
   }
   RankHello hello = parse_rank_hello(message.payload);
@@ -108,8 +108,9 @@ RankHello Admission::read_hello(const Message& message) {
   }
   if (hello.rank < rules_.first_rank || hello.rank >= rules_.size ||
       hello.channel >= rules_.channels) {
-    throw Error(Fault::failed, fmt::format("rank {} of {}, connection {} of {}", hello.rank,
-                                           rules_.size, hello.channel, rules_.channels));
+    throw Error(Fault::failed,
+                fmt::format("invalid rank {} of {} or connection {} of {}", hello.rank, rules_.size,
+                            hello.channel, rules_.channels));
   }
   const std::string& seat = seat_of(hello);
   if (!seat.empty()) {
@@ -133,7 +134,8 @@ std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
     if (!message) return std::nullopt;
     RankHello hello = read_hello(*message);
     // A welcome to a connection that the rank has closed would be sent all the same.
-    if (channel.interrupted()) throw Error(Fault::failed, "it left before it was welcome");
+    if (channel.interrupted())
+      throw Error(Fault::failed, "the rank closed its connection before it was admitted");
     channel.send(AdmissionMessage::welcome, {}, Deadline::after(kSendLimit));
     // Only now: a rank that was not made welcome has not come, and may try again.
     seat_of(hello) = fmt::format("{} ({})", hello.host, channel.peer_ip());

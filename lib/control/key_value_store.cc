@@ -55,7 +55,8 @@ void KeyValueStore::leave(std::uint32_t number) {
 
 void KeyValueStore::call(std::uint32_t number, Call call) {
   if (ranks_[number].wait) {
-    throw Error(Fault::failed, fmt::format("rank {} asks while it waits", number));
+    throw Error(Fault::failed,
+                fmt::format("rank {} sent a call while its last one was unanswered", number));
   }
   if (auto* put_call = std::get_if<PutCall>(&call)) {
     put(number, std::move(*put_call));

@@ -52,11 +52,11 @@ std::uint32_t parse_number(std::string_view text, std::string_view name, std::ui
 
 Place make_place(std::uint32_t rank, std::uint32_t size, std::string source) {
   if (size == 0 || size > kMaxRanks) {
-    throw Error(Fault::usage, fmt::format("a size of {} ranks by {}", size, source),
+    throw Error(Fault::usage, fmt::format("invalid number of ranks {} from {}", size, source),
                 fmt::format("It has to be 1 to {}.", kMaxRanks));
   }
   if (rank >= size) {
-    throw Error(Fault::usage, fmt::format("rank {} of {} by {}", rank, size, source),
+    throw Error(Fault::usage, fmt::format("invalid rank {} of {} from {}", rank, size, source),
                 fmt::format("Ranks count from 0 to {}.", size - 1));
   }
   return {rank, size, this_host(), std::move(source)};

@@ -44,7 +44,7 @@ std::unique_ptr<Rendezvous> over_pmix(const RendezvousOptions& /*options*/) {
 
 void check_key(std::string_view key) {
   if (is_key(key)) return;
-  throw Error(Fault::usage, fmt::format("the key '{}'", printable(key, kMaxKey)),
+  throw Error(Fault::usage, fmt::format("invalid key '{}'", printable(key, kMaxKey)),
               fmt::format("It has to be 1 to {} of A-Z, a-z, 0-9, '.', '_' and '-'.", kMaxKey));
 }
 
@@ -53,7 +53,7 @@ void check_key(std::string_view key) {
 void Rendezvous::check_put(std::string_view key, std::string_view value) {
   check_key(key);
   if (!is_value(value)) {
-    throw Error(Fault::usage, fmt::format("the value of '{}', of {} bytes", key, value.size()),
+    throw Error(Fault::usage, fmt::format("invalid value of '{}' ({} bytes)", key, value.size()),
                 fmt::format("It has to be UTF-8 without NUL, and at most {} bytes.", kMaxValue));
   }
   if (!keys_.emplace(key).second) {
@@ -64,7 +64,7 @@ void Rendezvous::check_put(std::string_view key, std::string_view value) {
 void Rendezvous::check_get(std::uint32_t rank, std::string_view key) const {
   check_key(key);
   if (rank >= place_.size) {
-    throw Error(Fault::usage, fmt::format("a key of rank {}", rank),
+    throw Error(Fault::usage, fmt::format("invalid rank {}", rank),
                 fmt::format("Ranks count from 0 to {}.", place_.size - 1));
   }
 }

@@ -164,17 +164,18 @@ bool Agent::handle(const control::Message& message) {
 
 void Agent::check(const MeasureOrder& order) const {
   if (order.targets.empty() || order.rails.empty()) {
-    throw Error(Fault::failed, "an order without targets or rails");
+    throw Error(Fault::failed, "the coordinator's order has no targets or rails");
   }
   for (const std::uint32_t rail : order.rails) {
     if (rail >= rails_of(plan_)) {
-      throw Error(Fault::failed, fmt::format("an order for rail {} of {}", rail, rails_of(plan_)));
+      throw Error(Fault::failed,
+                  fmt::format("the order names rail {}, but there are {}", rail, rails_of(plan_)));
     }
   }
   for (const Target& target : order.targets) {
     if (target.rank >= options_.size || target.rank == options_.rank ||
         target.ports.size() != rails_of(plan_)) {
-      throw Error(Fault::failed, fmt::format("an order to measure node {}", target.rank));
+      throw Error(Fault::failed, fmt::format("the order names the invalid node {}", target.rank));
     }
   }
 }

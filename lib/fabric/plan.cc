@@ -29,7 +29,8 @@ Enum named(const char* field, const std::string& text,
            const std::array<std::string_view, kCount>& names) {
   const auto* const found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    throw Error(Fault::usage, fmt::format("{} {}", field, control::printable(text, kMaxName)),
+    throw Error(Fault::usage,
+                fmt::format("unknown {} '{}'", field, control::printable(text, kMaxName)),
                 fmt::format("There are {}.", fmt::join(names, ", ")));
   }
   return static_cast<Enum>(found - names.begin());
@@ -46,12 +47,12 @@ void check_sizes(const char* field, const std::vector<std::uint64_t>& sizes) {
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0 || sizes[i] > run::kMaxSize) {
-      throw Error(Fault::usage, fmt::format("{} {}", field, sizes[i]),
+      throw Error(Fault::usage, fmt::format("invalid size {} in {}", sizes[i], field),
                   fmt::format("Sizes go from 1 to {}.", format_size(run::kMaxSize)));
     }
     if (std::find(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i), sizes[i]) !=
         sizes.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw Error(Fault::usage, fmt::format("{} {} twice", field, format_size(sizes[i])),
+      throw Error(Fault::usage, fmt::format("size {} twice in {}", format_size(sizes[i]), field),
                   "Name each size once.");
     }
   }
@@ -65,7 +66,8 @@ void check_names(const FabricPlan& plan) {
   for (const std::string& rail : plan.rails) {
     if (rail.empty() || rail.size() > kMaxName ||
         std::count(plan.rails.begin(), plan.rails.end(), rail) > 1) {
-      throw Error(Fault::usage, fmt::format("the rail '{}'", control::printable(rail, kMaxName)),
+      throw Error(Fault::usage,
+                  fmt::format("invalid or repeated rail '{}'", control::printable(rail, kMaxName)),
                   "Each rail is another device, by its name.");
     }
   }

@@ -102,7 +102,7 @@ std::vector<Round> bisections(std::uint32_t nodes, std::uint32_t rounds) {
 Pattern parse_pattern(std::string_view text) {
   const auto* const found = std::find(kPatternNames.begin(), kPatternNames.end(), text);
   if (found == kPatternNames.end()) {
-    throw Error(Fault::usage, fmt::format("`pattern` {}", control::printable(text, 60)),
+    throw Error(Fault::usage, fmt::format("unknown `pattern` '{}'", control::printable(text, 60)),
                 fmt::format("There are {}.", fmt::join(kPatternNames, ", ")));
   }
   return static_cast<Pattern>(found - kPatternNames.begin());
@@ -111,7 +111,7 @@ Pattern parse_pattern(std::string_view text) {
 std::vector<Round> schedule(Pattern pattern, std::uint32_t nodes, std::uint32_t rounds,
                             std::uint64_t seed) {
   if (nodes < 2 || nodes > kMaxNodes) {
-    throw Error(Fault::usage, fmt::format("a fabric of {} nodes", nodes),
+    throw Error(Fault::usage, fmt::format("invalid number of nodes {}", nodes),
                 fmt::format("It may have 2 to {}: start one process on each.", kMaxNodes));
   }
   std::mt19937_64 random(seed);

@@ -73,7 +73,7 @@ mlx5dv_qp_ex* dynamic_requests(ibv_qp& initiator) noexcept {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw Error(Fault::unavailable, "a DC queue pair",
+  throw Error(Fault::unavailable, "cannot create a DC queue pair",
               "This build has no support for libmlx5 (mlx5dv).");
 }
 

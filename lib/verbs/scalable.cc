@@ -68,7 +68,7 @@ std::optional<ScalableLimits> query_scalable(ibv_context& /*context*/) noexcept 
 
 SizedQueuePair create_scalable(ibv_pd& /*domain*/, const QueuePairSpec& /*spec*/,
                                const ScalableLimits& /*limits*/) {
-  throw Error(Fault::unavailable, "an SRD queue pair",
+  throw Error(Fault::unavailable, "cannot create an SRD queue pair",
               "This build has no support for libefa (efadv).");
 }
 

@@ -8,7 +8,8 @@ void check_plan(const LoopKey& key, const EpochPlan& plan) {
   constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 32;
   constexpr std::uint64_t kLongest = std::uint64_t{1} << 48;  // ticks of all gaps together
   if (plan.iterations == 0 || plan.iterations >= kMostMessages) {
-    throw Error(Fault::usage, fmt::format("an epoch of {} messages", plan.iterations),
+    throw Error(Fault::usage,
+                fmt::format("invalid number of messages {} in an epoch", plan.iterations),
                 fmt::format("It may have 1 to {}.", kMostMessages - 1));
   }
   if (const std::uint64_t bytes = transport::traits(key.operation).bytes;
@@ -19,7 +20,7 @@ void check_plan(const LoopKey& key, const EpochPlan& plan) {
   }
   if (key.shape != Shape::open_loop && !key.paced) return;
   if (plan.gap_q16 == 0) {
-    throw Error(Fault::usage, "a rate is needed to pace messages, and there is none",
+    throw Error(Fault::usage, "no rate was given to pace messages",
                 "Give a rate, or measure as fast as it goes with 'bw'.");
   }
   if ((plan.gap_q16 >> 16) >= kLongest / plan.iterations) {

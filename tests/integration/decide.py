@@ -118,7 +118,7 @@ class Decide(unittest.TestCase):
         several = self.decide(job=("--params", "1B,2B", "--nodes", "8"))
         self.assertIn("Several values may be given of --nodes", several.stderr)
         self.assertIn("--plan with --format", run("decide", "--plan", *JOB, "--format", "json").stderr)
-        self.assertIn("1 paths to decide from", run("decide", "x", *JOB).stderr)
+        self.assertIn("1 paths were given, two are needed", run("decide", "x", *JOB).stderr)
 
 
 if __name__ == "__main__":

@@ -305,7 +305,7 @@ class NetPlugin(unittest.TestCase):
                     ([PLUGIN, "--size", "2G"], 2, "1 to 1G"),
                     ([PLUGIN, "--timeout", "1ms"], 2, "100ms to 10m"),
                     ([PLUGIN, "--cases-only", "--measure-only"], 2, "nothing to do"),
-                    ([PLUGIN, "localhost", "--listen"], 2, "--listen with a HOST")):
+                    ([PLUGIN, "localhost", "--listen"], 2, "--listen and a HOST exclude each other")):
                 with self.subTest(words):
                     result = run(*words)
                     self.assertEqual(result.returncode, code, result.stderr)

@@ -187,8 +187,9 @@ void NcclBackend::run_once(Deadline deadline) {
     now = test();
     good = now != Progress::failed;
     if (now == Progress::again && deadline.passed()) {
-      throw Error(Fault::failed, fmt::format("{}, once before the time, was not done in time",
-                                             call_name(*library_, plan_.call.operation)));
+      throw Error(Fault::failed,
+                  fmt::format("the first call of {}, before timing, did not finish in time",
+                              call_name(*library_, plan_.call.operation)));
     }
     if (now == Progress::again) std::this_thread::sleep_for(kPauseOfOnce);
   }

@@ -25,7 +25,7 @@ Probe::Probe(const FileTree& tree, const Inventory& node, const Expectations& ex
     : tree_(tree), node_(node), expectations_(expectations), check_(check) {
   finding_.check = check.id;
   finding_.subject = std::move(subject);
-  finding_.reason = "the check came to no verdict";
+  finding_.reason = "the check gave no result";
 }
 
 FileBytes Probe::read(const std::string& path) {

@@ -81,7 +81,7 @@ TEST(Wire, AFailedPairIsSaidAndLeavesNoShare) {
 TEST(Wire, OneRankHasNone) {
   collective::Run run = run_with(5e9);
   join(run, {});
-  EXPECT_THAT(run.notes[0], HasSubstr("one rank has none"));
+  EXPECT_THAT(run.notes[0], HasSubstr("one rank has no neighbour"));
 }
 
 }  // namespace

@@ -254,7 +254,8 @@ TEST(NcclProfiler, ARankThatStallsInTheUntimedCallEndsThePreparation) {
       throw;
     }
   });
-  EXPECT_THAT(error, HasSubstr("ncclAllReduce, once before the time, was not done in time"));
+  EXPECT_THAT(error,
+              HasSubstr("the first call of ncclAllReduce, before timing, did not finish in time"));
 }
 
 TEST(NcclProfiler, ARefusedUntimedCallNamesItself) {

@@ -123,8 +123,9 @@ TEST(Launch, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refusal({{"RANK", "3"}}),
             "RANK is set to '3', but WORLD_SIZE is not. torchrun sets both; set both or neither.");
   EXPECT_EQ(refusal({{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}}),
-            "rank 4 of 4 by PMI_RANK and PMI_SIZE (MPICH). Ranks count from 0 to 3.");
-  EXPECT_THAT(refusal({{"PMI_RANK", "0"}, {"PMI_SIZE", "0"}}), HasSubstr("a size of 0 ranks"));
+            "invalid rank 4 of 4 from PMI_RANK and PMI_SIZE (MPICH). Ranks count from 0 to 3.");
+  EXPECT_THAT(refusal({{"PMI_RANK", "0"}, {"PMI_SIZE", "0"}}),
+              HasSubstr("invalid number of ranks 0 from PMI_RANK"));
   for (const char* rank : {"-1", "x", "1x", " 1", "99999", "4294967296"}) {
     EXPECT_THAT(refusal({{"PMI_RANK", rank}, {"PMI_SIZE", "4"}}),
                 HasSubstr("PMI_RANK is '" + std::string(rank) + "'. It has to be a whole number"));
@@ -140,7 +141,7 @@ TEST(Launch, RefusesWhatMakesNoSense) {
       refusal({{"RANK", "1"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "n"}, {"MASTER_PORT", "70000"}}),
       HasSubstr("MASTER_PORT is '70000'"));
   EXPECT_THAT(refusal({}, {.rank = 1}), HasSubstr("a rank without a size"));
-  EXPECT_THAT(refusal({}, {.rank = 1, .size = 1}), HasSubstr("rank 1 of 1 by options"));
+  EXPECT_THAT(refusal({}, {.rank = 1, .size = 1}), HasSubstr("invalid rank 1 of 1 from options"));
 }
 
 TEST(Launch, SaysThatABatchScriptIsNoTask) {

@@ -219,8 +219,8 @@ TEST(Rendezvous, SaysThatRankZeroHasLeft) {
 
 TEST(Rendezvous, RefusesWrongKeysValuesAndRanks) {
   const auto alone = make_rendezvous({.rank = 0, .size = 1});
-  EXPECT_THAT(complaint([&] { alone->put("", "v"); }), HasSubstr("the key ''"));
-  EXPECT_THAT(complaint([&] { alone->put("a b", "v"); }), HasSubstr("the key 'a b'"));
+  EXPECT_THAT(complaint([&] { alone->put("", "v"); }), HasSubstr("invalid key ''"));
+  EXPECT_THAT(complaint([&] { alone->put("a b", "v"); }), HasSubstr("invalid key 'a b'"));
   EXPECT_THAT(complaint([&] { alone->put(std::string(kMaxKey + 1, 'k'), "v"); }),
               HasSubstr("It has to be 1 to 64"));
   EXPECT_THAT(complaint([&] { alone->put("k", std::string("\0", 1)); }), HasSubstr("without NUL"));
@@ -230,7 +230,7 @@ TEST(Rendezvous, RefusesWrongKeysValuesAndRanks) {
   alone->put("k", "");
   EXPECT_THAT(complaint([&] { alone->put("k", "v"); }), HasSubstr("'k' was put before"));
   EXPECT_EQ(alone->get(0, "k", plenty()), "");
-  EXPECT_THAT(complaint([&] { alone->get(1, "k", plenty()); }), HasSubstr("a key of rank 1"));
+  EXPECT_THAT(complaint([&] { alone->get(1, "k", plenty()); }), HasSubstr("invalid rank 1"));
 }
 
 /// Asks to be rank 1 of 2.

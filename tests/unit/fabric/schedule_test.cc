@@ -143,13 +143,14 @@ std::string complaint(const FabricPlan& plan) {
 
 TEST(Plan, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(complaint({.pattern = "ring"}),
-              AllOf(HasSubstr("`pattern` ring"), HasSubstr("bisection")));
+              AllOf(HasSubstr("unknown `pattern` 'ring'"), HasSubstr("bisection")));
   EXPECT_THAT(complaint({.bandwidth_sizes = {}, .latency_sizes = {}}),
               HasSubstr("`bandwidth_sizes` or `latency_sizes`"));
-  EXPECT_THAT(complaint({.bandwidth_sizes = {0}}), HasSubstr("`bandwidth_sizes` 0"));
-  EXPECT_THAT(complaint({.latency_sizes = {8, 8}}), HasSubstr("`latency_sizes` 8 twice"));
-  EXPECT_THAT(complaint({.operation = "push"}), HasSubstr("`operation` push"));
-  EXPECT_THAT(complaint({.transport = "pigeon"}), HasSubstr("`transport` pigeon"));
+  EXPECT_THAT(complaint({.bandwidth_sizes = {0}}),
+              HasSubstr("invalid size 0 in `bandwidth_sizes`"));
+  EXPECT_THAT(complaint({.latency_sizes = {8, 8}}), HasSubstr("size 8 twice in `latency_sizes`"));
+  EXPECT_THAT(complaint({.operation = "push"}), HasSubstr("unknown `operation` 'push'"));
+  EXPECT_THAT(complaint({.transport = "pigeon"}), HasSubstr("unknown `transport` 'pigeon'"));
   EXPECT_THAT(complaint({.duration_s = 900}), HasSubstr("`duration_s` of 900 s"));
   EXPECT_THAT(complaint({.iterations = ~0ULL}), HasSubstr("`iterations` "));
   EXPECT_THAT(complaint({.timeout_s = 0}), HasSubstr("`timeout_s` of 0 s"));
