@@ -13,9 +13,8 @@ namespace {
 void gid(Probe& probe, const RdmaPort& port) {
   const auto text = probe.line(port.folder + "/gids/0");
   if (!text) return;
-  probe.observe(*text);
-  probe.expect("not zero", Source::standard);
-  probe.judge_by(text->find_first_not_of("0:") != std::string::npos, Status::fail);
+  probe.judge_by(text->find_first_not_of("0:") != std::string::npos, Status::fail, *text,
+                 "not zero", Source::standard);
 }
 
 void roce_v2(Probe& probe, const RdmaPort& port) {
@@ -114,9 +113,8 @@ void gid_index(Probe& probe) {
   if (indices.empty()) return probe.skip("no port has a RoCE v2 GID of an IP address");
   if (indices.size() == 1) observed = std::to_string(*indices.begin());
   if (probe.expectation("gid_index") != nullptr) return probe.compare("gid_index", observed);
-  probe.observe(observed);
-  probe.expect("one index for all ports", Source::derived);
-  probe.judge_by(indices.size() == 1, Status::warn);
+  probe.judge_by(indices.size() == 1, Status::warn, observed, "one index for all ports",
+                 Source::derived);
 }
 
 /// For most of these settings the kernel uses the larger of the two.
@@ -138,9 +136,9 @@ void rp_filter(Probe& probe) {
     if (!value) return;
     if (*value == 1) strict += (strict.empty() ? "" : ", ") + interface;
   }
-  probe.observe(strict.empty() ? "not strict on any" : "strict on " + strict);
-  probe.expect("0 or 2", Source::standard);
-  probe.judge_by(strict.empty(), Status::warn);
+  probe.judge_by(strict.empty(), Status::warn,
+                 strict.empty() ? "not strict on any" : "strict on " + strict, "0 or 2",
+                 Source::standard);
 }
 
 /// Networks in /proc/net/route that the interface reaches without a gateway: destination/mask.
@@ -189,9 +187,9 @@ void arp(Probe& probe) {
       loose += fmt::format("{}{} {}/{}", loose.empty() ? "" : ", ", interface, *ignore, *announce);
     }
   }
-  probe.observe(loose.empty() ? "arp_ignore and arp_announce are set" : "one network: " + loose);
-  probe.expect("arp_ignore 1 and arp_announce 2 where they share a network", Source::standard);
-  probe.judge_by(loose.empty(), Status::warn);
+  probe.judge_by(loose.empty(), Status::warn,
+                 loose.empty() ? "arp_ignore and arp_announce are set" : "one network: " + loose,
+                 "arp_ignore 1 and arp_announce 2 where they share a network", Source::standard);
 }
 
 void routes(Probe& probe) {
@@ -237,9 +235,7 @@ void manager_mode(Probe& probe, const RdmaPort& port) {
   if (!port.roce()) return probe.skip("only RoCE has modes");
   const auto mode = probe.line(manager_file(port, "default_roce_mode"));
   if (!mode) return;
-  probe.observe(*mode);
-  probe.expect("RoCE v2", Source::standard);
-  probe.judge_by(*mode == "RoCE v2", Status::warn);
+  probe.judge_by(*mode == "RoCE v2", Status::warn, *mode, "RoCE v2", Source::standard);
 }
 
 void manager_tos(Probe& probe, const RdmaPort& port) {

@@ -61,6 +61,8 @@ class Probe {
   void error(std::string reason) { judge(Status::error, {}, std::move(reason)); }
   /// PASS if `good`, else `bad`.
   void judge_by(bool good, Status bad, std::string_view remedy = {});
+  void judge_by(bool good, Status bad, std::string observed, std::string expected, Source source,
+                std::string_view remedy = {});
 
   /// Compares a value with the expectation for that key: PASS if it equals one of its
   /// comma-separated alternatives, else `bad`. Without an expectation SKIP; a comparison with peers

@@ -22,9 +22,9 @@ void per_day(Probe& probe, std::string_view what, std::uint64_t count, double mo
   const auto up = uptime_s(probe);
   if (!up || *up <= 0) return probe.skip("the node does not report how long it has been up");
   const double days = std::max(*up / kSecondsPerDay, 1.0);
-  probe.observe(fmt::format("{} {} in at most {:.1f} days", count, what, *up / kSecondsPerDay));
-  probe.expect(fmt::format("at most {:g} a day", most), Source::standard);
-  probe.judge_by(static_cast<double>(count) <= most * days, Status::warn);
+  probe.judge_by(static_cast<double>(count) <= most * days, Status::warn,
+                 fmt::format("{} {} in at most {:.1f} days", count, what, *up / kSecondsPerDay),
+                 fmt::format("at most {:g} a day", most), Source::standard);
 }
 
 void port_counter(Probe& probe, const RdmaPort& port, const std::string& name, double most) {

@@ -36,9 +36,8 @@ void governor(Probe& probe) {
   for (const auto& [name, count] : seen) {
     observed += fmt::format("{}{} on {}", observed.empty() ? "" : ", ", name, count);
   }
-  probe.observe(observed);
-  probe.expect("performance on all", Source::standard);
-  probe.judge_by(seen.size() == 1 && seen.count("performance") == 1, Status::warn);
+  probe.judge_by(seen.size() == 1 && seen.count("performance") == 1, Status::warn, observed,
+                 "performance on all", Source::standard);
 }
 
 void limit(Probe& probe) {
@@ -52,10 +51,10 @@ void limit(Probe& probe) {
     if (*allowed < *able) ++capped;
   }
   if (all == 0) return probe.skip("no CPU reports its frequencies");
-  probe.observe(capped == 0 ? fmt::format("none of {}", all)
-                            : fmt::format("{} of {}", capped, all));
-  probe.expect("no CPU held below its highest frequency", Source::derived);
-  probe.judge_by(capped == 0, Status::warn);
+  probe.judge_by(
+      capped == 0, Status::warn,
+      capped == 0 ? fmt::format("none of {}", all) : fmt::format("{} of {}", capped, all),
+      "no CPU held below its highest frequency", Source::derived);
 }
 
 void turbo(Probe& probe) {
@@ -63,9 +62,7 @@ void turbo(Probe& probe) {
   const std::string boost = probe.try_line(fmt::format("{}/cpufreq/boost", kCpus));
   if (forbidden.empty() && boost.empty()) return probe.skip("the kernel does not report it");
   const bool on = forbidden.empty() ? boost == "1" : forbidden == "0";
-  probe.observe(on ? "on" : "off");
-  probe.expect("on", Source::standard);
-  probe.judge_by(on, Status::warn);
+  probe.judge_by(on, Status::warn, on ? "on" : "off", "on", Source::standard);
 }
 
 void tsc(Probe& probe) {
@@ -75,10 +72,10 @@ void tsc(Probe& probe) {
   if (flags == "  ") return probe.skip("only x86 has it; other processors' timers are constant");
   const bool constant = flags.find(" constant_tsc ") != std::string::npos;
   const bool nonstop = flags.find(" nonstop_tsc ") != std::string::npos;
-  probe.observe(
-      fmt::format("{}constant, {}stop", constant ? "" : "not ", nonstop ? "non-" : "may "));
-  probe.expect("constant_tsc and nonstop_tsc", Source::standard);
-  probe.judge_by(constant && nonstop, Status::warn);
+  probe.judge_by(
+      constant && nonstop, Status::warn,
+      fmt::format("{}constant, {}stop", constant ? "" : "not ", nonstop ? "non-" : "may "),
+      "constant_tsc and nonstop_tsc", Source::standard);
 }
 
 void clock_source(Probe& probe) {
@@ -108,10 +105,10 @@ void idle(Probe& probe) {
     which = probe.try_line(fmt::format("{}/{}/name", folder, state));
   }
   if (!any) return probe.skip("the processor reports no idle states");
-  probe.observe(which.empty() ? "none that takes time to wake from"
-                              : fmt::format("{} takes {} us to wake from", which, longest));
-  probe.expect(fmt::format("at most {} us", kMostUs), Source::standard);
-  probe.judge_by(longest <= kMostUs, Status::warn);
+  probe.judge_by(longest <= kMostUs, Status::warn,
+                 which.empty() ? "none that takes time to wake from"
+                               : fmt::format("{} takes {} us to wake from", which, longest),
+                 fmt::format("at most {} us", kMostUs), Source::standard);
 }
 
 void online(Probe& probe) {
@@ -141,9 +138,9 @@ void throttled(Probe& probe) {
   const auto up = uptime_s(probe);
   if (!up) return probe.skip("the node does not report how long it has been up");
   const double days = std::max(*up / 86400, 1.0);
-  probe.observe(fmt::format("{} times in {:.1f} days", most, *up / 86400));
-  probe.expect(fmt::format("at most {:g} a day", kPerDay), Source::standard);
-  probe.judge_by(static_cast<double>(most) <= kPerDay * days, Status::warn);
+  probe.judge_by(static_cast<double>(most) <= kPerDay * days, Status::warn,
+                 fmt::format("{} times in {:.1f} days", most, *up / 86400),
+                 fmt::format("at most {:g} a day", kPerDay), Source::standard);
 }
 
 void model(Probe& probe) {

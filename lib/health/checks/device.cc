@@ -24,10 +24,10 @@ void registered(Probe& probe) {
   for (const PciFunction& function : functions) {
     if (probe.list(function.folder + "/infiniband").empty()) missing += ' ' + function.address;
   }
-  probe.observe(missing.empty() ? fmt::format("all {}", functions.size()) : "none for" + missing);
-  probe.expect(fmt::format("an RDMA device for each of {} PCI functions", functions.size()),
-               Source::derived);
-  probe.judge_by(missing.empty(), Status::fail);
+  probe.judge_by(missing.empty(), Status::fail,
+                 missing.empty() ? fmt::format("all {}", functions.size()) : "none for" + missing,
+                 fmt::format("an RDMA device for each of {} PCI functions", functions.size()),
+                 Source::derived);
 }
 
 /// The name of the device's node below /dev/infiniband; "" for none.
@@ -72,18 +72,16 @@ void rdma_cm(Probe& probe) {
   if (!wanted) return probe.skip("no device here uses the RDMA connection manager");
   const auto state = opening(probe, "rdma_cm");
   if (!state) return;
-  probe.expect("a device node that opens", Source::standard);
-  probe.observe("/dev/infiniband/rdma_cm " + (state->empty() ? "is not there" : *state));
-  probe.judge_by(*state == "opens", Status::warn);
+  probe.judge_by(*state == "opens", Status::warn,
+                 "/dev/infiniband/rdma_cm " + (state->empty() ? "is not there" : *state),
+                 "a device node that opens", Source::standard);
 }
 
 void abi(Probe& probe) {
   if (probe.node().devices.empty()) return probe.skip("this node has no RDMA device");
   const auto version = probe.number("sys/class/infiniband_verbs/abi_version");
   if (!version) return;
-  probe.observe(std::to_string(*version));
-  probe.expect("6", Source::standard);
-  probe.judge_by(*version == 6, Status::fail);
+  probe.judge_by(*version == 6, Status::fail, std::to_string(*version), "6", Source::standard);
 }
 
 void umad_abi(Probe& probe) {
@@ -165,9 +163,9 @@ void mixed(Probe& probe) {
     }
   }
   if (kinds.empty()) return probe.skip("no port reports its rate");
-  probe.observe(kinds.size() == 1 ? "all " + *kinds.begin() : observed);
-  probe.expect("ports of one link layer and rate", Source::derived);
-  probe.judge_by(kinds.size() == 1, Status::warn);
+  probe.judge_by(kinds.size() == 1, Status::warn,
+                 kinds.size() == 1 ? "all " + *kinds.begin() : observed,
+                 "ports of one link layer and rate", Source::derived);
 }
 
 constexpr std::array kDeviceChecks = std::to_array<Check>({

@@ -104,9 +104,8 @@ void switched_off(Probe& probe) {
     const bool disables = name.ends_with("DISABLE") ? *text == "1" : *text == "LOC" || *text == "0";
     if (disables) off += fmt::format("{}{}={}", off.empty() ? "" : ", ", name, *text);
   }
-  probe.observe(off.empty() ? "nothing turned off" : off);
-  probe.expect("nothing turned off", Source::standard);
-  probe.judge_by(off.empty(), Status::warn);
+  probe.judge_by(off.empty(), Status::warn, off.empty() ? "nothing turned off" : off,
+                 "nothing turned off", Source::standard);
 }
 
 void debug(Probe& probe) {
@@ -168,9 +167,8 @@ void fork_safe(Probe& probe) {
     const auto text = environment(probe, name);
     if (text && *text != "0") on += fmt::format("{}{}={}", on.empty() ? "" : ", ", name, *text);
   }
-  probe.observe(on.empty() ? "not set" : on);
-  probe.expect("not set: the kernel copies pages on fork since 5.12", Source::standard);
-  probe.judge_by(on.empty(), Status::warn);
+  probe.judge_by(on.empty(), Status::warn, on.empty() ? "not set" : on,
+                 "not set: the kernel copies pages on fork since 5.12", Source::standard);
 }
 
 constexpr std::string_view kReads = "environment";

@@ -26,9 +26,8 @@ void width(Probe& probe, const Gpu& gpu) {
   const std::uint32_t now = parse_link_width(*current);
   const std::uint32_t most = parse_link_width(probe.try_line(gpu.pci.folder + "/max_link_width"));
   if (now == 0 || most == 0) return probe.skip("the function reports no link, as virtual ones do");
-  probe.observe(fmt::format("x{}", now));
-  probe.expect(fmt::format("x{}", most), Source::derived);
-  probe.judge_by(now >= most, Status::fail);
+  probe.judge_by(now >= most, Status::fail, fmt::format("x{}", now), fmt::format("x{}", most),
+                 Source::derived);
 }
 
 void speed(Probe& probe, const Gpu& gpu) {
@@ -75,18 +74,15 @@ void peer_memory(Probe& probe) {
       probe.try_text("proc/driver/nvidia/version").find("Open Kernel Module") != std::string::npos;
   const bool amd = probe.exists("sys/module/amdgpu");
   if (kernel_has_dma_buf(probe) && (open_modules || amd)) add("dma-buf");
-  probe.observe(routes.empty() ? "none" : routes);
-  probe.expect("a peer memory module, or dma-buf", Source::standard);
-  probe.judge_by(!routes.empty(), Status::fail);
+  probe.judge_by(!routes.empty(), Status::fail, routes.empty() ? "none" : routes,
+                 "a peer memory module, or dma-buf", Source::standard);
 }
 
 void gdrcopy(Probe& probe) {
   if (!has_pair(probe)) return;
   if (!probe.node().gpus.front().nvidia) return probe.skip("only NVIDIA's GPUs use it");
   const bool there = probe.exists("sys/module/gdrdrv");
-  probe.observe(there ? "loaded" : "not loaded");
-  probe.expect("loaded", Source::standard);
-  probe.judge_by(there, Status::warn);
+  probe.judge_by(there, Status::warn, there ? "loaded" : "not loaded", "loaded", Source::standard);
 }
 
 /// A parameter of NVIDIA's kernel module; none, with the finding SKIP, where no GPU of NVIDIA could
@@ -113,11 +109,11 @@ void stream_mem_ops(Probe& probe) {
   const auto value = module_parameter(probe, "EnableStreamMemOPs");
   if (!value) return;
   const std::uint64_t release = driver_release(probe);
-  probe.observe(fmt::format("EnableStreamMemOPs {}, driver {}", value->empty() ? "absent" : *value,
-                            release == 0 ? "unknown" : std::to_string(release)));
-  probe.expect(fmt::format("driver {} or newer, or EnableStreamMemOPs 1", kByDefault),
-               Source::standard);
-  probe.judge_by(*value == "1" || release >= kByDefault, Status::warn);
+  probe.judge_by(*value == "1" || release >= kByDefault, Status::warn,
+                 fmt::format("EnableStreamMemOPs {}, driver {}", value->empty() ? "absent" : *value,
+                             release == 0 ? "unknown" : std::to_string(release)),
+                 fmt::format("driver {} or newer, or EnableStreamMemOPs 1", kByDefault),
+                 Source::standard);
 }
 
 void peer_mapping(Probe& probe) {
@@ -129,9 +125,9 @@ void peer_mapping(Probe& probe) {
     return probe.skip("IBGDA posts to mlx5 devices alone");
   }
   const bool on = value->find("PeerMappingOverride=1") != std::string::npos;
-  probe.observe(fmt::format("RegistryDwords {}", value->empty() ? "absent" : *value));
-  probe.expect("PeerMappingOverride=1, for GPUs that ring a NIC's doorbell", Source::standard);
-  probe.judge_by(on, Status::warn);
+  probe.judge_by(on, Status::warn,
+                 fmt::format("RegistryDwords {}", value->empty() ? "absent" : *value),
+                 "PeerMappingOverride=1, for GPUs that ring a NIC's doorbell", Source::standard);
 }
 
 /// The size of the largest window on the function's memory. Source: sysfs-bus-pci, `resource`.
@@ -149,9 +145,8 @@ void window(Probe& probe, const Gpu& gpu) {
   if (largest == 0) return probe.skip("the function reports no window");
   constexpr std::uint64_t kMiB = 1U << 20;
   constexpr std::uint64_t kWanted = 1024;
-  probe.observe(fmt::format("{} MiB", largest / kMiB));
-  probe.expect(fmt::format("at least {} MiB", kWanted), Source::standard);
-  probe.judge_by(largest / kMiB >= kWanted, Status::warn);
+  probe.judge_by(largest / kMiB >= kWanted, Status::warn, fmt::format("{} MiB", largest / kMiB),
+                 fmt::format("at least {} MiB", kWanted), Source::standard);
 }
 
 /// The distance of two functions in NCCL's terms.

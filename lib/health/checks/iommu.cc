@@ -134,9 +134,9 @@ void acs(Probe& probe) {
     }
   }
   if (judged == 0) return probe.skip("no bridge is above the GPUs and RDMA devices");
-  probe.observe(on.empty() ? fmt::format("off on {} bridges", judged) : on);
-  probe.expect("off on every bridge", Source::standard);
-  probe.judge_by(on.empty(), Status::fail);
+  probe.judge_by(on.empty(), Status::fail,
+                 on.empty() ? fmt::format("off on {} bridges", judged) : on, "off on every bridge",
+                 Source::standard);
 }
 
 void ats(Probe& probe, const PciFunction& function) {
@@ -150,9 +150,11 @@ void ats(Probe& probe, const PciFunction& function) {
   if (!space.has_extended()) return probe.skip("only root reads the extended configuration space");
   const auto at = space.extended_capability(kAddressTranslation);
   const bool on = at && (space.word(*at + kControl).value_or(0) & 0x8000U) != 0;
-  probe.observe(!at ? "not there" : on ? "on" : "off");
-  probe.expect("on, in a virtual machine", Source::standard);
-  probe.judge_by(on, Status::warn);
+  probe.judge_by(on, Status::warn,
+                 !at  ? "not there"
+                 : on ? "on"
+                      : "off",
+                 "on, in a virtual machine", Source::standard);
 }
 
 constexpr std::string_view kPassThrough =

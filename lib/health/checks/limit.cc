@@ -79,9 +79,9 @@ void open_files(Probe& probe) {
   const auto limit = limit_of(probe, "Max open files");
   if (!limit) return;
   constexpr std::uint64_t kWanted = 4096;
-  probe.observe(limit->soft == kUnlimited ? "unlimited" : std::to_string(limit->soft));
-  probe.expect(fmt::format("at least {}", kWanted), Source::standard);
-  probe.judge_by(limit->soft >= kWanted, Status::warn);
+  probe.judge_by(limit->soft >= kWanted, Status::warn,
+                 limit->soft == kUnlimited ? "unlimited" : std::to_string(limit->soft),
+                 fmt::format("at least {}", kWanted), Source::standard);
 }
 
 void shared_memory(Probe& probe) {
@@ -103,17 +103,16 @@ void ports(Probe& probe) {
   const auto high = to_number(words.size() == 2 ? words[1] : std::string_view());
   if (!low || !high || *high < *low) return probe.error(fmt::format("invalid range '{}'", *text));
   constexpr std::uint64_t kWanted = 20000;
-  probe.observe(fmt::format("{} ports, {} to {}", *high - *low + 1, *low, *high));
-  probe.expect(fmt::format("at least {}", kWanted), Source::standard);
-  probe.judge_by(*high - *low + 1 >= kWanted, Status::warn);
+  probe.judge_by(*high - *low + 1 >= kWanted, Status::warn,
+                 fmt::format("{} ports, {} to {}", *high - *low + 1, *low, *high),
+                 fmt::format("at least {}", kWanted), Source::standard);
 }
 
 void at_least(Probe& probe, const std::string& path, std::uint64_t wanted) {
   const auto value = probe.number(path);
   if (!value) return;
-  probe.observe(std::to_string(*value));
-  probe.expect(fmt::format("at least {}", wanted), Source::standard);
-  probe.judge_by(*value >= wanted, Status::warn);
+  probe.judge_by(*value >= wanted, Status::warn, std::to_string(*value),
+                 fmt::format("at least {}", wanted), Source::standard);
 }
 
 void backlog(Probe& probe) {

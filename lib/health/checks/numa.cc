@@ -16,9 +16,9 @@ void affinity(Probe& probe, const PciFunction& function) {
   const std::string allowed = value_after(probe.try_text("proc/self/status"), "Cpus_allowed_list");
   if (near->empty()) return probe.skip("the device reports no CPUs near it");
   if (allowed.empty()) return probe.skip("proc/self/status reports no CPUs");
-  probe.observe(fmt::format("this process may use {}", allowed));
-  probe.expect(fmt::format("some of {}, which are near the device", *near), Source::derived);
-  probe.judge_by(lists_overlap(*near, allowed), Status::warn);
+  probe.judge_by(lists_overlap(*near, allowed), Status::warn,
+                 fmt::format("this process may use {}", allowed),
+                 fmt::format("some of {}, which are near the device", *near), Source::derived);
 }
 
 /// The device's place by hwloc: "0000:98:00.0 cpus=0-31". hwloc corrects known errors of BIOS
@@ -33,9 +33,8 @@ void hwloc_locality(Probe& probe, const PciFunction& function) {
   const auto near = probe.line(function.folder + "/local_cpulist");
   if (!near) return;
   if (near->empty()) return probe.skip("the device reports no CPUs near it");
-  probe.observe(*near);
-  probe.expect(found.substr(5) + ", where hwloc sees it", Source::derived);
-  probe.judge_by(*near == found.substr(5), Status::warn);
+  probe.judge_by(*near == found.substr(5), Status::warn, *near,
+                 found.substr(5) + ", where hwloc sees it", Source::derived);
 }
 
 void balancing(Probe& probe) {
@@ -52,9 +51,7 @@ void balancing(Probe& probe) {
 void zone_reclaim(Probe& probe) {
   const auto value = probe.number("proc/sys/vm/zone_reclaim_mode");
   if (!value) return;
-  probe.observe(std::to_string(*value));
-  probe.expect("0", Source::standard);
-  probe.judge_by(*value == 0, Status::warn);
+  probe.judge_by(*value == 0, Status::warn, std::to_string(*value), "0", Source::standard);
 }
 
 std::set<std::string> packages(Probe& probe) {
@@ -78,9 +75,9 @@ void per_socket(Probe& probe) {
   }
   const std::size_t sockets = packages(probe).size();
   if (sockets == 0) return probe.skip("no CPU reports its socket");
-  probe.observe(fmt::format("{} with CPUs, {} sockets", nodes, sockets));
-  probe.expect("at least as many as sockets", Source::derived);
-  probe.judge_by(nodes >= sockets, Status::warn);
+  probe.judge_by(nodes >= sockets, Status::warn,
+                 fmt::format("{} with CPUs, {} sockets", nodes, sockets),
+                 "at least as many as sockets", Source::derived);
 }
 
 void memory(Probe& probe) {
@@ -103,9 +100,8 @@ void memory(Probe& probe) {
     }
   }
   if (observed.empty()) return probe.skip("no NUMA node reports its memory");
-  probe.observe(observed);
-  probe.expect("the least at least three quarters of the most", Source::derived);
-  probe.judge_by(static_cast<double>(least) >= 0.75 * static_cast<double>(most), Status::warn);
+  probe.judge_by(static_cast<double>(least) >= 0.75 * static_cast<double>(most), Status::warn,
+                 observed, "the least at least three quarters of the most", Source::derived);
 }
 
 constexpr std::array kNumaChecks = std::to_array<Check>({

@@ -20,9 +20,9 @@ void irq_affinity(Probe& probe, const PciFunction& function) {
     if (!lists_overlap(cpus, near)) ++away;
   }
   if (all == 0) return probe.skip("the device's interrupts do not report their CPUs");
-  probe.observe(fmt::format("{} of {} interrupts go elsewhere", away, all));
-  probe.expect(fmt::format("all to CPUs near the device, {}", near), Source::derived);
-  probe.judge_by(away == 0, Status::warn);
+  probe.judge_by(away == 0, Status::warn,
+                 fmt::format("{} of {} interrupts go elsewhere", away, all),
+                 fmt::format("all to CPUs near the device, {}", near), Source::derived);
 }
 
 void transparent_huge_pages(Probe& probe) {
@@ -43,17 +43,14 @@ void swap(Probe& probe) {
     const std::vector<std::string> words = words_of(line);
     if (words.size() == 5) used += to_number(words[3]).value_or(0);
   }
-  probe.observe(fmt::format("{} KiB used", used));
-  probe.expect("nothing swapped out", Source::standard);
-  probe.judge_by(used == 0, Status::warn);
+  probe.judge_by(used == 0, Status::warn, fmt::format("{} KiB used", used), "nothing swapped out",
+                 Source::standard);
 }
 
 void watchdog(Probe& probe) {
   const auto value = probe.number("proc/sys/kernel/nmi_watchdog");
   if (!value) return;
-  probe.observe(std::to_string(*value));
-  probe.expect("0", Source::standard);
-  probe.judge_by(*value == 0, Status::warn);
+  probe.judge_by(*value == 0, Status::warn, std::to_string(*value), "0", Source::standard);
 }
 
 void huge_pages(Probe& probe) {
@@ -81,10 +78,10 @@ void tainted(Probe& probe) {
   if ((*value >> 4 & 1U) != 0) bad += " machine check";
   if ((*value >> 7 & 1U) != 0) bad += " oops";
   if ((*value >> 14 & 1U) != 0) bad += " soft lockup";
-  probe.observe(bad.empty() ? fmt::format("{}: nothing bad", *value)
-                            : fmt::format("{}:{}", *value, bad));
-  probe.expect("no machine check, oops or soft lockup since the start", Source::standard);
-  probe.judge_by(bad.empty(), Status::warn);
+  probe.judge_by(
+      bad.empty(), Status::warn,
+      bad.empty() ? fmt::format("{}: nothing bad", *value) : fmt::format("{}:{}", *value, bad),
+      "no machine check, oops or soft lockup since the start", Source::standard);
 }
 
 void load(Probe& probe) {
@@ -95,17 +92,15 @@ void load(Probe& probe) {
   const std::uint64_t cpus = list_count(probe.try_line("sys/devices/system/cpu/online"));
   if (cpus == 0) return probe.skip("the node does not report its CPUs");
   const double most = 0.25 * static_cast<double>(cpus);
-  probe.observe(fmt::format("{:g} threads want to run, on {} CPUs", *running, cpus));
-  probe.expect(fmt::format("at most {:g}: an idle node", most), Source::derived);
-  probe.judge_by(*running <= most, Status::warn);
+  probe.judge_by(*running <= most, Status::warn,
+                 fmt::format("{:g} threads want to run, on {} CPUs", *running, cpus),
+                 fmt::format("at most {:g}: an idle node", most), Source::derived);
 }
 
 void overcommit(Probe& probe) {
   const auto value = probe.line("proc/sys/vm/overcommit_memory");
   if (!value) return;
-  probe.observe(*value);
-  probe.expect("0 or 1", Source::standard);
-  probe.judge_by(*value == "0" || *value == "1", Status::warn);
+  probe.judge_by(*value == "0" || *value == "1", Status::warn, *value, "0 or 1", Source::standard);
 }
 
 constexpr std::array kOsChecks = std::to_array<Check>({

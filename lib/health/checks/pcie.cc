@@ -49,18 +49,18 @@ bool device_link(Probe& probe, const PciFunction& function, Link& link) {
 void width(Probe& probe, const PciFunction& function) {
   Link link;
   if (!device_link(probe, function, link)) return;
-  probe.observe(fmt::format("x{}", link.current.width));
-  probe.expect(fmt::format("x{}, which card and slot could do", link.most.width), Source::derived);
-  probe.judge_by(link.current.width >= link.most.width, Status::fail);
+  probe.judge_by(
+      link.current.width >= link.most.width, Status::fail, fmt::format("x{}", link.current.width),
+      fmt::format("x{}, which card and slot could do", link.most.width), Source::derived);
 }
 
 void speed(Probe& probe, const PciFunction& function) {
   Link link;
   if (!device_link(probe, function, link)) return;
-  probe.observe(fmt::format("{:g} GT/s", link.current.gigatransfers));
-  probe.expect(fmt::format("{:g} GT/s, which card and slot could do", link.most.gigatransfers),
-               Source::derived);
-  probe.judge_by(link.current.gigatransfers >= link.most.gigatransfers, Status::fail);
+  probe.judge_by(link.current.gigatransfers >= link.most.gigatransfers, Status::fail,
+                 fmt::format("{:g} GT/s", link.current.gigatransfers),
+                 fmt::format("{:g} GT/s, which card and slot could do", link.most.gigatransfers),
+                 Source::derived);
 }
 
 /// The rate of all ports of the device together, Gb/s.
@@ -166,9 +166,8 @@ void max_read_request(Probe& probe, const RdmaDevice& device) {
   const std::uint32_t size = payload_bytes(registers->control >> 12);
   const double rate = device_rate(probe, device);
   const std::uint32_t wanted = rate >= 200 ? 4096 : 512;
-  probe.observe(fmt::format("{} B", size));
-  probe.expect(fmt::format("at least {} B at {:g} Gb/s", wanted, rate), Source::standard);
-  probe.judge_by(size >= wanted, Status::warn);
+  probe.judge_by(size >= wanted, Status::warn, fmt::format("{} B", size),
+                 fmt::format("at least {} B at {:g} Gb/s", wanted, rate), Source::standard);
 }
 
 void max_payload(Probe& probe, const PciFunction& function) {
@@ -194,10 +193,9 @@ void relaxed_ordering(Probe& probe, const PciFunction& function) {
   if (!registers) return;
   const bool on = (registers->control & 0x10U) != 0;
   const bool amd = value_after(probe.try_text("proc/cpuinfo"), "vendor_id") == "AuthenticAMD";
-  probe.observe(on ? "on" : "off");
-  probe.expect(amd ? "on, for an AMD processor" : "on, or a processor that does without",
-               Source::standard);
-  probe.judge_by(on || !amd, Status::warn);
+  probe.judge_by(on || !amd, Status::warn, on ? "on" : "off",
+                 amd ? "on, for an AMD processor" : "on, or a processor that does without",
+                 Source::standard);
 }
 
 void status(Probe& probe, const PciFunction& function) {
@@ -206,9 +204,9 @@ void status(Probe& probe, const PciFunction& function) {
   const std::uint32_t bits = registers->status;
   probe.observe(fmt::format("{}{}{}", (bits & 1U) != 0 ? "correctable " : "",
                             (bits & 2U) != 0 ? "non-fatal " : "", (bits & 4U) != 0 ? "fatal" : ""));
-  if ((bits & 7U) == 0) probe.observe("no error");
-  probe.expect("no error that is not correctable", Source::standard);
-  probe.judge_by((bits & 6U) == 0, Status::warn);
+  if ((bits & 7U) == 0)
+    probe.judge_by((bits & 6U) == 0, Status::warn, "no error", "no error that is not correctable",
+                   Source::standard);
 }
 
 /// The total in the last line of an advanced error reporting file. Source:
@@ -224,9 +222,8 @@ void errors(Probe& probe, const PciFunction& function, const std::string& kind,
     const std::vector<std::string> words = words_of(line);
     if (words.size() == 2 && words[1] != "0" && words[0] != total) which += ' ' + line;
   }
-  probe.observe(fmt::format("{}{}", *count, which.empty() ? "" : ":" + which));
-  probe.expect(fmt::format("at most {} since the node was started", most), Source::standard);
-  probe.judge_by(*count <= most, bad);
+  probe.judge_by(*count <= most, bad, fmt::format("{}{}", *count, which.empty() ? "" : ":" + which),
+                 fmt::format("at most {} since the node was started", most), Source::standard);
 }
 
 void correctable(Probe& probe, const PciFunction& function) {
@@ -245,18 +242,15 @@ void alive(Probe& probe, const PciFunction& function) {
   const auto bytes = config(probe, function);
   if (!bytes) return;
   const std::uint32_t ids = PciConfig(*bytes).dword(0).value_or(0);
-  probe.observe(fmt::format("{:08x}", ids));
-  probe.expect("an identity, not ffffffff", Source::standard);
-  probe.judge_by(ids != 0xffffffffU, Status::fail);
+  probe.judge_by(ids != 0xffffffffU, Status::fail, fmt::format("{:08x}", ids),
+                 "an identity, not ffffffff", Source::standard);
 }
 
 void bus_master(Probe& probe, const PciFunction& function) {
   const auto bytes = config(probe, function);
   if (!bytes) return;
   const bool on = (PciConfig(*bytes).word(4).value_or(0) & 4U) != 0;
-  probe.observe(on ? "on" : "off");
-  probe.expect("on", Source::standard);
-  probe.judge_by(on, Status::fail);
+  probe.judge_by(on, Status::fail, on ? "on" : "off", "on", Source::standard);
 }
 
 void power(Probe& probe, const PciFunction& function) {
@@ -271,9 +265,7 @@ void power(Probe& probe, const PciFunction& function) {
 void aspm(Probe& probe, const PciFunction& function) {
   const auto l1 = probe.number(function.folder + "/link/l1_aspm");
   if (!l1) return;
-  probe.observe(*l1 == 0 ? "L1 off" : "L1 on");
-  probe.expect("L1 off", Source::standard);
-  probe.judge_by(*l1 == 0, Status::warn);
+  probe.judge_by(*l1 == 0, Status::warn, *l1 == 0 ? "L1 off" : "L1 on", "L1 off", Source::standard);
 }
 
 constexpr std::string_view kReseat =

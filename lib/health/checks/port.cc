@@ -25,9 +25,7 @@ void state(Probe& probe, const RdmaPort& port) {
 void phys_state(Probe& probe, const RdmaPort& port) {
   const auto text = probe.line(port.folder + "/phys_state");
   if (!text) return;
-  probe.observe(*text);
-  probe.expect("5: LinkUp", Source::standard);
-  probe.judge_by(*text == "5: LinkUp", Status::fail);
+  probe.judge_by(*text == "5: LinkUp", Status::fail, *text, "5: LinkUp", Source::standard);
 }
 
 void link_layer(Probe& probe, const RdmaPort& port) {
@@ -160,11 +158,11 @@ void flaps(Probe& probe, const RdmaPort& port) {
   const auto up = uptime_s(probe);
   if (!up || *up <= 0) return probe.skip("the node does not report how long it has been up");
   const double days = std::max(*up / 86400, 1.0);
-  probe.observe(fmt::format("{} changes of the carrier in {:.1f} days", *changes, *up / 86400));
-  probe.expect(fmt::format("at most {:g}: {:g} at the start and {:g} a day",
-                           kAtStart + kPerDay * days, kAtStart, kPerDay),
-               Source::standard);
-  probe.judge_by(static_cast<double>(*changes) <= kAtStart + kPerDay * days, Status::warn);
+  probe.judge_by(static_cast<double>(*changes) <= kAtStart + kPerDay * days, Status::warn,
+                 fmt::format("{} changes of the carrier in {:.1f} days", *changes, *up / 86400),
+                 fmt::format("at most {:g}: {:g} at the start and {:g} a day",
+                             kAtStart + kPerDay * days, kAtStart, kPerDay),
+                 Source::standard);
 }
 
 void subnet_manager(Probe& probe, const RdmaPort& port) {
@@ -200,9 +198,7 @@ void pkey(Probe& probe, const RdmaPort& port) {
     full = full || (*key & 0x8000) != 0;
   }
   if (keys.empty()) return probe.skip("the port reports no partition keys");
-  probe.observe(keys);
-  probe.expect("a full member of a partition", Source::standard);
-  probe.judge_by(full, Status::warn);
+  probe.judge_by(full, Status::warn, keys, "a full member of a partition", Source::standard);
 }
 
 constexpr std::array kPortChecks = std::to_array<Check>({

@@ -112,6 +112,13 @@ void Probe::judge_by(bool good, Status bad, std::string_view remedy) {
   judge(good ? Status::pass : bad, remedy);
 }
 
+void Probe::judge_by(bool good, Status bad, std::string observed, std::string expected,
+                     Source source, std::string_view remedy) {
+  observe(std::move(observed));
+  expect(std::move(expected), source);
+  judge_by(good, bad, remedy);
+}
+
 void Probe::compare(std::string_view key, const std::string& observed, Status bad) {
   const Expectation* const wanted = expectation(key);
   observe(observed);

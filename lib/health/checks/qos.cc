@@ -30,9 +30,7 @@ void trust(Probe& probe, const RdmaPort& port) {
   const auto text = probe.line(folder(port) + "/qos/trust");
   if (!text) return;
   if (probe.expectation("trust") != nullptr) return probe.compare("trust", *text);
-  probe.observe(*text);
-  probe.expect("dscp", Source::standard);
-  probe.judge_by(*text == "dscp", Status::warn);
+  probe.judge_by(*text == "dscp", Status::warn, *text, "dscp", Source::standard);
 }
 
 /// The priority of a code point in "prio:3 dscp:26,27," lists.
@@ -64,9 +62,9 @@ void dscp(Probe& probe, const RdmaPort& port) {
   const std::uint64_t code = to_number(tos->value).value_or(0) >> 2;
   const auto found = priority_of(*text, code);
   if (!found) return probe.error(fmt::format("code point {} is not in the list", code));
-  probe.observe(fmt::format("code point {} has priority {}", code, *found));
-  probe.expect("priority " + priority->value, priority->source);
-  probe.judge_by(std::to_string(*found) == priority->value, Status::fail);
+  probe.judge_by(std::to_string(*found) == priority->value, Status::fail,
+                 fmt::format("code point {} has priority {}", code, *found),
+                 "priority " + priority->value, priority->source);
 }
 
 /// The priorities with it on; none, with the finding SKIP, if the files cannot be read.

@@ -42,9 +42,8 @@ void modules(Probe& probe) {
     // A built-in module is listed only if it has parameters.
     if (!probe.exists("sys/module/" + name)) missing += (missing.empty() ? "" : " ") + name;
   }
-  probe.observe(missing.empty() ? "all there" : "not there: " + missing);
-  probe.expect(all, Source::standard);
-  probe.judge_by(missing.empty(), Status::warn);
+  probe.judge_by(missing.empty(), Status::warn,
+                 missing.empty() ? "all there" : "not there: " + missing, all, Source::standard);
 }
 
 /// What every back end needs. Other libraries are for some nodes only, and are in the evidence.
@@ -60,10 +59,9 @@ void libraries(Probe& probe) {
                         (verbs && (words[0] == "libibverbs.so.1" || words[0] == "librdmacm.so.1"));
     if (needed) missing += (missing.empty() ? "" : " ") + words[0];
   }
-  probe.observe(missing.empty() ? "all there" : "not there: " + missing);
-  probe.expect(verbs ? "libibverbs.so.1 librdmacm.so.1 libfabric.so.1" : "libfabric.so.1",
-               Source::standard);
-  probe.judge_by(missing.empty(), Status::warn);
+  probe.judge_by(
+      missing.empty(), Status::warn, missing.empty() ? "all there" : "not there: " + missing,
+      verbs ? "libibverbs.so.1 librdmacm.so.1 libfabric.so.1" : "libfabric.so.1", Source::standard);
 }
 
 void kernel(Probe& probe) {
@@ -128,9 +126,9 @@ void duplicate(Probe& probe) {
   if (core.empty() || verbs.empty()) {
     return probe.skip("the kernel's own drivers, which belong together");
   }
-  probe.observe(fmt::format("mlx5_core {}, mlx5_ib {}{}", core, verbs, own ? ", mlx_compat" : ""));
-  probe.expect("one version", Source::derived);
-  probe.judge_by(core == verbs, Status::fail);
+  probe.judge_by(core == verbs, Status::fail,
+                 fmt::format("mlx5_core {}, mlx5_ib {}{}", core, verbs, own ? ", mlx_compat" : ""),
+                 "one version", Source::derived);
 }
 
 constexpr std::string_view kAlike = "Bring all nodes to one release.";
