@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {
@@ -47,14 +47,12 @@ std::optional<double> power(std::string_view suffix) {
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    if (words.back().empty()) {
+  for (const std::string_view word : rdmabench::split(text, ',')) {
+    words.emplace_back(word);
+    if (word.empty()) {
       throw Error(Fault::usage, fmt::format("'{}' has an empty item", text),
                   "Separate items by single commas.");
     }
-    begin = end + 1;
   }
   return words;
 }

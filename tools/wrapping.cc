@@ -2,23 +2,14 @@
 
 #include <algorithm>
 #include <sstream>
-#include <vector>
+
+#include "base/text.h"
 
 namespace rdmabench::tools {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kWidestFlag = 48;  // an explanation further right begins on its own line
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 /// The words of `text` in lines; the first continues `line`, the others begin with `indent`.
 std::string fill(std::string line, std::string_view text, std::size_t indent, std::size_t width) {

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include <iostream>
 #include <utility>
 
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/text_table.h"
 
@@ -136,11 +136,7 @@ void flush_output() {
 void tell(std::string_view text) {
   std::string line = "rdmabench: ";
   // An error has its remedy on a line of its own.
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    line += report::printable(text.substr(begin, end - begin)) + '\n';
-    begin = end + 1;
-  }
+  for (const std::string_view part : split(text, '\n')) line += report::printable(part) + '\n';
   std::fputs(line.c_str(), stderr);
 }
 

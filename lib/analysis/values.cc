@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/text_table.h"
@@ -173,12 +174,8 @@ NamedTables name_sides(
   constexpr std::size_t kMost = 16;
   NamedTables named{make(short_name(a, kMost), short_name(b, kMost)), ""};
   const auto fits = [width](const std::string& table) {
-    for (std::size_t begin = 0; begin < table.size();) {
-      const std::size_t end = std::min(table.find('\n', begin), table.size());
-      if (end - begin > width) return false;
-      begin = end + 1;
-    }
-    return true;
+    return std::ranges::all_of(lines_of(table),
+                               [width](std::string_view line) { return line.size() <= width; });
   };
   if (std::all_of(named.tables.begin(), named.tables.end(), fits)) return named;
   return {make("A", "B"), report::printable(fmt::format("A is {}, B is {}", a, b)) + '\n'};

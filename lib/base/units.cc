@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/letters.h"
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench {
@@ -89,10 +90,7 @@ std::chrono::nanoseconds parse_duration(std::string_view text) {
 
 std::vector<std::uint64_t> parse_size_list(std::string_view text) {
   std::vector<std::uint64_t> sizes;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view item = text.substr(begin, end - begin);
+  for (const std::string_view item : split(text, ',')) {
     const std::size_t colon = item.find(':');
     const std::uint64_t first = parse_size(item.substr(0, colon));
     const std::uint64_t last =
@@ -106,7 +104,6 @@ std::vector<std::uint64_t> parse_size_list(std::string_view text) {
                   fmt::format("Write '{}:{}'.", format_size(last), format_size(first)));
     }
     append_doublings(sizes, first, last);
-    begin = end + 1;
   }
   return sizes;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 #include "report/carried.h"
@@ -81,9 +82,7 @@ std::string reason_against(const std::string& host, const NodeBytes& node,
 
 std::vector<Required> parse_required(std::string_view text) {
   std::vector<Required> all;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string_view word = text.substr(at, end - at);
+  for (const std::string_view word : split(text, ',')) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string_view name = word.substr(0, equals);
     const std::string_view value = word.substr(std::min(equals + 1, word.size()));
@@ -99,7 +98,6 @@ std::vector<Required> parse_required(std::string_view text) {
                   "Take device=NAME, network=NAME or gpudirect.");
     }
     all.push_back(std::move(one));
-    at = end + 1;
   }
   return all;
 }

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/letters.h"
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::fabric {
@@ -19,20 +20,9 @@ namespace {
 constexpr std::size_t kMostParts = 1'000'000;  // points, and links
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t from = text.find_first_not_of(kBlank);
-  if (from == std::string_view::npos) return "";
-  return std::string(text.substr(from, text.find_last_not_of(kBlank) - from + 1));
-}
-
 std::vector<std::string> split(std::string_view text, char at) {
   std::vector<std::string> parts;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t to = std::min(text.find(at, from), text.size());
-    parts.push_back(trimmed(text.substr(from, to - from)));
-    from = to + 1;
-  }
+  for (const std::string_view part : rdmabench::split(text, at)) parts.emplace_back(trimmed(part));
   return parts;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/text.h"
 #include "case_runner.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -73,10 +74,8 @@ Task parse_task(std::string_view text) {
 
 std::string last_lines(std::string_view log) {
   std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < log.size();) {
-    const std::size_t end = std::min(log.find('\n', begin), log.size());
-    if (end > begin) lines.push_back(control::printable(log.substr(begin, end - begin), kMaxLine));
-    begin = end + 1;
+  for (const std::string_view line : lines_of(log)) {
+    if (!line.empty()) lines.push_back(control::printable(line, kMaxLine));
   }
   if (lines.empty()) return "";
   const std::size_t first = lines.size() - std::min(lines.size(), kLastLines);

@@ -3,19 +3,14 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/number.h"
+#include "base/text.h"
 
 namespace rdmabench::report {
 
-std::vector<std::string_view> lines_of(std::string_view text);
-
 /// Of a text what tells whose it is: launchers and libraries may speak first.
 std::string_view beginning_of(std::string_view text) noexcept;
-
-/// The words of a line, parted by blanks and tabs.
-std::vector<std::string_view> words_of(std::string_view line);
 
 /// Without "[1,0]<stdout>:" of Open MPI, "0: " of srun -l, "node1: " of pdsh.
 std::string_view without_tag(std::string_view line);

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::run {
@@ -101,12 +102,8 @@ Requirement parse_one(std::string_view word) {
 
 std::vector<Requirement> parse_requirements(std::string_view text) {
   std::vector<Requirement> requirements;
-  for (;;) {
-    const std::size_t comma = text.find(',');
-    requirements.push_back(parse_one(text.substr(0, comma)));
-    if (comma == std::string_view::npos) return requirements;
-    text.remove_prefix(comma + 1);
-  }
+  for (const std::string_view word : split(text, ',')) requirements.push_back(parse_one(word));
+  return requirements;
 }
 
 std::vector<Unmet> unmet(std::span<const Requirement> requirements, const Description& endpoint) {

@@ -9,6 +9,7 @@
 #include "../flags/command_line.h"
 #include "../flags/values.h"
 #include "base/letters.h"
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "sizes.h"
@@ -128,15 +129,13 @@ void check_connections(State& /*state*/, const Given& given) {
 
 /// "0,2-4"
 void set_cores(State& state, const Given& given) {
-  const auto core = [&](const std::string& text) {
-    return whole_as<int>({given.name, text}, 0, 1023);
+  const auto core = [&](std::string_view text) {
+    return whole_as<int>({given.name, std::string(text)}, 0, 1023);
   };
-  for (std::size_t at = 0; at <= given.text.size();) {
-    const std::string item = given.text.substr(at, given.text.find(',', at) - at);
-    at += item.size() + 1;
+  for (const std::string_view item : split(given.text, ',')) {
     const std::size_t dash = item.find('-');
     const int first = core(item.substr(0, dash));
-    const int last = dash == std::string::npos ? first : core(item.substr(dash + 1));
+    const int last = dash == std::string_view::npos ? first : core(item.substr(dash + 1));
     for (int cpu = first; cpu <= last; ++cpu) state.options.cores.push_back(cpu);
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "flag_table.h"
 #include "rdmabench/memory/request.h"
 
@@ -29,14 +30,12 @@ void set_gpu(Flags& flags, const Given& given, bool by_address) {
 void set_cpu(Flags& flags, const Given& given) {
   constexpr std::uint64_t kMost = 1023;
   int first = -1;
-  for (std::size_t begin = 0; begin <= given.text.size();) {
-    const std::size_t end = std::min(given.text.find(',', begin), given.text.size());
-    const std::string part = given.text.substr(begin, end - begin);
+  for (const std::string_view item : split(given.text, ',')) {
+    const std::string part(item);
     const std::size_t dash = std::min(part.find('-'), part.size());
     const int from = whole_as<int>({given.name, part.substr(0, dash)}, 0, kMost);
     if (dash < part.size()) whole({given.name, part.substr(dash + 1)}, 0, kMost);
     if (first < 0) first = from;
-    begin = end + 1;
   }
   flags.config.cpus = {first};
 }

@@ -33,9 +33,7 @@ void ib_disable(Probe& probe) {
 
 std::vector<std::string> parts_of(std::string_view list) {
   std::vector<std::string> parts;
-  while (!list.empty()) {
-    const std::string_view one = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(one.size() + 1, list.size()));
+  for (const std::string_view one : split(list, ',')) {
     if (!one.empty()) parts.emplace_back(one);
   }
   return parts;

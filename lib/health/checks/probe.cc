@@ -124,12 +124,9 @@ void Probe::compare(std::string_view key, const std::string& observed, Status ba
   observe(observed);
   if (wanted == nullptr) return skip(std::string(kNothingToCompare));
   expect(wanted->value, wanted->source);
-  std::string_view rest = wanted->value;
   bool found = false;
-  while (!rest.empty()) {
-    const std::string_view one = rest.substr(0, rest.find(','));
+  for (const std::string_view one : split(wanted->value, ',')) {
     found = found || trimmed(one) == observed;
-    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
   }
   judge_by(found || wanted->value == observed, bad);
 }

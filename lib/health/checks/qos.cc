@@ -39,10 +39,7 @@ std::optional<std::uint64_t> priority_of(std::string_view text, std::uint64_t co
   for (const std::string& word : words_of(text)) {
     if (word.starts_with("prio:")) priority = to_number(std::string_view(word).substr(5));
     if (!word.starts_with("dscp:") || !priority) continue;
-    std::string_view rest = std::string_view(word).substr(5);
-    while (!rest.empty()) {
-      std::string_view one = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    for (std::string_view one : split(std::string_view(word).substr(5), ',')) {
       if (one.size() > 1 && one.starts_with('0')) one.remove_prefix(1);  // "07"
       if (to_number(one) == code) return priority;
     }

@@ -10,42 +10,25 @@
 #include <vector>
 
 #include "base/number.h"
+#include "base/text.h"
 
 namespace rdmabench::health {
-
-/// Without blanks at either end.
-inline std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-  return text.substr(0, text.find_last_not_of(kBlank) + 1);
-}
 
 /// Up to the first line end, without blanks around it.
 inline std::string one_line(std::string_view text) {
   return std::string(trimmed(text.substr(0, text.find('\n'))));
 }
 
+// Copies of the parts, because the text is often a temporary.
+
 inline std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
+  const std::vector<std::string_view> lines = rdmabench::lines_of(text);
+  return {lines.begin(), lines.end()};
 }
 
-/// The words between blanks.
 inline std::vector<std::string> words_of(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  std::vector<std::string> words;
-  while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-    if (text.empty()) return words;
-    const std::size_t end = std::min(text.find_first_of(kBlank), text.size());
-    words.emplace_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
+  const std::vector<std::string_view> words = rdmabench::words_of(text);
+  return {words.begin(), words.end()};
 }
 
 /// The value of the first line "KEY : value" or "KEY value", without blanks and colon; "" if none.
