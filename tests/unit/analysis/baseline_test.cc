@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../complaint.h"
 #include "documents.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -68,13 +69,8 @@ TEST_F(Baseline, NamesAreData) {
 TEST_F(Baseline, ThatIsUnknownListsWhatThereIs) {
   BaselineStore store(path_, Open::create);
   store.add("weekly", bandwidth_launches(1, 1e11, 0.01, 1));
-  try {
-    store.load("nightly");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("'nightly'"));
-    EXPECT_THAT(error.what(), HasSubstr("weekly"));
-  }
+  EXPECT_THAT(complaint([&] { store.load("nightly"); }).what(),
+              ::testing::AllOf(HasSubstr("'nightly'"), HasSubstr("weekly")));
 }
 
 TEST_F(Baseline, CanBeListedShownAndRemoved) {
@@ -104,15 +100,15 @@ Launch of_provider(const std::string& provider, const std::string& source, int m
 TEST_F(Baseline, ALaunchOfAnotherConfigurationIsRefusedByName) {
   BaselineStore store(path_, Open::create);
   store.add("nightly", {of_provider("tcp", "tcp.json", 0)});
-  try {
-    store.add("nightly", {of_provider("tcp", "tcp2.json", 1), of_provider("shm", "shm.json", 2)});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    EXPECT_THAT(error.what(), HasSubstr("shm.json"));
-    EXPECT_THAT(error.what(), HasSubstr("resolved.provider shm instead of tcp"));
-    EXPECT_THAT(error.what(), HasSubstr("config.depth 64 instead of 128"));
-  }
+  EXPECT_THAT(
+      complaint(
+          [&] {
+            store.add("nightly",
+                      {of_provider("tcp", "tcp2.json", 1), of_provider("shm", "shm.json", 2)});
+          },
+          Fault::usage),
+      ::testing::AllOf(HasSubstr("shm.json"), HasSubstr("resolved.provider shm instead of tcp"),
+                       HasSubstr("config.depth 64 instead of 128")));
   EXPECT_EQ(store.load("nightly").size(), 1U) << "all or none";
   EXPECT_THROW(store.add("new", {of_provider("tcp", "a", 3), of_provider("shm", "b", 4)}), Error);
   EXPECT_EQ(
@@ -167,13 +163,9 @@ TEST_F(Baseline, WaitsForAnother) {
 #else
 
 TEST(Baseline, IsNotToBeHadWithoutSqlite) {
-  try {
-    BaselineStore store("x.sqlite", BaselineStore::Open::create);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::unavailable);
-    EXPECT_THAT(error.what(), testing::HasSubstr("RDMABENCH_SQLITE"));
-  }
+  EXPECT_THAT(complaint([&] { BaselineStore store("x.sqlite", BaselineStore::Open::create); },
+                        Fault::unavailable),
+              testing::HasSubstr("RDMABENCH_SQLITE"));
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../complaint.h"
 #include "documents.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"
@@ -72,12 +73,8 @@ TEST(Direction, FailsOnWhatItIsAskedTo) {
   EXPECT_TRUE(fails(few, {FailOn::inconclusive}));
   EXPECT_FALSE(fails(in_turn(6, 1e11, 0.5e11), {}));
   EXPECT_EQ(parse_fail_on("confounded"), FailOn::confounded);
-  try {
-    parse_fail_on("slower");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("worse, different, inconclusive, confounded, incomplete"));
-  }
+  EXPECT_THAT(complaint([&] { parse_fail_on("slower"); }).what(),
+              HasSubstr("worse, different, inconclusive, confounded, incomplete"));
 }
 
 TEST(Direction, SidesAreCalledByTheirNames) {

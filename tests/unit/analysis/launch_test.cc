@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "../complaint.h"
 #include "documents.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/writers.h"
@@ -19,13 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string refusal(const std::string& text) {
-  try {
-    read_launches(text, "x.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  return "taken";
+  return complaint([&] { read_launches(text, "x.json"); }, Fault::usage);
 }
 
 Json good() {
@@ -172,38 +167,22 @@ TEST_F(Files, ThatAreCopiesAreRefused) {
   const std::string text = report::to_json(bandwidth_report({{64, 1e9}}));
   write("a.json", text);
   write("copy.json", text + "\n");
-  try {
-    load_launches({folder_.string()});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("a.json"));
-    EXPECT_THAT(error.what(), HasSubstr("copy.json"));
-    EXPECT_THAT(error.what(), HasSubstr("the same launch"));
-  }
+  EXPECT_THAT(
+      complaint([&] { load_launches({folder_.string()}); }).what(),
+      ::testing::AllOf(HasSubstr("a.json"), HasSubstr("copy.json"), HasSubstr("the same launch")));
 }
 
 TEST_F(Files, ThatAreNotThereAreNamed) {
   for (const std::string& path : {std::string("nosuch.json"), folder_.string()}) {
-    try {
-      load_launches({path});
-      FAIL() << path;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.fault(), Fault::usage);
-      EXPECT_THAT(error.what(), HasSubstr(path));
-    }
+    EXPECT_THAT(complaint([&] { load_launches({path}); }, Fault::usage), HasSubstr(path));
   }
   EXPECT_THROW(load_launches({write("empty.json", "")}), Error);
 }
 
 TEST(ParseMetric, ListsThem) {
   EXPECT_EQ(parse_metric("p99.9"), Metric::p999);
-  try {
-    parse_metric("p98");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("'p98'"));
-    EXPECT_THAT(error.what(), HasSubstr("bandwidth"));
-  }
+  EXPECT_THAT(complaint([&] { parse_metric("p98"); }).what(),
+              ::testing::AllOf(HasSubstr("'p98'"), HasSubstr("bandwidth")));
 }
 
 TEST(SideNames, AreWhatTellsThePathsApart) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "../complaint.h"
 #include "documents.h"
 #include "rdmabench/base/error.h"
 
@@ -16,12 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string refusal_of(const std::vector<Launch>& launches, const std::string& operation = "") {
-  try {
-    collect_link(launches, operation);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "taken";
+  return complaint([&] { collect_link(launches, operation); }).what();
 }
 
 /// Launches of a constant bandwidth, each a little off.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench {
@@ -32,13 +33,7 @@ class Written {
 };
 
 std::string refusal(const std::string& path, std::size_t most) {
-  try {
-    read_document(path, most);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  return "none";
+  return complaint([&] { read_document(path, most); }, Fault::usage);
 }
 
 TEST(ReadDocument, GivesAllOfAFile) {

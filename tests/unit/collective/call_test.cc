@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "../complaint.h"
 #include "collective/assemble.h"
 #include "collective/mpi_backend.h"
 #include "rdmabench/base/error.h"
@@ -29,12 +30,8 @@ TEST(Words, AreReadAsTheyAreWritten) {
   EXPECT_THROW(parse_type("flaot"), Error);
   EXPECT_EQ(parse_operation("AllReduce"), Operation::all_reduce);
   for (const char* near : {"allreduc", "all-reduc", "AllReduc"}) {
-    try {
-      parse_operation(near);
-      FAIL() << near;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("Did you mean all-reduce?"));
-    }
+    EXPECT_THAT(complaint([&] { parse_operation(near); }).what(),
+                HasSubstr("Did you mean all-reduce?"));
   }
 }
 
@@ -101,13 +98,8 @@ TEST(Launcher, OneRankWhereItSaysMoreIsAnError) {
     return std::string_view(name) == "OMPI_COMM_WORLD_SIZE" ? "8" : nullptr;
   };
   const control::Place alone{.rank = 0, .size = 1, .host = "h", .source = "options"};
-  try {
-    check_not_alone(alone, eight);
-    FAIL() << "not refused";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    EXPECT_THAT(error.what(), HasSubstr("one rank by options, but OMPI_COMM_WORLD_SIZE is 8"));
-  }
+  EXPECT_THAT(complaint([&] { check_not_alone(alone, eight); }, Fault::usage),
+              HasSubstr("one rank by options, but OMPI_COMM_WORLD_SIZE is 8"));
   check_not_alone(alone, [](const char*) -> const char* { return nullptr; });
 }
 
@@ -128,13 +120,10 @@ TEST(Mpi, SaysWhereItLookedForAModule) {
     std::string broadcast(std::string_view text, Deadline) override { return std::string(text); }
   } exchange;
   MpiBackend backend({.module = "/nonexistent/module.so"});
-  try {
-    backend.open({}, exchange, Deadline::after(std::chrono::seconds(1)));
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::unavailable);
-    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/module.so: no such file"));
-  }
+  EXPECT_THAT(
+      complaint([&] { backend.open({}, exchange, Deadline::after(std::chrono::seconds(1))); },
+                Fault::unavailable),
+      HasSubstr("/nonexistent/module.so: no such file"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "../complaint.h"
 #include "ranks.h"
 #include "rdmabench/base/error.h"
 
@@ -111,12 +112,7 @@ TEST(NcclBackendFaults, ADeviceThatIsNotThereListsThoseThatAre) {
   NcclOptions options;
   options.device = "9";
   NcclBackend backend(options);
-  try {
-    backend.open({0, 1}, exchange, soon());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-  }
+  complaint([&] { backend.open({0, 1}, exchange, soon()); }, Fault::usage);
 }
 
 TEST(NcclBackendFaults, TwoRanksOnOneGpuAreRefusedBeforeNcclSeesThem) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
@@ -18,14 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 std::string failure_of(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::failed);
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
+  return rdmabench::complaint(call, Fault::failed);
 }
 
 nlohmann::json message(std::string_view text) {

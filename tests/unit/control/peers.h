@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "../complaint.h"
 #include "control/connection.h"
 #include "control/frame.h"
 #include "control/handshake.h"
@@ -58,13 +59,7 @@ inline Deadline brief() {
 
 /// What the Error says that `call` must throw.
 std::string complaint(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
+  return rdmabench::complaint(call).what();
 }
 
 /// Whether `condition` comes true; for what another thread or the kernel does in its own time.

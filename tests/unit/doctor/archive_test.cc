@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../complaint.h"
 #include "fixture.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -171,12 +172,8 @@ TEST_F(ArchiveTest, OfGreatSizeIsRefused) {
     std::ofstream stream(file("big.tar"), std::ios::binary);
     stream << entry("a", '0', "", big) << entry("b", '0', "", big) << std::string(1024, '\0');
   }
-  try {
-    open_store(file("big.tar"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("64 MiB"));
-  }
+  EXPECT_THAT(rdmabench::complaint([&] { open_store(file("big.tar")); }).what(),
+              HasSubstr("64 MiB"));
 }
 #endif
 

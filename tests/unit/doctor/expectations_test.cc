@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::health {
@@ -10,15 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-template <class Call>
-std::string complaint(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  return "no error";
+std::string complaint(auto&& call) {
+  return rdmabench::complaint(call, Fault::usage);
 }
 
 TEST(Expectations, OfTheUserGoBeforeTheProfile) {

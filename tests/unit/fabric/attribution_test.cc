@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "synthetic_fabric.h"
 
@@ -492,13 +493,8 @@ TEST(Attribution, RefusesWhatNoMeasurementCanBe) {
                              std::numeric_limits<double>::infinity()}) {
     Matrix matrix = even(4);
     matrix.measurements[3].value = value;
-    try {
-      attribute(matrix);
-      FAIL() << value;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.fault(), Fault::usage);
-      EXPECT_THAT(error.what(), HasSubstr("measurement 3"));
-    }
+    EXPECT_THAT(rdmabench::complaint([&] { attribute(matrix); }, Fault::usage),
+                HasSubstr("measurement 3"));
   }
   Matrix outside = even(4);
   outside.measurements[0].sender = 4;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/fabric/matrix.h"
 
@@ -133,12 +134,7 @@ TEST(Schedule, RefusesWhatIsNoFabric) {
 }
 
 std::string complaint(const FabricPlan& plan) {
-  try {
-    check(plan);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return rdmabench::complaint([&] { check(plan); }).what();
 }
 
 TEST(Plan, NamesTheFieldThatIsWrong) {

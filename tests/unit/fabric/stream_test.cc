@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "../complaint.h"
 #include "fabric/table.h"
 #include "rdmabench/base/error.h"
 
@@ -59,14 +60,7 @@ Matrix sample() {
 }
 
 std::string complaint(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
+  return rdmabench::complaint(call, Fault::usage);
 }
 
 TEST(Stream, WhatIsWrittenIsRead) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <random>
 
+#include "../complaint.h"
 #include "fabric/attribution_links.h"
 #include "fabric/paths.h"
 #include "rdmabench/base/error.h"
@@ -37,12 +38,7 @@ Topology parsed(const std::string& text, const std::string& name = "file") {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    parsed(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return rdmabench::complaint([&] { parsed(text); }).what();
 }
 
 std::vector<Node> hosts(std::uint32_t count) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "../complaint.h"
 #include "fake_cuda.h"
 #include "gpu/driver.h"
 #include "rdmabench/base/deadline.h"
@@ -63,15 +64,8 @@ class GpuTest : public testing::Test {
 };
 
 /// What `call` throws; fails the test where it does not.
-template <class Call>
-Error error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(Fault::failed, "nothing");
+Error error_of(auto&& call) {
+  return complaint(call);
 }
 
 }  // namespace rdmabench::gpu

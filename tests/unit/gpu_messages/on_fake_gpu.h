@@ -11,19 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench {
-
-inline Error complaint(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(Fault::failed, "no error");
-}
 
 /// Every test begins with two GPUs and one NIC that takes dma-bufs, and ends with nothing left.
 class OnFakeGpu : public testing::Test {

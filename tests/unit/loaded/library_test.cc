@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::loaded {
@@ -13,28 +14,17 @@ namespace {
 
 using testing::HasSubstr;
 
-template <class Call>
-Error error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {Fault::failed, ""};
-}
-
 TEST(Library, AMissingOneSaysWhatWasLookedForAndWhere) {
   static constexpr Library kNone("librdmabench-none.so.7", "Install it.");
   setenv("LD_LIBRARY_PATH", "/nowhere/at/all", 1);
-  const Error error = error_of([] { kNone.require(); });
+  const Error error = complaint([] { kNone.require(); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("librdmabench-none.so.7"));
   EXPECT_THAT(error.what(), HasSubstr("/nowhere/at/all"));
   EXPECT_THAT(error.what(), HasSubstr("No such file"));  // the loader's own words
   EXPECT_THAT(error.what(), HasSubstr("Install it"));
   unsetenv("LD_LIBRARY_PATH");
-  EXPECT_THAT(error_of([] { kNone.function("f"); }).what(), HasSubstr("the linker's folders"));
+  EXPECT_THAT(complaint([] { kNone.function("f"); }).what(), HasSubstr("the linker's folders"));
   EXPECT_EQ(kNone.find("f"), nullptr);
 }
 
@@ -43,7 +33,7 @@ TEST(Library, AFunctionIsFoundOrNamed) {
   EXPECT_NE(kC.function("strlen"), nullptr);
   EXPECT_THAT(kC.load().file, HasSubstr("libc"));
   EXPECT_EQ(kC.find("rdmabench_nothing"), nullptr);
-  const Error error = error_of([] { kC.function("rdmabench_nothing"); });
+  const Error error = complaint([] { kC.function("rdmabench_nothing"); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("has no rdmabench_nothing()"));
   EXPECT_THAT(error.what(), HasSubstr("libc"));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::measure {
@@ -44,15 +45,8 @@ std::function<double(std::size_t)> constant(double ns) {
   return [ns](std::size_t) { return ns; };
 }
 
-std::string complaint(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
+std::string complaint(auto&& call) {
+  return rdmabench::complaint(call, Fault::usage);
 }
 
 TEST(StopByIterations, RunsExactlyAsManyInEpochsOfBoundedSize) {

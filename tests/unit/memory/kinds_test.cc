@@ -8,7 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "complaint.h"
+#include "../complaint.h"
+#include "folder.h"
 #include "memory/mapping.h"
 #include "rdmabench/memory/buffer.h"
 

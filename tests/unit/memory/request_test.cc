@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "complaint.h"
+#include "../complaint.h"
+#include "folder.h"
 
 namespace rdmabench::memory {
 namespace {

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools::nccltests {
@@ -50,13 +51,8 @@ class LocalRanksTest : public testing::Test {
 
 TEST_F(LocalRanksTest, NoneIsLeftWhereOneCannotBeStarted) {
   Spawner spawner{.program = "sleep", .fails_at = 3};
-  try {
-    const LocalRanks ranks(4, {}, std::ref(spawner));
-    FAIL() << "rank 3 was started";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("start rank 3 of 4"));
-    EXPECT_EQ(error.fault(), Fault::failed);
-  }
+  EXPECT_THAT(complaint([&] { const LocalRanks ranks(4, {}, std::ref(spawner)); }, Fault::failed),
+              HasSubstr("start rank 3 of 4"));
   ASSERT_EQ(spawner.children.size(), 2);
   for (const pid_t child : spawner.children) EXPECT_TRUE(is_gone(child));
 }

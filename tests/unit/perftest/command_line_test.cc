@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "../complaint.h"
 #include "perftest/flag_table.h"
 #include "rdmabench/base/error.h"
 
@@ -23,14 +24,7 @@ Flags parsed(std::string_view tool, const std::vector<std::string>& words) {
 }
 
 std::string refused(std::string_view tool, const std::vector<std::string>& words) {
-  try {
-    parsed(tool, words);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  ADD_FAILURE() << "taken";
-  return "";
+  return complaint([&] { parsed(tool, words); }, Fault::usage);
 }
 
 /// A value that the flag takes.

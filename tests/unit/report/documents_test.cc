@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/writers.h"
 #include "samples.h"
@@ -17,13 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string refusal(std::string_view text, const ReadLimits& limits = {}) {
-  try {
-    parse_documents(text, "x.json", "", limits);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  return "nothing was refused";
+  return complaint([&] { parse_documents(text, "x.json", "", limits); }, Fault::usage);
 }
 
 constexpr const char* kPlan =

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::report {
@@ -17,13 +18,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string refusal(std::string_view text) {
-  try {
-    parse_expectation(text);
-    return "";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
+  return complaint([&] { parse_expectation(text); }, Fault::usage);
 }
 
 /// A write of 64 KiB over a port of 400 Gb/s of which 346.7 Gb/s are nine tenths of the payload.

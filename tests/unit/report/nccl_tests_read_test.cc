@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
@@ -11,15 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-template <class Do>
-std::string refusal(Do&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  return "";
+std::string refusal(auto&& action) {
+  return complaint(action, Fault::usage);
 }
 
 // 2.17 to 2.19.

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/perftest.h"
@@ -33,13 +34,7 @@ nlohmann::ordered_json only(const std::string& text) {
 }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    parse_documents(text, "ib.txt");
-    return "";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
+  return complaint([&] { parse_documents(text, "ib.txt"); }, Fault::usage);
 }
 
 TEST(PerftestRead, TakesWhatTheTextSaysAndNothingElse) {

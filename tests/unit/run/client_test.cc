@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "../complaint.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
@@ -239,14 +240,10 @@ TEST(Client, AnEndpointThatDoesNotOpenNamesTheSide) {
     transport::EndpointRequest request;
     request.client = client;
     request.service = transport::Service::uc;
-    try {
-      session.open(find_backend("loop"), request, "");
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.fault(), Fault::usage);
-      EXPECT_THAT(error.what(), HasSubstr(client ? "at the client: the loop back end has no"
-                                                 : "at the server: the loop back end has no"));
-    }
+    EXPECT_THAT(rdmabench::complaint([&] { session.open(find_backend("loop"), request, ""); },
+                                     Fault::usage),
+                HasSubstr(client ? "at the client: the loop back end has no"
+                                 : "at the server: the loop back end has no"));
   }
 }
 

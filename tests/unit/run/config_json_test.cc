@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/config.h"
 
@@ -22,14 +23,7 @@ Config config_given(std::string_view text) {
 }
 
 std::string json_refusal(std::string_view text) {
-  try {
-    config_from_json(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage) << text;
-    return error.what();
-  }
-  ADD_FAILURE() << "no error: " << text;
-  return "";
+  return rdmabench::complaint([&] { config_from_json(text); }, Fault::usage);
 }
 
 TEST(ConfigFromJson, WithoutKeysIsWhatTheCommandMeasures) {

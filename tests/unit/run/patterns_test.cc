@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
@@ -98,12 +99,7 @@ Config config_of(std::string_view pattern) {
 }
 
 std::string complaint(const Config& config) {
-  try {
-    run_in_process(config);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return rdmabench::complaint([&] { run_in_process(config); }).what();
 }
 
 TEST(Patterns, ARegisteredPatternIsServedAndReported) {

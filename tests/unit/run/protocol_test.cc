@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
@@ -34,12 +35,7 @@ std::string complaint(const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);
-  try {
-    parse_request(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return rdmabench::complaint([&] { parse_request(text); }).what();
 }
 
 TEST(Protocol, ARequestSurvivesTheWire) {
@@ -160,13 +156,7 @@ TEST(EndpointRequest, MessagesWalkThroughTheWorkingSet) {
 }
 
 std::string refusal(const SessionSpec& spec) {
-  try {
-    parse_request(to_text(Request{spec, {{}}}));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  return "no error";
+  return rdmabench::complaint([&] { parse_request(to_text(Request{spec, {{}}})); }, Fault::usage);
 }
 
 TEST(Combination, WhatVerbsForbidsIsRefusedByName) {

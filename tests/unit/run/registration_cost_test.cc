@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::run {
@@ -17,16 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr std::uint64_t kBytes = 64 * 1024;
-
-Error complaint(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(Fault::failed, "no error");
-}
 
 class Cost : public testing::Test {
  protected:

@@ -7,6 +7,8 @@
 #include <barrier>
 #include <system_error>
 
+#include "../complaint.h"
+
 namespace rdmabench::run {
 namespace {
 
@@ -44,16 +46,14 @@ TEST(RunTogether, NothingWorksWhereAThreadCannotBeStarted) {
       ++ended;
     });
   };
-  try {
-    run_together(
-        5, [](std::size_t) {}, [&](std::size_t) { ++worked; }, two_threads);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::failed);
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("3 of 5 threads could be started: Resource temporarily"),
-                      HasSubstr("`workers`")));
-  }
+  EXPECT_THAT(rdmabench::complaint(
+                  [&] {
+                    run_together(
+                        5, [](std::size_t) {}, [&](std::size_t) { ++worked; }, two_threads);
+                  },
+                  Fault::failed),
+              AllOf(HasSubstr("3 of 5 threads could be started: Resource temporarily"),
+                    HasSubstr("`workers`")));
   EXPECT_EQ(worked, 0);
   EXPECT_EQ(ended, 2);  // those that started were joined
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::transport::ofi::backend_test {
@@ -24,18 +25,6 @@ EndpointRequest request(std::string_view provider = "") {
   r.provider = provider;
   r.local_ip = "127.0.0.1";
   return r;
-}
-
-template <class Call>
-std::string complaint(Call&& call, Fault fault) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), fault) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
 }
 
 // -- offers made by hand

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "../complaint.h"
 #include "pair.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
@@ -279,13 +280,8 @@ TEST_P(OfiEndpoint, NamesTheLimitOfTheProvidersQueues) {
   const std::string text = offer(r);
   const std::string choice = choose(r, text, text).client;
   r.depth = 1000000;
-  try {
-    const Endpoint endpoint(r, choice);
-    ADD_FAILURE() << "a depth of a million was taken";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("1000000"), HasSubstr("`depth`")));
-  }
+  EXPECT_THAT(complaint([&] { const Endpoint endpoint(r, choice); }, Fault::usage),
+              ::testing::AllOf(HasSubstr("1000000"), HasSubstr("`depth`")));
 }
 
 TEST_P(OfiEndpoint, LeavesNoFileDescriptorBehind) {

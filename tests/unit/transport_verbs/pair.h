@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/transport/verbs/endpoint.h"
@@ -101,16 +102,6 @@ std::vector<Received> take(T& endpoint) {
 template <class T>
 int poll_once(T& endpoint) {
   return endpoint.poll([](const Received&) noexcept {});
-}
-
-inline Error complaint(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(Fault::failed, "no error");
 }
 
 /// What stands for /sys/class/infiniband/NAME of a Soft-RoCE device: `parent` is its own.

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "complaint.h"
+#include "../complaint.h"
 
 namespace rdmabench::verbs {
 namespace {

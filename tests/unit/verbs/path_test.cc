@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "complaint.h"
+#include "../complaint.h"
 
 namespace rdmabench::verbs {
 namespace {

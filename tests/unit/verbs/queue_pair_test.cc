@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "complaint.h"
+#include "../complaint.h"
 #include "rdmabench/verbs/device.h"
 
 namespace rdmabench::verbs {

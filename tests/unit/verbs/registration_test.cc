@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "complaint.h"
+#include "../complaint.h"
 #include "rdmabench/verbs/device.h"
 
 namespace rdmabench::verbs {

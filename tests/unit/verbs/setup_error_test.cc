@@ -13,7 +13,7 @@
 #include <fstream>
 #include <set>
 
-#include "complaint.h"
+#include "../complaint.h"
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/handles.h"
 

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench {
 
 Error complaint(auto&& call) {
   try {
@@ -17,4 +19,10 @@ Error complaint(auto&& call) {
   return Error(Fault::failed, "no error");
 }
 
-}  // namespace rdmabench::verbs
+std::string complaint(auto&& call, Fault fault) {
+  const Error error = rdmabench::complaint(call);
+  EXPECT_EQ(error.fault(), fault) << error.what();
+  return error.what();
+}
+
+}  // namespace rdmabench

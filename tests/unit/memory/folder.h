@@ -1,5 +1,4 @@
-// The Error that a call throws, for tests of its text; and folders that stand for a machine's
-// files.
+// Folders that stand for a machine's files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,16 +10,6 @@
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::memory {
-
-Error complaint(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(Fault::failed, "no error");
-}
 
 /// An empty folder of this test's own, gone with the object.
 class Folder {
