@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "control/launch.h"
 #include "rdmabench/report/text_table.h"
 #include "wrapping.h"
 
@@ -45,10 +46,11 @@ std::string help_for_reading(std::string_view text) {
 }
 
 bool is_first_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
-                           "RDMABENCH_RANK"}) {
-    const char* const value = std::getenv(name);
-    if (value != nullptr && *value != '\0') return std::string_view(value) == "0";
+  for (const control::Launcher& launcher : control::launchers()) {
+    for (const char* const name : {launcher.of_job ? "PMIX_RANK" : launcher.rank, launcher.rank}) {
+      const char* const value = std::getenv(name);
+      if (value != nullptr && *value != '\0') return std::string_view(value) == "0";
+    }
   }
   return true;
 }

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdlib>
 
+#include "control/launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/control/bootstrap.h"
@@ -19,13 +19,11 @@ constexpr const char* kKey = "rdmabench.coll";  // put by rank 0
 void check_not_alone(const control::Place& place,
                      const std::function<const char*(const char*)>& environment) {
   if (place.size != 1) return;
-  constexpr std::array kSizes = {"RDMABENCH_SIZE",      "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE",
-                                 "MV2_COMM_WORLD_SIZE", "PMI_SIZE",   "PALS_SIZE",
-                                 "FLUX_JOB_SIZE"};
-  for (const char* const name : kSizes) {
-    const char* const text = environment(name);
+  for (const control::Launcher& launcher : control::launchers()) {
+    const char* const text = launcher.of_job ? nullptr : environment(launcher.size);
     if (text == nullptr || std::strtoul(text, nullptr, 10) <= 1) continue;
-    throw Error(Fault::usage, fmt::format("one rank by {}, but {} is {}", place.source, name, text),
+    throw Error(Fault::usage,
+                fmt::format("one rank by {}, but {} is {}", place.source, launcher.size, text),
                 "Every process would measure itself alone: leave rank and size to the launcher, or "
                 "unset that variable.");
   }

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "base/number.h"
 #include "collective/heartbeat.h"
 #include "commands.h"
 #include "control/admission.h"
@@ -236,16 +236,15 @@ std::vector<ClockOffset> RankGroup::compare_clocks(std::uint32_t rounds, Deadlin
       send(rank, GroupMessage::clock, "?", deadline);
       const std::string text = receive(rank, GroupMessage::clock, deadline, "time");
       const std::uint64_t heard = RawClock::stamp();
-      std::uint64_t there = 0;
-      const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), there);
-      if (fault != std::errc{} || end != text.data() + text.size()) {
+      const auto there = parse_number<std::uint64_t>(text);
+      if (!there) {
         throw Error(Fault::failed, fmt::format("{}: invalid time '{}'", identity(rank),
                                                control::printable(text, kMaxClockText)));
       }
       if (heard - asked >= shortest) continue;
       shortest = heard - asked;
       const std::uint64_t middle = asked + shortest / 2;
-      offsets[rank] = {.offset_ns = static_cast<std::int64_t>(there - middle),
+      offsets[rank] = {.offset_ns = static_cast<std::int64_t>(*there - middle),
                        .error_ns = static_cast<double>(shortest) / 2 + 1,
                        .at_ns = middle};
     }

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "base/number.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
@@ -16,38 +16,30 @@ namespace {
 
 constexpr std::size_t kShownOfVariable = 60;  // characters of a variable's value in an error
 
-/// A launcher that tells each process its rank and the number of all by two variables.
-struct Launcher {
-  const char* name;
-  const char* rank;
-  const char* size;
-};
-
-constexpr Launcher kOurs{"rdmabench", "RDMABENCH_RANK", "RDMABENCH_SIZE"};
-constexpr Launcher kTorchrun{"torchrun", "RANK", "WORLD_SIZE"};
-constexpr Launcher kSlurm{"Slurm", "SLURM_PROCID", "SLURM_NTASKS"};
-constexpr std::array kInner{kOurs, kTorchrun};  // before PMIx
-constexpr std::array kOuter{
+constexpr std::array kLaunchers{
+    Launcher{"rdmabench", "RDMABENCH_RANK", "RDMABENCH_SIZE"},
+    Launcher{"torchrun", "RANK", "WORLD_SIZE"},
     Launcher{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     Launcher{"MVAPICH2", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
     Launcher{"MPICH", "PMI_RANK", "PMI_SIZE"},
     Launcher{"PALS", "PALS_RANKID", "PALS_SIZE"},
     Launcher{"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
-    kSlurm,
+    Launcher{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", true},
 };
+constexpr std::span kInner = std::span(kLaunchers).first<2>();  // before PMIx
+constexpr std::span kOuter = std::span(kLaunchers).subspan<2>();
 
 constexpr std::string_view kHowToStart =
     "Start it with mpirun or srun, or set RDMABENCH_RANK, RDMABENCH_SIZE and "
     "RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.";
 
 std::uint32_t parse_number(std::string_view text, std::string_view name, std::uint32_t max) {
-  std::uint32_t number = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (fault != std::errc{} || end != text.data() + text.size() || number > max) {
+  const auto number = rdmabench::parse_number<std::uint32_t>(text);
+  if (!number || *number > max) {
     throw Error(Fault::usage, fmt::format("{} is '{}'", name, printable(text, kShownOfVariable)),
                 fmt::format("It has to be a whole number from 0 to {}.", max));
   }
-  return number;
+  return *number;
 }
 
 Place make_place(std::uint32_t rank, std::uint32_t size, std::string source) {
@@ -103,7 +95,7 @@ class Reader {
     const auto rank = environment_(launcher.rank);
     const auto size = environment_(launcher.size);
     if (!rank && !size) return std::nullopt;
-    if (std::string_view(launcher.name) == kSlurm.name && !environment_("SLURM_STEP_ID")) {
+    if (launcher.of_job && !environment_("SLURM_STEP_ID")) {
       throw Error(Fault::usage, "inside a Slurm job, but not as one of its tasks",
                   "Start it with srun: 'srun --mpi=pmix rdmabench ...'.");
     }
@@ -162,7 +154,7 @@ class Reader {
     }
     auto nodes = environment_("SLURM_STEP_NODELIST");
     if (!nodes) nodes = environment_("SLURM_JOB_NODELIST");
-    if (nodes && place.source.find(kSlurm.rank) != std::string::npos) {
+    if (nodes && place.source.find(kLaunchers.back().rank) != std::string::npos) {
       return Address{first_host(*nodes), kRendezvousPort};
     }
     return std::nullopt;
@@ -186,6 +178,10 @@ class Reader {
 };
 
 }  // namespace
+
+std::span<const Launcher> launchers() noexcept {
+  return kLaunchers;
+}
 
 std::string this_host() {
   std::array<char, 256> name{};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,17 @@ struct Launch {
   Place place;      ///< of `tcp`; PMIx is asked for its own
   Address address;  ///< of `tcp`: where rank 0 listens
 };
+
+/// A launcher that tells each process its rank and the number of all by two variables.
+struct Launcher {
+  const char* name;
+  const char* rank;
+  const char* size;
+  bool of_job = false;  ///< the script of a job has them too, without being started as a rank
+};
+
+/// In the order of read_launch().
+std::span<const Launcher> launchers() noexcept;
 
 /// The order is docs/deploy.md's: what the caller says, then RDMABENCH_*, torchrun, PMIx, Open MPI,
 /// MVAPICH2, MPICH, PALS, Flux, Slurm. A launcher within another speaks last and is looked at

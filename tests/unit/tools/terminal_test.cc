@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "control/launch.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::tools {
@@ -18,6 +19,16 @@ TEST(TimeLeft, FollowsFromWhatWasTakenSoFar) {
 
 TEST(TimeLeft, IsNeverNegative) {
   EXPECT_EQ(time_text(-5), "0 s left");
+}
+
+TEST(IsFirstRank, AsksEveryLauncher) {
+  for (const control::Launcher& launcher : control::launchers()) {
+    ASSERT_EQ(setenv(launcher.rank, "1", 1), 0);
+    EXPECT_FALSE(is_first_rank()) << launcher.name;
+    ASSERT_EQ(setenv(launcher.rank, "0", 1), 0);
+    EXPECT_TRUE(is_first_rank()) << launcher.name;
+    unsetenv(launcher.rank);
+  }
 }
 
 TEST(Rate, IsShortEnoughToRead) {
