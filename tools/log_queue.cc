@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,8 +20,8 @@ constexpr auto kLast = std::chrono::milliseconds(100);  // for what is queued at
 
 }  // namespace
 
-LogQueue::LogQueue(int descriptor) : descriptor_(descriptor), wake_(eventfd(0, EFD_CLOEXEC)) {
-  if (wake_ < 0) throw Error(Fault::failed, "eventfd()", "Raise 'ulimit -n'.", errno);
+LogQueue::LogQueue(int descriptor) : descriptor_(descriptor) {
+  if (wake_.get() < 0) throw Error(Fault::failed, "eventfd()", "Raise 'ulimit -n'.", errno);
   writer_ = std::thread([this] { write_lines(); });
 }
 
@@ -32,10 +31,8 @@ LogQueue::~LogQueue() {
     ending_ = true;
   }
   arrived_.notify_one();
-  const std::uint64_t one = 1;
-  static_cast<void>(!write(wake_, &one, sizeof one));
+  wake_.set();
   writer_.join();
-  close(wake_);
 }
 
 void LogQueue::put(std::string line) {
@@ -79,7 +76,8 @@ bool LogQueue::write_all(const std::string& text) {
   Deadline last = Deadline::after(std::chrono::hours(24 * 365));
   bool ending = false;
   for (std::size_t done = 0; done < text.size();) {
-    std::array<pollfd, 2> waits{{{descriptor_, POLLOUT, 0}, {ending ? -1 : wake_, POLLIN, 0}}};
+    std::array<pollfd, 2> waits{
+        {{descriptor_, POLLOUT, 0}, {ending ? -1 : wake_.get(), POLLIN, 0}}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(last.left());
     const int wait = ending ? static_cast<int>(left.count()) : -1;
     if (poll(waits.data(), waits.size(), wait) < 0 && errno != EINTR) return false;

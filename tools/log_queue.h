@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "base/event.h"
+
 namespace rdmabench::tools {
 
 /// Writes lines to a descriptor by a thread of its own. A reader that does not keep up, or does not
@@ -34,7 +36,7 @@ class LogQueue {
   bool write_all(const std::string& text);
 
   int descriptor_;
-  int wake_;  ///< readable once the queue is to end
+  Event wake_;  ///< readable once the queue is to end
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::string> lines_;

@@ -118,7 +118,7 @@ int Listener::handle() const noexcept {
 }
 
 int Listener::stop_handle() const noexcept {
-  return impl_->waits.stop_handle();
+  return impl_->waits.stopped().get();
 }
 
 /// Throws Error(failed) when there is no room for one more.
@@ -182,13 +182,12 @@ std::optional<Channel> Listener::accept(Deadline deadline) {
 
 void Listener::stop() noexcept {
   const int saved = errno;  // a signal handler must leave it as it was
-  const std::uint64_t one = 1;
-  static_cast<void>(!write(impl_->waits.stop_handle(), &one, sizeof one));
+  impl_->waits.stopped().set();
   errno = saved;
 }
 
 bool Listener::stopped() const noexcept {
-  pollfd entry{impl_->waits.stop_handle(), POLLIN, 0};
+  pollfd entry{stop_handle(), POLLIN, 0};
   return poll(&entry, 1, 0) > 0;
 }
 

@@ -1,17 +1,14 @@
 #include "munge_decoder.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/event.h"
 #include "munge.h"
 #include "rdmabench/base/error.h"
 
@@ -19,21 +16,13 @@ namespace rdmabench::control {
 
 /// Of the thread too, which may outlive its decoder by the time that munged takes.
 struct MungeDecoder::State {
-  State() : event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (event < 0) {
+  State() {
+    if (event.get() < 0) {
       throw Error(Fault::failed, "eventfd()", "Raise 'ulimit -n' if it is too low.", errno);
     }
   }
-  ~State() { close(event); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
-  void wake() const noexcept {
-    const std::uint64_t one = 1;
-    static_cast<void>(!write(event, &one, sizeof one));
-  }
-
-  const int event;
+  Event event;
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::shared_ptr<Job>> jobs;
@@ -72,7 +61,7 @@ void MungeDecoder::work(const std::shared_ptr<State>& state) {
       job->failure_ = std::current_exception();
     }
     job->done_ = true;
-    state->wake();
+    state->event.set();
   }
 }
 
@@ -99,16 +88,15 @@ std::shared_ptr<MungeDecoder::Job> MungeDecoder::decode(std::string credential) 
 }
 
 int MungeDecoder::handle() const noexcept {
-  return state_->event;
+  return state_->event.get();
 }
 
 void MungeDecoder::quiet() noexcept {
-  std::uint64_t count = 0;
-  static_cast<void>(!read(state_->event, &count, sizeof count));
+  state_->event.clear();
 }
 
 void MungeDecoder::wake() noexcept {
-  state_->wake();
+  state_->event.set();
 }
 
 }  // namespace rdmabench::control

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/event.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 
@@ -18,9 +19,6 @@ class Readiness {
  public:
   /// Throws Error(failed) when this process has no room for two more file descriptors.
   Readiness();
-  ~Readiness();
-  Readiness(const Readiness&) = delete;
-  Readiness& operator=(const Readiness&) = delete;
 
   /// `key` is what wait() returns for it; several may have the same. Throws Error(failed).
   void watch(const Channel& channel, std::uint64_t key);
@@ -40,8 +38,8 @@ class Readiness {
  private:
   void add(int handle, std::uint64_t key);
 
-  int epoll_;
-  int wake_;
+  Descriptor epoll_;
+  Event wake_;
   std::vector<std::uint64_t> keys_;
 };
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/descriptor.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 
@@ -16,17 +17,6 @@ namespace rdmabench::control {
 namespace {
 
 constexpr mode_t kOthers = 077;
-
-struct File {
-  explicit File(int opened) noexcept : fd(opened) {}
-  ~File() {
-    if (fd >= 0) close(fd);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int fd;
-};
 
 std::string value_of(const char* name) {
   const char* value = std::getenv(name);
@@ -63,11 +53,11 @@ void check_mode(const struct stat& status, const std::string& path) {
 }
 
 /// Every byte counts, a newline at the end too: copies of a file are equal.
-std::shared_ptr<const Secret> read_all(const File& file, const std::string& path) {
+std::shared_ptr<const Secret> read_all(const Descriptor& file, const std::string& path) {
   WipedText bytes(std::string(kMaxSecret + 1, '\0'));
   std::size_t have = 0;
   while (have < bytes.text.size()) {
-    const ssize_t got = ::read(file.fd, bytes.text.data() + have, bytes.text.size() - have);
+    const ssize_t got = ::read(file.get(), bytes.text.data() + have, bytes.text.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_cannot("read", path, errno);
     if (got == 0) break;
@@ -87,13 +77,13 @@ std::shared_ptr<const Secret> read_all(const File& file, const std::string& path
 /// Null where there is no such file.
 std::shared_ptr<const Secret> read_if_there(const std::string& path) {
   // Not to wait for the writer of a named pipe.
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) {
     if (errno == ENOENT) return nullptr;
     throw_cannot("open", path, errno);
   }
   struct stat status {};
-  if (fstat(file.fd, &status) != 0) throw_cannot("look at", path, errno);
+  if (fstat(file.get(), &status) != 0) throw_cannot("look at", path, errno);
   check_mode(status, path);
   return read_all(file, path);
 }
@@ -113,11 +103,11 @@ void make(const std::string& path) {
   WipedText bytes(random_bytes(kMinSecret));
   std::string own = path + ".XXXXXX";
   {
-    const File file(mkostemp(own.data(), O_CLOEXEC));  // O_EXCL and mode 0600
-    if (file.fd < 0) throw_cannot("make", path, errno);
-    const ssize_t wrote = ::write(file.fd, bytes.text.data(), bytes.text.size());
+    const Descriptor file(mkostemp(own.data(), O_CLOEXEC));  // O_EXCL and mode 0600
+    if (file.get() < 0) throw_cannot("make", path, errno);
+    const ssize_t wrote = ::write(file.get(), bytes.text.data(), bytes.text.size());
     const int code = wrote < 0 ? errno : ENOSPC;
-    if (wrote != static_cast<ssize_t>(bytes.text.size()) || fsync(file.fd) != 0) {
+    if (wrote != static_cast<ssize_t>(bytes.text.size()) || fsync(file.get()) != 0) {
       unlink(own.c_str());
       throw_cannot("write", path, code);
     }

@@ -1,8 +1,6 @@
 #include "waits.h"
 
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,31 +11,25 @@ namespace rdmabench::control {
 
 Waits::Waits()
     : epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      clock_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  try {
-    if (epoll_ < 0 || clock_ < 0 || stop_ < 0) {
-      throw Error(Fault::failed, "epoll_create1(), timerfd_create() or eventfd()",
-                  "Raise 'ulimit -n' if it is too low.", errno);
-    }
-    add(clock_, kClock);
-  } catch (...) {
-    close_all();
-    throw;
+      clock_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  if (epoll_.get() < 0 || clock_.get() < 0 || stop_.get() < 0) {
+    throw Error(Fault::failed, "epoll_create1(), timerfd_create() or eventfd()",
+                "Raise 'ulimit -n' if it is too low.", errno);
   }
+  add(clock_.get(), kClock);
 }
 
 void Waits::add(int handle, std::uint64_t key) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = key;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, handle, &event) != 0) {
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, handle, &event) != 0) {
     throw Error(Fault::failed, "epoll_ctl()", "", errno);
   }
 }
 
 void Waits::remove(int handle) noexcept {
-  epoll_ctl(epoll_, EPOLL_CTL_DEL, handle, nullptr);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, handle, nullptr);
 }
 
 void Waits::wake_in(std::optional<std::chrono::nanoseconds> wait) noexcept {
@@ -45,18 +37,12 @@ void Waits::wake_in(std::optional<std::chrono::nanoseconds> wait) noexcept {
   const auto in = wait ? std::max(*wait, kAtOnce) : std::chrono::nanoseconds(0);
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(in);
   const itimerspec when{{0, 0}, {seconds.count(), (in - seconds).count()}};
-  timerfd_settime(clock_, 0, &when, nullptr);
+  timerfd_settime(clock_.get(), 0, &when, nullptr);
 }
 
 std::size_t Waits::ready(std::span<epoll_event> events) const noexcept {
-  const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);
+  const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   return count < 0 ? 0 : static_cast<std::size_t>(count);
-}
-
-void Waits::close_all() const noexcept {
-  for (const int handle : {epoll_, clock_, stop_}) {
-    if (handle >= 0) close(handle);
-  }
 }
 
 }  // namespace rdmabench::control

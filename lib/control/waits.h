@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "base/event.h"
+
 namespace rdmabench::control {
 
 /// The acceptor, a clock and the strangers. Source: epoll(7), timerfd_create(2), eventfd(2).
@@ -21,12 +23,9 @@ class Waits {
 
   /// Throws Error(failed) when this process has no room for three more file descriptors.
   Waits();
-  ~Waits() { close_all(); }
-  Waits(const Waits&) = delete;
-  Waits& operator=(const Waits&) = delete;
 
-  int handle() const noexcept { return epoll_; }
-  int stop_handle() const noexcept { return stop_; }
+  int handle() const noexcept { return epoll_.get(); }
+  const Event& stopped() const noexcept { return stop_; }
 
   /// Throws Error(failed) when there is no memory for it.
   void add(int handle, std::uint64_t key);
@@ -39,11 +38,9 @@ class Waits {
   std::size_t ready(std::span<epoll_event> events) const noexcept;
 
  private:
-  void close_all() const noexcept;
-
-  int epoll_;
-  int clock_;
-  int stop_;  // readable for good once stop() was called
+  Descriptor epoll_;
+  Descriptor clock_;
+  Event stop_;  // set for good once stop() was called
 };
 
 }  // namespace rdmabench::control

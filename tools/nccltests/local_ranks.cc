@@ -7,12 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <thread>
 
+#include "base/descriptor.h"
+#include "control/launch.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
@@ -25,29 +28,25 @@ constexpr auto kPause = std::chrono::milliseconds(5);
 /// A port that is free now. If another process takes it before rank 0 does, the run ends with an
 /// error that says so.
 std::uint16_t free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  const bool good = fd >= 0 &&
-                    ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  const int code = errno;
-  if (fd >= 0) ::close(fd);
-  if (!good) throw Error(Fault::failed, "bind a port of 127.0.0.1", "", code);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (socket.get() < 0 || ::bind(socket.get(), any, sizeof address) != 0 ||
+      ::getsockname(socket.get(), any, &size) != 0) {
+    throw Error(Fault::failed, "bind a port of 127.0.0.1", "", errno);
+  }
   return ntohs(address.sin_port);
 }
 
 }  // namespace
 
 bool is_launched() {
-  for (const char* const name :
-       {"RDMABENCH_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK",
-        "PMIX_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"}) {
-    if (std::getenv(name) != nullptr) return true;
-  }
-  return false;
+  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+  return std::ranges::any_of(control::launchers(), is_set, &control::Launcher::rank) ||
+         is_set("PMIX_RANK") || is_set("JOB_COMPLETION_INDEX");
 }
 
 int LocalRanks::spawn_self(pid_t* child, char* const* arguments) {

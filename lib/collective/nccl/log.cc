@@ -1,4 +1,5 @@
 #include "log.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <set>
+
+#include "base/text.h"
 
 namespace rdmabench::collective::nccl {
 namespace {
@@ -47,11 +50,7 @@ constexpr std::size_t kMostLog = std::size_t{64} << 20;
 LogFacts parse_log(std::string_view text) {
   LogFacts facts;
   std::set<std::string> routes;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    read_line(text.substr(0, end), facts, routes);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : lines_of(text)) read_line(line, facts, routes);
   facts.any_route = !routes.empty();
   facts.routes = fmt::format("{}", fmt::join(routes, ", "));
   return facts;
@@ -64,26 +63,21 @@ Log::Log() {
       return;
     }
   }
-  file_ = ::memfd_create("nccl-log", 0);
-  if (file_ < 0) {
+  file_ = Descriptor(::memfd_create("nccl-log", 0));
+  if (file_.get() < 0) {
     reason_ = fmt::format("no memory for NCCL's log (memfd_create: errno {})", errno);
     return;
   }
-  ::setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", file_).c_str(), 1);
+  ::setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", file_.get()).c_str(), 1);
   ::setenv("NCCL_DEBUG_SUBSYS", "INIT,NET,P2P,SHM", 1);
   ::setenv("NCCL_DEBUG", "INFO", 1);
-}
-
-Log::~Log() {
-  // NCCL keeps the file's descriptor and its own settings until the process ends.
-  if (file_ >= 0) ::close(file_);
 }
 
 std::string Log::text() const {
   std::string text;
   std::array<char, 1U << 16U> part{};
   for (off_t at = 0; text.size() < kMostLog;) {
-    const ssize_t got = ::pread(file_, part.data(), part.size(), at);
+    const ssize_t got = ::pread(file_.get(), part.data(), part.size(), at);
     if (got <= 0) break;
     text.append(part.data(), static_cast<std::size_t>(got));
     at += got;
@@ -93,21 +87,22 @@ std::string Log::text() const {
 
 report::Facts Log::facts() const {
   report::Facts facts;
-  const LogFacts told = file_ < 0 ? LogFacts{} : parse_log(text());
+  const bool none = file_.get() < 0;
+  const LogFacts told = none ? LogFacts{} : parse_log(text());
   const auto say = [&](const char* name, const std::string& value, const std::string& why) {
     if (!value.empty()) {
       facts.push_back({name, value});
     } else {
-      facts.push_back({fmt::format("{}_unknown", name), file_ < 0 ? reason_ : why});
+      facts.push_back({fmt::format("{}_unknown", name), none ? reason_ : why});
     }
   };
   say("network", told.network, "NCCL's log does not name it");
-  say("net_plugin", told.plugin.empty() && file_ >= 0 ? "none" : told.plugin, "");
+  say("net_plugin", told.plugin.empty() && !none ? "none" : told.plugin, "");
   say("routes", told.routes, "NCCL has not connected two ranks yet");
   if (told.any_network_route) {
     facts.push_back({"gpudirect", told.gpudirect});
   } else {
-    facts.push_back({"gpudirect_unknown", file_ < 0 ? reason_
+    facts.push_back({"gpudirect_unknown", none ? reason_
                                           : told.any_route
                                               ? "no connection of this rank goes through a NIC"
                                               : "NCCL has not connected two ranks yet"});

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "rdmabench/report/conditions.h"
 
 namespace rdmabench::collective::nccl {
@@ -26,9 +27,6 @@ LogFacts parse_log(std::string_view text);
 class Log {
  public:
   Log();
-  ~Log();
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
 
   /// network, net_plugin, routes, gpudirect; for an unknown one NAME_unknown says why.
   report::Facts facts() const;
@@ -36,7 +34,7 @@ class Log {
  private:
   std::string text() const;
 
-  int file_ = -1;
+  Descriptor file_;     ///< NCCL keeps one of its own until the process ends
   std::string reason_;  ///< why there is no log
 };
 
