@@ -62,7 +62,6 @@ void read_attributes(const Driver& table, cuda::Device device, DeviceInfo& info)
   info.coherent = attribute(table, cuda::kUsesHostPageTables, device) != 0;
   info.writes_ordering = attribute(table, cuda::kWritesOrdering, device);
   info.flush_options = attribute(table, cuda::kFlushWritesOptions, device);
-  info.driver_version = table.version;
 }
 
 std::string list(const std::vector<DeviceInfo>& known) {

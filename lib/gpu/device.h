@@ -28,7 +28,6 @@ struct DeviceInfo {
   bool coherent = false;        ///< a coherent link to the CPU (NVLink-C2C) besides PCIe
   int writes_ordering = 0;      ///< which readers need no flush: 0 none, 100 the owner, 200 all
   int flush_options = 0;        ///< bit 0: cuFlushGPUDirectRDMAWrites works
-  int driver_version = 0;       ///< 12080 is CUDA 12.8
 };
 
 /// In the order of their ordinals. Throws as driver(), and Error(unavailable) if there is none.

@@ -14,19 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The distance, and its description.
-struct Judged {
-  Distance distance;
-  std::string text;
-};
-
 bool has_one_node(const fs::path& root) {
   std::error_code error;
   return fs::exists(root / "sys/devices/system/node/node0", error) &&
          !fs::exists(root / "sys/devices/system/node/node1", error);
 }
 
-Judged judge_nodes(const PciPath& a, const PciPath& b, const fs::path& root) {
+Pair judge_nodes(const PciPath& a, const PciPath& b, const fs::path& root) {
   if (a.numa_node >= 0 && b.numa_node >= 0) {
     if (a.numa_node == b.numa_node) {
       return {Distance::node, fmt::format("different host bridges of NUMA node {}", a.numa_node)};
@@ -38,7 +32,7 @@ Judged judge_nodes(const PciPath& a, const PciPath& b, const fs::path& root) {
   return {Distance::unknown, "different host bridges with unknown NUMA nodes"};
 }
 
-Judged judge(const PciPath& a, const PciPath& b, const fs::path& root) {
+Pair judge(const PciPath& a, const PciPath& b, const fs::path& root) {
   const auto [left, right] =
       std::mismatch(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end());
   const auto common = static_cast<std::size_t>(left - a.steps.begin());
@@ -51,16 +45,6 @@ Judged judge(const PciPath& a, const PciPath& b, const fs::path& root) {
   return {Distance::pxb, "several PCIe switches; " + meeting + " is above both"};
 }
 
-Judged judge_known(const Pair& pair, const PciPath& nic, const PciPath& gpu, const fs::path& root) {
-  if (!nic.known()) {
-    return {Distance::unknown, fmt::format("{} is not a PCI device", pair.rdma_device)};
-  }
-  if (!gpu.known()) {
-    return {Distance::unknown, fmt::format("sysfs has no PCI device {}", pair.gpu_pci)};
-  }
-  return judge(nic, gpu, root);
-}
-
 }  // namespace
 
 std::string_view name(Distance distance) noexcept {
@@ -69,16 +53,19 @@ std::string_view name(Distance distance) noexcept {
 }
 
 Pair find_pair(std::string_view rdma_device, std::string_view gpu_pci, const std::string& root) {
-  Pair pair;
-  pair.rdma_device = rdma_device;
-  pair.gpu_pci = lower(gpu_pci);
+  const std::string address = lower(gpu_pci);
   const PciPath nic = path_of_rdma_device(rdma_device, root);
-  const PciPath gpu = path_of_pci_device(pair.gpu_pci, root);
-  pair.rdma_pci = nic.address();
-  const Judged judged = judge_known(pair, nic, gpu, root);
-  pair.distance = judged.distance;
-  pair.text = fmt::format("{} and GPU {}: {}, {}", pair.rdma_device, pair.gpu_pci,
-                          name(judged.distance), judged.text);
+  const PciPath gpu = path_of_pci_device(address, root);
+  Pair pair;
+  if (!nic.known()) {
+    pair.text = fmt::format("{} is not a PCI device", rdma_device);
+  } else if (!gpu.known()) {
+    pair.text = fmt::format("sysfs has no PCI device {}", address);
+  } else {
+    pair = judge(nic, gpu, root);
+  }
+  pair.text =
+      fmt::format("{} and GPU {}: {}, {}", rdma_device, address, name(pair.distance), pair.text);
   return pair;
 }
 

@@ -20,14 +20,11 @@ enum class Distance : std::uint8_t {
 /// "PIX", "PXB", "PHB", "NODE", "SYS", "unknown".
 std::string_view name(Distance distance) noexcept;
 
-/// An RDMA device and a GPU, with their distance.
+/// The distance of an RDMA device and a GPU, and "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the
+/// PCIe switch 0000:15:00.0".
 struct Pair {
-  std::string rdma_device;  ///< "mlx5_0"
-  std::string rdma_pci;     ///< "0000:18:00.0"; "" for none
-  std::string gpu_pci;
   Distance distance = Distance::unknown;
-  std::string
-      text;  ///< "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the PCIe switch 0000:15:00.0"
+  std::string text;
 };
 
 // `root` is the root of /sys; tests pass another folder. Source: sysfs,

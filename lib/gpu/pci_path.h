@@ -14,7 +14,6 @@ struct PciPath {
   int numa_node = -1;              ///< -1: unknown
 
   bool known() const noexcept { return steps.size() >= 2; }
-  std::string address() const { return known() ? steps.back() : std::string(); }
 };
 
 // `root` is the root of /sys. Invalid files do not cause exceptions.
