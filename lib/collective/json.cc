@@ -9,6 +9,7 @@ namespace rdmabench::collective {
 namespace {
 
 using report::Json;
+using report::list_of_each;
 using report::text_or_null;
 using report::to_list;
 
@@ -127,10 +128,7 @@ Json blame_of(const Run& run) {
 }  // namespace
 
 std::string to_json(const Run& run) {
-  Json ranks = Json::array();
-  for (const RankReport& rank : run.ranks) ranks.push_back(to_object(rank));
-  Json results = Json::array();
-  for (const Row& row : run.rows) results.push_back(to_object(row));
+  const auto object = [](const auto& one) { return to_object(one); };
   const Json document = {{"schema", "rdmabench-coll/1"},
                          {"backend", run.backend},
                          {"error", text_or_null(run.error)},
@@ -140,8 +138,8 @@ std::string to_json(const Run& run) {
                          {"environment", to_list(run.environment)},
                          {"library", to_list(run.library)},
                          {"config", to_list(run.config)},
-                         {"ranks", std::move(ranks)},
-                         {"results", std::move(results)},
+                         {"ranks", list_of_each(run.ranks, object)},
+                         {"results", list_of_each(run.rows, object)},
                          {"notes", run.notes}};
   return report::document_text(document);
 }

@@ -70,15 +70,13 @@ Json cell_json(const Measurement& measurement) {
 }
 
 Json to_json(const std::vector<DeviceBytes>& devices) {
-  Json list = Json::array();
-  for (const DeviceBytes& one : devices) {
-    list.push_back({{"device", one.device},
-                    {"planned_bytes", one.planned},
-                    {"measurements", one.measurements},
-                    {"counted_bytes", one.counted ? Json(*one.counted) : Json(nullptr)},
-                    {"at_least", one.at_least}});
-  }
-  return list;
+  return report::list_of_each(devices, [](const DeviceBytes& one) {
+    return Json{{"device", one.device},
+                {"planned_bytes", one.planned},
+                {"measurements", one.measurements},
+                {"counted_bytes", report::or_null(one.counted)},
+                {"at_least", one.at_least}};
+  });
 }
 
 std::vector<std::string> words_from(const nlohmann::json& object, const char* key,

@@ -46,15 +46,13 @@ Ready parse_ready(std::string_view text) {
 }
 
 std::string to_text(const MeasureOrder& order) {
-  Json targets = Json::array();
-  for (const Target& target : order.targets) {
-    targets.push_back(
-        {{"rank", target.rank}, {"address", target.address}, {"ports", target.ports}});
-  }
+  const Json targets = report::list_of_each(order.targets, [](const Target& target) {
+    return Json{{"rank", target.rank}, {"address", target.address}, {"ports", target.ports}};
+  });
   return dump({{"number", order.number},
                {"senders", order.senders},
                {"rails", order.rails},
-               {"targets", std::move(targets)}});
+               {"targets", targets}});
 }
 
 MeasureOrder parse_measure_order(std::string_view text) {
@@ -76,9 +74,9 @@ MeasureOrder parse_measure_order(std::string_view text) {
 }
 
 std::string to_text(const Results& results) {
-  Json cells = Json::array();
-  for (const Measurement& cell : results.cells) cells.push_back(cell_json(cell));
-  return dump({{"number", results.number}, {"last", results.last}, {"cells", std::move(cells)}});
+  return dump({{"number", results.number},
+               {"last", results.last},
+               {"cells", report::list_of_each(results.cells, cell_json)}});
 }
 
 Results parse_results(std::string_view text) {

@@ -31,8 +31,6 @@ Json to_object(const Finding& finding) {
 
 std::string to_json(const Diagnosis& diagnosis) {
   const Tally tally = diagnosis.tally();
-  Json findings = Json::array();
-  for (const Finding& finding : diagnosis.findings) findings.push_back(to_object(finding));
   const Json document = {{"schema", "rdmabench-doctor/1"},
                          {"host", diagnosis.host},
                          {"root", diagnosis.root},
@@ -42,7 +40,7 @@ std::string to_json(const Diagnosis& diagnosis) {
                            {"fail", tally.fail},
                            {"skip", tally.skip},
                            {"error", tally.error}}},
-                         {"findings", std::move(findings)}};
+                         {"findings", report::list_of_each(diagnosis.findings, to_object)}};
   return report::document_text(document);
 }
 

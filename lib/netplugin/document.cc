@@ -15,6 +15,7 @@ namespace rdmabench::netplugin {
 namespace {
 
 using Ordered = report::Json;
+using report::list_of_each;
 using report::text_or_null;
 
 std::string_view name_of(Metric metric) {
@@ -144,19 +145,14 @@ std::string measurement_tables(const Check& check) {
 
 std::string to_json(const Check& check) {
   const Tally all = tally(check);
-  Ordered devices = Ordered::array();
-  for (const Properties& one : check.plugin.devices) devices.push_back(to_object(one));
-  Ordered cases = Ordered::array();
-  for (const CaseResult& row : check.cases) cases.push_back(to_object(row));
-  Ordered results = Ordered::array();
-  for (const Measurement& one : check.measurements) results.push_back(to_object(one));
+  const auto object = [](const auto& one) { return to_object(one); };
   const Ordered document = {
       {"schema", "rdmabench-netplugin/1"},
       {"plugin",
        {{"file", check.file},
         {"name", check.plugin.name},
         {"api_versions", check.plugin.versions},
-        {"devices", std::move(devices)},
+        {"devices", list_of_each(check.plugin.devices, object)},
         {"trouble", text_or_null(check.plugin.trouble)}}},
       {"ends", check.two_processes ? "two processes" : "one process"},
       {"error", text_or_null(check.error)},
@@ -169,8 +165,8 @@ std::string to_json(const Check& check) {
         {"iterations", check.asked.iterations},
         {"timeout_ms", check.asked.timeout.count()}}},
       {"summary", {{"pass", all.pass}, {"warn", all.warn}, {"fail", all.fail}, {"skip", all.skip}}},
-      {"cases", std::move(cases)},
-      {"results", std::move(results)}};
+      {"cases", list_of_each(check.cases, object)},
+      {"results", list_of_each(check.measurements, object)}};
   return report::document_text(document);
 }
 

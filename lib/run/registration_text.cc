@@ -12,6 +12,7 @@ namespace rdmabench::run {
 namespace {
 
 using report::Json;
+using report::list_of_each;
 using Summary = measure::LatencySummary;
 
 constexpr double kMebi = 1024.0 * 1024.0;
@@ -129,26 +130,23 @@ std::string to_json(const RegistrationReport& measured) {
   Json results = Json::array();
   for (const RegistrationCost& one : measured.results) {
     Json object = to_object(one);
-    object["nodes"] = Json::array();
-    for (const memory::NodePages& place : one.nodes) {
-      object["nodes"].push_back({{"node", place.node}, {"pages", place.pages}});
-    }
-    object["other_routes"] = Json::array();
-    for (const verbs::RegistrationAttempt& attempt : one.others) {
-      object["other_routes"].push_back(
-          {{"route", name(attempt.route)}, {"reason", attempt.reason}});
-    }
+    object["nodes"] = list_of_each(one.nodes, [](const memory::NodePages& place) {
+      return Json{{"node", place.node}, {"pages", place.pages}};
+    });
+    object["other_routes"] =
+        list_of_each(one.others, [](const verbs::RegistrationAttempt& attempt) {
+          return Json{{"route", name(attempt.route)}, {"reason", attempt.reason}};
+        });
     object["notes"] = one.notes;
     results.push_back(std::move(object));
   }
-  Json refused = Json::array();
-  for (const RefusedWay& way : measured.refused_ways) {
-    refused.push_back({{"memory", way.memory},
-                       {"size_bytes", way.size_bytes},
-                       {"route", name(way.route)},
-                       {"mapping", way.mapping},
-                       {"reason", way.reason}});
-  }
+  const Json refused = list_of_each(measured.refused_ways, [](const RefusedWay& way) {
+    return Json{{"memory", way.memory},
+                {"size_bytes", way.size_bytes},
+                {"route", name(way.route)},
+                {"mapping", way.mapping},
+                {"reason", way.reason}};
+  });
   const Json document = {
       {"schema", "rdmabench/1"},
       {"test", "registration"},
@@ -156,7 +154,7 @@ std::string to_json(const RegistrationReport& measured) {
       {"environment", {{"client", report::to_list(report::collect_environment())}}},
       {"device", measured.device},
       {"results", std::move(results)},
-      {"refused", std::move(refused)}};
+      {"refused", refused}};
   return report::document_text(document);
 }
 
