@@ -42,11 +42,11 @@ class Probe {
   std::string try_text(const std::string& path);
   std::string try_line(const std::string& path);
   std::optional<std::uint64_t> try_number(const std::string& path);
-  std::vector<std::string> list(const std::string& path);
-  bool exists(const std::string& path);
+  std::vector<std::string> list(const std::string& path) const { return tree_.list(path); }
+  bool exists(const std::string& path) const { return tree_.exists(path); }
   /// The target of a link; "" if it leads nowhere.
-  std::string resolve(const std::string& path);
-  std::string link_name(const std::string& path);
+  std::string resolve(const std::string& path) const { return tree_.resolve(path); }
+  std::string link_name(const std::string& path) const { return tree_.link_name(path); }
 
   /// What a user or a profile expects; null if nothing.
   const Expectation* expectation(std::string_view key) const { return expectations_.find(key); }

@@ -78,22 +78,6 @@ std::optional<std::uint64_t> Probe::try_number(const std::string& path) {
   return to_number(try_line(path));
 }
 
-std::vector<std::string> Probe::list(const std::string& path) {
-  return tree_.list(path);
-}
-
-bool Probe::exists(const std::string& path) {
-  return tree_.exists(path);
-}
-
-std::string Probe::resolve(const std::string& path) {
-  return tree_.resolve(path);
-}
-
-std::string Probe::link_name(const std::string& path) {
-  return tree_.link_name(path);
-}
-
 void Probe::expect(std::string text, Source source) {
   finding_.expected = std::move(text);
   finding_.source = source;
