@@ -1,6 +1,7 @@
 #include "base/rdma_driver.h"
 
 #include <array>
+#include <system_error>
 #include <utility>
 
 namespace rdmabench {
@@ -20,6 +21,13 @@ std::string rdma_driver(std::string_view driver) {
     if (driver == network) return std::string(companion);
   }
   return std::string(driver);
+}
+
+std::string rdma_driver_of(const std::filesystem::path& folder) {
+  std::error_code failure;
+  const auto driver = std::filesystem::read_symlink(folder / "device/driver", failure);
+  if (failure) return std::filesystem::exists(folder / "parent", failure) ? "rxe" : "";
+  return rdma_driver(driver.filename().native());
 }
 
 }  // namespace rdmabench

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/rdma_driver.h"
 #include "checks/text.h"
 #include "devices.h"
 #include "rdmabench/base/error.h"
@@ -46,7 +47,7 @@ class CounterReader {
  private:
   void read_rdma(const Device& device) {
     const fs::path folder = rdma_folder(root_, device.name);
-    const std::string driver = driver_of(folder);
+    const std::string driver = rdma_driver_of(folder);
     std::size_t count = read_folder(folder / "hw_counters", device.name, driver);
     for (const std::string& port : ports_of(device, root_)) {
       const std::string name = device.name + ":" + port;

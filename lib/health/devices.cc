@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/number.h"
-#include "base/rdma_driver.h"
 
 namespace rdmabench::health {
 namespace {
@@ -37,13 +36,6 @@ Device find_device(std::string_view text, const fs::path& root) {
 
 fs::path rdma_folder(const fs::path& root, std::string_view device) {
   return root / "sys/class/infiniband" / device;
-}
-
-std::string driver_of(const fs::path& rdma_folder) {
-  std::error_code failure;
-  const std::string driver = fs::read_symlink(rdma_folder / "device/driver", failure).filename();
-  if (failure) return is_there(rdma_folder / "parent") ? "rxe" : "";
-  return rdma_driver(driver);
 }
 
 std::vector<std::string> ports_of(const Device& device, const fs::path& root) {

@@ -21,9 +21,6 @@ Device find_device(std::string_view text, const std::filesystem::path& root);
 
 std::filesystem::path rdma_folder(const std::filesystem::path& root, std::string_view device);
 
-/// By the driver's name in counter_files(): "mlx5", "rxe"; for others the kernel's name.
-std::string driver_of(const std::filesystem::path& rdma_folder);
-
 /// The ports to read: the device's own port, or all that it has.
 std::vector<std::string> ports_of(const Device& device, const std::filesystem::path& root);
 

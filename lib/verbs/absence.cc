@@ -3,38 +3,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <vector>
 
+#include "base/file.h"
 #include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
-namespace {
-
 namespace fs = std::filesystem;
 
-/// The sorted names in a folder; none if it cannot be read.
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code failure;
-  fs::directory_iterator at(folder, failure);
-  for (const fs::directory_iterator end; !failure && at != end; at.increment(failure)) {
-    names.push_back(at->path().filename());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-}  // namespace
-
 std::string hidden_devices(const std::string& classes, const std::string& files) {
-  const std::vector<std::string> devices = names_in(fs::path(classes) / "infiniband");
+  int error = 0;
+  const std::vector<std::string> devices = list_folder(fs::path(classes) / "infiniband", error);
   if (devices.empty()) return "";
   const std::string kernel = fmt::format("The kernel has {}", fmt::join(devices, ", "));
 
   bool found = false;
-  for (const std::string& name : names_in(fs::path(classes) / "infiniband_verbs")) {
+  for (const std::string& name : list_folder(fs::path(classes) / "infiniband_verbs", error)) {
     if (!name.starts_with("uverbs")) continue;  // "abi_version" is there too
     found = true;
     const DeviceFile file = look_at((fs::path(files) / name).string());

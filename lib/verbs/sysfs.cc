@@ -11,20 +11,15 @@ namespace rdmabench::verbs {
 namespace fs = std::filesystem;
 
 std::string driver_name(const ibv_device& device) {
-  const fs::path folder(device.ibdev_path);
-  std::error_code failure;
-  const std::string driver = fs::read_symlink(folder / "device/driver", failure).filename();
-  if (failure) return fs::exists(folder / "parent", failure) ? "rxe" : "";
-  return rdma_driver(driver);
+  return rdma_driver_of(device.ibdev_path);
 }
 
 std::string network_device(const ibv_device& device, std::uint8_t port) {
-  std::error_code failure;
-  fs::directory_iterator at(fs::path(device.ibdev_path) / "device/net", failure);
-  if (failure) return "";
-  for (const fs::directory_iterator end; at != end; at.increment(failure)) {
-    const auto number = read_number(at->path() / "dev_port");
-    if (number && *number + 1 == port) return at->path().filename();
+  const fs::path folder = fs::path(device.ibdev_path) / "device/net";
+  int error = 0;
+  for (const std::string& name : list_folder(folder, error)) {
+    const auto number = read_number(folder / name / "dev_port");
+    if (number && *number + 1 == port) return name;
   }
   return "";
 }
