@@ -11,6 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
+#include "report/row.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -19,13 +20,6 @@ using ResultJson = nlohmann::json;
 
 constexpr const char* kRemedy =
     "Give what 'rdmabench lat', 'bw', 'load' or 'coll' wrote with --format json.";
-
-struct Key {
-  const char* name;
-  double percent;
-};
-constexpr std::array kPercentiles{Key{"p50_ns", 50}, Key{"p90_ns", 90}, Key{"p99_ns", 99},
-                                  Key{"p999_ns", 99.9}, Key{"p9999_ns", 99.99}};
 
 [[noreturn]] void refuse(const std::string& source, const std::string& what) {
   throw Error(Fault::usage, fmt::format("{}: {}", source, what), kRemedy);
@@ -134,15 +128,17 @@ void read_counters(Launch& launch, const ResultJson& counters) {
   }
 }
 
-std::vector<Percentile> percentiles(const Reader& reader, std::span<const Key> keys) {
+std::vector<Percentile> percentiles(const Reader& reader,
+                                    std::span<const report::Percentile> known) {
   std::set<std::string> unsupported;
   for (const ResultJson& key : reader.list("unsupported_percentiles")) {
     if (key.is_string()) unsupported.insert(key.get<std::string>());
   }
   std::vector<Percentile> all;
-  for (const Key& key : keys) {
-    if (const auto value = reader.metric(key.name)) {
-      all.push_back({key.percent, *value, !unsupported.contains(key.name)});
+  for (const report::Percentile& one : known) {
+    const std::string key(one.key);
+    if (const auto value = reader.metric(key.c_str())) {
+      all.push_back({one.percent, *value, !unsupported.contains(key)});
     }
   }
   return all;
@@ -151,7 +147,7 @@ std::vector<Percentile> percentiles(const Reader& reader, std::span<const Key> k
 void read_latency(Row& row, const Reader& reader) {
   row.kind = reader.text("kind");
   row.facts["signal"] = reader.text("signal");
-  row.percentiles = percentiles(reader, kPercentiles);
+  row.percentiles = percentiles(reader, report::kPercentiles);
   if (row.percentiles.empty()) row.mean_ns = reader.metric("mean_ns");
 }
 
@@ -191,7 +187,7 @@ void read_coll_rows(Launch& launch, const Reader& document) {
     row.size_bytes = reader.count("size_bytes");
     row.samples = reader.count("iterations");
     row.facts["batch"] = std::to_string(reader.count("batch"));
-    row.percentiles = percentiles(reader, std::span(kPercentiles).first(4));  // to p99.9
+    row.percentiles = percentiles(reader, std::span(report::kPercentiles).first(4));  // to p99.9
     if (row.percentiles.empty()) {  // nccl-tests and others print only means
       const auto bytes = reader.metric("algorithm_bytes_per_s");
       if (bytes) {

@@ -1,19 +1,12 @@
 #include "fabric_nodes.h"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 
+#include "rdmabench/measure/statistics.h"
+
 namespace rdmabench::report {
 namespace {
-
-/// Of an even number of values the lower of the two in the middle: a value that was measured.
-double median(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 struct Values {
   std::vector<double> as_sender;
@@ -35,10 +28,11 @@ std::vector<NodeMedian> node_medians(const Document& fabric) {
   }
   std::vector<NodeMedian> medians;
   for (auto& [series, by_rank] : nodes) {
-    const double typical = median(all[series]);
+    const double typical = measure::median(all[series]);
     for (auto& [rank, values] : by_rank) {
       medians.push_back({rank, std::get<2>(series), std::get<0>(series), std::get<1>(series),
-                         median(values.as_sender), median(values.as_receiver), typical});
+                         measure::median(values.as_sender), measure::median(values.as_receiver),
+                         typical});
     }
   }
   return medians;
