@@ -24,17 +24,9 @@ std::string_view wait_text(Wait wait) {
 }  // namespace
 
 std::string_view name(Outcome outcome) noexcept {
-  constexpr std::array<std::string_view, 11> kNames{"ok",
-                                                    "stalled",
-                                                    "interrupted",
-                                                    "cancelled",
-                                                    "post_failed",
-                                                    "completion_failed",
-                                                    "memory_failed",
-                                                    "wrong_size",
-                                                    "wrong_messages",
-                                                    "wrong_data",
-                                                    "wrong_immediate"};
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"ok", "stalled", "interrupted", "cancelled", "post_failed", "completion_failed",
+       "memory_failed", "wrong_size", "wrong_messages", "wrong_data", "wrong_immediate"});
   return kNames[static_cast<std::size_t>(outcome)];
 }
 

@@ -120,21 +120,14 @@ Result begin(void** context, int* mask, int kinds = kKinds) noexcept {
   return kSuccess;
 }
 
-Result init1(void** context, int* mask) {
+// What follows the mask describes the communicator.
+template <class... Rest>
+Result init(void** context, int* mask, Rest... /*of_communicator*/) {
   return begin(context, mask);
 }
-Result init4(void** context, int* mask, const char* /*comm_name*/, std::uint64_t /*comm_hash*/,
-             int /*nodes*/, int /*ranks*/, int /*rank*/, profiler::Logger /*log*/) {
-  return begin(context, mask);
-}
-Result init5(void** context, std::uint64_t /*comm_id*/, int* mask, const char* /*comm_name*/,
-             int /*nodes*/, int /*ranks*/, int /*rank*/, profiler::Logger /*log*/) {
-  return begin(context, mask);
-}
-
-Result init6(void** context, std::uint64_t /*comm_id*/, int* mask, const char* /*comm_name*/,
-             int /*nodes*/, int /*ranks*/, int /*rank*/, profiler::Logger /*log*/) {
-  return begin(context, mask, kKinds | profiler::kCopyEngines);
+template <bool kTellsCopies, class... Rest>
+Result init5(void** context, std::uint64_t /*comm_id*/, int* mask, Rest... /*of_communicator*/) {
+  return begin(context, mask, kTellsCopies ? kKinds | profiler::kCopyEngines : kKinds);
 }
 
 /// Events are not followed to their end, so only groups get a handle: without it, NCCL before 2.28
@@ -204,23 +197,23 @@ extern const profiler::Table4 ncclProfiler_v4;
 extern const profiler::Table5 ncclProfiler_v5;
 extern const profiler::Table6 ncclProfiler_v6;
 const profiler::Table1 ncclProfiler_v1{
-    kPluginName,  plugin::init1,  plugin::start<profiler::Event1, false>,
+    kPluginName,  plugin::init,   plugin::start<profiler::Event1, false>,
     plugin::stop, plugin::record, plugin::finalize};
 const profiler::Table2 ncclProfiler_v2{
-    kPluginName,  plugin::init1,  plugin::start<profiler::Event2, false>,
+    kPluginName,  plugin::init,   plugin::start<profiler::Event2, false>,
     plugin::stop, plugin::record, plugin::finalize};
 const profiler::Table3 ncclProfiler_v3{
-    kPluginName,  plugin::init1,  plugin::start<profiler::Event3, false>,
+    kPluginName,  plugin::init,   plugin::start<profiler::Event3, false>,
     plugin::stop, plugin::record, plugin::finalize};
 const profiler::Table4 ncclProfiler_v4{
-    kPluginName,  plugin::init4,  plugin::start<profiler::Event4, true>,
+    kPluginName,  plugin::init,   plugin::start<profiler::Event4, true>,
     plugin::stop, plugin::record, plugin::finalize};
 const profiler::Table5 ncclProfiler_v5{
-    kPluginName,  plugin::init5,  plugin::start<profiler::Event5, true>,
-    plugin::stop, plugin::record, plugin::finalize};
+    kPluginName,  plugin::init5<false>, plugin::start<profiler::Event5, true>,
+    plugin::stop, plugin::record,       plugin::finalize};
 const profiler::Table6 ncclProfiler_v6{
-    kPluginName,  plugin::init6,  plugin::start<profiler::Event6, true>,
-    plugin::stop, plugin::record, plugin::finalize};
+    kPluginName,  plugin::init5<true>, plugin::start<profiler::Event6, true>,
+    plugin::stop, plugin::record,      plugin::finalize};
 }  // extern "C"
 
 namespace {
