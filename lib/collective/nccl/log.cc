@@ -1,5 +1,4 @@
 #include "log.h"
-#include "base/text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
