@@ -1,7 +1,9 @@
-// A message from memory of malloc() to memory of malloc(), registered where it lies: it arrives at
+// A message from memory of malloc() to memory of mmap(), registered where it lies: it arrives at
 // the place that the sender named, and nowhere else.
 //
 //   caller_memory BACKEND PROVIDER [ADDRESS]    both sides in this process, joined over ADDRESS
+#include <sys/mman.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <future>
@@ -53,7 +55,11 @@ void visit(T& endpoint, std::span<std::byte> memory, bool client) {
 
 /// One side, with memory of its own.
 void converse(control::Channel channel, const char* backend, const char* provider, bool client) {
-  const std::unique_ptr<void, decltype(&std::free)> owner(std::malloc(kMemory), std::free);
+  const auto unmap = [](void* pages) { munmap(pages, kMemory); };
+  const std::unique_ptr<void, void (*)(void*)> owner(
+      client ? std::malloc(kMemory)
+             : mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+      client ? std::free : +unmap);
   const std::span memory(static_cast<std::byte*>(owner.get()), kMemory);
   for (std::uint64_t i = 0; i < kMemory; ++i) memory[i] = client ? content(i) : kUntouched;
   transport::EndpointRequest request;

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "gpu/allocation.h"
 #include "memory/gpu_memory.h"
 #include "on_fake_gpu.h"
 #include "rdmabench/features.h"
@@ -284,6 +285,37 @@ TEST_F(GpuLoops, ASlotThatNoMessageWasForStaysClear) {
   EXPECT_EQ(stray->slot, 5U);
   EXPECT_EQ(stray->byte, 17U);
   EXPECT_FALSE(workload::find_stray(window, 200, 6).has_value());
+}
+
+/// `request` on memory of the caller, which only its GPU may touch.
+EndpointRequest request_on(const gpu::Allocation& memory) {
+  EndpointRequest request = request_of({.operation = OperationCode::write}, "cuda:0", true);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver has addresses as numbers
+  request.buffer = {reinterpret_cast<std::byte*>(memory.data()), 65536};
+  return request;
+}
+
+TEST_F(GpuLoops, AGpuPointerOfTheCallerIsUsedInPlace) {
+  const gpu::Context context(0);
+  const gpu::Allocation memory(context, 65536, gpu::Mode::plain);
+  const EndpointRequest own = request_on(memory);
+  const Choice choice = choose(
+      own, offer(own), offer(request_of({.operation = OperationCode::write}, "host", false)));
+  const Endpoint client(own, choice.client);
+  EXPECT_EQ(client.window().data, own.buffer.data());
+  EXPECT_EQ(client.window_memory().gpu()->staged(), false);
+}
+
+TEST_F(GpuLoops, AGpuPointerOfTheCallerIsNeverCopied) {
+  have({{"FAKE_CUDA_DMA_BUF", "0"}},
+       [](fake_verbs::Device& device) { device.takes_dma_buf = false; });
+  const gpu::Context context(0);
+  const gpu::Allocation memory(context, 65536, gpu::Mode::plain);
+  const EndpointRequest own = request_on(memory);
+  const Choice choice = choose(
+      own, offer(own), offer(request_of({.operation = OperationCode::write}, "host", false)));
+  EXPECT_THAT(complaint([&] { const Endpoint client(own, choice.client); }).what(),
+              testing::HasSubstr("memory of the caller is not copied"));
 }
 
 TEST_F(GpuLoops, AllSlotsAreReadByOneCopy) {

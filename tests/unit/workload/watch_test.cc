@@ -1,6 +1,21 @@
 #include "rdmabench/workload/watch.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace {
+std::atomic<int> yields{0};
+}
+
+/// In place of the C library's, for the whole program.
+extern "C" int sched_yield() noexcept {
+  ++yields;
+  return static_cast<int>(syscall(SYS_sched_yield));
+}
 
 namespace rdmabench::workload {
 namespace {
@@ -23,6 +38,13 @@ TEST(Watch, ProgressStartsTheLimitAnew) {
     for (std::uint64_t i = 0; i < 3 * Watch::kPollsPerLook; ++i) ASSERT_FALSE(watch.give_up());
     watch.progress();
   }
+}
+
+TEST(Watch, YieldsToAPeerThatMayWaitForThisProcessor) {
+  Watch watch(10s, nullptr);
+  const int before = yields;
+  for (std::uint64_t i = 0; i < 3 * Watch::kPollsPerLook; ++i) ASSERT_FALSE(watch.give_up());
+  EXPECT_EQ(yields - before, 3);
 }
 
 TEST(Watch, GivesUpWhenThePeerHasGone) {

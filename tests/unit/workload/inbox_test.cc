@@ -1,0 +1,66 @@
+#include "rdmabench/workload/inbox.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "rdmabench/transport/loop/endpoint.h"
+
+namespace rdmabench::workload {
+namespace {
+
+using transport::Received;
+using transport::Send;
+using transport::loop::Endpoint;
+
+constexpr int kRequests = 400;
+constexpr int kOutstanding = 4;
+constexpr transport::Message kRequest{.local = 0, .remote = 0, .bytes = 8, .word = 0};
+
+transport::EndpointRequest request() {
+  transport::EndpointRequest r;
+  r.operations = transport::OperationCode::send;
+  r.max_size = 8;
+  r.depth = r.receives = r.receive_slots = kOutstanding;
+  r.signal_every = 1;
+  return r;
+}
+
+/// Answers each request, or, as the client, asks again for each answer; `ahead` requests are under
+/// way from the start.
+void converse(Endpoint& endpoint, int ahead, EpochResult& result) {
+  Watch watch(std::chrono::seconds(20), nullptr);
+  Inbox<Endpoint> inbox(endpoint, {.receives = kOutstanding}, watch, result);
+  int arrived = 0;
+  const auto on_receive = [&](const Received& received) noexcept {
+    inbox.give_back_together(received.slot);
+    ++arrived;
+  };
+  for (int posted = 0; posted < kRequests;) {
+    if (posted < arrived + ahead) {
+      if (!inbox.post<Send>(kRequest, transport::Signal::now, 0, on_receive)) return;
+      ++posted;
+    } else if (!inbox.poll(Wait::message, on_receive)) {
+      return;
+    }
+  }
+  while (arrived < kRequests && inbox.poll(Wait::message, on_receive)) {
+  }
+  EXPECT_EQ(arrived, kRequests);
+}
+
+TEST(Inbox, RequestsThatArriveWhileAnAnswerWaitsForRoomAreHandedOver) {
+  Endpoint client(request(), "");
+  Endpoint server(request(), "");
+  client.connect(server.address());
+  server.connect(client.address());
+  EpochResult asked, answered;
+  std::thread thread([&] { converse(server, 0, answered); });
+  converse(client, kOutstanding, asked);
+  thread.join();
+  EXPECT_EQ(asked.outcome, Outcome::ok);
+  EXPECT_EQ(answered.outcome, Outcome::ok);
+}
+
+}  // namespace
+}  // namespace rdmabench::workload
