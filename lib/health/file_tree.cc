@@ -11,7 +11,7 @@ constexpr int kMostLinks = 40;  // as many as Linux follows
 constexpr std::size_t kMostPath = 4096;
 
 /// "a/b" and "c" of "a/b/c"; "" and "c" of "c".
-std::pair<std::string, std::string> split(const std::string& path) {
+std::pair<std::string, std::string> folder_and_name(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {"", path};
   return {path.substr(0, slash), path.substr(slash + 1)};
@@ -31,7 +31,7 @@ std::string FileTree::walk(std::string_view path, int depth) const {
     path.remove_prefix(std::min(name.size() + 1, path.size()));
     if (name.empty() || name == ".") continue;
     if (name == "..") {
-      at = split(at).first;
+      at = folder_and_name(at).first;
       continue;
     }
     if (at.size() + name.size() > kMostPath) return "";
@@ -49,7 +49,8 @@ std::string FileTree::follow(const std::string& path, int depth) const {
   std::string result;
   if (entry.kind == EntryKind::link && depth < kMostLinks) {
     const bool absolute = entry.target.starts_with('/');
-    result = walk(absolute ? entry.target : split(path).first + '/' + entry.target, depth + 1);
+    result =
+        walk(absolute ? entry.target : folder_and_name(path).first + '/' + entry.target, depth + 1);
   } else if (entry.kind == EntryKind::file || entry.kind == EntryKind::folder) {
     result = path;
   }
@@ -79,11 +80,11 @@ std::string FileTree::resolve(std::string_view path) const {
 }
 
 std::string FileTree::link_name(std::string_view path) const {
-  const auto [parent, name] = split(std::string(path));
+  const auto [parent, name] = folder_and_name(std::string(path));
   const std::string folder = walk(parent, 0);
   if (folder.empty()) return "";
   const Entry entry = store_->look(join(folder == "." ? "" : folder, name));
-  return entry.kind == EntryKind::link ? split(entry.target).second : "";
+  return entry.kind == EntryKind::link ? folder_and_name(entry.target).second : "";
 }
 
 }  // namespace rdmabench::health
