@@ -202,11 +202,11 @@ void status(Probe& probe, const PciFunction& function) {
   const auto registers = express(probe, function);
   if (!registers) return;
   const std::uint32_t bits = registers->status;
-  probe.observe(fmt::format("{}{}{}", (bits & 1U) != 0 ? "correctable " : "",
-                            (bits & 2U) != 0 ? "non-fatal " : "", (bits & 4U) != 0 ? "fatal" : ""));
-  if ((bits & 7U) == 0)
-    probe.judge_by((bits & 6U) == 0, Status::warn, "no error", "no error that is not correctable",
-                   Source::standard);
+  const std::string seen =
+      fmt::format("{}{}{}", (bits & 1U) != 0 ? "correctable " : "",
+                  (bits & 2U) != 0 ? "non-fatal " : "", (bits & 4U) != 0 ? "fatal" : "");
+  probe.judge_by((bits & 6U) == 0, Status::warn, seen.empty() ? "no error" : seen,
+                 "no error that is not correctable", Source::standard);
 }
 
 /// The total in the last line of an advanced error reporting file. Source:
