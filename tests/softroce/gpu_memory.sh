@@ -8,8 +8,8 @@ export LD_LIBRARY_PATH=$build_dir/tests/fakes/cuda/lib${LD_LIBRARY_PATH:+:$LD_LI
 
 host=${RDMABENCH_ADDRESS:-$(own_address)}
 start_server
-# Each operation once; tests/integration/gpu_memory.py has each in either kind.
-for run in "lat send" "bw write" "bw write-imm" "lat read" "bw fetch-add"; do
+# Each message once: tests/integration/gpu_memory.py has each in either kind. It has no atomics.
+for run in "lat send" "bw write" "bw write-imm" "lat read" "lat fetch-add" "bw fetch-add"; do
   read -r kind op <<<"$run"
   sizes=8,4K,64K
   [[ $op != fetch-add ]] || sizes=8
@@ -46,7 +46,7 @@ for mapping in ("default", "pcie"):
 assert "nvidia_peermem is not loaded" in reasons["nvidia_peermem", ""], reasons
 assert "data-direct" in dict(reasons) or ("data-direct", "pcie") in reasons, reasons
 runs = sorted(path for path in folder.glob("* *.json"))
-assert len(runs) == 5, runs
+assert len(runs) == 6, runs
 for path in runs:
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["error"] is None, document["error"]
