@@ -214,8 +214,8 @@ def coll() -> dict:
             "notes": [f"Wire, rank {rank} -> {(rank + 1) % 8}: {390 - 2 * (rank == 3)}.00 Gb/s by {wire_route.get(rank, 'verbs mlx5_0:1 rc, memory cuda:0')}." for rank in range(8)]}
 
 
-def write(folder: pathlib.Path, nodes: int = 64) -> list[str]:
-    files = {"fabric.jsonl": fabric(nodes, None if nodes <= 128 else 8), "doctor-good.json": json.dumps(doctor("gpu-1-01", False)),
+def write(folder: pathlib.Path, nodes: int = 64, rounds: int | None = None) -> list[str]:
+    files = {"fabric.jsonl": fabric(nodes, rounds if nodes <= 128 else 8), "doctor-good.json": json.dumps(doctor("gpu-1-01", False)),
              "doctor-bad.json": json.dumps(doctor("gpu-1-02", True)), "doctor-worse.json": json.dumps(doctor(HOSTILE, True)),
              "compare.json": json.dumps(compare(), indent=2), "project.json": json.dumps(project()), "decide.json": json.dumps(decide()), "coll.json": json.dumps(coll()),
              "lat-a.json": json.dumps(latency(1, "gpu-1-01")), "lat-b.json": json.dumps(latency(2.5, "gpu-1-02"))}

@@ -101,8 +101,9 @@ bool allow_files(rlim_t wanted) {
   return setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= wanted;
 }
 
-TEST(ManyAgents, A1024OfThemThroughEightRounds) {
-  constexpr std::uint32_t kAgents = 1024;
+TEST(ManyAgents, GoThroughEightRounds) {
+  // A sanitizer sees in fewer what it would see in all of them.
+  constexpr std::uint32_t kAgents = RDMABENCH_SEEDS > 20 ? 1024 : 128;
   if (!allow_files(2 * kAgents + 200)) GTEST_SKIP() << "too few file descriptors";
   control::Listener listener("127.0.0.1", 0);
   FabricOptions options;
