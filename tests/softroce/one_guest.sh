@@ -27,9 +27,10 @@ if [[ -x $program ]]; then
 fi
 start_server
 for op in send write write-imm read; do
-  measure "$host" bw "$op" 1:1M 20  # emulated: 1 MiB takes 20 ms
-  # Inline, one packet, several packets; then large ones. Every size is validated by bw above.
-  measure "$host" lat "$op" 1,1K,4K,64K,1M 20
+  sizes=1,8,256,1K,4K,64K,1M  # inline, one packet, several packets; then large ones
+  measure "$host" lat "$op" $sizes 20
+  [[ $op != write ]] || sizes=1:1M
+  measure "$host" bw "$op" $sizes 20  # emulated: 1 MiB takes 20 ms
 done
 if [[ -n ${RDMABENCH_ADDRESS6:-} ]]; then
   measure "$RDMABENCH_ADDRESS6" lat write 8 50
