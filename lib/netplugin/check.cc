@@ -174,6 +174,10 @@ PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, con
        control::get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
     facts.versions.push_back(static_cast<int>(one));
   }
+  if (facts.versions.empty()) {
+    throw Error(Fault::failed, "the plugin's process named no interface version",
+                "Something in it wrote to descriptors that are not its own.");
+  }
   // A plugin that fails here, however it does, does so in the case "init", too.
   const TaskResult devices =
       run_here(file, {.id = std::string(kDevices), .timeout = timeout}, on_log);
@@ -181,19 +185,13 @@ PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, con
     facts.trouble = devices.reason;
     return facts;
   }
-  for (const Json& from : control::get_list(devices.values, "devices", 256)) {
-    Properties& to = facts.devices.emplace_back();
-    if (from["name"].is_string()) to.name = control::get_string(from, "name", 4096);
-    if (from["pci_path"].is_string()) to.pci_path = control::get_string(from, "pci_path", 4096);
-    to.guid = from["guid"].get<std::uint64_t>();
-    to.pointer_kinds = from["pointer_kinds"].get<int>();
-    to.speed_mbps = from["speed_mbps"].get<int>();
-    to.port = from["port"].get<int>();
-    to.latency_us = from["latency_us"].is_number() ? from["latency_us"].get<double>() : 0;
-    to.max_comms = from["max_comms"].get<int>();
-    to.max_receives = from["max_receives"].get<int>();
-    if (from["rail_id"].is_number()) to.rail_id = from["rail_id"].get<int>();
-    if (from["plane_id"].is_number()) to.plane_id = from["plane_id"].get<int>();
+  try {
+    for (const Json& from : control::get_list(devices.values, "devices", 256)) {
+      facts.devices.push_back(parse_properties(from));
+    }
+  } catch (const control::FieldError& error) {
+    facts.trouble =
+        fmt::format("of a device: {} is {}, not {}", error.key(), error.shown(), error.wanted());
   }
   return facts;
 }

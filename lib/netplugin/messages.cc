@@ -1,5 +1,8 @@
 #include "messages.h"
 
+#include <limits>
+#include <optional>
+
 #include "control/fields.h"
 #include "rdmabench/base/error.h"
 #include "report/row.h"
@@ -78,6 +81,50 @@ TaskResult parse_task_result(std::string_view text) {
           .reason = control::printable(control::get_string(json, "reason", 4 * kMaxText), kMaxText),
           .side = control::printable(control::get_string(json, "side", 16)),
           .values = control::get_object(json, "result")};
+}
+
+Json to_json(const Properties& properties) {
+  const auto maybe = [](const auto& value) { return value ? Json(*value) : Json(); };
+  return {{"name", maybe(properties.name)},
+          {"pci_path", maybe(properties.pci_path)},
+          {"guid", properties.guid},
+          {"pointer_kinds", properties.pointer_kinds},
+          {"speed_mbps", properties.speed_mbps},
+          {"port", properties.port},
+          {"latency_us", properties.latency_us},
+          {"max_comms", properties.max_comms},
+          {"max_receives", properties.max_receives},
+          {"rail_id", maybe(properties.rail_id)},
+          {"plane_id", maybe(properties.plane_id)}};
+}
+
+Properties parse_properties(const Json& json) {
+  const auto has = [&](const char* key) { return json.contains(key) && !json[key].is_null(); };
+  const auto text = [&](const char* key) -> std::optional<std::string> {
+    if (!has(key)) return std::nullopt;
+    return control::get_string(json, key, 4096);
+  };
+  const auto number = [&](const char* key) {
+    using Limits = std::numeric_limits<int>;
+    return static_cast<int>(control::get_int(json, key, Limits::min(), Limits::max()));
+  };
+  const auto maybe = [&](const char* key) {
+    return has(key) ? std::optional(number(key)) : std::nullopt;
+  };
+  constexpr double kMost = std::numeric_limits<float>::max();
+  return {
+      .name = text("name"),
+      .pci_path = text("pci_path"),
+      .guid = control::get_uint<std::uint64_t>(json, "guid"),
+      .pointer_kinds = number("pointer_kinds"),
+      .speed_mbps = number("speed_mbps"),
+      .port = number("port"),
+      // A plugin's NaN or infinity is null in JSON.
+      .latency_us = has("latency_us") ? control::get_double(json, "latency_us", -kMost, kMost) : 0,
+      .max_comms = number("max_comms"),
+      .max_receives = number("max_receives"),
+      .rail_id = maybe("rail_id"),
+      .plane_id = maybe("plane_id")};
 }
 
 }  // namespace rdmabench::netplugin

@@ -82,4 +82,10 @@ std::string to_text(const TaskResult& result);
 /// replaced. Throws Error(failed).
 TaskResult parse_task_result(std::string_view text);
 
+/// One of the list `devices` in the result of kDevices.
+nlohmann::json to_json(const Properties& properties);
+/// What a child wrote in whose process a plugin ran, so any. Names are as the plugin has them.
+/// Throws Error(failed).
+Properties parse_properties(const nlohmann::json& json);
+
 }  // namespace rdmabench::netplugin

@@ -203,21 +203,6 @@ TaskResult both_ends(const std::shared_ptr<Opened>& opened, const Task& task, St
   return result;
 }
 
-Json device_json(const Properties& p) {
-  const auto maybe = [](const auto& value) { return value ? Json(*value) : Json(); };
-  return {{"name", maybe(p.name)},
-          {"pci_path", maybe(p.pci_path)},
-          {"guid", p.guid},
-          {"pointer_kinds", p.pointer_kinds},
-          {"speed_mbps", p.speed_mbps},
-          {"port", p.port},
-          {"latency_us", p.latency_us},
-          {"max_comms", p.max_comms},
-          {"max_receives", p.max_receives},
-          {"rail_id", maybe(p.rail_id)},
-          {"plane_id", maybe(p.plane_id)}};
-}
-
 Json look_here(const std::string& file, int version) {
   const std::unique_ptr<Net> net = open_net(file, version);
   return {{"versions", exported_versions(file)},
@@ -234,7 +219,7 @@ Json devices_here(const std::string& file, int version, Steps& steps) {
   for (int i = 0; i < std::min(count, kMostDevices); ++i) {
     Properties properties;
     if (net->properties(i, properties) != abi::kSuccess) break;
-    devices.push_back(device_json(properties));
+    devices.push_back(to_json(properties));
   }
   return {{"devices", std::move(devices)}};
 }

@@ -9,6 +9,7 @@
 
 #include "collective/commands.h"
 #include "control/admission.h"
+#include "control/fields.h"
 #include "control/rendezvous_messages.h"
 #include "fabric/messages.h"
 #include "good_text.h"
@@ -324,6 +325,15 @@ Verdict judge_plugin_result(std::string_view text) {
   return judge(text, netplugin::parse_task_result, kWritePlugin,
                nothing_more<netplugin::TaskResult>);
 }
+Verdict judge_plugin_properties(std::string_view text) {
+  return judge(
+      text,
+      [](std::string_view from) {
+        return netplugin::parse_properties(control::parse_object(from, "properties"));
+      },
+      [](const netplugin::Properties& value) { return control::dump(netplugin::to_json(value)); },
+      nothing_more<netplugin::Properties>);
+}
 
 struct Decoder {
   char tag;
@@ -342,6 +352,7 @@ constexpr std::array kDecoders {
       Decoder{'E', judge_rank_epoch}, Decoder{'k', judge_rank_report},
       Decoder{'v', judge_peer_server}, Decoder{'w', judge_pair}, Decoder{'n', judge_plugin_hello},
       Decoder{'t', judge_plugin_task}, Decoder{'u', judge_plugin_result},
+      Decoder{'D', judge_plugin_properties},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

@@ -100,6 +100,12 @@ void add_plugin_checks(std::vector<Seed>& list) {
                                                        .timeout = std::chrono::seconds(10)}));
   add("result", "u" + netplugin::to_text(netplugin::TaskResult{
                           .reason = "of 8 bytes 4 came", .side = "both", .values = {{"us", 2.5}}}));
+  add("properties", "D" + netplugin::to_json(netplugin::Properties{.name = "mlx5_0",
+                                                                   .guid = std::uint64_t{1} << 63U,
+                                                                   .speed_mbps = 400000,
+                                                                   .latency_us = 1.5,
+                                                                   .rail_id = -1})
+                              .dump());
 }
 
 void add_run(std::vector<Seed>& list) {

@@ -81,8 +81,8 @@ inline constexpr std::chrono::milliseconds kMaxTimeout{600'000};
 
 /// What a plugin tells about a device. A property that its interface version lacks is empty.
 struct Properties {
-  std::optional<std::string> name;
-  std::optional<std::string> pci_path;
+  std::optional<std::string> name{};
+  std::optional<std::string> pci_path{};
   std::uint64_t guid = 0;
   int pointer_kinds = 0;  ///< bit 0: host memory, bit 1: GPU memory, bit 2: dma-buf
   int speed_mbps = 0;
@@ -90,15 +90,15 @@ struct Properties {
   double latency_us = 0;
   int max_comms = 0;
   int max_receives = 0;
-  std::optional<int> global_registration;
-  std::optional<int> force_flush;
-  std::optional<int> device_type;
-  std::optional<int> device_version;
-  std::optional<int> virtual_devices;  ///< their number
-  std::optional<std::uint64_t> max_point_to_point_bytes;
-  std::optional<std::uint64_t> max_collective_bytes;
-  std::optional<int> rail_id;  ///< -1: none
-  std::optional<int> plane_id;
+  std::optional<int> global_registration{};
+  std::optional<int> force_flush{};
+  std::optional<int> device_type{};
+  std::optional<int> device_version{};
+  std::optional<int> virtual_devices{};  ///< their number
+  std::optional<std::uint64_t> max_point_to_point_bytes{};
+  std::optional<std::uint64_t> max_collective_bytes{};
+  std::optional<int> rail_id{};  ///< -1: none
+  std::optional<int> plane_id{};
 };
 
 /// What one side found out about its plugin.

@@ -231,6 +231,33 @@ TEST(Task, RefusesWhatIsOutOfBounds) {
   }
 }
 
+/// A plugin may have written into the pipe of its process.
+TEST(Properties, AreReadBackOrRefused) {
+  const Properties properties{
+      .name = "mlx5_0", .guid = 7, .port = -1, .latency_us = 1.5, .plane_id = 2};
+  const nlohmann::json json = to_json(properties);
+  const Properties back = parse_properties(json);
+  EXPECT_EQ(back.name, "mlx5_0");
+  EXPECT_EQ(back.pci_path, std::nullopt);
+  EXPECT_EQ(back.port, -1);
+  EXPECT_EQ(back.latency_us, 1.5);
+  EXPECT_EQ(back.plane_id, 2);
+  EXPECT_EQ(to_json(back), json);
+  const auto with = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json wrong = json;
+    wrong[key] = value;
+    return wrong;
+  };
+  EXPECT_EQ(parse_properties(with("latency_us", nullptr)).latency_us, 0) << "it was NaN";
+  for (const nlohmann::json& wrong :
+       {with("port", "1"), with("port", std::int64_t{1} << 40U), with("port", nullptr),
+        with("guid", -1), with("name", 3), with("rail_id", "x"), with("latency_us", 1e300)}) {
+    EXPECT_THROW(parse_properties(wrong), Error) << wrong;
+  }
+  EXPECT_THROW(parse_properties(1), Error);
+  EXPECT_THROW(parse_properties(nullptr), Error);
+}
+
 TEST(TaskResult, KeepsTheFailureThatKnowsWhy) {
   const TaskResult passed{.values = {}};
   const TaskResult skipped{.status = Status::skip, .reason = "maxRecvs is 1", .values = {}};
