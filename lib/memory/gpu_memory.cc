@@ -127,24 +127,19 @@ void GpuMemory::wait(const char* what) {
 }
 
 void GpuMemory::fill(std::uint64_t offset, std::uint64_t size, std::uint64_t stride,
-                     std::uint64_t count, std::uint64_t first) {
+                     std::uint64_t count) {
   if (count == 0) return;
   kernels().fill_pattern(
-      stream_,
-      gpu::Slots{
-          .data = at(offset), .size = size, .stride = stride, .count = count, .first = first});
+      stream_, gpu::Slots{.data = at(offset), .size = size, .stride = stride, .count = count});
   push(offset, stride * (count - 1) + size);
 }
 
 std::optional<gpu::Mismatch> GpuMemory::find_mismatch(std::uint64_t offset, std::uint64_t size,
-                                                      std::uint64_t stride, std::uint64_t count,
-                                                      std::uint64_t first) {
+                                                      std::uint64_t stride, std::uint64_t count) {
   if (count == 0) return std::nullopt;
   pull(offset, stride * (count - 1) + size);
   return kernels().find_mismatch(
-      stream_,
-      gpu::Slots{
-          .data = at(offset), .size = size, .stride = stride, .count = count, .first = first},
+      stream_, gpu::Slots{.data = at(offset), .size = size, .stride = stride, .count = count},
       Deadline::after(kLongestWait));
 }
 

@@ -72,13 +72,11 @@ class GpuMemory {
   void stage_through_host();
 
   /// Writes `count` messages with the pattern, `stride` apart, from `offset` on. Message i has the
-  /// tag 1 + (first + i) % 255. Throws Error(failed).
-  void fill(std::uint64_t offset, std::uint64_t size, std::uint64_t stride, std::uint64_t count,
-            std::uint64_t first);
+  /// tag 1 + i % 255. Throws Error(failed).
+  void fill(std::uint64_t offset, std::uint64_t size, std::uint64_t stride, std::uint64_t count);
   /// The first wrong byte of messages as written by fill(). Throws Error(failed).
   std::optional<gpu::Mismatch> find_mismatch(std::uint64_t offset, std::uint64_t size,
-                                             std::uint64_t stride, std::uint64_t count,
-                                             std::uint64_t first);
+                                             std::uint64_t stride, std::uint64_t count);
   /// Writes zeros. Throws Error(failed).
   void clear(std::uint64_t offset, std::uint64_t bytes);
   /// Copies to host memory. Throws Error(failed).

@@ -50,7 +50,7 @@ std::optional<std::uint64_t> first_set(std::span<const std::byte> bytes) {
 
 void fill(const RestingSlots& slots, std::uint64_t size, std::uint64_t count) {
   if (slots.gpu != nullptr) {
-    slots.gpu->fill(offset_of(slots), size, slots.region.stride, count, 0);
+    slots.gpu->fill(offset_of(slots), size, slots.region.stride, count);
     return;
   }
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -69,8 +69,7 @@ void clear(const RestingSlots& slots, std::uint64_t size) {
 std::optional<WrongByte> compare(const RestingSlots& slots, std::uint64_t size,
                                  std::uint64_t count) {
   if (slots.gpu != nullptr) {
-    const auto wrong =
-        slots.gpu->find_mismatch(offset_of(slots), size, slots.region.stride, count, 0);
+    const auto wrong = slots.gpu->find_mismatch(offset_of(slots), size, slots.region.stride, count);
     if (!wrong) return std::nullopt;
     return WrongByte{wrong->slot, wrong->offset};
   }
