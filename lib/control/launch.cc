@@ -63,12 +63,12 @@ class Reader {
   Launch launch(const std::function<bool()>& pmix) const {
     if (auto place = of_options()) return over_tcp(std::move(*place));
     for (const Launcher& launcher : kInner) {
-      if (auto place = of(launcher)) return over_tcp(std::move(*place));
+      if (auto place = of(launcher)) return over_tcp(std::move(*place), launcher.of_job);
     }
     const bool under_pmix = has_pmix_server();
     if (under_pmix && !own_address() && pmix()) return {Launch::Way::pmix, {}, {}};
     for (const Launcher& launcher : kOuter) {
-      if (auto place = of(launcher)) return over_tcp(std::move(*place));
+      if (auto place = of(launcher)) return over_tcp(std::move(*place), launcher.of_job);
     }
     if (under_pmix) {
       throw Error(Fault::unavailable,
@@ -121,8 +121,9 @@ class Reader {
                        [&](const char* name) { return environment_(name).has_value(); });
   }
 
-  Launch over_tcp(Place place) const {
-    const auto address = find_address(place);
+  /// `slurm`: rank and size are Slurm's.
+  Launch over_tcp(Place place, bool slurm = false) const {
+    const auto address = find_address(slurm);
     if (!address && place.size > 1) {
       throw Error(
           Fault::usage,
@@ -141,7 +142,7 @@ class Reader {
     return text ? std::optional(parse_address(*text, "RDMABENCH_RENDEZVOUS")) : std::nullopt;
   }
 
-  std::optional<Address> find_address(const Place& place) const {
+  std::optional<Address> find_address(bool slurm) const {
     if (auto address = own_address()) return address;
     const auto host = environment_("MASTER_ADDR");
     const auto port = environment_("MASTER_PORT");
@@ -154,9 +155,7 @@ class Reader {
     }
     auto nodes = environment_("SLURM_STEP_NODELIST");
     if (!nodes) nodes = environment_("SLURM_JOB_NODELIST");
-    if (nodes && place.source.find(kLaunchers.back().rank) != std::string::npos) {
-      return Address{first_host(*nodes), kRendezvousPort};
-    }
+    if (nodes && slurm) return Address{first_host(*nodes), kRendezvousPort};
     return std::nullopt;
   }
 
