@@ -144,12 +144,6 @@ transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
 
 }  // namespace
 
-bool is_lean(const EndpointRequest& request) noexcept {
-  return (request.service == Service::automatic || request.service == Service::rc) &&
-         request.queue_pairs == 1 && request.segments == 1 && !request.shared_receives &&
-         !request.separate_queues && !request.events;
-}
-
 std::string offer(const EndpointRequest& request) {
   const Service service = service_of(request);  // what verbs forbid opens nothing
   const std::vector<DeviceInfo> devices = mechanism::list_devices();

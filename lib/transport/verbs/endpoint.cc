@@ -50,6 +50,12 @@ int post_to_shared_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refuse
 
 }  // namespace
 
+bool is_lean(const EndpointRequest& request) noexcept {
+  return (request.service == Service::automatic || request.service == Service::rc) &&
+         request.queue_pairs == 1 && request.segments == 1 && !request.shared_receives &&
+         !request.separate_queues && !request.events;
+}
+
 int post_to_keyed_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refused) noexcept {
   const KeyedQueue& to = *static_cast<const KeyedQueue*>(queue);
   request->sg_list->lkey = to.local_key;
