@@ -63,7 +63,7 @@ class Reader {
   Launch launch(const std::function<bool()>& pmix) const {
     if (auto place = of_options()) return over_tcp(std::move(*place));
     for (const Launcher& launcher : kInner) {
-      if (auto place = of(launcher)) return over_tcp(std::move(*place), launcher.of_job);
+      if (auto place = of(launcher)) return over_tcp(std::move(*place));
     }
     const bool under_pmix = has_pmix_server();
     if (under_pmix && !own_address() && pmix()) return {Launch::Way::pmix, {}, {}};

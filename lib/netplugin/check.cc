@@ -190,8 +190,8 @@ PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, con
       facts.devices.push_back(parse_properties(from));
     }
   } catch (const control::FieldError& error) {
-    facts.trouble =
-        fmt::format("of a device: {} is {}, not {}", error.key(), error.shown(), error.wanted());
+    facts.trouble = fmt::format("of a device: {} is {}, not {}", error.key(),
+                                error.shown().empty() ? "missing" : error.shown(), error.wanted());
   }
   return facts;
 }

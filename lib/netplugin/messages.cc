@@ -84,9 +84,8 @@ TaskResult parse_task_result(std::string_view text) {
 }
 
 Json to_json(const Properties& properties) {
-  const auto maybe = [](const auto& value) { return value ? Json(*value) : Json(); };
-  return {{"name", maybe(properties.name)},
-          {"pci_path", maybe(properties.pci_path)},
+  return {{"name", report::or_null(properties.name)},
+          {"pci_path", report::or_null(properties.pci_path)},
           {"guid", properties.guid},
           {"pointer_kinds", properties.pointer_kinds},
           {"speed_mbps", properties.speed_mbps},
@@ -94,8 +93,8 @@ Json to_json(const Properties& properties) {
           {"latency_us", properties.latency_us},
           {"max_comms", properties.max_comms},
           {"max_receives", properties.max_receives},
-          {"rail_id", maybe(properties.rail_id)},
-          {"plane_id", maybe(properties.plane_id)}};
+          {"rail_id", report::or_null(properties.rail_id)},
+          {"plane_id", report::or_null(properties.plane_id)}};
 }
 
 Properties parse_properties(const Json& json) {

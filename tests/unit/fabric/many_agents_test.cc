@@ -1,4 +1,4 @@
-// 1,024 agents of simulated links at the other end of real control channels.
+// Many agents of simulated links at the other end of real control channels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -102,7 +102,7 @@ bool allow_files(rlim_t wanted) {
 }
 
 TEST(ManyAgents, GoThroughEightRounds) {
-  // A sanitizer sees in fewer what it would see in all of them.
+  // A slow build sees in fewer what it would see in all of them.
   constexpr std::uint32_t kAgents = RDMABENCH_SEEDS > 20 ? 1024 : 128;
   if (!allow_files(2 * kAgents + 200)) GTEST_SKIP() << "too few file descriptors";
   control::Listener listener("127.0.0.1", 0);
