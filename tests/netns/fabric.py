@@ -20,8 +20,10 @@ from namespaces import NODES, address, batch, enter, on, set_links, take_down
 
 SCHEMA = None  # a validator
 # Ranks that spin for completions would take the processors from one another.
-WORDS = ("--provider", "tcp", "--metric", "bandwidth", "--size", "16K", "--depth", "16", "--duration", "150ms",
+WORDS = ("--provider", "tcp", "--metric", "bandwidth", "--size", "16K", "--depth", "16", "--duration", "100ms",
          "--events", "--timeout", "3s")
+# With its default of 16 KiB, rxm clears 47 MB of buffers for each rank in each round: 40 % of the processor time.
+SETTINGS = {"FI_OFI_RXM_BUFFER_SIZE": "2048"}
 
 
 class Ranks:
@@ -32,7 +34,7 @@ class Ranks:
         self.processes = []
         for rank in range(NODES):
             line = on(rank, command.TOOL, "fabric", *WORDS, *words)
-            place = command.rank_of(rank, NODES, address(0), "18516")
+            place = command.rank_of(rank, NODES, address(0), "18516") | SETTINGS
             if rank == 0:
                 self.first = command.Terminal(*line, "--output", str(self.output), env=place)
                 self.processes.append(self.first.process)
