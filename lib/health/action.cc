@@ -17,11 +17,12 @@ constexpr std::string_view kCable = "replace cable";
 constexpr std::string_view kReseat = "reseat";
 constexpr std::string_view kReboot = "reboot";
 constexpr std::string_view kVendor = "ask vendor";
-constexpr std::array<Row, 30> kActions{{
+constexpr std::array<Row, 32> kActions{{
     {"port.phys_state", kCable},
     {"port.rate", kCable},
     {"port.lanes", kCable},
     {"port.flaps", kCable},
+    {"port.module", kCable},
     {"counter.symbol_error", kCable},
     {"counter.link_error_recovery", kCable},
     {"counter.link_downed", kCable},
@@ -30,6 +31,7 @@ constexpr std::array<Row, 30> kActions{{
     {"counter.link_integrity", kCable},
     {"counter.damaged", kCable},
     {"counter.crc", kCable},
+    {"counter.fec", kCable},
     {"device.count", kReseat},
     {"pcie.width", kReseat},
     {"pcie.speed", kReseat},

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "ethernet.h"
 #include "kernel_log.h"
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
@@ -125,6 +126,14 @@ std::string hwloc_devices() {
 }
 #endif
 
+void collect_ethernet(MemoryStore& facts) {
+  const EthernetKernel kernel = live_ethernet_kernel();
+  int error = 0;
+  for (const std::string& name : list_folder("/sys/class/net", error)) {
+    facts.add_file("rdmabench/ethernet/" + name, ethernet_facts(kernel, name));
+  }
+}
+
 /// Serves the facts below "rdmabench", which no real file has, and files from the node.
 class LiveStore : public FileStore {
  public:
@@ -159,6 +168,7 @@ void collect_live_facts(MemoryStore& facts) {
   if (loaded::hwloc.load().handle != nullptr) facts.add_file("rdmabench/hwloc", hwloc_devices());
 #endif
   facts.add_file("rdmabench/libraries", libraries());
+  collect_ethernet(facts);
   int error = 0;
   const std::string log = known_lines_of_kernel(error);
   if (error == 0) {

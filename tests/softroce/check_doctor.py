@@ -1,7 +1,11 @@
 """What the doctor has to say of rxe0.  check_doctor.py FOLDER ADDRESS"""
 
+import array
+import fcntl
 import json
 import pathlib
+import socket
+import struct
 import sys
 
 FOLDER, ADDRESS = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -22,12 +26,23 @@ def expect(name: str, found: dict, check: str, status: str, observed: str = "", 
         failures.append(f"{name}: {check} of {subject} should be {status} with '{observed}', and is {one}")
 
 
+def receive_ring(interface: str) -> int:
+    """By ethtool's older interface, an ioctl: struct ethtool_ringparam begins with the command, four maxima and rx."""
+    rings = array.array("I", [0x10] + [0] * 8)  # ETHTOOL_GRINGPARAM
+    request = struct.pack("16sP", interface.encode(), rings.buffer_info()[0])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, 0x8946, request)  # SIOCETHTOOL
+    return rings[5]
+
+
 healthy = load("healthy")
 expect("healthy", healthy, "port.state", "PASS", "4: ACTIVE")
 expect("healthy", healthy, "port.phys_state", "PASS", "5: LinkUp")
 expect("healthy", healthy, "port.mtu", "PASS", "4096: eth0 has 4200")
 expect("healthy", healthy, "port.interface", "PASS", "eth0 is up")
 expect("healthy", healthy, "port.rate", "SKIP")
+expect("healthy", healthy, "port.rings", "SKIP", str(receive_ring("eth0")))
+expect("healthy", healthy, "qos.pfc", "SKIP")
 expect("healthy", healthy, "address.roce_v2", "PASS", ADDRESS)
 expect("healthy", healthy, "address.gid_interface", "PASS", "eth0")
 expect("healthy", healthy, "address.gid_address", "PASS", ADDRESS)

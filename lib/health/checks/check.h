@@ -131,6 +131,15 @@ std::optional<double> uptime_s(Probe& probe);
 /// A listed environment variable of the process that ran the doctor; none if not set.
 std::optional<std::string> environment(Probe& probe, std::string_view name);
 
+/// The facts of the port's network device (ethernet.h).
+std::string ethernet_file(const RdmaPort& port);
+
+/// A line of them without its key; none, with the finding SKIP, where there is none.
+std::optional<std::string> ethernet_fact(Probe& probe, const RdmaPort& port, std::string_view key);
+
+/// VALUE of "KEY=VALUE" among the words of a line; "" if none.
+std::string value_of_word(std::string_view line, std::string_view key);
+
 /// The rate of a port, Gb/s; 0 if not given.
 double rate_gbps(std::string_view rate_line);
 

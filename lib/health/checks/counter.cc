@@ -136,6 +136,15 @@ void interface_counter(Probe& probe, const RdmaPort& port, const std::string& na
   if (count) per_day(probe, name, *count, most);
 }
 
+void uncorrected(Probe& probe, const RdmaPort& port) {
+  if (!port.roce()) return probe.skip("only of Ethernet ports is it known");
+  const auto fact = ethernet_fact(probe, port, "fec");
+  if (!fact) return;
+  const auto count = to_number(value_of_word(*fact, "uncorrected"));
+  if (!count) return probe.skip("the driver does not count them");
+  per_day(probe, "blocks", *count, kErrorsPerDay);
+}
+
 constexpr std::string_view kBadLink =
     "The link is bad: clean or reseat the transceiver, then change the cable.";
 constexpr std::string_view kThresholds = "rdma-core etc/error_thresholds; sysfs-class-infiniband";
@@ -230,6 +239,9 @@ constexpr std::array kCounterChecks = std::to_array<Check>({
      [](Probe& probe, const RdmaPort& port) {
        interface_counter(probe, port, "rx_missed_errors", kDiscardsPerDay);
      }},
+    {{"counter.fec", "Blocks that forward error correction could not mend", "ethtool, proc/uptime",
+      "RoCE: WARN above 10 a day", kBadLink, "IEEE 802.3-2022, 45.2.1; Linux ethtool-netlink"},
+     uncorrected},
 });
 
 }  // namespace

@@ -201,6 +201,35 @@ void pkey(Probe& probe, const RdmaPort& port) {
   probe.judge_by(full, Status::warn, keys, "a full member of a partition", Source::standard);
 }
 
+/// A lane of 50 Gb/s or more has four levels (PAM4), which no standard allows without FEC. Below,
+/// it depends on the cable: then both ends have to agree, and so should a node's peers.
+void fec(Probe& probe, const RdmaPort& port) {
+  constexpr double kPam4Gbps = 50;
+  if (!port.roce()) return probe.skip("only of Ethernet ports is it known");
+  const auto fact = ethernet_fact(probe, port, "fec");
+  if (!fact) return;
+  const std::string active = value_of_word(*fact, "active");
+  if (active == "unknown") return probe.skip("the link has not agreed on it: is it up?");
+  const std::string rate = probe.try_line(port.folder + "/rate");
+  const std::size_t width = std::min(rate.find('('), rate.size());
+  const double lanes =
+      leading_number(std::string_view(rate).substr(std::min(width + 1, rate.size()))).value_or(1);
+  const bool needed = lanes > 0 && rate_gbps(rate) / lanes >= kPam4Gbps;
+  if (probe.expectation("fec") != nullptr || !needed)
+    return probe.compare("fec", active, Status::fail);
+  probe.judge_by(active == "rs" || active == "llrs", Status::fail, active,
+                 "rs, at 50 Gb/s and more a lane", Source::standard);
+}
+
+void module(Probe& probe, const RdmaPort& port) {
+  if (const auto fact = ethernet_fact(probe, port, "module")) probe.compare("module", *fact);
+}
+
+void rings(Probe& probe, const RdmaPort& port) {
+  if (const auto fact = ethernet_fact(probe, port, "rings"))
+    probe.compare("rx_ring", value_of_word(*fact, "rx"));
+}
+
 constexpr std::array kPortChecks = std::to_array<Check>({
     {{"port.state", "Logical state", "P/state", "FAIL unless ACTIVE; WARN in INIT and ARMED",
       "Bring the link up: cable and switch port; on RoCE the network device.",
@@ -250,9 +279,49 @@ constexpr std::array kPortChecks = std::to_array<Check>({
       "Make the port a full member of a partition in the subnet manager's partitions.conf.",
       "InfiniBand specification 1.7, 10.9.1.1"},
      pkey},
+    {{"port.fec", "Forward error correction", "ethtool, P/rate",
+      "RoCE: FAIL without it at 50 Gb/s and more a lane, or if not the expected one",
+      "ethtool --set-fec IF encoding rs, and the same at the switch's port.",
+      "IEEE 802.3-2022, clauses 91, 119 and 134; Linux ethtool-netlink", true},
+     fec},
+    {{"port.module", "Link module", "ethtool", "WARN if not the expected one",
+      "Look at which cable or transceiver this port has: ethtool -m IF.",
+      "SFF-8024, SFF-8636, CMIS 5.2", false, true},
+     module},
+    {{"port.rings", "Receive ring of the network device", "ethtool", "WARN if not the expected one",
+      "ethtool -G IF rx N, and in the network configuration. RDMA does not use it; TCP and EFA's ENA do.",
+      "Linux ethtool-netlink", true},
+     rings},
 });
 
 }  // namespace
+
+std::string ethernet_file(const RdmaPort& port) {
+  return "rdmabench/ethernet/" + port.interface;
+}
+
+std::optional<std::string> ethernet_fact(Probe& probe, const RdmaPort& port, std::string_view key) {
+  if (port.interface.empty()) {
+    probe.skip("no network device belongs to the port");
+    return std::nullopt;
+  }
+  const auto text = probe.text(ethernet_file(port));
+  if (!text) return std::nullopt;
+  std::string found = value_after(*text, key);
+  if (!found.empty()) return found;
+  probe.skip(key == "module" ? "the driver does not tell, or only root"
+                             : "the driver does not tell");
+  return std::nullopt;
+}
+
+std::string value_of_word(std::string_view line, std::string_view key) {
+  for (const std::string& word : words_of(line)) {
+    if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=') {
+      return word.substr(key.size() + 1);
+    }
+  }
+  return "";
+}
 
 std::span<const Check> port_checks() {
   return kPortChecks;

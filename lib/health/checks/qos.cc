@@ -1,5 +1,5 @@
-// Settings against packet loss on RoCE, as far as they are in files: only of mlx5 with NVIDIA's own
-// driver. The kernel's driver offers them only by netlink.
+// Settings against packet loss on RoCE. Some are files of NVIDIA's own driver of mlx5; what every
+// driver may offer comes by netlink (ethernet.h).
 #include <array>
 
 #include "check.h"
@@ -49,7 +49,10 @@ std::optional<std::uint64_t> priority_of(std::string_view text, std::uint64_t co
 
 void dscp(Probe& probe, const RdmaPort& port) {
   if (!has_qos(probe, port)) return;
-  const auto text = probe.text(folder(port) + "/qos/dscp2prio");
+  const std::string file = folder(port) + "/qos/dscp2prio";
+  const bool by_netlink = !probe.exists(file);
+  if (by_netlink && !ethernet_fact(probe, port, "pfc")) return;
+  const auto text = probe.text(by_netlink ? ethernet_file(port) : file);
   if (!text) return;
   const Expectation* const tos = probe.expectation("tos");
   const Expectation* const priority = probe.expectation("priority");
@@ -57,7 +60,8 @@ void dscp(Probe& probe, const RdmaPort& port) {
     return probe.skip("needs the plan: --expect tos=N --expect priority=N");
   }
   const std::uint64_t code = to_number(tos->value).value_or(0) >> 2;
-  const auto found = priority_of(*text, code);
+  auto found = priority_of(*text, code);
+  if (!found && by_netlink) found = 0;  // what has no row there
   if (!found) return probe.error(fmt::format("code point {} is not in the list", code));
   probe.judge_by(std::to_string(*found) == priority->value, Status::fail,
                  fmt::format("code point {} has priority {}", code, *found),
@@ -96,15 +100,53 @@ void reaction(Probe& probe, const RdmaPort& port) {
   congestion(probe, port, "roce_rp");
 }
 
+void pfc(Probe& probe, const RdmaPort& port) {
+  if (!has_qos(probe, port)) return;
+  const auto on = ethernet_fact(probe, port, "pfc");
+  if (!on) return;
+  if (probe.expectation("pfc") != nullptr) return probe.compare("pfc", *on, Status::fail);
+  probe.observe(*on == "none" ? "on for no priority" : "on for " + *on);
+  if (const Expectation* const wanted = probe.expectation("priority")) {
+    probe.expect("on for priority " + wanted->value + " alone", wanted->source);
+    return probe.judge_by(*on == wanted->value, Status::fail);
+  }
+  probe.expect("on for the priority of RoCE, and not for all", Source::standard);
+  probe.judge_by(*on != "none" && *on != "0+1+2+3+4+5+6+7", Status::warn);
+}
+
+/// A device that has both sends pause frames for the whole link, or ignores one of the two.
+void pause(Probe& probe, const RdmaPort& port) {
+  if (!has_qos(probe, port)) return;
+  const auto fact = ethernet_fact(probe, port, "pause");
+  if (!fact) return;
+  const std::string priorities = value_after(probe.try_text(ethernet_file(port)), "pfc");
+  const bool both =
+      fact->find("=on") != std::string::npos && !priorities.empty() && priorities != "none";
+  probe.judge_by(
+      !both, Status::warn,
+      fmt::format("rx {}, tx {}", value_of_word(*fact, "rx"), value_of_word(*fact, "tx")),
+      "off, or no priority flow control beside it", Source::standard);
+}
+
 constexpr std::array kQosChecks = std::to_array<Check>({
     {{"qos.trust", "Header field that gives the priority", "N/qos/trust",
       "RoCE: WARN unless dscp, or the expected one", "mlnx_qos -i IF --trust dscp.",
       "mlnx-tools mlnx_qos", true},
      trust},
-    {{"qos.dscp", "RoCE's code point has the lossless priority", "N/qos/dscp2prio",
-      "FAIL if tos >> 2 has not the expected priority",
+    {{"qos.dscp", "RoCE's code point has the lossless priority",
+      "N/qos/dscp2prio, else DCB netlink", "FAIL if tos >> 2 has not the expected priority",
       "mlnx_qos -i IF --dscp2prio set,CODE,PRIORITY.", "mlnx-tools mlnx_qos"},
      dscp},
+    {{"qos.pfc", "Priority flow control", "DCB netlink",
+      "RoCE: FAIL if not for the expected priority alone; WARN for none or for all",
+      "dcb pfc set dev IF prio-pfc all:off 3:on (or mlnx_qos -i IF --pfc 0,0,0,1,0,0,0,0), and the same at the switch. "
+      "On a network that is meant to lose packets: --expect pfc=none.",
+      "IEEE 802.1Q-2022, clause 36; dcb-pfc(8)", true},
+     pfc},
+    {{"qos.pause", "Pause of the whole link", "ethtool, DCB netlink",
+      "RoCE: WARN if on beside priority flow control",
+      "ethtool -A IF rx off tx off, and the same at the switch.", "IEEE 802.1Q-2022, clause 36"},
+     pause},
     {{"qos.ecn_notification", "Tells senders of congestion", "N/ecn/roce_np/enable/*",
       "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_np/enable/PRIORITY.",
       "NVIDIA DCQCN parameters", true},

@@ -38,6 +38,11 @@ std::string environment(const std::string& text) {
   return "rdmabench/environment: " + text + "\\n";
 }
 
+/// What the kernel tells of the first network device.
+std::string ethernet(const std::string& facts) {
+  return "rdmabench/ethernet/ens1np0: " + facts + "\\n";
+}
+
 const std::vector<std::string> kNoFacts{"-rdmabench"};
 
 std::vector<Case> device_cases() {
@@ -144,6 +149,26 @@ std::vector<Case> port_cases() {
       {"port.pkey", kWarn, kIb, {"$P0/pkeys/0: 0x7fff\\n"}},
       {"port.pkey", kPass, kIb, {"$P0/pkeys/0: 0x7fff\\n", "$P0/pkeys/1: 0x8001\\n"}},
       {"port.pkey", kSkip, kIb, {"$P0/pkeys/0: 0x0000\\n"}},
+      {"port.fec", kPass, kRoce},
+      {"port.fec", kFail, kRoce, {ethernet("fec active=none")}},
+      {"port.fec", kFail, kRoce, {ethernet("fec active=baser")}},
+      {"port.fec", kPass, kRoce, {ethernet("fec active=none")}, {"fec=rs,none"}},
+      {"port.fec", kFail, kRoce, {}, {"fec=baser"}},
+      {"port.fec", kSkip, kRoce, {ethernet("fec active=none"), "$P0/rate: 100 Gb/sec (4X EDR)\\n"}},
+      {"port.fec", kFail, kRoce, {ethernet("fec active=none"), "$P0/rate: 100 Gb/sec (2X HDR)\\n"}},
+      {"port.fec", kSkip, kRoce, {ethernet("fec active=unknown")}},
+      {"port.fec", kSkip, kRoce, {ethernet("pfc 3")}},
+      {"port.fec", kSkip, kRoce, kNoFacts},
+      {"port.fec", kSkip, kIb},
+      {"port.module", kPass, kRoce, {}, {"module=QSFP28 Mellanox MCP1650-H003E26"}},
+      {"port.module", kWarn, kRoce, {}, {"module=QSFP28 Mellanox MCP1650-H001E30"}},
+      {"port.module", kSkip, kRoce},
+      {"port.module", kSkip, kRoce, {ethernet("pfc 3")}},
+      {"port.module", kSkip, kEfa},
+      {"port.rings", kPass, kRoce, {}, {"rx_ring=1024"}},
+      {"port.rings", kWarn, kRoce, {}, {"rx_ring=8192"}},
+      {"port.rings", kSkip, kRoce},
+      {"port.rings", kSkip, kRoce, {ethernet("pfc 3")}},
   };
 }
 
@@ -185,6 +210,10 @@ std::vector<Case> counter_cases() {
       {"counter.missed", kPass, kRoce},
       {"counter.missed", kWarn, kRoce, {"$N0/statistics/rx_missed_errors: 1001\\n"}},
       {"counter.missed", kSkip, kEfa},
+      {"counter.fec", kPass, kRoce},
+      {"counter.fec", kWarn, kRoce, {ethernet("fec active=rs uncorrected=101")}},
+      {"counter.fec", kSkip, kRoce, {ethernet("fec active=rs")}},
+      {"counter.fec", kSkip, kIb},
   };
   add_counter(cases, "counter.symbol_error", "counters/symbol_error", "100", "101");
   add_counter(cases, "counter.link_error_recovery", "counters/link_error_recovery", "100", "101");
@@ -279,6 +308,29 @@ std::vector<Case> qos_cases() {
       {"qos.dscp", kFail, kRoce, {map}, {"tos=106", "priority=4"}},
       {"qos.dscp", kError, kRoce, {map}, {"tos=200", "priority=4"}},
       {"qos.dscp", kSkip, kRoce, {map}},
+      {"qos.dscp", kPass, kRoce, {}, {"tos=106", "priority=3"}},
+      {"qos.dscp", kFail, kRoce, {ethernet("pfc 3\\nprio:4 dscp:26")}, {"tos=106", "priority=3"}},
+      {"qos.dscp", kFail, kRoce, {ethernet("pfc 3")}, {"tos=106", "priority=3"}},
+      {"qos.dscp", kSkip, kRoce, {ethernet("pause rx=on tx=on")}, {"tos=106", "priority=3"}},
+      {"qos.pfc", kPass, kRoce},
+      {"qos.pfc", kPass, kRoce, {}, {"priority=3"}},
+      {"qos.pfc", kFail, kRoce, {}, {"priority=4"}},
+      {"qos.pfc", kFail, kRoce, {ethernet("pfc 3+4")}, {"priority=3"}},
+      {"qos.pfc", kPass, kRoce, {ethernet("pfc 3+4")}},
+      {"qos.pfc", kWarn, kRoce, {ethernet("pfc none")}},
+      {"qos.pfc", kWarn, kRoce, {ethernet("pfc 0+1+2+3+4+5+6+7")}},
+      {"qos.pfc", kPass, kRoce, {ethernet("pfc none")}, {"pfc=none"}},
+      {"qos.pfc", kFail, kRoce, {}, {"pfc=none"}},
+      {"qos.pfc", kSkip, kRoce, {ethernet("fec active=rs")}},
+      {"qos.pfc", kSkip, kRoce, kNoFacts},
+      {"qos.pfc", kSkip, kIb},
+      {"qos.pfc", kSkip, kRoce, {cpuinfo("constant_tsc nonstop_tsc hypervisor")}},
+      {"qos.pause", kPass, kRoce},
+      {"qos.pause", kPass, kRoce, {ethernet("pause rx=on tx=on\\npfc none")}},
+      {"qos.pause", kPass, kRoce, {ethernet("pause rx=on tx=on")}},
+      {"qos.pause", kWarn, kRoce, {ethernet("pause rx=off tx=on\\npfc 3")}},
+      {"qos.pause", kSkip, kRoce, {ethernet("pfc 3")}},
+      {"qos.pause", kSkip, kIb},
   };
   for (const std::string role : {"roce_np", "roce_rp"}) {
     const std::string check = role == "roce_np" ? "qos.ecn_notification" : "qos.ecn_reaction";

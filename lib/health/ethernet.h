@@ -1,0 +1,33 @@
+// What the kernel tells of a network device by netlink, of ethtool and of DCB (IEEE 802.1Q), as the
+// text of a fact. Private to this room. Sources: Documentation/networking/ethtool-netlink.rst and
+// include/uapi/linux/dcbnl.h of Linux; SFF-8024, SFF-8472, SFF-8636 and CMIS for modules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rdmabench::health {
+
+enum class EthernetQuestion : std::uint8_t { pause, rings, fec, module_low, module_high, dcb };
+
+/// The attributes of the kernel's answer about an interface; none where the driver has no answer or
+/// the process no right to it.
+using EthernetKernel =
+    std::function<std::vector<std::byte>(EthernetQuestion question, const std::string& interface)>;
+
+/// Asks the running kernel, without waiting.
+EthernetKernel live_ethernet_kernel();
+
+/// A line for each answer:
+///   pause rx=on tx=off
+///   rings rx=1024 rx_max=8192 tx=1024 tx_max=8192
+///   fec active=rs uncorrected=0        (or none, baser, llrs, unknown; the count where there is
+///   one) module QSFP28 Mellanox MCP1600-C003 pfc 3+4                            (the priorities
+///   that have it; or none) prio:3 dscp:26                     (one for each code point that has a
+///   priority)
+std::string ethernet_facts(const EthernetKernel& kernel, const std::string& interface);
+
+}  // namespace rdmabench::health
