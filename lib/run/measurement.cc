@@ -176,12 +176,10 @@ class BandwidthSink {
       if (messages * 2 > longest_) times.push_back(per_message_ns);
     }
     if (times.empty()) return;
-    std::sort(times.begin(), times.end());
-    row.peak_bits_per_s = bits / times.front() * kNsPerSecond;
-    const measure::RankInterval ranks = measure::percentile_interval(times.size(), 50);
-    if (!ranks.covers) return;
-    row.bits_per_s_low = bits / times[ranks.high] * kNsPerSecond;
-    row.bits_per_s_high = bits / times[ranks.low] * kNsPerSecond;
+    row.peak_bits_per_s = bits / *std::min_element(times.begin(), times.end()) * kNsPerSecond;
+    const RateInterval interval = rate_interval(row.bits_per_s, times);
+    row.bits_per_s_low = interval.low;
+    row.bits_per_s_high = interval.high;
   }
 
  private:
@@ -233,6 +231,14 @@ class BandwidthSink {
 };
 
 }  // namespace
+
+RateInterval rate_interval(double rate, std::span<const double> epoch_times) {
+  constexpr std::size_t kLeast = 6;  // of fewer, t makes an interval that decides nothing
+  if (epoch_times.size() < kLeast) return {};
+  const measure::Estimate time = measure::estimate_mean(epoch_times);
+  const double fastest = *std::min_element(epoch_times.begin(), epoch_times.end());
+  return {rate * time.value / time.high, rate * time.value / std::max(time.low, fastest)};
+}
 
 Measurement::Measurement(Session& session, const Config& config, const RunHooks& hooks)
     : session_(session),

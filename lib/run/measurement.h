@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <vector>
 
 #include "rdmabench/measure/clock.h"
@@ -15,6 +16,15 @@ namespace rdmabench::run {
 
 /// Messages per second that no device reaches: the depth alone holds them back.
 inline constexpr double kUnreachableRate = 1e12;
+
+struct RateInterval {
+  double low = 0;  ///< both 0 for fewer than six epochs
+  double high = 0;
+};
+
+/// The 95 % interval of a mean rate, by Student's t of the epochs' times for a message. The rate
+/// lies within, also where a stall made one epoch long; no end is faster than the fastest epoch.
+RateInterval rate_interval(double rate, std::span<const double> epoch_times);
 
 /// The client's measuring. Its clock is anchored when it is made, and again at each result.
 class Measurement {

@@ -111,7 +111,7 @@ void check_requirements(Session& session, const Config& config) {
     }
   }
   if (reasons.empty()) return;
-  throw Error(Fault::failed, fmt::format("`requirements` are not met: {}", reasons),
+  throw Error(Fault::failed, fmt::format("what `requirements` asks for is not met: {}", reasons),
               "Leave the condition out to measure all the same.");
 }
 

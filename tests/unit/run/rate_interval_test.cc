@@ -1,0 +1,40 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "run/measurement.h"
+
+namespace rdmabench::run {
+namespace {
+
+TEST(RateInterval, HoldsTheMeanAlsoWhereOneEpochStalled) {
+  std::vector<double> times(19, 100.0);  // ns for a message
+  times.push_back(2000.0);
+  const double rate = 20 / (19 * 100.0 + 2000.0);
+  const RateInterval interval = rate_interval(rate, times);
+  EXPECT_LT(interval.low, rate);
+  EXPECT_GT(interval.high, rate);
+  EXPECT_LE(interval.high, 1 / 100.0 * (1 + 1e-9));  // the fastest epoch
+}
+
+TEST(RateInterval, IsStudentsTOfTheTimes) {
+  // Mean 110, variance 80, t(0.975, 5) = 2.5706.
+  const std::vector<double> times{100, 100, 110, 110, 120, 120};
+  const double half = 2.5706 * std::sqrt(80.0 / 6);
+  const RateInterval interval = rate_interval(1.0, times);
+  EXPECT_NEAR(interval.low, 110 / (110 + half), 1e-4);
+  EXPECT_NEAR(interval.high, 110 / (110 - half), 1e-4);
+}
+
+TEST(RateInterval, OfEqualEpochsIsTheRateAndOfFewIsUnknown) {
+  const std::vector<double> equal(6, 100.0);
+  EXPECT_DOUBLE_EQ(rate_interval(7.0, equal).low, 7.0);
+  EXPECT_DOUBLE_EQ(rate_interval(7.0, equal).high, 7.0);
+  EXPECT_EQ(rate_interval(7.0, std::vector<double>(5, 100.0)).high, 0.0);
+  EXPECT_EQ(rate_interval(7.0, {}).high, 0.0);
+}
+
+}  // namespace
+}  // namespace rdmabench::run
