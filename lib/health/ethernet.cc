@@ -97,8 +97,8 @@ class Socket {
   explicit Socket(int protocol)
       : descriptor_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol)) {}
 
-  /// What follows the netlink header of the answer; nothing where the kernel refuses. It answers
-  /// such requests before send() returns, so nothing waits here.
+  /// What follows the netlink header of the answer; nothing where the kernel refuses. send()
+  /// returns when the driver has answered.
   Bytes ask(std::uint16_t type, View body) const {
     nlmsghdr head{};
     head.nlmsg_len = static_cast<std::uint32_t>(sizeof head + body.size());
@@ -212,27 +212,28 @@ class Kernel {
   std::uint16_t ethtool_ = 0;  ///< the family's number; 0 on a kernel without it
 };
 
-std::string_view on_or_off(View answer, int type) {
-  return value<std::uint8_t>(answer, type).value_or(0) != 0 ? "on" : "off";
-}
+// A line needs every attribute that it tells of.
 
 std::string pause_line(View answer) {
-  if (answer.empty()) return "";
-  return fmt::format("pause rx={} tx={}\n", on_or_off(answer, ETHTOOL_A_PAUSE_RX),
-                     on_or_off(answer, ETHTOOL_A_PAUSE_TX));
+  const auto rx = value<std::uint8_t>(answer, ETHTOOL_A_PAUSE_RX);
+  const auto tx = value<std::uint8_t>(answer, ETHTOOL_A_PAUSE_TX);
+  if (!rx || !tx) return "";
+  return fmt::format("pause rx={} tx={}\n", *rx != 0 ? "on" : "off", *tx != 0 ? "on" : "off");
 }
 
 std::string rings_line(View answer) {
-  const auto number = [&](int type) { return value<std::uint32_t>(answer, type).value_or(0); };
-  if (number(ETHTOOL_A_RINGS_RX) == 0) return "";
-  return fmt::format("rings rx={} rx_max={} tx={} tx_max={}\n", number(ETHTOOL_A_RINGS_RX),
-                     number(ETHTOOL_A_RINGS_RX_MAX), number(ETHTOOL_A_RINGS_TX),
-                     number(ETHTOOL_A_RINGS_TX_MAX));
+  const auto number = [&](int type) { return value<std::uint32_t>(answer, type); };
+  const auto rx = number(ETHTOOL_A_RINGS_RX);
+  const auto rx_max = number(ETHTOOL_A_RINGS_RX_MAX);
+  const auto tx = number(ETHTOOL_A_RINGS_TX);
+  const auto tx_max = number(ETHTOOL_A_RINGS_TX_MAX);
+  if (!rx || !rx_max || !tx || !tx_max) return "";
+  return fmt::format("rings rx={} rx_max={} tx={} tx_max={}\n", *rx, *rx_max, *tx, *tx_max);
 }
 
 std::string fec_line(View answer) {
   if (answer.empty()) return "";
-  std::string_view name = "unknown";  // the link is down
+  std::string_view name = "unknown";  // a mode that the driver has no name for, or the link is down
   if (const auto active = value<std::uint32_t>(answer, ETHTOOL_A_FEC_ACTIVE)) {
     if (*active == ETHTOOL_LINK_MODE_FEC_NONE_BIT) name = "none";
     if (*active == ETHTOOL_LINK_MODE_FEC_RS_BIT) name = "rs";
@@ -256,10 +257,10 @@ struct ModuleKind {
 constexpr std::array kModules = std::to_array<ModuleKind>({
     {0x03, "SFP", 20, 40},
     {0x0d, "QSFP+", 148, 168},
-    {0x11, "QSFP28", 148, 168},
+    {0x11, "QSFP28+", 148, 168},  // "or later": QSFP56 too
     {0x18, "QSFP-DD", 129, 148},
     {0x19, "OSFP", 129, 148},
-    {0x1e, "QSFP with CMIS", 129, 148},
+    {0x1e, "QSFP-CMIS", 129, 148},
 });
 
 /// Its bytes are the module's: what is no printable ASCII becomes '?'.
@@ -273,20 +274,20 @@ std::string module_text(View bytes) {
 }
 
 std::string module_line(View low, View high) {
-  const View first = attribute(low, ETHTOOL_A_MODULE_EEPROM_DATA);
-  const View second = attribute(high, ETHTOOL_A_MODULE_EEPROM_DATA);
-  Bytes all(first.begin(), first.end());
-  if (all.empty()) return "";
-  all.resize(kModuleBytes);
-  all.insert(all.end(), second.begin(), second.end());
-  all.resize(std::size_t{2} * kModuleBytes);
-  const auto* const kind = std::find_if(
-      kModules.begin(), kModules.end(),
-      [&](const ModuleKind& row) { return row.identifier == static_cast<std::uint8_t>(all[0]); });
-  if (kind == kModules.end()) {
-    return fmt::format("module kind {:#04x}\n", static_cast<std::uint8_t>(all[0]));
-  }
   constexpr std::size_t kNameBytes = 16;
+  const View first = attribute(low, ETHTOOL_A_MODULE_EEPROM_DATA);
+  if (first.empty()) return "";
+  const auto identifier = static_cast<std::uint8_t>(first[0]);
+  const auto* const kind =
+      std::find_if(kModules.begin(), kModules.end(),
+                   [&](const ModuleKind& row) { return row.identifier == identifier; });
+  if (kind == kModules.end()) return fmt::format("module kind {:#04x}\n", identifier);
+  Bytes all(first.begin(), first.end());
+  if (all.size() == kModuleBytes) {
+    const View second = attribute(high, ETHTOOL_A_MODULE_EEPROM_DATA);
+    all.insert(all.end(), second.begin(), second.end());
+  }
+  if (all.size() < kind->part + kNameBytes) return "";
   return fmt::format("module {} {} {}\n", kind->name,
                      module_text(View(all).subspan(kind->vendor, kNameBytes)),
                      module_text(View(all).subspan(kind->part, kNameBytes)));

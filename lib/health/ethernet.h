@@ -18,16 +18,20 @@ enum class EthernetQuestion : std::uint8_t { pause, rings, fec, module_low, modu
 using EthernetKernel =
     std::function<std::vector<std::byte>(EthernetQuestion question, const std::string& interface)>;
 
-/// Asks the running kernel, without waiting.
+/// Asks the running kernel; each call returns when the driver has answered.
 EthernetKernel live_ethernet_kernel();
 
+// clang-format off
 /// A line for each answer:
 ///   pause rx=on tx=off
 ///   rings rx=1024 rx_max=8192 tx=1024 tx_max=8192
-///   fec active=rs uncorrected=0        (or none, baser, llrs, unknown; the count where there is
-///   one) module QSFP28 Mellanox MCP1600-C003 pfc 3+4                            (the priorities
-///   that have it; or none) prio:3 dscp:26                     (one for each code point that has a
-///   priority)
+///   fec active=rs uncorrected=0
+///   module QSFP28+ Mellanox MCP1600-C003
+///   pfc 3+4
+///   prio:3 dscp:26
+/// FEC is rs, baser, llrs, none or unknown, with the number of blocks where the driver counts them; PFC
+/// the priorities that have it, or none; the last line stands for each code point with a priority.
+// clang-format on
 std::string ethernet_facts(const EthernetKernel& kernel, const std::string& interface);
 
 }  // namespace rdmabench::health

@@ -5,12 +5,32 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::health {
 namespace {
+
+/// "none", or ascending priorities: "3", "3+4".
+bool is_priorities(std::string_view value) {
+  if (value == "none") return true;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const char c = value[i];
+    if (i % 2 == 0 ? c < '0' || c > '7' || (i > 0 && c <= value[i - 2]) : c != '+') return false;
+  }
+  return value.size() % 2 == 1;
+}
+
+bool is_fec(std::string_view value) {
+  constexpr std::array<std::string_view, 4> kModes{"rs", "baser", "llrs", "none"};
+  const std::vector<std::string_view> words = split(value, ',');
+  return std::all_of(words.begin(), words.end(), [&](std::string_view word) {
+    return std::find(kModes.begin(), kModes.end(), word) != kModes.end();
+  });
+}
 
 constexpr std::array kKeys = std::to_array<ExpectationKey>({
     {"devices", "RDMA devices", true},
@@ -23,8 +43,9 @@ constexpr std::array kKeys = std::to_array<ExpectationKey>({
     {"tos", "type of service of RoCE, 0 to 255", true},
     {"priority", "lossless priority, 0 to 7", true},
     {"trust", "dscp or pcp", false},
-    {"pfc", "priorities with flow control: 3, or 3+4, or none", false},
-    {"fec", "forward error correction of every Ethernet port: rs, baser, llrs or none", false},
+    {"pfc", "priorities with flow control: 3, or 3+4, or none", false, is_priorities},
+    {"fec", "forward error correction of every Ethernet port: rs, baser, llrs or none", false,
+     is_fec},
     {"module", "kind, vendor and part of the ports' modules", false},
     {"rx_ring", "receive ring of the ports' network devices", true},
     {"firmware", "firmware of the devices; several parted by commas", false},
@@ -66,6 +87,10 @@ void Expectations::add(std::string_view key, std::string value, Source source) {
   if (value.empty() || (known->number && !to_number(value))) {
     throw Error(Fault::usage, fmt::format("invalid value '{}' of {}", value, key),
                 known->number ? "Give a whole number." : "Give a text.");
+  }
+  if (known->takes != nullptr && !known->takes(value)) {
+    throw Error(Fault::usage, fmt::format("invalid value '{}' of {}", value, key),
+                fmt::format("It is for {}.", known->meaning));
   }
   const auto found = values_.find(key);
   if (found != values_.end() && found->second.source == Source::user && source != Source::user)

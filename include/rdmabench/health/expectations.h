@@ -15,7 +15,8 @@ namespace rdmabench::health {
 struct ExpectationKey {
   std::string_view name;
   std::string_view meaning;
-  bool number;  ///< the value is a whole number
+  bool number;                                      ///< the value is a whole number
+  bool (*takes)(std::string_view value) = nullptr;  ///< null: any text
 };
 
 std::span<const ExpectationKey> expectation_keys();

@@ -137,12 +137,12 @@ void interface_counter(Probe& probe, const RdmaPort& port, const std::string& na
 }
 
 void uncorrected(Probe& probe, const RdmaPort& port) {
-  if (!port.roce()) return probe.skip("only of Ethernet ports is it known");
+  if (!port.roce()) return probe.skip("only Ethernet ports report it here");
   const auto fact = ethernet_fact(probe, port, "fec");
   if (!fact) return;
   const auto count = to_number(value_of_word(*fact, "uncorrected"));
   if (!count) return probe.skip("the driver does not count them");
-  per_day(probe, "blocks", *count, kErrorsPerDay);
+  per_day(probe, "uncorrectable blocks", *count, kDiscardsPerDay);
 }
 
 constexpr std::string_view kBadLink =
@@ -239,8 +239,9 @@ constexpr std::array kCounterChecks = std::to_array<Check>({
      [](Probe& probe, const RdmaPort& port) {
        interface_counter(probe, port, "rx_missed_errors", kDiscardsPerDay);
      }},
-    {{"counter.fec", "Blocks that forward error correction could not mend", "ethtool, proc/uptime",
-      "RoCE: WARN above 10 a day", kBadLink, "IEEE 802.3-2022, 45.2.1; Linux ethtool-netlink"},
+    {{"counter.fec", "Blocks that FEC could not correct", "ethtool, proc/uptime",
+      "RoCE: WARN above 100 a day", kBadLink,
+      "IEEE 802.3-2022, 30.5.1.1.18; the number is a rule of thumb"},
      uncorrected},
 });
 

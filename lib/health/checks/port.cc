@@ -202,23 +202,27 @@ void pkey(Probe& probe, const RdmaPort& port) {
 }
 
 /// A lane of 50 Gb/s or more has four levels (PAM4), which no standard allows without FEC. Below,
-/// it depends on the cable: then both ends have to agree, and so should a node's peers.
+/// it depends on the cable: then both ends have to agree, and so should a node's peers. Several
+/// drivers call two lanes of 25 Gb/s one, so a port of 50 Gb/s says nothing.
 void fec(Probe& probe, const RdmaPort& port) {
   constexpr double kPam4Gbps = 50;
-  if (!port.roce()) return probe.skip("only of Ethernet ports is it known");
+  if (!port.roce()) return probe.skip("only Ethernet ports report it here");
   const auto fact = ethernet_fact(probe, port, "fec");
   if (!fact) return;
   const std::string active = value_of_word(*fact, "active");
-  if (active == "unknown") return probe.skip("the link has not agreed on it: is it up?");
+  if (active == "unknown") return probe.skip("the driver names no active mode");
+  if (!probe.try_line(port.folder + "/state").starts_with("4:"))
+    return probe.skip("the link is down");
   const std::string rate = probe.try_line(port.folder + "/rate");
-  const std::size_t width = std::min(rate.find('('), rate.size());
-  const double lanes =
-      leading_number(std::string_view(rate).substr(std::min(width + 1, rate.size()))).value_or(1);
-  const bool needed = lanes > 0 && rate_gbps(rate) / lanes >= kPam4Gbps;
-  if (probe.expectation("fec") != nullptr || !needed)
+  const std::size_t width = std::min(rate.find('('), rate.size() - 1);
+  const double lanes = leading_number(std::string_view(rate).substr(width + 1)).value_or(0);
+  const double gbps = rate_gbps(rate);
+  const bool needed = lanes > 0 && gbps > kPam4Gbps && gbps / lanes >= kPam4Gbps;
+  if (probe.expectation("fec") != nullptr || !needed) {
     return probe.compare("fec", active, Status::fail);
-  probe.judge_by(active == "rs" || active == "llrs", Status::fail, active,
-                 "rs, at 50 Gb/s and more a lane", Source::standard);
+  }
+  probe.judge_by(active == "rs" || active == "llrs", Status::warn, active,
+                 "rs or llrs, from 50 Gb/s per lane on", Source::standard);
 }
 
 void module(Probe& probe, const RdmaPort& port) {
@@ -280,8 +284,8 @@ constexpr std::array kPortChecks = std::to_array<Check>({
       "InfiniBand specification 1.7, 10.9.1.1"},
      pkey},
     {{"port.fec", "Forward error correction", "ethtool, P/rate",
-      "RoCE: FAIL without it at 50 Gb/s and more a lane, or if not the expected one",
-      "ethtool --set-fec IF encoding rs, and the same at the switch's port.",
+      "RoCE: FAIL if not the expected one; WARN without it from 50 Gb/s per lane on",
+      "ethtool --set-fec IF encoding MODE, and the same at the switch's port.",
       "IEEE 802.3-2022, clauses 91, 119 and 134; Linux ethtool-netlink", true},
      fec},
     {{"port.module", "Link module", "ethtool", "WARN if not the expected one",
@@ -289,7 +293,7 @@ constexpr std::array kPortChecks = std::to_array<Check>({
       "SFF-8024, SFF-8636, CMIS 5.2", false, true},
      module},
     {{"port.rings", "Receive ring of the network device", "ethtool", "WARN if not the expected one",
-      "ethtool -G IF rx N, and in the network configuration. RDMA does not use it; TCP and EFA's ENA do.",
+      "ethtool -G IF rx N, and in the network configuration. RDMA does not use it; TCP does.",
       "Linux ethtool-netlink", true},
      rings},
 });
@@ -309,8 +313,12 @@ std::optional<std::string> ethernet_fact(Probe& probe, const RdmaPort& port, std
   if (!text) return std::nullopt;
   std::string found = value_after(*text, key);
   if (!found.empty()) return found;
-  probe.skip(key == "module" ? "the driver does not tell, or only root"
-                             : "the driver does not tell");
+  if (probe.exists("sys/class/net/" + port.interface + "/bonding")) {
+    probe.skip("it is a bond, whose ports are not looked at");
+  } else {
+    probe.skip(key == "module" ? "the driver does not report it, or only to root"
+                               : "the driver does not report it");
+  }
   return std::nullopt;
 }
 

@@ -13,6 +13,8 @@ bool has_qos(Probe& probe, const RdmaPort& port) {
     probe.skip("only RoCE needs it");
   } else if (port.interface.empty()) {
     probe.skip("no network device belongs to the port");
+  } else if (probe.try_line(port.device->folder + "/node_type").starts_with("4:")) {
+    probe.skip("iWARP has the retransmission of TCP");
   } else if (probe.node().virtual_machine) {
     probe.skip("a virtual machine does not see the physical port's settings");
   } else {
@@ -60,8 +62,11 @@ void dscp(Probe& probe, const RdmaPort& port) {
     return probe.skip("needs the plan: --expect tos=N --expect priority=N");
   }
   const std::uint64_t code = to_number(tos->value).value_or(0) >> 2;
+  if (by_netlink && text->find("dscp:") == std::string::npos) {
+    return probe.skip("the kernel has no code points: the VLAN tag or the firmware decides");
+  }
   auto found = priority_of(*text, code);
-  if (!found && by_netlink) found = 0;  // what has no row there
+  if (!found && by_netlink) found = 0;  // of the code points without a row beside others
   if (!found) return probe.error(fmt::format("code point {} is not in the list", code));
   probe.judge_by(std::to_string(*found) == priority->value, Status::fail,
                  fmt::format("code point {} has priority {}", code, *found),
@@ -104,14 +109,23 @@ void pfc(Probe& probe, const RdmaPort& port) {
   if (!has_qos(probe, port)) return;
   const auto on = ethernet_fact(probe, port, "pfc");
   if (!on) return;
-  if (probe.expectation("pfc") != nullptr) return probe.compare("pfc", *on, Status::fail);
-  probe.observe(*on == "none" ? "on for no priority" : "on for " + *on);
-  if (const Expectation* const wanted = probe.expectation("priority")) {
-    probe.expect("on for priority " + wanted->value + " alone", wanted->source);
-    return probe.judge_by(*on == wanted->value, Status::fail);
+  if (*on == "none" && port.device->driver.starts_with("bnxt")) {
+    return probe.skip("bnxt reports what DCB has set, not what its firmware does");
   }
-  probe.expect("on for the priority of RoCE, and not for all", Source::standard);
-  probe.judge_by(*on != "none" && *on != "0+1+2+3+4+5+6+7", Status::warn);
+  if (probe.expectation("pfc") != nullptr) return probe.compare("pfc", *on, Status::fail);
+  const std::string link = value_after(probe.try_text(ethernet_file(port)), "pause");
+  const bool link_pause = *on == "none" && link == "rx=on tx=on";
+  probe.observe(link_pause      ? "on for no priority, but the whole link is paused"
+                : *on == "none" ? "on for no priority"
+                                : "on for " + *on);
+  if (const Expectation* const wanted = probe.expectation("priority")) {
+    probe.expect("on for priority " + wanted->value, wanted->source);
+    return probe.judge_by(('+' + *on + '+').find('+' + wanted->value + '+') != std::string::npos,
+                          Status::fail);
+  }
+  probe.expect("on for the priority of RoCE, not for all; or pause of the whole link",
+               Source::standard);
+  probe.judge_by(link_pause || (*on != "none" && *on != "0+1+2+3+4+5+6+7"), Status::warn);
 }
 
 /// A device that has both sends pause frames for the whole link, or ignores one of the two.
@@ -135,12 +149,13 @@ constexpr std::array kQosChecks = std::to_array<Check>({
      trust},
     {{"qos.dscp", "RoCE's code point has the lossless priority",
       "N/qos/dscp2prio, else DCB netlink", "FAIL if tos >> 2 has not the expected priority",
-      "mlnx_qos -i IF --dscp2prio set,CODE,PRIORITY.", "mlnx-tools mlnx_qos"},
+      "mlnx_qos -i IF --dscp2prio set,CODE,PRIORITY, or dcb app add dev IF dscp-prio CODE:PRIORITY.",
+      "mlnx-tools mlnx_qos; dcb-app(8)"},
      dscp},
     {{"qos.pfc", "Priority flow control", "DCB netlink",
-      "RoCE: FAIL if not for the expected priority alone; WARN for none or for all",
-      "dcb pfc set dev IF prio-pfc all:off 3:on (or mlnx_qos -i IF --pfc 0,0,0,1,0,0,0,0), and the same at the switch. "
-      "On a network that is meant to lose packets: --expect pfc=none.",
+      "RoCE: FAIL if not for the expected priority; WARN for all, or for none without pause of the link",
+      "dcb pfc set dev IF prio-pfc all:off PRIORITY:on, or mlnx_qos -i IF --pfc, and the same at the switch. "
+      "On a lossy network: --expect pfc=none.",
       "IEEE 802.1Q-2022, clause 36; dcb-pfc(8)", true},
      pfc},
     {{"qos.pause", "Pause of the whole link", "ethtool, DCB netlink",

@@ -46,6 +46,13 @@ TEST(Expectations, ThatAreWrongAreNamed) {
               HasSubstr("mtu"));
   EXPECT_THAT(complaint([&] { expectations.add_profile(R"({"mtu": [1]})", "s"); }),
               HasSubstr("mtu"));
+  for (const char* text :
+       {"pfc=3,4", "pfc=4+3", "pfc=8", "pfc=3+", "pfc=off", "fec=RS", "fec=rs,", "fec=rs+none"}) {
+    EXPECT_THAT(complaint([&] { expectations.add_user(text); }), HasSubstr("It is for")) << text;
+  }
+  for (const char* text : {"pfc=none", "pfc=0", "pfc=3+4+7", "fec=rs", "fec=rs,none"}) {
+    EXPECT_NO_THROW(expectations.add_user(text)) << text;
+  }
 }
 
 }  // namespace
