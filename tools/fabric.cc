@@ -57,8 +57,8 @@ fabric::FabricPlan settled_plan(FabricCommand& options) {
   if (options.metric == "latency") plan.bandwidth_sizes.clear();
   if (options.metric == "bandwidth") plan.latency_sizes.clear();
   if (const std::uint64_t bytes = transport::traits(config.operation).bytes; bytes != 0) {
-    if (!plan.bandwidth_sizes.empty()) plan.bandwidth_sizes = {bytes};
-    if (!plan.latency_sizes.empty()) plan.latency_sizes = {bytes};
+    if (!plan.bandwidth_sizes.empty()) plan.bandwidth_sizes.assign(1, bytes);
+    if (!plan.latency_sizes.empty()) plan.latency_sizes.assign(1, bytes);
   }
   fabric::check(plan);
   // A longer --timeout of measurements also gives a node longer to answer.
