@@ -15,12 +15,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <span>
 
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "rdmabench/base/handle.h"
 
 namespace rdmabench::health {
 namespace {
@@ -170,8 +170,10 @@ TEST(Ethernet, TheKernelSaysBothWaysHowLargeTheRingsAre) {
   int with_rings = 0;
   const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ASSERT_GE(any.get(), 0);
-  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net")) {
-    const std::string name = entry.path().filename();
+  const Handle<struct if_nameindex, if_freenameindex> names(if_nameindex());
+  ASSERT_NE(names, nullptr);
+  for (const struct if_nameindex* entry = names.get(); entry->if_index != 0; ++entry) {
+    const std::string name = entry->if_name;
     ethtool_ringparam rings{};
     rings.cmd = ETHTOOL_GRINGPARAM;
     ifreq request{};
