@@ -1,11 +1,10 @@
 #include "base/nesting.h"
 
-#include <cstddef>
-
 namespace rdmabench {
 
-bool nests_deeper(std::string_view text, int levels) noexcept {
+bool json_exceeds(std::string_view text, int levels, std::size_t most) noexcept {
   int depth = 0;
+  std::size_t values = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -15,7 +14,9 @@ bool nests_deeper(std::string_view text, int levels) noexcept {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > levels) return true;
+      if (++depth > levels || ++values > most) return true;
+    } else if (c == ',') {
+      if (++values > most) return true;
     } else if (c == '}' || c == ']') {
       --depth;
     }

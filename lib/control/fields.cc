@@ -60,13 +60,16 @@ std::string dump(const nlohmann::ordered_json& message) {
   return message.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json parse_object(std::string_view text, std::string_view what) {
+Json parse_object(std::string_view text, std::string_view what, std::size_t most_values) {
   // The reader itself does not recurse, but each level costs memory, and what walks the result
   // might.
-  if (nests_deeper(text, kMaxNesting)) {
-    throw FieldError(fmt::format("the '{}' message nests more than {} deep", what, kMaxNesting),
-                     kSameBuild, "", printable(text, kShownOfPeer),
-                     fmt::format("an object that nests at most {} deep", kMaxNesting));
+  if (json_exceeds(text, kMaxNesting, most_values)) {
+    throw FieldError(
+        fmt::format("the '{}' message nests more than {} deep, or has more than {} values", what,
+                    kMaxNesting, most_values),
+        kSameBuild, "", printable(text, kShownOfPeer),
+        fmt::format("an object that nests at most {} deep, of at most {} values", kMaxNesting,
+                    most_values));
   }
   try {
     Json object = Json::parse(text);

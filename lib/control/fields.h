@@ -19,6 +19,8 @@ namespace rdmabench::control {
 
 /// Objects and lists within one another; a message needs three or four.
 inline constexpr int kMaxNesting = 16;
+/// In a message: each takes some 100 bytes once it is read, of which a text has three.
+inline constexpr std::size_t kMaxValues = 20000;
 
 /// What every function below throws: Error(failed) that names the field, its value and what would
 /// do. A name or a text that the peer wrote is shown cut short and with '?' for what a terminal
@@ -44,7 +46,8 @@ class FieldError : public Error {
 std::string dump(const nlohmann::ordered_json& message);
 
 /// The object that `text` holds. `what` names the message for the error text: "request".
-nlohmann::json parse_object(std::string_view text, std::string_view what);
+nlohmann::json parse_object(std::string_view text, std::string_view what,
+                            std::size_t most_values = kMaxValues);
 
 std::uint64_t get_uint(const nlohmann::json& object, std::string_view key, std::uint64_t min,
                        std::uint64_t max);

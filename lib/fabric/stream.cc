@@ -115,7 +115,7 @@ Matrix Reader::finish() {
 /// Like parse_object(), whose remedy speaks of a peer's messages.
 nlohmann::json object_of(std::string_view line) {
   try {
-    return control::parse_object(line, "record");
+    return control::parse_object(line, "record", line.size());  // a user's own file
   } catch (const Error&) {
     throw Error(Fault::usage, "it is not a JSON object", "Is it a file of 'rdmabench fabric'?");
   }

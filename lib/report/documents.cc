@@ -72,7 +72,7 @@ Json parse_value(std::string_view text, const std::string& source, std::size_t f
            fmt::format("a document of {} MiB; the most is {} MiB", text.size() >> 20U,
                        limits.document_bytes >> 20U));
   }
-  if (nests_deeper(text, limits.depth)) {
+  if (json_exceeds(text, limits.depth)) {
     refuse(source, first_line,
            fmt::format("lists and objects nested deeper than {}", limits.depth));
   }

@@ -364,7 +364,7 @@ std::vector<Json> perftest_documents(std::string_view text, const std::string& s
     return std::move(reader).finish();
   }
   constexpr int kDeepest = 8;
-  if (nests_deeper(text, kDeepest)) refuse_text(source, 1, "nested deeper than its JSON is");
+  if (json_exceeds(text, kDeepest)) refuse_text(source, 1, "nested deeper than its JSON is");
   const Json json = Json::parse(mended(text), nullptr, false);
   if (!json.is_object()) refuse_text(source, 1, "\"test_info\" stands in what is not JSON");
   std::vector<Json> results;
