@@ -229,7 +229,18 @@ std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
     const bool asked = std::any_of(theirs.begin(), theirs.end(), [&](const Offer& offer) {
       return offer.backend == backend.name && offer.error.empty();
     });
-    if (asked) ours.push_back(make_offer(backend, request));
+    if (!asked) continue;
+    Offer offer = make_offer(backend, request);
+    // Only who is in this process knows what it offers; nobody else is told, or served.
+    const bool reached = backend.reaches_others ||
+                         std::any_of(theirs.begin(), theirs.end(), [&](const Offer& their) {
+                           return their.backend == backend.name && their.text == offer.text;
+                         });
+    if (!reached) {
+      offer.text.clear();
+      offer.error = fmt::format("the {} back end cannot reach another process", backend.name);
+    }
+    ours.push_back(std::move(offer));
   }
   return ours;
 }
@@ -242,6 +253,14 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
   if (selection.choices.size() != rails) {
     throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
                                            selection.choices.size(), rails));
+  }
+  const bool offered = std::any_of(ours.begin(), ours.end(), [&](const Offer& offer) {
+    return offer.backend == selection.backend && offer.error.empty();
+  });
+  if (!offered) {
+    throw Error(Fault::failed,
+                fmt::format("the client chose the back end '{}', which was not offered",
+                            control::printable(selection.backend)));
   }
   const Backend& backend = find_backend(selection.backend);
   for (std::size_t i = 0; i < count; ++i) {

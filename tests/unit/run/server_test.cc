@@ -15,6 +15,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
+#include "run/connection.h"
 #include "run/protocol.h"
 #include "run/worker.h"
 
@@ -34,6 +35,11 @@ std::string refusal_of(auto&& call) {
     return error.what();
   }
   return "";
+}
+
+/// As a client in the server's process offers it.
+Offer own_loop() {
+  return make_offer(find_backend("loop"), {});
 }
 
 class ServerTest : public ::testing::Test {
@@ -224,7 +230,7 @@ TEST_F(ServerTest, EndsWithinASecondAndSaysSoToASilentClient) {
   Channel half_way = dial();
   Request request;
   request.spec.timeout = std::chrono::minutes(1);
-  request.rails = {{{"loop", "x", ""}}};
+  request.rails = {{own_loop()}};
   half_way.send(SessionMessage::request, to_text(request), soon());
   half_way.receive(SessionMessage::offer, soon(), "offer");
   const auto begin = std::chrono::steady_clock::now();
@@ -259,7 +265,7 @@ TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {
   start({});
   Channel channel = dial();
   Request request;
-  request.rails = {{{"loop", "x", ""}}};
+  request.rails = {{own_loop()}};
   channel.send(SessionMessage::request, to_text(request), soon());
   channel.receive(SessionMessage::offer, soon(), "offer");
   channel.send(SessionMessage::choice, to_text(Selection{"no-such-back-end", {""}}), soon());
@@ -267,11 +273,26 @@ TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {
   expect_service();
 }
 
+TEST_F(ServerTest, TheLoopBackEndServesNoOtherProcess) {
+  start({});
+  Channel channel = dial();
+  Request request;
+  request.rails = {{{"loop", "1-00000000", ""}}};
+  channel.send(SessionMessage::request, to_text(request), soon());
+  const std::string offers = channel.receive(SessionMessage::offer, soon(), "offer");
+  EXPECT_THAT(offers, HasSubstr("cannot reach another process"));
+  EXPECT_THAT(offers, ::testing::Not(HasSubstr(own_loop().text)));
+  channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
+  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::address, soon(), "address"); }),
+              HasSubstr("was not offered"));
+  expect_service();
+}
+
 TEST_F(ServerTest, AClientThatPausesTooLongIsLetGo) {
   start({.max_idle = std::chrono::milliseconds(1)});
   Channel channel = dial();
   Request request;
-  request.rails = {{{"loop", "x", ""}}};
+  request.rails = {{own_loop()}};
   channel.send(SessionMessage::request, to_text(request), soon());
   channel.receive(SessionMessage::offer, soon(), "offer");
   channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
@@ -293,7 +314,7 @@ TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   Channel channel = dial();
   Request request;
   request.spec.timeout = std::chrono::milliseconds(100);
-  request.rails = {{{"loop", "x", ""}}};
+  request.rails = {{own_loop()}};
   channel.send(SessionMessage::request, to_text(request), soon());
   channel.receive(SessionMessage::offer, soon(), "offer");
   channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
