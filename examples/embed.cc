@@ -56,9 +56,9 @@ int main(int argc, char** argv) try {
 
   // A server of this process, on a port that the kernel chose. One server takes any number of
   // clients; on another node it would be `rdmabench serve`, or this same object.
-  const run::ServerThread server({.address = "127.0.0.1", .port = 0}, [](const std::string& line) {
-    std::printf("server: %s\n", line.c_str());
-  });
+  const run::ServerThread server(
+      {.address = "127.0.0.1", .port = 0, .allow_providers = {"tcp"}},
+      [](const std::string& line) { std::printf("server: %s\n", line.c_str()); });
   const report::Report report = measure(bytes, backend, server.port());
   for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
     std::printf("%s of %s: %.2f Gb/s, %s\n", row.operation.c_str(),

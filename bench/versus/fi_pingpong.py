@@ -60,7 +60,7 @@ def main() -> int:
     options = parser.parse_args()
     program = options.build_dir / "tools/rdmabench"
     print("case\tunit\tours\tfi_pingpong\tratio\tours min..max\tfi_pingpong min..max\tours p50")
-    # libfabric 1.17's tcp needs the option for sends of more than 16 KiB (docs/limits.md).
+    # libfabric 1.17's tcp needs the option (docs/limits.md).
     with subprocess.Popen(pinned(0, program, "serve", "--address", "127.0.0.1", "--port", "0", "--allow-provider", "tcp"),
                           stderr=subprocess.PIPE, text=True) as server:
         port = re.search(r":(\d+)$", server.stderr.readline().strip()).group(1)

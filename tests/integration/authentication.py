@@ -20,7 +20,7 @@ import command
 import fabric
 from command import run, server
 
-QUICK = ("--backend", "ofi", "--provider", "tcp", "-n", "50", "--no-watch")
+QUICK = ("--backend", "ofi", "-n", "50", "--no-watch")
 MUNGED = shutil.which("munged", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 

@@ -71,7 +71,7 @@ class GpuMemory(unittest.TestCase):
                             self.assertIn("validated at rest", notes)
 
     def test_each_side_may_have_its_own_kind(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             for own, other in (("cuda:0,vmm", "host"), ("host", "cuda:1"), ("cuda:auto", "cuda:0")):
                 for shape in ((), ("-b",)):
                     with self.subTest(own=own, other=other, shape=shape):
@@ -83,12 +83,12 @@ class GpuMemory(unittest.TestCase):
                         self.assertIn("memory_routes", facts(document))
 
     def test_several_lanes_and_threads(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             self.measured(peer.port, "bw", "-s", "4K", "--qps", "2", "--threads", "2", "--validate",
                           "--memory", "cuda:0")
 
     def test_the_table_says_staged(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             result = run(*client(peer.port, "lat", "--memory", "cuda:0"))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn("staged: at the client the wire moved pinned host memory", result.stdout)
@@ -97,24 +97,24 @@ class GpuMemory(unittest.TestCase):
         with gpu(DEVICES="0"):
             missing = run("lat", "127.0.0.1", "--port", "1", "--memory", "cuda:0")
             self.assertEqual(missing.returncode, 3, missing.stderr)
-            with server() as peer:
+            with server("--allow-provider", "tcp") as peer:
                 os.environ["FAKE_CUDA_DEVICES"] = "2"
                 result = run(*client(peer.port, "lat", "--memory", "cuda:0"))
                 self.assertEqual(result.returncode, 3, result.stderr)
                 self.assertIn("at the server", result.stderr)
                 self.measured(peer.port, "lat", "--memory", "cuda:0", "--peer-memory", "host")
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             unknown = run(*client(peer.port, "lat", "--memory", "cuda:7"))
             self.assertEqual(unknown.returncode, 2, unknown.stderr)
 
     def test_a_mapping_that_libfabric_does_not_choose(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             result = run(*client(peer.port, "lat", "--memory", "cuda:0", "--gpu-mapping", "pcie"))
             self.assertEqual(result.returncode, 3, result.stderr)
             self.assertIn("--gpu-mapping", result.stderr)
 
     def test_perftests_flags_choose_a_gpu_too(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             def perftest(*words: str):
                 return run("ib_write_bw", "-p", peer.port, "--backend", "ofi", "--provider", "tcp", "-n", "30",
                            "-s", "4096", *words, "127.0.0.1")

@@ -90,7 +90,7 @@ class Measuring(unittest.TestCase):
                 probe.bind(("::1", 0))
             except OSError:
                 self.skipTest("this machine has no IPv6 loopback")
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             self.measured(peer.port, "lat", "-n", "10", "--provider", "tcp", host="::1")
 
     def test_until_stable_and_for_a_time(self):
@@ -120,7 +120,7 @@ class Measuring(unittest.TestCase):
                     self.assertTrue(row["validated"])
 
     def test_atomics_tell_how_often_they_succeeded(self):
-        with server() as peer:
+        with server("--allow-provider", "tcp") as peer:
             for test in ("lat", "bw"):
                 for operation in ("fetch-add", "compare-swap"):
                     with self.subTest(test=test, operation=operation):

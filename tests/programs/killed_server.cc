@@ -28,7 +28,7 @@ pid_t start_server(std::uint16_t& port) {
   if (pipe(ends) != 0) std::perror("pipe"), std::exit(1);
   const pid_t child = fork();
   if (child == 0) {
-    run::Server server({.address = "127.0.0.1", .port = 0}, nullptr);
+    run::Server server({.address = "127.0.0.1", .port = 0, .allow_providers = {"tcp"}}, nullptr);
     const std::uint16_t own = server.port();
     if (write(ends[1], &own, sizeof own) == sizeof own) server.run();
     std::_Exit(0);

@@ -89,12 +89,11 @@ std::vector<std::string> obstacles(const std::string& provider, const EndpointRe
     if (!all.empty() || !request.operations.has(code)) continue;
     all.push_back(fmt::format("{} of 8 bytes (fi_query_atomic)", name(code)));
   }
-  const std::string_view fatal = fatal_message(provider, request);
-  if (all.empty() && !fatal.empty()) {
-    all.push_back(
-        fmt::format("{}, in which a client that dies would end the server of all others "
-                    "('rdmabench serve --allow-provider {}' accepts that)",
-                    fatal, provider.substr(0, provider.find(';'))));
+  if (all.empty() && is_unsafe_to_serve(provider, request)) {
+    all.push_back(fmt::format(
+        "ofi_rxm, through which anyone can end a server with the sessions of all others "
+        "('rdmabench serve --allow-provider {}' accepts that)",
+        provider.substr(0, provider.find(';'))));
   }
   if (all.empty() && !request.local_ip.empty()) {
     all.push_back(fmt::format("the address {} of the control connection", request.local_ip));

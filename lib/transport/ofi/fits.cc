@@ -118,7 +118,7 @@ bool is_kernel_ip(const Fit& fit) {
 
 bool wanted(const Fit& fit, const EndpointRequest& request) {
   return fit.provider != kRefusedProvider && is_provider(fit.provider, request.provider) &&
-         fatal_message(fit.provider, request).empty() && is_domain(fit.domain, request.device) &&
+         !is_unsafe_to_serve(fit.provider, request) && is_domain(fit.domain, request.device) &&
          (request.fabric.empty() || fit.fabric == request.fabric);
 }
 
@@ -130,19 +130,10 @@ bool fails_atomics(std::string_view provider) {
 
 }  // namespace
 
-std::string_view fatal_message(std::string_view provider, const EndpointRequest& request) {
-  constexpr std::uint64_t kBuffer = 16384;  // FI_OFI_RXM_BUFFER_SIZE of the sender, fi_rxm(7)
+bool is_unsafe_to_serve(std::string_view provider, const EndpointRequest& request) {
   const bool layered = provider == "tcp;ofi_rxm" || provider == "net;ofi_rxm";
-  if (!layered || request.allowed_peers == nullptr ||
-      request.allowed_peers->names_provider(provider)) {
-    return "";
-  }
-  const OperationSet& operations = request.operations;
-  if (operations.has(OperationCode::write_imm)) return "write-imm";
-  if (FI_VERSION_GE(fi_version(), FI_VERSION(1, 18))) return "";
-  if (operations.has(OperationCode::read) && request.both_post) return "read by the server";
-  const bool sends = operations.has(OperationCode::send) || operations.has(OperationCode::send_imm);
-  return sends && request.max_size > kBuffer ? "send of more than 16 KiB" : "";
+  return layered && request.allowed_peers != nullptr &&
+         !request.allowed_peers->names_provider(provider);
 }
 
 bool has_atomics(fi_info& info, OperationSet operations) {

@@ -51,12 +51,10 @@ bool is_domain(std::string_view domain, std::string_view wanted);
 /// do in microseconds, and libfabric has deprecated it.
 inline constexpr std::string_view kRefusedProvider = "sockets";
 
-/// The message within whose payload a peer that dies ends this process, and so the sessions of all
-/// others; "" where none does. ofi_rxm reads the context of an error that `tcp` and `net` report
-/// without one: for a write with immediate in 1.17 to 2.3, and before 1.18 for a read of this side,
-/// which is also how ofi_rxm fetches a message that its buffers do not hold. A server offers such a
-/// provider only where its operator names it.
-std::string_view fatal_message(std::string_view provider, const EndpointRequest& request);
+/// ofi_rxm listens on a port and believes what whoever connects there writes: with 1.17 one packet
+/// of a stranger ends this process, and so the sessions of all others. So does, up to 2.3, a peer
+/// that dies within a write with immediate. A server offers it only where its operator names it.
+bool is_unsafe_to_serve(std::string_view provider, const EndpointRequest& request);
 
 /// Whether a provider that has FI_ATOMIC has this one on 8 bytes too: `net` of 1.17 promises it and
 /// has none. Opens its domain to ask.

@@ -146,6 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Providers, Stranger,
                          ::testing::Values("tcp;ofi_rxm", "net", "udp;ofi_rxd"), test_name);
 
 TEST(AllowedPeer, AnAddressOfSomebodyElseIsNotInserted) {
+  const std::vector<std::string> tcp{"tcp"};
   EndpointRequest r = request("tcp;ofi_rxm", OperationCode::send);
   const std::string text = offer(r);
   const Choice choice = choose(r, text, text);
@@ -154,12 +155,12 @@ TEST(AllowedPeer, AnAddressOfSomebodyElseIsNotInserted) {
   EndpointRequest server = r;
   server.client = false;
   server.allowed_peers =
-      std::make_shared<AllowedPeers>("192.0.2.7", "192.0.2.1", AllowedNetworks());
+      std::make_shared<AllowedPeers>("192.0.2.7", "192.0.2.1", parse_allowed({}, tcp));
   ManyEndpoint refusing(server, choice.server);
   EXPECT_THAT(complaint([&] { refusing.connect(address); }).what(),
               ::testing::HasSubstr("192.0.2.7 names 127.0.0.1"));
   server.allowed_peers = std::make_shared<AllowedPeers>(
-      "192.0.2.7", "192.0.2.1", parse_allowed(std::vector<std::string>{"127.0.0.0/8"}, {}));
+      "192.0.2.7", "192.0.2.1", parse_allowed(std::vector<std::string>{"127.0.0.0/8"}, tcp));
   ManyEndpoint allowing(server, choice.server);
   EXPECT_NO_THROW(allowing.connect(address));
 }
