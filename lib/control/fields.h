@@ -19,7 +19,7 @@ namespace rdmabench::control {
 
 /// Objects and lists within one another; a message needs three or four.
 inline constexpr int kMaxNesting = 16;
-/// In a message: each takes some 100 bytes once it is read, of which a text has three.
+/// In a message: three bytes of its text may become some 100 bytes of memory.
 inline constexpr std::size_t kMaxValues = 20000;
 
 /// What every function below throws: Error(failed) that names the field, its value and what would

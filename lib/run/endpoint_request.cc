@@ -56,7 +56,6 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   const transport::EndpointOptions& options = spec;
   static_cast<transport::EndpointOptions&>(request) = options;
   request.client = client;
-  request.both_post = spec.shape == Shape::duplex || !spec.pattern.empty();
   request.operations = operations_of(spec);
   request.latency = spec.shape == Shape::latency;
   request.max_size = spec.max_size;

@@ -102,7 +102,6 @@ struct EndpointOptions {
 /// and what names this side's device and memory.
 struct EndpointRequest : EndpointOptions {
   bool client = true;                             ///< this side initiates
-  bool both_post = false;                         ///< the other side may post operations, too
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
   bool latency = true;         ///< small messages go inline or injected; else a stream
   std::uint64_t max_size = 8;  ///< bytes; the largest message, >= 1
