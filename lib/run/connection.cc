@@ -226,17 +226,11 @@ std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
                                  const std::vector<Offer>& theirs) {
   std::vector<Offer> ours;
   for (const Backend& backend : backends()) {
-    const bool asked = std::any_of(theirs.begin(), theirs.end(), [&](const Offer& offer) {
-      return offer.backend == backend.name && offer.error.empty();
-    });
-    if (!asked) continue;
+    const Offer* const their = find_offer(theirs, backend.name);
+    if (their == nullptr || !their->error.empty()) continue;
     Offer offer = make_offer(backend, request);
     // Only who is in this process knows what it offers; nobody else is told, or served.
-    const bool reached = backend.reaches_others ||
-                         std::any_of(theirs.begin(), theirs.end(), [&](const Offer& their) {
-                           return their.backend == backend.name && their.text == offer.text;
-                         });
-    if (!reached) {
+    if (!backend.reaches_others && their->text != offer.text) {
       offer.text.clear();
       offer.error = fmt::format("the {} back end cannot reach another process", backend.name);
     }
@@ -254,10 +248,8 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
     throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
                                            selection.choices.size(), rails));
   }
-  const bool offered = std::any_of(ours.begin(), ours.end(), [&](const Offer& offer) {
-    return offer.backend == selection.backend && offer.error.empty();
-  });
-  if (!offered) {
+  const Offer* const offered = find_offer(ours, selection.backend);
+  if (offered == nullptr || !offered->error.empty()) {
     throw Error(Fault::failed,
                 fmt::format("the client chose the back end '{}', which was not offered",
                             control::printable(selection.backend)));

@@ -112,9 +112,7 @@ Mtu mtu_of(Probe& probe, const RdmaPort& port) {
     mtu.interface = probe.try_number("sys/class/net/" + port.interface + "/mtu").value_or(0);
   }
   const std::string fact = value_after(probe.try_text("rdmabench/verbs"), port.name);
-  for (const std::string& word : words_of(fact)) {
-    if (word.starts_with("active_mtu=")) mtu.active = to_number(word.substr(11)).value_or(0);
-  }
+  mtu.active = to_number(value_of_word(fact, "active_mtu")).value_or(0);
   if (mtu.active == 0) mtu.active = roce_mtu(mtu.interface);
   return mtu;
 }
