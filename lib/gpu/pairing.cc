@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/letters.h"
-#include "pci_path.h"
+#include "base/number.h"
 
 namespace rdmabench::gpu {
 namespace {
@@ -20,52 +19,68 @@ bool has_one_node(const fs::path& root) {
          !fs::exists(root / "sys/devices/system/node/node1", error);
 }
 
-Pair judge_nodes(const PciPath& a, const PciPath& b, const fs::path& root) {
-  if (a.numa_node >= 0 && b.numa_node >= 0) {
-    if (a.numa_node == b.numa_node) {
-      return {Distance::node, fmt::format("different host bridges of NUMA node {}", a.numa_node)};
-    }
-    return {Distance::sys, fmt::format("NUMA nodes {} and {}", a.numa_node, b.numa_node)};
+PciPath path_of_folder(const fs::path& link) {
+  std::error_code error;
+  PciPath path = pci_path(fs::canonical(link, error).string());
+  if (path.known()) {
+    path.numa_node =
+        parse_number<int>(first_line(fs::path(path.folder) / "numa_node")).value_or(-1);
   }
-  // The kernel often reports no node if there is only one.
-  if (has_one_node(root)) return {Distance::node, "different host bridges of the only NUMA node"};
-  return {Distance::unknown, "different host bridges with unknown NUMA nodes"};
+  return path;
 }
 
-Pair judge(const PciPath& a, const PciPath& b, const fs::path& root) {
-  const auto [left, right] =
-      std::mismatch(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end());
-  const auto common = static_cast<std::size_t>(left - a.steps.begin());
-  if (common == 0) return judge_nodes(a, b, root);
-  if (common == 1) return {Distance::phb, "the host bridge " + a.steps.front()};
-  const std::string& meeting = a.steps[common - 1];
-  // Below the common port, each side of one switch has one port of the switch and the device.
-  const auto bridges = std::max(a.steps.end() - left, b.steps.end() - right) - 1;
-  if (bridges <= 1) return {Distance::pix, "both below the PCIe switch " + meeting};
-  return {Distance::pxb, "several PCIe switches; " + meeting + " is above both"};
+/// Whether a name is a single path component.
+bool is_name(std::string_view text) {
+  return !text.empty() && text != "." && text != ".." && text.find('/') == std::string_view::npos;
+}
+
+PciPath path_of_pci_device(std::string_view address, const fs::path& root) {
+  if (!is_name(address)) return {};
+  return path_of_folder(root / "sys/bus/pci/devices" / address);
+}
+
+PciPath path_of_rdma_device(std::string_view name, const fs::path& root) {
+  if (!is_name(name)) return {};
+  const fs::path folder = root / "sys/class/infiniband" / name;
+  PciPath path = path_of_folder(folder / "device");
+  if (path.known()) return path;
+  const std::string parent = first_line(folder / "parent");
+  if (!is_name(parent)) return {};
+  return path_of_folder(root / "sys/class/net" / parent / "device");
+}
+
+std::string reason(PciDistance distance, const PciPath& a, const PciPath& b) {
+  const std::size_t common = common_steps(a, b);
+  switch (distance) {
+    case PciDistance::pix:
+      return "both below the PCIe switch " + a.steps[common - 1];
+    case PciDistance::pxb:
+      return "several PCIe switches; " + a.steps[common - 1] + " is above both";
+    case PciDistance::phb:
+      return "the host bridge " + a.steps.front();
+    case PciDistance::node:
+      return a.numa_node < 0 || b.numa_node < 0
+                 ? "different host bridges of the only NUMA node"
+                 : fmt::format("different host bridges of NUMA node {}", a.numa_node);
+    case PciDistance::sys:
+      return fmt::format("NUMA nodes {} and {}", a.numa_node, b.numa_node);
+    case PciDistance::unknown:
+      break;
+  }
+  return "different host bridges with unknown NUMA nodes";
 }
 
 }  // namespace
-
-std::string_view name(Distance distance) noexcept {
-  constexpr std::array<std::string_view, 6> kWords{"PIX", "PXB", "PHB", "NODE", "SYS", "unknown"};
-  return kWords[static_cast<std::size_t>(distance)];
-}
 
 Pair find_pair(std::string_view rdma_device, std::string_view gpu_pci, const std::string& root) {
   const std::string address = lower(gpu_pci);
   const PciPath nic = path_of_rdma_device(rdma_device, root);
   const PciPath gpu = path_of_pci_device(address, root);
-  Pair pair;
-  if (!nic.known()) {
-    pair.text = fmt::format("{} is not a PCI device", rdma_device);
-  } else if (!gpu.known()) {
-    pair.text = fmt::format("sysfs has no PCI device {}", address);
-  } else {
-    pair = judge(nic, gpu, root);
-  }
-  pair.text =
-      fmt::format("{} and GPU {}: {}, {}", rdma_device, address, name(pair.distance), pair.text);
+  Pair pair{.distance = pci_distance(nic, gpu, has_one_node(root)), .text = ""};
+  const std::string why = !nic.known()   ? fmt::format("{} is not a PCI device", rdma_device)
+                          : !gpu.known() ? fmt::format("sysfs has no PCI device {}", address)
+                                         : reason(pair.distance, nic, gpu);
+  pair.text = fmt::format("{} and GPU {}: {}, {}", rdma_device, address, name(pair.distance), why);
   return pair;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/pci_path.h"
 #include "check.h"
 
 namespace rdmabench::health {
@@ -149,42 +150,20 @@ void window(Probe& probe, const Gpu& gpu) {
                  fmt::format("at least {} MiB", kWanted), Source::standard);
 }
 
-/// The distance of two functions in NCCL's terms.
-enum class Distance : std::uint8_t { pix, pxb, phb, node, sys };
-
-std::string_view name(Distance distance) {
-  constexpr std::array<std::string_view, 5> kNames{"PIX", "PXB", "PHB", "NODE", "SYS"};
-  return kNames.at(static_cast<std::size_t>(distance));
-}
-
-std::string root_of(const PciFunction& function) {
-  return function.folder.substr(0,
-                                function.folder.find('/', std::string_view("sys/devices/").size()));
-}
-
-Distance distance_of(Probe& probe, const PciFunction& first, const PciFunction& second) {
-  std::size_t common = 0;
-  while (common < first.above.size() && common < second.above.size() &&
-         first.above[common].address == second.above[common].address) {
-    ++common;
-  }
-  if (common > 0) {
-    // Below the last common bridge, one more bridge on either side belongs to the same switch.
-    const std::size_t rest = first.above.size() + second.above.size() - 2 * common;
-    return rest <= 2 ? Distance::pix : Distance::pxb;
-  }
-  if (root_of(first) == root_of(second)) return Distance::phb;
-  const std::string own = probe.try_line(first.folder + "/numa_node");
-  const std::string other = probe.try_line(second.folder + "/numa_node");
-  return own == other && !own.empty() && own != "-1" ? Distance::node : Distance::sys;
+PciPath path_of(Probe& probe, const PciFunction& function) {
+  PciPath path = pci_path(function.folder);
+  path.numa_node = parse_number<int>(probe.try_line(function.folder + "/numa_node")).value_or(-1);
+  return path;
 }
 
 void nearest(Probe& probe, const Gpu& gpu) {
   const RdmaDevice* found = nullptr;
-  Distance least = Distance::sys;
+  PciDistance least = PciDistance::unknown;
+  const bool one_node = has_one_numa_node(probe);
+  const PciPath own = path_of(probe, gpu.pci);
   for (const RdmaDevice& device : probe.node().devices) {
     if (!device.physical()) continue;
-    const Distance distance = distance_of(probe, gpu.pci, device.pci);
+    const PciDistance distance = pci_distance(own, path_of(probe, device.pci), one_node);
     if (found != nullptr && distance >= least) continue;
     found = &device;
     least = distance;
@@ -192,10 +171,11 @@ void nearest(Probe& probe, const Gpu& gpu) {
   if (found == nullptr) return probe.skip("this node has no RDMA device with a PCI function");
   probe.observe(fmt::format("{} at {}", found->name, name(least)));
   probe.expect("PIX, PXB, PHB or NODE", Source::derived);
-  if (least == Distance::sys && probe.node().virtual_machine) {
+  if (least == PciDistance::unknown) return probe.skip("their NUMA nodes are not known");
+  if (least == PciDistance::sys && probe.node().virtual_machine) {
     return probe.skip("a virtual machine need not show how the host is wired");
   }
-  probe.judge_by(least != Distance::sys, Status::warn);
+  probe.judge_by(least != PciDistance::sys, Status::warn);
 }
 
 void numa_node(Probe& probe, const Gpu& gpu) {

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/pci_path.h"
 #include "base/rdma_driver.h"
 #include "text.h"
 
@@ -12,17 +13,6 @@ namespace rdmabench::health {
 namespace {
 
 constexpr std::size_t kMostDevices = 256;
-
-/// "0000:98:00.0".
-bool is_pci_address(std::string_view text) {
-  constexpr std::string_view kShape = "hhhh:hh:hh.h";
-  if (text.size() != kShape.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool hex = std::string_view("0123456789abcdef").find(text[i]) != std::string_view::npos;
-    if (kShape[i] == 'h' ? !hex : text[i] != kShape[i]) return false;
-  }
-  return true;
-}
 
 std::string driver_of(const FileTree& tree, const std::string& folder) {
   const std::string driver = tree.link_name(folder + "/device/driver");

@@ -42,7 +42,7 @@ void balancing(Probe& probe) {
   if (!value) return;
   probe.observe(std::to_string(*value));
   probe.expect("0", Source::standard);
-  if (*value != 0 && list_count(probe.try_line(fmt::format("{}/online", kNodes))) == 1) {
+  if (*value != 0 && has_one_numa_node(probe)) {
     return probe.skip("this node has one NUMA node");
   }
   probe.judge_by(*value == 0, Status::warn);
@@ -141,6 +141,10 @@ constexpr std::array kNumaChecks = std::to_array<Check>({
 
 }  // namespace
 
+bool has_one_numa_node(Probe& probe) {
+  return list_count(probe.try_line(fmt::format("{}/online", kNodes))) <= 1;
+}
+
 void judge_numa_node(Probe& probe, const PciFunction& function) {
   const auto text = probe.line(function.folder + "/numa_node");
   if (!text) return;
@@ -148,8 +152,7 @@ void judge_numa_node(Probe& probe, const PciFunction& function) {
   if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
   probe.observe(*text);
   probe.expect("a NUMA node", Source::derived);
-  const bool several = list_count(probe.try_line(fmt::format("{}/online", kNodes))) > 1;
-  if (*node < 0 && !several) return probe.skip("this node has one NUMA node");
+  if (*node < 0 && has_one_numa_node(probe)) return probe.skip("this node has one NUMA node");
   probe.judge_by(*node >= 0, Status::fail);
 }
 

@@ -94,28 +94,28 @@ class DgxTest : public testing::Test {
 };
 
 TEST_F(DgxTest, EachDistanceHasItsReason) {
-  EXPECT_EQ(pair("mlx5_0").distance, Distance::pix);
+  EXPECT_EQ(pair("mlx5_0").distance, PciDistance::pix);
   EXPECT_EQ(pair("mlx5_0").text,
             "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the PCIe switch 0000:16:00.0");
-  EXPECT_EQ(pair("mlx5_2").distance, Distance::pxb);
+  EXPECT_EQ(pair("mlx5_2").distance, PciDistance::pxb);
   EXPECT_THAT(pair("mlx5_2").text, HasSubstr("0000:16:00.0 is above both"));
-  EXPECT_EQ(pair("mlx5_3").distance, Distance::phb);
+  EXPECT_EQ(pair("mlx5_3").distance, PciDistance::phb);
   EXPECT_THAT(pair("mlx5_3").text, EndsWith("PHB, the host bridge pci0000:15"));
-  EXPECT_EQ(pair("mlx5_10").distance, Distance::node);
+  EXPECT_EQ(pair("mlx5_10").distance, PciDistance::node);
   EXPECT_THAT(pair("mlx5_10").text, HasSubstr("NODE, different host bridges of NUMA node 0"));
-  EXPECT_EQ(pair("mlx5_4").distance, Distance::sys);
+  EXPECT_EQ(pair("mlx5_4").distance, PciDistance::sys);
   EXPECT_THAT(pair("mlx5_4").text, HasSubstr("SYS, NUMA nodes 1 and 0"));
 }
 
 TEST_F(DgxTest, WhatIsNoPciDeviceIsUnknown) {
-  EXPECT_EQ(pair("rxe0").distance, Distance::unknown);
+  EXPECT_EQ(pair("rxe0").distance, PciDistance::unknown);
   EXPECT_THAT(pair("rxe0").text, HasSubstr("rxe0 is not a PCI device"));
   for (const char* nic : {"none", "", "..", "../../class"}) {
-    EXPECT_EQ(pair(nic).distance, Distance::unknown) << nic;
+    EXPECT_EQ(pair(nic).distance, PciDistance::unknown) << nic;
   }
   for (const char* gpu : {"0000:ff:00.0", "", "..", "/"}) {
     const Pair found = find_pair("mlx5_0", gpu, machine_.root());
-    EXPECT_EQ(found.distance, Distance::unknown) << gpu;
+    EXPECT_EQ(found.distance, PciDistance::unknown) << gpu;
     EXPECT_THAT(found.text, HasSubstr("sysfs has no PCI device"));
   }
 }
@@ -124,13 +124,13 @@ TEST(PairingTest, AVirtualMachineWithoutNodes) {
   Machine machine;
   machine.add_device("pci0000:00/0000:00:05.0", -1);
   machine.add_nic("mlx5_0", "pci0001:00/0001:00:01.0", -1);
-  EXPECT_EQ(find_pair("mlx5_0", "0000:00:05.0", machine.root()).distance, Distance::unknown);
+  EXPECT_EQ(find_pair("mlx5_0", "0000:00:05.0", machine.root()).distance, PciDistance::unknown);
   machine.add_nodes(1);
   const Pair pair = find_pair("mlx5_0", "0000:00:05.0", machine.root());
-  EXPECT_EQ(pair.distance, Distance::node);
+  EXPECT_EQ(pair.distance, PciDistance::node);
   EXPECT_THAT(pair.text, HasSubstr("only NUMA node"));
   machine.add_nodes(2);
-  EXPECT_EQ(find_pair("mlx5_0", "0000:00:05.0", machine.root()).distance, Distance::unknown);
+  EXPECT_EQ(find_pair("mlx5_0", "0000:00:05.0", machine.root()).distance, PciDistance::unknown);
 }
 
 TEST(PairingTest, SoftRoceIsWhereItsInterfaceIs) {
@@ -140,14 +140,14 @@ TEST(PairingTest, SoftRoceIsWhereItsInterfaceIs) {
   machine.add_device("pci0000:00/0000:00:04.0/virtio1", 0);
   machine.add_interface("ens4", "pci0000:00/0000:00:04.0/virtio1");
   machine.add_software_nic("rxe0", "ens4");
-  EXPECT_EQ(find_pair("rxe0", "0000:00:05.0", machine.root()).distance, Distance::phb);
+  EXPECT_EQ(find_pair("rxe0", "0000:00:05.0", machine.root()).distance, PciDistance::phb);
 }
 
 TEST(PairingTest, FunctionsOfOneCard) {
   Machine machine;
   machine.add_device("pci0000:00/0000:00:01.0/0000:01:00.0", 0);
   machine.add_nic("mlx5_0", "pci0000:00/0000:00:01.0/0000:01:00.1", 0);
-  EXPECT_EQ(find_pair("mlx5_0", "0000:01:00.0", machine.root()).distance, Distance::pix);
+  EXPECT_EQ(find_pair("mlx5_0", "0000:01:00.0", machine.root()).distance, PciDistance::pix);
 }
 
 }  // namespace
