@@ -1,12 +1,13 @@
 #include "rdmabench/fabric/attribution.h"
 
 #include <fmt/format.h>
+#include <regex.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <string_view>
 
 #include "base/file.h"
@@ -25,6 +26,34 @@ std::vector<std::string> split(std::string_view text, char at) {
   for (const std::string_view part : rdmabench::split(text, at)) parts.emplace_back(trimmed(part));
   return parts;
 }
+
+/// An extended regular expression of regex(7) that whole lines are held against.
+class LinePattern {
+ public:
+  using Parts = std::array<std::string, 9>;  ///< the line, then what each pair of parentheses took
+
+  explicit LinePattern(const char* expression) {
+    if (regcomp(&compiled_, expression, REG_EXTENDED) != 0) throw std::bad_alloc();
+  }
+  LinePattern(const LinePattern&) = delete;
+  LinePattern& operator=(const LinePattern&) = delete;
+  ~LinePattern() { regfree(&compiled_); }
+
+  bool match(const std::string& line, Parts& parts) const {
+    std::array<regmatch_t, std::tuple_size_v<Parts>> found{};
+    if (regexec(&compiled_, line.c_str(), found.size(), found.data(), 0) != 0) return false;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto [begin, end] = found[i];
+      parts[i] = begin < 0 ? ""
+                           : line.substr(static_cast<std::size_t>(begin),
+                                         static_cast<std::size_t>(end - begin));
+    }
+    return true;
+  }
+
+ private:
+  regex_t compiled_{};
+};
 
 /// Adds texts to a topology. An error names the file and the line.
 class TopologyReader {
@@ -91,7 +120,6 @@ class TopologyReader {
     out_.links.push_back({a, b, a_port, b_port});
   }
 
-  /// std::regex takes stack for each character.
   const std::string& line() const {
     constexpr std::size_t kLongest = 4096;
     if (lines_[at_].size() > kLongest) refuse("more than 4096 characters");
@@ -100,9 +128,11 @@ class TopologyReader {
 
   /// Switch and Ca headings, each with the lines of its ports below.
   void read_ibnetdiscover() {
-    static const std::regex kHead(R"re(^(Switch|Ca|Rt)\s+\d+\s+"([^"]+)"\s+#\s+"([^"]*)".*$)re");
-    static const std::regex kPort(
-        R"re(^\[(\d+)\](?:\[ext \d+\])?(?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d+)\](?:\(([0-9a-fA-F]+)\))?.*$)re");
+    const LinePattern head(
+        R"re(^(Switch|Ca|Rt)[[:space:]]+[0-9]+[[:space:]]+"([^"]+)"[[:space:]]+#[[:space:]]+"([^"]*)")re");
+    // [port], [ext port], (GUID), "other end", [its port], (its GUID)
+    const LinePattern port(
+        R"re(^\[([0-9]+)\](\[ext [0-9]+\])?(\(([0-9a-fA-F]+)\))?[[:space:]]+"([^"]+)"\[([0-9]+)\](\(([0-9a-fA-F]+)\))?)re");
     struct Cable {
       std::string from, from_port, from_guid, to, to_port, to_guid;
       std::size_t line;
@@ -110,17 +140,17 @@ class TopologyReader {
     std::vector<Cable> cables;
     std::map<std::string, std::string> switch_names;
     std::string from;
-    std::smatch part;
+    LinePattern::Parts part;
     for (at_ = 0; at_ < lines_.size(); ++at_) {
       const std::string& text = line();
-      if (std::regex_match(text, part, kHead)) {
+      if (head.match(text, part)) {
         from = part[2];
-        point(from, part[3].length() == 0 ? part[2].str() : part[3].str(), part[1] != "Switch");
+        point(from, part[3].empty() ? part[2] : part[3], part[1] != "Switch");
       } else if (!text.empty() && text.front() == '[') {
-        if (from.empty() || !std::regex_match(text, part, kPort)) {
+        if (from.empty() || !port.match(text, part)) {
           refuse(fmt::format("invalid port of a switch or adapter '{}'", text));
         }
-        cables.push_back({from, part[1], part[2], part[3], part[4], part[5], at_});
+        cables.push_back({from, part[1], part[4], part[5], part[6], part[8], at_});
       }
     }
     for (const Cable& cable : cables) {
@@ -146,16 +176,15 @@ class TopologyReader {
   }
 
   void read_forwarding() {
-    static const std::regex kHead(R"re(^Unicast lids .* guid 0x([0-9a-fA-F]+) .*$)re");
-    static const std::regex kEntry(
-        R"re(^0x[0-9a-fA-F]+ (\d+) : \(.*portguid 0x([0-9a-fA-F]+): .*$)re");
+    const LinePattern head("^Unicast lids .* guid 0x([0-9a-fA-F]+) ");
+    const LinePattern pattern("^0x[0-9a-fA-F]+ ([0-9]+) : \\(.*portguid 0x([0-9a-fA-F]+): ");
     std::optional<std::uint64_t> from;
-    std::smatch part;
+    LinePattern::Parts part;
     for (at_ = 0; at_ < lines_.size(); ++at_) {
       const std::string& entry = line();
-      if (std::regex_match(entry, part, kHead)) {
+      if (head.match(entry, part)) {
         from = number(part[1]);
-      } else if (from && std::regex_match(entry, part, kEntry)) {
+      } else if (from && pattern.match(entry, part)) {
         // "033" is the port that ibnetdiscover calls 33
         const std::string text = part[1];
         const std::size_t digits = std::min(text.find_first_not_of('0'), text.size() - 1);
