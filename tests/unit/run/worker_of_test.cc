@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "rdmabench/transport/loop/endpoint.h"
 
 namespace rdmabench::run {
@@ -9,10 +11,18 @@ namespace {
 
 using transport::EndpointRequest;
 
-/// Of a device that has less than was asked for.
-class Small : public transport::loop::Endpoint {
+/// One operation, because the loops of each are compiled.
+class Sending : public transport::loop::Endpoint {
  public:
   using transport::loop::Endpoint::Endpoint;
+  template <class Op>
+  static constexpr bool supports = std::is_same_v<Op, transport::Send>;
+};
+
+/// Of a device that has less than was asked for.
+class Small : public Sending {
+ public:
+  using Sending::Sending;
   static std::uint32_t depth() noexcept { return 4; }
   static std::uint32_t receives() noexcept { return 6; }
 };
@@ -28,7 +38,7 @@ TEST(WorkerOf, ThePlanIsBoundedByWhatTheEndpointHas) {
 }
 
 TEST(WorkerOf, AnEndpointThatHasWhatWasAskedForLeavesThePlan) {
-  const WorkerOf<transport::loop::Endpoint> worker(EndpointRequest{}, "");
+  const WorkerOf<Sending> worker(EndpointRequest{}, "");
   EXPECT_EQ(worker.bounded(kPlan).depth, 16U);
   EXPECT_EQ(worker.bounded(kPlan).post_list, 8U);
 }

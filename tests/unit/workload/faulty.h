@@ -18,6 +18,10 @@ class Faulty : public Base {
  public:
   using Base::Base;
   static constexpr bool kReliable = kIsReliable;
+  /// What loses messages has neither reads nor atomics, as UC.
+  template <class Op>
+  static constexpr bool supports = Base::template supports<Op> &&
+                                   (kIsReliable || !(Op::kFromTarget || Op::kExtended));
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   std::uint64_t wrong_immediate_at = kNever;  ///< that post carries another immediate
