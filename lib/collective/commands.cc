@@ -5,17 +5,16 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "report/facts.h"
+#include "run/facts_fields.h"
 
 namespace rdmabench::collective {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using control::dump;
 
 constexpr std::size_t kMaxWord = 256;
 constexpr std::size_t kMaxText = 1000;
@@ -24,20 +23,11 @@ constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
 template <class E>
 E get_enum(const nlohmann::json& json, std::string_view key, std::size_t count) {
-  return static_cast<E>(control::get_uint(json, key, 0, count - 1));
+  return static_cast<E>(get_uint(json, key, 0, count - 1));
 }
 
 std::string get_word(const nlohmann::json& json, std::string_view key, std::size_t most) {
-  return control::printable(control::get_string(json, key, most));
-}
-
-report::Facts facts_from(const nlohmann::json& json) {
-  report::Facts facts;
-  for (const nlohmann::json& one : control::get_list(json, "facts", kMaxWord)) {
-    if (!one.is_object()) throw Error(Fault::failed, "a fact is not an object");
-    facts.push_back({get_word(one, "name", kMaxWord), get_word(one, "value", kMaxText)});
-  }
-  return facts;
+  return control::printable(get_string(json, key, most));
 }
 
 }  // namespace
@@ -62,8 +52,7 @@ std::string to_text(const RankCommand& order) {
 }
 
 RankCommand parse_rank_command(std::string_view text) {
-  using control::get_uint;
-  const nlohmann::json json = control::parse_object(text, "order");
+  const nlohmann::json json = parse_object(text, "order");
   RankCommand order;
   order.what = get_enum<RankCommand::What>(json, "what", 5);
   order.call = {.operation = get_enum<Operation>(json, "operation", kOperations),
@@ -71,15 +60,15 @@ RankCommand parse_rank_command(std::string_view text) {
                 .reduction = get_enum<Reduction>(json, "reduction", kReductions),
                 .root = get_uint<std::uint32_t>(json, "root"),
                 .count = get_uint(json, "count", 1, kMost),
-                .in_place = control::get_bool(json, "in_place")};
+                .in_place = get_bool(json, "in_place")};
   order.row = get_uint<std::uint32_t>(json, "row");
   order.slots = get_uint<std::uint32_t>(json, "slots", 1, kMaxBatch);
   order.batch = get_uint<std::uint32_t>(json, "batch", 1, order.slots);
-  order.check = control::get_bool(json, "check");
+  order.check = get_bool(json, "check");
   order.samples = get_uint(json, "samples", 0, kMaxSamplesAtOnce);
   order.first_iteration = get_uint(json, "first_iteration", 0, kMost);
   order.rounds = get_uint<std::uint32_t>(json, "rounds", 0, 1000);
-  for (const nlohmann::json& one : control::get_list(json, "group_of", control::kMaxRanks)) {
+  for (const nlohmann::json& one : get_list(json, "group_of", control::kMaxRanks)) {
     if (!one.is_number_unsigned() || one.get<std::uint64_t>() >= control::kMaxRanks) {
       throw Error(Fault::failed, "'group_of' has what is not a group's number");
     }
@@ -98,13 +87,12 @@ std::string to_text(const RankState& where) {
 }
 
 RankState parse_rank_state(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "status of life");
-  return {
-      .phase = static_cast<Phase>(control::get_uint(json, "phase", 0, kPhases - 1)),
-      .operation = static_cast<Operation>(control::get_uint(json, "operation", 0, kOperations - 1)),
-      .row = control::get_uint<std::uint32_t>(json, "row"),
-      .size_bytes = control::get_uint<std::uint64_t>(json, "size"),
-      .iteration = control::get_uint<std::uint64_t>(json, "iteration")};
+  const nlohmann::json json = parse_object(text, "status of life");
+  return {.phase = static_cast<Phase>(get_uint(json, "phase", 0, kPhases - 1)),
+          .operation = static_cast<Operation>(get_uint(json, "operation", 0, kOperations - 1)),
+          .row = get_uint<std::uint32_t>(json, "row"),
+          .size_bytes = get_uint<std::uint64_t>(json, "size"),
+          .iteration = get_uint<std::uint64_t>(json, "iteration")};
 }
 
 std::string to_text(const Epoch& epoch) {
@@ -140,12 +128,12 @@ Epoch parse_epoch(std::string_view text, std::uint64_t samples) {
     if (numbers[i + 1] < numbers[i])
       throw Error(Fault::failed, "a sample that ends before it begins");
   }
-  const nlohmann::json json = control::parse_object(parts[1], "answer");
-  const auto number = [&](std::string_view key) { return control::get_uint(json, key, 0, kMost); };
+  const nlohmann::json json = parse_object(parts[1], "answer");
+  const auto number = [&](std::string_view key) { return get_uint(json, key, 0, kMost); };
   epoch.checked = {.operations = number("operations"),
                    .wrong_operations = number("wrong_operations"),
                    .wrong_elements = number("wrong_elements")};
-  if (!control::get_bool(json, "wrong")) return epoch;
+  if (!get_bool(json, "wrong")) return epoch;
   epoch.checked.first = Wrong{.iteration = number("iteration"),
                               .offset_bytes = number("offset_bytes"),
                               .run_bytes = number("run_bytes"),
@@ -156,10 +144,6 @@ Epoch parse_epoch(std::string_view text, std::uint64_t samples) {
 }
 
 std::string to_text(const RankReport& report) {
-  Json facts = Json::array();
-  for (const report::Fact& fact : report.facts) {  // as text: they are only printed
-    facts.push_back({{"name", fact.name}, {"value", report::text_of(fact)}});
-  }
   Json counters = Json::array();
   for (const report::Counter& counter : report.counters) {
     counters.push_back({{"device", counter.device},
@@ -170,25 +154,30 @@ std::string to_text(const RankReport& report) {
                         {"change", counter.change.value_or(0)},
                         {"at_least", counter.at_least}});
   }
-  return dump({{"facts", facts}, {"counters", counters}, {"notes", report.notes}});
+  return dump(
+      {{"facts", report::to_list(report.facts)}, {"counters", counters}, {"notes", report.notes}});
 }
 
 RankReport parse_rank_report(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "report of a rank");
+  const nlohmann::json json = parse_object(text, "report of a rank");
   RankReport report;
-  report.facts = facts_from(json);
-  for (const nlohmann::json& one : control::get_list(json, "counters", kMaxCounters)) {
+  report.facts = run::facts_from(json, "facts", kMaxWord, kMaxWord, kMaxText);
+  for (report::Fact& fact : report.facts) {
+    if (auto* const words = std::get_if<std::string>(&fact.value))
+      *words = control::printable(*words);
+  }
+  for (const nlohmann::json& one : get_list(json, "counters", kMaxCounters)) {
     if (!one.is_object()) throw Error(Fault::failed, "a counter is not an object");
     report::Counter counter{.device = get_word(one, "device", kMaxWord),
                             .name = get_word(one, "name", kMaxWord),
                             .kind = get_word(one, "kind", kMaxWord),
                             .source = get_word(one, "source", kMaxWord),
-                            .change = control::get_uint(one, "change", 0, kMost),
-                            .at_least = control::get_bool(one, "at_least")};
-    if (!control::get_bool(one, "known")) counter.change.reset();
+                            .change = get_uint(one, "change", 0, kMost),
+                            .at_least = get_bool(one, "at_least")};
+    if (!get_bool(one, "known")) counter.change.reset();
     report.counters.push_back(std::move(counter));
   }
-  for (const nlohmann::json& one : control::get_list(json, "notes", kMaxWord)) {
+  for (const nlohmann::json& one : get_list(json, "notes", kMaxWord)) {
     if (one.is_string()) report.notes.push_back(control::printable(one.get<std::string>()));
   }
   return report;
@@ -200,10 +189,9 @@ std::string to_text(const PeerServer& server) {
 
 PeerServer parse_peer_server(std::string_view text) {
   constexpr std::size_t kMostHost = 256;
-  const nlohmann::json body = control::parse_object(text, "a rank's address");
-  return {control::get_string(body, "host", kMostHost),
-          control::get_uint<std::uint16_t>(body, "port", 1),
-          control::get_string(body, "memory", kMostHost)};
+  const nlohmann::json body = parse_object(text, "a rank's address");
+  return {get_string(body, "host", kMostHost), get_uint<std::uint16_t>(body, "port", 1),
+          get_string(body, "memory", kMostHost)};
 }
 
 std::string to_text(const PointToPointResult& pair) {
@@ -217,13 +205,13 @@ std::string to_text(const PointToPointResult& pair) {
 PointToPointResult parse_pair(std::string_view text, std::uint32_t from, std::uint32_t ranks) {
   constexpr std::size_t kMostText = 4096;
   constexpr double kMostBits = 1e15;
-  const nlohmann::json body = control::parse_object(text, "a rank's wire");
+  const nlohmann::json body = parse_object(text, "a rank's wire");
   return {.from = from,
-          .to = control::get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
-          .bits_per_s = control::get_double(body, "bits_per_s", 0, kMostBits),
-          .route = control::get_string(body, "route", kMostText),
-          .error = control::get_string(body, "error", kMostText),
-          .staged = control::get_bool(body, "staged")};
+          .to = get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
+          .bits_per_s = get_double(body, "bits_per_s", 0, kMostBits),
+          .route = get_string(body, "route", kMostText),
+          .error = get_string(body, "error", kMostText),
+          .staged = get_bool(body, "staged")};
 }
 
 }  // namespace rdmabench::collective

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/descriptors.h"
-#include "fields.h"
+#include "base/fields.h"
 #include "frame.h"
 #include "handshake.h"
 #include "rdmabench/base/error.h"

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "admission.h"
-#include "fields.h"
+#include "base/fields.h"
 #include "rdmabench/base/error.h"
 #include "secret.h"
 

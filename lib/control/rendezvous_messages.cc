@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 

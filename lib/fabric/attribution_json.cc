@@ -1,4 +1,4 @@
-#include "control/fields.h"
+#include "base/fields.h"
 #include "rdmabench/fabric/attribution.h"
 #include "report/row.h"
 
@@ -62,7 +62,7 @@ std::string to_json(const Attribution& attribution) {
                      {"crossed", attribution.crossed->crossed},
                      {"fewest_pairs", attribution.crossed->fewest_pairs}};
   }
-  return control::dump(json);
+  return dump(json);
 }
 
 }  // namespace rdmabench::fabric

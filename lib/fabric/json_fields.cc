@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "fabric/plan.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -24,7 +24,7 @@ bool is_null(const nlohmann::json& object, const char* key) {
 }
 
 Metric metric_from(const nlohmann::json& object) {
-  const std::string text = control::get_string(object, "metric", kMaxWord);
+  const std::string text = get_string(object, "metric", kMaxWord);
   for (const Metric metric : {Metric::bandwidth, Metric::latency}) {
     if (text == name(metric)) return metric;
   }
@@ -82,7 +82,7 @@ Json to_json(const std::vector<DeviceBytes>& devices) {
 std::vector<std::string> words_from(const nlohmann::json& object, const char* key,
                                     std::size_t max_count, std::size_t max_bytes) {
   std::vector<std::string> words;
-  for (const nlohmann::json& item : control::get_list(object, key, max_count)) {
+  for (const nlohmann::json& item : get_list(object, key, max_count)) {
     if (!item.is_string() || item.get_ref<const std::string&>().size() > max_bytes) {
       throw Error(Fault::failed, fmt::format("the field '{}' has an item that is not a text of at "
                                              "most {} bytes",
@@ -99,45 +99,44 @@ report::Facts facts_from(const nlohmann::json& object, const char* key) {
 
 FabricPlan plan_from(const nlohmann::json& object) {
   FabricPlan plan;
-  plan.pattern = control::get_string(object, "pattern", kMaxWord);
-  plan.rounds = control::get_uint<std::uint32_t>(object, "rounds");
-  plan.seed = control::get_uint<std::uint64_t>(object, "seed");
+  plan.pattern = get_string(object, "pattern", kMaxWord);
+  plan.rounds = get_uint<std::uint32_t>(object, "rounds");
+  plan.seed = get_uint<std::uint64_t>(object, "seed");
   plan.bandwidth_sizes =
-      control::get_uint_list(object, "bandwidth_sizes_bytes", kMaxSizes, 1, run::kMaxSize);
-  plan.latency_sizes =
-      control::get_uint_list(object, "latency_sizes_bytes", kMaxSizes, 1, run::kMaxSize);
-  plan.operation = control::get_string(object, "operation", kMaxWord);
-  plan.backend = control::get_string(object, "backend", kMaxWord);
-  plan.transport = control::get_string(object, "transport", kMaxWord);
-  plan.provider = control::get_string(object, "provider", kMaxWord);
+      get_uint_list(object, "bandwidth_sizes_bytes", kMaxSizes, 1, run::kMaxSize);
+  plan.latency_sizes = get_uint_list(object, "latency_sizes_bytes", kMaxSizes, 1, run::kMaxSize);
+  plan.operation = get_string(object, "operation", kMaxWord);
+  plan.backend = get_string(object, "backend", kMaxWord);
+  plan.transport = get_string(object, "transport", kMaxWord);
+  plan.provider = get_string(object, "provider", kMaxWord);
   plan.rails = words_from(object, "rails", kMaxRails, kMaxWord);
-  plan.duration_s = control::get_double(object, "duration_s", 0, kMaxValue);
-  plan.iterations = control::get_uint<std::uint64_t>(object, "iterations");
-  plan.timeout_s = control::get_double(object, "timeout_s", 0, kMaxValue);
+  plan.duration_s = get_double(object, "duration_s", 0, kMaxValue);
+  plan.iterations = get_uint<std::uint64_t>(object, "iterations");
+  plan.timeout_s = get_double(object, "timeout_s", 0, kMaxValue);
   check(plan);
   return plan;
 }
 
 Node node_from(const nlohmann::json& object) {
-  return {.rank = control::get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
-          .host = control::get_string(object, "host", kMaxWord),
+  return {.rank = get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
+          .host = get_string(object, "host", kMaxWord),
           .rails = words_from(object, "rails", kMaxRails, kMaxWord),
           .environment = facts_from(object, "environment")};
 }
 
 Measurement cell_from(const nlohmann::json& object) {
   Measurement cell;
-  cell.receiver = control::get_uint<std::uint32_t>(object, "receiver", 0, kMaxNodes - 1);
-  cell.rail = control::get_uint<std::uint32_t>(object, "rail", 0, kMaxRails - 1);
+  cell.receiver = get_uint<std::uint32_t>(object, "receiver", 0, kMaxNodes - 1);
+  cell.rail = get_uint<std::uint32_t>(object, "rail", 0, kMaxRails - 1);
   cell.metric = metric_from(object);
-  cell.size_bytes = control::get_uint(object, "size_bytes", 1, run::kMaxSize);
-  cell.value = control::get_double(object, "value", 0, kMaxValue);
+  cell.size_bytes = get_uint(object, "size_bytes", 1, run::kMaxSize);
+  cell.value = get_double(object, "value", 0, kMaxValue);
   if (!is_null(object, "p99_ns")) {
-    cell.p99_ns = control::get_double(object, "p99_ns", 0, kMaxValue);
+    cell.p99_ns = get_double(object, "p99_ns", 0, kMaxValue);
   }
-  if (!is_null(object, "error")) cell.error = control::get_string(object, "error", kMaxText);
+  if (!is_null(object, "error")) cell.error = get_string(object, "error", kMaxText);
   if (object.contains("over") && !is_null(object, "over")) {  // earlier files have it not
-    cell.over = control::get_string(object, "over", kMaxText);
+    cell.over = get_string(object, "over", kMaxText);
   }
   cell.notes = words_from(object, "notes", kMaxNotes, kMaxText);
   if (cell.error.empty() && !(cell.value > 0)) {
@@ -149,13 +148,13 @@ Measurement cell_from(const nlohmann::json& object) {
 }
 
 DeviceBytes device_bytes_from(const nlohmann::json& object) {
-  DeviceBytes one{.device = control::get_string(object, "device", kMaxWord),
-                  .planned = control::get_double(object, "planned_bytes", 0, kMaxBytes),
-                  .measurements = control::get_uint<std::uint32_t>(object, "measurements"),
+  DeviceBytes one{.device = get_string(object, "device", kMaxWord),
+                  .planned = get_double(object, "planned_bytes", 0, kMaxBytes),
+                  .measurements = get_uint<std::uint32_t>(object, "measurements"),
                   .counted = {},
-                  .at_least = control::get_bool(object, "at_least")};
+                  .at_least = get_bool(object, "at_least")};
   if (!is_null(object, "counted_bytes")) {
-    one.counted = control::get_double(object, "counted_bytes", 0, kMaxBytes);
+    one.counted = get_double(object, "counted_bytes", 0, kMaxBytes);
   }
   return one;
 }

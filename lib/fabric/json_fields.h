@@ -5,13 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "rdmabench/fabric/matrix.h"
 #include "report/row.h"
 
 namespace rdmabench::fabric {
 
-using control::dump;
 using report::Json;
 
 inline constexpr std::size_t kMaxText = 1000;  ///< bytes of an error or a note of a measurement

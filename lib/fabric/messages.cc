@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "fabric/schedule.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
@@ -15,7 +15,7 @@ constexpr std::uint64_t kMaxPort = 65535;
 
 std::vector<std::uint16_t> ports_from(const nlohmann::json& object) {
   std::vector<std::uint16_t> ports;
-  for (const std::uint64_t port : control::get_uint_list(object, "ports", kMaxRails, 1, kMaxPort)) {
+  for (const std::uint64_t port : get_uint_list(object, "ports", kMaxRails, 1, kMaxPort)) {
     ports.push_back(static_cast<std::uint16_t>(port));
   }
   if (ports.empty()) throw Error(Fault::failed, "a node without a port");
@@ -29,7 +29,7 @@ std::string plan_text(const FabricPlan& plan) {
 }
 
 FabricPlan parse_plan(std::string_view text) {
-  return plan_from(control::get_object(control::parse_object(text, "plan"), "plan"));
+  return plan_from(get_object(parse_object(text, "plan"), "plan"));
 }
 
 std::string to_text(const Ready& ready) {
@@ -39,7 +39,7 @@ std::string to_text(const Ready& ready) {
 }
 
 Ready parse_ready(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "ready");
+  const nlohmann::json json = parse_object(text, "ready");
   return {.rails = words_from(json, "rails", kMaxRails, kMaxWord),
           .ports = ports_from(json),
           .environment = facts_from(json, "environment")};
@@ -56,19 +56,18 @@ std::string to_text(const MeasureOrder& order) {
 }
 
 MeasureOrder parse_measure_order(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "order");
-  MeasureOrder order{.number = control::get_uint<std::uint64_t>(json, "number"),
-                     .senders = control::get_uint<std::uint32_t>(json, "senders", 1, kMaxFan),
+  const nlohmann::json json = parse_object(text, "order");
+  MeasureOrder order{.number = get_uint<std::uint64_t>(json, "number"),
+                     .senders = get_uint<std::uint32_t>(json, "senders", 1, kMaxFan),
                      .rails = {},
                      .targets = {}};
-  for (const auto rail : control::get_uint_list(json, "rails", kMaxRails, 0, kMaxRails - 1)) {
+  for (const auto rail : get_uint_list(json, "rails", kMaxRails, 0, kMaxRails - 1)) {
     order.rails.push_back(static_cast<std::uint32_t>(rail));
   }
-  for (const nlohmann::json& item : control::get_list(json, "targets", kMaxFan)) {
-    order.targets.push_back(
-        {.rank = control::get_uint<std::uint32_t>(item, "rank", 0, kMaxNodes - 1),
-         .address = control::get_string(item, "address", kMaxWord),
-         .ports = ports_from(item)});
+  for (const nlohmann::json& item : get_list(json, "targets", kMaxFan)) {
+    order.targets.push_back({.rank = get_uint<std::uint32_t>(item, "rank", 0, kMaxNodes - 1),
+                             .address = get_string(item, "address", kMaxWord),
+                             .ports = ports_from(item)});
   }
   return order;
 }
@@ -80,11 +79,11 @@ std::string to_text(const Results& results) {
 }
 
 Results parse_results(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "results");
-  Results results{.number = control::get_uint<std::uint64_t>(json, "number"),
-                  .last = control::get_bool(json, "last"),
+  const nlohmann::json json = parse_object(text, "results");
+  Results results{.number = get_uint<std::uint64_t>(json, "number"),
+                  .last = get_bool(json, "last"),
                   .cells = {}};
-  for (const nlohmann::json& item : control::get_list(json, "cells", kMaxCells)) {
+  for (const nlohmann::json& item : get_list(json, "cells", kMaxCells)) {
     results.cells.push_back(cell_from(item));
   }
   return results;
@@ -95,9 +94,9 @@ std::string bytes_text(const std::vector<DeviceBytes>& devices) {
 }
 
 std::vector<DeviceBytes> parse_bytes(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "bytes");
+  const nlohmann::json json = parse_object(text, "bytes");
   std::vector<DeviceBytes> devices;
-  for (const nlohmann::json& item : control::get_list(json, "devices", kMaxDevices)) {
+  for (const nlohmann::json& item : get_list(json, "devices", kMaxDevices)) {
     devices.push_back(device_bytes_from(item));
   }
   return devices;

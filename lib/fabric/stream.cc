@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <unordered_map>
 
+#include "base/fields.h"
 #include "base/file.h"
-#include "control/fields.h"
 #include "fabric/verdict_text.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
@@ -22,9 +22,9 @@ std::string line(const Json& json) {
 }
 
 LostNode lost_from(const nlohmann::json& object) {
-  return {.rank = control::get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
-          .round = control::get_uint<std::uint32_t>(object, "round"),
-          .reason = control::get_string(object, "reason", kMaxText)};
+  return {.rank = get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
+          .round = get_uint<std::uint32_t>(object, "round"),
+          .reason = get_string(object, "reason", kMaxText)};
 }
 
 /// Assembles the records of a run.
@@ -51,7 +51,7 @@ class Reader {
 };
 
 void Reader::take(const nlohmann::json& object) {
-  const std::string kind = control::get_string(object, "record", kMaxWord);
+  const std::string kind = get_string(object, "record", kMaxWord);
   if (kind == "plan") return take_plan(object);
   if (!has_plan_) throw Error(Fault::failed, "a record before the plan");
   if (kind == "measurement") return take_measurement(object);
@@ -62,13 +62,13 @@ void Reader::take(const nlohmann::json& object) {
 }
 
 void Reader::take_plan(const nlohmann::json& object) {
-  if (control::get_string(object, "schema", kMaxWord) != kSchema) {
+  if (get_string(object, "schema", kMaxWord) != kSchema) {
     throw Error(Fault::failed, "it is of another kind, or of another version",
                 fmt::format(R"(Its first record has "schema": "{}".)", kSchema));
   }
-  FabricPlan plan = plan_from(control::get_object(object, "plan"));
+  FabricPlan plan = plan_from(get_object(object, "plan"));
   std::vector<Node> nodes;
-  for (const nlohmann::json& item : control::get_list(object, "nodes", kMaxNodes)) {
+  for (const nlohmann::json& item : get_list(object, "nodes", kMaxNodes)) {
     nodes.push_back(node_from(item));
     if (nodes.back().rank + 1 != nodes.size()) {
       throw Error(Fault::failed, "the nodes are not in the order of their ranks");
@@ -92,10 +92,10 @@ void Reader::check_rank(std::uint32_t rank) const {
 
 void Reader::take_measurement(const nlohmann::json& object) {
   Measurement one = cell_from(object);
-  one.round = control::get_uint<std::uint32_t>(object, "round");
-  one.pattern = control::get_string(object, "pattern", kMaxWord);
-  one.sender = control::get_uint<std::uint32_t>(object, "sender", 0, kMaxNodes - 1);
-  one.confirming = control::get_bool(object, "confirming");
+  one.round = get_uint<std::uint32_t>(object, "round");
+  one.pattern = get_string(object, "pattern", kMaxWord);
+  one.sender = get_uint<std::uint32_t>(object, "sender", 0, kMaxNodes - 1);
+  one.confirming = get_bool(object, "confirming");
   check_rank(one.sender);
   check_rank(one.receiver);
   const auto [place, is_new] = index_.emplace(key_of(one), matrix_.measurements.size());
@@ -115,7 +115,7 @@ Matrix Reader::finish() {
 /// Like parse_object(), whose remedy speaks of a peer's messages.
 nlohmann::json object_of(std::string_view line) {
   try {
-    return control::parse_object(line, "record", line.size());  // a user's own file
+    return parse_object(line, "record", line.size());  // a user's own file
   } catch (const Error&) {
     throw Error(Fault::usage, "it is not a JSON object", "Is it a file of 'rdmabench fabric'?");
   }

@@ -19,6 +19,7 @@
 
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "rdmabench/base/error.h"
 
 namespace rdmabench::health {
 namespace {
@@ -26,7 +27,6 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using View = std::span<const std::byte>;
 
-constexpr std::size_t kAlignment = 4;  // NLA_ALIGNTO
 constexpr std::uint32_t kModuleBytes = 128;
 constexpr std::uint8_t kModuleAddress = 0x50;  // on the module's I2C bus
 
@@ -35,13 +35,9 @@ View bytes_of(const T& object) {
   return std::as_bytes(std::span(&object, 1));
 }
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 void append(Bytes& to, View bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
-  to.resize(aligned(to.size()));
+  to.resize(NLA_ALIGN(to.size()));
 }
 
 void append_attribute(Bytes& to, int type, View value) {
@@ -65,7 +61,8 @@ void for_each_attribute(View attributes, const Take& take) {
     if (head.nla_len < sizeof head || head.nla_len > attributes.size()) return;
     take(head.nla_type & NLA_TYPE_MASK,
          attributes.subspan(sizeof head, head.nla_len - sizeof head));
-    attributes = attributes.subspan(std::min(aligned(head.nla_len), attributes.size()));
+    attributes =
+        attributes.subspan(std::min<std::size_t>(NLA_ALIGN(head.nla_len), attributes.size()));
   }
 }
 
@@ -263,14 +260,10 @@ constexpr std::array kModules = std::to_array<ModuleKind>({
     {0x1e, "QSFP-CMIS", 129, 148},
 });
 
-/// Its bytes are the module's: what is no printable ASCII becomes '?'.
+/// Its bytes are the module's.
 std::string module_text(View bytes) {
-  std::string text;
-  for (const std::byte one : bytes) {
-    const char c = static_cast<char>(one);
-    text += c >= ' ' && c <= '~' ? c : '?';
-  }
-  return std::string(trimmed(text));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return printable(trimmed(text));
 }
 
 std::string module_line(View low, View high) {

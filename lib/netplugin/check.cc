@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/fields.h"
 #include "case_runner.h"
-#include "control/fields.h"
 #include "netplugin/net.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -49,14 +49,14 @@ Measurement measurement_of(const Task& task, const TaskResult& result) {
   }
   const Json& json = result.values;
   if (one.metric == Metric::bandwidth) {
-    one.iterations = control::get_uint(json, "messages", 1, kMaxIterations);
-    for (const Json& value : control::get_list(json, "bits_per_s", kEpochs)) {
+    one.iterations = get_uint(json, "messages", 1, kMaxIterations);
+    for (const Json& value : get_list(json, "bits_per_s", kEpochs)) {
       one.bits_per_s.push_back(value.is_number() ? value.get<double>() : 0);
     }
     return one;
   }
-  const auto ns = [&](const char* key) { return control::get_double(json, key, 0, 1e18); };
-  one.latency.count = control::get_uint(json, "count", 1, kMaxIterations);
+  const auto ns = [&](const char* key) { return get_double(json, key, 0, 1e18); };
+  one.latency.count = get_uint(json, "count", 1, kMaxIterations);
   one.latency.min_ns = ns("min_ns");
   for (const report::Percentile& percentile : report::kPercentiles) {
     if (json.contains(percentile.key)) one.latency.*percentile.value = ns(percentile.key.data());
@@ -169,9 +169,9 @@ PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, con
   }
   const Json& json = result.values;
   PluginFacts facts;
-  facts.name = control::printable(control::get_string(json, "name", 4096), 100);
+  facts.name = control::printable(get_string(json, "name", 4096), 100);
   for (const std::uint64_t one :
-       control::get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
+       get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
     facts.versions.push_back(static_cast<int>(one));
   }
   if (facts.versions.empty()) {
@@ -186,10 +186,10 @@ PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, con
     return facts;
   }
   try {
-    for (const Json& from : control::get_list(devices.values, "devices", 256)) {
+    for (const Json& from : get_list(devices.values, "devices", 256)) {
       facts.devices.push_back(parse_properties(from));
     }
-  } catch (const control::FieldError& error) {
+  } catch (const FieldError& error) {
     facts.trouble = fmt::format("of a device: {} is {}, not {}", error.key(),
                                 error.shown().empty() ? "missing" : error.shown(), error.wanted());
   }

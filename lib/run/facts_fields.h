@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "rdmabench/report/conditions.h"
 #include "report/row.h"
 
@@ -16,8 +16,8 @@ namespace rdmabench::run {
 inline report::Facts facts_from(const nlohmann::json& object, const char* key,
                                 std::size_t max_count, std::size_t max_name, std::size_t max_text) {
   report::Facts facts;
-  for (const nlohmann::json& item : control::get_list(object, key, max_count)) {
-    report::Fact fact{.name = control::get_string(item, "name", max_name), .value = ""};
+  for (const nlohmann::json& item : get_list(object, key, max_count)) {
+    report::Fact fact{.name = get_string(item, "name", max_name), .value = ""};
     const auto value = item.find("value");
     if (value == item.end() || value->is_null()) continue;
     if (value->is_boolean()) {
@@ -27,7 +27,7 @@ inline report::Facts facts_from(const nlohmann::json& object, const char* key,
     } else if (value->is_number()) {
       fact.value = value->get<double>();
     } else {
-      fact.value = control::get_string(item, "value", max_text);
+      fact.value = get_string(item, "value", max_text);
     }
     facts.push_back(std::move(fact));
   }

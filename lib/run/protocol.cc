@@ -6,8 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "combination.h"
-#include "control/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "run/facts_fields.h"
@@ -17,7 +17,6 @@ namespace rdmabench::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using control::dump;
 
 constexpr std::size_t kMaxOffer = 262144;  // bytes of an offer: a host may have many GIDs
 constexpr std::size_t kMaxOffers = 16;     // back ends
@@ -33,10 +32,10 @@ Json offers_json(const std::vector<Offer>& offers) {
 
 std::vector<Offer> offers_from(const nlohmann::json& message) {
   std::vector<Offer> offers;
-  for (const nlohmann::json& item : control::get_list(message, "offers", kMaxOffers)) {
-    offers.push_back({.backend = control::get_string(item, "backend", kMaxName),
-                      .text = control::get_string(item, "offer", kMaxOffer),
-                      .error = control::get_string(item, "error", kMaxOffer)});
+  for (const nlohmann::json& item : get_list(message, "offers", kMaxOffers)) {
+    offers.push_back({.backend = get_string(item, "backend", kMaxName),
+                      .text = get_string(item, "offer", kMaxOffer),
+                      .error = get_string(item, "error", kMaxOffer)});
   }
   return offers;
 }
@@ -53,8 +52,8 @@ Json texts_json(const std::vector<std::string>& texts) {
 
 std::vector<std::string> texts_from(const nlohmann::json& message, const char* key) {
   std::vector<std::string> texts;
-  for (const nlohmann::json& item : control::get_list(message, key, kMaxWorkers)) {
-    texts.push_back(control::get_string(item, "text", kMaxOffer));
+  for (const nlohmann::json& item : get_list(message, key, kMaxWorkers)) {
+    texts.push_back(get_string(item, "text", kMaxOffer));
   }
   return texts;
 }
@@ -75,13 +74,13 @@ std::string to_text(const Request& request) {
 }
 
 Request parse_request(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "request");
+  const nlohmann::json json = parse_object(text, "request");
   Request request;
   SessionSpec& spec = request.spec;
-  spec.timeout = std::chrono::milliseconds(control::get_uint(json, "timeout_ms", 100, 600000));
+  spec.timeout = std::chrono::milliseconds(get_uint(json, "timeout_ms", 100, 600000));
   FieldReader fields(json);
   walk(fields, spec);
-  for (const nlohmann::json& rail : control::get_list(json, "rails", kMaxWorkers)) {
+  for (const nlohmann::json& rail : get_list(json, "rails", kMaxWorkers)) {
     request.rails.push_back(offers_from(rail));
   }
   if (request.rails.empty()) throw Error(Fault::failed, "the client's request has no offers");
@@ -94,7 +93,7 @@ std::string to_text(const std::vector<Offer>& offers) {
 }
 
 std::vector<Offer> parse_offers(std::string_view text) {
-  return offers_from(control::parse_object(text, "offer"));
+  return offers_from(parse_object(text, "offer"));
 }
 
 std::string to_text(const Selection& selection) {
@@ -102,9 +101,8 @@ std::string to_text(const Selection& selection) {
 }
 
 Selection parse_selection(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "choice");
-  return {.backend = control::get_string(json, "backend", kMaxName),
-          .choices = texts_from(json, "choices")};
+  const nlohmann::json json = parse_object(text, "choice");
+  return {.backend = get_string(json, "backend", kMaxName), .choices = texts_from(json, "choices")};
 }
 
 constexpr std::array<std::string_view, 3> kMemoryPaths{"host", "direct", "staged"};
@@ -116,7 +114,7 @@ std::string to_text(const Introduction& introduction) {
 }
 
 Introduction parse_introduction(std::string_view text) {
-  const nlohmann::json json = control::parse_object(text, "address");
+  const nlohmann::json json = parse_object(text, "address");
   Introduction introduction{.addresses = texts_from(json, "addresses"),
                             .environment = facts_from(json, "environment")};
   FieldReader(json).name("memory", kMemoryPaths, introduction.memory);
@@ -131,11 +129,11 @@ std::string to_text(const EpochOrder& order) {
 }
 
 EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec) {
-  const nlohmann::json json = control::parse_object(text, "epoch");
-  return {.size = control::get_uint(json, "size_bytes", 1, spec.max_size),
-          .iterations = control::get_uint(json, "iterations", 1, kMaxEpoch),
-          .rate = control::get_double(json, "messages_per_s", 0, kMaxRate),
-          .verify = control::get_bool(json, "verify")};
+  const nlohmann::json json = parse_object(text, "epoch");
+  return {.size = get_uint(json, "size_bytes", 1, spec.max_size),
+          .iterations = get_uint(json, "iterations", 1, kMaxEpoch),
+          .rate = get_double(json, "messages_per_s", 0, kMaxRate),
+          .verify = get_bool(json, "verify")};
 }
 
 std::string to_text(const EpochReport& report) {
@@ -144,9 +142,9 @@ std::string to_text(const EpochReport& report) {
 
 EpochReport parse_epoch_report(std::string_view text) {
   constexpr std::uint64_t kMost = kMaxEpoch * kMaxWorkers;
-  const nlohmann::json json = control::parse_object(text, "result");
-  return {.arrived = control::get_uint(json, "arrived", 0, kMost),
-          .succeeded = control::get_uint(json, "succeeded", 0, kMost)};
+  const nlohmann::json json = parse_object(text, "result");
+  return {.arrived = get_uint(json, "arrived", 0, kMost),
+          .succeeded = get_uint(json, "succeeded", 0, kMost)};
 }
 
 std::string to_text(const Farewell& farewell) {
@@ -154,7 +152,7 @@ std::string to_text(const Farewell& farewell) {
 }
 
 Farewell parse_farewell(std::string_view text) {
-  return {.facts = facts_from(control::parse_object(text, "bye"), "facts")};
+  return {.facts = facts_from(parse_object(text, "bye"), "facts")};
 }
 
 }  // namespace rdmabench::run

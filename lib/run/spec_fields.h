@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "rdmabench/control/channel.h"
 #include "run/protocol.h"
 
@@ -51,18 +51,16 @@ class FieldReader {
   template <class T>
   void number(const char* key, std::int64_t min, std::uint64_t max, T& value) {
     if constexpr (std::is_signed_v<T>) {
-      value = static_cast<T>(control::get_int(json_, key, min, static_cast<std::int64_t>(max)));
+      value = static_cast<T>(get_int(json_, key, min, static_cast<std::int64_t>(max)));
     } else {
-      value = static_cast<T>(control::get_uint(json_, key, static_cast<std::uint64_t>(min), max));
+      value = static_cast<T>(get_uint(json_, key, static_cast<std::uint64_t>(min), max));
     }
   }
-  void flag(const char* key, bool& value) { value = control::get_bool(json_, key); }
-  void text(const char* key, std::string& value) {
-    value = control::get_string(json_, key, kMaxName);
-  }
+  void flag(const char* key, bool& value) { value = get_bool(json_, key); }
+  void text(const char* key, std::string& value) { value = get_string(json_, key, kMaxName); }
   template <class Enum, std::size_t kCount>
   void name(const char* key, const std::array<std::string_view, kCount>& names, Enum& value) {
-    const std::string text = control::get_string(json_, key, kMaxName);
+    const std::string text = get_string(json_, key, kMaxName);
     const auto* const found = std::find(names.begin(), names.end(), text);
     if (found == names.end()) {
       throw Error(Fault::failed, fmt::format("the peer asks for the unknown {} '{}'", key,

@@ -32,8 +32,8 @@ UserOptions::UserOptions(std::string_view text, std::string_view what, std::size
                 fmt::format("It has at most {}.", most));
   }
   try {
-    object_ = control::parse_object(text, what);
-  } catch (const control::FieldError& error) {
+    object_ = parse_object(text, what);
+  } catch (const FieldError& error) {
     throw Error(Fault::usage,
                 fmt::format("{} is not {}: '{}'", what, error.wanted(), error.shown()));
   }
@@ -62,7 +62,7 @@ void UserOptions::authentication(control::Authentication& value) {
   const bool has_way = has("auth");
   if (has_way) {
     take("auth", [&](const std::string& name) {
-      way = index_of(name, control::get_string(object_, name, kMaxValue), kWays);
+      way = index_of(name, get_string(object_, name, kMaxValue), kWays);
     });
   }
   flag("insecure", insecure);
@@ -80,7 +80,7 @@ void UserOptions::authentication(control::Authentication& value) {
   }
 }
 
-void UserOptions::refuse(const control::FieldError& error) const {
+void UserOptions::refuse(const FieldError& error) const {
   throw Error(Fault::usage, fmt::format("`{}` of {} is {}", error.key(), what_, error.shown()),
               fmt::format("It must be {}.", error.wanted()));
 }
@@ -97,7 +97,7 @@ std::size_t UserOptions::index_of(std::string_view key, std::string_view word,
 void UserOptions::texts(std::string_view key, std::vector<std::string>& values) {
   take(key, [&](const std::string& name) {
     std::vector<std::string> list;
-    for (const nlohmann::json& item : control::get_list(object_, name, kMaxItems)) {
+    for (const nlohmann::json& item : get_list(object_, name, kMaxItems)) {
       if (!item.is_string()) {
         throw Error(Fault::usage,
                     fmt::format("`{}[{}]` of {} is not text", name, list.size(), what_));

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
@@ -38,20 +38,17 @@ class UserOptions {
   void number(std::string_view key, std::int64_t min, std::uint64_t max, T& value) {
     take(key, [&](const std::string& name) {
       if constexpr (std::is_signed_v<T>) {
-        value =
-            static_cast<T>(control::get_int(object_, name, min, static_cast<std::int64_t>(max)));
+        value = static_cast<T>(get_int(object_, name, min, static_cast<std::int64_t>(max)));
       } else {
-        value =
-            static_cast<T>(control::get_uint(object_, name, static_cast<std::uint64_t>(min), max));
+        value = static_cast<T>(get_uint(object_, name, static_cast<std::uint64_t>(min), max));
       }
     });
   }
   void flag(std::string_view key, bool& value) {
-    take(key, [&](const std::string& name) { value = control::get_bool(object_, name); });
+    take(key, [&](const std::string& name) { value = get_bool(object_, name); });
   }
   void text(std::string_view key, std::string& value) {
-    take(key,
-         [&](const std::string& name) { value = control::get_string(object_, name, kMaxValue); });
+    take(key, [&](const std::string& name) { value = get_string(object_, name, kMaxValue); });
   }
   /// `token_file`, `auth` and `insecure`.
   void authentication(control::Authentication& value);
@@ -60,7 +57,7 @@ class UserOptions {
   template <class T, class Parse>
   void parsed(std::string_view key, T& value, Parse&& parse) {
     take(key, [&](const std::string& name) {
-      const std::string text = control::printable(control::get_string(object_, name, kMaxParsed));
+      const std::string text = control::printable(get_string(object_, name, kMaxParsed));
       try {
         value = parse(text);
       } catch (const Error& error) {
@@ -71,13 +68,12 @@ class UserOptions {
   template <class Enum, std::size_t kCount>
   void name(std::string_view key, const std::array<std::string_view, kCount>& names, Enum& value) {
     take(key, [&](const std::string& as) {
-      value = static_cast<Enum>(index_of(as, control::get_string(object_, as, kMaxValue), names));
+      value = static_cast<Enum>(index_of(as, get_string(object_, as, kMaxValue), names));
     });
   }
 
   void real(std::string_view key, double min, double max, double& value) {
-    take(key,
-         [&](const std::string& name) { value = control::get_double(object_, name, min, max); });
+    take(key, [&](const std::string& name) { value = get_double(object_, name, min, max); });
   }
   /// A time, whose key ends in "_s".
   template <class Duration>
@@ -92,9 +88,8 @@ class UserOptions {
   template <class T>
   void numbers(std::string_view key, T min, T max, std::vector<T>& values) {
     take(key, [&](const std::string& name) {
-      const auto list =
-          control::get_uint_list(object_, name, kMaxItems, static_cast<std::uint64_t>(min),
-                                 static_cast<std::uint64_t>(max));
+      const auto list = get_uint_list(object_, name, kMaxItems, static_cast<std::uint64_t>(min),
+                                      static_cast<std::uint64_t>(max));
       values.assign(list.begin(), list.end());
     });
   }
@@ -102,7 +97,7 @@ class UserOptions {
   template <class Read>
   void object(std::string_view key, Read&& read) {
     take(key, [&](const std::string& name) {
-      UserOptions inner(control::get_object(object_, name), fmt::format("`{}` of {}", name, what_));
+      UserOptions inner(get_object(object_, name), fmt::format("`{}` of {}", name, what_));
       read(inner);
       inner.refuse_others();
     });
@@ -122,7 +117,7 @@ class UserOptions {
     if (!has(key)) return;
     try {
       read(spelled(key));
-    } catch (const control::FieldError& error) {
+    } catch (const FieldError& error) {
       refuse(error);
     }
   }
@@ -131,7 +126,7 @@ class UserOptions {
   static std::string spelled(std::string_view key);
   std::size_t index_of(std::string_view key, std::string_view word,
                        std::span<const std::string_view> names) const;
-  [[noreturn]] void refuse(const control::FieldError& error) const;
+  [[noreturn]] void refuse(const FieldError& error) const;
 
   std::string what_;
   nlohmann::json object_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "control/fields.h"
+#include "base/fields.h"
 #include "control/frame.h"
 #include "good_text.h"
 #include "rdmabench/base/error.h"

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/fields.h"
 #include "collective/commands.h"
 #include "control/admission.h"
-#include "control/fields.h"
 #include "control/rendezvous_messages.h"
 #include "fabric/messages.h"
 #include "good_text.h"
@@ -329,9 +329,9 @@ Verdict judge_plugin_properties(std::string_view text) {
   return judge(
       text,
       [](std::string_view from) {
-        return netplugin::parse_properties(control::parse_object(from, "properties"));
+        return netplugin::parse_properties(parse_object(from, "properties"));
       },
-      [](const netplugin::Properties& value) { return control::dump(netplugin::to_json(value)); },
+      [](const netplugin::Properties& value) { return dump(netplugin::to_json(value)); },
       nothing_more<netplugin::Properties>);
 }
 

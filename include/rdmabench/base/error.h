@@ -55,4 +55,8 @@ class Error : public std::runtime_error {
 /// "Connection refused (ECONNREFUSED)" for a positive errno. Source: strerrorname_np(3).
 std::string errno_text(int code);
 
+/// `text` with everything but printable ASCII replaced by '?', so that a peer can neither break a
+/// log line nor control a terminal; cut after `limit` characters, which "..." then shows.
+std::string printable(std::string_view text, std::size_t limit = 1000);
+
 }  // namespace rdmabench

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "rdmabench/base/deadline.h"
+#include "rdmabench/base/error.h"
 
 namespace rdmabench::control {
 
@@ -100,9 +101,7 @@ class MessageType {
   std::string_view (*name_)(std::uint16_t code) = nullptr;
 };
 
-/// `text` with everything but printable ASCII replaced by '?', so that a peer can neither break a
-/// log line nor control a terminal; cut after `limit` characters, which "..." then shows.
-std::string printable(std::string_view text, std::size_t limit = 1000);
+using rdmabench::printable;
 
 struct Message {
   MessageType type;

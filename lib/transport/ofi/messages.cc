@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::transport::ofi {
@@ -12,7 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxText = 256 * 1024;
 constexpr std::size_t kMaxFits = 256;
 constexpr std::size_t kMaxString = 256;
 
@@ -22,37 +22,7 @@ constexpr std::size_t kMaxString = 256;
 }
 
 Json parse(std::string_view text) {
-  if (text.size() > kMaxText) refuse(fmt::format("{} bytes, of at most {}", text.size(), kMaxText));
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) refuse("not a JSON object");
-  return json;
-}
-
-const Json& member(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end()) refuse(fmt::format("no '{}'", key));
-  return *found;
-}
-
-std::string string_of(const Json& json, const char* key, std::size_t limit = kMaxString) {
-  const Json& value = member(json, key);
-  if (!value.is_string()) refuse(fmt::format("'{}' is not a string", key));
-  const auto& text = value.get_ref<const std::string&>();
-  if (text.size() > limit) {
-    refuse(fmt::format("'{}' has {} bytes, of at most {}", key, text.size(), limit));
-  }
-  return text;
-}
-
-template <class Integer>
-Integer number_of(const Json& json, const char* key) {
-  const Json& value = member(json, key);
-  if (!value.is_number_unsigned()) refuse(fmt::format("'{}' is not a whole number", key));
-  const auto number = value.get<std::uint64_t>();
-  if (number > std::numeric_limits<Integer>::max()) {
-    refuse(fmt::format("'{}' is {}, too large", key, number));
-  }
-  return static_cast<Integer>(number);
+  return parse_object(text, "libfabric address");
 }
 
 std::string to_hex(std::string_view bytes) {
@@ -86,14 +56,13 @@ Json to_json(const Fit& fit) {
 }
 
 Fit to_fit(const Json& json) {
-  if (!json.is_object()) refuse("a fit is not an object");
-  return {.provider = string_of(json, "provider"),
-          .domain = string_of(json, "domain"),
-          .fabric = string_of(json, "fabric"),
-          .source = string_of(json, "source"),
-          .protocol = number_of<std::uint32_t>(json, "protocol"),
-          .protocol_version = number_of<std::uint32_t>(json, "protocol_version"),
-          .addr_format = number_of<std::uint32_t>(json, "addr_format")};
+  return {.provider = get_string(json, "provider", kMaxString),
+          .domain = get_string(json, "domain", kMaxString),
+          .fabric = get_string(json, "fabric", kMaxString),
+          .source = get_string(json, "source", kMaxString),
+          .protocol = get_uint<std::uint32_t>(json, "protocol"),
+          .protocol_version = get_uint<std::uint32_t>(json, "protocol_version"),
+          .addr_format = get_uint<std::uint32_t>(json, "addr_format")};
 }
 
 }  // namespace
@@ -108,12 +77,8 @@ std::string write_offer(const Offer& offer) {
 
 Offer read_offer(std::string_view text) {
   const Json json = parse(text);
-  Offer offer{.host = string_of(json, "host"), .fits = {}};
-  const Json& fits = member(json, "fits");
-  if (!fits.is_array() || fits.size() > kMaxFits) {
-    refuse(fmt::format("'fits' is not a list of at most {}", kMaxFits));
-  }
-  for (const Json& fit : fits) offer.fits.push_back(to_fit(fit));
+  Offer offer{.host = get_string(json, "host", kMaxString), .fits = {}};
+  for (const Json& fit : get_list(json, "fits", kMaxFits)) offer.fits.push_back(to_fit(fit));
   return offer;
 }
 
@@ -142,20 +107,16 @@ std::string write_address(const Address& address) {
 
 Address read_address(std::string_view text) {
   const Json json = parse(text);
-  Address address{.provider = string_of(json, "provider"),
-                  .protocol = number_of<std::uint32_t>(json, "protocol"),
-                  .protocol_version = number_of<std::uint32_t>(json, "protocol_version"),
-                  .addr_format = number_of<std::uint32_t>(json, "addr_format"),
+  Address address{.provider = get_string(json, "provider", kMaxString),
+                  .protocol = get_uint<std::uint32_t>(json, "protocol"),
+                  .protocol_version = get_uint<std::uint32_t>(json, "protocol_version"),
+                  .addr_format = get_uint<std::uint32_t>(json, "addr_format"),
                   .names = {},
-                  .ticket = number_of<std::uint64_t>(json, "ticket"),
-                  .window_base = number_of<std::uint64_t>(json, "window_base"),
-                  .window_bytes = number_of<std::uint64_t>(json, "window_bytes"),
-                  .window_key = number_of<std::uint64_t>(json, "window_key")};
-  const Json& names = member(json, "names");
-  if (!names.is_array() || names.size() > kMaxNames) {
-    refuse(fmt::format("'names' is not a list of at most {}", kMaxNames));
-  }
-  for (const Json& name : names) {
+                  .ticket = get_uint<std::uint64_t>(json, "ticket"),
+                  .window_base = get_uint<std::uint64_t>(json, "window_base"),
+                  .window_bytes = get_uint<std::uint64_t>(json, "window_bytes"),
+                  .window_key = get_uint<std::uint64_t>(json, "window_key")};
+  for (const Json& name : get_list(json, "names", kMaxNames)) {
     if (!name.is_string()) refuse("'names' has one that is not a string");
     const auto& digits = name.get_ref<const std::string&>();
     if (digits.size() > 2 * kMaxEndpointName) {

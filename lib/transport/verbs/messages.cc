@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::transport::verbs {
@@ -18,99 +19,51 @@ using rdmabench::verbs::Candidate;
 using rdmabench::verbs::Gid;
 using rdmabench::verbs::LinkLayer;
 
-constexpr std::size_t kMaxText = std::size_t{4} << 20;
 constexpr std::size_t kMaxCandidates = 4096;
+constexpr std::size_t kMaxValuesOfOffer = 16 * kMaxCandidates;
 constexpr std::size_t kMaxName = 63;
 constexpr std::size_t kMaxReason = 512;
 constexpr std::uint64_t kMaxMbps = 10'000'000;
 constexpr std::uint64_t k24Bits = 0xffffff;
 
-// One verb object of a peer: what is wrong with it is always said in the same words.
-[[noreturn]] void refuse_text(std::string_view whose, std::string_view problem) {
-  throw Error(Fault::failed, fmt::format("the {} is malformed: {}", whose, problem),
-              "Run the same release of rdmabench on both sides.");
+[[noreturn]] void refuse(std::string_view problem) {
+  throw Error(Fault::failed, problem, "Run the same release of rdmabench on both sides.");
 }
 
-json parse_object(std::string_view text, std::string_view whose) {
-  if (text.size() > kMaxText) refuse_text(whose, fmt::format("it has {} bytes", text.size()));
-  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) refuse_text(whose, "it is not a JSON object");
-  return object;
+/// Reads the object by `read`. An error says whose it is.
+template <class Read>
+auto read_object(std::string_view text, std::string_view whose, Read read) {
+  try {
+    return read(parse_object(text, whose, kMaxValuesOfOffer));
+  } catch (const Error& error) {
+    throw error.at(whose);
+  }
 }
 
-/// The checked fields of one JSON object, which must outlive it.
-class Fields {
- public:
-  Fields(const json& object, std::string_view whose) : object_(object), whose_(whose) {
-    if (!object_.is_object()) refuse_text(whose_, "an entry is not an object");
-  }
+Gid get_gid(const json& object, std::string_view key) {
+  const std::string text = get_string(object, key, kMaxName);
+  const auto gid = rdmabench::verbs::parse_gid(text);
+  if (!gid) refuse(fmt::format("'{}' is '{}', not an address", key, printable(text)));
+  return *gid;
+}
 
-  template <class T>
-  T number(const char* key, std::uint64_t low, std::uint64_t high) const {
-    const json& value = at(key);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < low ||
-        value.get<std::uint64_t>() > high) {
-      refuse_text(whose_, fmt::format("'{}' is {}, not a number from {} to {}", key, shown(value),
-                                      low, high));
-    }
-    return static_cast<T>(value.get<std::uint64_t>());
-  }
+std::uint32_t get_mtu(const json& object) {
+  const auto mtu = get_uint<std::uint32_t>(object, "mtu", 256, 4096);
+  if ((mtu & (mtu - 1)) != 0) refuse(fmt::format("'mtu' is {}, not an MTU", mtu));
+  return mtu;
+}
 
-  bool flag(const char* key) const {
-    const json& value = at(key);
-    if (!value.is_boolean()) refuse_text(whose_, fmt::format("'{}' is not true or false", key));
-    return value.get<bool>();
-  }
+double get_gbps(const json& object) {
+  return static_cast<double>(get_uint(object, "mbps", 0, kMaxMbps)) / 1000;
+}
 
-  /// Printable ASCII only: the text may end on a terminal.
-  std::string text(const char* key, std::size_t limit) const {
-    const json& value = at(key);
-    if (!value.is_string()) refuse_text(whose_, fmt::format("'{}' is not a text", key));
-    const auto& text = value.get_ref<const std::string&>();
-    const bool printable =
-        std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
-    if (text.size() > limit || !printable) {
-      refuse_text(whose_,
-                  fmt::format("'{}' is not a text of at most {} printable characters", key, limit));
-    }
-    return text;
-  }
-
-  const json& list(const char* key, std::size_t least, std::size_t most) const {
-    const json& value = at(key);
-    if (!value.is_array() || value.size() < least || value.size() > most) {
-      refuse_text(whose_, fmt::format("'{}' is not a list of {} to {}", key, least, most));
-    }
-    return value;
-  }
-
-  Gid gid(const char* key) const {
-    const auto gid = rdmabench::verbs::parse_gid(text(key, kMaxName));
-    if (!gid) refuse_text(whose_, fmt::format("'{}' is not an address", key));
-    return *gid;
-  }
-
-  std::uint32_t mtu(const char* key) const {
-    const auto mtu = number<std::uint32_t>(key, 256, 4096);
-    if ((mtu & (mtu - 1)) != 0)
-      refuse_text(whose_, fmt::format("'{}' is {}, not an MTU", key, mtu));
-    return mtu;
-  }
-
- private:
-  const json& at(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) refuse_text(whose_, fmt::format("'{}' is missing", key));
-    return *found;
-  }
-
-  static std::string shown(const json& value) {
-    return value.is_number() ? value.dump() : value.type_name();
-  }
-
-  const json& object_;
-  std::string_view whose_;
-};
+/// It may end on a terminal.
+std::string get_text(const json& object, std::string_view key, std::size_t limit) {
+  std::string text = get_string(object, key, limit);
+  const std::string shown = printable(text, limit);
+  if (shown != text) refuse(fmt::format("'{}' is '{}', with unprintable characters", key, shown));
+  return text;
+}
 
 constexpr std::array kLinkLayers{LinkLayer::infiniband, LinkLayer::ethernet,
                                  LinkLayer::unspecified};
@@ -119,28 +72,27 @@ std::uint64_t to_mbps(double gbps) {
   return static_cast<std::uint64_t>(std::llround(gbps * 1000));
 }
 
-Candidate read_candidate(const json& object, std::string_view whose) {
-  const Fields fields(object, whose);
+Candidate read_candidate(const json& object) {
   Candidate candidate;
-  candidate.device = fields.text("device", kMaxName);
-  candidate.port = fields.number<std::uint8_t>("port", 1, 255);
-  const std::string link = fields.text("link", kMaxName);
+  candidate.device = get_text(object, "device", kMaxName);
+  candidate.port = get_uint<std::uint8_t>(object, "port", 1);
+  const std::string link = get_string(object, "link", kMaxName);
   for (const LinkLayer layer : kLinkLayers) {
     if (link == name(layer)) candidate.link_layer = layer;
   }
-  candidate.mtu = fields.mtu("mtu");
-  candidate.lid = fields.number<std::uint32_t>("lid", 0, 0xffff);
-  candidate.needs_grh = fields.flag("grh");
-  candidate.gbps = fields.number<double>("mbps", 0, kMaxMbps) / 1000;
-  candidate.pcie_is_slower = fields.flag("pcie");
-  candidate.gid.index = fields.number<std::uint32_t>("index", 0, 255);
-  candidate.gid.gid = fields.gid("gid");
-  const auto type = rdmabench::verbs::parse_gid_type(fields.text("type", kMaxName));
-  if (!type) refuse_text(whose, "'type' is not a type of GID");
+  candidate.mtu = get_mtu(object);
+  candidate.lid = get_uint<std::uint16_t>(object, "lid");
+  candidate.needs_grh = get_bool(object, "grh");
+  candidate.gbps = get_gbps(object);
+  candidate.pcie_is_slower = get_bool(object, "pcie");
+  candidate.gid.index = get_uint<std::uint8_t>(object, "index");
+  candidate.gid.gid = get_gid(object, "gid");
+  const auto type = rdmabench::verbs::parse_gid_type(get_string(object, "type", kMaxName));
+  if (!type) refuse("'type' is not a type of GID");
   candidate.gid.type = *type;
-  candidate.gid.interface = fields.text("interface", kMaxName);
+  candidate.gid.interface = get_text(object, "interface", kMaxName);
   // 255: the length of the prefix is not known.
-  const int bits = fields.number<int>("prefix", 0, 255);
+  const int bits = get_uint<std::uint8_t>(object, "prefix");
   candidate.gid.prefix_length =
       bits <= (rdmabench::verbs::is_ipv4(candidate.gid.gid) ? 32 : 128) ? bits : -1;
   return candidate;
@@ -169,17 +121,13 @@ std::string write_offer(std::span<const Candidate> candidates) {
 }
 
 std::vector<Candidate> read_offer(std::string_view text, std::string_view whose) {
-  const std::string name = fmt::format("{}'s verbs offer", whose);
-  const json object = parse_object(text, name);
-  const auto list = object.find("candidates");
-  if (list == object.end() || !list->is_array()) refuse_text(name, "'candidates' is not a list");
-  if (list->size() > kMaxCandidates) {
-    refuse_text(name,
-                fmt::format("it has {} candidates, more than {}", list->size(), kMaxCandidates));
-  }
-  std::vector<Candidate> candidates;
-  for (const json& entry : *list) candidates.push_back(read_candidate(entry, name));
-  return candidates;
+  return read_object(text, fmt::format("{}'s verbs offer", whose), [](const json& object) {
+    std::vector<Candidate> candidates;
+    for (const json& entry : get_list(object, "candidates", kMaxCandidates)) {
+      candidates.push_back(read_candidate(entry));
+    }
+    return candidates;
+  });
 }
 
 std::string write_placement(const Placement& placement) {
@@ -191,17 +139,16 @@ std::string write_placement(const Placement& placement) {
 }
 
 Placement read_placement(std::string_view text) {
-  constexpr std::string_view kWhose = "client's verbs choice";
-  const json object = parse_object(text, kWhose);
-  const Fields fields(object, kWhose);
-  return {.device = fields.text("device", kMaxName),
-          .port = fields.number<std::uint8_t>("port", 1, 255),
-          .gid_index = fields.number<std::uint8_t>("index", 0, 255),
-          .global = fields.flag("global"),
-          .mtu = fields.mtu("mtu"),
-          .gbps = fields.number<double>("mbps", 0, kMaxMbps) / 1000,
-          .slower = fields.text("slower", kMaxReason),
-          .reason = fields.text("reason", kMaxReason)};
+  return read_object(text, "client's verbs choice", [](const json& object) {
+    return Placement{.device = get_text(object, "device", kMaxName),
+                     .port = get_uint<std::uint8_t>(object, "port", 1),
+                     .gid_index = get_uint<std::uint8_t>(object, "index"),
+                     .global = get_bool(object, "global"),
+                     .mtu = get_mtu(object),
+                     .gbps = get_gbps(object),
+                     .slower = get_text(object, "slower", kMaxReason),
+                     .reason = get_text(object, "reason", kMaxReason)};
+  });
 }
 
 std::string write_address(const Address& address) {
@@ -232,38 +179,36 @@ std::string write_address(const Address& address) {
 }
 
 Address read_address(std::string_view text) {
-  constexpr std::string_view kWhose = "peer's verbs address";
-  constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
-  constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-  const json object = parse_object(text, kWhose);
-  const Fields fields(object, kWhose);
-  Address address;
-  const std::string service = fields.text("service", kMaxName);
-  const auto known = std::find(kServiceNames.begin(), kServiceNames.end(), service);
-  if (known == kServiceNames.end()) refuse_text(kWhose, "'service' is not a transport");
-  address.service = static_cast<Service>(known - kServiceNames.begin());
-  address.queue_pairs = fields.number<std::uint32_t>("queue_pairs", 1, kMaxQueuePairs);
-  for (const json& entry : fields.list("queues", 1, address.queue_pairs)) {
-    const Fields queue(entry, kWhose);
-    address.queues.push_back({.qpn = queue.number<std::uint32_t>("qpn", 1, k24Bits),
-                              .psn = queue.number<std::uint32_t>("psn", 0, k24Bits),
-                              .receiver = queue.number<std::uint32_t>("receiver", 0, k24Bits),
-                              .window_key = queue.number<std::uint32_t>("key", 0, kMax32)});
-  }
-  address.q_key = fields.number<std::uint32_t>("qkey", 0, kMax32);
-  address.dc_key = fields.number<std::uint64_t>("dckey", 0, kMax64);
-  address.shared_receives = fields.number<std::uint32_t>("srq", 0, kMax32);
-  address.lid = fields.number<std::uint16_t>("lid", 0, 0xffff);
-  address.gid = fields.gid("gid");
-  address.mtu = fields.mtu("mtu");
-  address.reads_in = fields.number<std::uint8_t>("reads", 0, 255);
-  address.window = fields.number<std::uint64_t>("window", 1, kMax64);
-  address.window_bytes = fields.number<std::uint64_t>("bytes", 1, kMax64 - address.window);
-  address.stride = fields.number<std::uint64_t>("stride", 1, kMax64);
-  address.listener = fields.number<std::uint16_t>("listener", 0, 0xffff);
-  address.manager = fields.gid("manager");
-  address.session = fields.number<std::uint64_t>("session", 0, kMax64);
-  return address;
+  return read_object(text, "peer's verbs address", [](const json& object) {
+    constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
+    Address address;
+    const std::string service = get_string(object, "service", kMaxName);
+    const auto known = std::find(kServiceNames.begin(), kServiceNames.end(), service);
+    if (known == kServiceNames.end()) refuse("'service' is not a transport");
+    address.service = static_cast<Service>(known - kServiceNames.begin());
+    address.queue_pairs = get_uint<std::uint32_t>(object, "queue_pairs", 1, kMaxQueuePairs);
+    for (const json& queue : get_list(object, "queues", address.queue_pairs)) {
+      address.queues.push_back({.qpn = get_uint<std::uint32_t>(queue, "qpn", 1, k24Bits),
+                                .psn = get_uint<std::uint32_t>(queue, "psn", 0, k24Bits),
+                                .receiver = get_uint<std::uint32_t>(queue, "receiver", 0, k24Bits),
+                                .window_key = get_uint<std::uint32_t>(queue, "key")});
+    }
+    if (address.queues.empty()) refuse("'queues' is empty");
+    address.q_key = get_uint<std::uint32_t>(object, "qkey");
+    address.dc_key = get_uint<std::uint64_t>(object, "dckey");
+    address.shared_receives = get_uint<std::uint32_t>(object, "srq");
+    address.lid = get_uint<std::uint16_t>(object, "lid");
+    address.gid = get_gid(object, "gid");
+    address.mtu = get_mtu(object);
+    address.reads_in = get_uint<std::uint8_t>(object, "reads");
+    address.window = get_uint<std::uint64_t>(object, "window", 1);
+    address.window_bytes = get_uint(object, "bytes", 1, kMax64 - address.window);
+    address.stride = get_uint<std::uint64_t>(object, "stride", 1);
+    address.listener = get_uint<std::uint16_t>(object, "listener");
+    address.manager = get_gid(object, "manager");
+    address.session = get_uint<std::uint64_t>(object, "session");
+    return address;
+  });
 }
 
 }  // namespace rdmabench::transport::verbs

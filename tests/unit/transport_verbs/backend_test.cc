@@ -176,8 +176,8 @@ TEST_F(Backend, RefusesOffersThatAreNone) {
   };
   EXPECT_THAT(refusal("device", std::string(64, 'x')), HasSubstr("'device'"));
   EXPECT_THAT(refusal("device", "rxe\n0"), HasSubstr("'device'"));
-  EXPECT_THAT(refusal("port", 256), HasSubstr("'port' is 256"));
-  EXPECT_THAT(refusal("index", 256), HasSubstr("'index' is 256"));
+  EXPECT_THAT(refusal("port", 256), HasSubstr("'port' of the message is 256"));
+  EXPECT_THAT(refusal("index", 256), HasSubstr("'index' of the message is 256"));
   EXPECT_THAT(refusal("mtu", 0), HasSubstr("'mtu'"));
   EXPECT_THAT(refusal("lid", 65536), HasSubstr("'lid'"));
   EXPECT_THAT(refusal("mbps", ~std::uint64_t{0}), HasSubstr("'mbps'"));

@@ -165,7 +165,7 @@ TEST_F(Dc, APeerMustNameItsTargets) {
   changed["dckey"] = -1;
   EXPECT_THAT(refusal(changed), HasSubstr("'dckey'"));
   changed.erase("dckey");
-  EXPECT_THAT(refusal(changed), HasSubstr("'dckey' is missing"));
+  EXPECT_THAT(refusal(changed), HasSubstr("no field 'dckey'"));
 }
 
 TEST_F(Dc, SaysWhatCompleteGave) {

@@ -160,7 +160,7 @@ TEST_F(SetUp, OpensOnlyWhatWasChosen) {
       refusal(R"({"device":"rxe0","port":1,"index":1,"global":true,"mtu":1500,"reason":""})"),
       HasSubstr("'mtu' is 1500"));
   EXPECT_THAT(refusal("\x1b[2J"), HasSubstr("not a JSON object"));
-  EXPECT_THAT(refusal("{}"), HasSubstr("'device' is missing"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("no field 'device'"));
 }
 
 struct Absurdity {
@@ -200,35 +200,35 @@ constexpr std::uint64_t kHuge = ~std::uint64_t{0};
 
 INSTANTIATE_TEST_SUITE_P(
     Peer, AbsurdAddress,
-    testing::Values(Absurdity{"NoQueuePair", "qpn", 0, "'qpn' is 0"},
-                    Absurdity{"QueuePairOf25Bits", "qpn", 1 << 24, "'qpn' is 16777216"},
-                    Absurdity{"NegativeNumber", "qpn", -1, "'qpn' is -1"},
-                    Absurdity{"FractionalNumber", "qpn", 1.5, "'qpn' is 1.5"},
-                    Absurdity{"TextForANumber", "psn", "5", "'psn' is string"},
-                    Absurdity{"PacketNumberOf25Bits", "psn", 1 << 24, "'psn'"},
-                    Absurdity{"LargeLid", "lid", 1 << 16, "'lid'"},
-                    Absurdity{"NoAddress", "gid", "localhost", "'gid'"},
-                    Absurdity{"ControlCharacters", "gid", "\x1b[2J", "printable"},
-                    Absurdity{"OddMtu", "mtu", 1500, "'mtu' is 1500"},
-                    Absurdity{"AnotherMtu", "mtu", 2048, "path MTU is 2048"},
-                    Absurdity{"KeyOf33Bits", "key", std::uint64_t{1} << 32, "'key'"},
-                    Absurdity{"WindowAtNull", "window", 0, "'window'"},
-                    Absurdity{"WindowThatWraps", "window", kHuge - 10, "'bytes'"},
-                    Absurdity{"ShortWindow", "bytes", 511, "511 bytes"},
-                    Absurdity{"EndlessWindow", "bytes", kHuge, "'bytes'"},
-                    Absurdity{"AnotherStride", "stride", 64, "slots of 64"},
-                    Absurdity{"NoQueues", "queues", json::array(), "'queues'"},
-                    Absurdity{"QueuesOfAnotherKind", "queues", json::array({1}), "not an object"},
-                    Absurdity{"MoreQueuesThanQueuePairs", "queues", json::array({1, 2}),
-                              "'queues'"},
-                    Absurdity{"AnotherService", "service", "uc", "transport is uc"},
-                    Absurdity{"NoService", "service", "tcp", "'service'"},
-                    Absurdity{"FewerQueuePairs", "queue_pairs", 2, "2 queue pairs and this side 1"},
-                    Absurdity{"TooManyQueuePairs", "queue_pairs", 1 << 20, "'queue_pairs'"},
-                    Absurdity{"LargeListener", "listener", 1 << 16, "'listener'"},
-                    Absurdity{"NoManagerAddress", "manager", "here", "'manager'"},
-                    Absurdity{"MissingQueueNumber", "qpn", nullptr, "'qpn' is missing"},
-                    Absurdity{"MissingField", "stride", nullptr, "'stride' is missing"}),
+    testing::Values(
+        Absurdity{"NoQueuePair", "qpn", 0, "'qpn' of the message is 0"},
+        Absurdity{"QueuePairOf25Bits", "qpn", 1 << 24, "'qpn' of the message is 16777216"},
+        Absurdity{"NegativeNumber", "qpn", -1, "'qpn' of the message is -1"},
+        Absurdity{"FractionalNumber", "qpn", 1.5, "'qpn' of the message is 1.5"},
+        Absurdity{"TextForANumber", "psn", "5", "'psn' of the message is \"5\""},
+        Absurdity{"PacketNumberOf25Bits", "psn", 1 << 24, "'psn'"},
+        Absurdity{"LargeLid", "lid", 1 << 16, "'lid'"},
+        Absurdity{"NoAddress", "gid", "localhost", "'gid'"},
+        Absurdity{"ControlCharacters", "gid", "\x1b[2J", "'gid' is '?[2J'"},
+        Absurdity{"OddMtu", "mtu", 1500, "'mtu' is 1500"},
+        Absurdity{"AnotherMtu", "mtu", 2048, "path MTU is 2048"},
+        Absurdity{"KeyOf33Bits", "key", std::uint64_t{1} << 32, "'key'"},
+        Absurdity{"WindowAtNull", "window", 0, "'window'"},
+        Absurdity{"WindowThatWraps", "window", kHuge - 10, "'bytes'"},
+        Absurdity{"ShortWindow", "bytes", 511, "511 bytes"},
+        Absurdity{"EndlessWindow", "bytes", kHuge, "'bytes'"},
+        Absurdity{"AnotherStride", "stride", 64, "slots of 64"},
+        Absurdity{"NoQueues", "queues", json::array(), "'queues'"},
+        Absurdity{"QueuesOfAnotherKind", "queues", json::array({1}), "no field 'qpn'"},
+        Absurdity{"MoreQueuesThanQueuePairs", "queues", json::array({1, 2}), "'queues'"},
+        Absurdity{"AnotherService", "service", "uc", "transport is uc"},
+        Absurdity{"NoService", "service", "tcp", "'service'"},
+        Absurdity{"FewerQueuePairs", "queue_pairs", 2, "2 queue pairs and this side 1"},
+        Absurdity{"TooManyQueuePairs", "queue_pairs", 1 << 20, "'queue_pairs'"},
+        Absurdity{"LargeListener", "listener", 1 << 16, "'listener'"},
+        Absurdity{"NoManagerAddress", "manager", "here", "'manager'"},
+        Absurdity{"MissingQueueNumber", "qpn", nullptr, "no field 'qpn'"},
+        Absurdity{"MissingField", "stride", nullptr, "no field 'stride'"}),
     [](const auto& absurdity) { return absurdity.param.name; });
 
 TEST_F(SetUp, RefusesAnAddressThatIsNone) {

@@ -1,4 +1,4 @@
-#include "control/fields.h"
+#include "base/fields.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,8 @@
 
 #include "base/nesting.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
 
-namespace rdmabench::control {
+namespace rdmabench {
 namespace {
 
 using Json = nlohmann::json;
@@ -146,4 +145,4 @@ const Json& get_object(const Json& object, std::string_view key) {
   return value;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench

@@ -1,8 +1,8 @@
-#include "rdmabench/control/channel.h"
+#include "rdmabench/base/error.h"
 
 #include <algorithm>
 
-namespace rdmabench::control {
+namespace rdmabench {
 
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out(text.substr(0, limit));
@@ -12,4 +12,4 @@ std::string printable(std::string_view text, std::size_t limit) {
   return out;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench
