@@ -139,9 +139,7 @@ std::vector<DirectProof> prove_gpudirect(const Run& run) {
   for (const RankReport& rank : run.ranks) {
     DirectProof& proof =
         proofs.emplace_back(DirectProof{.rank = rank.identity.rank, .host = rank.identity.host});
-    // As text: a rank's facts have come in a message.
-    const std::string direct = report::text_of(rank.facts, "gpudirect");
-    if (!direct.empty()) proof.direct = direct == "true";
+    proof.direct = report::value_of<bool>(rank.facts, "gpudirect");
     const std::string routes = report::text_of(rank.facts, "routes", "unknown");
     proof.text = !proof.direct
                      ? report::text_of(rank.facts, "gpudirect_unknown",

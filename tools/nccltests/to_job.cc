@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -124,14 +123,6 @@ std::optional<report::NcclTestsCell> cell(const Row& row, const Flags& flags, st
   return out;
 }
 
-/// A rank's facts come as text.
-std::uint32_t number_fact(const report::Facts& facts, std::string_view name) {
-  const std::string text = report::text_of(facts, name);
-  std::uint32_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 /// "NCCL 2.28.9" as ncclGetVersion gives it.
 std::string version_code(const std::string& library) {
   unsigned major = 0;
@@ -150,7 +141,8 @@ std::vector<report::NcclTestsRank> ranks_of(const collective::Run& run) {
     line.rank = rank.identity.rank;
     line.pid = rank.identity.process;
     line.host = rank.identity.host;
-    line.device = number_fact(rank.facts, "gpu_ordinal");
+    line.device = static_cast<std::uint32_t>(
+        report::value_of<std::uint64_t>(rank.facts, "gpu_ordinal").value_or(0));
     line.pci = pci.substr(0, pci.rfind('.'));  // nccl-tests leaves the function out
     line.gpu = report::text_of(rank.facts, "gpu_name");
     if (line.gpu.empty()) line.gpu = "host memory";
