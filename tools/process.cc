@@ -59,8 +59,10 @@ ServerProcess::ServerProcess(int cpu) : authentication_(control::Authentication:
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  std::vector<std::string> words{"rdmabench", "serve", "--address",    "127.0.0.1",
-                                 "--port",    "0",     "--with-parent"};
+  // Its one client is this process, which names the provider.
+  std::vector<std::string> words{"rdmabench", "serve", "--address",     "127.0.0.1",
+                                 "--port",    "0",     "--with-parent", "--allow-provider",
+                                 "any"};
   int token = -1;
   if (control::can_authenticate()) {
     const std::string bytes = control::random_bytes(control::kMinSecret);

@@ -159,9 +159,10 @@ void add_limits(const OptionGroup& group, run::ServerConfig& config) {
              "address that a client came from]")
       ->allow_extra_args(false);
   group
-      .plain("--allow-provider", config.allow_providers, "NAME",
-             "let clients of other machines use this provider of libfabric, whose addresses "
-             "cannot be judged; may be repeated")
+      .plain(
+          "--allow-provider", config.allow_providers, "NAME",
+          "serve this provider of libfabric too, although it endangers a server: shm, udp, tcp or "
+          "net over ofi_rxm, or any; may be repeated (docs/limits.md)")
       ->allow_extra_args(false);
 }
 

@@ -75,7 +75,7 @@ class Limits(unittest.TestCase):
         """What the server says that a session needs, from what it refuses."""
         needs = 0
         for workers in (1, int(words[words.index("--threads") + 1]) if "--threads" in words else 1):
-            with server("--max-memory", str(max(1, needs)), "--allow-provider", "tcp") as peer:
+            with server("--max-memory", str(max(1, needs)), "--allow-provider", "any") as peer:
                 result = run(*client(peer.port, "bw", *words))
                 match = re.search(r"needs (\d+) bytes", result.stderr)
                 self.assertIsNotNone(match, result.stderr)
@@ -93,7 +93,7 @@ class Limits(unittest.TestCase):
             words = ("-s", "8", "-n", "2000", *words) if "-s" not in words else ("-n", "50", *words)
             with self.subTest(words=words):
                 needs = self.charged(*words)
-                with server("--max-memory", str(needs), "--allow-provider", "tcp") as peer:
+                with server("--max-memory", str(needs), "--allow-provider", "any") as peer:
                     before = peer.resident_bytes()
                     result = run(*client(peer.port, "bw", *words))
                     self.assertEqual(result.returncode, 0, result.stderr)
@@ -195,13 +195,17 @@ class Limits(unittest.TestCase):
             self.assertEqual(status, 1, shown)
             self.assertIn("the server is shutting down", shown)
 
-    def test_ofi_rxm_serves_only_where_the_operator_names_it(self):
-        """One packet of a stranger, or a client that dies, ends a server through it."""
+    def test_what_endangers_a_server_is_served_only_where_the_operator_names_it(self):
+        """Through ofi_rxm one packet of a stranger, or a client that dies, ends it."""
         with server() as peer:
             for words in (["--op", "write"], ["--op", "write-imm"], ["--op", "read"], ["--op", "send"]):
                 refused = run(*client(peer.port, "bw", *words, "-n", "10"), "--provider", "tcp;ofi_rxm")
                 self.assertNotEqual(refused.returncode, 0)
                 self.assertIn("rdmabench serve --allow-provider tcp", refused.stderr)
+            for provider in ("shm", "udp;ofi_rxd"):
+                refused = run(*client(peer.port, "bw", "-n", "10"), "--provider", provider)
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn("rdmabench serve --allow-provider " + provider.split(";")[0], refused.stderr)
             self.assert_serves(peer.port, "--op", "write-imm")  # by another provider
         with server("--allow-provider", "tcp") as peer:
             done = run(*client(peer.port, "bw", "--op", "write", "-n", "10"), "--provider", "tcp;ofi_rxm")

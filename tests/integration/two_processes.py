@@ -59,7 +59,7 @@ class Measuring(unittest.TestCase):
                                   "-n", "64", "--provider", "tcp", "--no-watch")
 
     def test_every_provider_that_needs_no_device(self):
-        with server("--allow-provider", "tcp") as peer:
+        with server("--allow-provider", "tcp", "--allow-provider", "shm") as peer:
             for provider in ("tcp", "shm"):
                 for operation in OPERATIONS:
                     with self.subTest(provider=provider, operation=operation):

@@ -86,9 +86,6 @@ void Objects::check_allowed(const char* name, const std::string& own) const {
     case FI_SOCKADDR:
     case FI_SOCKADDR_IN:
     case FI_SOCKADDR_IN6:
-      if (provider.starts_with("udp")) {
-        allowed.check_provider(provider, "its datagrams need no consent of the one they reach");
-      }
       return allowed.check_ip(ip_of(name, provider));
     case FI_ADDR_EFA:
       return check_gid(0);  // fi_efa(7): a GID, then the queue pair

@@ -89,11 +89,10 @@ std::vector<std::string> obstacles(const std::string& provider, const EndpointRe
     if (!all.empty() || !request.operations.has(code)) continue;
     all.push_back(fmt::format("{} of 8 bytes (fi_query_atomic)", name(code)));
   }
-  if (all.empty() && is_unsafe_to_serve(provider, request)) {
-    all.push_back(fmt::format(
-        "ofi_rxm, through which anyone can end a server with the sessions of all others "
-        "('rdmabench serve --allow-provider {}' accepts that)",
-        provider.substr(0, provider.find(';'))));
+  const std::string_view danger = danger_to_server(provider, request);
+  if (all.empty() && !danger.empty()) {
+    all.push_back(fmt::format("{} ('rdmabench serve --allow-provider {}' accepts that)", danger,
+                              provider.substr(0, provider.find(';'))));
   }
   if (all.empty() && !request.local_ip.empty()) {
     all.push_back(fmt::format("the address {} of the control connection", request.local_ip));

@@ -118,7 +118,7 @@ bool is_kernel_ip(const Fit& fit) {
 
 bool wanted(const Fit& fit, const EndpointRequest& request) {
   return fit.provider != kRefusedProvider && is_provider(fit.provider, request.provider) &&
-         !is_unsafe_to_serve(fit.provider, request) && is_domain(fit.domain, request.device) &&
+         danger_to_server(fit.provider, request).empty() && is_domain(fit.domain, request.device) &&
          (request.fabric.empty() || fit.fabric == request.fabric);
 }
 
@@ -130,10 +130,16 @@ bool fails_atomics(std::string_view provider) {
 
 }  // namespace
 
-bool is_unsafe_to_serve(std::string_view provider, const EndpointRequest& request) {
-  const bool layered = provider == "tcp;ofi_rxm" || provider == "net;ofi_rxm";
-  return layered && request.allowed_peers != nullptr &&
-         !request.allowed_peers->names_provider(provider);
+std::string_view danger_to_server(std::string_view provider, const EndpointRequest& request) {
+  if (request.allowed_peers == nullptr || request.allowed_peers->names_provider(provider))
+    return "";
+  const std::string_view core = provider.substr(0, provider.find(';'));
+  if (core == "udp") return "datagrams, which need no consent of the one they reach";
+  if (core == "shm") return "locks in shared memory, which a client that is killed keeps";
+  if (provider == "tcp;ofi_rxm" || provider == "net;ofi_rxm") {
+    return "ofi_rxm, through which anyone can end a server with the sessions of all others";
+  }
+  return "";
 }
 
 bool has_atomics(fi_info& info, OperationSet operations) {

@@ -165,7 +165,7 @@ TEST(AllowedPeer, AnAddressOfSomebodyElseIsNotInserted) {
   EXPECT_NO_THROW(allowing.connect(address));
 }
 
-TEST(AllowedPeer, SharedMemoryIsForThisMachineOrByName) {
+TEST(AllowedPeer, SharedMemoryIsServedByNameAlone) {
   EndpointRequest r = request("shm", OperationCode::send);
   r.local_ip.clear();
   const std::string text = offer(r);
@@ -174,11 +174,11 @@ TEST(AllowedPeer, SharedMemoryIsForThisMachineOrByName) {
   EndpointRequest server = r;
   server.client = false;
   server.allowed_peers =
-      std::make_shared<AllowedPeers>("192.0.2.7", "192.0.2.1", AllowedNetworks());
-  ManyEndpoint refusing(server, choice.server);
-  EXPECT_THROW(refusing.connect(client.address()), Error);
-  server.allowed_peers =
       std::make_shared<AllowedPeers>("127.0.0.1", "127.0.0.1", AllowedNetworks());
+  EXPECT_THROW(offer(server), Error);
+  EXPECT_THROW(ManyEndpoint(server, choice.server), Error);
+  server.allowed_peers = std::make_shared<AllowedPeers>(
+      "127.0.0.1", "127.0.0.1", parse_allowed({}, std::vector<std::string>{"shm"}));
   ManyEndpoint allowing(server, choice.server);
   EXPECT_NO_THROW(allowing.connect(client.address()));
 }
