@@ -95,6 +95,17 @@ std::vector<std::string> leaves(const std::vector<std::string>& hosts,
   return all;
 }
 
+std::vector<collective::Division> divisions_of(const CollOptions& options,
+                                               const std::vector<std::string>& hosts) {
+  if (options.groups == "leaf") {
+    return {collective::divide("leaf", leaves(hosts, options.topology))};
+  }
+  if (options.groups == "leaf-pairs") {
+    return collective::divide_pairs("leaf-pairs", leaves(hosts, options.topology));
+  }
+  return {collective::divide_by(options.groups, hosts)};
+}
+
 void divide(const CollOptions& options, const std::vector<std::string>& hosts,
             collective::CollectivePlan& plan) {
   std::size_t largest = hosts.size();
@@ -103,16 +114,16 @@ void divide(const CollOptions& options, const std::vector<std::string>& hosts,
       collective::bisect(pass, hosts, kSlowShare, run);
     };
   } else if (!options.groups.empty()) {
-    const collective::Division division =
-        options.groups == "leaf" ? collective::divide("leaf", leaves(hosts, options.topology))
-                                 : collective::divide_by(options.groups, hosts);
-    plan.passes = [division](const collective::Pass& pass, collective::Run& /*run*/) {
-      pass(division);
+    const std::vector<collective::Division> divisions = divisions_of(options, hosts);
+    plan.passes = [divisions](const collective::Pass& pass, collective::Run& /*run*/) {
+      for (const collective::Division& division : divisions) pass(division);
     };
     largest = 0;
-    for (const std::uint32_t group : division.group_of) {
-      const auto size = std::count(division.group_of.begin(), division.group_of.end(), group);
-      largest = std::max(largest, static_cast<std::size_t>(size));
+    for (const collective::Division& division : divisions) {
+      for (const std::uint32_t group : division.group_of) {
+        const auto size = std::ranges::count(division.group_of, group);
+        largest = std::max(largest, static_cast<std::size_t>(size));
+      }
     }
   }
   plan.calls = calls(options, static_cast<std::uint32_t>(largest));

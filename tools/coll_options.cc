@@ -88,14 +88,16 @@ void add_require(const OptionGroup& group, CollOptions& options) {
 void add_groups(CLI::App& app, CollOptions& options) {
   const OptionGroup group(app, "Groups");
   CLI::Option* const groups = group.choice(
-      "--groups", options.groups, "HOW", {"halves", "quarters", "nodes", "across", "leaf"},
+      "--groups", options.groups, "HOW",
+      {"halves", "quarters", "nodes", "across", "leaf", "leaf-pairs"},
       "measure groups of ranks at the same time, a row for each: halves or quarters "
       "of the nodes, nodes (each by itself), across (ranks of the same number on "
-      "their nodes) or leaf (by --topology)");
-  CLI::Option* const topology = group
-                                    .list("--topology", options.topology, "FILES",
-                                          "of --groups leaf: files as fabric takes them")
-                                    ->needs(groups);
+      "their nodes), leaf (by --topology) or leaf-pairs (every two leaves together, in turn)");
+  CLI::Option* const topology =
+      group
+          .list("--topology", options.topology, "FILES",
+                "of --groups leaf and leaf-pairs: files as fabric takes them")
+          ->needs(groups);
   group
       .flag("--bisect", options.bisect,
             "halve the nodes until one node, or the boundary between two parts, explains why "
@@ -142,10 +144,11 @@ void check_backend(const CLI::App& app, const CollOptions& options) {
 }
 
 void check_groups(const CollOptions& options) {
-  if ((options.groups == "leaf") != options.topology.empty()) return;
+  if (options.groups.starts_with("leaf") != options.topology.empty()) return;
   throw Error(Fault::usage,
-              options.topology.empty() ? "--groups leaf without --topology"
-                                       : fmt::format("--topology with --groups {}", options.groups),
+              options.topology.empty()
+                  ? fmt::format("--groups {} without --topology", options.groups)
+                  : fmt::format("--topology with --groups {}", options.groups),
               "The topology says which nodes have one leaf: give both, or neither.");
 }
 

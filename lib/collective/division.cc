@@ -67,6 +67,27 @@ Division divide(std::string name, const std::vector<std::string>& labels) {
   return division;
 }
 
+std::vector<Division> divide_pairs(const std::string& name,
+                                   const std::vector<std::string>& labels) {
+  const std::vector<std::uint32_t> label_of = divide(name, labels).group_of;
+  const std::uint32_t count = label_of.empty() ? 0 : *std::ranges::max_element(label_of) + 1;
+  if (count < 2) {
+    throw Error(Fault::usage, fmt::format("{} of {} part", name, count), "Choose other groups.");
+  }
+  // The circle method: the last place stays, the others move on by one each round. Of an odd number
+  // one is by itself.
+  const std::uint32_t moving = count + count % 2 - 1;
+  std::vector<Division> rounds(moving, {.name = name});
+  for (std::uint32_t turn = 0; turn < moving; ++turn) {
+    std::vector<std::uint32_t> pair_of(moving + 1);
+    for (std::uint32_t i = 0; i <= moving / 2; ++i) {
+      pair_of[i == 0 ? moving : (turn + i) % moving] = pair_of[(turn + moving - i) % moving] = i;
+    }
+    for (const std::uint32_t label : label_of) rounds[turn].group_of.push_back(pair_of[label]);
+  }
+  return rounds;
+}
+
 Division divide_by(std::string_view how, const std::vector<std::string>& hosts) {
   std::map<std::string, std::size_t> nodes;
   std::map<std::string, std::size_t> ranks_of;
@@ -76,7 +97,7 @@ Division divide_by(std::string_view how, const std::vector<std::string>& hosts) 
   const std::size_t parts = how == "halves" ? 2 : how == "quarters" ? 4 : 0;
   if (parts == 0 && how != "nodes" && how != "across") {
     throw Error(Fault::usage, fmt::format("unknown groups '{}'", how),
-                "Take halves, quarters, nodes or across, or leaf with a topology.");
+                "Take halves, quarters, nodes or across, or leaf or leaf-pairs with a topology.");
   }
   if (parts > count || (parts == 0 && one_node)) {
     throw Error(

@@ -99,6 +99,17 @@ class Further(Measured):
     def test_bisect_names_both_slow_senders(self):
         self.assertEqual(self.bisect("all-reduce", {1: 0.4, 6: 0.4}, {}, {}), [[["node1"]], [["node6"]]])
 
+    def test_leaf_against_leaf_shows_the_slow_route(self):
+        self.addCleanup(set_links, {}, {}, {})
+        set_links({}, {}, {(2, 4): 0.1})
+        with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="ascii") as topology:
+            topology.write("node,leaf\n" + "".join(f"node{node},{node // 2}\n" for node in range(NODES)))
+            topology.flush()
+            rows = self.measure("all-to-all", "--size", "1M", "-n", "10", "--groups", "leaf-pairs",
+                                "--topology", topology.name)["results"]
+        self.assertEqual(len(rows), 6)
+        self.assertEqual(min(rows, key=lambda row: row["bus_bytes_per_s"])["group"], "leaf-pairs 2-5")
+
     def test_bisect_names_nobody_on_a_healthy_network(self):
         self.assertEqual(self.bisect("all-reduce", {}, {}, {}), [])
 

@@ -35,6 +35,10 @@ struct Division {
 /// A group for each label, in the order in which they come first. `labels`: by rank.
 Division divide(std::string name, const std::vector<std::string>& labels);
 
+/// Rounds in which the ranks of every two labels are one group once: leaf against leaf. Throws
+/// Error(usage): fewer than two labels.
+std::vector<Division> divide_pairs(const std::string& name, const std::vector<std::string>& labels);
+
 /// "halves" and "quarters" of the nodes (of the ranks, where all run on one), "nodes": each by
 /// itself, "across": ranks of the same number on their nodes. Throws Error(usage): another word, or
 /// too few nodes. `hosts`: by rank.

@@ -32,6 +32,26 @@ TEST(Division, PartsAreOfWholeNodes) {
   EXPECT_THAT(divide_by("halves", hosts(1, 4)).group_of, ElementsAre(0, 0, 1, 1)) << "of ranks";
 }
 
+TEST(Division, EveryTwoLabelsAreOneGroupOnce) {
+  for (const std::uint32_t leaves : {2U, 3U, 4U, 7U, 8U}) {
+    std::vector<std::string> labels;
+    for (std::uint32_t rank = 0; rank < 2 * leaves; ++rank)
+      labels.push_back(std::to_string(rank / 2));
+    std::multiset<std::set<std::uint32_t>> met;
+    for (const Division& round : divide_pairs("leaf-pairs", labels)) {
+      for (const auto& ranks : members(round.group_of, 2 * leaves)) {
+        std::set<std::uint32_t> group;
+        for (const std::uint32_t rank : ranks) group.insert(rank / 2);
+        EXPECT_EQ(ranks.size(), 2 * group.size()) << "a leaf is not torn apart";
+        if (group.size() > 1) met.insert(group);
+      }
+    }
+    EXPECT_EQ(met.size(), leaves * (leaves - 1) / 2);
+    EXPECT_EQ(std::set(met.begin(), met.end()).size(), met.size());
+  }
+  EXPECT_THROW(divide_pairs("leaf-pairs", {"a", "a"}), Error);
+}
+
 TEST(Division, TooFewNodesAreAnError) {
   for (const char* how : {"halves", "quarters", "nodes", "across", "thirds"}) {
     EXPECT_THROW(divide_by(how, hosts(1)), Error) << how;
