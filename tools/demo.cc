@@ -37,7 +37,7 @@ int demo(const Options& options, const std::string& json) {
   // Two spinning processes on one processor would measure the scheduler's time slice.
   const std::vector<int> cpus = processors();
   const bool apart = cpus.size() >= 2;
-  const ServerProcess server(apart ? cpus[0] : -1);
+  const ServerProcess server(apart ? cpus[0] : -1, options.config.provider);
 
   std::vector<report::Report> reports;
   std::size_t part = 0;

@@ -52,17 +52,19 @@ int nameless_token(std::string_view bytes) {
 
 }  // namespace
 
-ServerProcess::ServerProcess(int cpu) : authentication_(control::Authentication::insecure()) {
+ServerProcess::ServerProcess(int cpu, const std::string& provider)
+    : authentication_(control::Authentication::insecure()) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(Fault::failed, "pipe2", {}, errno);
   pipe_ = ends[0];
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  // Its one client is this process, which names the provider.
-  std::vector<std::string> words{"rdmabench", "serve", "--address",     "127.0.0.1",
-                                 "--port",    "0",     "--with-parent", "--allow-provider",
-                                 "any"};
+  std::vector<std::string> words{"rdmabench", "serve", "--address",    "127.0.0.1",
+                                 "--port",    "0",     "--with-parent"};
+  if (!provider.empty()) {  // whoever names it is the operator too
+    words.insert(words.end(), {"--allow-provider", provider});
+  }
   int token = -1;
   if (control::can_authenticate()) {
     const std::string bytes = control::random_bytes(control::kMinSecret);

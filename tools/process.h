@@ -13,8 +13,9 @@ namespace rdmabench::tools {
 /// `rdmabench serve` on a free port, in a child process that the destructor ends.
 class ServerProcess {
  public:
-  /// Throws Error(failed) when it does not listen within 10 seconds.
-  explicit ServerProcess(int cpu);
+  /// It serves this provider of libfabric too, whatever endangers a server. Throws Error(failed)
+  /// when it does not listen within 10 seconds.
+  ServerProcess(int cpu, const std::string& provider);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;

@@ -162,7 +162,8 @@ void add_limits(const OptionGroup& group, run::ServerConfig& config) {
       .plain(
           "--allow-provider", config.allow_providers, "NAME",
           "serve this provider of libfabric too, although it endangers a server: shm, udp, tcp or "
-          "net over ofi_rxm, or any; may be repeated (docs/limits.md)")
+          "net over ofi_rxm, for other machines also one whose addresses cannot be judged, or any; may be "
+          "repeated (docs/limits.md)")
       ->allow_extra_args(false);
 }
 

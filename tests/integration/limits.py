@@ -202,8 +202,8 @@ class Limits(unittest.TestCase):
                 refused = run(*client(peer.port, "bw", *words, "-n", "10"), "--provider", "tcp;ofi_rxm")
                 self.assertNotEqual(refused.returncode, 0)
                 self.assertIn("rdmabench serve --allow-provider tcp", refused.stderr)
-            for provider in ("shm", "udp;ofi_rxd"):
-                refused = run(*client(peer.port, "bw", "-n", "10"), "--provider", provider)
+            for provider, op in (("shm", "send"), ("shm", "fetch-add"), ("udp;ofi_rxd", "send")):
+                refused = run(*client(peer.port, "bw", "-n", "10"), "--provider", provider, "--op", op)
                 self.assertNotEqual(refused.returncode, 0)
                 self.assertIn("rdmabench serve --allow-provider " + provider.split(";")[0], refused.stderr)
             self.assert_serves(peer.port, "--op", "write-imm")  # by another provider

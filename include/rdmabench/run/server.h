@@ -43,9 +43,9 @@ struct ServerConfig {
   /// Where a session may send to besides the address that its client connected from: networks
   /// ("10.0.0.0/8"), prefixes of GIDs ("fe80::/64"), LIDs ("lid:1-100").
   std::vector<std::string> allow{};
-  /// libfabric's providers that endanger a server: "shm", "udp", and "tcp" or "net" for those over
-  /// ofi_rxm; and those whose peers' addresses cannot be judged, which a client on this machine may
-  /// use. "any" is all of them.
+  /// libfabric's providers that endanger a server: "shm", "sm2", "udp", and "tcp" or "net" for
+  /// those over ofi_rxm; and those whose peers' addresses cannot be judged, which a client on this
+  /// machine may use. "any" is all of them.
   std::vector<std::string> allow_providers{};
 };
 

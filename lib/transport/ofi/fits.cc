@@ -135,7 +135,8 @@ std::string_view danger_to_server(std::string_view provider, const EndpointReque
     return "";
   const std::string_view core = provider.substr(0, provider.find(';'));
   if (core == "udp") return "datagrams, which need no consent of the one they reach";
-  if (core == "shm") return "locks in shared memory, which a client that is killed keeps";
+  if (core == "shm" || core == "sm2")
+    return "locks in shared memory, which a client that is killed keeps";
   if (provider == "tcp;ofi_rxm" || provider == "net;ofi_rxm") {
     return "ofi_rxm, through which anyone can end a server with the sessions of all others";
   }

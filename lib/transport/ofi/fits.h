@@ -54,7 +54,8 @@ inline constexpr std::string_view kRefusedProvider = "sockets";
 /// Why a server offers this provider only where its operator names it; "" where it may. ofi_rxm
 /// listens on a port and believes what whoever connects there writes: with 1.17 one packet of a
 /// stranger ends this process. So does, up to 2.3, a peer that dies within a write with immediate.
-/// A peer that is killed within a call of shm leaves this side spinning.
+/// A peer that is killed within a call of shm or sm2 leaves this side spinning. udp sends to whom
+/// the peer names.
 std::string_view danger_to_server(std::string_view provider, const EndpointRequest& request);
 
 /// Whether a provider that has FI_ATOMIC has this one on 8 bytes too: `net` of 1.17 promises it and

@@ -75,10 +75,10 @@ TEST(AllowedPeers, TheSubnetOfTheDeviceIsAllowedUnlessTheOperatorNamesOthers) {
 }
 
 TEST(AllowedPeers, AProviderIsNamedOrForThisMachine) {
-  EXPECT_THAT(refusal([&] { peers({}).check_provider("shm", "why"); }),
-              AllOf(HasSubstr("192.0.2.7: why"), HasSubstr("--allow-provider shm")));
+  EXPECT_THAT(refusal([&] { peers({}).check_provider("psm2", "why"); }),
+              AllOf(HasSubstr("192.0.2.7: why"), HasSubstr("--allow-provider psm2")));
   EXPECT_NO_THROW(peers({}, {"udp"}).check_provider("udp;ofi_rxd", "why"));
-  EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_provider("shm", "why"));
+  EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_provider("psm2", "why"));
 }
 
 TEST(AllowedPeers, TextThatNamesNothingIsRefused) {
