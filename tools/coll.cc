@@ -120,9 +120,9 @@ void divide(const CollOptions& options, const std::vector<std::string>& hosts,
     };
     largest = 0;
     for (const collective::Division& division : divisions) {
+      std::vector<std::size_t> sizes(hosts.size());
       for (const std::uint32_t group : division.group_of) {
-        const auto size = std::ranges::count(division.group_of, group);
-        largest = std::max(largest, static_cast<std::size_t>(size));
+        largest = std::max(largest, ++sizes[group]);
       }
     }
   }
