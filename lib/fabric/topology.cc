@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "base/file.h"
 #include "base/letters.h"
@@ -27,13 +30,17 @@ std::vector<std::string> split(std::string_view text, char at) {
   return parts;
 }
 
-/// An extended regular expression of regex(7) that whole lines are held against.
+/// An extended regular expression of regex(7) that the beginning of a line is held against.
 class LinePattern {
  public:
   using Parts = std::array<std::string, 9>;  ///< the line, then what each pair of parentheses took
 
   explicit LinePattern(const char* expression) {
-    if (regcomp(&compiled_, expression, REG_EXTENDED) != 0) throw std::bad_alloc();
+    if (const int fault = regcomp(&compiled_, expression, REG_EXTENDED); fault != 0) {
+      std::array<char, 128> text{};
+      regerror(fault, &compiled_, text.data(), text.size());
+      throw Error(Fault::failed, fmt::format("regcomp: {}", text.data()));
+    }
   }
   LinePattern(const LinePattern&) = delete;
   LinePattern& operator=(const LinePattern&) = delete;
@@ -123,6 +130,7 @@ class TopologyReader {
   const std::string& line() const {
     constexpr std::size_t kLongest = 4096;
     if (lines_[at_].size() > kLongest) refuse("more than 4096 characters");
+    if (lines_[at_].find('\0') != std::string::npos) refuse("a byte of 0");
     return lines_[at_];
   }
 
@@ -146,6 +154,8 @@ class TopologyReader {
       if (head.match(text, part)) {
         from = part[2];
         point(from, part[3].empty() ? part[2] : part[3], part[1] != "Switch");
+      } else if (text.starts_with("Switch") || text.starts_with("Ca") || text.starts_with("Rt")) {
+        refuse(fmt::format("invalid heading of a switch, adapter or router '{}'", text));
       } else if (!text.empty() && text.front() == '[') {
         if (from.empty() || !port.match(text, part)) {
           refuse(fmt::format("invalid port of a switch or adapter '{}'", text));
