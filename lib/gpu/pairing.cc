@@ -14,9 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool has_one_node(const fs::path& root) {
-  std::error_code error;
-  return fs::exists(root / "sys/devices/system/node/node0", error) &&
-         !fs::exists(root / "sys/devices/system/node/node1", error);
+  return list_count(first_line(root / "sys/devices/system/node/online")) == 1;
 }
 
 PciPath path_of_folder(const fs::path& link) {

@@ -122,8 +122,8 @@ std::span<const Check> log_checks();
 /// All checks, in that order of groups.
 const std::vector<const Check*>& all_checks();
 
-/// Also true of a kernel that knows no NUMA.
-bool has_one_numa_node(Probe& probe);
+/// 0 where the kernel does not tell.
+std::uint64_t numa_nodes(Probe& probe);
 
 /// FAIL where a function has no NUMA node on a node of several.
 void judge_numa_node(Probe& probe, const PciFunction& function);

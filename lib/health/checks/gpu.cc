@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/number.h"
 #include "base/pci_path.h"
 #include "check.h"
 
@@ -159,7 +160,7 @@ PciPath path_of(Probe& probe, const PciFunction& function) {
 void nearest(Probe& probe, const Gpu& gpu) {
   const RdmaDevice* found = nullptr;
   PciDistance least = PciDistance::unknown;
-  const bool one_node = has_one_numa_node(probe);
+  const bool one_node = numa_nodes(probe) == 1;
   const PciPath own = path_of(probe, gpu.pci);
   for (const RdmaDevice& device : probe.node().devices) {
     if (!device.physical()) continue;
@@ -171,7 +172,8 @@ void nearest(Probe& probe, const Gpu& gpu) {
   if (found == nullptr) return probe.skip("this node has no RDMA device with a PCI function");
   probe.observe(fmt::format("{} at {}", found->name, name(least)));
   probe.expect("PIX, PXB, PHB or NODE", Source::derived);
-  if (least == PciDistance::unknown) return probe.skip("their NUMA nodes are not known");
+  if (least == PciDistance::unknown)
+    return probe.skip("their places on PCI, or their NUMA nodes, are not known");
   if (least == PciDistance::sys && probe.node().virtual_machine) {
     return probe.skip("a virtual machine need not show how the host is wired");
   }
@@ -227,7 +229,8 @@ constexpr std::array kGpuChecks = std::to_array<Check>({
     {{"gpu.window", "Window on the GPU's memory", "D/resource", "WARN below 1 GiB",
       "Turn on Above 4G Decoding and Resizable BAR in the BIOS.", "Linux sysfs-bus-pci"},
      window},
-    {{"gpu.nearest", "The nearest RDMA device", "the folders of GPUs and devices, D/numa_node",
+    {{"gpu.nearest", "The nearest RDMA device",
+      "the folders of GPUs and devices, D/numa_node, sys/devices/system/node/online",
       "WARN if the nearest is on another socket (SYS)",
       "Use a GPU that has a device near, or move cards: the traffic crosses the sockets.",
       "NCCL_NET_GDR_LEVEL; Mellanox/ngc_multinode_perf"},

@@ -132,12 +132,6 @@ std::vector<std::string> Inventory::roce_interfaces() const {
   return names;
 }
 
-std::uint64_t list_count(std::string_view list) {
-  std::uint64_t count = 0;
-  for_each_range(list, [&](std::uint64_t first, std::uint64_t last) { count += last - first + 1; });
-  return count;
-}
-
 bool lists_overlap(std::string_view first, std::string_view second) {
   bool found = false;
   for_each_range(first, [&](std::uint64_t low, std::uint64_t high) {

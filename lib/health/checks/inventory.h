@@ -67,9 +67,6 @@ struct Inventory {
 /// if the folder is not below a PCI root.
 PciFunction pci_function(std::string_view folder);
 
-/// The count of numbers in "0-3,8"; 0 for a text that is not a list.
-std::uint64_t list_count(std::string_view list);
-
 /// Whether two lists have a number in common.
 bool lists_overlap(std::string_view first, std::string_view second);
 

@@ -42,7 +42,7 @@ void balancing(Probe& probe) {
   if (!value) return;
   probe.observe(std::to_string(*value));
   probe.expect("0", Source::standard);
-  if (*value != 0 && has_one_numa_node(probe)) {
+  if (*value != 0 && numa_nodes(probe) == 1) {
     return probe.skip("this node has one NUMA node");
   }
   probe.judge_by(*value == 0, Status::warn);
@@ -141,8 +141,8 @@ constexpr std::array kNumaChecks = std::to_array<Check>({
 
 }  // namespace
 
-bool has_one_numa_node(Probe& probe) {
-  return list_count(probe.try_line(fmt::format("{}/online", kNodes))) <= 1;
+std::uint64_t numa_nodes(Probe& probe) {
+  return list_count(probe.try_line(fmt::format("{}/online", kNodes)));
 }
 
 void judge_numa_node(Probe& probe, const PciFunction& function) {
@@ -152,7 +152,7 @@ void judge_numa_node(Probe& probe, const PciFunction& function) {
   if (!node) return probe.error(fmt::format("invalid NUMA node '{}'", *text));
   probe.observe(*text);
   probe.expect("a NUMA node", Source::derived);
-  if (*node < 0 && has_one_numa_node(probe)) return probe.skip("this node has one NUMA node");
+  if (*node < 0 && numa_nodes(probe) <= 1) return probe.skip("this node has one NUMA node");
   probe.judge_by(*node >= 0, Status::fail);
 }
 

@@ -54,9 +54,9 @@ class Machine {
     link(root_ / "sys/devices" / way, folder / "device");
   }
   void add_nodes(int count) {
-    for (int i = 0; i < count; ++i) {
-      fs::create_directories(root_ / "sys/devices/system/node" / ("node" + std::to_string(i)));
-    }
+    fs::create_directories(root_ / "sys/devices/system/node");
+    std::ofstream(root_ / "sys/devices/system/node/online")
+        << (count == 1 ? "0" : "0-" + std::to_string(count - 1)) << "\n";
   }
 
   std::string root() const { return root_.string() + "/"; }
