@@ -49,6 +49,16 @@ std::string dump(const nlohmann::ordered_json& message);
 nlohmann::json parse_object(std::string_view text, std::string_view what,
                             std::size_t most_values = kMaxValues);
 
+/// Reads that object by `read`; an error begins with `what`.
+template <class Read>
+auto read_object(std::string_view text, std::string_view what, std::size_t most_values, Read read) {
+  try {
+    return read(parse_object(text, what, most_values));
+  } catch (const Error& error) {
+    throw error.at(what);
+  }
+}
+
 std::uint64_t get_uint(const nlohmann::json& object, std::string_view key, std::uint64_t min,
                        std::uint64_t max);
 

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "base/fields.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
+#include "report/row.h"
 #include "run/facts_fields.h"
 
 namespace rdmabench::collective {
@@ -163,6 +165,7 @@ RankReport parse_rank_report(std::string_view text) {
   RankReport report;
   report.facts = run::facts_from(json, "facts", kMaxWord, kMaxWord, kMaxText);
   for (report::Fact& fact : report.facts) {
+    fact.name = control::printable(fact.name);
     if (auto* const words = std::get_if<std::string>(&fact.value))
       *words = control::printable(*words);
   }

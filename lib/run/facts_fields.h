@@ -1,4 +1,4 @@
-// Reads the facts in the messages of a session and of a fabric; report::to_list() writes them.
+// Reads the facts in the messages of sessions and ranks; report::to_list() writes them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 namespace rdmabench::run {
 
 /// From a peer that is not trusted: at most `max_count` facts, names and texts of at most so many
-/// bytes. A fact without a value is left out. Throws Error(failed) as control/fields.h does.
+/// bytes. A fact without a value is left out. Throws Error(failed) as base/fields.h does.
 inline report::Facts facts_from(const nlohmann::json& object, const char* key,
                                 std::size_t max_count, std::size_t max_name, std::size_t max_text) {
   report::Facts facts;

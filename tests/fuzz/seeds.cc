@@ -80,7 +80,7 @@ void add_jobs(std::vector<Seed>& list) {
   add("rank-state", "y" + collective::to_text(collective::RankState{}));
   add("rank-epoch", "E" + collective::to_text(collective::Epoch{.stamps = {{1, 2}, {3, 4}}}));
   collective::RankReport report;
-  report.facts = {{"device", "mlx5_0"}};
+  report.facts = {{"device", "mlx5_0"}, {"gpudirect", true}, {"gpu_ordinal", std::uint64_t{3}}};
   add("rank-report", "k" + collective::to_text(report));
   add("peer-server", "v" + collective::to_text(collective::PeerServer{"n1", 7, "cuda:0"}));
   add("rank-pair", "w" + collective::to_text(collective::PointToPointResult{

@@ -141,8 +141,9 @@ std::vector<report::NcclTestsRank> ranks_of(const collective::Run& run) {
     line.rank = rank.identity.rank;
     line.pid = rank.identity.process;
     line.host = rank.identity.host;
-    line.device = static_cast<std::uint32_t>(
-        report::value_of<std::uint64_t>(rank.facts, "gpu_ordinal").value_or(0));
+    const std::uint64_t ordinal =
+        report::value_of<std::uint64_t>(rank.facts, "gpu_ordinal").value_or(0);
+    if (ordinal <= UINT32_MAX) line.device = static_cast<std::uint32_t>(ordinal);
     line.pci = pci.substr(0, pci.rfind('.'));  // nccl-tests leaves the function out
     line.gpu = report::text_of(rank.facts, "gpu_name");
     if (line.gpu.empty()) line.gpu = "host memory";

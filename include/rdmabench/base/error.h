@@ -3,6 +3,7 @@
 // Error is the only exception of the library. Set-up throws it; the measuring loops never do.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>

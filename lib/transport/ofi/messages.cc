@@ -17,12 +17,7 @@ constexpr std::size_t kMaxFits = 256;
 constexpr std::size_t kMaxString = 256;
 
 [[noreturn]] void refuse(std::string_view what) {
-  throw Error(Fault::failed, fmt::format("the peer's libfabric text: {}", what),
-              "Both sides must run the same version of rdmabench.");
-}
-
-Json parse(std::string_view text) {
-  return parse_object(text, "libfabric address");
+  throw Error(Fault::failed, what, "Run the same release of rdmabench on both sides.");
 }
 
 std::string to_hex(std::string_view bytes) {
@@ -76,10 +71,11 @@ std::string write_offer(const Offer& offer) {
 }
 
 Offer read_offer(std::string_view text) {
-  const Json json = parse(text);
-  Offer offer{.host = get_string(json, "host", kMaxString), .fits = {}};
-  for (const Json& fit : get_list(json, "fits", kMaxFits)) offer.fits.push_back(to_fit(fit));
-  return offer;
+  return read_object(text, "the peer's libfabric offer", kMaxValues, [](const Json& json) {
+    Offer offer{.host = get_string(json, "host", kMaxString), .fits = {}};
+    for (const Json& fit : get_list(json, "fits", kMaxFits)) offer.fits.push_back(to_fit(fit));
+    return offer;
+  });
 }
 
 std::string write_fit(const Fit& fit) {
@@ -87,7 +83,7 @@ std::string write_fit(const Fit& fit) {
 }
 
 Fit read_fit(std::string_view text) {
-  return to_fit(parse(text));
+  return read_object(text, "the libfabric choice", kMaxValues, to_fit);
 }
 
 std::string write_address(const Address& address) {
@@ -106,29 +102,31 @@ std::string write_address(const Address& address) {
 }
 
 Address read_address(std::string_view text) {
-  const Json json = parse(text);
-  Address address{.provider = get_string(json, "provider", kMaxString),
-                  .protocol = get_uint<std::uint32_t>(json, "protocol"),
-                  .protocol_version = get_uint<std::uint32_t>(json, "protocol_version"),
-                  .addr_format = get_uint<std::uint32_t>(json, "addr_format"),
-                  .names = {},
-                  .ticket = get_uint<std::uint64_t>(json, "ticket"),
-                  .window_base = get_uint<std::uint64_t>(json, "window_base"),
-                  .window_bytes = get_uint<std::uint64_t>(json, "window_bytes"),
-                  .window_key = get_uint<std::uint64_t>(json, "window_key")};
-  for (const Json& name : get_list(json, "names", kMaxNames)) {
-    if (!name.is_string()) refuse("'names' has one that is not a string");
-    const auto& digits = name.get_ref<const std::string&>();
-    if (digits.size() > 2 * kMaxEndpointName) {
-      refuse(
-          fmt::format("a name of {} digits, of at most {}", digits.size(), 2 * kMaxEndpointName));
+  return read_object(text, "the peer's libfabric address", kMaxValues, [](const Json& json) {
+    Address address{.provider = get_string(json, "provider", kMaxString),
+                    .protocol = get_uint<std::uint32_t>(json, "protocol"),
+                    .protocol_version = get_uint<std::uint32_t>(json, "protocol_version"),
+                    .addr_format = get_uint<std::uint32_t>(json, "addr_format"),
+                    .names = {},
+                    .ticket = get_uint<std::uint64_t>(json, "ticket"),
+                    .window_base = get_uint<std::uint64_t>(json, "window_base"),
+                    .window_bytes = get_uint<std::uint64_t>(json, "window_bytes"),
+                    .window_key = get_uint<std::uint64_t>(json, "window_key")};
+    for (const Json& name : get_list(json, "names", kMaxNames)) {
+      if (!name.is_string()) refuse("'names' has one that is not a string");
+      const auto& digits = name.get_ref<const std::string&>();
+      if (digits.size() > 2 * kMaxEndpointName) {
+        refuse(
+            fmt::format("a name of {} digits, of at most {}", digits.size(), 2 * kMaxEndpointName));
+      }
+      address.names.push_back(from_hex(digits));
     }
-    address.names.push_back(from_hex(digits));
-  }
-  if (address.window_bytes > std::numeric_limits<std::uint64_t>::max() - address.window_base) {
-    refuse(fmt::format("a window of {} bytes at {:#x}", address.window_bytes, address.window_base));
-  }
-  return address;
+    if (address.window_bytes > std::numeric_limits<std::uint64_t>::max() - address.window_base) {
+      refuse(
+          fmt::format("a window of {} bytes at {:#x}", address.window_bytes, address.window_base));
+    }
+    return address;
+  });
 }
 
 }  // namespace rdmabench::transport::ofi

@@ -20,7 +20,6 @@ using rdmabench::verbs::Gid;
 using rdmabench::verbs::LinkLayer;
 
 constexpr std::size_t kMaxCandidates = 4096;
-constexpr std::size_t kMaxValuesOfOffer = 16 * kMaxCandidates;
 constexpr std::size_t kMaxName = 63;
 constexpr std::size_t kMaxReason = 512;
 constexpr std::uint64_t kMaxMbps = 10'000'000;
@@ -28,16 +27,6 @@ constexpr std::uint64_t k24Bits = 0xffffff;
 
 [[noreturn]] void refuse(std::string_view problem) {
   throw Error(Fault::failed, problem, "Run the same release of rdmabench on both sides.");
-}
-
-/// Reads the object by `read`. An error says whose it is.
-template <class Read>
-auto read_object(std::string_view text, std::string_view whose, Read read) {
-  try {
-    return read(parse_object(text, whose, kMaxValuesOfOffer));
-  } catch (const Error& error) {
-    throw error.at(whose);
-  }
 }
 
 Gid get_gid(const json& object, std::string_view key) {
@@ -121,7 +110,8 @@ std::string write_offer(std::span<const Candidate> candidates) {
 }
 
 std::vector<Candidate> read_offer(std::string_view text, std::string_view whose) {
-  return read_object(text, fmt::format("{}'s verbs offer", whose), [](const json& object) {
+  const std::string what = fmt::format("{}'s verbs offer", whose);
+  return read_object(text, what, 16 * kMaxCandidates, [](const json& object) {
     std::vector<Candidate> candidates;
     for (const json& entry : get_list(object, "candidates", kMaxCandidates)) {
       candidates.push_back(read_candidate(entry));
@@ -139,7 +129,7 @@ std::string write_placement(const Placement& placement) {
 }
 
 Placement read_placement(std::string_view text) {
-  return read_object(text, "client's verbs choice", [](const json& object) {
+  return read_object(text, "client's verbs choice", kMaxValues, [](const json& object) {
     return Placement{.device = get_text(object, "device", kMaxName),
                      .port = get_uint<std::uint8_t>(object, "port", 1),
                      .gid_index = get_uint<std::uint8_t>(object, "index"),
@@ -179,7 +169,7 @@ std::string write_address(const Address& address) {
 }
 
 Address read_address(std::string_view text) {
-  return read_object(text, "peer's verbs address", [](const json& object) {
+  return read_object(text, "peer's verbs address", 5 * kMaxQueuePairs + 32, [](const json& object) {
     constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
     Address address;
     const std::string service = get_string(object, "service", kMaxName);

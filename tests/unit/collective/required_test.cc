@@ -1,6 +1,7 @@
 // Whether the intended device carried a run, by made-up counters.
 #include <gmock/gmock.h>
 
+#include "collective/commands.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 
@@ -71,6 +72,7 @@ TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
   run.ranks[0].facts = {{"routes", "NET/IB/0/GDRDMA"}, {"gpudirect", true}};
   run.ranks[1].facts = {{"routes", "NET/IB/0/GDRDMA, NET/IB/1"}, {"gpudirect", false}};
   run.ranks[2].facts = {{"gpudirect_unknown", "NCCL_DEBUG is set, so NCCL's log is the user's"}};
+  for (RankReport& rank : run.ranks) rank.facts = parse_rank_report(to_text(rank)).facts;
   EXPECT_THAT(unmet(run, parse_required("gpudirect")), IsEmpty()) << "it is judged apart";
   const auto proofs = prove_gpudirect(run);
   ASSERT_EQ(proofs.size(), 4U);
@@ -84,6 +86,18 @@ TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
   EXPECT_THAT(proofs[2].text, HasSubstr("NCCL_DEBUG is set"));
   EXPECT_EQ(proofs[3].direct, std::nullopt);
   EXPECT_THAT(proofs[3].text, HasSubstr("does not say"));
+}
+
+TEST(RankReport, FactsKeepTheirTypesAndLoseWhatATerminalObeys) {
+  RankReport sent;
+  sent.facts = {
+      {"share", 0.5}, {"gpu_ordinal", std::uint64_t{3}}, {"a\nb", std::string("c\x1b[2J")}};
+  const report::Facts facts = parse_rank_report(to_text(sent)).facts;
+  ASSERT_EQ(facts.size(), 3U);
+  EXPECT_EQ(std::get<double>(facts[0].value), 0.5);
+  EXPECT_EQ(std::get<std::uint64_t>(facts[1].value), 3U);
+  EXPECT_EQ(facts[2].name, "a?b");
+  EXPECT_EQ(std::get<std::string>(facts[2].value), "c?[2J");
 }
 
 TEST(Required, NetworkIsTheLibrarysWord) {

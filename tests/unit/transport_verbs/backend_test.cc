@@ -167,6 +167,10 @@ TEST_F(Backend, RefusesOffersThatAreNone) {
   json many = json::parse(good);
   many["candidates"] = json(std::vector<int>(5000));
   EXPECT_THAT(complaint([&] { choose(request, good, many.dump()); }).what(), HasSubstr("5000"));
+  std::string empty = R"({"candidates":[{})";
+  for (int i = 0; i < 70000; ++i) empty += ",{}";
+  EXPECT_THAT(complaint([&] { choose(request, good, empty + "]}"); }).what(),
+              HasSubstr("more than 65536 values"));
   EXPECT_EQ(complaint([&] { choose(request, good, R"({"candidates":[]})"); }).fault(),
             Fault::unavailable);
   const auto refusal = [&](const char* key, const json& value) {
