@@ -20,7 +20,7 @@ template <transport::Transport T>
 void converse(T& endpoint, std::vector<std::byte>& memory, bool asks) {
   workload::EpochResult result;
   workload::Watch watch(std::chrono::seconds(5), [] { return false; });
-  workload::Inbox<T> inbox(endpoint, {.receives = 2}, watch, result);  // polls and makes room
+  workload::Inbox<T> inbox(endpoint, {.receives = kPieces}, watch, result);  // polls, makes room
   const auto must = [&](bool good) {
     if (!good) throw Error(Fault::failed, "no progress for 5 s, or: " + endpoint.failure());
   };

@@ -22,12 +22,14 @@ struct LatencyResult {
   std::uint64_t size_bytes = 0;  ///< payload of one message
   std::uint64_t iterations = 0;  ///< timed ones
   std::uint64_t warmup_iterations = 0;
-  std::string operation;            ///< as on the command line: "write-imm"
-  std::string kind;                 ///< what one sample spans: "half_round_trip" or "completion"
-  std::string signal;               ///< "memory-poll", "remote-cq-data", "receive" or "completion"
+  std::string operation;  ///< as on the command line: "write-imm"
+  /// What one sample spans: "half_round_trip" or "completion"; of a pattern its name.
+  std::string kind;
+  /// "memory-poll", "remote-cq-data", "receive" or "completion"; "pattern" of a pattern.
+  std::string signal;
   std::string completion;           ///< "inject", "transmit", "delivery" or "receiver_confirmed"
   measure::LatencySummary latency;  ///< over all samples; halved already where `kind` says so
-  bool validated = false;           ///< every message's bytes were checked
+  bool validated = false;  ///< every message's bytes were checked, or a pattern was told to
   std::optional<std::uint64_t> succeeded;  ///< compare-swaps that found what they looked for
   bool stable = true;                      ///< false: the epochs still differed when the run ended
   bool complete = true;                    ///< false: the run's error cut this row off

@@ -17,9 +17,12 @@
 namespace rdmabench::run {
 
 /// One side of a pattern over endpoints of type T: runs plan.iterations messages, each of plan.size
-/// bytes. The initiator writes how long message i took into intervals[i], in the ticks of
-/// measure::stamp_now(). It waits by workload::Inbox or asks `watch` after each empty poll, so that
-/// no wait is without a deadline. Neither side may throw.
+/// bytes; it is called once for each epoch, warm-up included. The initiator writes how long message
+/// i took into intervals[i], in the ticks of measure::stamp_now(); the target has no intervals. It
+/// waits by workload::Inbox or asks `watch` after each empty poll, so that no wait is without a
+/// deadline. A side returns `ok` after plan.iterations messages alone, when all that it posted has
+/// completed and all receives are given back; else an outcome that is not ok, and in `message`
+/// which message it concerns. Neither side may throw.
 template <transport::Transport T>
 using PatternLoop = workload::EpochResult (*)(T& endpoint, const workload::EpochPlan& plan,
                                               workload::Watch& watch,
@@ -59,9 +62,10 @@ constexpr bool runs_over(transport::OperationList<Ops...> /*all*/) {
 ///   };
 ///
 /// A session of it: Config::pattern = Scatter::kName. Depth, receives, sizes and everything else is
-/// that of Config; `working_set` is how many bytes of slots each side has. Before each epoch the
-/// windows are filled with zeros. Config::validate chooses kValidate: what is compared, and with
-/// what, is up to the pattern. A result that is not ok ends the run with its error.
+/// that of Config; `working_set` is how many bytes of slots each side has; by default `depth` slots
+/// to send from and `receives` to receive in. Before each epoch the windows are filled with zeros.
+/// Config::validate chooses kValidate: what is compared, and with what, is up to the pattern. A
+/// result that is not ok ends the run with its error.
 ///
 /// Throws Error(usage) for a name that is not vendor/name in small letters or is registered. Thread
 /// rule: any thread; but before the sessions that use it.

@@ -99,14 +99,17 @@ struct EndpointOptions {
 };
 
 /// What one side of a run needs from an endpoint. Both sides give the same values, except `client`
-/// and what names this side's device and memory.
+/// and what names this side's device and memory. Not all of them are compared: other sizes or
+/// receives at the peer may show only when a message is lost or cut.
 struct EndpointRequest : EndpointOptions {
   bool client = true;                             ///< this side initiates
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
   bool latency = true;         ///< small messages go inline or injected; else a stream
   std::uint64_t max_size = 8;  ///< bytes; the largest message, >= 1
   /// Memory of the caller, in place of memory of the endpoint's own. It is registered where it lies
-  /// and never copied; messages leave from it, and it is the window that the peer reads and writes.
+  /// and never copied; messages leave from it, and it is the window that the peer reads and writes:
+  /// send_region() and window() are the same bytes, of as many slots as fit, whatever `send_slots`
+  /// says. Without it they are separate.
   /// The caller keeps it until the endpoint is gone. `memory` tells its kind: "host", or "cuda:0"
   /// for a pointer of that GPU. Empty: the endpoint allocates.
   std::span<std::byte> buffer;
@@ -212,9 +215,12 @@ struct Message {
 ///   supports<Op>               whether post<Op> exists
 ///   kReliable                  a message that was posted arrives, or poll() fails
 ///   kOrdersWrites              bytes of a write become visible in order, the last byte last, and writes
-///                              in order of posting: memory polling is a sound signal
+///                              in order of posting: memory polling is a sound signal. Where this or
+///                              kOrdersMessages is false, a send may arrive before the data of a write that
+///                              was posted before it: wait for the write's completion, with `delivery`
 ///   kOrdersMessages            receives complete in the order of the sends, and completed() == n says that
-///                              the first n posts have completed: false where there are several queue pairs
+///                              the first n posts have completed: false where there are several queue pairs,
+///                              and with every provider of libfabric
 ///   kManyQueuePairs            queue_pairs() may be more than 1
 ///   kPostLists                 post_list() exists
 ///   kNeedsProgress             whether the peer's reads and writes wait for this side's poll()

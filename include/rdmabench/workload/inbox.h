@@ -118,7 +118,9 @@ class Inbox {
   }
 
   /// Waits until all that was posted has completed. Nothing but a token may arrive meanwhile: any
-  /// other message ends the epoch with wrong_size.
+  /// other message ends the epoch with wrong_size, and every message of 0 bytes counts as the
+  /// token, its immediate unseen. Where others may arrive, call poll() with a function of your own
+  /// until completed() is posted().
   bool drain() noexcept {
     while (endpoint_.completed() != endpoint_.posted()) {
       if (!poll(Wait::completion)) return false;
