@@ -136,6 +136,10 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("no JSON of lldpctl"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a\"\n[1] nonsense\n"),
               HasSubstr("line 3: invalid port of a switch or adapter '[1] nonsense'"));
+  EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 S-1\n[1] \"S-2\"[1]\n"),
+              HasSubstr("line 2: invalid heading of a switch, adapter or router 'Switch 2 S-1'"));
+  EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a" + std::string(1, '\0') + "\"\n"),
+              HasSubstr("line 2: a byte of 0"));
   EXPECT_LT(refusal("switchguid=0x1(1)\n[1]" + std::string(4000, 'x') + "\n").size(), 500U);
   EXPECT_THAT(refusal("Unicast lids [0x0-0x1] of switch Lid 1 guid 0x0000000000200005 "
                       "(leaf4):\n"
