@@ -160,7 +160,7 @@ def main() -> int:
     options = parse()
     command.TOOL = options.tool
     wrong = []
-    with command.server("--allow-provider", "tcp") as peer:
+    with command.server("--allow-provider", "any") as peer:
         clients = Clients(options, peer.port)
         first = command.run(*clients.words("lat"), "-n", "50", "--no-watch")
         if first.returncode != 0:

@@ -66,7 +66,7 @@ def main() -> int:
     marks = sorted({max(1, options.sessions // part) for part in (100, 10, 2, 1)})
     words = [options.backend, *([options.provider] if options.provider else [])]
     seen = {}
-    with command.server("--allow-provider", "tcp") as peer:
+    with command.server("--allow-provider", "any") as peer:
         for done, count in zip([0, *marks], marks):
             run_sessions(options, peer.port, count - done, words)
             peer.wait_lines(count)
