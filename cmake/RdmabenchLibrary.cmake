@@ -88,3 +88,5 @@ file(RELATIVE_PATH RDMABENCH_PC_TO_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgco
 configure_file(cmake/rdmabench.pc.in "${PROJECT_BINARY_DIR}/rdmabench.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/rdmabench.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Comments of headers name pages of docs/.
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.json")

@@ -49,7 +49,7 @@ inline transport::EndpointRequest request_of(const Options& options, transport::
   request.provider = options.provider;
   request.device = options.device;
   request.delivery = options.backend == "ofi";  // elsewhere a completion says that already
-  request.timeout_ms = static_cast<std::uint32_t>(options.timeout.count());
+  request.timeout = options.timeout;
   return request;
 }
 

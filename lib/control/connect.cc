@@ -81,7 +81,9 @@ std::error_code try_connect(asio::io_context& context, tcp::socket& socket,
   std::string what = fmt::format("connect to {}{}", host_and_port(host, port), addresses);
   std::string remedy;
   if (error == asio::error::connection_refused) {
-    remedy = fmt::format("Start 'rdmabench serve' on {}, or check `port`.", host);
+    remedy = fmt::format(
+        "Nothing listens there: start the server on {} ('rdmabench serve'), or check `port`.",
+        host);
   } else if (error == asio::error::timed_out) {
     what += fmt::format(" within {}", duration_text(given));
     remedy = fmt::format("Is {} up, and does its firewall let TCP port {} in?", host, port);

@@ -96,9 +96,13 @@ report::Clock clock_facts(const measure::TickRate& rate) {
           .resolution_ns = measure::resolution_ns(source)};
 }
 
-void set_failure(report::Report& report, const Session& session, const std::exception& error) {
+void set_failure(report::Report& report, Session& session, const std::exception& error) {
   report.error = error.what();
   report::Failure& failure = report.failure.emplace(failure_of(error));
+  if (session.peer_gave_up()) {
+    const workload::Outcome outcome = session.outcome_of_peer();
+    if (outcome != workload::Outcome::ok) failure.outcome = name(outcome);
+  }
   failure.peer = session.channel().peer();
   if (!failure.outcome.empty()) {
     failure.operation = operation_text(session.spec().pattern, session.spec().operation);

@@ -16,7 +16,7 @@ struct ConnectedPair::State {
 
 ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointRequest request,
                              std::string_view backend, const OpenEndpointOf& open)
-    : state_(std::make_unique<State>(channel, std::chrono::milliseconds(request.timeout_ms))) {
+    : state_(std::make_unique<State>(channel, request.timeout)) {
   Connection& connection = state_->connection;
   const OpenOne open_one = [&](const Backend& chosen, const transport::EndpointRequest& wanted,
                                std::string_view choice) {

@@ -61,7 +61,7 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   request.max_size = spec.max_size;
   request.local_queue_pairs = client ? spec.client_queue_pairs : 0;
   request.memory = spec.peer_memory;
-  request.timeout_ms = static_cast<std::uint32_t>(spec.timeout.count());
+  request.timeout = spec.timeout;
   request.receives = spec.receives != 0 ? spec.receives : usual_receives(spec);
 
   // A message that is off its cache line needs room for the rest of it in its slot.

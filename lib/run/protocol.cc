@@ -137,14 +137,18 @@ EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec) {
 }
 
 std::string to_text(const EpochReport& report) {
-  return dump({{"arrived", report.arrived}, {"succeeded", report.succeeded}});
+  return dump({{"arrived", report.arrived},
+               {"succeeded", report.succeeded},
+               {"outcome", static_cast<unsigned>(report.outcome)}});
 }
 
 EpochReport parse_epoch_report(std::string_view text) {
   constexpr std::uint64_t kMost = kMaxEpoch * kMaxWorkers;
   const nlohmann::json json = parse_object(text, "result");
   return {.arrived = get_uint(json, "arrived", 0, kMost),
-          .succeeded = get_uint(json, "succeeded", 0, kMost)};
+          .succeeded = get_uint(json, "succeeded", 0, kMost),
+          .outcome = static_cast<workload::Outcome>(
+              get_uint(json, "outcome", 0, static_cast<unsigned>(workload::kLastOutcome)))};
 }
 
 std::string to_text(const Farewell& farewell) {

@@ -14,9 +14,11 @@
 //   bye                              ->
 //                                    <-   bye     {what the server counted}
 //
-// Either side may send abort {reason} instead of anything. Before anything was timed a session in a
-// GPU's memory whose mapping is `auto` survives one: once each side has sent its own and has had
-// the other's, the workers are closed, and the client's next message is a request, or the end.
+// Either side may send abort {reason} instead of anything. A server whose side of an epoch ended
+// otherwise than ok sends its result behind the abort, so that the client knows the outcome as a
+// type. Before anything was timed a session in a GPU's memory whose mapping is `auto` survives one:
+// once each side has sent its own and has had the other's, the workers are closed, and the client's
+// next message is a request, or the end.
 #pragma once
 
 #include <array>
@@ -108,8 +110,9 @@ struct EpochOrder {
 
 /// What the target saw of an epoch, over all workers.
 struct EpochReport {
-  std::uint64_t arrived = 0;    ///< messages, where it is told of them
-  std::uint64_t succeeded = 0;  ///< atomics that changed a word by one
+  std::uint64_t arrived = 0;                          ///< messages, where it is told of them
+  std::uint64_t succeeded = 0;                        ///< atomics that changed a word by one
+  workload::Outcome outcome = workload::Outcome::ok;  ///< otherwise only behind an abort
 };
 
 /// The server's last message: what it observed over the whole session.

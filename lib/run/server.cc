@@ -249,7 +249,7 @@ void Server::Impl::serve_session(Client& client) {
     } catch (const std::exception& error) {
       line = client.stop.stop_requested() ? std::string(client.why)
                                           : control::printable(error.what());  // it may quote
-      session.channel().abort(line);
+      session.give_up(error, line);
       if (begun) ++failed;
     }
     client.forget_socket();

@@ -192,6 +192,31 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
                    ours ? workers_[first]->failed_call() : FailedCall());
 }
 
+void Session::give_up(const std::exception& error, std::string_view reason) noexcept {
+  channel().abort(reason);
+  const auto* const epoch = dynamic_cast<const EpochError*>(&error);
+  if (epoch == nullptr || epoch->outcome() == Outcome::cancelled ||
+      epoch->outcome() == Outcome::interrupted) {
+    return;  // no finding of this side
+  }
+  try {
+    send(SessionMessage::result, to_text(EpochReport{.outcome = epoch->outcome()}));
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    // The peer has left already.
+  }
+}
+
+Outcome Session::outcome_of_peer() noexcept {
+  constexpr auto kRightBehind = std::chrono::milliseconds(100);
+  try {
+    return parse_epoch_report(
+               channel().receive(SessionMessage::result, Deadline::after(kRightBehind), "outcome"))
+        .outcome;
+  } catch (const std::exception&) {
+    return Outcome::ok;
+  }
+}
+
 std::string Session::reason_of_peer() {
   try {
     static_cast<void>(channel().expect(take(Deadline::after(timeout()), "the reason why it left"),

@@ -77,6 +77,11 @@ class Session : private OwnedChannel, public Connection {
   /// cannot be started; the workers did nothing then.
   EpochOutcome run(std::span<measure::Ticks> intervals);
 
+  /// Tells the peer why this side gives up, and the outcome where an epoch failed on this side.
+  void give_up(const std::exception& error, std::string_view reason) noexcept;
+  /// After peer_gave_up(): how the peer's side of an epoch ended; `ok` where it did not say so.
+  workload::Outcome outcome_of_peer() noexcept;
+
  private:
   std::vector<workload::EpochResult> run_workers(std::span<measure::Ticks> intervals);
   std::string reason_of_peer();  ///< its own words, or how the channel ended

@@ -381,7 +381,7 @@ TEST_F(GeneralDevice, IsConnectedByTheConnectionManager) {
 
 TEST_F(VerbsDevice, TheConnectionManagerSaysThatNobodyListens) {
   request_.connection_manager = true;
-  request_.timeout_ms = 3000;
+  request_.timeout = std::chrono::milliseconds(3000);
   const Choice choice = choose(request_, offer_, offer_);
   Endpoint client(request_, choice.client);
   EndpointRequest other = request_;

@@ -49,7 +49,7 @@ std::vector<Unmet> unmet(std::span<const Requirement> requirements,
 
 struct Config : SharedOptions {
   workload::Shape shape = workload::Shape::latency;
-  transport::OperationCode operation = transport::OperationCode::send;
+  transport::OperationCode operation = transport::OperationCode::send;  ///< not of a `pattern`
   std::vector<std::uint64_t> sizes{8};  ///< bytes, each 1..kMaxSize; atomics have 8
   measure::StopRule stop = measure::StopRule::stable({});
   std::vector<std::uint64_t> counts;  ///< messages of each of `sizes`, instead of `stop`; or none

@@ -52,7 +52,8 @@ class ConnectedPair {
 ///
 /// After the visit both sides wait for each other before they close. The channel is the caller's
 /// and stays open; the visitor may use it when both sides do so alike. Every wait for the peer
-/// takes at most request.timeout_ms; so neither visit may end so much later than the other.
+/// takes at most request.timeout; so neither visit may end so much later than the other: the
+/// side that waited throws, and the late one may not learn of it.
 ///
 /// Throws Error: usage for an impossible request, unavailable where no back end reaches the
 /// peer, failed for anything else. An exception of the visitor is rethrown after the peer was told.

@@ -64,8 +64,9 @@ constexpr bool runs_over(transport::OperationList<Ops...> /*all*/) {
 /// A session of it: Config::pattern = Scatter::kName. Depth, receives, sizes and everything else is
 /// that of Config; `working_set` is how many bytes of slots each side has; by default `depth` slots
 /// to send from and `receives` to receive in. Before each epoch the windows are filled with zeros.
-/// Config::validate chooses kValidate: what is compared, and with what, is up to the pattern. A
-/// result that is not ok ends the run with its error.
+/// Config::validate chooses kValidate: what is compared, and with what, is up to the pattern, and
+/// the report's `validated` says no more than that it was asked to. A result that is not ok ends
+/// the run with its error.
 ///
 /// Throws Error(usage) for a name that is not vendor/name in small letters or is registered. Thread
 /// rule: any thread; but before the sessions that use it.

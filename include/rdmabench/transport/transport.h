@@ -124,9 +124,9 @@ struct EndpointRequest : EndpointOptions {
   std::string device;                ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
   std::string fabric;                ///< ofi only, its name: "efa", "efa-direct"; "" = choose
   std::int32_t gid_index = kAnyGid;  ///< verbs on RoCE only; or kAnyGid, kAnyIpv6Gid: choose
-  std::uint32_t timeout_ms = 10000;  ///< of each step of connect() that waits for the peer
-  std::string local_ip;              ///< this side's address of the control connection; "" if none
-  std::string peer_ip;               ///< the other side's address of it; "" if none
+  std::chrono::milliseconds timeout{10000};  ///< of each step of connect() that waits for the peer
+  std::string local_ip;  ///< this side's address of the control connection; "" if none
+  std::string peer_ip;   ///< the other side's address of it; "" if none
   /// Which of the addresses that the peer names may be sent to; null = each.
   std::shared_ptr<const AllowedPeers> allowed_peers{};
   std::stop_token stop{};  ///< ends what connect() waits for
@@ -189,7 +189,9 @@ struct Message {
 ///                        ignore it. `word` is the immediate; compare-swap replaces it by word + 1. Any operation
 ///                        that the endpoint was opened for may follow any other, with any length up to max_size;
 ///                        atomics have 8 bytes. A send of 0 bytes is always permitted. Where an operation or a
-///                        length is not, `failed`. The caller keeps offsets within the regions
+///                        length is not, `failed`. The caller keeps offsets within the regions: loop refuses
+///                        others (`failed`), verbs completes them with an error, and a provider of libfabric
+///                        need not look at `local`
 ///   post_list<Op>(messages, signal, queue_pair = 0)   where kPostLists: all of 1..post_list messages by one call,
 ///                        or none; `now` concerns the last one
 ///   post_receive(slot)   gives a receive slot back; connect() posts all slots of all queue pairs

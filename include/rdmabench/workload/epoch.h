@@ -49,6 +49,8 @@ enum class Outcome : std::uint8_t {
   wrong_immediate,    ///< `message` carried another immediate than it should
 };
 
+inline constexpr Outcome kLastOutcome = Outcome::wrong_immediate;
+
 /// A message came, and it or all of them together are not what was sent. Who found that knows
 /// which.
 constexpr bool is_about_data(Outcome outcome) {

@@ -61,6 +61,8 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (request.region_per_queue_pair) refuse("memory region for each queue pair");
   if (request.shared_receives) refuse("shared receive queue");
   if (request.connection_manager) refuse("connection manager");
+  if (!request.provider.empty()) refuse(fmt::format("provider '{}'", request.provider));
+  if (request.mtu != 0 || request.path != PathOptions{}) refuse("packets");
   if (request.operations.any(acts_on_word) && request.misalignment % kAtomicBytes != 0) {
     throw Error(Fault::usage,
                 fmt::format("atomics on words that are off by {} bytes", request.misalignment),
@@ -93,6 +95,7 @@ EndpointBase::EndpointBase(const EndpointRequest& request, bool many_queue_pairs
     : port_((check(request, many_queue_pairs), std::make_shared<Port>(request))),
       send_memory_(make_slots({}, request.buffer, request, request.send_slots)),
       send_region_(region_of(send_memory_, request.buffer, request, request.send_slots)),
+      send_bytes_(window_bytes(send_region_, request)),
       operations_(request.operations),
       brings_memory_(!request.buffer.empty()),
       depth_(request.depth),

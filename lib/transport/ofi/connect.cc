@@ -200,7 +200,7 @@ void Objects::insert_peers(const Address& peer) {
 void Objects::connect_queue_pairs(const Address& peer) {
   const auto name = padded(peer.names[0]);
   for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
-    const Deadline deadline = Deadline::after(std::chrono::milliseconds(request_.timeout_ms));
+    const Deadline deadline = Deadline::after(request_.timeout);
     queue_pairs_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
     if (queue_pair == 0) check_atomics();
     post_receives(queue_pair);
@@ -213,7 +213,7 @@ void Objects::connect_queue_pairs(const Address& peer) {
 
 void Objects::accept_queue_pairs() {
   for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
-    const Deadline deadline = Deadline::after(std::chrono::milliseconds(request_.timeout_ms));
+    const Deadline deadline = Deadline::after(request_.timeout);
     const Info request = next_request(deadline);
     queue_pairs_.push_back({open_endpoint(*request), FI_ADDR_UNSPEC});
     if (queue_pair == 0) check_atomics();
@@ -291,7 +291,7 @@ std::uint32_t Objects::next_event(Event& event, const Deadline& deadline,
   }
   throw Error(Fault::failed,
               fmt::format("{}: no {} within {} ms", call("connection", *info_), waiting_for,
-                          request_.timeout_ms),
+                          request_.timeout / std::chrono::milliseconds(1)),
               "Does a firewall let the provider's own connections through?", ETIMEDOUT);
 }
 

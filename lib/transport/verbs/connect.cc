@@ -174,7 +174,7 @@ void Core::connect_by_manager(const Address& peer) {
                                           .reads_out = reads_out_,
                                           .reads_in = plan_.reads_in,
                                           .path = plan_.path,
-                                          .timeout = std::chrono::milliseconds(request_.timeout_ms),
+                                          .timeout = request_.timeout,
                                           .stop = request_.stop};
   if (request_.client) {
     manager_->connect(manager_address(), peer.manager, peer.listener, queues_.pairs, with);

@@ -13,8 +13,8 @@ TEST(Connect, SaysHowToStartTheServerThatRefuses) {
   EXPECT_EQ(
       complaint([&] { Channel::connect("127.0.0.1", port, plenty()); }),
       "connect to 127.0.0.1:" + std::to_string(port) +
-          ": Connection refused (ECONNREFUSED). Start 'rdmabench serve' on 127.0.0.1, or check "
-          "`port`.");
+          ": Connection refused (ECONNREFUSED). Nothing listens there: start the server on 127.0.0.1 "
+          "('rdmabench serve'), or check `port`.");
 }
 
 TEST(Connect, NamesTheAddressesThatItTried) {

@@ -163,7 +163,7 @@ constexpr std::array kRecorded{
     Recorded{"session", 3, 0x10fcbc6138b70554},   Recorded{"fabric", 3, 0x7e36c2afe0baa7df},
     Recorded{"verbs", 3, 0x6e0f19acd4e1096d},     Recorded{"group", 4, 0xae12337d0d8e4b40},
     Recorded{"fabric", 5, 0x7e42fa6047c72eb3},    Recorded{"session", 5, 0x228f425c9fc9f1ef},
-    Recorded{"verbs", 5, 0xff3b35ca4f5a3d45},
+    Recorded{"verbs", 5, 0xff3b35ca4f5a3d45},     Recorded{"session", 6, 0xb99a999818f385f0},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

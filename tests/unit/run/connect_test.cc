@@ -34,7 +34,7 @@ struct Channels {
 transport::EndpointRequest request(bool client) {
   transport::EndpointRequest request;
   request.client = client;
-  request.timeout_ms = 3000;
+  request.timeout = std::chrono::milliseconds(3000);
   return request;
 }
 
@@ -108,6 +108,26 @@ TEST(Connect, AnUnknownBackEndIsRefusedByNameOnBothSides) {
     EXPECT_THAT(ends.client, HasSubstr("carrier-pigeon"));
     EXPECT_THAT(ends.server, HasSubstr("carrier-pigeon"));
   }
+}
+
+TEST(Connect, TwoClientsAreToldSo) {
+  Channels channels;
+  std::string other;
+  std::thread second([&] {
+    try {
+      with_connected(channels.server, request(true), "loop", [](auto& /*endpoint*/) {});
+    } catch (const Error& error) {
+      other = error.what();
+    }
+  });
+  std::string own;
+  try {
+    with_connected(channels.client, request(true), "loop", [](auto& /*endpoint*/) {});
+  } catch (const Error& error) {
+    own = error.what();
+  }
+  second.join();
+  EXPECT_THAT(own + other, HasSubstr("are its client"));
 }
 
 TEST(Connect, AutoAsksEveryBackEndThatReachesOthers) {

@@ -129,6 +129,8 @@ TEST(Patterns, WhatThePatternFindsWrongEndsTheRun) {
   config.validate = true;
   const report::Report report = run_in_process(config);
   EXPECT_THAT(report.error, Optional(HasSubstr("wrong data")));
+  ASSERT_TRUE(report.failure);
+  EXPECT_EQ(report.failure->outcome, "wrong_data") << "as the target, which found it, says";
 }
 
 TEST(Patterns, AnUnknownPatternIsRefusedByName) {

@@ -1,5 +1,6 @@
 #include "rdmabench/transport/loop/endpoint.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -152,6 +153,30 @@ TEST(LoopEndpoint, RefusesWhatItWasNotOpenedFor) {
   EXPECT_EQ(pair.a.posted(), 0U);
 }
 
+TEST(LoopEndpoint, RefusesWhatLiesOutsideOfEitherSidesMemory) {
+  Pair pair;
+  const std::uint64_t end = pair.a.peer_window_bytes();
+  EXPECT_EQ(pair.a.post<Write>(0, end - kSize, kSize, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(pair.a.post<Write>(0, end - kSize + 1, kSize, 0, Signal::now), PostStatus::failed);
+  EXPECT_EQ(pair.a.post<Write>(end - kSize + 1, 0, kSize, 0, Signal::now), PostStatus::failed);
+  EXPECT_EQ(pair.a.post<Read>(0, ~std::uint64_t{0}, kSize, 0, Signal::now), PostStatus::failed);
+  EXPECT_EQ(pair.a.post<WriteImm>(0, end, 1, 0, Signal::now), PostStatus::failed);
+  const Message outside{.local = 0, .remote = end, .bytes = 1, .word = 0};
+  EXPECT_EQ(pair.a.post_list<Write>(std::span(&outside, 1), Signal::now), PostStatus::failed);
+  EXPECT_THAT(pair.a.failure(), testing::HasSubstr("outside of"));
+}
+
+TEST(LoopEndpoint, RefusesASendThatThePeersReceivesDoNotHold) {
+  std::vector<std::byte> memory(1024);
+  EndpointRequest large = request();
+  large.max_size = memory.size();
+  large.buffer = memory;
+  Endpoint a(large, "");
+  Endpoint b(request(), "");
+  a.connect(b.address());
+  EXPECT_EQ(a.post<Send>(0, 0, 512, 0, Signal::now), PostStatus::failed);
+}
+
 TEST(LoopEndpoint, AnyOperationFollowsAnyOtherInTheCallersMemory) {
   std::vector<std::byte> mine(300), theirs(1000);
   EndpointRequest own = request();
@@ -298,6 +323,9 @@ TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
   refused([](EndpointRequest& r) { r.segments = 2; });
   refused([](EndpointRequest& r) { r.shared_receives = true; });
   refused([](EndpointRequest& r) { r.connection_manager = true; });
+  refused([](EndpointRequest& r) { r.provider = "tcp"; });
+  refused([](EndpointRequest& r) { r.mtu = 1024; });
+  refused([](EndpointRequest& r) { r.path.hop_limit = 2; });
   refused([](EndpointRequest& r) { r.queue_pairs = 2; });
   refused([](EndpointRequest& r) { r.slot_stride = 64; });
   EndpointRequest r = request();

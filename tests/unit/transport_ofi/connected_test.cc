@@ -98,7 +98,7 @@ TEST_P(OfiConnected, CarriesEveryOperation) {
 
 TEST_P(OfiConnected, AClientWithoutAServerEndsWithAReason) {
   EndpointRequest r = connected(GetParam(), OperationCode::send);
-  r.timeout_ms = 300;
+  r.timeout = std::chrono::milliseconds(300);
   Endpoint client = alone(true, r);
   std::string address;
   {
@@ -110,7 +110,7 @@ TEST_P(OfiConnected, AClientWithoutAServerEndsWithAReason) {
 
 TEST_P(OfiConnected, AServerWithoutAClientEndsAtItsTimeout) {
   EndpointRequest r = connected(GetParam(), OperationCode::send);
-  r.timeout_ms = 200;
+  r.timeout = std::chrono::milliseconds(200);
   Endpoint server = alone(false, r);
   const Endpoint client = alone(true, r);
   EXPECT_THAT(complaint([&] { server.connect(client.address()); }).what(),
@@ -120,7 +120,7 @@ TEST_P(OfiConnected, AServerWithoutAClientEndsAtItsTimeout) {
 
 TEST_P(OfiConnected, AStrangerWithoutTheTicketIsTurnedAway) {
   EndpointRequest r = connected(GetParam(), OperationCode::send);
-  r.timeout_ms = 3000;
+  r.timeout = std::chrono::milliseconds(3000);
   Endpoint server = alone(false, r);
   Endpoint stranger = alone(true, r);
   Endpoint client = alone(true, r);

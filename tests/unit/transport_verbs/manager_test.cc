@@ -15,13 +15,14 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kSoon = 50;  // ms, where a side waits for what never comes
+constexpr std::chrono::milliseconds kSoon(50);  // where a side waits for what never comes
 
-EndpointRequest managed(std::uint32_t queue_pairs = 1, std::uint32_t timeout_ms = 5000) {
+EndpointRequest managed(std::uint32_t queue_pairs = 1,
+                        std::chrono::milliseconds timeout = std::chrono::seconds(5)) {
   EndpointRequest request = small_request();
   request.connection_manager = true;
   request.queue_pairs = queue_pairs;
-  request.timeout_ms = timeout_ms;
+  request.timeout = timeout;
   return request;
 }
 

@@ -102,7 +102,8 @@ class EndpointBase {
   void connect(std::string_view peer_address);
   Description describe(std::uint64_t bytes = 0) const;
   std::string failure() const {
-    return "a post of an operation or a length that the endpoint was not opened for";
+    return "a post of an operation or a length that the endpoint was not opened for, or outside of "
+           "this side's memory or the peer's";
   }
   std::uint64_t peer_window_bytes() const noexcept { return peer_->bytes; }
   Region send_region() const noexcept { return send_region_; }
@@ -110,14 +111,30 @@ class EndpointBase {
   Region window() const noexcept { return port_->window; }
 
  protected:
+  /// Whether a message lies within both sides' memory: here nobody but us keeps one from writing
+  /// over the rest of the process.
+  template <class Op>
+  bool allowed(std::uint64_t local, std::uint64_t remote, std::uint64_t bytes) const noexcept {
+    if (!permits(operations_, max_size_, Op::kCode, bytes)) return false;
+    if (!lies_within(local, bytes, send_bytes_)) return false;
+    if constexpr (Op::kTwoSided) return bytes <= peer_->receive_region.stride;
+    return lies_within(remote, bytes, peer_->bytes);
+  }
+
   EndpointBase(const EndpointRequest& request, bool many_queue_pairs);
   ~EndpointBase();
+
+  static constexpr bool lies_within(std::uint64_t offset, std::uint64_t bytes,
+                                    std::uint64_t region_bytes) noexcept {
+    return bytes <= region_bytes && offset <= region_bytes - bytes;
+  }
 
   std::string id_;
   std::shared_ptr<Port> port_;
   std::shared_ptr<Port> peer_;
   memory::Buffer send_memory_;
   Region send_region_;
+  std::uint64_t send_bytes_;  ///< of the send region
   OperationSet operations_;
   bool brings_memory_;  ///< the caller does
   std::uint32_t depth_;
@@ -154,7 +171,7 @@ class EndpointOf : public EndpointBase {
                   std::uint64_t word, Signal signal, std::uint32_t queue_pair = 0) noexcept {
     QueuePairCount& count = counts_[index(queue_pair)];
     if (count.posted - count.completed >= depth_) return PostStatus::busy;
-    if (!permits(operations_, max_size_, Op::kCode, bytes)) [[unlikely]]
+    if (!allowed<Op>(local, remote, bytes)) [[unlikely]]
       return PostStatus::failed;
     std::byte* const here = send_region_.data + local;
     std::byte* const there = peer_->window.data + remote;
@@ -197,7 +214,7 @@ class EndpointOf : public EndpointBase {
       return PostStatus::busy;
     }
     for (const Message& message : messages) {
-      if (!permits(operations_, max_size_, Op::kCode, message.bytes)) return PostStatus::failed;
+      if (!allowed<Op>(message.local, message.remote, message.bytes)) return PostStatus::failed;
     }
     for (const Message& message : messages) {
       const bool last = &message == &messages.back();

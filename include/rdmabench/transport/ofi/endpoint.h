@@ -56,7 +56,7 @@ class EndpointOf : private Objects {
   using Objects::address;
   /// Throws Error(failed) for text that is not an address, or one of another provider, protocol,
   /// API version or window; with msg also when the other side does not connect within
-  /// EndpointRequest::timeout_ms. Both sides must connect: some providers take a write only from a
+  /// EndpointRequest::timeout. Both sides must connect: some providers take a write only from a
   /// peer they know.
   using Objects::connect;
   using Objects::describe;
