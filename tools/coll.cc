@@ -188,7 +188,7 @@ std::vector<nlohmann::ordered_json> judged_gpudirect(const collective::Run& run,
 }
 
 /// False where a result is not what was expected. A run that ended early is not judged: it failed.
-bool write_run(const collective::Run& run, const std::vector<collective::PointToPointResult>& wire,
+bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
                const CollOptions& options) {
   const Judged judged =
       judge(collective::to_json(run), run.error.empty() ? options.expect : Expectations(),
@@ -220,8 +220,7 @@ int run_coll(CollOptions& options) {
     divide(options, hosts, plan);
   };
   job.config = config_facts(options);
-  job.write = [&options](const collective::Run& run,
-                         const std::vector<collective::PointToPointResult>& wire) {
+  job.write = [&options](const collective::Run& run, const collective::PointToPoint& wire) {
     return write_run(run, wire, options);
   };
   job.write_each_row = !options.output.empty();

@@ -31,7 +31,7 @@ namespace {
 }
 
 bool write_run(const CollJob& job, const collective::Run& run,
-               const std::vector<collective::PointToPointResult>& wire = {}) {
+               const collective::PointToPoint& wire = {}) {
   erase_progress();
   const bool as_expected = job.write(run, wire);
   if (!run.error.empty()) tell(run.error);
@@ -58,7 +58,7 @@ class Results {
   }
 
   /// False where a result is not what was expected.
-  bool write(const std::vector<collective::PointToPointResult>& wire) {
+  bool write(const collective::PointToPoint& wire) {
     const std::lock_guard lock(mutex_);
     const bool as_expected = write_run(job_, run_, wire);
     written_ = true;
@@ -102,13 +102,12 @@ collective::PointToPointOptions wire_options(const CollJob& job, const collectiv
 }
 
 /// If a rank is gone by now, the finished table is still written.
-std::vector<collective::PointToPointResult> measure_point_to_point(const CollJob& job,
-                                                                   collective::RankGroup& group,
-                                                                   const collective::Engine& engine,
-                                                                   collective::Run& run) {
+collective::PointToPoint measure_point_to_point(const CollJob& job, collective::RankGroup& group,
+                                                const collective::Engine& engine,
+                                                collective::Run& run) {
   try {
-    std::vector<collective::PointToPointResult> wire =
-        collective::measure_point_to_point(group, wire_options(job, engine));
+    collective::PointToPoint wire =
+        collective::measure_point_to_point(group, wire_options(job, engine), run);
     collective::join(run, wire);
     return wire;
   } catch (const std::exception& error) {
@@ -117,14 +116,12 @@ std::vector<collective::PointToPointResult> measure_point_to_point(const CollJob
   }
 }
 
-int exit_code(const collective::Run& run, const std::vector<collective::PointToPointResult>& wire) {
+int exit_code(const collective::Run& run, const collective::PointToPoint& wire) {
   if (const std::string why = collective::nothing_measured(run); !why.empty()) {
     tell("nothing was measured: " + why);
     return static_cast<int>(Fault::unavailable);
   }
-  const bool pair_failed =
-      std::any_of(wire.begin(), wire.end(),
-                  [](const collective::PointToPointResult& pair) { return !pair.error.empty(); });
+  const bool pair_failed = collective::any_failed(wire);
   if (pair_failed) tell("a point-to-point pair failed");
   return pair_failed || collective::failed(run) ? static_cast<int>(Fault::failed) : 0;
 }
@@ -160,7 +157,7 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
     throw;
   }
   if (run.error.empty()) run.unmet = collective::unmet(run, job.required);
-  std::vector<collective::PointToPointResult> wire;
+  collective::PointToPoint wire;
   if (run.error.empty() && job.wire) wire = measure_point_to_point(job, group, engine, run);
   const bool as_expected = results.write(wire);
   if (!run.error.empty()) {
@@ -176,7 +173,7 @@ int take_part(CollJob& job, collective::RankGroup& group, collective::Engine& en
   if (group.leads()) return lead(job, group, engine, member, run, results);
   try {
     collective::follow(group, engine, member);
-    if (job.wire) collective::measure_point_to_point(group, wire_options(job, engine));
+    if (job.wire) collective::measure_point_to_point(group, wire_options(job, engine), run);
   } catch (const Error& error) {
     if (error.fault() != Fault::failed) throw;
     tell(fmt::format("rank {}: {}", group.team().rank, error.what()));

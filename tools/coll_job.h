@@ -33,7 +33,7 @@ struct CollJob {
   /// Rank 0: writes what there is, also where the run failed. False where a result is not what was
   /// expected.
   std::function<bool(const collective::Run& run,
-                     const std::vector<collective::PointToPointResult>& wire)>
+                     const collective::PointToPoint& wire)>
       write{};
   /// Writes after each row too: a file can be replaced, and some launchers kill a rank within
   /// milliseconds of its signal.

@@ -173,12 +173,20 @@ void add_wire(CLI::App& app, CollOptions& options) {
   text("--wire-memory", &collective::PointToPointOptions::memory,
        "memory of this rank: host, huge, cuda:0 [as the back end, else host]");
   group.parsed(
-      "--wire-size", [wire](const std::string& given) { wire().size_bytes = parse_size(given); },
-      "SIZE", "size of a message [1M]");
+      "--wire-size",
+      [wire](const std::string& given) { wire().shape.size_bytes = parse_size(given); }, "SIZE",
+      "size of a message [1M]");
   group.parsed(
       "--wire-duration",
       [wire](const std::string& given) { wire().duration = parse_duration(given); }, "TIME",
       "duration of each pair [500ms]");
+  group
+      .parsed(
+          "--wire-shape", [wire](const std::string& given) { wire().as_nccl = given == "nccl"; },
+          "SHAPE",
+          "plain, or nccl: then change one thing after another to what NCCL does for the largest "
+          "row (message size, messages in flight, queue pairs, clear-to-sends) [plain]")
+      ->check(CLI::IsMember({"plain", "nccl"}));
 }
 
 }  // namespace

@@ -32,6 +32,16 @@ std::string get_word(const nlohmann::json& json, std::string_view key, std::size
   return control::printable(get_string(json, key, most));
 }
 
+nlohmann::ordered_json to_object(const PeerServer& server) {
+  return {{"host", server.host}, {"port", server.port}, {"memory", server.memory}};
+}
+
+PeerServer peer_server(const nlohmann::json& body) {
+  constexpr std::size_t kMostHost = 256;
+  return {get_string(body, "host", kMostHost), get_uint<std::uint16_t>(body, "port", 1),
+          get_string(body, "memory", kMostHost)};
+}
+
 }  // namespace
 
 std::string to_text(const RankCommand& order) {
@@ -187,14 +197,57 @@ RankReport parse_rank_report(std::string_view text) {
 }
 
 std::string to_text(const PeerServer& server) {
-  return dump({{"host", server.host}, {"port", server.port}, {"memory", server.memory}});
+  return dump(to_object(server));
+}
+
+std::string to_text(const std::vector<PeerServer>& servers) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const PeerServer& server : servers) list.push_back(to_object(server));
+  return dump({{"servers", std::move(list)}});
 }
 
 PeerServer parse_peer_server(std::string_view text) {
-  constexpr std::size_t kMostHost = 256;
-  const nlohmann::json body = parse_object(text, "a rank's address");
-  return {get_string(body, "host", kMostHost), get_uint<std::uint16_t>(body, "port", 1),
-          get_string(body, "memory", kMostHost)};
+  return peer_server(parse_object(text, "a rank's address"));
+}
+
+std::vector<PeerServer> parse_peer_servers(std::string_view text, std::uint32_t ranks) {
+  std::vector<PeerServer> servers;
+  const nlohmann::json body = parse_object(text, "the ranks' addresses", 4 * kMaxValues);
+  for (const nlohmann::json& one : get_list(body, "servers", ranks)) {
+    servers.push_back(peer_server(one));
+  }
+  if (servers.size() != ranks) {
+    throw Error(Fault::failed, fmt::format("{} addresses of {} ranks", servers.size(), ranks));
+  }
+  return servers;
+}
+
+std::string to_text(const std::vector<WireStep>& steps) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const WireStep& step : steps) {
+    list.push_back({{"size_bytes", step.shape.size_bytes},
+                    {"in_flight", step.shape.in_flight},
+                    {"queue_pairs", step.shape.queue_pairs},
+                    {"clear_to_send", step.shape.clear_to_send}});
+  }
+  return dump({{"steps", std::move(list)}});
+}
+
+std::vector<WireStep> parse_wire_steps(std::string_view text) {
+  constexpr std::size_t kMostSteps = 8;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  constexpr std::uint32_t kMostInFlight = 64;
+  std::vector<WireStep> steps;
+  const nlohmann::json body = parse_object(text, "the steps of the wire");
+  for (const nlohmann::json& step : get_list(body, "steps", kMostSteps)) {
+    steps.push_back(
+        {.shape = {
+             .size_bytes = get_uint(step, "size_bytes", 1, kMostBytes),
+             .in_flight = get_uint<std::uint32_t>(step, "in_flight", 0, kMostInFlight),
+             .queue_pairs = get_uint<std::uint32_t>(step, "queue_pairs", 1, kMaxWireQueuePairs),
+             .clear_to_send = get_bool(step, "clear_to_send")}});
+  }
+  return steps;
 }
 
 std::string to_text(const PointToPointResult& pair) {

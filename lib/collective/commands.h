@@ -74,7 +74,7 @@ std::string to_text(const RankReport& report);
 /// Without the identity, which is known. Throws Error(failed).
 RankReport parse_rank_report(std::string_view text);
 
-/// What a rank tells its neighbour about its server.
+/// What a rank tells of its server; where it is, rank 0 knows.
 struct PeerServer {
   std::string host{};
   std::uint16_t port = 0;
@@ -82,8 +82,15 @@ struct PeerServer {
 };
 
 std::string to_text(const PeerServer& server);
-/// Throws Error(failed) that names the field.
+std::string to_text(const std::vector<PeerServer>& servers);
+/// Each throws Error(failed) that names the field, the second also for another number of servers.
 PeerServer parse_peer_server(std::string_view text);
+std::vector<PeerServer> parse_peer_servers(std::string_view text, std::uint32_t ranks);
+
+/// Rank 0's steps: their shapes.
+std::string to_text(const std::vector<WireStep>& steps);
+/// Throws Error(failed) that names the field.
+std::vector<WireStep> parse_wire_steps(std::string_view text);
 
 /// Without `from`, which is known.
 std::string to_text(const PointToPointResult& pair);

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "commands.h"
+#include "nccl_shape.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 #include "report/facts.h"
+#include "run/clear_to_send.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -39,7 +42,14 @@ run::Config config_of(const PointToPointOptions& options,
   config.authentication = authentication;
   config.shape = workload::Shape::stream;
   config.operation = transport::OperationCode::write;
-  config.sizes = {options.size_bytes};
+  config.sizes = {options.shape.size_bytes};
+  config.depth = options.shape.in_flight;
+  config.queue_pairs = options.shape.queue_pairs;
+  if (options.shape.clear_to_send) {
+    config.shape = workload::Shape::latency;
+    config.pattern = run::kClearToSend;
+    config.receives = 2 * config.depth;  // one takes the clear-to-send that ends an epoch
+  }
   config.stop = measure::StopRule::duration(options.duration);
   config.backend = options.backend;
   config.provider = options.provider;
@@ -78,6 +88,17 @@ std::string memory_for_others(const std::string& memory) {
   return is_file ? "host" : memory;
 }
 
+/// Of the one row that was measured; 0 without one.
+double bits_per_s(const report::Report& report) {
+  if (const auto* const rows = std::get_if<std::vector<report::BandwidthResult>>(&report.results)) {
+    return rows->empty() ? 0 : rows->front().bits_per_s;
+  }
+  const auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
+  if (rows.empty()) return 0;
+  return static_cast<double>(rows.front().size_bytes) * kBitsPerByte * kGiga /
+         rows.front().latency.mean_ns;
+}
+
 /// Measures one pair with this rank as the initiator.
 PointToPointResult measure_pair(const PointToPointOptions& options,
                                 const control::Authentication& authentication, std::uint32_t from,
@@ -90,8 +111,7 @@ PointToPointResult measure_pair(const PointToPointOptions& options,
     pair.route = route_of(report, memory, peer_memory);
     pair.staged = report.resolved.staged;
     pair.error = report.error.value_or("");
-    const auto* const results = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
-    if (results != nullptr && !results->empty()) pair.bits_per_s = results->front().bits_per_s;
+    pair.bits_per_s = bits_per_s(report);
     if (pair.bits_per_s == 0 && pair.error.empty()) pair.error = "nothing was measured";
   } catch (const Error& error) {
     pair.error = error.what();
@@ -161,20 +181,25 @@ std::string memory_of(const report::Facts& facts) {
   return report::value_of<std::string>(facts, "memory").value_or("host");
 }
 
-std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
-                                                       const PointToPointOptions& options) {
+namespace {
+
+/// One shape, between all neighbours.
+std::vector<PointToPointResult> measure_pairs(RankGroup& group,
+                                              const PointToPointOptions& options) {
   const Team team = group.team();
   std::vector<PointToPointResult> pairs;
-  if (team.size < 2) return pairs;
   // Twice, because any rank may try a second time.
   const auto patience = [&] { return Deadline::after(2 * options.duration + 8 * options.timeout); };
   const run::ServerThread served(server_config(options, group.authentication()));
-  const PeerServer mine{this_rank(team.rank).host, served.port(),
-                        memory_for_others(options.memory)};
+  const PeerServer mine{"", served.port(), memory_for_others(options.memory)};
+  // Where each rank is reached is what rank 0 saw: not every machine's name can be looked up.
   std::vector<PeerServer> servers;
-  for (const std::string& text : group.all_gather(to_text(mine), patience())) {
+  const std::vector<std::string> addresses = group.addresses();
+  for (const std::string& text : group.gather(to_text(mine), patience())) {
     servers.push_back(parse_peer_server(text));
+    servers.back().host = addresses[servers.size() - 1];
   }
+  servers = parse_peer_servers(group.broadcast(to_text(servers), patience()), team.size);
   std::string result;
   for (const auto& round : point_to_point_rounds(team.size)) {
     group.barrier(patience());
@@ -197,13 +222,116 @@ std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
   return pairs;
 }
 
-void join(Run& run, const std::vector<PointToPointResult>& pairs) {
+std::vector<WireStep> steps_of(const Run& run, std::uint32_t ranks, const WireShape& plain) {
+  const Row* const row = explained_row(run);
+  if (row == nullptr) return {};
+  return nccl_steps(*row, ranks, nccl_settings(&std::getenv), plain);
+}
+
+}  // namespace
+
+PointToPoint measure_point_to_point(RankGroup& group, const PointToPointOptions& options,
+                                    const Run& run) {
+  const std::uint32_t ranks = group.team().size;
+  if (ranks < 2) return {};
+  PointToPoint wire{measure_pairs(group, options), options.shape, {}};
+  if (!options.as_nccl) return wire;
+  run::add_clear_to_send();
+  if (group.leads()) wire.steps = steps_of(run, ranks, options.shape);
+  const std::string shapes = group.broadcast(to_text(wire.steps), Deadline::after(options.timeout));
+  if (!group.leads()) wire.steps = parse_wire_steps(shapes);
+  PointToPointOptions changed = options;
+  for (WireStep& step : wire.steps) {
+    changed.shape = step.shape;
+    step.pairs = measure_pairs(group, changed);
+  }
+  return wire;
+}
+
+bool any_failed(const PointToPoint& wire) {
+  const auto failed = [](const std::vector<PointToPointResult>& pairs) {
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [](const PointToPointResult& pair) { return !pair.error.empty(); });
+  };
+  return failed(wire.pairs) || std::any_of(wire.steps.begin(), wire.steps.end(),
+                                           [&](const auto& step) { return failed(step.pairs); });
+}
+
+namespace {
+
+std::string call_text(const Row& row) {
+  return fmt::format("{} of {}", name(row.call.operation), format_size(row.size_bytes));
+}
+
+std::string step_text(const WireStep& step) {
+  const std::optional<double> wire = slowest(step.pairs);
+  if (wire) return fmt::format("{}: {:.2f} Gb/s", step.name, gigabits(*wire));
+  for (const PointToPointResult& pair : step.pairs) {
+    if (!pair.error.empty()) return fmt::format("{}: {}", step.name, pair_text(pair));
+  }
+  return step.name + ": not measured";
+}
+
+/// A line of the steps: what it gave, and what that took from the line before.
+void add_line(std::string& text, const std::string& name, std::optional<double> bits,
+              std::optional<double>& before) {
+  text += fmt::format("  {:<44} {:>10}", name,
+                      bits ? fmt::format("{:.2f}", gigabits(*bits)) : "failed");
+  if (bits && before) text += fmt::format(" {:>+8.1f} %", 100 * (*bits / *before - 1));
+  text += '\n';
+  if (bits) before = bits;
+}
+
+/// From the plain stream to the collective, each line with one thing more.
+std::string steps_text(const Run& run, const PointToPoint& wire) {
+  const Row* const row = explained_row(run);
+  if (wire.steps.empty() || row == nullptr) return "";
+  std::string text =
+      fmt::format("\nFrom that to {}, each line with one thing more as NCCL does it [Gb/s]:\n",
+                  call_text(*row));
+  std::optional<double> before;
+  add_line(text, fmt::format("one stream of writes of {}", format_size(wire.shape.size_bytes)),
+           slowest(wire.pairs), before);
+  for (const WireStep& step : wire.steps) add_line(text, step.name, slowest(step.pairs), before);
+  if (before && data_share(*row) < 1) {
+    add_line(text, "without the flags of the protocol", *before * data_share(*row), before);
+  }
+  add_line(text, "the collective: kernels, copies, other ranks",
+           *row->bus_bytes_per_s * kBitsPerByte, before);
+  for (const WireStep& step : wire.steps) {
+    if (!slowest(step.pairs)) text += fmt::format("  {}\n", step_text(step));
+  }
+  return text;
+}
+
+void join_steps(Run& run, const PointToPoint& wire) {
+  for (const WireStep& step : wire.steps)
+    run.notes.push_back("Wire as NCCL, " + step_text(step) + ".");
+  const Row* const explained = explained_row(run);
+  if (wire.steps.empty() || explained == nullptr) return;
+  const WireStep& last = wire.steps.back();
+  const std::optional<double> bits = slowest(last.pairs);
+  if (!bits) return;
+  Row& row = run.rows[static_cast<std::size_t>(explained - run.rows.data())];
+  row.facts.push_back({"wire_nccl_message_bytes", last.shape.size_bytes});
+  row.facts.push_back({"wire_nccl_in_flight", std::uint64_t{last.shape.in_flight}});
+  row.facts.push_back({"wire_nccl_queue_pairs", std::uint64_t{last.shape.queue_pairs}});
+  row.facts.push_back({"wire_nccl_bits_per_s", *bits * data_share(row)});
+  row.facts.push_back(
+      {"wire_nccl_share", *row.bus_bytes_per_s * kBitsPerByte / (*bits * data_share(row))});
+}
+
+}  // namespace
+
+void join(Run& run, const PointToPoint& wire_of_ranks) {
+  const std::vector<PointToPointResult>& pairs = wire_of_ranks.pairs;
   if (pairs.empty()) {
     run.notes.emplace_back("Point-to-point bandwidth was not measured: one rank has no neighbour.");
     return;
   }
   for (const PointToPointResult& pair : pairs)
     run.notes.push_back("Wire, " + pair_text(pair) + ".");
+  join_steps(run, wire_of_ranks);
   const std::optional<double> wire = slowest(pairs);
   if (!wire) return;
   for (Row& row : run.rows) {
@@ -214,11 +342,13 @@ void join(Run& run, const std::vector<PointToPointResult>& pairs) {
   }
 }
 
-std::string point_to_point_text(const Run& run, const std::vector<PointToPointResult>& pairs) {
+std::string point_to_point_text(const Run& run, const PointToPoint& wire_of_ranks) {
+  const std::vector<PointToPointResult>& pairs = wire_of_ranks.pairs;
   if (pairs.empty())
     return "\nPoint-to-point bandwidth was not measured: one rank has no neighbour.\n";
   std::string text = "\nThe same ranks point to point, writes into the neighbour's memory:\n";
   for (const PointToPointResult& pair : pairs) text += "  " + pair_text(pair) + '\n';
+  text += steps_text(run, wire_of_ranks);
   const std::optional<double> wire = slowest(pairs);
   if (!wire) return text + "No share of the wire: a pair failed.\n";
   const bool staged = any_staged(pairs);

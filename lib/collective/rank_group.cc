@@ -136,6 +136,19 @@ control::Channel& RankGroup::channel(std::uint32_t rank) {
   return channels_[leads() ? rank - 1 : 0];
 }
 
+std::vector<std::string> RankGroup::addresses() const {
+  if (!leads()) return {};
+  std::vector<const control::Channel*> members;
+  for (const control::Channel& channel : channels_) members.push_back(&channel);
+  const std::string here = control::address_reached(members);
+  std::vector<std::string> all{here.empty() && !members.empty() ? members.front()->local_ip()
+                                                                : here};
+  for (const control::Channel* const member : members) {
+    all.push_back(control::address_of(*member, here));
+  }
+  return all;
+}
+
 std::string RankGroup::identity(std::uint32_t rank) const {
   return leads() ? collective::to_text(identities_[rank]) : fmt::format("rank {}", rank);
 }

@@ -52,6 +52,17 @@ RankHello parse_rank_hello(std::string_view text) {
           .channel = get_uint<std::uint32_t>(json, "channel", 0, kMaxChannels - 1)};
 }
 
+std::string address_reached(const std::vector<const Channel*>& members) {
+  for (const Channel* const member : members) {
+    if (member->peer_ip() != member->local_ip()) return member->local_ip();
+  }
+  return "";
+}
+
+std::string address_of(const Channel& member, const std::string& here) {
+  return member.peer_ip() == member.local_ip() && !here.empty() ? here : member.peer_ip();
+}
+
 std::string reason_of(const Error& error) {
   std::string text = error.what();
   if (!error.remedy().empty() && text.ends_with(error.remedy())) {

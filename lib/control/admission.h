@@ -123,6 +123,13 @@ struct BootstrapAddress;
 Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline,
                     bool may_be_starting = false);
 
+/// The address at which a member of another machine reached this one; "" where there is none.
+std::string address_reached(const std::vector<const Channel*>& members);
+/// The address at which other members reach this one; `here` is address_reached(). A member of this
+/// machine is seen under the address that it dialled, which other machines may not reach (that of a
+/// bridge, for example).
+std::string address_of(const Channel& member, const std::string& here);
+
 /// What `error` says without its remedy, which may be for somebody else.
 std::string reason_of(const Error& error);
 

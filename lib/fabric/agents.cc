@@ -45,7 +45,6 @@ void ControlAgents::join(control::Admission::Joined joined, const FabricPlan& pl
   Peer peer{.rank = rank, .channel = std::move(joined.channel)};
   peer.member.node.rank = rank;
   peer.member.node.host = std::move(joined.hello.host);
-  peer.member.address = peer.channel.peer_ip();
   peers_.emplace(joined.key, std::move(peer));
   send(rank, FabricMessage::plan, plan_text(plan));
 }
@@ -117,21 +116,13 @@ AdmittedAgents ControlAgents::admit(const FabricPlan& plan, Deadline deadline) {
   return admitted;
 }
 
-/// The address at which an agent of another machine reached this one; "" where there is none. An
-/// agent of this machine is seen under the address that it dialled, which other machines may not
-/// reach (that of a bridge, for example).
-std::string ControlAgents::reachable() const {
-  for (const auto& [key, peer] : peers_) {
-    if (peer.ready && peer.channel.peer_ip() != peer.channel.local_ip()) {
-      return peer.channel.local_ip();
-    }
-  }
-  return "";
-}
-
 AdmittedAgents ControlAgents::result(const std::string& given) const {
   AdmittedAgents admitted;
-  const std::string here = reachable();
+  std::vector<const control::Channel*> ready;
+  for (const auto& [key, peer] : peers_) {
+    if (peer.ready) ready.push_back(&peer.channel);
+  }
+  const std::string here = control::address_reached(ready);
   const std::string& refusal = admission_.first_refusal();
   const std::string never =
       "it never came " + given +
@@ -143,8 +134,7 @@ AdmittedAgents ControlAgents::result(const std::string& given) const {
     member.node.rank = rank;
     if (there) {
       member = found->second.member;
-      const control::Channel& channel = found->second.channel;
-      if (channel.peer_ip() == channel.local_ip() && !here.empty()) member.address = here;
+      member.address = control::address_of(found->second.channel, here);
     }
     if (!there || !found->second.ready) {
       member.ports.clear();

@@ -83,7 +83,6 @@ class ControlAgents final : public Agents {
   void collect(std::uint64_t key, std::vector<Event>& events);
   Peer* peer_of(std::uint32_t rank);
   bool complete() const;
-  std::string reachable() const;
   AdmittedAgents result(const std::string& given) const;
 
   std::uint32_t size_;

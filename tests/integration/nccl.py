@@ -413,6 +413,18 @@ class Wire(unittest.TestCase):
         self.assertEqual(ranks.codes, [0, 0], ranks.said())
         self.assertRegex(ranks.out[0], r"all-reduce .* %  staged\n")
 
+    def test_the_way_from_a_stream_to_the_collective(self):
+        if "ofi" not in subprocess.run([TOOL, "devices"], capture_output=True, text=True, check=False).stdout:
+            self.skipTest("no libfabric here")
+        ranks = coll(3, "all-reduce", "--size", "96K", "-n", "5", "--wire", "--wire-shape", "nccl", "--wire-backend", "ofi",
+                     "--wire-memory", "host", "--wire-duration", "50ms", NCCL_IB_QPS_PER_CONNECTION="2")
+        self.assertEqual(ranks.codes, [0, 0, 0], ranks.said())
+        lines = ranks.out[0].split("From that to all-reduce of 96K, ")[1].splitlines()[1:7]
+        for line, name in zip(lines, ("one stream of writes of 1M", "messages of 4K", "4 in flight",
+                                      r"on each of 16 queue pairs \(8 channels\)", "a clear-to-send before each",
+                                      "the collective: kernels, copies, other ranks")):
+            self.assertRegex(line, rf"^  {name} +\d+\.\d\d" + ("" if "stream" in name else r" +[+-]\d+\.\d %$"))
+
 
 if __name__ == "__main__":
     TOOL = sys.argv[1]

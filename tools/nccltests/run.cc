@@ -69,7 +69,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   CollJob job = to_job(tool, flags);
   job.rendezvous.authentication = authentication;
   if (!local && !is_launched()) job.rendezvous.size = 1;
-  job.write = [&](const collective::Run& run, const std::vector<collective::PointToPointResult>&) {
+  job.write = [&](const collective::Run& run, const collective::PointToPoint&) {
     write_text(report::to_nccl_tests(to_table(tool, flags, run)), "");
     tell_of(run, flags);
     if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);

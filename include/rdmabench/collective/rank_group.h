@@ -82,6 +82,9 @@ class RankGroup final : public Exchange {
   bool leads() const noexcept { return team_.rank == 0; }
   /// On rank 0 all, by rank; on other ranks only their own.
   const std::vector<RankIdentity>& identities() const noexcept { return identities_; }
+  /// On rank 0: an IP address of each rank, by rank, at which the others reach it. Nothing on other
+  /// ranks.
+  std::vector<std::string> addresses() const;
   /// Of further connections between the ranks.
   const control::Authentication& authentication() const noexcept { return authentication_; }
   LiveRankState& state() noexcept { return *state_; }

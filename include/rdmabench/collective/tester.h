@@ -43,6 +43,16 @@ void dismiss(RankGroup& group, const Run& run) noexcept;
 /// 0's verdict if the run fails, here or elsewhere.
 void follow(RankGroup& group, Engine& engine, const MemberOptions& options);
 
+inline constexpr std::uint32_t kMaxWireQueuePairs = 128;
+
+/// How the bytes between two ranks are cut into messages.
+struct WireShape {
+  std::uint64_t size_bytes = std::uint64_t{1} << 20;  ///< of a message
+  std::uint32_t in_flight = 0;    ///< messages of each queue pair; 0 = as `rdmabench bw`
+  std::uint32_t queue_pairs = 1;  ///< 1..kMaxWireQueuePairs
+  bool clear_to_send = false;     ///< the receiver asks for each message, as NCCL's does
+};
+
 /// What the ranks of a collective reach point to point over the same NICs. All but `device`,
 /// `memory` and `host_instead` are the same on every rank.
 struct PointToPointOptions {
@@ -53,7 +63,9 @@ struct PointToPointOptions {
   /// If a pair cannot be measured with the memory of its ranks, or GPU memory would be staged,
   /// measure it with host memory on both sides; its route says why.
   bool host_instead = false;
-  std::uint64_t size_bytes = std::uint64_t{1} << 20;                   ///< of a message
+  WireShape shape{};
+  /// Then change the shape step by step to what NCCL does for the largest row.
+  bool as_nccl = false;
   std::chrono::nanoseconds duration = std::chrono::milliseconds(500);  ///< of each pair
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);         ///< of every wait
 };
@@ -70,22 +82,41 @@ struct PointToPointResult {
   bool staged = false;
 };
 
+/// One step from a plain stream to what NCCL does.
+struct WireStep {
+  std::string name{};  ///< "4 in flight"
+  WireShape shape{};
+  std::vector<PointToPointResult> pairs{};
+};
+
+/// What measure_point_to_point() found.
+struct PointToPoint {
+  std::vector<PointToPointResult> pairs{};
+  WireShape shape{};              ///< of those
+  std::vector<WireStep> steps{};  ///< with `as_nccl`
+};
+
 /// Where a back end has its buffers, in PointToPointOptions's words: its fact "memory"; "host"
 /// without one.
 std::string memory_of(const report::Facts& facts);
 
 /// Collective, once the collective's library is closed. Every rank writes into its neighbour's
-/// memory, by the loop of `rdmabench bw`. Rank 0 gets all pairs, the others nothing; what a pair
-/// fails at is in it. Throws Error(failed) where a rank is gone.
-std::vector<PointToPointResult> measure_point_to_point(RankGroup& group,
-                                                       const PointToPointOptions& options);
+/// memory, by the loop of `rdmabench bw`. Rank 0, whose `run` counts, gets all pairs, the others
+/// nothing; what a pair fails at is in it. Throws Error(failed) where a rank is gone.
+PointToPoint measure_point_to_point(RankGroup& group, const PointToPointOptions& options,
+                                    const Run& run);
 
 /// Enters what the wire gave into the run: into the rows' facts wire_bits_per_s, of the slowest
 /// pair, and wire_share, the bus bandwidth over that, and where a pair was staged wire_memory,
-/// which says so; into the notes a line for each pair.
-void join(Run& run, const std::vector<PointToPointResult>& pairs);
+/// which says so; into the notes a line for each pair and each step. The row that the steps explain
+/// gets wire_nccl_bits_per_s, of the last step, wire_nccl_share, and what that step was:
+/// wire_nccl_message_bytes, wire_nccl_in_flight, wire_nccl_queue_pairs.
+void join(Run& run, const PointToPoint& wire);
 
-/// A table of pairs and one of rows with their share.
-std::string point_to_point_text(const Run& run, const std::vector<PointToPointResult>& pairs);
+/// A table of pairs, one of steps and one of rows with their share.
+std::string point_to_point_text(const Run& run, const PointToPoint& wire);
+
+/// Whether a pair, or a pair of a step, was not measured.
+bool any_failed(const PointToPoint& wire);
 
 }  // namespace rdmabench::collective

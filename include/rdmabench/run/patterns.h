@@ -17,7 +17,8 @@
 namespace rdmabench::run {
 
 /// One side of a pattern over endpoints of type T: runs plan.iterations messages, each of plan.size
-/// bytes; it is called once for each epoch, warm-up included. The initiator writes how long message
+/// bytes; it is called once for each epoch, warm-up included. The initiator sends first: what
+/// reaches a side before it is called is dropped. The initiator writes how long message
 /// i took into intervals[i], in the ticks of measure::stamp_now(); the target has no intervals. It
 /// waits by workload::Inbox or asks `watch` after each empty poll, so that no wait is without a
 /// deadline. A side returns `ok` after plan.iterations messages alone, when all that it posted has

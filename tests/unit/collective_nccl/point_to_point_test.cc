@@ -1,5 +1,7 @@
 #include "collective/point_to_point.h"
 
+#include "report/facts.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,8 +40,8 @@ Run run_with(double bus_bytes_per_s) {
 
 TEST(Wire, TheShareIsOfTheSlowestPair) {
   collective::Run run = run_with(5e9);  // 40 Gb/s
-  const std::vector<PointToPointResult> pairs{{0, 1, 100e9, "verbs mlx5_0:1 rc, memory host", ""},
-                                              {1, 0, 80e9, "verbs mlx5_0:1 rc, memory host", ""}};
+  const PointToPoint pairs{{{0, 1, 100e9, "verbs mlx5_0:1 rc, memory host", ""},
+                            {1, 0, 80e9, "verbs mlx5_0:1 rc, memory host", ""}}};
   join(run, pairs);
   ASSERT_EQ(run.rows[0].facts.size(), 2U);
   EXPECT_EQ(std::get<double>(run.rows[0].facts[0].value), 80e9);
@@ -52,9 +54,9 @@ TEST(Wire, TheShareIsOfTheSlowestPair) {
 
 TEST(Wire, AStagedPairIsLabelledInTheRowsAndTheTable) {
   collective::Run run = run_with(5e9);
-  std::vector<PointToPointResult> pairs{{0, 1, 100e9, "x", ""}, {1, 0, 80e9, "y", ""}};
+  PointToPoint pairs{{{0, 1, 100e9, "x", ""}, {1, 0, 80e9, "y", ""}}};
   EXPECT_THAT(point_to_point_text(run, pairs), testing::Not(HasSubstr("staged")));
-  pairs[0].staged = true;
+  pairs.pairs[0].staged = true;
   EXPECT_THAT(point_to_point_text(run, pairs), HasSubstr("50.0 %  staged\n"));
   join(run, pairs);
   ASSERT_EQ(run.rows[0].facts.size(), 3U);
@@ -62,16 +64,50 @@ TEST(Wire, AStagedPairIsLabelledInTheRowsAndTheTable) {
   EXPECT_EQ(std::get<std::string>(run.rows[0].facts[2].value), "staged");
 }
 
+TEST(Wire, TheStepsLeadFromAStreamToTheCollective) {
+  collective::Run run = run_with(5e9);  // 40 Gb/s
+  run.rows[0].facts = {{"protocol", std::string("LL")}};
+  const PointToPoint wire{
+      {{0, 1, 100e9, "x", ""}},
+      {},
+      {{"8 in flight", {4096, 8, 1, false}, {{0, 1, 95e9, "x", ""}}},
+       {"a clear-to-send before each", {4096, 8, 1, true}, {{0, 1, 90e9, "x", ""}}}}};
+  const std::string text = point_to_point_text(run, wire);
+  EXPECT_THAT(text, HasSubstr("From that to all-reduce of 1M"));
+  EXPECT_THAT(text, testing::ContainsRegex("one stream of writes of 1M +100.00\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("8 in flight +95.00 +-5.0 %\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("a clear-to-send before each +90.00 +-5.3 %\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("without the flags of the protocol +45.00 +-50.0 %\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("the collective: .* +40.00 +-11.1 %\n"));
+  join(run, wire);
+  const auto fact = [&](std::string_view name) {
+    return report::value_of<double>(run.rows[0].facts, name);
+  };
+  EXPECT_EQ(fact("wire_nccl_bits_per_s"), 45e9) << "of data, without the flags";
+  EXPECT_EQ(fact("wire_nccl_share"), 40.0 / 45);
+  EXPECT_FALSE(any_failed(wire));
+}
+
+TEST(Wire, AStepThatFailsIsSaid) {
+  collective::Run run = run_with(5e9);
+  const PointToPoint wire{{{0, 1, 100e9, "x", ""}},
+                          {},
+                          {{"8 in flight", {4096, 8, 1, false}, {{0, 1, 0, "", "no room"}}}}};
+  EXPECT_TRUE(any_failed(wire));
+  EXPECT_THAT(point_to_point_text(run, wire), HasSubstr("8 in flight: rank 0 -> 1: no room"));
+  join(run, wire);
+  EXPECT_EQ(report::value_of<double>(run.rows[0].facts, "wire_nccl_bits_per_s"), std::nullopt);
+}
+
 TEST(Wire, AFasterWayIsExplained) {
-  const std::string text = point_to_point_text(run_with(50e9), {{0, 1, 100e9, "x", ""}});
+  const std::string text = point_to_point_text(run_with(50e9), {{{0, 1, 100e9, "x", ""}}});
   EXPECT_THAT(text, HasSubstr("400.0 %"));
   EXPECT_THAT(text, HasSubstr("NVLink"));
 }
 
 TEST(Wire, AFailedPairIsSaidAndLeavesNoShare) {
   collective::Run run = run_with(5e9);
-  const std::vector<PointToPointResult> pairs{{0, 1, 100e9, "x", ""},
-                                              {1, 0, 0, "", "no route\x1b[2J"}};
+  const PointToPoint pairs{{{0, 1, 100e9, "x", ""}, {1, 0, 0, "", "no route\x1b[2J"}}};
   join(run, pairs);
   EXPECT_TRUE(run.rows[0].facts.empty());
   EXPECT_THAT(run.notes[1], HasSubstr("no route?[2J"));

@@ -1,0 +1,129 @@
+#include "clear_to_send.h"
+
+#include <algorithm>
+#include <array>
+
+#include "rdmabench/run/patterns.h"
+#include "rdmabench/workload/inbox.h"
+
+namespace rdmabench::run {
+namespace {
+
+/// Interval i of the initiator is the time from one post to the next; the last one ends when the
+/// target has confirmed all. Message i goes by queue pair i modulo their number, of which each has
+/// plan.depth messages under way. The clear-to-send is a write with immediate too: NCCL's sender
+/// watches memory instead, which not every provider allows. Source: NCCL 2.30,
+/// src/transport/net_ib/p2p.cc.
+struct ClearToSend {
+  static constexpr std::string_view kName = kClearToSend;
+  static constexpr transport::OperationSet kOperations{transport::OperationCode::write_imm};
+  static constexpr std::uint64_t kBytes = 64;  ///< of a clear-to-send
+  static constexpr std::uint32_t kMaxQueuePairs = 128;
+
+  template <transport::Transport T, bool kValidate>
+  static workload::EpochResult initiator(T& endpoint, const workload::EpochPlan& plan,
+                                         workload::Watch& watch,
+                                         std::span<measure::Ticks> intervals) noexcept {
+    Side<T> side(endpoint, plan, watch);
+    const std::uint64_t end = plan.iterations;
+    if (!side.inbox.post_token(side.on_receive())) return side.result;
+    measure::Ticks before = measure::stamp_now();
+    for (std::uint64_t i = 0; i < end; ++i) {
+      if (!side.wait([&] { return side.arrived_on(i) > i / side.queue_pairs; })) return side.result;
+      if (!side.post(i, plan.size)) return side.result;
+      if (i + 1 == end) break;
+      const measure::Ticks now = measure::stamp_now();
+      intervals[i] = now - before;
+      before = now;
+    }
+    // The clear-to-send behind the last message says that all have arrived.
+    if (!side.wait([&] { return side.arrived > end; })) return side.result;
+    intervals[end - 1] = measure::stamp_now() - before;
+    side.drain();
+    return side.result;
+  }
+
+  template <transport::Transport T, bool kValidate>
+  static workload::EpochResult target(T& endpoint, const workload::EpochPlan& plan,
+                                      workload::Watch& watch,
+                                      std::span<measure::Ticks> /*intervals*/) noexcept {
+    Side<T> side(endpoint, plan, watch);
+    const std::uint64_t end = plan.iterations;
+    if (!side.wait([&] { return side.begun; })) return side.result;
+    for (std::uint64_t i = 0; i <= end; ++i) {
+      const bool clear = side.wait([&] {
+        return i == end ? side.arrived == end
+                        : i / side.queue_pairs < side.arrived_on(i) + plan.depth;
+      });
+      if (!clear || !side.post(i, std::min(plan.size, kBytes))) return side.result;
+    }
+    side.drain();
+    return side.result;
+  }
+
+ private:
+  template <class T>
+  struct Side {
+    Side(T& given, const workload::EpochPlan& plan, workload::Watch& watch)
+        : endpoint(given),
+          inbox(given, plan, watch, result),
+          queue_pairs(std::min(given.queue_pairs(), kMaxQueuePairs)) {}
+
+    std::uint64_t& arrived_on(std::uint64_t message) noexcept {
+      return arrived_by_queue_pair[message % queue_pairs];
+    }
+
+    auto on_receive() noexcept {
+      return [this](const transport::Received& received) noexcept {
+        inbox.give_back(received.slot);
+        if (received.bytes == 0) {
+          begun = true;
+          return;
+        }
+        ++arrived;
+        ++arrived_on(received.immediate);
+      };
+    }
+
+    template <class Done>
+    bool wait(Done&& done) noexcept {
+      result.message = arrived;
+      while (!done()) {
+        if (!inbox.poll(workload::Wait::message, on_receive())) return false;
+      }
+      return true;
+    }
+
+    /// From slot to slot, as far as there are any.
+    bool post(std::uint64_t message, std::uint64_t bytes) noexcept {
+      const transport::Region region = endpoint.send_region();
+      const std::uint64_t at = message % region.slots * region.stride;
+      return inbox.template post<transport::WriteImm>(
+          {at, at, bytes, message}, transport::Signal::now,
+          static_cast<std::uint32_t>(message % queue_pairs), on_receive());
+    }
+
+    void drain() noexcept {
+      while (endpoint.completed() != endpoint.posted()) {
+        if (!inbox.poll(workload::Wait::completion, on_receive())) return;
+      }
+    }
+
+    workload::EpochResult result;
+    T& endpoint;
+    workload::Inbox<T> inbox;
+    std::uint32_t queue_pairs;
+    bool begun = false;  ///< the initiator's token is here: what comes before it would be lost
+    std::uint64_t arrived = 0;
+    std::array<std::uint64_t, kMaxQueuePairs> arrived_by_queue_pair{};
+  };
+};
+
+}  // namespace
+
+void add_clear_to_send() {
+  static const bool added = (add_pattern<ClearToSend>(), true);
+  static_cast<void>(added);
+}
+
+}  // namespace rdmabench::run
