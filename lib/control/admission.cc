@@ -219,7 +219,7 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
     }
     if (!refused && (broke || may_be_starting) && deadline.left() > kJoinRetryPause) {
       std::this_thread::sleep_for(kJoinRetryPause);
-      continue;
+      if (!deadline.passed()) continue;  // else there is no time to hear more than this
     }
     throw Error(Fault::failed,
                 refused || broke

@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -138,7 +139,9 @@ def records(text: str, schema) -> dict[str, list]:
     return found
 
 
-START = b"RDMB\0\5"  # of a frame: the second number is the protocol's version
+CHANNEL = pathlib.Path(__file__).parents[2] / "include/rdmabench/control/channel.h"
+VERSION = int(re.search(r"kProtocolVersion = (\d+)", CHANNEL.read_text(encoding="utf-8"))[1])
+START = b"RDMB" + struct.pack(">H", VERSION)  # of a frame
 
 
 def dial(port: str) -> socket.socket:
