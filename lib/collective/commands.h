@@ -83,7 +83,7 @@ struct PeerServer {
 
 std::string to_text(const PeerServer& server);
 std::string to_text(const std::vector<PeerServer>& servers);
-/// Each throws Error(failed) that names the field, the second also for another number of servers.
+/// Each throws Error(failed) that names the field. The list must have a server for each rank.
 PeerServer parse_peer_server(std::string_view text);
 std::vector<PeerServer> parse_peer_servers(std::string_view text, std::uint32_t ranks);
 

@@ -16,6 +16,8 @@ constexpr std::uint64_t kLlBuffer = std::uint64_t{8} * 512 * kSteps * 16;
 constexpr std::uint64_t kLl128Buffer = std::uint64_t{120} * 640 * kSteps * 8;
 constexpr std::uint64_t kPointToPointChunk = 128 << 10;  // NCCL_P2P_NET_CHUNKSIZE
 
+constexpr const char* kRing = "RING";
+
 /// Of a row of NCCL's; what it did not tell is empty.
 struct Choice {
   std::string algorithm;
@@ -43,35 +45,40 @@ bool is_point_to_point(Operation operation) {
          operation != Operation::reduce;
 }
 
-/// Bytes of a message, and how many a connection has under way: its buffer has eight steps, and a
-/// message is one or, in a ring of Simple, two of them.
+/// Bytes of a message, and how many a queue pair has under way.
 struct Messages {
   std::uint64_t bytes;
   std::uint32_t in_flight;
 };
 
+/// A connection's buffer has eight steps. A message is one, or in a ring of Simple two.
 Messages messages_of(const Row& row, const Choice& choice, std::uint32_t ranks,
                      const NcclSettings& settings) {
   const Operation operation = row.call.operation;
   const bool rooted = operation == Operation::broadcast || operation == Operation::reduce;
+  const bool ring = choice.algorithm.empty() || choice.algorithm == kRing;
+  const bool slices = ring && !rooted && !is_point_to_point(operation) && choice.protocol != "LL" &&
+                      choice.protocol != "LL128";
   std::uint64_t bytes = settings.buffer_bytes / kSteps;
-  std::uint32_t in_flight = kSteps;
   if (is_point_to_point(operation)) {
     bytes = std::min(bytes, kPointToPointChunk);
   } else if (choice.protocol == "LL") {
     bytes = kLlBuffer / kSteps;
   } else if (choice.protocol == "LL128") {
     bytes = kLl128Buffer / kSteps;
-  } else if (!rooted && (choice.algorithm.empty() || choice.algorithm == "RING")) {
+  } else if (slices) {
     bytes *= 2;
-    in_flight /= 2;
   }
-  // No message is larger than what a channel of a rank has to send at once.
-  const double share = rooted ? 1.0 : static_cast<double>(ranks);
+  const std::uint64_t in_flight = kSteps / (slices ? 2 : 1) / settings.queue_pairs;
+  // What a channel of a rank has to send at once. A chunk that is not full has two slices too, of a
+  // 32nd of a full one at least.
+  const bool whole = rooted || operation == Operation::send_receive || !ring;
+  const double share = whole ? 1.0 : static_cast<double>(ranks);
   const double part =
       static_cast<double>(row.size_bytes) / share / choice.channels / data_share(row);
-  bytes = std::min(bytes, std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part)));
-  return {bytes, in_flight};
+  std::uint64_t most = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(part));
+  if (slices) most = std::min(most, std::max((most + 1) / 2, bytes / 32));
+  return {std::min(bytes, most), static_cast<std::uint32_t>(std::max<std::uint64_t>(1, in_flight))};
 }
 
 }  // namespace
@@ -101,6 +108,9 @@ const Row* explained_row(const Run& run) {
   const Row* largest = nullptr;
   for (const Row& row : run.rows) {
     if (!row.bus_bytes_per_s || !row.skipped.empty() || !row.group.empty()) continue;
+    // The others (NVLS, CollNet, PAT) have chunks of their own, and reduce in the network.
+    const std::string algorithm = choice_of(row).algorithm;
+    if (!algorithm.empty() && algorithm != kRing && algorithm != "TREE") continue;
     if (largest == nullptr || row.size_bytes > largest->size_bytes) largest = &row;
   }
   return largest;

@@ -20,7 +20,8 @@ struct NcclSettings {
 /// sensible range is left out.
 NcclSettings nccl_settings(const std::function<const char*(const char* name)>& variable);
 
-/// The row that the steps explain: the largest that has a bus bandwidth; null without one.
+/// The row that the steps explain: the largest of all ranks that has a bus bandwidth and, where
+/// NCCL told, is a ring or a tree; null without one.
 const Row* explained_row(const Run& run);
 
 /// The steps from `plain` to what NCCL does, each with one thing more changed. Algorithm, protocol

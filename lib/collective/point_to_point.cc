@@ -23,6 +23,9 @@ constexpr double kGiga = 1e9;
 constexpr const char* kStaged =
     ", staged: the wire moved pinned host memory and not the GPU's; the copies are not in it";
 
+constexpr const char* kNoRow = "no row of all ranks has a bus bandwidth and is a ring or a tree";
+constexpr std::uint64_t kMostWorkingSet = std::uint64_t{256} << 20;
+
 /// The configuration of the server for the neighbour.
 run::ServerConfig server_config(const PointToPointOptions& options,
                                 const control::Authentication& authentication) {
@@ -45,10 +48,18 @@ run::Config config_of(const PointToPointOptions& options,
   config.sizes = {options.shape.size_bytes};
   config.depth = options.shape.in_flight;
   config.queue_pairs = options.shape.queue_pairs;
+  if (options.shape.in_flight != 0) {
+    // As NCCL: each message has a place of its own in the buffers, and its own completion.
+    config.working_set =
+        std::max(options.shape.size_bytes,
+                 std::min(kMostWorkingSet, options.shape.size_bytes * options.shape.in_flight *
+                                               options.shape.queue_pairs));
+    config.signal_every = 1;
+  }
   if (options.shape.clear_to_send) {
     config.shape = workload::Shape::latency;
     config.pattern = run::kClearToSend;
-    config.receives = 2 * config.depth;  // one takes the clear-to-send that ends an epoch
+    config.delivery = true;  // as of a stream
   }
   config.stop = measure::StopRule::duration(options.duration);
   config.backend = options.backend;
@@ -225,7 +236,8 @@ std::vector<PointToPointResult> measure_pairs(RankGroup& group,
 std::vector<WireStep> steps_of(const Run& run, std::uint32_t ranks, const WireShape& plain) {
   const Row* const row = explained_row(run);
   if (row == nullptr) return {};
-  return nccl_steps(*row, ranks, nccl_settings(&std::getenv), plain);
+  return nccl_steps(*row, ranks, nccl_settings([](const char* name) { return std::getenv(name); }),
+                    plain);
 }
 
 }  // namespace
@@ -238,9 +250,13 @@ PointToPoint measure_point_to_point(RankGroup& group, const PointToPointOptions&
   if (!options.as_nccl) return wire;
   run::add_clear_to_send();
   if (group.leads()) wire.steps = steps_of(run, ranks, options.shape);
+  if (!wire.steps.empty() && options.memory != "host") {
+    wire.steps.insert(wire.steps.begin(), {"from host memory to host memory", options.shape, {}});
+  }
   const std::string shapes = group.broadcast(to_text(wire.steps), Deadline::after(options.timeout));
   if (!group.leads()) wire.steps = parse_wire_steps(shapes);
   PointToPointOptions changed = options;
+  changed.memory = "host";  // which a pattern needs
   for (WireStep& step : wire.steps) {
     changed.shape = step.shape;
     step.pairs = measure_pairs(group, changed);
@@ -282,6 +298,20 @@ void add_line(std::string& text, const std::string& name, std::optional<double> 
   if (bits) before = bits;
 }
 
+/// Steps that went another way than the first one, so that more than one thing changed.
+std::string other_routes_text(const PointToPoint& wire) {
+  std::string text;
+  const std::vector<PointToPointResult>& first = wire.steps.front().pairs;
+  for (const WireStep& step : wire.steps) {
+    for (std::size_t i = 0; i < std::min(first.size(), step.pairs.size()); ++i) {
+      const PointToPointResult& pair = step.pairs[i];
+      if (pair.route == first[i].route || !pair.error.empty()) continue;
+      text += fmt::format("  {}: another way than before, {}\n", step.name, pair_text(pair));
+    }
+  }
+  return text;
+}
+
 /// From the plain stream to the collective, each line with one thing more.
 std::string steps_text(const Run& run, const PointToPoint& wire) {
   const Row* const row = explained_row(run);
@@ -301,7 +331,7 @@ std::string steps_text(const Run& run, const PointToPoint& wire) {
   for (const WireStep& step : wire.steps) {
     if (!slowest(step.pairs)) text += fmt::format("  {}\n", step_text(step));
   }
-  return text;
+  return text + other_routes_text(wire);
 }
 
 void join_steps(Run& run, const PointToPoint& wire) {
@@ -331,6 +361,8 @@ void join(Run& run, const PointToPoint& wire_of_ranks) {
   }
   for (const PointToPointResult& pair : pairs)
     run.notes.push_back("Wire, " + pair_text(pair) + ".");
+  if (wire_of_ranks.no_steps)
+    run.notes.emplace_back("Wire as NCCL: not measured, " + std::string(kNoRow) + ".");
   join_steps(run, wire_of_ranks);
   const std::optional<double> wire = slowest(pairs);
   if (!wire) return;

@@ -31,6 +31,7 @@ constexpr std::chrono::milliseconds kNoRoomPause{50};
 constexpr std::chrono::seconds kAttempt{10};        // to connect to one address and be admitted
 constexpr std::chrono::seconds kConnectAttempt{5};  // a lost SYN is sent again after 1 s
 constexpr std::chrono::milliseconds kJoinRetryPause{50};
+constexpr std::chrono::milliseconds kLeastAttempt{30};
 
 }  // namespace
 
@@ -217,9 +218,11 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
                         channel ? error.what() : reason_of(error));
       }
     }
-    if (!refused && (broke || may_be_starting) && deadline.left() > kJoinRetryPause) {
+    // An attempt without time would end as "timed out" and hide this reason.
+    if (!refused && (broke || may_be_starting) &&
+        deadline.left() > kJoinRetryPause + kLeastAttempt) {
       std::this_thread::sleep_for(kJoinRetryPause);
-      if (!deadline.passed()) continue;  // else there is no time to hear more than this
+      continue;
     }
     throw Error(Fault::failed,
                 refused || broke

@@ -39,7 +39,7 @@ struct ClearToSend {
     // The clear-to-send behind the last message says that all have arrived.
     if (!side.wait([&] { return side.arrived > end; })) return side.result;
     intervals[end - 1] = measure::stamp_now() - before;
-    side.drain();
+    side.inbox.drain();
     return side.result;
   }
 
@@ -57,7 +57,7 @@ struct ClearToSend {
       });
       if (!clear || !side.post(i, std::min(plan.size, kBytes))) return side.result;
     }
-    side.drain();
+    side.inbox.drain();
     return side.result;
   }
 
@@ -103,17 +103,12 @@ struct ClearToSend {
           static_cast<std::uint32_t>(message % queue_pairs), on_receive());
     }
 
-    void drain() noexcept {
-      while (endpoint.completed() != endpoint.posted()) {
-        if (!inbox.poll(workload::Wait::completion, on_receive())) return;
-      }
-    }
-
     workload::EpochResult result;
     T& endpoint;
     workload::Inbox<T> inbox;
     std::uint32_t queue_pairs;
-    bool begun = false;  ///< the initiator's token is here: what comes before it would be lost
+    bool begun = false;  ///< the initiator's token is here: before it, the initiator may not run
+                         ///< and would drop what comes
     std::uint64_t arrived = 0;
     std::array<std::uint64_t, kMaxQueuePairs> arrived_by_queue_pair{};
   };

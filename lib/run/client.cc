@@ -99,7 +99,8 @@ report::Clock clock_facts(const measure::TickRate& rate) {
 void set_failure(report::Report& report, Session& session, const std::exception& error) {
   report.error = error.what();
   report::Failure& failure = report.failure.emplace(failure_of(error));
-  if (session.peer_gave_up()) {
+  if (session.peer_gave_up() &&
+      (failure.outcome.empty() || failure.outcome == name(workload::Outcome::interrupted))) {
     const workload::Outcome outcome = session.outcome_of_peer();
     if (outcome != workload::Outcome::ok) failure.outcome = name(outcome);
   }

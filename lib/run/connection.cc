@@ -198,13 +198,15 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
                             const std::vector<transport::EndpointRequest>& rails,
                             const std::vector<std::vector<Offer>>& ours, std::size_t count,
                             const OpenOne& open) {
-  const control::Message answer = connection.receive("offer");
+  control::Message answer = connection.receive("offer");
+  // Behind the abort of a server that starts over.
+  if (answer.type == SessionMessage::result) answer = connection.receive("offer");
   if (answer.type == SessionMessage::request) {
     throw Error(Fault::usage, "both sides of this connection are its client",
                 "Give one of them `client` = false.");
   }
   const std::vector<Offer> theirs =
-      parse_offers(connection.channel().expect(answer, SessionMessage::offer));
+      parse_offers(connection.channel().expect(std::move(answer), SessionMessage::offer));
   const Match match = choose(backends, rails, ours, theirs);
   Selection selection{std::string(match.backend->name), {}};
   for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);

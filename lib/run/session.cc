@@ -49,6 +49,11 @@ std::size_t first_failure(const std::vector<EpochResult>& results) {
   return found;
 }
 
+/// Of the side that says so: what only its peer or its caller did is none.
+bool is_finding(Outcome outcome) {
+  return outcome != Outcome::cancelled && outcome != Outcome::interrupted;
+}
+
 }  // namespace
 
 void Session::open(const Backend& backend, const transport::EndpointRequest& request,
@@ -195,23 +200,23 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
 void Session::give_up(const std::exception& error, std::string_view reason) noexcept {
   channel().abort(reason);
   const auto* const epoch = dynamic_cast<const EpochError*>(&error);
-  if (epoch == nullptr || epoch->outcome() == Outcome::cancelled ||
-      epoch->outcome() == Outcome::interrupted) {
-    return;  // no finding of this side
-  }
+  if (epoch == nullptr || !is_finding(epoch->outcome())) return;
+  constexpr auto kLimit = std::chrono::milliseconds(200);  // as long as an abort may take
   try {
-    send(SessionMessage::result, to_text(EpochReport{.outcome = epoch->outcome()}));
+    channel().send(SessionMessage::result, to_text(EpochReport{.outcome = epoch->outcome()}),
+                   Deadline::after(kLimit));
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     // The peer has left already.
   }
 }
 
 Outcome Session::outcome_of_peer() noexcept {
-  constexpr auto kRightBehind = std::chrono::milliseconds(100);
+  constexpr auto kRightBehind = std::chrono::seconds(1);  // a segment may have to be sent again
   try {
-    return parse_epoch_report(
-               channel().receive(SessionMessage::result, Deadline::after(kRightBehind), "outcome"))
-        .outcome;
+    const std::string text =
+        channel().receive(SessionMessage::result, Deadline::after(kRightBehind), "outcome");
+    const Outcome outcome = parse_epoch_report(text).outcome;
+    return is_finding(outcome) ? outcome : Outcome::ok;
   } catch (const std::exception&) {
     return Outcome::ok;
   }

@@ -290,6 +290,15 @@ Verdict judge_peer_server(std::string_view text) {
   return judge(text, collective::parse_peer_server, kWriteGroup,
                nothing_more<collective::PeerServer>);
 }
+Verdict judge_peer_servers(std::string_view text) {
+  return judge(
+      text, [](std::string_view from) { return collective::parse_peer_servers(from, 2); },
+      kWriteGroup, nothing_more<std::vector<collective::PeerServer>>);
+}
+Verdict judge_wire_steps(std::string_view text) {
+  return judge(text, collective::parse_wire_steps, kWriteGroup,
+               nothing_more<std::vector<collective::WireStep>>);
+}
 Verdict judge_pair(std::string_view text) {
   return judge(
       text, [](std::string_view from) { return collective::parse_pair(from, 0, 8); }, kWriteGroup,
@@ -350,7 +359,8 @@ constexpr std::array kDecoders {
       Decoder{'R', judge_fabric_results}, Decoder{'b', judge_fabric_bytes},
       Decoder{'g', judge_rank_command}, Decoder{'y', judge_rank_state},
       Decoder{'E', judge_rank_epoch}, Decoder{'k', judge_rank_report},
-      Decoder{'v', judge_peer_server}, Decoder{'w', judge_pair}, Decoder{'n', judge_plugin_hello},
+      Decoder{'v', judge_peer_server}, Decoder{'w', judge_pair}, Decoder{'V', judge_peer_servers},
+      Decoder{'W', judge_wire_steps}, Decoder{'n', judge_plugin_hello},
       Decoder{'t', judge_plugin_task}, Decoder{'u', judge_plugin_result},
       Decoder{'D', judge_plugin_properties},
 #if RDMABENCH_HAVE_VERBS

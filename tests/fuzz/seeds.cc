@@ -82,6 +82,10 @@ void add_jobs(std::vector<Seed>& list) {
   collective::RankReport report;
   report.facts = {{"device", "mlx5_0"}, {"gpudirect", true}, {"gpu_ordinal", std::uint64_t{3}}};
   add("rank-report", "k" + collective::to_text(report));
+  add("peer-servers", "V" + collective::to_text(std::vector<collective::PeerServer>{
+                                {"10.0.0.1", 7, "host"}, {"::1", 8, "cuda:0"}}));
+  add("wire-steps",
+      "W" + collective::to_text(std::vector<collective::WireStep>{{"", {65536, 8, 2, true}, {}}}));
   add("peer-server", "v" + collective::to_text(collective::PeerServer{"n1", 7, "cuda:0"}));
   add("rank-pair", "w" + collective::to_text(collective::PointToPointResult{
                              .to = 1, .bits_per_s = 2e11, .route = "verbs mlx5_0:1 rc"}));

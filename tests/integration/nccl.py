@@ -420,7 +420,7 @@ class Wire(unittest.TestCase):
                      "--wire-memory", "host", "--wire-duration", "50ms", NCCL_IB_QPS_PER_CONNECTION="2")
         self.assertEqual(ranks.codes, [0, 0, 0], ranks.said())
         lines = ranks.out[0].split("From that to all-reduce of 96K, ")[1].splitlines()[1:7]
-        for line, name in zip(lines, ("one stream of writes of 1M", "messages of 4K", "4 in flight",
+        for line, name in zip(lines, ("one stream of writes of 1M", "messages of 4K", "2 in flight",
                                       r"on each of 16 queue pairs \(8 channels\)", "a clear-to-send before each",
                                       "the collective: kernels, copies, other ranks")):
             self.assertRegex(line, rf"^  {name} +\d+\.\d\d" + ("" if "stream" in name else r" +[+-]\d+\.\d %$"))

@@ -13,6 +13,7 @@ INSIDE = "RDMABENCH_TEST_NAMESPACES"
 NODES = 8
 # Four pairs at once leave two processors idle for a part of the time, and a cell has some hundred messages.
 MBIT = 400
+SMALL_FIRST = False  # see small_first()
 # What the test needs and not every kernel or container has.
 PROBE = """ip link add bridge type bridge && ip link add port type veth peer name link &&
 tc qdisc add dev port root handle 1: htb && tc class add dev port parent 1: classid 1:1 htb rate 1mbit &&
@@ -49,11 +50,23 @@ def limit(device: str, share: float, routes: dict[int, float]) -> list[str]:
     lines = [f"qdisc replace dev {device} root handle 2: pfifo",
              f"qdisc replace dev {device} root handle 1: htb default ff"]
     for number, rate in ((0xff, share), *((to + 1, share * part) for to, part in routes.items())):
-        lines += [f"class add dev {device} parent 1: classid 1:{number:x} htb rate {rate * MBIT:.0f}mbit burst 64k",
-                  f"qdisc add dev {device} parent 1:{number:x} pfifo limit 10000"]
+        lines += [f"class add dev {device} parent 1: classid 1:{number:x} htb rate {rate * MBIT:.0f}mbit burst 64k"]
+        lines += small_first(device, rate * MBIT) if SMALL_FIRST else [f"qdisc add dev {device} parent 1:{number:x} pfifo limit 10000"]
     lines += [f"filter add dev {device} parent 1: protocol ip u32 match ip dst {address(to)}/32 flowid 1:{to + 1:x}"
               for to in routes]
     return lines
+
+
+def small_first(device: str, rate: float) -> list[str]:
+    """For tc: packets of less than 256 bytes before the others, as a NIC takes queue pairs in turn: acknowledgements and
+    what asks for data do not wait behind the data that this node sends. Without slow routes."""
+    lines = []
+    for name, priority in (("100", 0), ("200", 1)):
+        lines += [f"class add dev {device} parent 1:ff classid 1:{name} htb rate {rate / 2:.0f}mbit ceil {rate:.0f}mbit "
+                  f"burst 64k cburst 64k prio {priority}",
+                  f"qdisc add dev {device} parent 1:{name} pfifo limit 10000"]
+    return [*lines, f"filter add dev {device} parent 1: protocol ip prio 1 u32 match u16 0 0xff00 at 2 flowid 1:100",
+            f"filter add dev {device} parent 1: protocol all prio 2 u32 match u32 0 0 flowid 1:200"]
 
 
 def set_links(senders: dict[int, float], receivers: dict[int, float],

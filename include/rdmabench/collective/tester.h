@@ -64,7 +64,7 @@ struct PointToPointOptions {
   /// measure it with host memory on both sides; its route says why.
   bool host_instead = false;
   WireShape shape{};
-  /// Then change the shape step by step to what NCCL does for the largest row.
+  /// Then change the shape step by step to what NCCL does for the largest row, in host memory.
   bool as_nccl = false;
   std::chrono::nanoseconds duration = std::chrono::milliseconds(500);  ///< of each pair
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);         ///< of every wait
@@ -94,6 +94,7 @@ struct PointToPoint {
   std::vector<PointToPointResult> pairs{};
   WireShape shape{};              ///< of those
   std::vector<WireStep> steps{};  ///< with `as_nccl`
+  bool no_steps = false;          ///< `as_nccl`, and no row that they could explain
 };
 
 /// Where a back end has its buffers, in PointToPointOptions's words: its fact "memory"; "host"

@@ -217,8 +217,8 @@ class Channel {
   /// waits in poll(2). Throws as receive() does.
   std::optional<Message> receive_ready(std::string_view waiting_for);
 
-  /// Tells the peer to give up, and why. It is the last message: it takes at most 200 ms and
-  /// reports no failure.
+  /// Tells the peer to give up, and why. A protocol may send its outcome behind it. It takes at
+  /// most 200 ms and reports no failure.
   void abort(std::string_view reason) noexcept;
 
   /// Whether bytes or the end of the connection can be read now or within `wait`, for a caller that

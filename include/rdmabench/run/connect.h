@@ -52,7 +52,7 @@ class ConnectedPair {
 ///
 /// After the visit both sides wait for each other before they close. The channel is the caller's
 /// and stays open; the visitor may use it when both sides do so alike. Every wait for the peer
-/// takes at most request.timeout; so neither visit may end so much later than the other: the
+/// takes at most request.timeout; where one visit ends more than that after the other, the
 /// side that waited throws, and the late one may not learn of it.
 ///
 /// Throws Error: usage for an impossible request, unavailable where no back end reaches the

@@ -1,18 +1,14 @@
 #include "nccl_shape.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <map>
 
 #include "commands.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/run/client.h"
-#include "run/clear_to_send.h"
 
 namespace rdmabench::collective {
 namespace {
-
-using ::testing::HasSubstr;
 
 Row row_of(Operation operation, std::uint64_t bytes, const char* algorithm = nullptr,
            const char* protocol = nullptr, std::uint64_t channels = 0) {
@@ -50,7 +46,14 @@ TEST(NcclShape, IsThatOfTheAlgorithmAndTheProtocol) {
 
 TEST(NcclShape, HasNoMessageThatIsLargerThanAChannelsPart) {
   EXPECT_EQ(last_of(row_of(Operation::all_reduce, 1 << 20, "RING", "SIMPLE", 2)).size_bytes,
-            (1U << 20) / 8 / 2);
+            (1U << 20) / 8 / 2 / 2)
+      << "two slices";
+  EXPECT_EQ(last_of(row_of(Operation::all_reduce, 1 << 19, "RING", "SIMPLE", 2)).size_bytes, 32768U)
+      << "a part smaller than two slices of a 32nd";
+  EXPECT_EQ(last_of(row_of(Operation::all_reduce, 16 << 20, "TREE", "SIMPLE", 8), 512).size_bytes,
+            512U << 10)
+      << "each rank of a tree sends all";
+  EXPECT_EQ(last_of(row_of(Operation::send_receive, 1 << 20), 64).size_bytes, 128U << 10);
   EXPECT_EQ(last_of(row_of(Operation::broadcast, 1 << 20, "RING", "SIMPLE", 4)).size_bytes,
             (1U << 20) / 4);
   EXPECT_EQ(last_of(row_of(Operation::all_reduce, 4, "RING", "LL", 1)).size_bytes, 1U);
@@ -61,7 +64,7 @@ TEST(NcclShape, ChangesOneThingAStep) {
   std::string names;
   for (const WireStep& step : nccl_steps(row, 8, {.queue_pairs = 2}, {})) names += step.name + "; ";
   EXPECT_EQ(names,
-            "messages of 512K; 8 in flight; on each of 4 queue pairs (2 channels); "
+            "messages of 512K; 4 in flight; on each of 4 queue pairs (2 channels); "
             "a clear-to-send before each; ");
   EXPECT_EQ(nccl_steps(row_of(Operation::all_gather, kLarge), 8, {}, {}).front().name,
             "4 in flight")
@@ -86,7 +89,8 @@ TEST(NcclShape, ExplainsTheLargestRowOfAllRanks) {
   collective::Run run;
   EXPECT_EQ(explained_row(run), nullptr);
   run.rows = {row_of(Operation::all_reduce, 8), row_of(Operation::all_reduce, 64),
-              row_of(Operation::all_reduce, 128), row_of(Operation::all_reduce, 256)};
+              row_of(Operation::all_reduce, 128), row_of(Operation::all_reduce, 256),
+              row_of(Operation::all_reduce, 512, "NVLS", "SIMPLE")};
   run.rows[2].group = "halves 0-1";
   run.rows[3].bus_bytes_per_s.reset();
   EXPECT_EQ(explained_row(run), &run.rows[1]);
@@ -100,27 +104,6 @@ TEST(NcclShape, TravelsWithinBounds) {
   EXPECT_TRUE(read[0].shape.clear_to_send);
   const std::vector<WireStep> wide{{.shape = {4096, 8, kMaxWireQueuePairs + 1, true}}};
   EXPECT_THROW(parse_wire_steps(to_text(wide)), Error);
-}
-
-TEST(ClearToSend, BringsEveryMessageOverAnyNumberOfQueuePairs) {
-  run::add_clear_to_send();
-  for (const std::uint32_t queue_pairs : {1U, 3U}) {
-    run::Config config;
-    config.backend = "loop";
-    config.pattern = run::kClearToSend;
-    config.sizes = {4096};
-    config.depth = 2;
-    config.receives = 4;
-    config.queue_pairs = queue_pairs;
-    config.stop = measure::StopRule::iterations(100);
-    config.watch = false;
-    const report::Report report = run::run_in_process(config);
-    EXPECT_EQ(report.error, std::nullopt);
-    const auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
-    ASSERT_EQ(rows.size(), 1U);
-    EXPECT_EQ(rows[0].latency.count, 100U);
-    EXPECT_GT(rows[0].latency.mean_ns, 0);
-  }
 }
 
 }  // namespace

@@ -73,7 +73,11 @@ Messages group() {
   return {{"command", to_text(RankCommand{})},
           {"epoch", unpack(to_text(epoch), 2)[1]},
           {"report", to_text(report)},
-          {"state", to_text(RankState{})}};
+          {"state", to_text(RankState{})},
+          {"server", to_text(PeerServer{})},
+          {"servers", to_text(std::vector<PeerServer>(1))},
+          {"steps", to_text(std::vector<WireStep>(1))},
+          {"pair", to_text(PointToPointResult{})}};
 }
 
 Messages fabric_messages() {
@@ -164,6 +168,7 @@ constexpr std::array kRecorded{
     Recorded{"verbs", 3, 0x6e0f19acd4e1096d},     Recorded{"group", 4, 0xae12337d0d8e4b40},
     Recorded{"fabric", 5, 0x7e42fa6047c72eb3},    Recorded{"session", 5, 0x228f425c9fc9f1ef},
     Recorded{"verbs", 5, 0xff3b35ca4f5a3d45},     Recorded{"session", 6, 0xb99a999818f385f0},
+    Recorded{"group", 6, 0xaeda6688cf60e96},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

@@ -12,6 +12,7 @@
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 #include "rdmabench/workload/inbox.h"
+#include "run/clear_to_send.h"
 
 namespace rdmabench::run {
 namespace {
@@ -148,6 +149,26 @@ TEST(Patterns, AStreamOfAPatternIsRefused) {
   Config config = config_of(Good::kName);
   config.shape = workload::Shape::stream;
   EXPECT_THAT(complaint(config), HasSubstr("other than latency"));
+}
+
+TEST(ClearToSend, BringsEveryMessageOverAnyNumberOfQueuePairs) {
+  add_clear_to_send();
+  for (const std::uint32_t queue_pairs : {1U, 3U}) {
+    Config config;
+    config.backend = "loop";
+    config.pattern = kClearToSend;
+    config.sizes = {4096};
+    config.depth = 2;
+    config.queue_pairs = queue_pairs;
+    config.stop = measure::StopRule::iterations(100);
+    config.watch = false;
+    const report::Report report = run_in_process(config);
+    EXPECT_EQ(report.error, std::nullopt);
+    const auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].latency.count, 100U);
+    EXPECT_GT(rows[0].latency.mean_ns, 0);
+  }
 }
 
 }  // namespace
