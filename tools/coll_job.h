@@ -32,9 +32,7 @@ struct CollJob {
   std::optional<collective::PointToPointOptions> wire{};
   /// Rank 0: writes what there is, also where the run failed. False where a result is not what was
   /// expected.
-  std::function<bool(const collective::Run& run,
-                     const collective::PointToPoint& wire)>
-      write{};
+  std::function<bool(const collective::Run& run, const collective::PointToPoint& wire)> write{};
   /// Writes after each row too: a file can be replaced, and some launchers kill a rank within
   /// milliseconds of its signal.
   bool write_each_row = false;
