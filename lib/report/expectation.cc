@@ -192,8 +192,9 @@ std::string row_text(const Measured& row) {
 /// What a row of a baseline must agree in.
 std::string identity_of(const Measured& row) {
   std::string text(row.kind);
-  for (const char* key : {"operation", "direction", "kind", "type", "reduction", "in_place",
-                          "memory", "size_bytes", "load", "metric", "group"}) {
+  for (const char* key :
+       {"sender_host", "receiver_host", "rail", "operation", "direction", "kind", "type",
+        "reduction", "in_place", "memory", "size_bytes", "load", "metric", "group"}) {
     text += '\n' + label_of(row, key);
   }
   return text;

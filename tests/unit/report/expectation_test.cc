@@ -149,6 +149,33 @@ TEST(Expectation, ComparesWithTheSameRowOfABaseline) {
   EXPECT_THROW(judged(bandwidth("350e9", "null", "null"), expectation), Error);
 }
 
+TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
+  const auto fabric = [](const std::string& first, const std::string& second) {
+    const auto pair = [](int sender, const std::string& value) {
+      return R"({"record":"measurement","round":0,"pattern":"round-robin","sender":)" +
+             std::to_string(sender) + R"(,"receiver":)" + std::to_string(1 - sender) +
+             R"(,"rail":0,"metric":"bandwidth","size_bytes":1048576,"value":)" + value +
+             R"(,"p99_ns":null,"error":null,"notes":[],"confirming":false})" + "\n";
+    };
+    return R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0,"host":"a"},)"
+           R"({"rank":1,"host":"b"}],"plan":{"pattern":"full"}})"
+           "\n" +
+           pair(0, first) + pair(1, second);
+  };
+  const std::string path = ::testing::TempDir() + "pairs.jsonl";
+  std::ofstream(path) << fabric("100e9", "50e9");
+  Document document = parse_documents(fabric("98e9", "40e9"), "test").at(0);
+  judge_expectations(document, std::vector{parse_expectation("bw>=90%" + path)});
+  const auto& rows = document.body["expectations"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["status"], "FAIL");
+  EXPECT_THAT(rows[0]["row"], HasSubstr("b to a"));
+  EXPECT_EQ(rows[0]["limit"], 45e9) << "of b to a, and not of the first row";
+  EXPECT_EQ(rows[1]["status"], "PASS");
+  EXPECT_EQ(rows[1]["limit"], 90e9);
+  std::filesystem::remove(path);
+}
+
 TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
   const std::string coll =
       R"({"schema": "rdmabench-coll/1", "backend": "nccl", "error": null, "ranks": [{}, {}],
