@@ -332,12 +332,14 @@ TEST(Rests, AreTakenInsteadOfSpinning) {
     plan.events = true;
     Pair pair(key_of(shape, OperationCode::send, true), plan);
     pair.client.nap = pair.server.nap = 1ms;  // a completion wakes nobody here
-    pair.server.stall_at = 10;
+    // The target has nothing to take until it waited, however late a busy machine runs it.
+    pair.client.stall_at = 10;
+    pair.client.stall_time = 4s;
+    pair.client.stall_for = &pair.server;
     const BothResults run = pair.run();
     EXPECT_EQ(run.initiator.outcome, Outcome::ok);
     EXPECT_EQ(run.target.outcome, Outcome::ok);
-    // The open loop's initiator has a schedule to keep, and its target rests.
-    EXPECT_GT(pair.client.rests + pair.server.rests, 0U) << name_of(shape);
+    EXPECT_GT(pair.server.rests, 0U) << name_of(shape);
   }
 }
 

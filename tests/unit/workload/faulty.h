@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -38,14 +39,15 @@ class Faulty : public Base {
   int lost_tokens = 0;                  ///< so many tokens are counted and never delivered
   std::uint64_t stall_at = kNever;      ///< at that poll this side stops for stall_time
   std::chrono::milliseconds stall_time{20};
-  std::chrono::milliseconds nap{0};  ///< wait_for_event() sleeps so long
+  const Faulty* stall_for = nullptr;  ///< the stall ends when that side waited for an event
+  std::chrono::milliseconds nap{0};   ///< wait_for_event() sleeps so long
   bool fail_rest = false;
   bool never_completes = false;  ///< as where the peer's processor is needed, and asleep
 
   std::byte* peer_window = nullptr;  ///< for lose_data_at
   std::uint64_t peer_bytes = 0;
   std::uint64_t polls = 0;
-  std::uint64_t rests = 0;
+  std::atomic<std::uint64_t> rests = 0;
 
   template <class Op>
   transport::PostStatus post(std::uint64_t local, std::uint64_t remote, std::uint64_t bytes,
@@ -124,7 +126,7 @@ class Faulty : public Base {
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
-    if (polls++ == stall_at) std::this_thread::sleep_for(stall_time);
+    if (polls++ == stall_at) stall();
     if (polls > fail_poll_at) return -1;
     return Base::poll([&](const transport::Received& received) noexcept {
       transport::Received cut = received;
@@ -143,6 +145,12 @@ class Faulty : public Base {
   std::uint64_t lists() const noexcept { return lists_; }
 
  private:
+  void stall() const noexcept {
+    const auto end = std::chrono::steady_clock::now() + stall_time;
+    while (std::chrono::steady_clock::now() < end && !(stall_for && stall_for->rests > 0))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
   /// A read in its place: it completes as a message would that is lost on the way, and the peer
   /// does not see it.
   transport::PostStatus lose(std::uint64_t offset, std::uint64_t bytes, transport::Signal signal,
